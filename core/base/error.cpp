@@ -1,0 +1,95 @@
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace jaxscope {
+
+namespace {
+
+struct CodeFacts {
+    ErrorCode code;
+    const char* name;
+    int exit;
+};
+constexpr CodeFacts kCodes[] = {
+    {ErrorCode::BadInput, "bad-input", 2},
+    {ErrorCode::BadUsage, "bad-usage", 2},
+    {ErrorCode::NotFound, "not-found", 2},
+    {ErrorCode::TypeMismatch, "type-mismatch", 2},
+    {ErrorCode::LimitExceeded, "limit-exceeded", 2},
+    {ErrorCode::UnknownPrimitive, "unknown-primitive", 3},
+    {ErrorCode::NoRule, "no-rule", 3},
+    {ErrorCode::NotDifferentiable, "not-differentiable", 3},
+    {ErrorCode::CannotRun, "cannot-run", 3},
+    {ErrorCode::DonatedRead, "donated-and-read", 3},
+    {ErrorCode::CheckFailed, "check-failed", 1},
+    {ErrorCode::Cancelled, "cancelled", 130},
+};
+
+const CodeFacts& facts(ErrorCode code) {
+    for (const CodeFacts& f : kCodes)
+        if (f.code == code) return f;
+    JAXSCOPE_ASSERT(!"an error code without facts");
+}
+
+/// Length of the valid UTF-8 sequence at `s`, 0 if it is none.
+std::size_t utf8_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+    const unsigned char c = byte(0);
+    const std::size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (n == 0 || s.size() < n) return 0;
+    for (std::size_t i = 1; i < n; ++i)
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    if (n == 3 && ((c == 0xE0 && byte(1) < 0xA0) || (c == 0xED && byte(1) > 0x9F))) return 0;
+    if (n == 4 && ((c == 0xF0 && byte(1) < 0x90) || (c == 0xF4 && byte(1) > 0x8F))) return 0;
+    return n;
+}
+
+/// Control characters (but newlines where `keep_newlines`) and bytes that are no UTF-8, as \xNN.
+std::string escaped(std::string_view text, std::size_t max_bytes, bool keep_newlines) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t n = utf8_length(text);
+        const auto c = static_cast<unsigned char>(text[0]);
+        const bool plain = n > 1 || (n == 1 && ((c >= 0x20 && c != 0x7F) || (keep_newlines && c == '\n')));
+        char hex[8];
+        std::snprintf(hex, sizeof hex, "\\x%02x", c);
+        const std::string_view piece = plain ? text.substr(0, n) : std::string_view(hex);
+        if (out.size() + piece.size() > max_bytes) return out + "...";
+        out += piece;
+        text.remove_prefix(plain ? n : 1);
+    }
+    return out;
+}
+
+}  // namespace
+
+const char* code_name(ErrorCode code) { return facts(code).name; }
+int exit_code(ErrorCode code) { return facts(code).exit; }
+
+std::string printable(std::string_view text, std::size_t max_bytes) { return escaped(text, max_bytes, false); }
+
+std::string full_text(const Error& error) {
+    std::string out = "jaxscope: ";
+    if (!error.loc.file.empty()) {
+        out += error.loc.file;
+        if (error.loc.line > 0) out += ":" + std::to_string(error.loc.line);
+        if (error.loc.line > 0 && error.loc.column > 0) out += ":" + std::to_string(error.loc.column);
+        out += ": ";
+    }
+    out += std::string(error.what()) + " [" + code_name(error.code) + "]";
+    for (const std::string& c : error.context) out += "\n  in " + c;
+    for (const std::string& a : error.advices) out += "\n  try: " + a;
+    return escaped(out, 1000, true);
+}
+
+void broken_invariant(const char* condition, const char* file, int line) {
+    std::fprintf(stderr,
+                 "jaxscope: a bug in jaxscope: broken invariant '%s' at %s:%d\n"
+                 "  please report it with the command that you ran and the file that it read\n",
+                 condition, file, line);
+    std::_Exit(4);
+}
+
+}  // namespace jaxscope

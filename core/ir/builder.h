@@ -1,0 +1,67 @@
+#pragma once
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/jaxpr.h"
+#include "ir/primitive.h"
+#include "ir/value.h"
+
+namespace jaxscope {
+
+/// Where new equations go. Rules know no more of it than this: the same jvp rule serves forward mode (one jaxpr), linearize
+/// (known half and linear half) and partial evaluation.
+class Builder {
+public:
+    virtual ~Builder() = default;
+    /// Applies a primitive: derives the result avals by its abstract_eval and appends an equation.
+    Values bind(const Primitive& prim, const Values& in, ParamsRef params = {});
+    Value bind1(const Primitive& prim, const Values& in, ParamsRef params = {});
+    /// The same with result avals given: opaque primitives and copies of existing equations, whose avals are recorded.
+    virtual Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) = 0;
+    virtual AvalRef aval(Value v) const = 0;
+    /// A constant array of the program (becomes a constvar).
+    virtual Value constant(ArrayPtr array) = 0;
+
+    /// Provenance of what is emitted next; transformations set it to that of the equation at work.
+    SourceRef source;
+    ContextRef context;
+    Sym name_stack_prefix;
+};
+
+/// Builds one jaxpr.
+class JaxprBuilder final : public Builder {
+public:
+    JaxprBuilder();
+    Value add_constvar(AvalRef aval, ArrayPtr value = nullptr);  ///< before the first invar
+    Value add_input(AvalRef aval, Sym name = {});                ///< before the first equation
+    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
+    AvalRef aval(Value v) const override;
+    /// Constants met after the inputs: collected, and hoisted to constvars by `finish`.
+    Value constant(ArrayPtr array) override;
+    /// Copies one equation of `from` as it is (params, avals, source, effects), its inputs replaced.
+    Values copy(const Jaxpr& from, const Eqn& eqn, const Values& in);
+    std::size_t num_eqns() const;
+    /// `outs` may hold literals. `drop_unused`: results that nothing reads are marked dropped, as JAX marks them; equations stay.
+    JaxprPtr finish(const Values& outs, Sym name = {}, bool drop_unused = true);
+    Jaxpr& jaxpr() { return *jaxpr_; }
+
+private:
+    std::shared_ptr<Jaxpr> jaxpr_;
+    std::vector<ArrayPtr> late_consts_;
+    std::unordered_map<const ArrayConst*, std::uint32_t> late_index_;
+};
+
+/// Copies `j`'s equations into `b` with inputs `consts` and `in`; returns the results (JAX's eval_jaxpr under a tracer).
+Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in);
+
+/// Receives cotangents in transposition. Several for one operand are summed with add_any, in the order they come.
+class TransposeSink {
+public:
+    virtual ~TransposeSink() = default;
+    virtual void add(std::size_t operand, Value cotangent) = 0;
+    /// Is anybody going to read this operand's cotangent?
+    virtual bool wanted(std::size_t operand) const = 0;
+};
+
+}  // namespace jaxscope

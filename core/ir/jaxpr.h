@@ -1,0 +1,101 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/aval.h"
+#include "ir/literal.h"
+#include "ir/params.h"
+#include "ir/source.h"
+
+namespace jaxscope {
+
+struct Primitive;
+
+/// A variable of one jaxpr: a dense index. Constvars come first, then invars, then the results of the equations in order.
+struct Var {
+    std::uint32_t index = 0;
+    friend bool operator==(Var, Var) = default;
+};
+
+/// What an equation or a jaxpr's result refers to: a variable or a literal. 4 bytes.
+class Atom {
+public:
+    Atom() = default;
+    Atom(Var v) : raw_(v.index) {}                           // NOLINT(google-explicit-constructor)
+    Atom(LiteralRef l) : raw_(l.id() | kLiteralBit) {}       // NOLINT(google-explicit-constructor)
+    bool is_literal() const { return (raw_ & kLiteralBit) != 0; }
+    bool is_var() const { return !is_literal(); }
+    Var var() const { return Var{raw_}; }
+    LiteralRef literal() const { return LiteralRef::from_id(raw_ & ~kLiteralBit); }
+    std::uint32_t raw() const { return raw_; }
+    friend bool operator==(Atom, Atom) = default;
+
+private:
+    static constexpr std::uint32_t kLiteralBit = 1u << 31;
+    std::uint32_t raw_ = 0;
+};
+
+/// An equation: 48 bytes. Its results are the `n_out` variables from `first_out` on.
+struct Eqn {
+    const Primitive* prim = nullptr;
+    ParamsRef params;
+    std::uint32_t in_begin = 0;   ///< into Jaxpr::atoms
+    std::uint32_t first_out = 0;
+    std::uint32_t n_in = 0;
+    std::uint32_t n_out = 0;
+    SourceRef source;
+    ContextRef context;
+    Sym effects;                  ///< comma-separated effects of this equation; empty for pure ones
+};
+
+/// A jaxpr, open or closed: immutable once built, shared by pointer. A jaxpr that is one object in JAX is one object here.
+/// Built by JaxprBuilder or the readers only; `check_jaxpr` (type_check.h) stands between readers and everything else.
+class Jaxpr {
+public:
+    Sym name;                        ///< of the function it came from, may be empty
+    std::uint32_t num_constvars = 0;
+    std::uint32_t num_invars = 0;
+    std::vector<ArrayPtr> consts;    ///< values of the constvars; empty for an open jaxpr
+    std::vector<Eqn> eqns;
+    std::vector<Atom> atoms;         ///< inputs of all equations
+    std::vector<Atom> outvars;
+    std::vector<Sym> arg_names;      ///< of the invars, empty or one each: debug information
+    std::vector<Sym> effects;
+
+    std::uint32_t num_vars() const { return static_cast<std::uint32_t>(vars_.size()); }
+    Var constvar(std::uint32_t i) const { return Var{i}; }
+    Var invar(std::uint32_t i) const { return Var{num_constvars + i}; }
+    AvalRef aval(Var v) const { return AvalRef::from_id(vars_[v.index] & ~kDroppedBit); }
+    AvalRef aval(Atom a) const { return a.is_literal() ? a.literal()->aval : aval(a.var()); }
+    /// JAX's DropVar: a result that nothing uses, printed `_`.
+    bool dropped(Var v) const { return (vars_[v.index] & kDroppedBit) != 0; }
+    std::span<const Atom> inputs(const Eqn& e) const { return {atoms.data() + e.in_begin, e.n_in}; }
+    Var output(const Eqn& e, std::uint32_t k) const { return Var{e.first_out + k}; }
+    Avals in_avals() const;     ///< of the invars
+    Avals const_avals() const;
+    Avals out_avals() const;
+    Avals in_avals(const Eqn& e) const;
+    Avals out_avals(const Eqn& e) const;
+    /// For builders and readers.
+    Var add_var(AvalRef aval, bool dropped = false);
+    void set_dropped(Var v, bool dropped);
+    void reserve(std::size_t n_eqns);
+    /// Bytes of memory held by this jaxpr alone, sub-jaxprs not counted.
+    std::size_t memory_bytes() const;
+
+private:
+    static constexpr std::uint32_t kDroppedBit = 1u << 31;
+    std::vector<std::uint32_t> vars_;  ///< aval id and the dropped bit of each variable
+};
+
+/// Equations of `j` and, for each equation that names it, of every sub-jaxpr: JAX's recursive count. Saturates at 2^63-1.
+std::int64_t count_equations(const Jaxpr& j);
+/// All distinct jaxprs below `j` (itself included, last), inner ones before outer ones.
+std::vector<const Jaxpr*> all_jaxprs(const Jaxpr& j);
+/// How deep jaxprs nest; `j` alone is 1.
+int nesting_depth(const Jaxpr& j);
+
+}  // namespace jaxscope

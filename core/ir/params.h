@@ -1,0 +1,165 @@
+#pragma once
+#include <atomic>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/attr.h"
+
+namespace jaxscope {
+
+class ParamsRef;
+
+/// The parameters of an equation: (name, value) sorted by name. Printing, parsing, JSON, hashing and equality work on this one
+/// form for every primitive, known or not; rules read it as a plain struct through `as<P>()`, decoded once and kept.
+/// Parameter sets without jaxprs are interned, those with jaxprs are counted.
+class Params {
+public:
+    using Entry = std::pair<Sym, Attr>;
+    static ParamsRef make(std::vector<Entry> entries);  ///< sorts by name
+    ~Params();
+    Params(const Params&) = delete;
+    Params& operator=(const Params&) = delete;
+
+    std::span<const Entry> entries() const { return entries_; }
+    const Attr* find(Sym name) const;
+    std::size_t hash() const { return hash_; }
+    /// The typed view. Throws Error{BadInput} that names the parameter when a field is missing or of another kind.
+    template <class P>
+    const P& as() const;
+    std::vector<JaxprPtr> jaxprs() const;
+    bool holds_jaxpr() const { return holds_jaxpr_; }
+
+private:
+    friend class ParamsRef;
+    explicit Params(std::vector<Entry> entries);
+    struct TypedBase {
+        virtual ~TypedBase() = default;
+        const void* tag = nullptr;
+    };
+    template <class P>
+    struct Typed : TypedBase {
+        P value;
+    };
+    std::vector<Entry> entries_;
+    std::size_t hash_ = 0;
+    bool immortal_ = false, holds_jaxpr_ = false;
+    mutable std::atomic<std::uint32_t> count_{0};
+    mutable std::atomic<TypedBase*> typed_{nullptr};
+};
+
+/// A counted pointer to Params, 8 bytes. `ParamsRef{}` is "no parameters".
+class ParamsRef {
+public:
+    ParamsRef() = default;
+    explicit ParamsRef(const Params* p) : p_(p) { retain(); }
+    ParamsRef(const ParamsRef& o) : p_(o.p_) { retain(); }
+    ParamsRef(ParamsRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    ParamsRef& operator=(ParamsRef o) noexcept {
+        std::swap(p_, o.p_);
+        return *this;
+    }
+    ~ParamsRef() { release(); }
+    const Params& operator*() const { return p_ ? *p_ : empty(); }
+    const Params* operator->() const { return &**this; }
+    /// By content; parameters that hold jaxprs are equal when those are the same objects.
+    friend bool operator==(const ParamsRef& a, const ParamsRef& b);
+
+private:
+    static const Params& empty();
+    void retain() const {
+        if (p_ && !p_->immortal_) p_->count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void release() const;
+    const Params* p_ = nullptr;
+};
+
+// ---- Conversion between a field's C++ type and Attr. An overload pair per type that parameter structs use.
+Attr to_attr(bool v);
+Attr to_attr(std::int64_t v);
+Attr to_attr(double v);
+Attr to_attr(Sym v);
+Attr to_attr(DType v);
+inline Attr to_attr(const Attr& v) { return v; }
+Attr to_attr(const Dims& v);                    ///< a tuple of ints
+Attr to_attr(const std::vector<bool>& v);
+Attr to_attr(const Attr::JaxprRef& v);
+Attr to_attr(const PolicyPtr& v);               ///< null pointer: None
+void from_attr(const Attr& a, bool& v);
+void from_attr(const Attr& a, std::int64_t& v);
+void from_attr(const Attr& a, double& v);       ///< ints are taken too
+void from_attr(const Attr& a, Sym& v);          ///< a string, or an enum's member
+void from_attr(const Attr& a, DType& v);
+inline void from_attr(const Attr& a, Attr& v) { v = a; }
+void from_attr(const Attr& a, Dims& v);         ///< any sequence of ints
+void from_attr(const Attr& a, std::vector<bool>& v);
+void from_attr(const Attr& a, Attr::JaxprRef& v);
+void from_attr(const Attr& a, PolicyPtr& v);
+template <class T>
+Attr to_attr(const std::optional<T>& v) { return v ? to_attr(*v) : Attr(); }
+template <class T>
+void from_attr(const Attr& a, std::optional<T>& v) {
+    if (a.is_none()) return v.reset();
+    from_attr(a, v.emplace());
+}
+[[noreturn]] void wrong_attr(const Attr& found, const char* expected);  ///< throws Error{BadInput}
+[[noreturn]] void missing_param(Sym name);
+
+/// One line of a parameter struct's field list. `required` false: an absent parameter leaves the field's default.
+template <class P, class T>
+struct Field {
+    const char* name;
+    T P::* member;
+    bool required = true;
+};
+template <class P, class T>
+constexpr Field<P, T> field(const char* name, T P::* member) { return {name, member, true}; }
+template <class P, class T>
+constexpr Field<P, T> optional_field(const char* name, T P::* member) { return {name, member, false}; }
+// A parameter struct declares: `static constexpr auto kFields = std::tuple(field("axes", &ReduceParams::axes), ...);`
+// Parameters that no field names are dropped by make_params(struct), so list all that JAX prints (use Attr for those no rule reads).
+
+template <class P>
+const P& Params::as() const {
+    static const char tag = 0;
+    if (TypedBase* t = typed_.load(std::memory_order_acquire); t && t->tag == &tag) return static_cast<Typed<P>*>(t)->value;
+    auto made = std::make_unique<Typed<P>>();
+    made->tag = &tag;
+    std::apply(
+        [&](const auto&... f) {
+            auto read = [&](const auto& one) {
+                const Sym name(one.name);
+                if (const Attr* a = find(name)) {
+                    try {
+                        from_attr(*a, made->value.*(one.member));
+                    } catch (Error& e) {
+                        e.in("parameter " + name.str());
+                        throw;
+                    }
+                } else if (one.required) {
+                    missing_param(name);
+                }
+            };
+            (read(f), ...);
+        },
+        P::kFields);
+    TypedBase* expected = nullptr;
+    if (typed_.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return made.release()->value;
+    return static_cast<Typed<P>*>(expected)->value;  // another thread was first
+}
+
+template <class P>
+ParamsRef make_params(const P& p) {
+    std::vector<Params::Entry> entries;
+    std::apply([&](const auto&... f) { (entries.emplace_back(Sym(f.name), to_attr(p.*(f.member))), ...); }, P::kFields);
+    return Params::make(std::move(entries));
+}
+
+/// `params` with one entry replaced or added.
+ParamsRef with_param(const ParamsRef& params, Sym name, Attr value);
+
+}  // namespace jaxscope
