@@ -1,0 +1,40 @@
+"""Capture of JAX programs for jaxscope: pure Python, needs JAX (0.4.30 or later) and nothing else.
+
+    import jaxscope
+    jaxscope.capture(train_step, donate_argnums=0)(state, batch).save("step.jaxscope")
+
+JAX is imported on first use only, so that a script that sets XLA_FLAGS itself can still do so.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+__all__ = ["capture", "show", "Capture", "CaptureError", "__version__"]
+
+
+def capture(fn: Any, **options: Any) -> Any:
+    """A function that traces `fn` on the arguments it is called with, and returns a `Capture`.
+
+    Options: donate_argnums, donate_argnames, static_argnums, static_argnames, differentiate (an argument number or
+    several: what `residuals` differentiates by), has_aux (fn returns (scalar, aux)), name, values ("all", "small" or
+    "none": which array values are kept), compile (ask XLA about memory and cost), source (keep the text of user files).
+    """
+    from .api import capture as impl
+    return impl(fn, **options)
+
+
+def show(fn: Any, **options: Any) -> Any:
+    """Like `capture`, then opens the window; in a notebook, shows the report instead."""
+    from .display import show as impl
+    return impl(fn, **options)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Capture":
+        from .api import Capture
+        return Capture
+    if name == "CaptureError":
+        from .errors import CaptureError
+        return CaptureError
+    raise AttributeError(f"module 'jaxscope' has no attribute {name!r}")

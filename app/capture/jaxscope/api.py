@@ -1,0 +1,152 @@
+"""From a function and its arguments to a finished capture."""
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Callable
+
+import jax
+
+from . import __version__, compat, naming, output, program as programs, regions, xla
+from .arrays import Arrays
+from .encode import Encoder
+from .errors import CaptureError
+from .tables import Paths, Tables
+
+
+class Capture:
+    """A finished capture: one JSON document, and the arrays too large to stand in it."""
+
+    def __init__(self, document: dict[str, Any], members: dict[str, Any], equations: int):
+        self.document, self.members, self.equations = document, members, equations
+
+    def save(self, path: str, compress: bool = True) -> str:
+        output.save(path, self.document, self.members, compress)
+        return path
+
+    def to_json(self) -> str:
+        return "".join(output.chunks(self.document))
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self.document.get("warnings", []))
+
+    def __repr__(self) -> str:
+        n = len(self.document["regions"])
+        return f"<jaxscope capture of {self.document['name']!r}: {self.equations} equations, {n} differentiation{'s' * (n != 1)}>"
+
+
+def capture(fn: Any, *, values: str = "small", compile: bool = False, source: bool = True, root: str | None = None,
+            absolute: bool = False, rule_depth: int = 4, **options: Any) -> Callable[..., Capture]:
+    unknown = set(options) - {"donate_argnums", "donate_argnames", "static_argnums", "static_argnames", "differentiate",
+                              "has_aux", "name", "jit", "donate"}
+    if unknown:
+        raise TypeError(f"capture() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+
+    def captured(*args: Any, **kwargs: Any) -> Capture:
+        p = programs.make_program(fn, args, kwargs, **options)
+        return capture_program(p, values=values, compile=compile, source=source, root=root, absolute=absolute, rule_depth=rule_depth)
+    return captured
+
+
+def capture_program(p: programs.Program, *, values: str = "small", compile: bool = False, source: bool = True,
+                    root: str | None = None, absolute: bool = False, rule_depth: int = 4) -> Capture:
+    if values not in ("all", "small", "none"):
+        raise CaptureError(f"values: expected all, small or none, found {values!r}")
+    tables = Tables(Paths(root or programs.project_root(p.fn), absolute), source)
+    encoder = Encoder(tables, Arrays(tables, values), rule_depth)
+    flat = programs.flatten(p)
+    closed, shapes = jax.make_jaxpr(flat.traced, static_argnums=flat.static_argnums, return_shape=True)(*flat.traced_args, **flat.traced_kwargs)
+    if not closed.jaxpr.outvars:
+        raise CaptureError(f"{p.name} returns no arrays: there is nothing to capture")
+    found, marked, warnings = _marked_tracing(flat)
+    encoder.params.jaxprs_in_view = lambda: [closed.jaxpr, *(r.jaxpr for r in found)]
+    region_entries = [_region_entry(encoder, r, found) for r in found]
+    entry = _program_entry(encoder, p, flat, closed, shapes)
+    marked_entry = None
+    if marked is not None and any(r.mark is not None for r in found):
+        marked_entry = {"jaxpr": encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)}
+    encoder.rules.finish()
+    facts = xla.facts(p, tables.paths) if compile else None
+    if facts is not None:
+        entry["donate_warnings"] = facts.pop("donate_warnings")
+    document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, warnings)
+    return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr))
+
+
+def _marked_tracing(flat: programs.Flat) -> tuple[list[regions.Region], Any, list[str]]:
+    """The second tracing, which finds the differentiations. Where it fails the program itself is still whole."""
+    recorder = regions.Recorder()
+
+    def again(*args: Any, **kwargs: Any) -> Any:
+        dynamic = [a for i, a in enumerate(args) if i not in flat.static_argnums]
+        leaves = jax.tree_util.tree_leaves((dynamic, dict(sorted(kwargs.items()))))
+        if len(leaves) == len(flat.inputs):
+            recorder.paths = {id(t): i.path for t, i in zip(leaves, flat.inputs)}
+        return flat.traced(*args, **kwargs)
+    try:
+        with recorder.active():
+            marked = jax.make_jaxpr(again, static_argnums=flat.static_argnums)(*flat.traced_args, **flat.traced_kwargs)
+    except Exception as e:
+        text = str(e).splitlines()[0] if str(e) else ""
+        return [], None, [f"differentiations could not be recorded: {type(e).__name__}: {text}"[:500]]
+    return regions.settle(recorder, marked.jaxpr), marked, []
+
+
+def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, closed: Any, shapes: Any) -> dict[str, Any]:
+    inputs = flat.inputs
+    if len(inputs) != len(closed.jaxpr.invars):
+        raise CaptureError(f"{p.name}: {len(closed.jaxpr.invars)} inputs traced, {len(inputs)} array leaves among its arguments")
+    paths = [i.path for i in inputs]
+    index = encoder.closed_or_open(closed.jaxpr, list(closed.consts), paths, p.name)
+    values = []
+    for i, v in zip(inputs, closed.jaxpr.invars):
+        known = encoder.arrays.keep != "none" and not isinstance(i.value, jax.ShapeDtypeStruct)
+        at = encoder.arrays.add(i.value, v.aval) if known else None
+        values.append(at if at is not None and len(encoder.arrays.items[at]) > 1 else None)
+    shardings = [encoder.params.value(getattr(i.value, "sharding", None)) if _is_distributed(i.value) else None for i in inputs]
+    return {"jaxpr": index, "in_paths": paths,
+            "out_paths": [jax.tree_util.keystr(q) for q, _ in jax.tree_util.tree_flatten_with_path(shapes)[0]],
+            "arg_of_input": [i.argument for i in inputs], "arg_names": flat.arg_names,
+            "donated": [i.donated for i in inputs], "kept": compat.kept_inputs(closed.jaxpr), "static": flat.static,
+            "differentiate": None if p.differentiate is None else list(p.differentiate), "has_aux": p.has_aux, "jit": p.jit,
+            "in_shardings": shardings if any(s is not None for s in shardings) else None, "out_shardings": None,
+            "donate_warnings": [], "values": values}
+
+
+def _is_distributed(x: Any) -> bool:
+    sharding = getattr(x, "sharding", None)
+    return sharding is not None and len(getattr(sharding, "device_set", ())) > 1
+
+
+def _region_entry(encoder: Encoder, r: regions.Region, found: list[regions.Region]) -> dict[str, Any]:
+    slots = r.site.slots
+    paths = [s.path for s in slots]
+    index = encoder.closed_or_open(r.jaxpr, None, paths, r.site.name)
+    differentiated = set(r.diff_slots)
+    entry = {"name": r.site.name, "kind": r.site.kind, "jaxpr": index, "in_paths": paths,
+             "arg_of_input": [s.argument for s in slots], "arg_names": r.site.arg_names, "out_paths": r.out_paths,
+             "wrt": r.site.wrt, "wrt_inputs": [i in differentiated for i in range(len(slots))], "has_aux": r.has_aux,
+             "outputs": r.n_out, "source": encoder.tables.source(r.source),
+             "parent": found.index(r.parent) if r.parent in found else None, "mark": r.mark}
+    if r.mark is None:
+        entry["why_unmarked"] = r.why_unmarked
+    return entry
+
+
+def _document(tables: Tables, encoder: Encoder, p: programs.Program, entry: dict[str, Any], marked: Any,
+              region_entries: list[Any], facts: Any, warnings: list[str]) -> dict[str, Any]:
+    import jaxlib
+    producer = {"jaxscope": __version__, "jax": jax.__version__, "jaxlib": getattr(jaxlib, "__version__", "unknown"),
+                "python": ".".join(map(str, sys.version_info[:3]))}
+    document: dict[str, Any] = {"format": "jaxscope.capture", "version": 1, "producer": producer, "name": p.name, "flags": compat.flags()}
+    if tables.paths.absolute:
+        document["root"] = tables.paths.root
+    if warnings:
+        document["warnings"] = warnings
+    document.update(
+        strings=tables.strings.items, avals=tables.avals.items, files=tables.files.items, frames=tables.frames.items,
+        tracebacks=tables.tracebacks.items, name_stacks=tables.name_stacks.items, sources=tables.sources.items,
+        contexts=tables.contexts.items, literals=tables.literals.items, arrays=encoder.arrays.items, params=tables.params.items,
+        jaxprs=encoder.jaxprs, custom_rules=encoder.rules.items, program=entry, marked=marked, regions=region_entries, xla=facts)
+    return document

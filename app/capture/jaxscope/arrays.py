@@ -1,0 +1,64 @@
+"""Array values: small ones stand in the capture, larger ones in an .npz next to it, the rest is left out."""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import compat
+from .tables import Tables, nested_json
+
+INLINE_ELEMENTS = 256
+SMALL_BYTES = 1 << 20
+
+
+class Arrays:
+    def __init__(self, tables: Tables, keep: str):
+        self.tables, self.keep = tables, keep
+        self.items: list[dict[str, Any]] = []
+        self.members: dict[str, np.ndarray] = {}
+        self._memo: dict[int, tuple[Any, int]] = {}
+
+    def add(self, value: Any, aval: Any = None) -> int:
+        """An entry of `arrays`; the same object is one entry."""
+        hit = self._memo.get(id(value))
+        if hit is not None:
+            return hit[1]
+        aval = compat.typeof(value) if aval is None else aval
+        item: dict[str, Any] = {"aval": self.tables.aval(aval)}
+        data = self._data(value, aval)
+        if data is not None and data.size <= INLINE_ELEMENTS:
+            item["values"] = nested_json(data)
+        elif data is not None:
+            item["npz"] = f"c{len(self.items)}"
+            self.members[item["npz"]] = storable(data)
+        index = len(self.items)
+        self.items.append(item)
+        self._memo[id(value)] = (value, index)
+        return index
+
+    def _data(self, value: Any, aval: Any) -> np.ndarray | None:
+        """The value if it is there and is to be kept. What isn't an array of this process's stays behind."""
+        if self.keep == "none" or isinstance(value, (compat.Tracer, jax.ShapeDtypeStruct)):
+            return None
+        dtype = getattr(aval, "dtype", None)
+        if dtype is None or compat.is_float0(aval):
+            return None
+        try:
+            if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+                value = jax.random.key_data(value)
+            elif self.keep == "small" and getattr(value, "nbytes", 0) > SMALL_BYTES:
+                return None
+            return np.asarray(value)
+        except Exception:  # deleted or not addressable from this process: the capture still says its type
+            return None
+
+
+def storable(a: np.ndarray) -> np.ndarray:
+    """NumPy files know none of ml_dtypes' types: those are stored as unsigned integers of their width (int4: int8)."""
+    if a.dtype.kind in "biufc":
+        return a
+    if jax.numpy.issubdtype(a.dtype, np.integer):
+        return a.astype(np.int8)
+    return np.ascontiguousarray(a).view({1: np.uint8, 2: np.uint16, 4: np.uint32}[a.dtype.itemsize])

@@ -1,0 +1,175 @@
+"""`python -m jaxscope FILE.py:NAME -o OUT`."""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import sys
+import traceback
+from typing import Any, Sequence
+
+from .errors import CaptureError
+
+
+def parser() -> argparse.ArgumentParser:
+    ap = argparse.ArgumentParser(prog="python -m jaxscope", description="Capture a JAX program for jaxscope. This runs FILE.py.",
+                                 usage="python -m jaxscope FILE.py:NAME -o OUT [options]\n       python -m jaxscope --call NAME -o OUT [options] -- train.py ARGS...")
+    ap.add_argument("target", nargs="?", help="FILE.py:NAME, a callable that returns a mapping with fn and args")
+    ap.add_argument("script", nargs="*", help=argparse.SUPPRESS)
+    ap.add_argument("-o", "--output", required=True, metavar="OUT")
+    ap.add_argument("--args", metavar="EXPR", help="NAME is the function itself; a tuple of its arguments, evaluated in FILE.py")
+    ap.add_argument("--kwargs", metavar="EXPR", help="with --args: a mapping of keyword arguments")
+    ap.add_argument("--values", choices=["all", "small", "none"], default="small", help="which array values are kept (small: up to 1 MiB each)")
+    ap.add_argument("--compile", action="store_true", help="ask XLA for its memory and cost analysis")
+    ap.add_argument("--timeout", type=float, metavar="S", help="give up after S seconds")
+    ap.add_argument("--no-source", action="store_true", help="leave the text of your files out")
+    ap.add_argument("--no-compress", action="store_true", help="plain JSON")
+    ap.add_argument("--absolute", action="store_true", help="keep absolute paths")
+    ap.add_argument("--rule-depth", type=int, default=4, metavar="N", help="how deep rules inside rules are traced")
+    ap.add_argument("--call", metavar="NAME", help="capture a call of the jitted function NAME in a script that runs as it is")
+    ap.add_argument("--nth", type=int, default=1, metavar="N", help="with --call: the N-th call")
+    ap.add_argument("--continue", dest="go_on", action="store_true", help="with --call: let the script go on afterwards")
+    ap.add_argument("--json", action="store_true", help="print a JSON object about what was captured")
+    return ap
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    ap = parser()
+    argv = list(sys.argv[1:] if argv is None else argv)
+    script: list[str] = []
+    if "--" in argv:
+        at = argv.index("--")
+        argv, script = argv[:at], argv[at + 1:]
+    try:
+        opt = ap.parse_args(argv)
+    except SystemExit as e:
+        return 0 if e.code in (0, None) else 2
+    try:
+        if opt.timeout:
+            _limit(opt.timeout)
+        result = _run(opt, script)
+    except CaptureError as e:
+        if e.traceback_text:
+            print(e.traceback_text.rstrip(), file=sys.stderr)
+        print(f"jaxscope: {e}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("jaxscope: interrupted", file=sys.stderr)
+        return 130
+    if result is not None:
+        print(json.dumps(result) if opt.json else f"{result['output']}: {result['equations']} equations, JAX {result['jax_version']}")
+    return 0
+
+
+def _limit(seconds: float) -> None:
+    def expire(*_: Any) -> None:
+        raise CaptureError(f"time-out: not finished after {seconds:g} s", "".join(traceback.format_stack(limit=-12)))
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, expire)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
+    folder = os.path.dirname(os.path.abspath(opt.output))
+    if not os.path.isdir(folder):
+        raise CaptureError(f"cannot write {opt.output}: there is no directory {folder}")
+    if opt.call:
+        from . import runner
+        return runner.run(opt, script or [*([opt.target] if opt.target else []), *opt.script])
+    if not opt.target or ":" not in opt.target:
+        raise CaptureError(f"expected FILE.py:NAME, found {opt.target!r}")
+    path, name = opt.target.rsplit(":", 1)
+    module = load(path)
+    import_jax()
+    from . import api
+    p = resolve(module, path, name, opt)
+    captured = user_code(f"{name} in {os.path.basename(path)}", api.capture_program, p, **capture_options(opt), root=os.path.dirname(os.path.abspath(path)))
+    return finish(captured, opt)
+
+
+def capture_options(opt: Any) -> dict[str, Any]:
+    return dict(values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute, rule_depth=opt.rule_depth)
+
+
+def finish(captured: Any, opt: Any) -> dict[str, Any]:
+    captured.save(opt.output, compress=not opt.no_compress)
+    for w in captured.warnings:
+        print(f"jaxscope: warning: {w}", file=sys.stderr)
+    return {"schema": "jaxscope.report/1", "output": opt.output, "equations": captured.equations,
+            "jax_version": captured.document["producer"]["jax"]}
+
+
+def import_jax() -> Any:
+    try:
+        import jax
+    except ImportError as e:
+        raise CaptureError(f"this Python ({sys.executable}) has no JAX ({e}): choose another one with --python, or install it: pip install jax") from None
+    version = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
+    if version < (0, 4, 30):
+        raise CaptureError(f"JAX 0.4.30 or later is needed, found {jax.__version__}")
+    return jax
+
+
+def user_code(what: str, f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run something of the user's; what it raises becomes its traceback and one line."""
+    try:
+        return f(*args, **kwargs)
+    except (CaptureError, KeyboardInterrupt):
+        raise
+    except SystemExit as e:
+        raise CaptureError(f"{what} ended the Python process (exit code {e.code})") from None
+    except ModuleNotFoundError as e:
+        if (e.name or "").split(".")[0] in ("jax", "jaxlib"):
+            import_jax()
+        raise CaptureError(f"{what} raised ModuleNotFoundError: {e}", _traceback(e)) from None
+    except BaseException as e:
+        first = (str(e).splitlines() or [""])[0]
+        raise CaptureError(f"{what} raised {type(e).__name__}: {first}"[:1000], _traceback(e)) from None
+
+
+def _traceback(e: BaseException) -> str:
+    """Without our own frames at the top: the user's error is not about them."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    tb = e.__traceback__
+    while tb is not None and (tb.tb_frame.f_code.co_filename.startswith((here, "<frozen "))):
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(e), e, tb))
+
+
+def load(path: str) -> Any:
+    if not os.path.isfile(path):
+        raise CaptureError(f"{path}: no such file")
+    spec = importlib.util.spec_from_file_location("jaxscope_program", path)
+    if spec is None or spec.loader is None:
+        raise CaptureError(f"{path}: expected a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["jaxscope_program"] = module
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    user_code(os.path.basename(path), spec.loader.exec_module, module)
+    return module
+
+
+def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
+    from . import program
+    target = module
+    for part in name.split("."):
+        if not hasattr(target, part):
+            names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_") and getattr(v, "__module__", "") == "jaxscope_program"]
+            raise CaptureError(f"{path}: there is no {name!r} in it" + (f"; it has {', '.join(names[:12])}" if names else ""))
+        target = getattr(target, part)
+    if opt.args is not None:
+        args = user_code("--args", eval, opt.args, vars(module))
+        kwargs = user_code("--kwargs", eval, opt.kwargs, vars(module)) if opt.kwargs else {}
+        return program.make_program(target, args if isinstance(args, tuple) else (args,), kwargs)
+    if not callable(target):
+        raise CaptureError(f"{path}:{name}: expected a function, found {type(target).__name__}")
+    mapping = user_code(f"{name}()", target)
+    if not hasattr(mapping, "keys") or "fn" not in mapping or "args" not in mapping:
+        found = f"a mapping with {', '.join(map(str, mapping.keys()))}" if hasattr(mapping, "keys") else type(mapping).__name__
+        raise CaptureError(f"{path}:{name}: expected a function that returns a mapping with fn and args, found {found} "
+                           "(--args captures the function itself)")
+    known = {k: mapping[k] for k in mapping.keys()}
+    known.setdefault("name", getattr(module, "NAME", None) or None)
+    return program.make_program(known.pop("fn"), known.pop("args"), known.pop("kwargs", None), **known)

@@ -1,0 +1,194 @@
+"""The only file that knows in which JAX version which internal lives. From 0.4.30 on."""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from typing import Any, Callable, Iterator, NamedTuple
+
+import jax
+from jax._src import api_util, config, core, dtypes, source_info_util
+from jax._src.interpreters import ad, batching, partial_eval as pe
+
+try:
+    from jax._src import traceback_util
+except ImportError:  # pragma: no cover
+    traceback_util = None
+
+Jaxpr = core.Jaxpr
+ClosedJaxpr = core.ClosedJaxpr
+Literal = core.Literal
+DropVar = core.DropVar
+Tracer = core.Tracer
+VERSION: tuple[int, ...] = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
+PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+JAX_DIR = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
+
+# Our own frames stand between the user's and JAX's in every traceback; without this they'd be what JAX prints.
+source_info_util.register_exclusion(PACKAGE_DIR)
+if traceback_util is not None:
+    traceback_util.register_exclusion(PACKAGE_DIR)
+
+
+class Frame(NamedTuple):
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str
+
+
+def raw_frames(source_info: Any) -> list[tuple[Any, int]]:
+    """(code, instruction offset) of every frame of an equation's traceback, innermost first."""
+    tb = source_info.traceback
+    if tb is None:
+        return []
+    code, lasti = tb.raw_frames()
+    return list(zip(code, lasti))
+
+
+def resolve_frame(code: Any, lasti: int) -> Frame:
+    f = source_info_util.raw_frame_to_frame(code, lasti)
+    return Frame(f.file_name, f.start_line, f.start_column, f.end_line, f.end_column, f.function_name)
+
+
+def is_user_file(path: str) -> bool:
+    return source_info_util.is_user_filename(path) and not path.startswith(PACKAGE_DIR)
+
+
+_bust = itertools.count(1)
+
+
+def _make_user_context() -> Any:
+    if hasattr(jax, "make_user_context"):
+        return jax.make_user_context(default_value=None)
+    return getattr(config, "xla_profile_version", None)
+
+
+_user_context = _make_user_context()
+
+
+def fresh_traces(token: int | None = None) -> contextlib.AbstractContextManager:
+    """Inside, no trace of an earlier `jit` is reused: a jaxpr from a cache would have been made without our hooks.
+
+    JAX keys its caches by its configuration; this sets a part of it that nothing else looks at. (jax.clear_caches would
+    do too, but makes every eager operation compile again.)
+    """
+    if _user_context is None:
+        jax.clear_caches()
+        return contextlib.nullcontext()
+    return _user_context(1_000_000 + next(_bust) if token is None else token)
+
+
+def new_token() -> int:
+    return 1_000_000 + next(_bust)
+
+
+def typeof(x: Any) -> Any:
+    if hasattr(core, "typeof"):
+        return core.typeof(x)
+    return core.raise_to_shaped(core.get_aval(x))
+
+
+def debug_name(jaxpr: Any) -> str | None:
+    info = getattr(jaxpr, "debug_info", None)
+    text = getattr(info, "func_src_info", None)
+    return text.split(" ")[0] if text else None
+
+
+def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
+    return core.eval_jaxpr(jaxpr, consts, *args)
+
+
+def kept_inputs(jaxpr: Any) -> list[bool]:
+    """Which inputs `jit` keeps; it drops those that nothing reads (keep_unused=False)."""
+    used = pe.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]
+    return [bool(u) for u in used]
+
+
+def invars_to_constvars(jaxpr: Any, n: int) -> Any:
+    if n == 0:
+        return jaxpr
+    return pe.convert_invars_to_constvars(jaxpr, n)
+
+
+def zero(aval: Any) -> Any:
+    return ad.Zero(aval)
+
+
+def is_zero(x: Any) -> bool:
+    return type(x) is ad.Zero
+
+
+def cotangent_aval(tangent_aval: Any) -> Any:
+    return tangent_aval.to_ct_aval() if hasattr(tangent_aval, "to_ct_aval") else tangent_aval
+
+
+def is_float0(aval: Any) -> bool:
+    return getattr(aval, "dtype", None) == dtypes.float0
+
+
+def transpose_linear(jaxpr: Any, residuals: Any, cotangents: list[Any]) -> list[Any]:
+    """Cotangents of the inputs of a linear jaxpr whose constvars are `residuals`."""
+    if hasattr(ad, "backward_pass3"):
+        accums = [ad.ValAccum(cotangent_aval(v.aval)) for v in jaxpr.invars]
+        ad.backward_pass3(jaxpr, True, residuals, accums, cotangents)
+        return [a.freeze() for a in accums]
+    dummies = [ad.UndefinedPrimal(v.aval) for v in jaxpr.invars]
+    return ad.backward_pass(jaxpr, True, residuals, dummies, cotangents)
+
+
+def signature(fn: Callable) -> Any:
+    import inspect
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def flags() -> dict[str, Any]:
+    names = ["jax_enable_x64", "jax_default_matmul_precision", "jax_default_prng_impl", "jax_threefry_partitionable",
+             "jax_numpy_dtype_promotion", "jax_remat3", "jax_disable_jit", "jax_softmax_custom_jvp"]
+    out = {}
+    for n in names:
+        value = getattr(jax.config, n, None)
+        out[n] = value if value is None or isinstance(value, (bool, int, str)) else str(value)
+    out["jax_remat3"] = bool(out["jax_remat3"])
+    return out
+
+
+def iterate_eqns(jaxpr: Any) -> Iterator[Any]:
+    """All equations, those of nested jaxprs included, each jaxpr once."""
+    seen: set[int] = set()
+    stack = [jaxpr]
+    while stack:
+        j = stack.pop()
+        if id(j) in seen:
+            continue
+        seen.add(id(j))
+        for e in j.eqns:
+            yield e
+            for v in e.params.values():
+                stack.extend(sub_jaxprs(v))
+
+
+def sub_jaxprs(v: Any) -> list[Any]:
+    if isinstance(v, ClosedJaxpr):
+        return [v.jaxpr]
+    if isinstance(v, Jaxpr):
+        return [v]
+    if isinstance(v, (tuple, list)):
+        return [s for e in v for s in sub_jaxprs(e)]
+    return []
+
+
+def count_eqns(jaxpr: Any) -> int:
+    """A sub-jaxpr counts once for each equation that names it."""
+    memo: dict[int, int] = {}
+
+    def go(j: Any) -> int:
+        if id(j) not in memo:
+            memo[id(j)] = len(j.eqns) + sum(go(s) for e in j.eqns for v in e.params.values() for s in sub_jaxprs(v))
+        return memo[id(j)]
+    return go(jaxpr)

@@ -1,0 +1,101 @@
+"""Jaxprs to the arrays of the format. Whatever an entry refers to is written before it, so references point backwards."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import compat, marks
+from .arrays import Arrays
+from .params import Params
+from .rules import Rules
+from .tables import Tables
+
+
+class Encoder:
+    def __init__(self, tables: Tables, arrays: Arrays, rule_depth: int = 4):
+        self.tables, self.arrays = tables, arrays
+        self.jaxprs: list[dict[str, Any]] = []
+        self._index: dict[Any, int] = {}
+        self._alive: list[Any] = []  # ids stand for objects: those must not die meanwhile
+        self.rules = Rules(tables, self.closed_or_open, rule_depth)
+        self.params = Params(tables, arrays, self.closed_or_open, self.rules)
+        self._primitive: dict[str, int] = {}
+        self._jit_template: dict[str, Any] | None = None
+
+    def closed_or_open(self, jaxpr: Any, consts: Any, arg_names: list[str] | None = None, name: str | None = None) -> int:
+        key = (id(jaxpr), tuple(map(id, consts)) if consts else None)
+        index = self._index.get(key)
+        if index is None:
+            entry = self._entry(jaxpr, consts, arg_names, name)
+            index = self._index[key] = len(self.jaxprs)
+            self.jaxprs.append(entry)
+            self._alive.append((jaxpr, consts))
+        return index
+
+    def _entry(self, jaxpr: Any, consts: Any, arg_names: list[str] | None, name: str | None) -> dict[str, Any]:
+        tables = self.tables
+        number: dict[Any, int] = {}
+        for v in (*jaxpr.constvars, *jaxpr.invars):
+            number[v] = len(number)
+        next_var = len(jaxpr.constvars) + len(jaxpr.invars)
+        eqns = []
+        for eqn in jaxpr.eqns:
+            inputs = [-1 - tables.literal(a) if type(a) is compat.Literal else number[a] for a in eqn.invars]
+            results = []
+            for v in eqn.outvars:
+                aval = tables.aval(v.aval)
+                results.append(-1 - aval if type(v) is compat.DropVar else aval)
+                number[v] = next_var
+                next_var += 1
+            eqns.append(self._equation(eqn, inputs, results))
+        outvars = [-1 - tables.literal(a) if type(a) is compat.Literal else number[a] for a in jaxpr.outvars]
+        entry = {"name": name or compat.debug_name(jaxpr), "constvars": [tables.aval(v.aval) for v in jaxpr.constvars]}
+        if consts is not None:
+            entry["consts"] = [self.arrays.add(c, v.aval) for c, v in zip(consts, jaxpr.constvars)]
+        entry["invars"] = [tables.aval(v.aval) for v in jaxpr.invars]
+        entry["arg_names"] = arg_names if arg_names is not None else _arg_names(jaxpr)
+        entry["effects"] = self._effects(jaxpr.effects)
+        entry["eqns"], entry["outvars"] = eqns, outvars
+        return entry
+
+    def _equation(self, eqn: Any, inputs: list[int], results: list[int]) -> list[Any]:
+        if eqn.primitive is marks.call_p:
+            primitive, params = "jit", self._marked_params(eqn)
+        else:
+            primitive, params = eqn.primitive.name, self.params.of(eqn)
+        index = self._primitive.get(primitive)
+        if index is None:
+            index = self._primitive[primitive] = self.tables.string(primitive)
+        row = [index, inputs, results, params, self.tables.source(eqn.source_info), self.tables.context(getattr(eqn, "ctx", None))]
+        if eqn.effects:
+            row.append(self._effects(eqn.effects))
+        return row
+
+    def _effects(self, effects: Any) -> list[str]:
+        return sorted(self.tables.paths.in_text(str(e)) for e in effects) if effects else []
+
+    def _marked_params(self, eqn: Any) -> int:
+        """The parameters that `jit` would have: those of a real one, with our body, name and arities."""
+        import json
+
+        import jax
+        if self._jit_template is None:
+            inner = jax.make_jaxpr(jax.jit(lambda x: x + 1))(1.0).jaxpr.eqns[0]
+            self._jit_template = {k: self.params.value(v) for k, v in inner.params.items() if k != "jaxpr"}
+            self._jit_name = inner.primitive.name
+        closed = eqn.params["jaxpr"]
+        out = dict(self._jit_template)
+        n_in, n_out = len(eqn.invars), len(eqn.outvars)
+        for key, value in self._jit_template.items():
+            if isinstance(value, list) and len(value) == 1:
+                out[key] = value * (n_out if key.startswith("out_") else n_in)
+        out["name"] = eqn.params["name"]
+        out["jaxpr"] = {"closed_jaxpr": self.closed_or_open(closed.jaxpr, closed.consts, name=eqn.params["name"])}
+        out = dict(sorted(out.items()))
+        return self.tables.params.add(json.dumps(out), out)
+
+
+def _arg_names(jaxpr: Any) -> list[str]:
+    names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)
+    if not names or len(names) != len(jaxpr.invars):
+        return []
+    return [n or "" for n in names]

@@ -1,0 +1,139 @@
+"""Two calls, `jaxscope_forward_K` and `jaxscope_backward_K`, in the place of one differentiation.
+
+They are primitives of our own while JAX traces (jit would prune forwarded outputs, and its batching and
+differentiation rules would keep the name for something of another type), and are written to the capture as `jit`.
+Where a transformation meets one, its body is inlined, so a mark that stands in the finished program is always whole.
+"""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import core, dtypes
+from jax._src.interpreters import ad, batching
+
+from . import compat
+
+call_p = core.Primitive("jaxscope_call")
+call_p.multiple_results = True
+linear_p = core.Primitive("jaxscope_linear")
+linear_p.multiple_results = True
+
+
+def call(args: list[Any], closed: Any, name: str) -> list[Any]:
+    return call_p.bind(*args, jaxpr=closed, name=name)
+
+
+def _inline(args: Any, closed: Any) -> list[Any]:
+    return compat.eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+@call_p.def_impl
+def _call_impl(*args: Any, jaxpr: Any, name: str) -> list[Any]:
+    return _inline(args, jaxpr)
+
+
+def _call_abstract(*_: Any, jaxpr: Any, name: str) -> Any:
+    return jaxpr.out_avals, jaxpr.effects
+
+
+call_p.def_effectful_abstract_eval(_call_abstract)
+
+
+def _call_batch(args: Any, dims: Any, *, jaxpr: Any, name: str) -> Any:
+    outs = jax.vmap(lambda *xs: _inline(xs, jaxpr), in_axes=tuple(None if d is batching.not_mapped else d for d in dims))(*args)
+    return outs, [0] * len(outs)
+
+
+batching.primitive_batchers[call_p] = _call_batch
+
+
+def _call_jvp(primals: Any, tangents: Any, *, jaxpr: Any, name: str) -> Any:
+    def full(p: Any, t: Any) -> Any:
+        if not compat.is_zero(t):
+            return t
+        aval = compat.typeof(p)
+        if not dtypes.issubdtype(aval.dtype, np.inexact):
+            return np.zeros(aval.shape, dtypes.float0)
+        return ad.instantiate_zeros(t)
+    return jax.jvp(lambda *xs: _inline(xs, jaxpr), tuple(primals), tuple(map(full, primals, tangents)))
+
+
+ad.primitive_jvps[call_p] = _call_jvp
+
+
+class Linear:
+    """The linear half of a differentiation: what it computes, and how its transposition is to be named."""
+
+    def __init__(self, jaxpr: Any, mark: int):
+        self.jaxpr, self.mark = jaxpr, mark
+        self.n_res = len(jaxpr.constvars)
+        self.backward: Any = None
+        # Inputs without a tangent space (integers) have no cotangent either.
+        self.wanted = [not compat.is_float0(v.aval) for v in jaxpr.invars]
+
+    def transposed(self, res: Any, cts: Any) -> Any:
+        """The closed jaxpr (residuals, cotangents of the outputs) -> cotangents of the inputs; traced once."""
+        if self.backward is None:
+            def backward(res: Any, cts: Any) -> Any:
+                out = compat.transpose_linear(self.jaxpr, list(res), list(cts))
+                return [ad.instantiate_zeros(c) for c, w in zip(out, self.wanted) if w]
+            self.backward = jax.make_jaxpr(backward)(list(res), list(cts))
+        return self.backward
+
+    # A parameter of an equation: compared by identity, printed short.
+    def __repr__(self) -> str:
+        return f"linear_{self.mark}"
+
+
+@linear_p.def_impl
+def _linear_impl(*args: Any, linear: Linear) -> list[Any]:
+    return compat.eval_jaxpr(linear.jaxpr, args[:linear.n_res], *args[linear.n_res:])
+
+
+@linear_p.def_abstract_eval
+def _linear_abstract(*_: Any, linear: Linear) -> Any:
+    return [v.aval for v in linear.jaxpr.outvars]
+
+
+def _linear_batch(args: Any, dims: Any, *, linear: Linear) -> Any:
+    axes = tuple(None if d is batching.not_mapped else d for d in dims)
+    outs = jax.vmap(partial(_linear_impl, linear=linear), in_axes=axes)(*args)
+    return outs, [0] * len(outs)
+
+
+batching.primitive_batchers[linear_p] = _linear_batch
+
+
+def _linear_jvp(primals: Any, tangents: Any, *, linear: Linear) -> Any:
+    fill = [ad.instantiate_zeros(t) for t in tangents]
+    return jax.jvp(partial(_linear_impl, linear=linear), tuple(primals), tuple(fill))
+
+
+ad.primitive_jvps[linear_p] = _linear_jvp
+
+
+def _linear_transpose(cts: Any, *args: Any, linear: Linear) -> Any:
+    res = list(args[:linear.n_res])
+    full = [ad.instantiate_zeros(c) for c in cts]
+    outs = iter(call(res + full, linear.transposed(res, full), f"jaxscope_backward_{linear.mark}"))
+    grads = [next(outs) if w else compat.zero(compat.cotangent_aval(v.aval))
+             for v, w in zip(linear.jaxpr.invars, linear.wanted)]
+    return [None] * linear.n_res + grads
+
+
+ad.primitive_transposes[linear_p] = _linear_transpose
+
+
+def linear_jaxpr(linear: Linear, residuals: list[Any]) -> Any:
+    """A jaxpr with the residuals as constvars whose one equation is the linear half; what `vjp` will transpose."""
+    tangents = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in linear.jaxpr.invars]
+    closed = jax.make_jaxpr(lambda res, ts: linear_p.bind(*res, *ts, linear=linear))(residuals, tangents)
+    return compat.invars_to_constvars(closed.jaxpr, len(residuals)) if not closed.consts else None
+
+
+def stands_in(jaxpr: Any) -> dict[str, Any]:
+    """The marked calls in a finished program: name -> their jaxpr."""
+    return {e.params["name"]: e.params["jaxpr"] for e in compat.iterate_eqns(jaxpr) if e.primitive is call_p}

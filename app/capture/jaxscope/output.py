@@ -1,0 +1,83 @@
+"""Writing a capture: streamed into a temporary file, compressed where this Python can, renamed when whole."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from typing import Any, Iterator
+
+import numpy as np
+
+from .errors import CaptureError
+
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def chunks(document: dict[str, Any]) -> Iterator[str]:
+    """The document as JSON text, one table entry a line."""
+    sep = "{"
+    for key, value in document.items():
+        yield sep + _dump(key) + ":"
+        sep = ",\n"
+        if isinstance(value, list) and value and key not in ("values",):
+            yield "[\n" + _dump(value[0])
+            for item in value[1:]:
+                yield ",\n" + _dump(item)
+            yield "]"
+        else:
+            yield _dump(value)
+    yield "}\n"
+
+
+def _compressor() -> Any:
+    try:
+        from compression import zstd  # Python 3.14
+        return lambda f: zstd.ZstdFile(f, "wb", level=9)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+        return lambda f: zstandard.ZstdCompressor(level=9).stream_writer(f, closefd=False)
+    except ImportError:
+        return None
+
+
+@contextlib.contextmanager
+def atomic(path: str) -> Iterator[Any]:
+    """A binary file that gets its name when it is whole."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        fd, temporary = tempfile.mkstemp(dir=folder, prefix="." + os.path.basename(path) + ".")
+    except OSError as e:
+        raise CaptureError(f"cannot write {path}: {e.strerror}") from None
+    try:
+        with os.fdopen(fd, "wb") as f:
+            yield f
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def npz_path(path: str) -> str:
+    return (path[:-len(".jaxscope")] if path.endswith(".jaxscope") else path) + ".npz"
+
+
+def save(path: str, document: dict[str, Any], members: dict[str, np.ndarray], compress: bool = True) -> None:
+    if members:
+        with atomic(npz_path(path)) as f:
+            np.savez(f, **members)
+    make = _compressor() if compress else None
+    with atomic(path) as f:
+        if make is None:
+            for text in chunks(document):
+                f.write(text.encode("utf-8", "surrogatepass"))
+            return
+        with make(f) as z:
+            for text in chunks(document):
+                z.write(text.encode("utf-8", "surrogatepass"))

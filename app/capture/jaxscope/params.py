@@ -1,0 +1,187 @@
+"""Parameters of equations as JSON values (section 3 of docs/capture-format.md)."""
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+from typing import Any, Callable
+
+import jax
+import numpy as np
+from jax._src import core
+
+from . import compat, naming, policies
+from .arrays import Arrays
+from .tables import Tables, dtype_name, number_json
+
+_RULES = {"custom_jvp_call": ("jvp_jaxpr_fun", "jvp_jaxpr_thunk"), "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd"),
+          "custom_vjp_call_jaxpr": ("fwd_jaxpr_thunk", "bwd"), "custom_vmap_call": ("rule",)}
+
+
+class Params:
+    def __init__(self, tables: Tables, arrays: Arrays, jaxpr: Callable[[Any, Any], int], rules: Any):
+        self.tables, self.arrays, self.jaxpr, self.rules = tables, arrays, jaxpr, rules
+        self._policy_text: dict[int, Any] = {}
+        self.jaxprs_in_view: Callable[[], list[Any]] = list
+
+    def of(self, eqn: Any) -> int:
+        if not eqn.params:
+            return self.tables.params.add("{}", {})
+        special = _RULES.get(eqn.primitive.name, ())
+        out = {}
+        for key in sorted(eqn.params):
+            value = eqn.params[key]
+            if key in special:
+                out[key] = self._rule(eqn, key, value)
+            elif policies.is_policy(key, value):
+                out[key] = self._policy(value)
+            else:
+                out[key] = self.value(value)
+        return self.tables.params.add(json.dumps(out), out)
+
+    def _rule(self, eqn: Any, key: str, value: Any) -> Any:
+        name = naming.function_name(value)
+        info = getattr(value, "debug_info", None)
+        text = info.func_src_info.split(" ")[0] if info is not None and getattr(info, "func_src_info", None) else name
+        index = self.rules.index_of(eqn, key) if self.rules is not None else None
+        if index is None:
+            return {"object": type(value).__name__, "name": text, "text": self.text(value)}
+        return {"rule": index, "text": text}
+
+    def _policy(self, policy: Any) -> Any:
+        hit = self._policy_text.get(id(policy))
+        if hit is None:
+            item = dict(policies.describe(policy, self._foreign_policy))
+            item["text"] = self.text(policy)
+            hit = self._policy_text[id(policy)] = (policy, item)
+        return hit[1]
+
+    def _foreign_policy(self, policy: Any) -> dict[str, Any]:
+        """Verdicts over every equation in view, one per signature."""
+        rows, seen = [], set()
+        for top in self.jaxprs_in_view():
+            for e in compat.iterate_eqns(top):
+                avals = [self.tables.aval(v.aval) for v in e.invars]
+                key = (e.primitive.name, tuple(avals), id(e.params) if e.params else 0)
+                if key in seen:
+                    continue
+                seen.add(key)
+                plain = {k: v for k, v in e.params.items() if _is_plain(v)}
+                row = [e.primitive.name, avals, self.value(plain)["dict"], policies.verdict(policy, e)]
+                if row not in rows[-64:]:
+                    rows.append(row)
+        return {"policy": None, "verdicts": rows, "text": self.text(policy)}
+
+    def text(self, value: Any) -> str:
+        try:
+            return self.tables.paths.in_text(str(value))[:2000]
+        except Exception as e:
+            return f"<{type(value).__name__}: {type(e).__name__}>"
+
+    def value(self, v: Any) -> Any:
+        simple = _SIMPLE.get(type(v))
+        if simple is not None:
+            return simple(v)
+        if isinstance(v, compat.ClosedJaxpr):
+            return {"closed_jaxpr": self.jaxpr(v.jaxpr, v.consts)}
+        if isinstance(v, compat.Jaxpr):
+            return {"jaxpr": self.jaxpr(v, None)}
+        if isinstance(v, enum.Enum):
+            return {"enum": [type(v).__name__, v.name]}
+        if isinstance(v, (frozenset, set)):
+            return {"set": sorted((self.value(e) for e in v), key=lambda e: json.dumps(e))}
+        if hasattr(v, "_fields") and isinstance(v, tuple):
+            return self._record(v, [(f, getattr(v, f)) for f in v._fields])
+        if isinstance(v, tuple):
+            return [self.value(e) for e in v]
+        if isinstance(v, list):
+            return {"list": [self.value(e) for e in v]}
+        if isinstance(v, dict) or type(v).__name__ in ("FrozenDict", "mappingproxy"):
+            return {"dict": [[k if isinstance(k, str) else self.value(k), self.value(e)] for k, e in v.items()]}
+        return self._object(v)
+
+    def _object(self, v: Any) -> Any:
+        if isinstance(v, np.dtype) or isinstance(v, type) and issubclass(v, np.generic) or jax.dtypes.issubdtype(type(v), jax.dtypes.extended):
+            return {"dtype": dtype_name(v)}
+        if isinstance(v, core.AbstractValue):
+            return {"aval": self.tables.aval(v)}
+        if isinstance(v, (bool, int, float, complex)) and not isinstance(v, np.generic):
+            return _simple_number(v)
+        if isinstance(v, str):
+            return str(v)
+        if isinstance(v, (np.ndarray, np.generic, jax.Array)) and not isinstance(v, compat.Tracer):
+            return {"array": self.arrays.add(v)}
+        name = type(v).__name__
+        if name == "PartitionSpec":
+            return {"spec": [self.value(e) for e in tuple(v)], "text": self.text(v)}
+        if name in ("Mesh", "AbstractMesh"):
+            return {"mesh": {"axes": [[str(k), int(n)] for k, n in dict(v.shape).items()] if not v.empty else [], "text": self.text(v)}}
+        if isinstance(v, jax.sharding.Sharding):
+            return self._sharding(v)
+        if dataclasses.is_dataclass(v) and not isinstance(v, type):
+            return self._record(v, [(f.name, getattr(v, f.name, None)) for f in dataclasses.fields(v)])
+        if _is_dtype(v):
+            return {"dtype": dtype_name(v)}
+        fields = _slots(v)
+        if fields is not None:
+            return self._record(v, fields)
+        return {"object": name, "name": naming.function_name(v) if callable(v) else None, "text": self.text(v)}
+
+    def _sharding(self, v: Any) -> Any:
+        item: dict[str, Any] = {"sharding": self.text(v)}
+        if type(v).__name__ == "NamedSharding":
+            item["mesh"] = self.value(v.mesh)["mesh"]
+            item["spec"] = self.value(v.spec)["spec"]
+        return item
+
+    def _record(self, v: Any, fields: list[tuple[str, Any]]) -> Any:
+        return {"record": type(v).__name__, "fields": [[n, self.value(x)] for n, x in fields], "text": self.text(v)}
+
+
+def _simple_float(v: float) -> Any:
+    n = number_json(v)
+    return {"float": n} if isinstance(n, str) else n
+
+
+def _simple_int(v: int) -> Any:
+    n = number_json(v)
+    return {"int": n} if isinstance(n, str) else n
+
+
+def _simple_number(v: Any) -> Any:
+    if isinstance(v, bool):
+        return bool(v)
+    if isinstance(v, int):
+        return _simple_int(int(v))
+    if isinstance(v, float):
+        return _simple_float(float(v))
+    return {"complex": number_json(complex(v))}
+
+
+_SIMPLE: dict[type, Callable[[Any], Any]] = {
+    type(None): lambda v: None, bool: lambda v: v, int: _simple_int, str: lambda v: v, float: _simple_float,
+    complex: lambda v: {"complex": number_json(v)}}
+
+
+def _is_dtype(v: Any) -> bool:
+    try:
+        return isinstance(v, jax.dtypes.ExtendedDType) if hasattr(jax.dtypes, "ExtendedDType") else (
+            hasattr(v, "_rules") and hasattr(v, "name") and hasattr(v, "type"))
+    except Exception:
+        return False
+
+
+def _slots(v: Any) -> list[tuple[str, Any]] | None:
+    """Fields of JAX's own small value classes, which are neither dataclasses nor tuples."""
+    if callable(v) or not type(v).__module__.startswith(("jax.", "jaxlib.")):
+        return None
+    names = [n for n in getattr(type(v), "__slots__", ()) if not n.startswith("_")]
+    values = [(n, getattr(v, n)) for n in names if hasattr(v, n)]
+    return values if values and all(_is_plain(x) for _, x in values) else None
+
+
+def _is_plain(v: Any) -> bool:
+    if isinstance(v, (tuple, list, frozenset)):
+        return all(map(_is_plain, v))
+    return v is None or isinstance(v, (bool, int, float, str, enum.Enum, np.dtype))

@@ -1,0 +1,203 @@
+"""What is captured: a function, its arguments, and how it is to be run."""
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from . import compat, naming
+from .errors import CaptureError
+
+
+@dataclass
+class Program:
+    fn: Callable
+    args: tuple = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    differentiate: tuple[int, ...] | None = None
+    has_aux: bool = False
+    jit: str = "jax"
+    donate: str = "none"
+    name: str = "program"
+
+
+def _tuple(v: Any, kind: type) -> tuple:
+    if v is None:
+        return ()
+    return (v,) if isinstance(v, kind) else tuple(v)
+
+
+def make_program(fn: Any, args: Any = (), kwargs: Any = None, *, donate_argnums: Any = (), donate_argnames: Any = (), static_argnums: Any = (),
+                 static_argnames: Any = (), differentiate: Any = None, has_aux: bool = False, jit: str = "jax",
+                 donate: str = "none", name: str | None = None, **_: Any) -> Program:
+    """Keys that we don't know are left alone: the mapping may carry things for others."""
+    if not callable(fn):
+        raise CaptureError(f"fn: expected a function, found {type(fn).__name__}")
+    if jit not in ("jax", "eqx"):
+        raise CaptureError(f"jit: expected 'jax' or 'eqx', found {jit!r}")
+    if not isinstance(args, (tuple, list)):
+        raise CaptureError(f"args: expected a tuple of arguments, found {type(args).__name__}")
+    p = Program(fn, tuple(args), dict(kwargs or {}), _tuple(donate_argnums, int), _tuple(donate_argnames, str),
+                _tuple(static_argnums, int), _tuple(static_argnames, str),
+                None if differentiate is None else _tuple(differentiate, int), bool(has_aux), jit, donate,
+                name or naming.function_name(fn))
+    _take_from_jit(p)
+    _normalise(p)
+    return p
+
+
+def _take_from_jit(p: Program) -> None:
+    """A function that is jitted already brings its donation and its static arguments along."""
+    info = getattr(p.fn, "_jit_info", None)
+    if info is not None:
+        p.static_argnums = p.static_argnums or tuple(info.static_argnums)
+        p.static_argnames = p.static_argnames or tuple(info.static_argnames)
+        p.donate_argnums = p.donate_argnums or tuple(info.donate_argnums)
+        p.donate_argnames = p.donate_argnames or tuple(info.donate_argnames)
+        return
+    if type(p.fn).__name__ == "_JitWrapper" and type(p.fn).__module__.startswith("equinox"):
+        p.jit = "eqx"
+        first, rest = bool(getattr(p.fn, "_donate_first", False)), bool(getattr(p.fn, "_donate_rest", False))
+        p.donate = {(True, True): "all", (False, True): "all-except-first", (True, False): "first", (False, False): "none"}[first, rest]
+
+
+def _normalise(p: Program) -> None:
+    """Numbers and names of arguments tell of the same ones; arguments passed by keyword stay there."""
+    n = len(p.args)
+    names = naming.argument_names(p.fn, n)
+
+    def both(nums: tuple[int, ...], words: tuple[str, ...], what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        sig = compat.signature(p.fn)
+        by_position = list(sig.parameters) if sig is not None else names
+        out, out_names = set(), set(words)
+        for i in nums:
+            if not -n <= i < n and not (0 <= i < len(by_position)):
+                raise CaptureError(f"{what}: argument {i} of {len(by_position)} arguments of {naming.function_name(p.fn)}")
+            if -n <= i < n:
+                out.add(i % n)
+            elif by_position[i] in p.kwargs:
+                out_names.add(by_position[i])
+        out |= {names.index(w) for w in words if w in names}
+        return tuple(sorted(out)), tuple(sorted(w for w in out_names if w in p.kwargs))
+    p.static_argnums, p.static_argnames = both(p.static_argnums, p.static_argnames, "static_argnums")
+    p.donate_argnums, p.donate_argnames = both(p.donate_argnums, p.donate_argnames, "donate_argnums")
+    for i in p.differentiate or ():
+        if not -n <= i < n:
+            raise CaptureError(f"differentiate: argument {i} of {n}")
+    if p.differentiate is not None:
+        p.differentiate = tuple(i % n for i in p.differentiate)
+
+
+@dataclass
+class Input:
+    """One array leaf that the program takes."""
+    path: str
+    argument: int
+    value: Any
+    donated: bool
+
+
+@dataclass
+class Flat:
+    """The program as JAX traces it: a function of trees of arrays, and what its flat inputs are."""
+    traced: Callable
+    traced_args: tuple
+    traced_kwargs: dict[str, Any]
+    static_argnums: tuple[int, ...]
+    inputs: list[Input]
+    arg_names: list[str]
+    static: list[dict[str, str]]
+
+
+def flatten(p: Program) -> Flat:
+    return _flatten_equinox(p) if p.jit == "eqx" else _flatten_jax(p)
+
+
+def _flatten_jax(p: Program) -> Flat:
+    names = naming.argument_names(p.fn, len(p.args)) + list(p.kwargs)
+    inputs: list[Input] = []
+    static: list[dict[str, str]] = []
+    keywords = dict(sorted(p.kwargs.items()))
+    for i, a in enumerate(p.args):
+        if i in p.static_argnums:
+            static.append({"path": names[i], "text": _short(a)})
+            continue
+        inputs += [Input(path, i, v, i in p.donate_argnums) for path, v in naming.leaf_paths(names[i], a)]
+    for k, a in keywords.items():
+        number = names.index(k, len(p.args))
+        if k in p.static_argnames:
+            static.append({"path": k, "text": _short(a)})
+            continue
+        inputs += [Input(path, number, v, k in p.donate_argnames) for path, v in naming.leaf_paths(k, a)]
+    fixed = {k: v for k, v in p.kwargs.items() if k in p.static_argnames}
+    fn = _with_fixed(p.fn, fixed) if fixed else p.fn
+    free = {k: v for k, v in keywords.items() if k not in fixed}
+    return Flat(fn, p.args, free, p.static_argnums, inputs, names, static)
+
+
+def _with_fixed(fn: Callable, fixed: dict[str, Any]) -> Callable:
+    @functools.wraps(fn)
+    def bound(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs, **fixed)
+    return bound
+
+
+def _flatten_equinox(p: Program) -> Flat:
+    """filter_jit: every array leaf of every argument is traced, all else is static."""
+    import equinox as eqx
+    fn = p.fn
+    names = naming.argument_names(fn, len(p.args)) + list(p.kwargs)
+    arrays, static_part = eqx.partition((p.args, p.kwargs), eqx.is_array)
+
+    def flat_fn(arrays: Any) -> Any:
+        args, kwargs = eqx.combine(arrays, static_part)
+        return eqx.partition(fn(*args, **kwargs), eqx.is_array)[0]
+    flat_fn.__name__ = flat_fn.__qualname__ = p.name
+    first, rest = _equinox_donation(p.donate)
+    inputs, static = [], []
+    keywords = dict(sorted(p.kwargs.items()))
+    for i, (name, a) in enumerate([*zip(names, p.args), *keywords.items()]):
+        number = names.index(name, len(p.args)) if i >= len(p.args) else i
+        for path, leaf in naming.leaf_paths(name, a):
+            if eqx.is_array(leaf):
+                inputs.append(Input(path, number, leaf, first if i == 0 else rest))
+            else:
+                static.append({"path": path, "text": _short(leaf)})
+    return Flat(flat_fn, (arrays,), {}, (), inputs, names, static)
+
+
+def _equinox_donation(donate: str) -> tuple[bool, bool]:
+    """(first argument, the others); the warn variants donate too, they only warn when it can't be used."""
+    table = {"none": (False, False), "first": (True, False)}
+    for word in ("all", "warn"):
+        table[word] = (True, True)
+        table[word + "-except-first"] = (False, True)
+    if donate not in table:
+        raise CaptureError(f"donate: expected one of {', '.join(sorted(table))}, found {donate!r}")
+    return table[donate]
+
+
+def _short(v: Any) -> str:
+    try:
+        return repr(v)[:200]
+    except Exception as e:
+        return f"<{type(v).__name__}: {type(e).__name__}>"
+
+
+def project_root(fn: Any) -> str:
+    """The directory that paths are shown relative to when nobody says: that of the file of the function."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    fn = getattr(fn, "__wrapped__", fn)
+    code = getattr(fn, "__code__", None)
+    if code is not None and os.path.isfile(code.co_filename) and "site-packages" not in code.co_filename:
+        return os.path.dirname(os.path.abspath(code.co_filename))
+    return os.getcwd()

@@ -1,0 +1,151 @@
+"""Who differentiates what: read off the Python frames above JAX's `linearize`.
+
+JAX hands its linearize a function of the differentiated arguments alone. What the user wrote (their function, all its
+arguments, which of them by name) stands in the local variables of the frames of `value_and_grad`, `vjp`, ... above it;
+functions made by `jax.value_and_grad` before we were imported are seen this way too.
+"""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from . import compat, naming
+
+
+@dataclass
+class Slot:
+    """One array leaf of the user's arguments."""
+    path: str
+    argument: int
+    value: Any
+    diff: int | None = None  # which of the differentiated leaves it is
+
+
+@dataclass
+class Site:
+    kind: str
+    function: Any
+    arg_names: list[str]
+    slots: list[Slot]
+    wrt: list[int]
+    name: str = ""
+    scalar: bool = True
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+_ENTRY = {"value_and_grad_f": "value_and_grad", "jacfun": "jacrev", "vjp": "vjp", "linearize": "linearize", "fwd": "vjp"}
+_LIBRARY_INTERNAL = ("jax/_src/lax/control_flow/solves.py", "jax/_src/custom_derivatives.py", "jax/_src/public_test_util.py",
+                     "jax/_src/ad_checkpoint.py")
+
+
+def find(depth: int = 2) -> Site | None:
+    """The differentiation that the calling `linearize` serves; None for those that JAX's own code makes for itself."""
+    frame = sys._getframe(depth)
+    entry, kind = None, None
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(compat.JAX_DIR):
+            break
+        if code.co_filename.endswith(_LIBRARY_INTERNAL):
+            return None
+        if code.co_name in _ENTRY and code.co_filename.endswith("jax/_src/api.py"):
+            entry, kind = frame, _ENTRY[code.co_name]
+        elif code.co_name.startswith("grad_f") and kind == "value_and_grad":
+            kind = "grad"
+        frame = frame.f_back
+    if entry is None:
+        return None
+    return _library_site(frame, entry, kind) or _jax_site(entry, kind)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (compat.Tracer, jax.Array, np.ndarray, np.generic))
+
+
+def _jax_site(entry: Any, kind: str) -> Site | None:
+    local = entry.f_locals
+    fun = local.get("fun")
+    if entry.f_code.co_name in ("vjp", "linearize"):
+        args, kwargs, wrt = tuple(local["primals"]), {}, list(range(len(local["primals"])))
+    else:
+        args, kwargs, argnums = tuple(local["args"]), dict(local["kwargs"]), local["argnums"]
+        wrt = [argnums] if isinstance(argnums, int) else list(argnums)
+        wrt = [i % len(args) for i in wrt]
+    names = naming.argument_names(fun, len(args)) + list(kwargs)
+    per_arg = [jax.tree_util.tree_flatten_with_path(a)[0] for a in [*args, *kwargs.values()]]
+    # Differentiated leaves are numbered in the order of argnums, slots stand in the order of the arguments.
+    first = {}
+    n = 0
+    for i in wrt:
+        first[i] = n
+        n += len(per_arg[i])
+    slots = []
+    for i, leaves in enumerate(per_arg):
+        for k, (path, leaf) in enumerate(leaves):
+            if i in first:
+                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf, first[i] + k))
+            elif _is_array(leaf):
+                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf))
+    return Site(kind, fun, names, slots, wrt, naming.function_name(fun))
+
+
+def _library_site(frame: Any, entry: Any, kind: str) -> Site | None:
+    """Equinox and NNX differentiate a function of their own around the user's."""
+    while frame is not None and frame.f_code.co_filename.endswith("jax/_src/traceback_util.py"):
+        frame = frame.f_back
+    if frame is None or kind not in ("grad", "value_and_grad"):
+        return None
+    name = frame.f_code.co_filename.replace("\\", "/")
+    if name.endswith("equinox/_ad.py") and hasattr(frame.f_locals.get("self"), "_fun"):
+        return _equinox_site(frame, entry)
+    if name.endswith("flax/nnx/transforms/autodiff.py"):
+        return _nnx_site(entry, kind)
+    return None
+
+
+def _equinox_site(frame: Any, entry: Any) -> Site:
+    fun = frame.f_locals["self"]._fun
+    diff_x, nondiff_x, *rest = entry.f_locals["args"]
+    kwargs = entry.f_locals["kwargs"]
+    x = frame.f_locals["x"]
+    names = naming.argument_names(fun, 1 + len(rest)) + list(kwargs)
+    slots: list[Slot] = []
+    differentiated = iter(enumerate(jax.tree_util.tree_leaves(diff_x)))
+    others = iter(jax.tree_util.tree_leaves(nondiff_x))
+    is_diff = [leaf is not None for leaf in jax.tree_util.tree_leaves(diff_x, is_leaf=lambda v: v is None)]
+    leaves = jax.tree_util.tree_flatten_with_path(x, is_leaf=lambda v: v is None)[0]
+    for (path, leaf), diff in zip(leaves, is_diff):
+        if diff:
+            k, value = next(differentiated)
+            slots.append(Slot(names[0] + jax.tree_util.keystr(path), 0, value, k))
+        elif leaf is not None:
+            value = next(others)
+            if _is_array(value):
+                slots.append(Slot(names[0] + jax.tree_util.keystr(path), 0, value))
+    for i, a in enumerate([*rest, *kwargs.values()], 1):
+        slots += [Slot(names[i] + jax.tree_util.keystr(p), i, v)
+                  for p, v in jax.tree_util.tree_flatten_with_path(a)[0] if _is_array(v)]
+    above = frame.f_back
+    kind = "eqx.filter_value_and_grad"
+    while above is not None and above.f_code.co_filename.startswith(compat.JAX_DIR):
+        above = above.f_back
+    if above is not None and above.f_code.co_name == "__call__" and hasattr(above.f_locals.get("self"), "_fun_value_and_grad"):
+        kind = "eqx.filter_grad"
+    return Site(kind, fun, names, slots, [0], naming.function_name(fun))
+
+
+def _nnx_site(entry: Any, kind: str) -> Site | None:
+    site = _jax_site(entry, kind)
+    inner = getattr(site.function, "f", None) if site else None
+    if inner is None:
+        return site
+    names = naming.argument_names(inner, len(entry.f_locals["args"]))
+    for s in site.slots:
+        rest = s.path[len(site.arg_names[s.argument]):]
+        s.path = names[s.argument] + naming.nnx_path(rest)
+    site.kind, site.function, site.arg_names, site.name = "nnx." + kind, inner, names, naming.function_name(inner)
+    return site

@@ -1,0 +1,62 @@
+"""`--compile`: what XLA says about the program, for display beside our own numbers."""
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import jax
+
+from .tables import Paths, number_json
+
+_MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
+           "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
+_ALIAS = re.compile(r"\{(\d*)\}: \((\d+), \{\}(?:, ([a-z-]+))?\)")
+
+
+def facts(p: Any, paths: Paths) -> dict[str, Any]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lowered = _lower(p)
+        compiled = lowered.compile()
+    compiled = getattr(compiled, "compiled", compiled)
+    memory, cost = _attempt(compiled.memory_analysis), _attempt(compiled.cost_analysis)
+    cost = cost[0] if isinstance(cost, list) and cost else cost
+    return {"memory_analysis": {k: int(getattr(memory, k)) for k in _MEMORY if hasattr(memory, k)} if memory is not None else None,
+            "cost_analysis": {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")},
+            "input_output_alias": aliases(compiled.as_text() or ""),
+            "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
+
+
+def _lower(p: Any) -> Any:
+    if p.jit == "eqx":
+        import equinox as eqx
+        fn = p.fn if hasattr(p.fn, "lower") else eqx.filter_jit(p.fn, donate=p.donate)
+        return fn.lower(*p.args, **p.kwargs)
+    if hasattr(p.fn, "lower"):
+        return p.fn.lower(*p.args, **p.kwargs)
+    options = {k: v for k, v in dict(static_argnums=p.static_argnums, static_argnames=p.static_argnames,
+                                     donate_argnums=p.donate_argnums, donate_argnames=p.donate_argnames).items() if v}
+    return jax.jit(p.fn, **options).lower(*p.args, **p.kwargs)
+
+
+def _attempt(f: Any) -> Any:
+    try:
+        return f()
+    except Exception:  # not every backend answers
+        return None
+
+
+def aliases(hlo: str) -> list[list[int]]:
+    """[output, parameter] pairs of the compiled module; parameters are the kept inputs."""
+    start = hlo.find("input_output_alias={")
+    if start < 0:
+        return []
+    start += len("input_output_alias=")
+    depth = 0
+    end = start
+    for end in range(start, len(hlo)):
+        depth += (hlo[end] == "{") - (hlo[end] == "}")
+        if depth == 0:
+            break
+    return [[int(o) if o else 0, int(i)] for o, i, _ in _ALIAS.findall(hlo[start:end + 1])]
