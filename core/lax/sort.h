@@ -1,0 +1,26 @@
+#pragma once
+#include <span>
+
+#include "ir/params.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+/// All operands are permuted together, ordered by the first `num_keys` of them (lax.sort_p).
+struct SortParams {
+    std::int64_t dimension = 0;
+    bool is_stable = true;
+    std::int64_t num_keys = 1;
+    static constexpr auto kFields = std::tuple(field("dimension", &SortParams::dimension), field("is_stable", &SortParams::is_stable),
+                                               field("num_keys", &SortParams::num_keys));
+};
+
+/// Results: the `k` largest along `axis`, descending, and their positions (int32).
+struct TopKParams {
+    std::int64_t axis = 0, k = 0;
+    static constexpr auto kFields = std::tuple(field("axis", &TopKParams::axis), field("k", &TopKParams::k));
+};
+
+std::span<const Primitive* const> sort_primitives();  ///< sort, top_k
+
+}  // namespace jaxscope
