@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/jaxpr.h"
+
+namespace jaxscope {
+
+/// Where a jaxpr stands below a root jaxpr: which equation holds it, in which parameter. The same jaxpr object at two places has two
+/// paths. The root's path is empty.
+struct JaxprPath {
+    struct Step {
+        std::uint32_t eqn = 0;
+        Sym param;                ///< "jaxpr", "branches", "cond_jaxpr"
+        std::uint32_t index = 0;  ///< among the jaxprs of that parameter
+        friend bool operator==(const Step&, const Step&) = default;
+    };
+    std::vector<Step> steps;
+    friend bool operator==(const JaxprPath&, const JaxprPath&) = default;
+};
+
+/// One equation: what a selection points at, and what reports call `equation`. As text "12/jaxpr/3", or "12/branches[1]/3" where it is
+/// not the parameter's first jaxpr.
+struct EqnPath {
+    JaxprPath jaxpr;
+    std::uint32_t eqn = 0;
+    friend bool operator==(const EqnPath&, const EqnPath&) = default;
+};
+
+std::string to_text(const JaxprPath& path);  ///< "12/jaxpr", the root is ""
+std::string to_text(const EqnPath& path);
+EqnPath parse_eqn_path(std::string_view text);  ///< throws Error{BadInput}
+
+/// What stands there. Throws Error{NotFound} when there is nothing.
+const Jaxpr& resolve(const Jaxpr& root, const JaxprPath& path);
+const Eqn& resolve(const Jaxpr& root, const EqnPath& path);
+
+/// The jaxprs among an equation's parameters, in order.
+struct SubJaxpr {
+    JaxprPtr jaxpr;
+    Sym param;
+    std::uint32_t index = 0;
+    bool alone = true;  ///< the parameter's only one
+};
+std::vector<SubJaxpr> sub_jaxprs(const Eqn& eqn);
+
+}  // namespace jaxscope

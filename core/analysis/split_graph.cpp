@@ -1,0 +1,104 @@
+#include "analysis/split_graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+
+namespace jaxscope {
+namespace {
+
+constexpr double kGutter = 240;  // between the halves: room for the labels of the crossing lines
+
+/// Columns, not carpets: each half is read from top to bottom.
+constexpr LayoutOptions kHalf{.node_gap = 24, .rank_gap = 28, .max_row = 2, .max_span = 3};
+
+void shift(GraphLayout& layout, double dx) {
+    for (Rect& r : layout.nodes) r.x += dx;
+    for (Portal& p : layout.portals) p.rect.x += dx;
+    for (auto& line : layout.lines)
+        for (Point& p : line.points) p.x += dx;
+}
+
+}  // namespace
+
+SplitGraph::SplitGraph(const SplitReport& split, std::vector<Sym> input_names, Grouping grouping)
+    : known_(split.known, grouping, std::move(input_names)), unknown_(split.unknown, grouping) {
+    const Jaxpr &known = *split.known, &unknown = *split.unknown;
+    known_options_.shown_results.assign(known.outvars.size(), true);
+    for (std::size_t k = 0; k < known.outvars.size(); ++k) {
+        if (k >= split.residual_of_known.size() || !split.residual_of_known[k]) continue;
+        known_options_.shown_results[k] = false;
+        residual_atoms_.push_back(known.outvars[k]);
+    }
+    const std::uint32_t inputs = unknown.num_constvars + unknown.num_invars;
+    unknown_options_.hidden_inputs.assign(inputs, false);
+    unknown_options_.linear_inputs.assign(inputs, true);
+    for (std::uint32_t k = 0; k < inputs; ++k) {
+        const bool residual = k < unknown.num_constvars || k - unknown.num_constvars < split.num_residuals;
+        unknown_options_.hidden_inputs[k] = residual;
+        unknown_options_.linear_inputs[k] = !residual;
+    }
+    readers_.resize(residual_atoms_.size());
+    for (std::uint32_t i = 0; i < unknown.eqns.size(); ++i)
+        for (const Atom a : unknown.inputs(unknown.eqns[i])) {
+            if (a.is_literal() || a.var().index < unknown.num_constvars) continue;
+            const std::uint32_t k = a.var().index - unknown.num_constvars;
+            if (k < readers_.size() && (readers_[k].empty() || readers_[k].back() != i)) readers_[k].push_back(i);
+        }
+}
+
+std::optional<EqnPath> SplitGraph::producer_of(std::uint32_t residual) const {
+    if (residual >= residual_atoms_.size() || residual_atoms_[residual].is_literal()) return {};
+    const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[residual].var());
+    if (eqn == VisibleGraph::kNone) return {};
+    return EqnPath{{}, eqn};
+}
+
+std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& picture) const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, SplitPicture::Crossing> merged;
+    for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k) {
+        if (residual_atoms_[k].is_literal()) continue;
+        const std::uint32_t var = residual_atoms_[k].var().index;
+        const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[k].var());
+        const std::uint32_t from = eqn == VisibleGraph::kNone ? picture.known.node_of_input[var] : picture.known.node_of_eqn[eqn];
+        if (from == VisibleGraph::kNone) continue;
+        std::vector<std::uint32_t> seen;
+        for (const std::uint32_t reader : readers_[k]) {
+            const std::uint32_t to = picture.unknown.node_of_eqn[reader];
+            if (std::find(seen.begin(), seen.end(), to) != seen.end() || seen.size() >= 8) continue;  // the rest is told by selecting it
+            seen.push_back(to);
+            auto& crossing = merged[{from, to}];
+            crossing.from = from;
+            crossing.to = to;
+            crossing.bytes += known_.root().aval(residual_atoms_[k])->bytes();
+            crossing.residuals.push_back(k);
+        }
+    }
+    std::vector<SplitPicture::Crossing> out;
+    for (auto& [ends, crossing] : merged) {
+        crossing.label = bytes_text(crossing.bytes);
+        if (crossing.residuals.size() > 1) crossing.label += " \u00d7" + std::to_string(crossing.residuals.size());
+        const Rect &from = picture.known_layout.nodes[crossing.from], &to = picture.unknown_layout.nodes[crossing.to];
+        crossing.begin = {from.right(), from.cy()};
+        crossing.end = {to.x, to.cy()};
+        out.push_back(std::move(crossing));
+    }
+    return out;
+}
+
+SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const {
+    SplitPicture picture;
+    picture.known = known_.visible(expanded_known, known_options_);
+    picture.unknown = unknown_.visible(expanded_unknown, unknown_options_);
+    picture.known_layout = layout_graph(picture.known, kHalf);
+    picture.unknown_layout = layout_graph(picture.unknown, kHalf);
+    picture.boundary = picture.known_layout.width + kGutter / 2;
+    shift(picture.unknown_layout, picture.known_layout.width + kGutter);
+    picture.width = picture.known_layout.width + kGutter + picture.unknown_layout.width;
+    picture.height = std::max(picture.known_layout.height, picture.unknown_layout.height);
+    picture.crossings = crossings(picture);
+    return picture;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,48 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/graph_layout.h"
+#include "analysis/inspection.h"
+
+namespace jaxscope {
+
+/// The split as a picture: the known part at the left, the unknown part at the right, residuals the only lines that cross.
+struct SplitPicture {
+    VisibleGraph known, unknown;
+    GraphLayout known_layout, unknown_layout;  ///< in one system of coordinates
+    /// Residuals of one node that one node needs, as one line.
+    struct Crossing {
+        std::uint32_t from = 0, to = 0;  ///< nodes of `known` and `unknown`
+        std::int64_t bytes = 0;
+        std::vector<std::uint32_t> residuals;  ///< numbers: the k-th residual result of `known`, input k of `unknown`
+        std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76"
+        Point begin, end;
+    };
+    std::vector<Crossing> crossings;
+    double boundary = 0;  ///< x of the line between the two
+    double width = 0, height = 0;
+};
+
+/// Makes split pictures of one split; keeps what doesn't depend on the expanded groups. Not thread-safe.
+class SplitGraph {
+public:
+    /// `input_names`: of the differentiated function's arguments, or empty.
+    explicit SplitGraph(const SplitReport& split, std::vector<Sym> input_names = {}, Grouping grouping = Grouping::Auto);
+    const GraphModel& known() const { return known_; }
+    const GraphModel& unknown() const { return unknown_; }
+    SplitPicture picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const;
+    /// The known part's variable that is residual number k: its equation, or nothing where an argument is saved as it is.
+    std::optional<EqnPath> producer_of(std::uint32_t residual) const;
+    std::size_t num_residuals() const { return residual_atoms_.size(); }
+
+private:
+    std::vector<SplitPicture::Crossing> crossings(const SplitPicture& picture) const;
+    GraphModel known_, unknown_;
+    std::vector<Atom> residual_atoms_;                 ///< results of `known`
+    std::vector<std::vector<std::uint32_t>> readers_;  ///< per residual: equations of `unknown` that read it
+    VisibleOptions known_options_, unknown_options_;
+};
+
+}  // namespace jaxscope

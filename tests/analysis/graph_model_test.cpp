@@ -1,0 +1,154 @@
+#include "analysis/graph_model.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/toy_programs.h"
+
+namespace jaxscope {
+namespace {
+
+std::vector<std::string> keys(const std::vector<GraphItem>& items) {
+    std::vector<std::string> out;
+    for (const GraphItem& item : items) out.push_back(item.key);
+    return out;
+}
+
+TEST(EqnPath, TextAndBack) {
+    for (const std::string text : {"0", "12/jaxpr/3", "12/branches[1]/3/jaxpr/0"}) EXPECT_EQ(to_text(parse_eqn_path(text)), text);
+    for (const std::string text : {"", "x", "12/jaxpr", "12//3/", "12/jaxpr/-1"}) EXPECT_THROW(parse_eqn_path(text), Error) << text;
+}
+
+TEST(EqnPath, ResolvesThroughNestedJaxprs) {
+    const JaxprPtr f = toy::with_call();
+    EXPECT_STREQ(resolve(*f, parse_eqn_path("1/jaxpr/0")).prim->name, "logistic");
+    EXPECT_THROW(resolve(*f, parse_eqn_path("0/jaxpr/0")), Error);
+    EXPECT_THROW(resolve(*f, parse_eqn_path("1/jaxpr/9")), Error);
+}
+
+TEST(ScopeTree, RunsOfOneScopeAreGroups) {
+    const JaxprPtr f = toy::chain(20);
+    const ScopeTree tree = build_scope_tree(*f, Grouping::Scope);
+    const GraphModel model(f);
+    // "model" holds everything, so it is no group of its own.
+    EXPECT_EQ(keys(model.children(model.root_item())), (std::vector<std::string>{"0-8", "8-16", "16-20"}));
+    EXPECT_EQ(tree.scopes[tree.scope_of_eqn[9]].label, Sym("block_1"));
+}
+
+TEST(ScopeTree, NoLevelIsLargerThanTheLimit) {
+    for (const std::uint32_t n : {119u, 121u, 5000u, 100'000u}) {
+        const ScopeTree tree = build_scope_tree(*toy::chain(n, false), Grouping::Auto);
+        std::vector<bool> seen(n, false);
+        std::vector<std::uint32_t> pending{0};
+        while (!pending.empty()) {
+            const Scope& scope = tree.scopes[pending.back()];
+            pending.pop_back();
+            ASSERT_LE(scope.children.size(), kMaxLevelSize);
+            for (const std::uint32_t child : scope.children) {
+                if ((child & Scope::kScopeChild) != 0)
+                    pending.push_back(child & ~Scope::kScopeChild);
+                else
+                    seen[child] = true;
+            }
+        }
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), true), n);
+    }
+}
+
+TEST(ScopeTree, TransformationsInWords) {
+    EXPECT_EQ(scope_title("jvp(loss)/attn"), "loss forward/attn");
+    EXPECT_EQ(scope_title("transpose(jvp(loss))"), "loss backward");
+    EXPECT_EQ(scope_title("jvp()"), "forward");
+    EXPECT_EQ(scope_title("block_1"), "block_1");
+}
+
+TEST(GraphModel, CollapsedCallIsOneNodeWithItsNeighbours) {
+    const GraphModel model(toy::with_call());
+    const VisibleGraph graph = model.visible({});
+    ASSERT_TRUE(graph.by_key.contains("1"));
+    const auto& call = graph.nodes[graph.by_key.at("1")];
+    EXPECT_EQ(call.title, "jit silu");
+    EXPECT_EQ(call.detail, "f32[4]");
+    EXPECT_EQ(call.equations, 3);
+    EXPECT_TRUE(call.expandable);
+    std::set<std::pair<std::string, std::string>> edges;
+    for (const auto& e : graph.edges) edges.emplace(graph.nodes[e.from].key, graph.nodes[e.to].key);
+    EXPECT_EQ(edges, (std::set<std::pair<std::string, std::string>>{
+                         {"in0", "0"}, {"in1", "0"}, {"0", "1"}, {"1", "2"}, {"in0", "2"}, {"2", "out"}}));
+}
+
+TEST(GraphModel, ExpandedCallIsAFrameAroundItsBody) {
+    const GraphModel model(toy::with_call());
+    const VisibleGraph graph = model.visible({"1"});
+    const std::uint32_t frame = graph.by_key.at("1");
+    EXPECT_TRUE(graph.nodes[frame].expanded);
+    EXPECT_EQ(graph.nodes[graph.by_key.at("1/jaxpr/0")].frame, static_cast<int>(frame));
+    EXPECT_EQ(graph.nodes[graph.by_key.at("1/jaxpr/in0")].title, "a");
+    for (const auto& e : graph.edges) {
+        EXPECT_EQ(graph.nodes[e.from_top].frame, graph.nodes[e.to_top].frame);
+        EXPECT_LT(e.from_top, e.to_top) << "levels are acyclic, in program order";
+    }
+}
+
+TEST(GraphModel, ValuesCrossingAGroupsBorderAreLifted) {
+    const GraphModel model(toy::chain(20));
+    const VisibleGraph graph = model.visible({"0-8"});
+    bool found = false;
+    for (const auto& e : graph.edges) {
+        if (graph.nodes[e.from].key != "7") continue;
+        found = true;
+        EXPECT_EQ(graph.nodes[e.from_top].key, "0-8");
+        EXPECT_EQ(graph.nodes[e.to].key, "8-16");
+        EXPECT_EQ(e.bytes, 16);
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST(GraphModel, KeysAroundAnEquationExpandDownToIt) {
+    const GraphModel model(toy::with_call());
+    EXPECT_EQ(model.keys_around(parse_eqn_path("1/jaxpr/1")), (std::vector<std::string>{"1", "1/jaxpr/1"}));
+    const GraphModel chain(toy::chain(5000));
+    const std::vector<std::string> around = chain.keys_around(parse_eqn_path("4321"));
+    const VisibleGraph graph = chain.visible({around.begin(), around.end()});
+    EXPECT_TRUE(graph.by_key.contains("4321"));
+}
+
+TEST(GraphModel, FirstLookStaysWithinItsBudget) {
+    for (const std::uint32_t n : {10u, 100u, 100'000u}) {
+        const GraphModel model(toy::chain(n));
+        EXPECT_LE(model.visible(model.first_look(40)).nodes.size(), 40 + kMaxLevelSize);
+    }
+    const GraphModel small(toy::chain(20));
+    EXPECT_FALSE(small.first_look(40).empty()) << "a small program shows its structure at once";
+}
+
+TEST(GraphModel, ManyInputsAreOneNodeAndTags) {
+    JaxprBuilder b;
+    Values inputs;
+    for (int i = 0; i < 30; ++i) inputs.push_back(b.add_input(AvalRef(DType::F32, {4})));
+    Value sum = inputs[0];
+    for (int i = 1; i < 30; ++i) sum = toy::apply(b, "add", {sum, inputs[static_cast<std::size_t>(i)]});
+    const GraphModel model(b.finish({sum}), Grouping::Auto, {Sym("params['w']")});
+    const VisibleGraph graph = model.visible({});
+    EXPECT_EQ(graph.nodes[graph.by_key.at("in")].title, "30 inputs");
+    EXPECT_EQ(graph.nodes[graph.by_key.at("in")].bytes, 30 * 16);
+    for (const auto& e : graph.edges)
+        EXPECT_TRUE(e.tag || e.from != graph.by_key.at("in"));
+    EXPECT_EQ(graph.edges.front().label, "params['w']");
+}
+
+TEST(GraphModel, WhatDependsOnNoTangentIsRecomputed) {
+    JaxprBuilder b;
+    const Value residual = b.add_input(AvalRef(DType::F32, {4}));
+    const Value tangent = b.add_input(AvalRef(DType::F32, {4}));
+    const Value cos = toy::apply(b, "cos", {residual});
+    const GraphModel model(b.finish({toy::apply(b, "mul", {cos, tangent})}));
+    VisibleOptions options{.hidden_inputs = {true, false}, .linear_inputs = {false, true}, .shown_results = {}};
+    const VisibleGraph graph = model.visible({}, options);
+    EXPECT_EQ(graph.nodes[graph.by_key.at("0")].role, Role::Recomputed);
+    EXPECT_EQ(graph.nodes[graph.by_key.at("1")].role, Role::Backward);
+    EXPECT_FALSE(graph.by_key.contains("in0"));
+}
+
+}  // namespace
+}  // namespace jaxscope
