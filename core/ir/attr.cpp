@@ -111,4 +111,27 @@ bool Attr::holds_jaxpr() const {
     return !found.empty();
 }
 
+namespace {
+std::string argument_text(const Attr& a) {
+    if (const Sym* s = a.get<Sym>()) return s->str();
+    if (const auto* p = a.get<PolicyPtr>()) return *p ? policy_text(**p) : "none";
+    if (const auto* i = a.get<std::int64_t>()) return std::to_string(*i);
+    if (const auto* b = a.get<bool>()) return *b ? "True" : "False";
+    std::string out;
+    if (const Attr::Seq* s = a.get_seq()) {
+        for (const Attr& item : s->items) out += (out.empty() ? "" : ", ") + argument_text(item);
+        return "[" + out + "]";
+    }
+    return "?";
+}
+}  // namespace
+
+std::string policy_text(const PolicySpec& policy) {
+    if (policy.name.empty()) return policy.text.str();
+    if (policy.args.empty()) return policy.name.str();
+    std::string args;
+    for (const Attr& a : policy.args) args += (args.empty() ? "" : ", ") + argument_text(a);
+    return policy.name.str() + "(" + args + ")";
+}
+
 }  // namespace jaxscope

@@ -112,4 +112,7 @@ struct PolicySpec {
     friend bool operator==(const PolicySpec& a, const PolicySpec& b) { return a.name == b.name && a.args == b.args && a.text == b.text; }
 };
 
+/// As people write it on the command line and in Python: `save_only_these_names(h, attn)`; a callable of the user's: its own text.
+std::string policy_text(const PolicySpec& policy);
+
 }  // namespace jaxscope

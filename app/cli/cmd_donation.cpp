@@ -1,0 +1,38 @@
+#include <iostream>
+
+#include "app/cli/program_arguments.h"
+#include "app/cli/sections.h"
+#include "report/report_fields.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+class Donation final : public Command {
+public:
+    explicit Donation(Arguments& a) {
+        args_.add_file(a);
+        a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
+    }
+    int run() override {
+        const auto inspection = args_.inspect();
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "donation");
+            write_fields(w, inspection->donation());
+            finish_json(w);
+        } else {
+            print_donation(std::cout, *inspection, args_.all);
+        }
+        return 0;
+    }
+
+private:
+    ProgramArguments args_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_donation(Arguments& a) { return std::make_unique<Donation>(a); }
+
+}  // namespace jaxscope::cli

@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "app/cli/program_arguments.h"
+#include "app/cli/sections.h"
+#include "report/report_fields.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+class Inspect final : public Command {
+public:
+    explicit Inspect(Arguments& a) { args_.add_file(a); }
+    int run() override {
+        const auto inspection = args_.inspect();
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "inspect");
+            w.key("program");
+            write_json(w, inspection->summary());
+            finish_json(w);
+        } else {
+            print_program(std::cout, *inspection, args_.all);
+        }
+        return 0;
+    }
+
+private:
+    ProgramArguments args_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_inspect(Arguments& a) { return std::make_unique<Inspect>(a); }
+
+}  // namespace jaxscope::cli

@@ -1,0 +1,69 @@
+#include <filesystem>
+#include <iostream>
+
+#include "analysis/measure.h"
+#include "app/cli/program_arguments.h"
+#include "app/cli/sections.h"
+#include "base/atomic_file.h"
+#include "report/export.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+/// The main job at once: what a newcomer wants to see of a program, on the terminal and as files.
+class Report final : public Command {
+public:
+    explicit Report(Arguments& a) {
+        args_.add_file(a);
+        args_.add_region(a);
+        args_.add_execution(a);
+        a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
+        a.option("--repeat", repeat_, "how often to run");
+        a.flag("--no-run", no_run_, "plan only, don't execute");
+    }
+    int run() override {
+        const auto inspection = args_.inspect();
+        const CancelOnInterrupt watch(*inspection);
+        const FullReport report = make_full_report(*inspection, !no_run_, repeat_);
+        if (args_.json) {
+            write_report_json(std::cout, *inspection, report);
+            std::cout << '\n';
+        } else {
+            print_program(std::cout, *inspection, args_.all);
+            print_residuals(std::cout, *inspection, args_.all);
+            print_donation(std::cout, *inspection, args_.all);
+            print_memory(std::cout, report.memory, args_.all);
+            if (report.time) print_time(std::cout, *report.time);
+            print_policies(std::cout, report.policies);
+        }
+        if (!directory_.empty()) write_files(*inspection, report);
+        return 0;
+    }
+
+private:
+    void write_files(const Inspection& inspection, const FullReport& report) const {
+        std::error_code error;
+        std::filesystem::create_directories(directory_, error);
+        const auto write = [&](const char* name, const auto& contents) {
+            AtomicFile file(directory_ + "/" + name);
+            contents(file.stream());
+            file.commit();
+        };
+        write("report.json", [&](std::ostream& out) { write_report_json(out, inspection, report); });
+        write("report.html", [&](std::ostream& out) { write_report_html(out, inspection, report); });
+        write("split.svg", [&](std::ostream& out) { export_inspection(out, inspection, "svg", {"split", false}); });
+        std::cerr << "jaxscope: wrote report.json, report.html and split.svg into " << directory_ << '\n';
+    }
+
+    ProgramArguments args_;
+    std::string directory_;
+    int repeat_ = 3;
+    bool no_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report(Arguments& a) { return std::make_unique<Report>(a); }
+
+}  // namespace jaxscope::cli

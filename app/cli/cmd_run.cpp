@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "analysis/measure.h"
+#include "app/cli/program_arguments.h"
+#include "app/cli/sections.h"
+#include "app/cli/steps.h"
+#include "io/npz.h"
+#include "report/array_json.h"
+#include "report/report_fields.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+void write_outputs(JsonWriter& w, const Inspection& inspection, const RunReport& report) {
+    const Program& p = inspection.program();
+    w.key("outputs");
+    w.begin_array();
+    for (std::size_t i = 0; i < report.outputs.size(); ++i) {
+        w.begin_object();
+        w.key("path");
+        w.value(i < p.out_paths.size() ? p.out_paths[i].str() : std::to_string(i));
+        w.key("aval");
+        w.value(to_text(report.outputs[i]->aval));
+        write_array_fields(w, *report.outputs[i]);
+        w.end_object();
+    }
+    w.end_array();
+}
+
+class Run final : public Command {
+public:
+    explicit Run(Arguments& a) {
+        args_.add_file(a);
+        args_.add_region(a);
+        args_.add_execution(a);
+        a.option("--apply", steps_, "rewrite the program first, as `transform` does (may be repeated)");
+        a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
+        a.option("--inputs", inputs_, "an .npz with arg0, arg1, ... by flat leaf");
+        a.option("--outputs", outputs_, "write the results to this .npz as out0, out1, ...");
+        a.option("--repeat", repeat_, "how often to run");
+        a.option("--timeout", timeout_, "give up after this many seconds");
+    }
+    int run() override {
+        const auto begin = std::chrono::steady_clock::now();
+        ProgramPtr program = args_.load();
+        const double load = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (!steps_.empty()) program = apply_steps(*program, steps_);
+        const Inspection inspection(program, args_.choices());
+        const CancelOnInterrupt watch(inspection);
+        RunRequest request;
+        request.repeat = repeat_;
+        request.timeout_seconds = timeout_;
+        if (!inputs_.empty()) request.inputs = read_inputs(*program);
+        const RunReport report = inspection.run(request);
+        if (!outputs_.empty()) save(report);
+        MemoryReport memory = memory_report(inspection, &report);
+        const TimeReport time = time_report(report, load);
+        if (!report.synthesised.empty() && !args_.json)
+            std::cerr << fmt::format("jaxscope: {} of {} inputs have no captured values; they were made up\n", report.synthesised.size(),
+                                     program->in_paths.size());
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "run");
+            write_outputs(w, inspection, report);
+            w.key("memory");
+            write_json(w, memory);
+            w.key("time");
+            write_json(w, time);
+            w.key("synthesised");
+            write_json(w, report.synthesised);
+            finish_json(w);
+        } else {
+            print_memory(std::cout, memory, args_.all);
+            print_time(std::cout, time);
+        }
+        return 0;
+    }
+
+private:
+    std::vector<ArrayPtr> read_inputs(const Program& program) const {
+        std::vector<ArrayPtr> found = program.values;
+        found.resize(program.jaxpr->num_invars);
+        for (auto& [name, array] : read_npz(inputs_)) {
+            std::size_t n = 0;
+            if (!name.starts_with("arg") || std::sscanf(name.c_str(), "arg%zu", &n) != 1 || n >= found.size())
+                throw Error(ErrorCode::BadInput,
+                            fmt::format("expected members arg0 to arg{}, found '{}'", found.size() - 1, printable(name)))
+                    .at({inputs_, 0, 0});
+            found[n] = array;
+        }
+        return found;
+    }
+    void save(const RunReport& report) const {
+        std::vector<std::pair<std::string, ArrayPtr>> members;
+        for (std::size_t i = 0; i < report.outputs.size(); ++i) members.emplace_back(fmt::format("out{}", i), report.outputs[i]);
+        write_npz(outputs_, members);
+    }
+
+    ProgramArguments args_;
+    std::vector<std::string> steps_;
+    std::string inputs_, outputs_;
+    int repeat_ = 1;
+    double timeout_ = 0;
+};
+
+class Plan final : public Command {
+public:
+    explicit Plan(Arguments& a) {
+        args_.add_file(a);
+        args_.add_region(a);
+        args_.add_execution(a);
+        a.option("--apply", steps_, "rewrite the program first, as `transform` does (may be repeated)");
+        a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
+        a.option("--device-memory", device_memory_,
+                 "compare arguments + residuals + undonated outputs, a lower bound on any device, with this size");
+    }
+    int run() override {
+        ProgramPtr program = args_.load();
+        if (!steps_.empty()) program = apply_steps(*program, steps_);
+        const Inspection inspection(program, args_.choices());
+        const CancelOnInterrupt watch(inspection);
+        const MemoryReport memory = memory_report(inspection, nullptr);
+        const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "plan");
+            w.key("memory");
+            write_json(w, memory);
+            if (fit) {
+                w.key("device");
+                write_json(w, *fit);
+            }
+            finish_json(w);
+        } else {
+            print_memory(std::cout, memory, args_.all);
+            if (fit) std::cout << "\n  " << fit->sentence << '\n';
+        }
+        return 0;
+    }
+
+private:
+    ProgramArguments args_;
+    std::vector<std::string> steps_;
+    std::string device_memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run(Arguments& a) { return std::make_unique<Run>(a); }
+std::unique_ptr<Command> make_plan(Arguments& a) { return std::make_unique<Plan>(a); }
+
+}  // namespace jaxscope::cli

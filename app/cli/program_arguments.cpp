@@ -1,0 +1,113 @@
+#include "app/cli/program_arguments.h"
+
+#include <charconv>
+#include <iostream>
+#include <thread>
+
+#include "app/cli/interrupt.h"
+#include "base/text.h"
+#include "io/load_program.h"
+#include "transforms/policies.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+std::vector<int> numbers(const std::string& text, const char* flag) {
+    std::vector<int> out;
+    for (const std::string& one : split(text, ',')) {
+        const std::string_view t = trim(one);
+        int n = 0;
+        const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), n);
+        if (error != std::errc() || end != t.data() + t.size())
+            throw Error(ErrorCode::BadUsage,
+                        std::string("expected argument numbers such as 0,2 after ") + flag + ", found '" + printable(text) + "'");
+        out.push_back(n);
+    }
+    return out;
+}
+
+/// `[SITE=]POLICY`. A policy's name holds no '=', so the first one ends the site.
+Choices::Replacement replacement(const std::string& text) {
+    const std::size_t paren = text.find('(');
+    const std::size_t eq = text.substr(0, paren).rfind('=');
+    if (eq == std::string::npos) return {"", parse_policy(text)};
+    return {text.substr(0, eq), parse_policy(text.substr(eq + 1))};
+}
+
+}  // namespace
+
+void ProgramArguments::add_file(Arguments& a) {
+    a.positional("FILE", file, "a .jaxscope capture, jaxpr text (.jaxpr, .txt), sample:NAME, or - for standard input");
+    a.flag("--json", json, "one JSON object on standard output (schema jaxscope.report/1)");
+    a.flag("--all", all, "every row of long tables");
+}
+
+void ProgramArguments::add_region(Arguments& a) {
+    a.option("--region", region, "which differentiation: its index in `inspect`, or `program`");
+    a.option("--wrt", wrt, "numbers of the arguments to differentiate by, e.g. 0,2, or `all`");
+    a.option("--policy", policy, "wrap the function in jax.checkpoint with this policy, e.g. dots_saveable");
+    a.option("--replace-policy", replace_policy,
+             "[SITE=]POLICY: give the checkpoints inside another policy (SITE: function name or FILE:LINE)");
+    a.option("--project", project, "the folder of your own files: their lines are the ones shown");
+}
+
+void ProgramArguments::add_execution(Arguments& a) {
+    a.option("--threads", threads, "threads to run on (0: one a core)");
+    a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G");
+    a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
+}
+
+ProgramPtr ProgramArguments::load() const { return load_program(file); }
+
+Choices ProgramArguments::choices() const {
+    Choices c;
+    if (region == "program")
+        c.region = Choices::kProgram;
+    else if (!region.empty())
+        c.region = numbers(region, "--region").front();
+    if (c.region < Choices::kProgram)
+        throw Error(ErrorCode::BadUsage, "expected `program` or a number from 0 after --region, found '" + printable(region) + "'");
+    if (wrt == "all")
+        c.wrt_all = true;
+    else if (!wrt.empty())
+        c.wrt = numbers(wrt, "--wrt");
+    if (!policy.empty()) c.policy = parse_policy(policy);
+    for (const std::string& r : replace_policy) c.replace_policy.push_back(replacement(r));
+    if (!donate.empty()) c.donate = donate == "none" ? std::vector<int>{} : numbers(donate, "--donate");
+    c.expand = expand;
+    c.project = project;
+    c.jit.threads = threads;
+    c.jit.recompute_cheap = recompute_cheap;
+    if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);
+    return c;
+}
+
+struct CancelOnInterrupt::Watch {
+    std::jthread thread;
+};
+
+CancelOnInterrupt::CancelOnInterrupt(const Inspection& inspection) : watch_(std::make_unique<Watch>()) {
+    watch_->thread = std::jthread([&inspection](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            if (interrupted()) inspection.cancel();
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+    });
+}
+CancelOnInterrupt::~CancelOnInterrupt() = default;
+
+void begin_json(JsonWriter& w, const char* command) {
+    w.begin_object();
+    w.key("schema");
+    w.value("jaxscope.report/1");
+    w.key("command");
+    w.value(command);
+}
+void finish_json(JsonWriter& w) {
+    w.end_object();
+    std::cout << '\n';
+    std::cout.flush();
+}
+
+}  // namespace jaxscope::cli

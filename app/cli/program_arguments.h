@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "analysis/inspection.h"
+#include "app/cli/command.h"
+#include "report/json_writer.h"
+
+namespace jaxscope::cli {
+
+/// The arguments that most subcommands share: FILE, --json, and what to look at.
+struct ProgramArguments {
+    std::string file;
+    bool json = false;
+    bool all = false;
+    std::string region, wrt, policy, donate, project;
+    std::vector<std::string> replace_policy;
+    bool expand = false;
+    int threads = 0;
+    std::string memory_limit;
+    bool recompute_cheap = false;
+
+    void add_file(Arguments& a);       ///< FILE, --json, --all
+    void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project
+    void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
+    ProgramPtr load() const;
+    Choices choices() const;
+    std::shared_ptr<const Inspection> inspect() const { return std::make_shared<Inspection>(load(), choices()); }
+};
+
+/// An inspection whose `cancel` Ctrl-C sets, for as long as this stands.
+class CancelOnInterrupt {
+public:
+    explicit CancelOnInterrupt(const Inspection& inspection);
+    ~CancelOnInterrupt();
+
+private:
+    struct Watch;
+    std::unique_ptr<Watch> watch_;
+};
+
+/// Opens `{"schema": ..., "command": ...`; the caller adds its fields and closes with `finish_json`.
+void begin_json(JsonWriter& w, const char* command);
+void finish_json(JsonWriter& w);
+
+}  // namespace jaxscope::cli

@@ -1,0 +1,123 @@
+#include "analysis/summary.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+namespace jaxscope {
+
+namespace {
+
+/// How often each jaxpr below `root` is reached, counting every equation that names it.
+std::unordered_map<const Jaxpr*, std::int64_t> multiplicities(const Jaxpr& root) {
+    const std::vector<const Jaxpr*> order = all_jaxprs(root);  // inner ones first
+    std::unordered_map<const Jaxpr*, std::int64_t> times{{&root, 1}};
+    for (auto j = order.rbegin(); j != order.rend(); ++j)
+        for (const Eqn& e : (*j)->eqns) {
+            if (!e.params->holds_jaxpr()) continue;
+            for (const JaxprPtr& s : e.params->jaxprs()) {
+                std::int64_t& t = times[s.get()];
+                if (__builtin_add_overflow(t, times[*j], &t)) t = std::numeric_limits<std::int64_t>::max();
+            }
+        }
+    return times;
+}
+
+std::vector<std::string> stopped_by(const Primitive& p) {
+    std::vector<std::string> stops;
+    const bool differentiates = p.jvp || p.jvp_call || p.linearize || p.transpose;
+    if (!differentiates) stops.emplace_back("grad");
+    if (!p.batch) stops.emplace_back("vmap");
+    if (!p.lower && !p.kernel && !p.expand && !p.call) stops.emplace_back("run");
+    return stops;
+}
+
+void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
+    const auto times = multiplicities(root);
+    std::unordered_map<const Primitive*, std::size_t> row_of;
+    for (const Jaxpr* j : all_jaxprs(root))
+        for (const Eqn& e : j->eqns) {
+            auto [it, fresh] = row_of.try_emplace(e.prim, s.unsupported.size());
+            if (fresh) {
+                UnsupportedRow row{e.prim->name, 0, e.source->summary.str(), e.source.loc(), stopped_by(*e.prim)};
+                // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
+                const bool refused_by_jax = !e.prim->opaque && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
+                if (row.stops.empty() || refused_by_jax) {
+                    it->second = std::numeric_limits<std::size_t>::max();
+                    continue;
+                }
+                s.unsupported.push_back(std::move(row));
+            }
+            if (it->second != std::numeric_limits<std::size_t>::max()) s.unsupported[it->second].count += times.at(j);
+        }
+}
+
+/// The distinct policies of the checkpoints inside, as people write them.
+std::string policies_inside(const Jaxpr& root) {
+    std::string text;
+    std::vector<std::string> seen;
+    for (const Jaxpr* j : all_jaxprs(root))
+        for (const Eqn& e : j->eqns) {
+            const Attr* a = e.params->find("policy");
+            if (!a) continue;
+            const auto* policy = a->get<PolicyPtr>();
+            std::string one = policy && *policy ? policy_text(**policy) : "none";
+            if (std::find(seen.begin(), seen.end(), one) != seen.end()) continue;
+            text += (text.empty() ? "" : ", ") + one;
+            seen.push_back(std::move(one));
+        }
+    return text;
+}
+
+RegionRow describe(const Region& r) {
+    RegionRow row;
+    row.name = r.name.str();
+    row.kind = r.kind.str();
+    row.wrt = r.wrt;
+    row.policy = policies_inside(*r.jaxpr);
+    row.equations = count_equations(*r.jaxpr);
+    row.source = r.source->summary.str();
+    row.loc = r.source.loc();
+    row.parent = r.parent;
+    return row;
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t> count_primitives(const Jaxpr& jaxpr) {
+    std::map<std::string, std::int64_t> out;
+    for (const auto& [j, times] : multiplicities(jaxpr)) {
+        std::unordered_map<const Primitive*, std::int64_t> here;
+        for (const Eqn& e : j->eqns) ++here[e.prim];
+        for (const auto& [p, n] : here) {
+            std::int64_t& total = out[p->name];
+            std::int64_t product = 0;
+            if (__builtin_mul_overflow(n, times, &product) || __builtin_add_overflow(total, product, &total))
+                total = std::numeric_limits<std::int64_t>::max();
+        }
+    }
+    return out;
+}
+
+ProgramSummary summarize(const Program& program) {
+    ProgramSummary s;
+    s.name = program.name.str();
+    s.jax_version = program.jax_version;
+    const Jaxpr& j = *program.jaxpr;
+    s.equations = count_equations(j);
+    s.primitives = count_primitives(j);
+    s.jaxprs = static_cast<std::int64_t>(all_jaxprs(j).size()) - 1;
+    const Avals in = j.in_avals(), out = j.out_avals();
+    for (std::size_t i = 0; i < in.size(); ++i)
+        s.inputs.push_back({i < program.in_paths.size() ? program.in_paths[i].str() : "arg" + std::to_string(i), to_text(in[i]),
+                            in[i]->bytes(), i < program.donated.size() && program.donated[i], false});
+    for (const auto& [path, text] : program.static_args) s.inputs.push_back({path.str(), text.str(), 0, false, true});
+    for (std::size_t o = 0; o < out.size(); ++o)
+        s.outputs.push_back(
+            {o < program.out_paths.size() ? program.out_paths[o].str() : std::to_string(o), to_text(out[o]), out[o]->bytes()});
+    for (const Region& r : program.regions) s.regions.push_back(describe(r));
+    add_unsupported(j, s);
+    return s;
+}
+
+}  // namespace jaxscope

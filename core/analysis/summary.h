@@ -1,0 +1,12 @@
+#pragma once
+#include "analysis/inspection.h"
+
+namespace jaxscope {
+
+/// What is in a program: inputs, outputs, equations by primitive, regions, what jaxscope can't differentiate or run.
+ProgramSummary summarize(const Program& program);
+
+/// Equations by primitive name, a sub-jaxpr counted once for each equation that names it. Saturates at 2^63-1.
+std::map<std::string, std::int64_t> count_primitives(const Jaxpr& jaxpr);
+
+}  // namespace jaxscope

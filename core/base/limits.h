@@ -1,0 +1,22 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace jaxscope {
+
+/// Every limit that files are held to; `jaxscope --limits` prints them, each is tested one below and one above.
+struct Limit {
+    const char* name;
+    std::size_t value;
+    const char* what;
+};
+
+constexpr Limit kMaxNesting{"nesting", 256, "jaxprs inside jaxprs, counted through references"};
+constexpr Limit kMaxRank{"rank", 64, "dimensions of an array"};
+constexpr Limit kMaxExpansion{"expansion", 200, "uncompressed size of a compressed capture, in multiples of the compressed size"};
+constexpr Limit kMaxFileBytes{"file-bytes", std::size_t{4} << 30, "uncompressed bytes of a capture"};
+constexpr Limit kMaxJsonDepth{"json-depth", 1000, "JSON values inside each other"};
+
+std::string limits_text();
+
+}  // namespace jaxscope

@@ -1,0 +1,30 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace jaxscope {
+
+struct ProcessRequest {
+    std::vector<std::string> command;                ///< the program is looked up on PATH
+    std::map<std::string, std::string> environment;  ///< added to this process's own
+    std::string input;                               ///< given on standard input
+    double timeout_seconds = 0;                      ///< 0: none
+    std::size_t max_output = 64u << 20;              ///< of each stream; the rest is read and thrown away, and said
+    std::size_t memory_limit = 0;                    ///< RLIMIT_AS of the child, 0: none
+    bool forward_stderr = false;                     ///< pass the child's standard error on as it comes
+    const std::atomic<bool>* cancel = nullptr;
+};
+struct ProcessResult {
+    int exit_code = 0;  ///< 128 + signal when a signal ended it
+    bool timed_out = false, cancelled = false, truncated = false;
+    std::string output, error;
+};
+
+/// The one way in which jaxscope runs other programs. The child leads a process group of its own, which is ended as a whole: none of
+/// its children is left behind when it ends, times out, or is cancelled. Throws Error{NotFound} when there is no such program.
+ProcessResult run_process(const ProcessRequest& request);
+
+}  // namespace jaxscope

@@ -1,0 +1,171 @@
+#include "donation/pairing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+namespace jaxscope {
+
+namespace {
+
+/// What pairing looks at: JAX strips weak types and shardings away.
+AvalRef stripped(AvalRef a) {
+    Aval s = *strong(a);
+    s.sharding = {};
+    return s;
+}
+
+/// One output slot of the compiled function. `number` is -1 for the extra int32 that filter_jit puts in front (behaviours B-38).
+struct Slot {
+    AvalRef aval;
+    int number;
+    std::optional<int> taken_by;
+};
+
+struct Pairing {
+    std::vector<Slot> outputs;
+    std::vector<int> candidates;  ///< donated inputs that the compiled function keeps
+    std::vector<int> donors;      ///< left to XLA
+    std::vector<int> refused;     ///< warned about
+    std::vector<AvalRef> in_avals;
+
+    void at_lowering() {
+        std::map<std::uint32_t, std::deque<int>> free_by_aval;
+        for (const int i : candidates) free_by_aval[in_avals[static_cast<std::size_t>(i)].id()].push_back(i);
+        for (Slot& o : outputs) {
+            auto& free_inputs = free_by_aval[o.aval.id()];
+            if (free_inputs.empty()) continue;
+            o.taken_by = free_inputs.front();
+            free_inputs.pop_front();
+        }
+    }
+    bool is_taken(int input) const {
+        return std::any_of(outputs.begin(), outputs.end(), [&](const Slot& o) { return o.taken_by == input; });
+    }
+    /// Leftovers become donors for XLA while outputs with as many elements are left; the others are warned about.
+    void second_round() {
+        std::map<std::int64_t, int> free_outputs;
+        for (const Slot& o : outputs)
+            if (!o.taken_by) ++free_outputs[o.aval->size()];
+        for (const int i : candidates) {
+            if (is_taken(i)) continue;
+            int& left = free_outputs[in_avals[static_cast<std::size_t>(i)]->size()];
+            (left > 0 ? donors : refused).push_back(i);
+            if (left > 0) --left;
+        }
+    }
+    /// Larger first, equal sizes only.
+    void by_xla() {
+        const auto bytes = [&](int i) { return in_avals[static_cast<std::size_t>(i)]->bytes(); };
+        std::vector<int> sorted = donors;
+        std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return bytes(a) > bytes(b); });
+        std::vector<Slot*> open;
+        for (Slot& o : outputs)
+            if (!o.taken_by) open.push_back(&o);
+        std::stable_sort(open.begin(), open.end(), [](const Slot* a, const Slot* b) { return a->aval->bytes() > b->aval->bytes(); });
+        for (std::size_t d = 0, o = 0; d < sorted.size() && o < open.size();) {
+            if (bytes(sorted[d]) == open[o]->aval->bytes())
+                open[o++]->taken_by = sorted[d++];
+            else if (bytes(sorted[d]) > open[o]->aval->bytes())
+                ++d;
+            else
+                ++o;
+        }
+    }
+};
+
+std::string numpy_text(AvalRef a) {
+    std::string s = std::string(info(a->dtype).name) + "[";
+    for (std::size_t i = 0; i < a->shape.size(); ++i) s += (i ? "," : "") + std::to_string(a->shape[i]);
+    return s + "]";
+}
+
+std::string why_unused(const Pairing& p, int input, bool pruned) {
+    const AvalRef a = p.in_avals[static_cast<std::size_t>(input)];
+    if (pruned) return "the program never reads it, so jit drops it from the compiled function: nothing is donated and it stays valid";
+    if (std::find(p.refused.begin(), p.refused.end(), input) != p.refused.end()) {
+        const bool any = std::any_of(p.outputs.begin(), p.outputs.end(), [&](const Slot& o) { return o.aval == a; });
+        return any ? fmt::format("every output of type {} already takes an earlier donated argument", to_text(a))
+                   : fmt::format("no output has type {}", to_text(a));
+    }
+    return fmt::format("silently lost: no output of type {} is left, and the one with as many elements has another size in bytes",
+                       to_text(a));
+}
+
+void add_findings(const Program& program, const Pairing& p, const std::vector<bool>& donated, DonationReport& report) {
+    for (const DonatedLeaf& d : report.donated)
+        if (!d.used && std::find(p.donors.begin(), p.donors.end(), d.input) != p.donors.end())
+            report.findings.push_back(fmt::format("the donation of {} ({}) is lost without a warning", d.path, d.aval));
+    for (const Slot& o : p.outputs) {
+        if (o.taken_by || o.number < 0 || o.aval->bytes() == 0) continue;
+        for (std::size_t i = 0; i < p.in_avals.size(); ++i) {
+            if (donated[i] || p.in_avals[i] != o.aval || (i < program.kept.size() && !program.kept[i]) || o.aval->bytes() < 1024) continue;
+            report.findings.push_back(fmt::format("{} ({}) could be donated: an output of its type has no buffer to reuse",
+                                                  program.in_paths[i].str(), to_text(o.aval)));
+            return;  // one example says it; the window lists more
+        }
+    }
+}
+
+}  // namespace
+
+DonationReport pair_donations(const Program& program, std::vector<bool> donated) {
+    const Jaxpr& j = *program.jaxpr;
+    if (donated.empty()) donated = program.donated;
+    donated.resize(j.num_invars, false);
+    Pairing p;
+    for (const AvalRef a : j.in_avals()) p.in_avals.push_back(stripped(a));
+    if (program.jit == Sym("eqx")) p.outputs.push_back({AvalRef(DType::S32, {}), -1, {}});
+    for (std::size_t o = 0; o < j.outvars.size(); ++o) p.outputs.push_back({stripped(j.aval(j.outvars[o])), static_cast<int>(o), {}});
+    const auto kept = [&](std::size_t i) { return i >= program.kept.size() || program.kept[i]; };
+    for (std::size_t i = 0; i < donated.size(); ++i)
+        if (donated[i] && kept(i)) p.candidates.push_back(static_cast<int>(i));
+    p.at_lowering();
+    const std::vector<Slot> lowered = p.outputs;
+    p.second_round();
+    p.by_xla();
+
+    DonationReport report;
+    report.alias_of_output.resize(j.outvars.size());
+    for (std::size_t i = 0; i < donated.size(); ++i) {
+        if (!donated[i]) continue;
+        DonatedLeaf leaf;
+        leaf.input = static_cast<int>(i);
+        leaf.path = i < program.in_paths.size() ? program.in_paths[i].str() : fmt::format("arg{}", i);
+        leaf.aval = to_text(p.in_avals[i]);
+        leaf.bytes = p.in_avals[i]->bytes();
+        for (std::size_t s = 0; s < p.outputs.size(); ++s) {
+            const Slot& o = p.outputs[s];
+            if (o.taken_by != leaf.input) continue;
+            leaf.used = true;
+            leaf.at_lowering = lowered[s].taken_by == leaf.input;
+            if (o.number >= 0) {
+                leaf.output = o.number;
+                report.alias_of_output[static_cast<std::size_t>(o.number)] = leaf.input;
+                if (static_cast<std::size_t>(o.number) < program.out_paths.size())
+                    leaf.output_path = program.out_paths[static_cast<std::size_t>(o.number)].str();
+            }
+            leaf.reason = o.number < 0       ? "taken by the extra int32 output that filter_jit adds"
+                          : leaf.at_lowering ? "reused by the first free output of the same type"
+                                             : "reused by XLA for an output of the same size but another type";
+        }
+        if (leaf.used)
+            report.saved_bytes += leaf.bytes;
+        else
+            leaf.reason = why_unused(p, leaf.input, !kept(i));
+        report.donated.push_back(std::move(leaf));
+    }
+    if (!p.refused.empty()) {
+        std::string avals;
+        for (const int i : p.refused) avals += (avals.empty() ? "" : ", ") + numpy_text(p.in_avals[static_cast<std::size_t>(i)]);
+        report.warning = fmt::format(
+            "Some donated buffers were not usable: {}.\nSee an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
+            avals);
+    }
+    add_findings(program, p, donated, report);
+    return report;
+}
+
+}  // namespace jaxscope

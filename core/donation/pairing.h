@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace jaxscope {
+
+/// What became of one donated argument leaf.
+struct DonatedLeaf {
+    int input = 0;  ///< leaf number among the program's inputs
+    std::string path, aval;
+    std::int64_t bytes = 0;
+    bool used = false;          ///< XLA's CPU compiler aliases it with an output
+    std::optional<int> output;  ///< that output's number
+    std::string output_path;
+    bool at_lowering = false;  ///< paired by JAX (same shape and dtype); else by XLA among the remaining donors (same size)
+    std::string reason;        ///< why it wasn't used, or how it was
+};
+
+struct DonationReport {
+    std::vector<DonatedLeaf> donated;                 ///< one per donated leaf, pruned ones too
+    std::optional<std::string> warning;               ///< JAX's text at lowering, or none
+    std::int64_t saved_bytes = 0;                     ///< of the leaves that are used
+    std::vector<std::string> findings;                ///< what JAX keeps quiet about: silently lost ones, what else could be donated
+    std::vector<std::optional<int>> alias_of_output;  ///< per output: the input whose buffer it takes
+};
+
+/// Pairs donated inputs with outputs as JAX 0.10.2 and XLA's CPU compiler do: outputs in order, each takes the first free donated
+/// input of its shape and dtype; then donors and outputs that are left, when some output has as many elements, by equal size,
+/// larger ones first.
+///
+/// `donated`   per input leaf; empty: the program's own.
+/// Source      mlir.py _set_up_aliases of JAX 0.10.2, XLA's OptimizeInputOutputBufferAlias (observed); behaviours B-04 to B-10.
+DonationReport pair_donations(const Program& program, std::vector<bool> donated = {});
+
+}  // namespace jaxscope

@@ -1,0 +1,84 @@
+#include "io/load_program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "base/error.h"
+#include "io/capture_reader.h"
+#include "ir/type_check.h"
+
+namespace jaxscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// First paragraph line of a Python file's docstring: what the sample is.
+std::string title_of(const fs::path& source) {
+    std::ifstream in(source);
+    std::string line;
+    std::getline(in, line);
+    if (line.starts_with("\"\"\"")) line.erase(0, 3);
+    if (line.ends_with("\"\"\"")) line.resize(line.size() - 3);
+    return line;
+}
+
+std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()}; }
+
+std::string sample_file(const std::string& name) {
+    std::string known;
+    for (const BundledSample& s : bundled_samples()) {
+        if (s.name == name) return s.capture;
+        known += (known.empty() ? "" : ", ") + s.name;
+    }
+    throw Error(ErrorCode::NotFound, "expected one of the samples " + known + ", found '" + printable(name) + "'");
+}
+
+}  // namespace
+
+std::string data_folder() {
+    if (const char* given = std::getenv("JAXSCOPE_DATA"); given && *given) return given;
+    if (fs::exists(fs::path(JAXSCOPE_SOURCE_DIR) / "samples")) return JAXSCOPE_SOURCE_DIR;
+    std::error_code error;
+    const fs::path self = fs::read_symlink("/proc/self/exe", error);
+    return (self.parent_path().parent_path() / "share" / "jaxscope").string();
+}
+
+std::vector<BundledSample> bundled_samples() {
+    std::vector<BundledSample> out;
+    std::error_code error;
+    const fs::path folder = fs::path(data_folder()) / "samples";
+    for (const auto& entry : fs::directory_iterator(folder / "captures", error)) {
+        if (entry.path().extension() != ".jaxscope") continue;
+        const std::string name = entry.path().stem().string();
+        const fs::path source = folder / "python" / (name + ".py");
+        out.push_back({name, title_of(source), source.string(), entry.path().string()});
+    }
+    std::sort(out.begin(), out.end(), [](const BundledSample& a, const BundledSample& b) { return a.name < b.name; });
+    return out;
+}
+
+ProgramPtr load_program(const std::string& file) {
+    ProgramPtr program;
+    if (file == "-") {
+        program = read_capture_text(standard_input(), "<stdin>");
+    } else if (file.starts_with("sample:")) {
+        program = read_capture(sample_file(file.substr(7)));
+    } else {
+        std::error_code error;
+        if (!fs::exists(file, error))
+            throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
+        if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
+        program = read_capture(file);
+    }
+    check_program(*program);
+    return program;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,123 @@
+#pragma once
+#include "analysis/inspection.h"
+#include "analysis/memory_report.h"
+#include "report/fields.h"
+
+namespace jaxscope {
+
+// Every object of the reports, declared once: the command line's `--json`, report.json, the HTML report's data and the published
+// schema (resources/report.schema.json, written by `jaxscope samples --schema`) all derive from this list.
+
+template <>
+struct ReportFields<Frame> {
+    static constexpr auto fields =
+        std::tuple(report_field("file", &Frame::file), report_field("function", &Frame::function),
+                   report_field("line", &Frame::line, "from 1"), report_field("column", &Frame::column, "from 0, as JAX has it"),
+                   report_field("project", &Frame::project, "in the user's own project"));
+};
+template <>
+struct ReportFields<SourceLoc> {
+    static constexpr auto fields = std::tuple(report_field("file", &SourceLoc::file), report_field("line", &SourceLoc::line),
+                                              report_field("column", &SourceLoc::column, "from 1"));
+};
+template <>
+struct ReportFields<ProgramInput> {
+    static constexpr auto fields = std::tuple(report_field("path", &ProgramInput::path), report_field("aval", &ProgramInput::aval),
+                                              report_field("bytes", &ProgramInput::bytes), report_field("donated", &ProgramInput::donated),
+                                              report_field("static", &ProgramInput::is_static));
+};
+template <>
+struct ReportFields<ProgramOutput> {
+    static constexpr auto fields = std::tuple(report_field("path", &ProgramOutput::path), report_field("aval", &ProgramOutput::aval),
+                                              report_field("bytes", &ProgramOutput::bytes));
+};
+template <>
+struct ReportFields<RegionRow> {
+    static constexpr auto fields = std::tuple(
+        report_field("name", &RegionRow::name), report_field("kind", &RegionRow::kind), report_field("wrt", &RegionRow::wrt),
+        report_field("policy", &RegionRow::policy, "policies of the checkpoints inside"), report_field("equations", &RegionRow::equations),
+        report_field("source", &RegionRow::source), report_field("place", &RegionRow::loc), report_field("parent", &RegionRow::parent));
+};
+template <>
+struct ReportFields<UnsupportedRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("primitive", &UnsupportedRow::primitive), report_field("count", &UnsupportedRow::count),
+                   report_field("source", &UnsupportedRow::source), report_field("place", &UnsupportedRow::loc),
+                   report_field("stops", &UnsupportedRow::stops, "grad, vmap, run"));
+};
+template <>
+struct ReportFields<ProgramSummary> {
+    static constexpr auto fields = std::tuple(
+        report_field("name", &ProgramSummary::name), report_field("jax_version", &ProgramSummary::jax_version),
+        report_field("equations", &ProgramSummary::equations, "recursive"), report_field("primitives", &ProgramSummary::primitives),
+        report_field("inputs", &ProgramSummary::inputs), report_field("outputs", &ProgramSummary::outputs),
+        report_field("jaxprs", &ProgramSummary::jaxprs, "distinct sub-jaxprs"), report_field("regions", &ProgramSummary::regions),
+        report_field("unsupported", &ProgramSummary::unsupported));
+};
+template <>
+struct ReportFields<ResidualRow> {
+    static constexpr auto fields = std::tuple(
+        report_field("aval", &ResidualRow::aval), report_field("source", &ResidualRow::source, "JAX's string"),
+        report_field("bytes", &ResidualRow::bytes), report_field("file", &ResidualRow::file, "innermost frame of the user's own project"),
+        report_field("line", &ResidualRow::line), report_field("frames", &ResidualRow::frames),
+        report_field("equation", &ResidualRow::equation), report_field("name", &ResidualRow::name));
+};
+template <>
+struct ReportFields<ResidualReport> {
+    static constexpr auto fields =
+        std::tuple(report_field("wrt", &ResidualReport::wrt), report_field("region", &ResidualReport::region),
+                   report_field("region_name", &ResidualReport::region_name), report_field("residuals", &ResidualReport::rows),
+                   report_field("total_bytes", &ResidualReport::total_bytes));
+};
+template <>
+struct ReportFields<RecomputedRow> {
+    static constexpr auto fields = std::tuple(report_field("primitive", &RecomputedRow::primitive),
+                                              report_field("count", &RecomputedRow::count), report_field("flops", &RecomputedRow::flops));
+};
+template <>
+struct ReportFields<DonatedLeaf> {
+    static constexpr auto fields = std::tuple(
+        report_field("path", &DonatedLeaf::path), report_field("aval", &DonatedLeaf::aval), report_field("bytes", &DonatedLeaf::bytes),
+        report_field("used", &DonatedLeaf::used), report_field("output", &DonatedLeaf::output),
+        report_field("output_path", &DonatedLeaf::output_path), report_field("reason", &DonatedLeaf::reason));
+};
+template <>
+struct ReportFields<DonationReport> {
+    static constexpr auto fields = std::tuple(report_field("donated", &DonationReport::donated),
+                                              report_field("warning", &DonationReport::warning, "JAX's text at lowering"),
+                                              report_field("saved_bytes", &DonationReport::saved_bytes),
+                                              report_field("findings", &DonationReport::findings, "what JAX keeps quiet about"));
+};
+template <>
+struct ReportFields<PeakRow> {
+    static constexpr auto fields = std::tuple(report_field("aval", &PeakRow::aval), report_field("bytes", &PeakRow::bytes),
+                                              report_field("equation", &PeakRow::equation), report_field("source", &PeakRow::source),
+                                              report_field("role", &PeakRow::role));
+};
+template <>
+struct ReportFields<MemoryReport> {
+    static constexpr auto fields =
+        std::tuple(report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
+                   report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
+                   report_field("planned_peak", &MemoryReport::planned_peak, "of jaxscope's CPU JIT"),
+                   report_field("measured_peak", &MemoryReport::measured_peak), report_field("at_peak", &MemoryReport::at_peak),
+                   report_field("difference", &MemoryReport::difference));
+};
+template <>
+struct ReportFields<TimeReport> {
+    static constexpr auto fields =
+        std::tuple(report_field("load", &TimeReport::load), report_field("transform", &TimeReport::transform),
+                   report_field("compile", &TimeReport::compile), report_field("first_run", &TimeReport::first_run),
+                   report_field("run_median", &TimeReport::run_median), report_field("run_min", &TimeReport::run_min));
+};
+template <>
+struct ReportFields<PolicyRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
+                   report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
+                   report_field("measured_peak", &PolicyRow::measured_peak), report_field("recomputed_flops", &PolicyRow::recomputed_flops),
+                   report_field("total_flops", &PolicyRow::total_flops), report_field("run_median", &PolicyRow::run_median),
+                   report_field("problem", &PolicyRow::problem, "why a figure is missing"));
+};
+
+}  // namespace jaxscope

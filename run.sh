@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds jaxscope and shows what it does on a bundled real program; opens the window where there is a display.
+set -euo pipefail
+cd "$(dirname "$0")"
+. tools/setup.sh
+install_packages "${BUILD_PACKAGES[@]}"
+build release build/release -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=OFF -DJAXSCOPE_BENCH=OFF
+say "jaxscope report sample:transformer_lm"
+build/release/jaxscope report sample:transformer_lm -d report
+say "The report lies in report/: report.html, report.json, split.svg"
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -z "${CI:-}" ]; then
+  build/release/jaxscope open sample:transformer_lm
+else
+  say "No display here. Where there is one: build/release/jaxscope open sample:transformer_lm"
+fi

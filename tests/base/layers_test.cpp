@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The folders in their order: each may include from itself and from those listed for it, nothing else (ARCHITECTURE.md).
+const std::map<std::string, std::string> kMayInclude = {
+    {"base", ""},
+    {"ir", "base"},
+    {"pytree", "base ir"},
+    {"lax", "base ir"},
+    {"transforms", "base ir pytree lax"},
+    {"calls", "base ir pytree lax transforms"},
+    {"donation", "base ir pytree lax transforms calls"},
+    {"sharding", "base ir pytree lax transforms calls"},
+    {"jit", "base ir pytree lax transforms calls donation sharding"},
+    {"trace", "base ir pytree lax transforms calls donation sharding jit"},
+    {"analysis", "base ir pytree lax transforms calls donation sharding jit"},
+    {"io", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
+    {"report", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
+    {"app", "base ir pytree lax transforms calls donation sharding jit trace analysis io report views"},
+    {"views", "base ir pytree lax transforms calls donation sharding jit trace analysis io report"},
+};
+
+bool allowed(const std::string& from, const std::string& to) {
+    return from == to || (" " + kMayInclude.at(from) + " ").find(" " + to + " ") != std::string::npos;
+}
+
+void check_folder(const fs::path& folder, const std::string& layer) {
+    static const std::regex kInclude("^#include \"([a-z]+)/");
+    if (!fs::exists(folder)) return;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const std::string ext = entry.path().extension().string();
+        if (ext != ".h" && ext != ".cpp") continue;
+        std::ifstream in(entry.path());
+        for (std::string line; std::getline(in, line);) {
+            std::smatch m;
+            if (!std::regex_search(line, m, kInclude) || !kMayInclude.count(m[1])) continue;
+            EXPECT_TRUE(allowed(layer, m[1])) << entry.path() << " may not include " << line;
+        }
+    }
+}
+
+TEST(Layers, DependenciesPointOneWay) {
+    const fs::path root = JAXSCOPE_SOURCE_DIR;
+    for (const auto& [layer, below] : kMayInclude) {
+        check_folder(layer == "app" || layer == "views" ? root / layer : root / "core" / layer, layer);
+    }
+    EXPECT_FALSE(allowed("ir", "lax"));
+    EXPECT_TRUE(allowed("io", "analysis"));
+}
+
+/// Heavy headers cost seconds in every file that sees them: LLVM's stay in core/jit's .cpp files, Qt's out of core.
+TEST(Layers, HeavyHeadersStayOutOfPublicHeaders) {
+    const fs::path core = fs::path(JAXSCOPE_SOURCE_DIR) / "core";
+    static const std::regex kHeavy("^#include <(llvm/|nlohmann/|Q[A-Z]|oneapi/|CLI/)");
+    for (const auto& entry : fs::recursive_directory_iterator(core)) {
+        if (entry.path().extension() != ".h" || entry.path().string().find("/jit/codegen") != std::string::npos) continue;
+        std::ifstream in(entry.path());
+        for (std::string line; std::getline(in, line);) EXPECT_FALSE(std::regex_search(line, kHeavy)) << entry.path() << ": " << line;
+    }
+}
+
+}  // namespace

@@ -1,0 +1,100 @@
+#include "base/subprocess.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+
+namespace jaxscope {
+namespace {
+
+ProcessRequest shell(const std::string& script) {
+    ProcessRequest r;
+    r.command = {"sh", "-c", script};
+    return r;
+}
+
+double seconds_of(const ProcessRequest& r, ProcessResult& result) {
+    const auto begin = std::chrono::steady_clock::now();
+    result = run_process(r);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(Subprocess, GivesOutputErrorAndExitCode) {
+    ProcessRequest r = shell("read x; echo \"got $x\"; echo bad >&2; exit 7");
+    r.input = "hello\n";
+    const ProcessResult result = run_process(r);
+    EXPECT_EQ(result.output, "got hello\n");
+    EXPECT_EQ(result.error, "bad\n");
+    EXPECT_EQ(result.exit_code, 7);
+}
+
+TEST(Subprocess, SaysWhichProgramIsMissing) {
+    ProcessRequest r;
+    r.command = {"no-such-program-anywhere"};
+    EXPECT_THROW(run_process(r), Error);
+}
+
+TEST(Subprocess, EndsTheWholeGroupAtTheTimeLimit) {
+    ProcessRequest r = shell("sleep 30 & sleep 30");
+    r.timeout_seconds = 0.3;
+    ProcessResult result;
+    EXPECT_LT(seconds_of(r, result), 5);
+    EXPECT_TRUE(result.timed_out);
+}
+
+// A child that closes its streams and goes on must not escape the time limit.
+TEST(Subprocess, TimeLimitHoldsForSilentChildren) {
+    ProcessRequest r = shell("exec >&- 2>&-; sleep 30");
+    r.timeout_seconds = 0.3;
+    ProcessResult result;
+    EXPECT_LT(seconds_of(r, result), 5);
+    EXPECT_TRUE(result.timed_out);
+}
+
+TEST(Subprocess, CutsHugeOutputAndSaysSo) {
+    ProcessRequest r = shell("head -c 3000000 /dev/zero | tr '\\0' x");
+    r.max_output = 1000;
+    const ProcessResult result = run_process(r);
+    EXPECT_EQ(result.output.size(), 1000u);
+    EXPECT_TRUE(result.truncated);
+}
+
+TEST(Subprocess, CancelEndsIt) {
+    std::atomic<bool> cancel{false};
+    ProcessRequest r = shell("sleep 30");
+    r.cancel = &cancel;
+    std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        cancel = true;
+    });
+    ProcessResult result;
+    EXPECT_LT(seconds_of(r, result), 5);
+    EXPECT_TRUE(result.cancelled);
+}
+
+TEST(AtomicFile, LeavesTheOldFileUntilCommit) {
+    const std::string path = testing::TempDir() + "/jaxscope_atomic_test";
+    {
+        AtomicFile f(path);
+        f.stream() << "old";
+        f.commit();
+    }
+    {
+        AtomicFile f(path);
+        f.stream() << "new, never finished";
+    }
+    std::ifstream in(path);
+    std::string text;
+    std::getline(in, text);
+    EXPECT_EQ(text, "old");
+}
+
+TEST(AtomicFile, RefusesAFolderThatIsNotThere) { EXPECT_THROW(AtomicFile("/no/such/folder/x"), Error); }
+
+}  // namespace
+}  // namespace jaxscope

@@ -1,0 +1,40 @@
+# Sourced by run.sh and test.sh: what they need from the system, and how to build. Debian bookworm or later.
+BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config nlohmann-json3-dev libfmt-dev libcli11-dev libzstd-dev zlib1g-dev
+  llvm-14-dev libdnnl-dev libgraphviz-dev graphviz qtbase5-dev libqt5svg5-dev)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb
+  fonts-inter fonts-jetbrains-mono)
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+# install_packages NAME...: asks apt only for those that are missing.
+install_packages() {
+  local missing=()
+  for p in "$@"; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "Installing ${missing[*]}"
+  local sudo=
+  [ "$(id -u)" -eq 0 ] || sudo=sudo
+  $sudo apt-get update -q
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# build NAME DIRECTORY CMAKE-ARGUMENTS...
+build() {
+  local name=$1 dir=$2
+  shift 2
+  say "Building ($name)"
+  cmake -S . -B "$dir" -G Ninja "$@" >"/tmp/jaxscope-cmake-$$.log" 2>&1 || { cat "/tmp/jaxscope-cmake-$$.log"; return 1; }
+  rm -f "/tmp/jaxscope-cmake-$$.log"
+  ninja -C "$dir" --quiet
+}
+
+# python_environment: a virtual environment with the JAX that is the reference.
+python_environment() {
+  if ! .venv/bin/python -c 'import jax; assert jax.__version__ == "0.10.2"' 2>/dev/null; then
+    say "Making a virtual environment with JAX"
+    python3 -m venv .venv
+    .venv/bin/pip install -q --disable-pip-version-check -r tests/requirements.txt
+  fi
+}
