@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/attr.h"
+
+namespace jaxscope {
+
+/// One array of an archive as NumPy wrote it.
+struct NpzArray {
+    std::string name;  ///< without ".npy"
+    ArrayPtr array;
+};
+
+/// Arrays of NumPy's archives (`numpy.savez`, `savez_compressed`: zip, stored or deflated, zip64) and of single `.npy` files.
+/// dtypes: what NumPy writes for bool, integers, floats and complex numbers, little and big endian, C and Fortran order;
+/// ml_dtypes' kinds come as raw bytes (`|V2`) and take the dtype that `as` names, where the caller knows it.
+/// Throws  Error{NotFound} without the file, Error{BadInput} that names the member, Error{LimitExceeded}.
+class NpzReader {
+public:
+    explicit NpzReader(const std::string& path);
+    ~NpzReader();
+    NpzReader(const NpzReader&) = delete;
+    NpzReader& operator=(const NpzReader&) = delete;
+    std::vector<std::string> names() const;  ///< in the order of the archive, without ".npy"
+    bool has(const std::string& name) const;
+    /// The array of that name. `as`: the aval it must have (keys as their words, raw bytes as that dtype); throws when it hasn't.
+    ArrayPtr read(const std::string& name) const;
+    ArrayPtr read(const std::string& name, AvalRef as) const;
+
+private:
+    struct Archive;
+    std::unique_ptr<Archive> archive_;
+};
+
+/// Writes a stored (not deflated) archive that `numpy.load` reads; ml_dtypes' kinds as raw bytes, keys as uint32 words.
+/// The file is written whole or not at all (AtomicFile).
+void write_npz(const std::string& path, const std::vector<NpzArray>& arrays);
+/// The bytes of one `.npy` member.
+std::string npy_bytes(const ArrayConst& array);
+ArrayPtr parse_npy(std::string_view bytes, const std::string& name);
+
+/// Fills the arrays that name a member of the archive at `path`. Without the file, or without the member, they stay unknown:
+/// captures travel without their archives.
+void read_archive_arrays(const std::string& path, const std::vector<std::shared_ptr<ArrayConst>>& arrays);
+
+}  // namespace jaxscope
