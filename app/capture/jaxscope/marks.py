@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import core, dtypes
-from jax._src.interpreters import ad, batching
+from jax._src.interpreters import ad, batching, mlir
 
 from . import compat
 
@@ -42,8 +42,11 @@ def _call_abstract(*_: Any, jaxpr: Any, name: str) -> Any:
 call_p.def_effectful_abstract_eval(_call_abstract)
 
 
+mlir.register_lowering(call_p, mlir.lower_fun(lambda *args, jaxpr, name: _inline(args, jaxpr), multiple_results=True))
+
+
 def _call_batch(args: Any, dims: Any, *, jaxpr: Any, name: str) -> Any:
-    outs = jax.vmap(lambda *xs: _inline(xs, jaxpr), in_axes=tuple(None if d is batching.not_mapped else d for d in dims))(*args)
+    outs = jax.vmap(lambda *xs: _inline(xs, jaxpr), in_axes=tuple(None if not isinstance(d, int) else d for d in dims))(*args)
     return outs, [0] * len(outs)
 
 
@@ -99,7 +102,7 @@ def _linear_abstract(*_: Any, linear: Linear) -> Any:
 
 
 def _linear_batch(args: Any, dims: Any, *, linear: Linear) -> Any:
-    axes = tuple(None if d is batching.not_mapped else d for d in dims)
+    axes = tuple(None if not isinstance(d, int) else d for d in dims)
     outs = jax.vmap(partial(_linear_impl, linear=linear), in_axes=axes)(*args)
     return outs, [0] * len(outs)
 

@@ -89,6 +89,8 @@ class Params:
             return {"jaxpr": self.jaxpr(v, None)}
         if isinstance(v, enum.Enum):
             return {"enum": [type(v).__name__, v.name]}
+        if isinstance(v, jax.sharding.PartitionSpec):
+            return {"spec": [self.value(e) for e in tuple(v)], "text": self.text(v)}
         if isinstance(v, (frozenset, set)):
             return {"set": sorted((self.value(e) for e in v), key=lambda e: json.dumps(e))}
         if hasattr(v, "_fields") and isinstance(v, tuple):
@@ -113,8 +115,6 @@ class Params:
         if isinstance(v, (np.ndarray, np.generic, jax.Array)) and not isinstance(v, compat.Tracer):
             return {"array": self.arrays.add(v)}
         name = type(v).__name__
-        if name == "PartitionSpec":
-            return {"spec": [self.value(e) for e in tuple(v)], "text": self.text(v)}
         if name in ("Mesh", "AbstractMesh"):
             return {"mesh": {"axes": [[str(k), int(n)] for k, n in dict(v.shape).items()] if not v.empty else [], "text": self.text(v)}}
         if isinstance(v, jax.sharding.Sharding):

@@ -13,7 +13,7 @@ from . import compat, naming
 from .errors import CaptureError
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     fn: Callable
     args: tuple = ()
@@ -96,7 +96,7 @@ def _normalise(p: Program) -> None:
         p.differentiate = tuple(i % n for i in p.differentiate)
 
 
-@dataclass
+@dataclass(eq=False)
 class Input:
     """One array leaf that the program takes."""
     path: str
@@ -105,7 +105,7 @@ class Input:
     donated: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Flat:
     """The program as JAX traces it: a function of trees of arrays, and what its flat inputs are."""
     traced: Callable

@@ -20,7 +20,7 @@ from jax._src.interpreters import ad
 from . import compat, marks, sites
 
 
-@dataclass
+@dataclass(eq=False)
 class Region:
     site: sites.Site
     jaxpr: Any
@@ -83,7 +83,7 @@ def _recorder() -> Recorder | None:
 
 def _linearize_trees(traceable: Callable, primals_ft: Any, has_aux: bool = False, is_vjp: bool = False) -> Any:
     rec = _recorder()
-    site = sites.find() if rec else None
+    site = sites.find(rec.paths) if rec else None
     if site is None:
         return _original(traceable, primals_ft, has_aux=has_aux, is_vjp=is_vjp)
     box: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def _linearize_trees(traceable: Callable, primals_ft: Any, has_aux: bool = False
 
 def _linearize_flat(traceable: Any, *primals: Any, **kwargs: Any) -> Any:
     rec = _recorder()
-    site = sites.find() if rec else None
+    site = sites.find(rec.paths) if rec else None
     if site is None:
         return _original(traceable, *primals, **kwargs)
     has_aux = bool(kwargs.get("has_aux", False))

@@ -46,7 +46,7 @@ class Rules:
         return index
 
     def _blank(self, kind: str, function: str, static: str, avals: list[Any], eqn: Any) -> dict[str, Any]:
-        return {"kind": kind, "function": function, "static": self.tables.paths.in_text(static),
+        return {"kind": kind, "function": function, "static": " ".join(self.tables.paths.in_text(static).split())[:300],
                 "avals": [self.tables.aval(a) for a in avals], "perturbed": [True] * len(avals),
                 "symbolic_zeros": bool(eqn.params.get("symbolic_zeros", False)), "zero_cotangents": None, "jaxpr": None}
 
@@ -155,41 +155,56 @@ def _struct(aval: Any) -> Any:
 
 def _identity(value: Any) -> tuple[str, str, Any]:
     """(name, static arguments as text, key) of a rule: its Python function and what is bound to it, dug out of closures."""
-    wrapped = _find_wrapped(value, 0)
+    path: list[Any] = []
+    wrapped = _find_wrapped(value, path, 0)
     info = getattr(value, "debug_info", None) or getattr(wrapped, "debug_info", None)
     name = info.func_src_info.split(" ")[0] if getattr(info, "func_src_info", None) else naming.function_name(value)
-    function = _innermost(wrapped) if wrapped is not None else None
-    if function is None:
+    if wrapped is None:
         return name, "()", id(value)
     statics = _static_arguments(wrapped)
-    key = (id(function), tuple(_static_key(s) for s in statics), *_trees(wrapped))
+    function = getattr(wrapped.f, "__func__", wrapped.f)
+    key = (id(function), tuple(_static_key(s) for s in statics), tuple(path))
     return name, "(" + ", ".join(map(str, statics)) + ")", key
 
 
-def _find_wrapped(value: Any, depth: int) -> Any:
-    """The linear_util.WrappedFun around the user's rule, which JAX keeps in the cells of its thunks."""
-    if depth > 4:
+def _find_wrapped(value: Any, path: list[Any], depth: int) -> Any:
+    """The linear_util.WrappedFun around the user's rule, which JAX keeps in the cells of its thunks.
+
+    `path` collects what happened to the rule on the way, which makes another rule of it: batching (axis size, which
+    arguments), outputs dropped by dead code elimination, the trees of its arguments."""
+    if depth > 24:
         return None
     if hasattr(value, "transforms") and hasattr(value, "f"):
-        inner = getattr(value.f, "__closure__", None)
-        if value.transforms or not inner:
+        path += [_plain_arguments(args) for _, args in value.transforms]
+        if not getattr(value.f, "__qualname__", "").startswith(("lift_", "_memoize")):
             return value
         value = value.f
-    for cell in getattr(value, "__closure__", None) or ():
+    names = getattr(getattr(value, "__code__", None), "co_freevars", ())
+    for name, cell in zip(names, getattr(value, "__closure__", None) or ()):
         try:
             content = cell.cell_contents
         except ValueError:
             continue
+        if name == "used_outs":
+            path.append(tuple(content))
         if hasattr(content, "transforms") and hasattr(content, "f") or hasattr(content, "__closure__") and callable(content):
-            found = _find_wrapped(content, depth + 1)
+            found = _find_wrapped(content, path, depth + 1)
             if found is not None:
                 return found
     return None
 
 
-def _innermost(wrapped: Any) -> Any:
-    f = wrapped.f
-    return getattr(f, "__func__", f)
+def _plain_arguments(args: Any) -> tuple:
+    """What tells two uses of one transformation apart, without what is new in every trace (tags, stores)."""
+    out = []
+    for a in args if isinstance(args, tuple) else ():
+        if type(a).__name__ == "AxisData":
+            out.append(("axis", str(getattr(a, "name", None)) if isinstance(getattr(a, "name", None), str) else None, a.size))
+        elif a is None or isinstance(a, (bool, int, str)) or type(a).__name__ == "PyTreeDef":
+            out.append(a)
+        elif isinstance(a, tuple) and all(e is None or isinstance(e, (bool, int)) for e in a):
+            out.append(a)
+    return tuple(out)
 
 
 def _static_arguments(wrapped: Any) -> list[Any]:
@@ -207,8 +222,3 @@ def _static_key(v: Any) -> Any:
         return (type(v).__name__, v)
     except TypeError:
         return id(v)
-
-
-def _trees(wrapped: Any) -> list[Any]:
-    return [a for _, args in wrapped.transforms for a in (args if isinstance(args, tuple) else ())
-            if type(a).__name__ == "PyTreeDef"]

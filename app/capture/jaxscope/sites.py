@@ -16,7 +16,7 @@ import numpy as np
 from . import compat, naming
 
 
-@dataclass
+@dataclass(eq=False)
 class Slot:
     """One array leaf of the user's arguments."""
     path: str
@@ -25,7 +25,7 @@ class Slot:
     diff: int | None = None  # which of the differentiated leaves it is
 
 
-@dataclass
+@dataclass(eq=False)
 class Site:
     kind: str
     function: Any
@@ -42,8 +42,10 @@ _LIBRARY_INTERNAL = ("jax/_src/lax/control_flow/solves.py", "jax/_src/custom_der
                      "jax/_src/ad_checkpoint.py")
 
 
-def find(depth: int = 2) -> Site | None:
-    """The differentiation that the calling `linearize` serves; None for those that JAX's own code makes for itself."""
+def find(program_paths: dict[int, str], depth: int = 2) -> Site | None:
+    """The differentiation that the calling `linearize` serves; None for those that JAX's own code makes for itself.
+
+    `program_paths`: tracers of the program's own inputs, by id."""
     frame = sys._getframe(depth)
     entry, kind = None, None
     while frame is not None:
@@ -59,7 +61,7 @@ def find(depth: int = 2) -> Site | None:
         frame = frame.f_back
     if entry is None:
         return None
-    return _library_site(frame, entry, kind) or _jax_site(entry, kind)
+    return _library_site(frame, entry, kind, program_paths) or _jax_site(entry, kind)
 
 
 def _is_array(x: Any) -> bool:
@@ -93,7 +95,7 @@ def _jax_site(entry: Any, kind: str) -> Site | None:
     return Site(kind, fun, names, slots, wrt, naming.function_name(fun))
 
 
-def _library_site(frame: Any, entry: Any, kind: str) -> Site | None:
+def _library_site(frame: Any, entry: Any, kind: str, program_paths: dict[int, str]) -> Site | None:
     """Equinox and NNX differentiate a function of their own around the user's."""
     while frame is not None and frame.f_code.co_filename.endswith("jax/_src/traceback_util.py"):
         frame = frame.f_back
@@ -103,7 +105,7 @@ def _library_site(frame: Any, entry: Any, kind: str) -> Site | None:
     if name.endswith("equinox/_ad.py") and hasattr(frame.f_locals.get("self"), "_fun"):
         return _equinox_site(frame, entry)
     if name.endswith("flax/nnx/transforms/autodiff.py"):
-        return _nnx_site(entry, kind)
+        return _nnx_site(entry, kind, program_paths)
     return None
 
 
@@ -138,14 +140,24 @@ def _equinox_site(frame: Any, entry: Any) -> Site:
     return Site(kind, fun, names, slots, [0], naming.function_name(fun))
 
 
-def _nnx_site(entry: Any, kind: str) -> Site | None:
+def _nnx_site(entry: Any, kind: str, program_paths: dict[int, str]) -> Site | None:
+    """NNX splits a module into the state to differentiate and the rest, which its own function takes from a queue.
+
+    The user's function takes the module whole: all of its state are inputs here. Leaves that are inputs of the program
+    have its names for them, since a module has no leaves that its user could name."""
     site = _jax_site(entry, kind)
     inner = getattr(site.function, "f", None) if site else None
     if inner is None:
         return site
     names = naming.argument_names(inner, len(entry.f_locals["args"]))
     for s in site.slots:
-        rest = s.path[len(site.arg_names[s.argument]):]
-        s.path = names[s.argument] + naming.nnx_path(rest)
+        s.path = names[s.argument] + naming.nnx_path(s.path[len(site.arg_names[s.argument]):])
+    rest = [s for s in getattr(site.function, "nondiff_states", ()) if s is not None]
+    for argument, state in zip(site.wrt, rest):
+        more = [Slot(path, argument, leaf) for path, leaf in naming.leaf_paths(names[argument], state) if _is_array(leaf)]
+        at = max(i for i, s in enumerate(site.slots) if s.argument == argument) + 1
+        site.slots[at:at] = more
+    for s in site.slots:
+        s.path = program_paths.get(id(s.value), s.path)
     site.kind, site.function, site.arg_names, site.name = "nnx." + kind, inner, names, naming.function_name(inner)
     return site
