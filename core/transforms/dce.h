@@ -1,0 +1,17 @@
+#pragma once
+#include <vector>
+
+#include "ir/jaxpr.h"
+
+namespace jaxscope {
+
+struct DceJaxpr {
+    JaxprPtr jaxpr;  ///< with the used outputs, and the used inputs only
+    std::vector<bool> used_inputs;
+};
+/// Dead code elimination (JAX's dce_jaxpr), into call-like equations by their dce rules. `instantiate`: inputs kept even when unused.
+/// Constvars stay. The jaxpr itself comes back when nothing changes. Cached by identity.
+const DceJaxpr& dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate);
+const DceJaxpr& dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate = false);
+
+}  // namespace jaxscope

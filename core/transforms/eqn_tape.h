@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/jaxpr.h"
+
+namespace jaxscope {
+
+/// Equations over a variable space that need not be dense: what transformations collect before they know which inputs, equations
+/// and outputs remain. Variables are numbers of the caller's choosing, below `num_vars`; every one that is used stands in `avals`.
+/// `assemble` makes a jaxpr of it, with variables renumbered. Costs are linear.
+class EqnTape {
+public:
+    struct Entry {
+        const Primitive* prim;
+        ParamsRef params;
+        std::uint32_t in_begin, n_in, out_begin, n_out;
+        SourceRef source;
+        ContextRef context;
+        Sym effects;
+    };
+
+    std::uint32_t add_var(AvalRef aval) {
+        avals_.push_back(aval);
+        return static_cast<std::uint32_t>(avals_.size() - 1);
+    }
+    /// The variables of `j`, under their own numbers, as the first ones.
+    void add_vars_of(const Jaxpr& j);
+    AvalRef aval(std::uint32_t var) const { return avals_[var]; }
+    std::uint32_t num_vars() const { return static_cast<std::uint32_t>(avals_.size()); }
+
+    void add(const Primitive& prim, ParamsRef params, std::span<const Atom> in, std::span<const std::uint32_t> out, SourceRef source,
+             ContextRef context, Sym effects = {});
+    /// An equation of `j`, whose variables were added by `add_vars_of`.
+    void add(const Jaxpr& j, const Eqn& e);
+    void reserve(std::size_t n_eqns);
+
+    const std::vector<Entry>& entries() const { return entries_; }
+    std::span<const Atom> inputs(const Entry& e) const { return {atoms_.data() + e.in_begin, e.n_in}; }
+    std::span<Atom> inputs(const Entry& e) { return {atoms_.data() + e.in_begin, e.n_in}; }
+    std::span<const std::uint32_t> outputs(const Entry& e) const { return {outs_.data() + e.out_begin, e.n_out}; }
+    std::span<std::uint32_t> outputs(const Entry& e) { return {outs_.data() + e.out_begin, e.n_out}; }
+
+    struct Signature {
+        std::vector<std::uint32_t> constvars;
+        std::vector<ArrayPtr> consts;
+        std::vector<std::uint32_t> invars;
+        std::vector<Atom> outvars;
+        std::vector<Sym> arg_names;
+        Sym name;
+    };
+    /// Order of the equations: as added, or from the last to the first (what backward walks collect).
+    enum class Order { Forward, Reverse };
+    /// Every variable read must be a constvar, an invar, or the result of an earlier equation.
+    JaxprPtr assemble(const Signature& signature, Order order = Order::Forward) const;
+
+private:
+    Avals avals_;
+    std::vector<Entry> entries_;
+    std::vector<Atom> atoms_;
+    std::vector<std::uint32_t> outs_;
+};
+
+}  // namespace jaxscope

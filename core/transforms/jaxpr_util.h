@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/jaxpr.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+/// The constvars as leading inputs (JAX's convert_constvars_jaxpr); `j` itself when there are none. Their values are the caller's.
+JaxprPtr convert_constvars(const JaxprPtr& j);
+
+/// The same jaxpr with some outputs only (JAX's prune_jaxpr_outputs): no equation is removed.
+JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep);
+
+/// The same jaxpr with the inputs in another order: input i of the result is input `order[i]` of `j`.
+JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order);
+
+/// Values of the constvars of a closed jaxpr as constants of `b`.
+Values constants_of(Builder& b, const Jaxpr& j);
+
+/// add_any, or the other operand where one is symbolically zero (JAX's add_tangents).
+Value add_tangents(Builder& b, Value x, Value y);
+
+/// Elements of `items` where `which` is `wanted`.
+template <class T>
+std::vector<T> select(const std::vector<T>& items, const std::vector<bool>& which, bool wanted = true) {
+    std::vector<T> out;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (which[i] == wanted) out.push_back(items[i]);
+    return out;
+}
+std::size_t count_true(const std::vector<bool>& which);
+bool any_true(const std::vector<bool>& which);
+std::vector<bool> negated(std::vector<bool> which);
+/// Everywhere but in Zero marks and float0.
+std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
+
+/// "eqn 7: mul", for the context of errors.
+std::string eqn_text(const Jaxpr& j, std::size_t index);
+
+/// Is an effect of the comma-separated list `effects` one that keeps an equation from being dropped (JAX's has_effects)?
+bool has_effects(Sym effects);
+
+}  // namespace jaxscope

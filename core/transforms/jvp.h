@@ -1,0 +1,24 @@
+#pragma once
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/jaxpr.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+/// Forward mode of one application: the primitive's jvp or jvp_call rule under `b` (JAX's JVPTrace.process_primitive). With all tangents
+/// zero the equation itself is emitted. Throws Error{NoRule} in JAX's words when there is no rule.
+PrimalsTangents jvp_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const Values& dx);
+
+struct JvpJaxpr {
+    JaxprPtr jaxpr;  ///< inputs: primals, then the nonzero tangents; outputs: primals, then the nonzero tangents
+    std::vector<bool> nonzero_out;
+};
+/// JAX's ad.jvp_jaxpr. `instantiate`: outputs whose tangent is wanted as an array even where it is zero. Cached by the jaxpr's
+/// identity, so that a shared sub-jaxpr stays shared. Constvars with values keep them.
+/// Throws Error{NoRule} with the equation in its context.
+const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate);
+const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate = false);
+
+}  // namespace jaxscope

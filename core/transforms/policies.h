@@ -1,0 +1,46 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/jaxpr.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+/// What a checkpoint policy says of one application.
+struct PolicyVerdict {
+    enum class Kind : std::uint8_t { Recompute, Save, Offload } kind = Kind::Recompute;
+    Sym src, dst;  ///< of Offload: memory kinds, "device", "pinned_host"
+    friend bool operator==(const PolicyVerdict&, const PolicyVerdict&) = default;
+};
+
+/// A policy ready to be asked. Copyable; keeps the spec alive. The default one recomputes everything (`policy=None`).
+struct PolicyQuery {
+    PolicyPtr spec;  ///< null: nothing_saveable
+    /// Asked for applications whose inputs are all known (behaviours D-13). Throws Error{BadInput} where a recorded callable has no
+    /// verdict or save_from_both_policies meets an answer that is no boolean.
+    PolicyVerdict operator()(const Primitive& prim, const Avals& in, const ParamsRef& params) const;
+    /// everything_saveable, JAX's default where no policy is in force (partial_eval_jaxpr_custom inside scan and others).
+    static PolicyQuery everything();
+};
+
+struct PolicyInfo {
+    const char* name;
+    const char* usage;  ///< "save_only_these_names(NAME, ...)"
+    const char* what;   ///< one line
+};
+/// The policies of jax.checkpoint_policies, in its order.
+const std::vector<PolicyInfo>& known_policies();
+
+/// `nothing_saveable`, `save_only_these_names(h, attn)`, `offload_dot_with_no_batch_dims(device, pinned_host)`,
+/// `save_and_offload_only_these_names([a], [b], device, pinned_host)`, `save_from_both_policies(P, Q)`; names may be quoted. `none` and the
+/// empty text give null. Throws Error{BadUsage} that says what was expected, with the nearest known name as advice.
+PolicyPtr parse_policy(std::string_view text);
+/// A spec of one of JAX's policies, checked as JAX checks it. Throws Error{BadUsage}.
+PolicyPtr make_policy(Sym name, Attrs args = {});
+
+}  // namespace jaxscope

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/jaxpr.h"
+#include "ir/program.h"
+
+namespace jaxscope {
+
+/// A value that the backward pass keeps from the forward pass.
+struct SavedResidual {
+    enum class Kind : std::uint8_t { Literal, Constant, Argument, Named, Computed } kind = Kind::Computed;
+    AvalRef aval;
+    std::string text;  ///< JAX's string: "from the argument params['w']", "named 'h' from model.py:3:4 (f)", "output of sin from ..."
+    std::int64_t bytes = 0;
+    SourceRef source;  ///< of the equation that makes it; unknown for arguments and constants
+    Sym primitive;     ///< that made it; empty for arguments and constants
+    int input = -1;    ///< of Argument, and of Constant where it is an input that is held fixed
+    int eqn = -1;      ///< index of the equation in `Residuals::forward`
+    int output = -1;   ///< which result of it
+};
+
+struct Residuals {
+    std::vector<SavedResidual> rows;  ///< constants, arguments, then results of equations in program order; literals are left out
+    std::int64_t total_bytes = 0;
+    JaxprPtr forward;   ///< the forward pass that makes them: outputs are the function's, then the residuals
+    JaxprPtr backward;  ///< inputs: the residuals (in `forward`'s order), then cotangents
+};
+
+struct ResidualQuery {
+    std::vector<bool> wrt;               ///< per input; empty: all
+    std::vector<Sym> in_paths;           ///< per input: "params['w']"
+    std::size_t num_outputs = SIZE_MAX;  ///< results that are differentiated; the rest is aux
+    PolicyPtr policy;                    ///< laid over the whole function, as jax.checkpoint(f, policy=...)
+    bool checkpoint = false;             ///< with a null policy: jax.checkpoint(f)
+};
+
+/// What autodiff saves of `j`, a function's jaxpr before autodiff. Inputs that are not differentiated are "from a constant", as are
+/// constvars. Rows agree with print_saved_residuals of JAX 0.10.2 (ad_checkpoint.saved_residuals: linearize, then read the forward jaxpr's
+/// residual outputs, through reduce_precision). Cost linear in the equations; nothing is executed. Throws Error{NoRule | NotDifferentiable
+/// | UnknownPrimitive}, context "linearizing eqn 7: ...".
+Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query);
+
+/// The whole program or one of its regions, with respect to `differentiate` or `wrt`.
+Residuals region_residuals(const Region& region, const PolicyPtr& policy = nullptr, bool checkpoint = false, bool all_args = false);
+
+/// `aval text`, one line a row: what print_saved_residuals prints.
+std::string to_text(const Residuals& residuals);
+
+}  // namespace jaxscope

@@ -1,0 +1,72 @@
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+#include "transforms/eqn_tape.h"
+
+namespace jaxscope {
+
+/// A builder of two halves at once: what is known goes to the known (primal) half, what depends on an unknown value to the unknown
+/// (tangent, linear) half, which takes the known values that it needs as residuals. JAX's JaxprTrace, and its LinearizeTrace with it:
+/// linearize runs a jvp rule here with known primals and unknown tangents, and out comes the split.
+///
+/// Values: `Kind::Known` are those of the known builder, `Kind::Unknown` those of the unknown half, literals belong to both.
+class SplitBuilder final : public Builder {
+public:
+    /// The known half goes into `known`, which must outlive this builder; the unknown half is kept here until `finish_unknown`.
+    explicit SplitBuilder(JaxprBuilder& known);
+
+    /// The next input of the unknown half.
+    Value add_unknown_input(AvalRef aval);
+
+    /// All inputs known: into the known half. Otherwise the primitive's `partial_eval` rule, or else one equation in the unknown half.
+    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
+    AvalRef aval(Value v) const override;
+    Value constant(ArrayPtr array) override;
+
+    /// The known half, for rules that decide themselves: takes known values and literals only.
+    JaxprBuilder& primal();
+    /// The unknown half, for rules that decide themselves: takes any values; known ones become residuals. Gives unknown values, and
+    /// never consults a partial_eval rule.
+    Builder& tangent();
+
+    struct Unknown {
+        JaxprPtr jaxpr;    ///< inputs: the residuals, then the unknown inputs; outputs as asked for
+        Values residuals;  ///< in the known half, one per leading input of `jaxpr`; no duplicates, no literals
+    };
+    /// Closes the unknown half. `outs` are unknown values, or known ones (which become residuals) and literals. Equations that no
+    /// output needs are left out, then residuals that nothing reads (JAX: auto_dce, dce_jaxpr_consts); unknown inputs all stay.
+    Unknown finish_unknown(const Values& outs, Sym name = {});
+
+private:
+    class Half;
+    friend class Half;
+    class Half final : public Builder {
+    public:
+        explicit Half(SplitBuilder& owner) : owner_(owner) {}
+        Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) override;
+        AvalRef aval(Value v) const override { return owner_.aval(v); }
+        Value constant(ArrayPtr array) override { return owner_.constant(std::move(array)); }
+
+    private:
+        SplitBuilder& owner_;
+    };
+
+    Atom lift(Value v);
+
+    JaxprBuilder& known_;
+    Half half_;
+    EqnTape tape_;
+    std::vector<std::uint32_t> inputs_;
+    std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape
+    std::vector<std::pair<std::uint32_t, Value>> residuals_;         ///< (variable, value) in order of first use
+    std::vector<Atom> scratch_;
+    std::vector<std::uint32_t> scratch_outs_;
+};
+
+/// Evaluates `j` under `b`: each equation is emitted anew with `in` for the inputs, so that a SplitBuilder splits it (JAX's eval_jaxpr
+/// under a trace). Constvars with values become constants of the program; an open jaxpr's constvars must have been converted.
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in);
+
+}  // namespace jaxscope
