@@ -97,6 +97,19 @@ def debug_name(jaxpr: Any) -> str | None:
     return text.split(" ")[0] if text else None
 
 
+def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | None = None) -> dict[str, Any]:
+    """What to pass to `jaxpr.replace` so that its debug info still fits its inputs or outputs."""
+    info = getattr(jaxpr, "debug_info", None)
+    if info is None or not hasattr(info, "result_paths"):
+        return {}
+    change: dict[str, Any] = {}
+    if arguments is not None:
+        change["arg_names"] = tuple(arguments)
+    if results is not None and isinstance(info.result_paths, tuple):
+        change["result_paths"] = tuple(results)
+    return {"debug_info": info._replace(**change)}
+
+
 def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
     return core.eval_jaxpr(jaxpr, consts, *args)
 

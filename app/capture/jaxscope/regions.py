@@ -248,11 +248,8 @@ def _with_all_arguments(closed: Any, site: sites.Site, diff: list[Any]) -> Any:
         inputs.append(s.value)
     site.slots = slots
     rest = [(v, c) for v, c in zip(jaxpr.constvars, closed.consts) if v not in taken]
-    info = getattr(jaxpr, "debug_info", None)
-    change: dict[str, Any] = dict(constvars=[v for v, _ in rest], invars=invars)
-    if info is not None and hasattr(info, "_replace") and hasattr(info, "arg_names"):
-        change["debug_info"] = info._replace(arg_names=None)
-    return jaxpr.replace(**change), [c for _, c in rest], inputs, diff_slots
+    whole = jaxpr.replace(constvars=[v for v, _ in rest], invars=invars, **compat.named(jaxpr, arguments=[s.path for s in slots]))
+    return whole, [c for _, c in rest], inputs, diff_slots
 
 
 def _marked(region: Region, index: int, linearize: Callable) -> Any:

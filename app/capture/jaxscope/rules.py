@@ -78,7 +78,7 @@ class Rules:
         n_res = len(jaxpr.outvars) - n_out
         _, _, forwards = _out_trees(eqn)
         # JAX's own order is residuals, then outputs.
-        turned = jaxpr.replace(outvars=[*jaxpr.outvars[n_res:], *jaxpr.outvars[:n_res]], **_no_result_names(jaxpr))
+        turned = jaxpr.replace(outvars=[*jaxpr.outvars[n_res:], *jaxpr.outvars[:n_res]], **compat.named(jaxpr, results=[""] * len(jaxpr.outvars)))
         shift = int(eqn.params.get("num_consts", 0))
         return {"jaxpr": self.encode(turned, list(consts)),
                 "input_forwards": [None if f is None else f - shift for f in forwards] if forwards is not None else None}
@@ -138,11 +138,6 @@ def _forward(eqn: Any, n: int) -> Any:
 def _out_trees(eqn: Any) -> tuple[Any, Any, Any]:
     trees = eqn.params["out_trees"]()
     return (*trees, None) if len(trees) == 2 else trees
-
-
-def _no_result_names(jaxpr: Any) -> dict[str, Any]:
-    info = getattr(jaxpr, "debug_info", None)
-    return {"debug_info": info._replace(result_paths=None)} if hasattr(info, "result_paths") else {}
 
 
 def _tangent(aval: Any) -> Any:
