@@ -4,6 +4,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ir/primitive.h"
+
 namespace jaxscope {
 
 namespace {

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "io/capture_reader.h"
-#include "ir/type_check.h"
 
 namespace jaxscope {
 
@@ -77,7 +76,6 @@ ProgramPtr load_program(const std::string& file) {
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
         program = read_capture(file);
     }
-    check_program(*program);
     return program;
 }
 

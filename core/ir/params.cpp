@@ -88,6 +88,34 @@ bool operator==(const ParamsRef& a, const ParamsRef& b) {
     return a.p_ == b.p_ || (a->hash() == b->hash() && std::ranges::equal(a->entries(), b->entries()));
 }
 
+namespace {
+
+Attr map_jaxprs(const Attr& a, const std::function<JaxprPtr(const JaxprPtr&)>& change) {
+    if (const auto* j = a.get<Attr::JaxprRef>()) return Attr(Attr::JaxprRef{change(j->jaxpr), j->closed});
+    if (!a.holds_jaxpr()) return a;
+    if (const Attr::Seq* s = a.get_seq()) {
+        Attrs items;
+        for (const Attr& i : s->items) items.push_back(map_jaxprs(i, change));
+        return Attr::seq(s->kind, std::move(items));
+    }
+    Attr::Record r = *a.get_record();
+    for (auto& [name, value] : r.fields) value = map_jaxprs(value, change);
+    return Attr(std::make_shared<const Attr::Record>(std::move(r)));
+}
+
+}  // namespace
+
+ParamsRef map_jaxprs(const ParamsRef& params, const std::function<JaxprPtr(const JaxprPtr&)>& change) {
+    if (!params->holds_jaxpr()) return params;
+    std::vector<Params::Entry> entries;
+    bool changed = false;
+    for (const auto& [name, value] : params->entries()) {
+        entries.emplace_back(name, map_jaxprs(value, change));
+        changed = changed || !(entries.back().second == value);
+    }
+    return changed ? Params::make(std::move(entries)) : params;
+}
+
 ParamsRef with_param(const ParamsRef& params, Sym name, Attr value) {
     std::vector<Params::Entry> entries(params->entries().begin(), params->entries().end());
     for (auto& e : entries)

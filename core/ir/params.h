@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -158,6 +159,9 @@ ParamsRef make_params(const P& p) {
     std::apply([&](const auto&... f) { (entries.emplace_back(Sym(f.name), to_attr(p.*(f.member))), ...); }, P::kFields);
     return Params::make(std::move(entries));
 }
+
+/// `params` with every jaxpr in it replaced by what `change` gives; the same object when nothing changes.
+ParamsRef map_jaxprs(const ParamsRef& params, const std::function<JaxprPtr(const JaxprPtr&)>& change);
 
 /// `params` with one entry replaced or added.
 ParamsRef with_param(const ParamsRef& params, Sym name, Attr value);

@@ -1,5 +1,6 @@
 #pragma once
 #include "analysis/inspection.h"
+#include "analysis/measure.h"
 #include "analysis/memory_report.h"
 #include "report/fields.h"
 
@@ -118,6 +119,14 @@ struct ReportFields<PolicyRow> {
                    report_field("measured_peak", &PolicyRow::measured_peak), report_field("recomputed_flops", &PolicyRow::recomputed_flops),
                    report_field("total_flops", &PolicyRow::total_flops), report_field("run_median", &PolicyRow::run_median),
                    report_field("problem", &PolicyRow::problem, "why a figure is missing"));
+};
+
+template <>
+struct ReportFields<DeviceFit> {
+    static constexpr auto fields =
+        std::tuple(report_field("lower_bound", &DeviceFit::lower_bound, "arguments + residuals + undonated outputs"),
+                   report_field("device_memory", &DeviceFit::device_memory), report_field("fits", &DeviceFit::fits),
+                   report_field("sentence", &DeviceFit::sentence));
 };
 
 }  // namespace jaxscope

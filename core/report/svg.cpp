@@ -89,14 +89,10 @@ private:
     std::string out_;
 };
 
-/// A line through its points: straight down at both ends, bends rounded.
-std::string smooth(const std::vector<Point>& points) {
+std::string curve(const std::vector<Point>& points) {
     std::string data = "M" + Svg::pair(points.front());
-    for (std::size_t k = 1; k < points.size(); ++k) {
-        const Point a = points[k - 1], b = points[k];
-        const double reach = (b.y - a.y) / 2;
-        data += "C" + Svg::pair({a.x, a.y + reach}) + ' ' + Svg::pair({b.x, b.y - reach}) + ' ' + Svg::pair(b);
-    }
+    for (std::size_t k = 1; k + 2 < points.size(); k += 3)
+        data += "C" + Svg::pair(points[k]) + ' ' + Svg::pair(points[k + 1]) + ' ' + Svg::pair(points[k + 2]);
     return data;
 }
 
@@ -121,7 +117,7 @@ void draw_node(Svg& svg, const VisibleGraph::Node& node, const Rect& r) {
 void draw_graph(Svg& svg, const VisibleGraph& graph, const GraphLayout& layout) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
         if (graph.nodes[n].expanded) draw_node(svg, graph.nodes[n], layout.nodes[n]);
-    for (const auto& line : layout.lines) svg.path(smooth(line.points), svg.p.edge, edge_width(line.bytes));
+    for (const auto& line : layout.lines) svg.path(curve(line.points), svg.p.edge, edge_width(line.bytes));
     for (const Portal& portal : layout.portals) {
         const Rect& r = portal.rect;
         const Rect& node = layout.nodes[portal.node];

@@ -1,0 +1,63 @@
+#include <iostream>
+
+#include "app/cli/program_arguments.h"
+#include "app/cli/sections.h"
+#include "app/cli/steps.h"
+#include "base/atomic_file.h"
+#include "io/capture_writer.h"
+#include "ir/printer.h"
+#include "report/report_fields.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+class Transform final : public Command {
+public:
+    explicit Transform(Arguments& a) {
+        args_.add_file(a);
+        a.option("--apply", steps_,
+                 "grad[:ARG,..] value_and_grad[:ARG,..] jvp[:ARG,..] linearize[:ARG,..] vmap[:AXES] checkpoint[:POLICY] dce[:OUT,..]; left "
+                 "to right");
+        a.option("-o,--output", output_, "write the result as a capture");
+        a.flag("--print", print_, "print the result's jaxpr");
+    }
+    int run() override {
+        if (steps_.empty()) throw Error(ErrorCode::BadUsage, "expected --apply STEP, found no step");
+        const ProgramPtr program = apply_steps(*args_.load(), steps_);
+        const Inspection inspection(program, {});
+        if (!output_.empty()) {
+            AtomicFile file(output_);
+            write_capture(file.stream(), *program);
+            file.commit();
+        }
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "transform");
+            w.key("program");
+            write_json(w, inspection.summary());
+            if (print_) {
+                w.key("text");
+                w.value(to_text(*program->jaxpr, {}));
+            }
+            finish_json(w);
+        } else if (print_) {
+            std::cout << to_text(*program->jaxpr, {}) << '\n';
+        } else {
+            print_program(std::cout, inspection, args_.all);
+        }
+        return 0;
+    }
+
+private:
+    ProgramArguments args_;
+    std::vector<std::string> steps_;
+    std::string output_;
+    bool print_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_transform(Arguments& a) { return std::make_unique<Transform>(a); }
+
+}  // namespace jaxscope::cli

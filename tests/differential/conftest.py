@@ -1,0 +1,84 @@
+"""Runs the command line on captures of the programs in tests/programs, for comparison with real JAX in the same process."""
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests" / "programs"
+sys.path.insert(0, str(ROOT / "app" / "capture"))
+
+
+def jaxscope_binary() -> str:
+    return os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
+
+
+def names() -> list[str]:
+    return sorted(p.stem for p in PROGRAMS.glob("*.py"))
+
+
+def load_module(name: str):
+    """The program's file as a module of its own."""
+    path = PROGRAMS / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"program_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def available(name: str) -> bool:
+    """Are the libraries that the program needs installed?"""
+    text = (PROGRAMS / f"{name}.py").read_text()
+    requires = re.search(r"REQUIRES = (\[.*?\])", text)
+    modules = {"dm-haiku": "haiku"}
+    for r in eval(requires.group(1)) if requires else []:
+        package = r.split("==")[0]
+        if importlib.util.find_spec(modules.get(package, package).replace("-", "_")) is None:
+            return False
+    return True
+
+
+def cut(text: str) -> str:
+    """Directories cut as captures cut them: the program's own to FILE.py, installed packages to <site-packages>/."""
+    for prefix, short in ((str(PROGRAMS) + os.sep, ""), (sysconfig.get_paths()["purelib"] + os.sep, "<site-packages>/"),
+                          (sysconfig.get_paths()["stdlib"] + os.sep, "<stdlib>/")):
+        text = text.replace(prefix, short)
+    return re.sub(r"0x[0-9a-f]{6,}", "0x_", text)
+
+
+class Cli:
+    """`jaxscope COMMAND ... --json`, parsed; `fails` gives exit code and message instead."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+
+    def capture(self, name: str) -> str:
+        out = self.folder / f"{name}.jaxscope"
+        if not out.exists():
+            self.raw("capture", f"{PROGRAMS / name}.py:program", "-o", str(out), "--values", "all", "--python", sys.executable)
+        return str(out)
+
+    def raw(self, *args: str, check: bool = True) -> subprocess.CompletedProcess:
+        done = subprocess.run([jaxscope_binary(), *args], capture_output=True, text=True, timeout=600)
+        if check and done.returncode != 0:
+            raise AssertionError(f"jaxscope {' '.join(args)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+        return done
+
+    def json(self, *args: str) -> dict:
+        return json.loads(self.raw(*args, "--json").stdout)
+
+    def fails(self, *args: str) -> tuple[int, str]:
+        done = self.raw(*args, check=False)
+        return done.returncode, done.stderr
+
+
+@pytest.fixture(scope="session")
+def cli(tmp_path_factory) -> Cli:
+    return Cli(tmp_path_factory.mktemp("captures"))

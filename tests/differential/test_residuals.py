@@ -1,0 +1,80 @@
+"""The residual table equals jax.ad_checkpoint.print_saved_residuals: the multiset of (aval, source string)."""
+from collections import Counter
+
+import jax
+import numpy as np
+import pytest
+from jax._src.ad_checkpoint import saved_residuals
+
+from conftest import available, cut, load_module, names
+
+POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
+# Programs whose fn is differentiated as a whole, and those that differentiate inside (regions).
+WHOLE = [n for n in names() if n.startswith("remat_")] + ["control_flow", "haiku_lstm_scan", "mixed_precision", "flax_moe"]
+STEPS = ["step_lm_adam_names", "step_scan_accumulate"]
+
+
+def rows_of_jax(fn, *args) -> Counter:
+    """Rows `from a literal` hold no array and can't be known from a jaxpr."""
+    return Counter((aval.str_short(short_dtypes=True), cut(source)) for aval, source in saved_residuals(fn, *args) if source != "from a literal")
+
+
+def rows_of(report: dict) -> Counter:
+    return Counter((r["aval"], r["source"]) for r in report["residuals"])
+
+
+def only(fn, position, args):
+    """fn of its argument `position` alone, the others held fixed; the argument keeps its name."""
+    import inspect
+
+    name = list(inspect.signature(fn).parameters)[position]
+    g = lambda x: fn(*[x if i == position else a for i, a in enumerate(args)])
+    g.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+    return g
+
+
+def same(ours: Counter, theirs: Counter):
+    assert ours == theirs, f"missing {theirs - ours}, too many {ours - theirs}"
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_all_arguments(cli, name):
+    if not available(name):
+        pytest.skip("its libraries are not installed")
+    p = load_module(name).program()
+    same(rows_of(cli.json("residuals", cli.capture(name), "--wrt", "all")), rows_of_jax(p["fn"], *p["args"]))
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_region(cli, name):
+    p = load_module(name).program()
+    g = p["regions"][0]
+    report = cli.json("residuals", cli.capture(name))
+    same(rows_of(report), rows_of_jax(only(g["fn"], g["wrt"], g["args"]), g["args"][g["wrt"]]))
+    assert report["total_bytes"] == sum(r["bytes"] for r in report["residuals"])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", STEPS)
+def test_region_under_policy(cli, name, policy):
+    p = load_module(name).program()
+    g = p["regions"][0]
+    wrapped = jax.checkpoint(g["fn"], policy=getattr(jax.checkpoint_policies, policy))
+    fn = only(_named(wrapped, g["fn"]), g["wrt"], g["args"])
+    same(rows_of(cli.json("residuals", cli.capture(name), "--policy", policy)), rows_of_jax(fn, g["args"][g["wrt"]]))
+
+
+def _named(wrapped, fn):
+    import inspect
+
+    f = lambda *a: wrapped(*a)
+    f.__signature__ = inspect.signature(fn)
+    return f
+
+
+def test_bytes_are_sizes_in_memory(cli):
+    report = cli.json("residuals", cli.capture("remat_dots"), "--wrt", "all")
+    for row in report["residuals"]:
+        dtype, shape = row["aval"].rstrip("]").split("[")
+        size = {"f32": 4, "i32": 4, "bool": 1}[dtype]
+        assert row["bytes"] == size * int(np.prod([int(d) for d in shape.split(",") if d]))
