@@ -203,8 +203,12 @@ void CaptureTables::add_literal(const JsonValue& v) {
     if (!l.aval->is_array() || l.aval->rank() != 0) type.fail_found("the aval of a scalar", to_text(l.aval));
     const Element e = element_from_json(v.at(1), l.aval->dtype);
     l.integer = e.integer;
-    l.real = round_to(l.aval->dtype, e.number.real());
-    l.imag = round_to(l.aval->dtype, e.number.imag());
+    l.real = e.number.real();
+    l.imag = e.number.imag();
+    const std::string written = value_text(l);
+    l.real = round_to(l.aval->dtype, l.real);
+    l.imag = round_to(l.aval->dtype, l.imag);
+    if (is_inexact(l.aval->dtype) && written != value_text(l)) l.text = written;
     literals_.emplace_back(l);
 }
 

@@ -117,6 +117,13 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& data, const Dims
     return out;
 }
 
+/// NumPy's files know none of ml_dtypes' kinds: those come as raw bytes or as integers of their width.
+bool stored_as(std::string_view kind, DType d) {
+    const std::string width = std::to_string(byte_size(d));
+    return !is_key(d) &&
+           (kind == "V" + width || (numpy_descr(d).find('V') != std::string::npos && (kind == "u" + width || kind == "i" + width)));
+}
+
 [[noreturn]] void wrong_array(const std::string& name, const std::string& expected, const std::string& found) {
     throw Error(ErrorCode::BadInput, "expected " + expected + " in '" + printable(name, 60) + "', found " + found);
 }
@@ -141,11 +148,10 @@ std::shared_ptr<ArrayConst> parse_npy_as(std::string_view bytes, const std::stri
     found.shape = h.shape;
     if (const auto d = numpy_dtype(kind)) {
         found.dtype = *d;
-    } else if (as && kind == "V" + std::to_string(byte_size((*as)->dtype))) {
-        found.dtype = (*as)->dtype;
-    } else {
+    } else if (!as || kind != "V" + std::to_string(byte_size((*as)->dtype))) {
         wrong_array(name, "a dtype of JAX", "'" + printable(h.descr, 20) + "'");
     }
+    if (as && stored_as(kind, (*as)->dtype)) found.dtype = (*as)->dtype;
     const Aval wanted = as ? stored_aval(*as) : found;
     if (found.dtype != wanted.dtype || found.shape != wanted.shape) wrong_array(name, to_text(wanted), to_text(found));
     const auto size = static_cast<std::size_t>(found.bytes());

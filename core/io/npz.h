@@ -16,7 +16,7 @@ struct NpzArray {
 
 /// Arrays of NumPy's archives (`numpy.savez`, `savez_compressed`: zip, stored or deflated, zip64) and of single `.npy` files.
 /// dtypes: what NumPy writes for bool, integers, floats and complex numbers, little and big endian, C and Fortran order;
-/// ml_dtypes' kinds come as raw bytes (`|V2`) and take the dtype that `as` names, where the caller knows it.
+/// ml_dtypes' kinds come as raw bytes (`|V2`) or integers of their width and take the dtype that `as` names.
 /// Throws  Error{NotFound} without the file, Error{BadInput} that names the member, Error{LimitExceeded}.
 class NpzReader {
 public:

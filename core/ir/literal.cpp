@@ -1,6 +1,7 @@
 #include "ir/literal.h"
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -14,7 +15,7 @@ namespace {
 struct LiteralHash {
     std::size_t operator()(const Literal& l) const {
         std::size_t h = hash_mix(l.aval.id(), static_cast<std::size_t>(l.integer));
-        h = hash_mix(h, std::bit_cast<std::uint64_t>(l.real));
+        h = hash_mix(hash_mix(h, l.text.id()), std::bit_cast<std::uint64_t>(l.real));
         return hash_mix(h, std::bit_cast<std::uint64_t>(l.imag));
     }
 };
@@ -83,16 +84,12 @@ int min_exponent(DType d) {
 }
 bool has_infinity(DType d) { return d == DType::F8E3M4 || d == DType::F8E4M3 || d == DType::F8E5M2 || d == DType::BF16 || d == DType::F16; }
 
-std::string float_text(double v, DType d) {
+std::string float_text(double v) {
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-    // The shortest digits that read back as the same number of this dtype, in Python's layout.
+    // The shortest digits that read back as the same double, in Python's layout.
     char buf[64];
-    for (int digits = 1; digits <= 17; ++digits) {
-        std::snprintf(buf, sizeof buf, "%.*e", digits - 1, v);
-        const double back = std::strtod(buf, nullptr);
-        if ((d == DType::F64 || d == DType::C128 ? back : round_to(d == DType::C64 ? DType::F32 : d, back)) == v) break;
-    }
+    *std::to_chars(buf, buf + sizeof buf, v, std::chars_format::scientific).ptr = '\0';
     std::string s(buf);
     const std::size_t e = s.find('e');
     const int exponent = std::stoi(s.substr(e + 1));
@@ -122,7 +119,7 @@ Aval scalar_of(AvalRef aval) {
 
 bool operator==(const Literal& a, const Literal& b) {
     const auto bits = [](double v) { return std::bit_cast<std::uint64_t>(v); };
-    return a.aval == b.aval && a.integer == b.integer && bits(a.real) == bits(b.real) && bits(a.imag) == bits(b.imag);
+    return a.aval == b.aval && a.text == b.text && a.integer == b.integer && bits(a.real) == bits(b.real) && bits(a.imag) == bits(b.imag);
 }
 LiteralRef::LiteralRef(const Literal& literal) : id_(table().intern(literal)) {}
 const Literal& LiteralRef::operator*() const { return table().get(id_); }
@@ -166,16 +163,19 @@ LiteralRef make_literal(AvalRef aval, std::complex<double> value) {
     return l;
 }
 
+std::string python_float(double value) { return float_text(value); }
+
 std::string value_text(const Literal& literal) {
+    if (!literal.text.empty()) return literal.text.str();
     const DType d = literal.aval->dtype;
     if (d == DType::Bool) return literal.integer ? "True" : "False";
     if (d == DType::U64) return std::to_string(static_cast<std::uint64_t>(literal.integer));
     if (is_integer(d)) return std::to_string(literal.integer);
-    if (is_float(d)) return float_text(literal.real, d);
+    if (is_float(d)) return float_text(literal.real);
     if (is_complex(d)) {
         // Python writes (1+2j): integers without ".0", the real part left out only when it is +0.
         const auto part = [&](double v) {
-            std::string s = float_text(v, d);
+            std::string s = float_text(v);
             if (s.size() > 2 && s.ends_with(".0")) s.resize(s.size() - 2);
             return s;
         };

@@ -12,6 +12,7 @@ struct Literal {
     AvalRef aval;
     std::int64_t integer = 0;  ///< bool, signed and unsigned (two's complement) values
     double real = 0, imag = 0; ///< floats (already rounded to the dtype) and complex
+    Sym text = {};             ///< how it was written where that isn't its value's text: JAX keeps Python's floats (`1e-05:f32[]`)
     friend bool operator==(const Literal& a, const Literal& b);  ///< by bits: NaN equals NaN, 0.0 differs from -0.0
 };
 
@@ -38,8 +39,11 @@ private:
 LiteralRef make_literal(AvalRef aval, double value);
 LiteralRef make_literal(AvalRef aval, std::int64_t value);
 LiteralRef make_literal(AvalRef aval, std::complex<double> value);
-/// `2.0`, `1e-06`, `True`, `-inf`, `(1+2j)`: the number as JAX's printer shows it, without the aval.
+/// `2.0`, `9.999999974752427e-07` (1e-6 as an f32), `True`, `-inf`, `(1+2j)`: the number as JAX's printer shows it, which makes it a
+/// Python number first; without the aval.
 std::string value_text(const Literal& literal);
+/// Python's repr of a float: the shortest digits that read back as the same double.
+std::string python_float(double value);
 
 /// `value` rounded to the nearest representable number of a float dtype (ties to even); infinity and NaN pass.
 double round_to(DType dtype, double value);

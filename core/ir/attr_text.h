@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "ir/attr.h"
+
+namespace jaxscope {
+
+/// A parameter's value as Python's `str` gives it, which is what a jaxpr's text shows: `(0, 1)`, `float32`, `GatherScatterMode.CLIP`.
+/// Objects that only Python has come as the capture recorded them, addresses as ` at 0xXXXXXXXXXXXX`; sets sorted; a jaxpr inside
+/// something else as its own text with names of its own.
+std::string str_text(const Attr& a);
+/// The same as `repr`: what stands inside tuples and lists: `'x'`, `dtype('float32')`, `np.int64(3)`.
+std::string repr_text(const Attr& a);
+/// A Python string literal.
+std::string python_repr(std::string_view text);
+
+}  // namespace jaxscope

@@ -1,0 +1,333 @@
+#include "ir/printer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/attr_text.h"
+#include "ir/primitive.h"
+#include "ir/print_layout.h"
+#include "ir/print_rules.h"
+
+namespace jaxscope {
+
+std::string variable_name(std::uint32_t number) {
+    std::string s;
+    do {
+        s.insert(s.begin(), static_cast<char>('a' + number % 26));
+        number /= 26;
+    } while (number > 0);
+    return s;
+}
+
+// ---- Names ------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::uint32_t kUnnamed = 0, kDropped = 1, kFirstName = 2;
+
+/// The jaxprs that JAX's printer sees in an equation: parameters that are one, or tuples of some, in the order in which JAX binds
+/// the parameters. That is by name here, but for while.
+std::vector<const Jaxpr*> printed_jaxprs(const Eqn& e) {
+    std::vector<const Jaxpr*> out;
+    if (!e.params->holds_jaxpr()) return out;
+    const auto take = [&](const Attr& a) {
+        if (const auto* j = a.get<Attr::JaxprRef>()) out.push_back(j->jaxpr.get());
+    };
+    for (const auto& [name, value] : e.params->entries()) {
+        take(value);
+        if (const Attr::Seq* s = value.get_seq(); s && s->kind == Attr::SeqKind::Tuple)
+            for (const Attr& a : s->items) take(a);
+        if (const Attr::Record* r = value.get_record())  // a namedtuple
+            for (const auto& [field, a] : r->fields) take(a);
+    }
+    if (std::string_view(e.prim->name) == "while") std::reverse(out.begin(), out.end());
+    return out;
+}
+
+std::string without_angles(const std::string& s) {
+    const std::size_t first = s.find_first_not_of("<>");
+    return first == std::string::npos ? std::string() : s.substr(first, s.find_last_not_of("<>") - first + 1);
+}
+
+}  // namespace
+
+VarNames::Of& VarNames::of(const Jaxpr& j) {
+    Of& o = jaxprs_[&j];
+    if (o.names.size() < j.num_vars()) o.names.resize(j.num_vars(), kUnnamed);
+    return o;
+}
+
+void VarNames::find_shared(const Jaxpr& root) {
+    root_ = &root;
+    // How often each is printed, counted along paths (2 stands for more), and the order in which a walk by levels meets them.
+    std::unordered_map<const Jaxpr*, int> times{{&root, 1}};
+    const std::vector<const Jaxpr*> inner_first = all_jaxprs(root);
+    for (auto j = inner_first.rbegin(); j != inner_first.rend(); ++j)
+        for (const Eqn& e : (*j)->eqns)
+            for (const Jaxpr* s : printed_jaxprs(e)) times[s] = std::min(2, times[s] + times[*j]);
+    std::unordered_map<const Jaxpr*, std::string> names;
+    std::vector<const Jaxpr*> order{&root};
+    std::unordered_set<const Jaxpr*> seen{&root};
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (const Eqn& e : order[i]->eqns) {
+            const std::vector<const Jaxpr*> subs = printed_jaxprs(e);
+            if (subs.empty()) continue;
+            const Attr* name = e.params->find("name");
+            for (const Jaxpr* s : subs) {
+                if (name && name->get<Sym>()) names.emplace(s, without_angles(name->get<Sym>()->str()));
+                if (seen.insert(s).second) order.push_back(s);
+            }
+        }
+    constexpr std::size_t kInlineEqns = 10;
+    for (const Jaxpr* j : order) {
+        if (times[j] < 2 && (j == &root || j->eqns.size() <= kInlineEqns)) continue;
+        const auto named = names.find(j);
+        std::string name = named == names.end() ? "jaxpr" : named->second;
+        if (const int count = shared_names_[name]++; count > 0) {
+            name += std::to_string(count);
+            ++shared_names_[name];
+        }
+        jaxprs_[j].shared = name;
+        shared_order_.push_back(j);
+    }
+}
+
+std::uint32_t VarNames::assign(const Jaxpr& j, Var v) {
+    if (j.dropped(v)) return kDropped;
+    std::uint32_t& name = of(j).names[v.index];
+    if (name == kUnnamed) {
+        while (!shared_names_.empty() && shared_names_.contains(variable_name(next_))) ++next_;
+        name = kFirstName + next_++;
+    }
+    return name;
+}
+std::string VarNames::spell(std::uint32_t name) const {
+    return name == kUnnamed ? "?" : name == kDropped ? "_" : variable_name(name - kFirstName);
+}
+std::string VarNames::name(const Jaxpr& j, Var v) const {
+    if (j.dropped(v)) return "_";
+    const auto found = jaxprs_.find(&j);
+    return found == jaxprs_.end() || v.index >= found->second.names.size() ? "?" : spell(found->second.names[v.index]);
+}
+std::string VarNames::shared_name(const Jaxpr& j) const {
+    const auto found = jaxprs_.find(&j);
+    return found == jaxprs_.end() ? std::string() : found->second.shared;
+}
+
+// ---- The document -----------------------------------------------------------------------------------------------------------
+
+/// Writes the document of a jaxpr to a layout, giving names in the order in which JAX does: as it goes along.
+class Printer {
+public:
+    Printer(const PrintOptions& options, VarNames& names) : options_(options), names_(names), out_(options.width) {}
+
+    std::string whole(const Jaxpr& root) {
+        names_.find_shared(root);
+        mark_unused(root);
+        for (const Jaxpr* j : names_.shared_order_) {
+            out_.text("let ");
+            out_.text(names_.shared_name(*j));
+            out_.text(" = ");
+            skeleton(*j);
+            out_.text(" in");
+            out_.brk();
+        }
+        skeleton(root);
+        return out_.finish();
+    }
+    /// One equation, its jaxprs left out.
+    std::string single(const Jaxpr& j, const Eqn& e, const VarNames* given) {
+        brief_ = true;
+        given_ = given;
+        equation(j, e);
+        return out_.finish();
+    }
+
+private:
+    /// Of the outermost jaxpr, results that nothing reads are printed as dropped, whatever they are in JAX.
+    void mark_unused(const Jaxpr& root) {
+        std::vector<bool> used(root.num_vars(), false);
+        for (const Atom a : root.atoms)
+            if (a.is_var()) used[a.var().index] = true;
+        for (const Atom a : root.outvars)
+            if (a.is_var()) used[a.var().index] = true;
+        std::vector<std::uint32_t>& names = names_.of(root).names;
+        for (std::uint32_t v = root.num_constvars + root.num_invars; v < root.num_vars(); ++v)
+            if (!used[v]) names[v] = kDropped;
+    }
+
+    std::string atom_text(const Jaxpr& j, Atom a) {
+        if (a.is_literal()) return value_text(*a.literal()) + ":" + to_text(a.literal()->aval);
+        if (!brief_) return names_.spell(names_.assign(j, a.var()));
+        if (given_) return given_->name(j, a.var());
+        return j.dropped(a.var()) ? "_" : variable_name(a.var().index);
+    }
+
+    /// pp_vars: one group, in which each break is a group of its own, so that lines are filled.
+    template <class Range>
+    void vars(const Jaxpr& j, const Range& atoms, bool with_types, const char* separator = "") {
+        out_.nest(2);
+        out_.begin_group();
+        bool first = true;
+        for (const Atom a : atoms) {
+            if (!first) {
+                out_.text(separator);
+                out_.begin_group();
+                out_.brk();
+                out_.end_group();
+            }
+            first = false;
+            out_.text(atom_text(j, a));
+            if (with_types) {
+                out_.text(":");
+                out_.text(to_text(j.aval(a)));
+            }
+        }
+        out_.end_group();
+        out_.unnest();
+    }
+    void binders(const Jaxpr& j, std::uint32_t first, std::uint32_t count) {
+        std::vector<Atom> atoms;
+        atoms.reserve(count);
+        for (std::uint32_t i = 0; i < count; ++i) atoms.emplace_back(Var{first + i});
+        vars(j, atoms, true);
+    }
+
+    void skeleton(const Jaxpr& j) {
+        out_.begin_group();
+        out_.nest(2);
+        out_.text("{ lambda ");
+        binders(j, 0, j.num_constvars);
+        out_.text("; ");
+        binders(j, j.num_constvars, j.num_invars);
+        out_.text(". let");
+        out_.nest(2);
+        out_.brk();
+        for (std::size_t i = 0; i < j.eqns.size(); ++i) {
+            if (i) out_.brk("; ");
+            equation(j, j.eqns[i]);
+        }
+        out_.unnest();
+        out_.brk();
+        out_.text("in (");
+        vars(j, j.outvars, false, ",");
+        out_.text(j.outvars.size() == 1 ? ",)" : ")");
+        out_.unnest();
+        out_.text(" }");
+        out_.end_group();
+    }
+
+    void jaxpr(const Jaxpr& j) {
+        const std::string shared = (given_ ? *given_ : names_).shared_name(j);
+        if (!shared.empty())
+            out_.text(shared);
+        else if (brief_)
+            out_.text("{...}");
+        else
+            skeleton(j);
+    }
+
+    void value(const Attr& v) {
+        if (const auto* j = v.get<Attr::JaxprRef>()) return jaxpr(*j->jaxpr);
+        const Attr::Seq* s = v.get_seq();
+        const bool jaxprs = s && s->kind == Attr::SeqKind::Tuple &&
+                            std::all_of(s->items.begin(), s->items.end(), [](const Attr& a) { return a.get<Attr::JaxprRef>() != nullptr; });
+        if (!jaxprs) return out_.text(brief_ && v.holds_jaxpr() ? "..." : str_text(v));
+        out_.begin_group();
+        out_.nest(2);
+        out_.text("(");
+        out_.brk("");
+        for (std::size_t i = 0; i < s->items.size(); ++i) {
+            if (i) out_.brk();
+            jaxpr(*s->items[i].get<Attr::JaxprRef>()->jaxpr);
+        }
+        out_.unnest();
+        out_.brk("");
+        out_.text(")");
+        out_.end_group();
+    }
+
+    void parameters(const std::vector<PrintedParam>& params) {
+        if (params.empty()) return;
+        out_.begin_group();
+        out_.nest(2);
+        out_.text("[");
+        out_.brk("");
+        for (std::size_t i = 0; i < params.size(); ++i) {
+            if (i) out_.brk();
+            out_.text(params[i].name + "=");
+            if (params[i].value)
+                value(*params[i].value);
+            else
+                out_.text(params[i].text);
+        }
+        out_.unnest();
+        out_.brk("");
+        out_.text("]");
+        out_.end_group();
+    }
+
+    /// jit's jaxpr calls its inputs and outputs as the equation does, so that a reader sees through.
+    template <class Like>
+    void suggest(const Jaxpr& inner, const std::vector<Atom>& for_vars, const Jaxpr& j, const Like& like) {
+        if (for_vars.size() != like.size()) return;
+        std::unordered_set<std::uint32_t> used;
+        for (std::size_t i = 0; i < for_vars.size(); ++i) {
+            if (!for_vars[i].is_var() || !like[i].is_var() || used.contains(like[i].var().index)) continue;
+            std::uint32_t& name = names_.of(inner).names[for_vars[i].var().index];
+            if (name != kUnnamed) continue;
+            used.insert(like[i].var().index);
+            const std::uint32_t taken = names_.assign(j, like[i].var());
+            names_.of(inner).names[for_vars[i].var().index] = taken;  // `name` may have moved
+        }
+    }
+    void suggest_names(const Jaxpr& j, const Eqn& e) {
+        const Attr* param = e.params->find("jaxpr");
+        const auto* ref = param ? param->get<Attr::JaxprRef>() : nullptr;
+        if (!ref || brief_ || !names_.shared_name(*ref->jaxpr).empty()) return;
+        const Jaxpr& inner = *ref->jaxpr;
+        std::vector<Atom> invars, outs;
+        for (std::uint32_t i = 0; i < inner.num_invars; ++i) invars.emplace_back(inner.invar(i));
+        for (std::uint32_t k = 0; k < e.n_out; ++k) outs.emplace_back(j.output(e, k));
+        suggest(inner, invars, j, j.inputs(e));
+        suggest(inner, inner.outvars, j, outs);
+    }
+
+    void equation(const Jaxpr& j, const Eqn& e) {
+        const PrintRule rule = print_rule(e);
+        if (rule.shares_names) suggest_names(j, e);
+        if (rule.results) {
+            binders(j, e.first_out, e.n_out);
+            if (e.n_out > 0) {
+                if (options_.source) out_.note(e.source->summary.str());
+                out_.text(" = ");
+            }
+        } else if (options_.source) {
+            out_.note(e.source->summary.str());
+        }
+        out_.text(e.prim->name);
+        parameters(rule.params);
+        out_.text(" ");
+        vars(j, j.inputs(e), false);
+    }
+
+    const PrintOptions& options_;
+    VarNames& names_;
+    PrintLayout out_;
+    bool brief_ = false;  ///< one equation alone, called by `given_` or by numbers
+    const VarNames* given_ = nullptr;
+};
+
+VarNames::VarNames(const Jaxpr& root) { Printer({}, *this).whole(root); }
+
+std::string eqn_text(const Jaxpr& j, const Eqn& e, const PrintOptions& options, const VarNames* names) {
+    VarNames unused;
+    return Printer(options, unused).single(j, e, names);
+}
+
+std::string to_text(const Jaxpr& j, const PrintOptions& options) {
+    VarNames names;
+    return Printer(options, names).whole(j);
+}
+
+}  // namespace jaxscope
