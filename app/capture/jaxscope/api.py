@@ -59,6 +59,10 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
     closed, shapes = jax.make_jaxpr(flat.traced, static_argnums=flat.static_argnums, return_shape=True)(*flat.traced_args, **flat.traced_kwargs)
     if not closed.jaxpr.outvars:
         raise CaptureError(f"{p.name} returns no arrays: there is nothing to capture")
+    leaked = next((c for c in closed.consts if isinstance(c, compat.Tracer)), None)
+    if leaked is not None:
+        raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
+                           f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
     found, marked, warnings = _marked_tracing(flat)
     encoder.params.jaxprs_in_view = lambda: [closed.jaxpr, *(r.jaxpr for r in found)]
     region_entries = [_region_entry(encoder, r, found) for r in found]

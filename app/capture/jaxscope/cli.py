@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -10,7 +11,7 @@ import sys
 import traceback
 from typing import Any, Sequence
 
-from .errors import CaptureError
+from .errors import CaptureError, TimeOut
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,10 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if opt.timeout:
             _limit(opt.timeout)
-        result = _run(opt, script)
+        # With --json nothing but our object goes to standard output, whatever the user's code prints.
+        with contextlib.redirect_stdout(sys.stderr) if opt.json else contextlib.nullcontext():
+            result = _run(opt, script)
     except CaptureError as e:
         if e.traceback_text:
             print(e.traceback_text.rstrip(), file=sys.stderr)
+        print(f"jaxscope: {e}", file=sys.stderr)
+        return 2
+    except TimeOut as e:
         print(f"jaxscope: {e}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -65,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _limit(seconds: float) -> None:
     def expire(*_: Any) -> None:
-        raise CaptureError(f"time-out: not finished after {seconds:g} s", "".join(traceback.format_stack(limit=-12)))
+        raise TimeOut(f"time-out: not finished after {seconds:g} s")
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, expire)
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -118,6 +124,8 @@ def user_code(what: str, f: Any, *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
     except (CaptureError, KeyboardInterrupt):
         raise
+    except TimeOut as e:
+        raise CaptureError(str(e), _traceback(e)) from None
     except SystemExit as e:
         raise CaptureError(f"{what} ended the Python process (exit code {e.code})") from None
     except ModuleNotFoundError as e:
@@ -131,7 +139,7 @@ def user_code(what: str, f: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _traceback(e: BaseException) -> str:
     """Without our own frames at the top: the user's error is not about them."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
     tb = e.__traceback__
     while tb is not None and (tb.tb_frame.f_code.co_filename.startswith((here, "<frozen "))):
         tb = tb.tb_next

@@ -8,3 +8,7 @@ class CaptureError(Exception):
     def __init__(self, text: str, traceback_text: str | None = None):
         super().__init__(text)
         self.traceback_text = traceback_text
+
+
+class TimeOut(BaseException):
+    """Raised by the alarm wherever the program happens to be; not an Exception, so that `except Exception` lets it through."""

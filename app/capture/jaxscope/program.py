@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -65,7 +66,7 @@ def _take_from_jit(p: Program) -> None:
         return
     if type(p.fn).__name__ == "_JitWrapper" and type(p.fn).__module__.startswith("equinox"):
         p.jit = "eqx"
-        first, rest = bool(getattr(p.fn, "_donate_first", False)), bool(getattr(p.fn, "_donate_rest", False))
+        first, rest = bool(getattr(p.fn, "donate_first", False)), bool(getattr(p.fn, "donate_rest", False))
         p.donate = {(True, True): "all", (False, True): "all-except-first", (True, False): "first", (False, False): "none"}[first, rest]
 
 
@@ -187,7 +188,7 @@ def _equinox_donation(donate: str) -> tuple[bool, bool]:
 
 def _short(v: Any) -> str:
     try:
-        return repr(v)[:200]
+        return re.sub(r"0x[0-9a-f]{6,}", "0x_", " ".join(repr(v).split()))[:200]
     except Exception as e:
         return f"<{type(v).__name__}: {type(e).__name__}>"
 

@@ -1,0 +1,203 @@
+"""`capture --call NAME -- python train.py ...`: a script runs as it is, and a call of one of its jitted functions is captured.
+
+JAX asks `_infer_params` (jax._src.pjit) about every call of a jitted function that its C++ cache doesn't answer. It is
+replaced when JAX gets imported, and the cache is kept from answering, so that every call can be counted. `jax.jit`
+itself stays what it is: what the script's libraries test for (types, attributes) is untouched.
+"""
+from __future__ import annotations
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import os
+import runpy
+import sys
+from typing import Any, Callable, Iterator
+
+from .errors import CaptureError
+
+_PJIT = "jax._src.pjit"
+
+
+class _Captured(BaseException):
+    """Ends the script; not an Exception, so that the script's own handlers let it through."""
+
+
+class _Watch:
+    def __init__(self, name: str, nth: int, take: Callable[[Any], dict[str, Any]], go_on: bool):
+        self.name, self.nth, self.take, self.go_on = name, nth, take, go_on
+        self.calls: dict[str, int] = {}
+        self.nested: set[str] = set()
+        self.result: dict[str, Any] | None = None
+        self.error: CaptureError | None = None
+        self.busy = False
+        self.pid = os.getpid()
+
+    def seen(self, fun: Any, info: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+        if self.busy or self.result is not None or os.getpid() != self.pid:
+            return
+        name = getattr(fun, "__name__", type(fun).__name__)
+        if _is_jaxs(fun) and name != self.name:
+            return
+        if _has_tracers(args, kwargs):
+            self.nested.add(name)
+            return
+        self.calls[name] = self.calls.get(name, 0) + 1
+        if self.name not in (name, getattr(fun, "__qualname__", None)) or self.calls[name] != self.nth:
+            return
+        self.busy = True
+        try:
+            self.result = self.take(_program(fun, info, args, kwargs, name))
+        except CaptureError as e:
+            self.error = e
+            raise _Captured from None
+        finally:
+            self.busy = False
+        if not self.go_on:
+            raise _Captured
+
+
+def _is_jaxs(fun: Any) -> bool:
+    return (getattr(fun, "__module__", None) or "").split(".")[0] in ("jax", "jaxlib")
+
+
+def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
+    import jax
+    return any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs)))
+
+
+def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str) -> Any:
+    from . import program
+    if getattr(fun, "__module__", "") == "equinox._jit" or fun.__code__.co_filename.endswith("equinox/_jit.py"):
+        found = _equinox_call()
+        if found is not None:
+            wrapper, a, k = found
+            p = program.make_program(wrapper, a, k, name=name)
+            p.fn = wrapper.__wrapped__
+            return p
+    return program.make_program(fun, args, kwargs, name=name, static_argnums=info.static_argnums, static_argnames=info.static_argnames,
+                                donate_argnums=info.donate_argnums, donate_argnames=info.donate_argnames)
+
+
+def _equinox_call() -> Any:
+    """filter_jit hands JAX a function of its own; the user's call stands further up."""
+    frame = sys._getframe(2)
+    for _ in range(40):
+        if frame is None:
+            return None
+        if frame.f_code.co_filename.endswith("equinox/_jit.py") and frame.f_code.co_name == "_call":
+            local = frame.f_locals
+            return local["jit_wrapper"], tuple(local["args"]), dict(local["kwargs"])
+        frame = frame.f_back
+    return None
+
+
+def _patch(module: Any, watch: _Watch) -> None:
+    import inspect
+    original, fastpath = module._infer_params, module._get_fastpath_data
+    takes_fun = list(inspect.signature(original).parameters)[0] == "fun"
+
+    def infer_params(*a: Any) -> Any:
+        fun, info, args, kwargs = a if takes_fun else (getattr(a[0], "fun", None), *a)
+        watch.seen(fun, info, tuple(args), dict(kwargs))
+        return original(*a)
+    module._infer_params = infer_params
+    module._get_fastpath_data = lambda *a, **k: fastpath(*a, **k) if watch.result is not None else None
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, watch: _Watch):
+        self.watch = watch
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname != _PJIT:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is None or spec.loader is None:
+            return spec
+        run = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            run(module)
+            _patch(module, self.watch)
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+@contextlib.contextmanager
+def _as_script(words: list[str]) -> Iterator[Callable[[], Any]]:
+    """sys.argv and sys.path as `python train.py ...` would have them."""
+    words = list(words)
+    if words and os.path.basename(words[0]).startswith("python"):
+        words.pop(0)
+    if not words:
+        raise CaptureError("--call: expected the script to run behind --, as in: --call train_step -- python train.py")
+    before, path = list(sys.argv), list(sys.path)
+    module = words[0] == "-m"
+    try:
+        if module:
+            sys.argv = [words[1], *words[2:]]
+            sys.path.insert(0, os.getcwd())
+            yield lambda: runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            if not os.path.isfile(words[0]):
+                raise CaptureError(f"{words[0]}: no such file")
+            sys.argv = words
+            sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
+            yield lambda: runpy.run_path(words[0], run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = before, path
+
+
+def run(opt: Any, words: list[str]) -> dict[str, Any]:
+    from .cli import capture_options, finish, user_code
+
+    def take(p: Any) -> dict[str, Any]:
+        from . import api
+        captured = user_code(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
+        return finish(captured, opt)
+    watch = _Watch(opt.call, opt.nth, take, opt.go_on)
+    if _PJIT in sys.modules:
+        _patch(sys.modules[_PJIT], watch)
+    else:
+        sys.meta_path.insert(0, _Finder(watch))
+    stop: CaptureError | None = None
+    with _as_script(words) as script:
+        try:
+            user_code(os.path.basename(words[0]) if not words[0].startswith("-") else words[-1], _until_captured, script, watch)
+        except CaptureError as e:
+            stop = e
+    if watch.error is not None:
+        raise watch.error
+    if watch.result is None:
+        raise stop if stop is not None else CaptureError(_never_called(opt, watch))
+    if stop is not None and stop.traceback_text:  # --continue: the capture is whole, the script failed afterwards
+        print(stop.traceback_text.rstrip(), file=sys.stderr)
+        print(f"jaxscope: warning: after the capture, {stop}", file=sys.stderr)
+    return watch.result
+
+
+def _until_captured(script: Callable[[], Any], watch: _Watch) -> None:
+    try:
+        script()
+    except _Captured:
+        pass
+    except SystemExit as e:
+        if watch.result is None and e.code not in (0, None):
+            raise
+
+
+def _never_called(opt: Any, watch: _Watch) -> str:
+    if _PJIT not in sys.modules:
+        return "the script ended without importing jax"
+    count = watch.calls.get(opt.call.split(".")[-1], 0)
+    if count:
+        return f"{opt.call} was called {count} time{'s' * (count != 1)}, not {opt.nth}"
+    if opt.call in watch.nested:
+        return f"{opt.call} is only called inside other jitted functions: {_listed(watch.calls)}"
+    return f"no jitted function {opt.call!r} was called" + (f"; there were {_listed(watch.calls)}" if watch.calls else "")
+
+
+def _listed(calls: dict[str, int]) -> str:
+    names = sorted(calls)
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
