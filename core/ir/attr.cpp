@@ -22,6 +22,17 @@ bool same_policy(const PolicyPtr& a, const PolicyPtr& b) {
 bool same_rule(const Attr::Rule& a, const Attr::Rule& b) {
     return a.index == b.index && !a.table.owner_before(b.table) && !b.table.owner_before(a.table);
 }
+/// NumPy's numbers, which stand among parameters (`axes=(np.int64(1),)`), are values; arrays are objects.
+bool is_number(const ArrayPtr& a) { return a && a->aval->is_array() && a->aval->rank() == 0 && a->known(); }
+bool same_array(const ArrayPtr& a, const ArrayPtr& b) {
+    return a == b || (is_number(a) && is_number(b) && a->aval == b->aval && a->data == b->data);
+}
+std::size_t hash_of(const ArrayPtr& a) {
+    if (!is_number(a)) return std::hash<const void*>{}(a.get());
+    std::size_t h = a->aval.id();
+    for (const std::byte b : a->data) h = hash_mix(h, static_cast<std::size_t>(b));
+    return h;
+}
 bool same_double(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 std::size_t hash_of(const Attr::Seq& s) {
@@ -64,6 +75,7 @@ bool operator==(const Attr& a, const Attr& b) {
                               const auto& y = *b.get<std::shared_ptr<const Attr::Record>>();
                               return x == y || (x->type == y->type && x->fields == y->fields && x->text == y->text);
                           },
+                          [&](const ArrayPtr& x) { return same_array(x, *b.get<ArrayPtr>()); },
                           [&](const PolicyPtr& x) { return same_policy(x, *b.get<PolicyPtr>()); },
                           [&](const Attr::Rule& x) { return same_rule(x, *b.get<Attr::Rule>()); },
                           [&](const auto& x) { return x == *b.get<std::decay_t<decltype(x)>>(); },
@@ -88,7 +100,7 @@ std::size_t Attr::hash() const {
                        [](const std::shared_ptr<const Seq>& x) { return hash_of(*x); },
                        [](const std::shared_ptr<const Record>& x) { return hash_of(*x); },
                        [](const JaxprRef& x) { return std::hash<const void*>{}(x.jaxpr.get()); },
-                       [](const ArrayPtr& x) { return std::hash<const void*>{}(x.get()); },
+                       [](const ArrayPtr& x) { return hash_of(x); },
                        [](const PolicyPtr& x) { return x ? std::size_t{x->name.id()} : 0; },
                        [](const Rule& x) { return std::size_t{x.index}; },
                        [](const Object& x) { return hash_mix(hash_mix(x.type.id(), x.name.id()), x.text.id()); },

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/intern.h"
+#include "ir/element.h"
 
 namespace jaxscope {
 
@@ -12,7 +13,8 @@ namespace {
 
 /// Objects by address (rules, arrays) may die while interned parameters live on: such parameters are counted instead.
 bool counted(const Attr& a) {
-    if (a.get<Attr::JaxprRef>() || a.get<ArrayPtr>() || a.get<Attr::Rule>()) return true;
+    if (a.get<Attr::JaxprRef>() || a.get<Attr::Rule>()) return true;
+    if (const auto* p = a.get<ArrayPtr>()) return !*p || (*p)->aval->rank() != 0;
     if (const auto* p = a.get<PolicyPtr>()) return *p && !(*p)->verdicts.empty();
     if (const Attr::Seq* s = a.get_seq()) return std::any_of(s->items.begin(), s->items.end(), counted);
     if (const Attr::Record* r = a.get_record())
@@ -159,6 +161,12 @@ const T& expect(const Attr& a, const char* what) {
     if (!p) wrong_attr(a, what);
     return *p;
 }
+/// An int of Python, or one of NumPy's (`np.int64(1)`), which captures keep apart because JAX prints them apart.
+std::int64_t expect_integer(const Attr& a) {
+    if (const auto* p = a.get<ArrayPtr>(); p && *p && (*p)->aval->rank() == 0 && is_integer((*p)->aval->dtype) && (*p)->known())
+        return load_element((*p)->aval->dtype, (*p)->data.data()).integer;
+    return expect<std::int64_t>(a, "an integer");
+}
 const Attrs& expect_items(const Attr& a, const char* what) {
     const Attr::Seq* s = a.get_seq();
     if (!s || s->kind == Attr::SeqKind::Dict) wrong_attr(a, what);
@@ -167,7 +175,7 @@ const Attrs& expect_items(const Attr& a, const char* what) {
 }  // namespace
 
 void from_attr(const Attr& a, bool& v) { v = expect<bool>(a, "a bool"); }
-void from_attr(const Attr& a, std::int64_t& v) { v = expect<std::int64_t>(a, "an integer"); }
+void from_attr(const Attr& a, std::int64_t& v) { v = expect_integer(a); }
 void from_attr(const Attr& a, double& v) {
     if (const auto* i = a.get<std::int64_t>())
         v = static_cast<double>(*i);
@@ -195,7 +203,7 @@ void from_attr(const Attr& a, PolicyPtr& v) {
 }
 void from_attr(const Attr& a, Dims& v) {
     v.clear();
-    for (const Attr& i : expect_items(a, "a sequence of integers")) v.push_back(expect<std::int64_t>(i, "an integer"));
+    for (const Attr& i : expect_items(a, "a sequence of integers")) v.push_back(expect_integer(i));
 }
 void from_attr(const Attr& a, std::vector<bool>& v) {
     v.clear();

@@ -91,7 +91,7 @@ Attr to_attr(const std::vector<bool>& v);
 Attr to_attr(const Attr::JaxprRef& v);
 Attr to_attr(const PolicyPtr& v);               ///< null pointer: None
 void from_attr(const Attr& a, bool& v);
-void from_attr(const Attr& a, std::int64_t& v);
+void from_attr(const Attr& a, std::int64_t& v);  ///< NumPy integers are taken too
 void from_attr(const Attr& a, double& v);       ///< ints are taken too
 void from_attr(const Attr& a, Sym& v);          ///< a string, or an enum's member
 void from_attr(const Attr& a, DType& v);
