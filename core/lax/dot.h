@@ -34,7 +34,12 @@ struct ConvDims {
 Attr to_attr(const ConvDims& v);
 void from_attr(const Attr& a, ConvDims& v);
 
-using PadPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< (low, high) of each spatial dimension, may be negative
+/// Padding of a spatial dimension, negative where it crops.
+struct LowHigh {
+    std::int64_t low = 0, high = 0;
+    friend bool operator==(const LowHigh&, const LowHigh&) = default;
+};
+using PadPairs = std::vector<LowHigh>;
 Attr to_attr(const PadPairs& v);
 void from_attr(const Attr& a, PadPairs& v);
 

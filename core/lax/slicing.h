@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 
+#include "ir/builder.h"
 #include "ir/kernel_builder.h"
 #include "ir/params.h"
 #include "ir/primitive.h"
@@ -83,6 +84,18 @@ GatherDims inverse_gather(const ScatterDims& dims);
 ScatterDims inverse_scatter(const GatherDims& dims);
 /// Sizes of the windows in the operand that updates of shape `updates` fill: 1 in inserted and batching dimensions.
 Dims scatter_window_sizes(const ScatterDims& dims, int operand_rank, const Dims& updates);
+
+namespace lax {
+/// lax.gather: the mode decides whether `fill_value` is kept; None stands for JAX's default of the dtype (NaN, ...).
+Value gather(Builder& b, Value operand, Value indices, GatherParams params);
+/// lax.scatter and its kin: adds the combining jaxpr that JAX keeps in the parameters.
+Value scatter(Builder& b, const Primitive& prim, Value operand, Value indices, Value updates, ScatterParams params);
+}  // namespace lax
+
+/// Batch rules, which those of dynamic_slice and dynamic_update_slice delegate to. At least one input is mapped.
+BatchResult gather_batch(Builder& b, Value operand, int operand_dim, Value indices, int indices_dim, GatherParams params);
+BatchResult scatter_batch(Builder& b, const Primitive& prim, const Values& x, const std::vector<int>& dims, ScatterParams params,
+                          std::int64_t size);
 
 std::span<const Primitive* const> slicing_primitives();  ///< slice, dynamic_slice, dynamic_update_slice
 std::span<const Primitive* const> gather_primitives();   ///< gather
