@@ -97,7 +97,8 @@ struct PartialEvalCustomArgs {
     std::vector<bool> unknown_in, inst_in;
     const PolicyQuery& policy;
 };
-/// An equation of the known or staged half. Inputs are indices: >= 0 an input of the original equation, -1-k the k-th residual.
+/// An equation of the known or staged half. Inputs are indices: >= 0 an input of the original equation (n_in + k: its k-th output,
+/// where a known output is a residual too), -1-k the k-th residual. What the staged half takes and doesn't have becomes a residual.
 struct HalfEqn {
     const Primitive* prim;
     ParamsRef params;

@@ -11,7 +11,7 @@ struct DceJaxpr {
 };
 /// Dead code elimination (JAX's dce_jaxpr), into call-like equations by their dce rules. `instantiate`: inputs kept even when unused.
 /// Constvars stay. The jaxpr itself comes back when nothing changes. Cached by identity.
-const DceJaxpr& dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate);
-const DceJaxpr& dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate = false);
+DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate);
+DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate = false);
 
 }  // namespace jaxscope

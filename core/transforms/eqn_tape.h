@@ -54,7 +54,14 @@ public:
     /// Order of the equations: as added, or from the last to the first (what backward walks collect).
     enum class Order { Forward, Reverse };
     /// Every variable read must be a constvar, an invar, or the result of an earlier equation.
-    JaxprPtr assemble(const Signature& signature, Order order = Order::Forward) const;
+    /// `keep`: only these equations (empty: all).
+    JaxprPtr assemble(const Signature& signature, Order order = Order::Forward, const std::vector<bool>& keep = {}) const;
+
+    struct Reachable {
+        std::vector<bool> eqns, vars;
+    };
+    /// Equations that `outs` depend on, or that have effects, and the variables that those or `outs` read.
+    Reachable reachable(std::span<const Atom> outs) const;
 
 private:
     Avals avals_;

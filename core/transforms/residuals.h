@@ -26,8 +26,8 @@ struct SavedResidual {
 struct Residuals {
     std::vector<SavedResidual> rows;  ///< constants, arguments, then results of equations in program order; literals are left out
     std::int64_t total_bytes = 0;
-    JaxprPtr forward;   ///< the forward pass that makes them: outputs are the function's, then the residuals
-    JaxprPtr backward;  ///< inputs: the residuals (in `forward`'s order), then cotangents
+    JaxprPtr forward;  ///< the forward pass that makes them: outputs are the function's, then the residuals
+    JaxprPtr linear;   ///< inputs: the residuals (in `forward`'s order), then tangents
 };
 
 struct ResidualQuery {

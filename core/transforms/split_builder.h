@@ -36,8 +36,9 @@ public:
         Values residuals;  ///< in the known half, one per leading input of `jaxpr`; no duplicates, no literals
     };
     /// Closes the unknown half. `outs` are unknown values, or known ones (which become residuals) and literals. Equations that no
-    /// output needs are left out, then residuals that nothing reads (JAX: auto_dce, dce_jaxpr_consts); unknown inputs all stay.
-    Unknown finish_unknown(const Values& outs, Sym name = {});
+    /// output needs are left out, and residuals that nothing reads; unknown inputs all stay. `deep`: dead code inside calls goes too
+    /// (linearize: JAX's dce_jaxpr_consts), else whole equations only (JAX's tracers_to_jaxpr).
+    Unknown finish_unknown(const Values& outs, bool deep, Sym name = {});
 
 private:
     class Half;

@@ -19,6 +19,17 @@ struct LinearizedCall {
 /// Throws Error{NoRule | NotDifferentiable}.
 LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs);
 
+/// jax.linearize as two jaxprs.
+struct Linearized {
+    JaxprPtr forward;  ///< inputs as the function's; outputs: its results, then the residuals (no literals, no duplicates)
+    JaxprPtr linear;   ///< inputs: the residuals, then the tangents of `wrt`; outputs: the nonzero output tangents
+    std::size_t num_residuals = 0;
+    std::vector<bool> nonzero_out;  ///< per differentiated output
+    std::vector<bool> wrt;          ///< per input: differentiated and of inexact type
+};
+/// Parameters as for `vjp`, whose forward pass this is.
+Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs);
+
 /// jax.vjp as two jaxprs.
 struct Vjp {
     JaxprPtr forward;  ///< inputs as the function's; outputs: its results, then the residuals (no literals, no duplicates)

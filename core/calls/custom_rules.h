@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+
+#include "ir/primitive.h"
+#include "ir/program.h"
+
+namespace jaxscope {
+
+/// Parameters of custom_jvp_call and custom_vjp_call. The rules are entries of the program's table.
+struct CustomJvpParams {
+    Attr::JaxprRef call_jaxpr;
+    Attr jvp_jaxpr_fun;
+    std::int64_t num_consts = 0;  ///< leading inputs that the function closed over; its rule doesn't take them
+    bool symbolic_zeros = false;
+    static constexpr auto kFields = std::tuple(
+        field("call_jaxpr", &CustomJvpParams::call_jaxpr), field("jvp_jaxpr_fun", &CustomJvpParams::jvp_jaxpr_fun),
+        optional_field("num_consts", &CustomJvpParams::num_consts), optional_field("symbolic_zeros", &CustomJvpParams::symbolic_zeros));
+};
+struct CustomVjpParams {
+    Attr::JaxprRef call_jaxpr;
+    Attr fwd_jaxpr_thunk, bwd, out_trees;
+    std::int64_t num_consts = 0;
+    bool symbolic_zeros = false;
+    static constexpr auto kFields = std::tuple(
+        field("call_jaxpr", &CustomVjpParams::call_jaxpr), field("fwd_jaxpr_thunk", &CustomVjpParams::fwd_jaxpr_thunk),
+        field("bwd", &CustomVjpParams::bwd), optional_field("out_trees", &CustomVjpParams::out_trees),
+        optional_field("num_consts", &CustomVjpParams::num_consts), optional_field("symbolic_zeros", &CustomVjpParams::symbolic_zeros));
+};
+/// Parameters of custom_lin, the linear call that a custom_vjp function leaves behind: residuals, then nonzero tangents.
+struct CustomLinParams {
+    std::int64_t num_res = 0;
+    std::int64_t num_consts = 0;
+    Attr bwd;
+    Attr out_avals;
+    bool symbolic_zeros = false;
+    std::vector<bool> in_zeros;  ///< per input of the original, closed-over ones first: was its tangent zero?
+    static constexpr auto kFields =
+        std::tuple(field("num_res", &CustomLinParams::num_res), optional_field("num_consts", &CustomLinParams::num_consts),
+                   field("bwd", &CustomLinParams::bwd), field("out_avals", &CustomLinParams::out_avals),
+                   field("symbolic_zeros", &CustomLinParams::symbolic_zeros), field("in_zeros", &CustomLinParams::in_zeros));
+};
+
+/// A rule of the program's table, kept alive with it.
+struct FoundRule {
+    std::shared_ptr<const CustomRules> table;
+    const CustomRule* rule;
+    const CustomRule* operator->() const { return rule; }
+};
+/// Throws Error{NoRule} with the capture's reason when the rule's jaxpr isn't there.
+FoundRule find_rule(const Attr& rule, const Op& op);
+
+}  // namespace jaxscope

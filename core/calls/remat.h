@@ -1,0 +1,2 @@
+#pragma once
+#include "transforms/checkpoint.h"  // RematParams, checkpoint, replace_policy

@@ -1,0 +1,151 @@
+#include "transforms/batch.h"
+
+#include "lax/rule_support.h"
+#include "transforms/jaxpr_cache.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope {
+
+namespace {
+
+struct Key {
+    std::int64_t size;
+    std::vector<int> in_dims;
+    std::vector<bool> instantiate;
+    bool front;
+    friend bool operator==(const Key&, const Key&) = default;
+};
+std::size_t hash(const Key& k) {
+    std::size_t h = hash_mix(hash_of(k.instantiate), static_cast<std::size_t>(k.size));
+    for (const int d : k.in_dims) h = hash_mix(h, static_cast<std::size_t>(d));
+    return hash_mix(h, k.front);
+}
+
+AvalRef with_axis(AvalRef a, int dim, std::int64_t size) {
+    if (dim == kNotMapped) return a;
+    Aval out = *a;
+    JAXSCOPE_ASSERT(dim >= 0 && dim <= out.rank());
+    out.shape.insert(out.shape.begin() + dim, size);
+    return out;
+}
+
+/// Batches `j`'s equations into `b`.
+BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::vector<int>& in_dims, std::int64_t size) {
+    Values env(j.num_vars());
+    std::vector<int> dim(j.num_vars(), kNotMapped);
+    const Values consts = constants_of(b, j);
+    std::copy(consts.begin(), consts.end(), env.begin());
+    std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
+    std::copy(in_dims.begin(), in_dims.end(), dim.begin() + j.num_constvars);
+    const SourceRef source = b.source;
+    const ContextRef context = b.context;
+    Values in;
+    std::vector<int> dims;
+    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
+        const Eqn& e = j.eqns[i];
+        in.clear();
+        dims.clear();
+        for (const Atom a : j.inputs(e)) {
+            in.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
+            dims.push_back(a.is_literal() ? kNotMapped : dim[a.var().index]);
+        }
+        b.source = e.source;
+        b.context = e.context;
+        try {
+            const BatchResult r = batch_eqn(b, make_op(j, e), e.effects, in, dims, size);
+            std::copy(r.out.begin(), r.out.end(), env.begin() + e.first_out);
+            std::copy(r.out_dims.begin(), r.out_dims.end(), dim.begin() + e.first_out);
+        } catch (Error& error) {
+            error.at(e.source.loc()).in("batching " + eqn_text(j, i));
+            throw;
+        }
+    }
+    b.source = source;
+    b.context = context;
+    BatchResult out;
+    for (const Atom a : j.outvars) {
+        out.out.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
+        out.out_dims.push_back(a.is_literal() ? kNotMapped : dim[a.var().index]);
+    }
+    return out;
+}
+
+BatchedJaxpr make_batched(const Jaxpr& j, const Key& key) {
+    JaxprBuilder b;
+    Values x;
+    const Avals in_avals = j.in_avals();
+    for (std::size_t i = 0; i < in_avals.size(); ++i) x.push_back(b.add_input(with_axis(in_avals[i], key.in_dims[i], key.size)));
+    BatchResult r = batch_into(b, j, x, key.in_dims, key.size);
+    for (std::size_t k = 0; key.front && k < r.out.size(); ++k) {
+        if (r.out_dims[k] == kNotMapped && !key.instantiate[k]) continue;
+        r.out[k] = batch_to_front(b, r.out[k], r.out_dims[k], key.size);
+        r.out_dims[k] = 0;
+    }
+    BatchedJaxpr out;
+    out.jaxpr = b.finish(r.out, j.name);
+    out.out_dims = std::move(r.out_dims);
+    return out;
+}
+
+const BatchedJaxpr& batched(const JaxprPtr& j, const Key& key) {
+    JAXSCOPE_ASSERT(key.in_dims.size() == j->num_invars);
+    static auto& cache = *new JaxprCache<Key, BatchedJaxpr>;
+    return cache.get(j, key, hash(key), [&] { return make_batched(*j, key); });
+}
+
+}  // namespace
+
+BatchResult batch_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    bool mapped = false;
+    for (const int d : dims) mapped = mapped || d != kNotMapped;
+    if (!mapped) return {b.emit(*op.prim, x, op.params, op.out, effects), std::vector<int>(op.out.size(), kNotMapped)};
+    if (op.prim->batch) return op.prim->batch.fn(b, op, x, dims, size);
+    if (op.prim->expand) return batch_into(b, *op.prim->expand.fn(op), x, dims, size);
+    Error e(op.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
+            std::string("Batching rule for '") + op.prim->name + "' not implemented");
+    if (!op.prim->opaque) e.in(std::string("jaxscope has no batch rule for '") + op.prim->name + "': " + op.prim->batch.absent);
+    throw e;
+}
+
+const BatchedJaxpr& batch_jaxpr(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims) {
+    return batched(j, {size, in_dims, {}, false});
+}
+const BatchedJaxpr& batch_jaxpr_front(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims,
+                                      const std::vector<bool>& instantiate) {
+    return batched(j, {size, in_dims, instantiate, true});
+}
+
+JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims) {
+    if (in_dims.size() != j->num_invars || out_dims.size() != j->outvars.size())
+        throw Error(ErrorCode::BadUsage, "vmap: expected an axis per input and output");
+    for (std::uint32_t i = 0; i < j->num_invars; ++i)
+        if (in_dims[i] < kNotMapped || in_dims[i] > j->aval(j->invar(i))->rank())
+            throw Error(ErrorCode::BadUsage,
+                        "vmap: axis " + std::to_string(in_dims[i]) + " is out of bounds for input " + std::to_string(i));
+    JaxprBuilder b;
+    const JaxprPtr open = convert_constvars(j);
+    Values x;
+    std::vector<int> dims(j->num_constvars, kNotMapped);
+    for (std::uint32_t i = 0; i < j->num_constvars; ++i)
+        x.push_back(b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
+    for (std::uint32_t i = 0; i < j->num_invars; ++i)
+        x.push_back(b.add_input(with_axis(j->aval(j->invar(i)), in_dims[i], size), j->arg_names.empty() ? Sym() : j->arg_names[i]));
+    dims.insert(dims.end(), in_dims.begin(), in_dims.end());
+    BatchResult r = batch_into(b, *open, x, dims, size);
+    for (std::size_t k = 0; k < r.out.size(); ++k) {
+        if (r.out_dims[k] == out_dims[k]) continue;
+        if (out_dims[k] == kNotMapped)
+            throw Error(ErrorCode::BadUsage, "vmap has mapped output but out_axes is None (output " + std::to_string(k) + ")");
+        if (out_dims[k] < 0 || out_dims[k] > j->aval(j->outvars[k])->rank())
+            throw Error(ErrorCode::BadUsage,
+                        "vmap: axis " + std::to_string(out_dims[k]) + " is out of bounds for output " + std::to_string(k));
+        if (r.out_dims[k] == kNotMapped) {
+            r.out[k] = batch_to_front(b, r.out[k], kNotMapped, size);
+            r.out_dims[k] = 0;
+        }
+        r.out[k] = moveaxis(b, r.out[k], r.out_dims[k], out_dims[k]);
+    }
+    return b.finish(r.out, j->name);
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,112 @@
+#include "transforms/dce.h"
+
+#include <algorithm>
+
+#include "ir/primitive.h"
+#include "transforms/eqn_tape.h"
+#include "transforms/jaxpr_cache.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope {
+
+namespace {
+
+struct Key {
+    std::vector<bool> used_outputs, instantiate;
+    friend bool operator==(const Key&, const Key&) = default;
+};
+/// What the cache keeps: a null jaxpr means that nothing changed (the jaxpr itself would keep its own entry alive).
+struct Entry {
+    JaxprPtr jaxpr;
+    std::vector<bool> used_inputs;
+};
+
+class Dce {
+public:
+    Dce(const Jaxpr& j, const Key& key) : j_(j), key_(key), used_(j.num_vars(), false) {}
+
+    Entry run() {
+        tape_.add_vars_of(j_);
+        for (std::size_t i = 0; i < j_.outvars.size(); ++i)
+            if (key_.used_outputs[i]) use(j_.outvars[i]);
+        for (auto e = j_.eqns.rbegin(); e != j_.eqns.rend(); ++e) visit(*e);
+        Entry out;
+        for (std::uint32_t i = 0; i < j_.num_invars; ++i) out.used_inputs.push_back(used_[j_.invar(i).index] || key_.instantiate[i]);
+        const auto all = [](const std::vector<bool>& v) { return std::find(v.begin(), v.end(), false) == v.end(); };
+        if (!changed_ && all(out.used_inputs) && all(key_.used_outputs)) return out;
+        out.jaxpr = tape_.assemble(signature(out.used_inputs), EqnTape::Order::Reverse);
+        return out;
+    }
+
+private:
+    void use(Atom a) {
+        if (a.is_var()) used_[a.var().index] = true;
+    }
+
+    void visit(const Eqn& e) {
+        const auto first = used_.begin() + e.first_out;
+        const bool any = std::find(first, first + e.n_out, true) != first + e.n_out;
+        if (!any && !has_effects(e.effects)) {
+            changed_ = true;
+            return;
+        }
+        if (e.prim->dce) return visit_call(e, std::vector<bool>(first, first + e.n_out));
+        for (const Atom a : j_.inputs(e)) use(a);
+        tape_.add(j_, e);
+    }
+
+    void visit_call(const Eqn& e, const std::vector<bool>& used_outputs) {
+        const DceResult r = e.prim->dce.fn(make_op(j_, e), used_outputs);
+        const std::span<const Atom> in = j_.inputs(e);
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (r.used_inputs[i]) use(in[i]);
+        if (r.dropped) {
+            changed_ = true;
+            return;
+        }
+        std::vector<Atom> kept_in;
+        std::vector<std::uint32_t> kept_out;
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (r.kept_inputs[i]) kept_in.push_back(in[i]);
+        for (std::uint32_t k = 0; k < e.n_out; ++k)
+            if (r.kept_outputs[k]) kept_out.push_back(e.first_out + k);
+        changed_ = changed_ || kept_in.size() != e.n_in || kept_out.size() != e.n_out || !(r.params == e.params);
+        tape_.add(*e.prim, r.params, kept_in, kept_out, e.source, e.context, e.effects);
+    }
+
+    EqnTape::Signature signature(const std::vector<bool>& used_inputs) const {
+        EqnTape::Signature s;
+        s.name = j_.name;
+        s.consts = j_.consts;
+        for (std::uint32_t i = 0; i < j_.num_constvars; ++i) s.constvars.push_back(i);
+        for (std::uint32_t i = 0; i < j_.num_invars; ++i) {
+            if (!used_inputs[i]) continue;
+            s.invars.push_back(j_.invar(i).index);
+            if (!j_.arg_names.empty()) s.arg_names.push_back(j_.arg_names[i]);
+        }
+        s.outvars = select(j_.outvars, key_.used_outputs);
+        return s;
+    }
+
+    const Jaxpr& j_;
+    const Key& key_;
+    std::vector<bool> used_;
+    EqnTape tape_;
+    bool changed_ = false;
+};
+
+}  // namespace
+
+DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate) {
+    JAXSCOPE_ASSERT(used_outputs.size() == j->outvars.size() && instantiate.size() == j->num_invars);
+    static auto& cache = *new JaxprCache<Key, Entry>;
+    const Key key{used_outputs, instantiate};
+    const Entry& e = cache.get(j, key, hash_mix(hash_of(used_outputs), hash_of(instantiate)), [&] { return Dce(*j, key).run(); });
+    return {e.jaxpr ? e.jaxpr : j, e.used_inputs};
+}
+
+DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate) {
+    return dce_jaxpr(j, used_outputs, std::vector<bool>(j->num_invars, instantiate));
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,121 @@
+#include "transforms/jaxpr_util.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lax/ops.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// `j` with inputs in the order given (indices into constvars and inputs together) and some outputs only.
+JaxprPtr with_signature(const Jaxpr& j, const std::vector<std::uint32_t>& inputs, const std::vector<Atom>& outs,
+                        std::uint32_t num_constvars) {
+    auto out = std::make_shared<Jaxpr>();
+    out->name = j.name;
+    out->num_constvars = num_constvars;
+    out->num_invars = static_cast<std::uint32_t>(inputs.size()) - num_constvars;
+    out->consts = num_constvars == j.num_constvars ? j.consts : std::vector<ArrayPtr>();
+    out->effects = j.effects;
+    out->reserve(j.eqns.size());
+    const std::uint32_t n = j.num_constvars + j.num_invars;
+    JAXSCOPE_ASSERT(inputs.size() == n);
+    std::vector<std::uint32_t> number(n);
+    for (std::uint32_t i = 0; i < n; ++i) {
+        number[inputs[i]] = i;
+        out->add_var(j.aval(Var{inputs[i]}));
+    }
+    if (!j.arg_names.empty())
+        for (std::uint32_t i = num_constvars; i < n; ++i)
+            out->arg_names.push_back(inputs[i] < j.num_constvars ? Sym() : j.arg_names[inputs[i] - j.num_constvars]);
+    for (std::uint32_t i = n; i < j.num_vars(); ++i) out->add_var(j.aval(Var{i}), j.dropped(Var{i}));
+    const auto moved = [&](Atom a) { return a.is_literal() || a.var().index >= n ? a : Atom(Var{number[a.var().index]}); };
+    for (const Atom a : j.atoms) out->atoms.push_back(moved(a));
+    for (const Atom a : outs) out->outvars.push_back(moved(a));
+    out->eqns = j.eqns;
+    return out;
+}
+
+std::vector<std::uint32_t> identity(const Jaxpr& j) {
+    std::vector<std::uint32_t> order(j.num_constvars + j.num_invars);
+    std::iota(order.begin(), order.end(), 0u);
+    return order;
+}
+
+}  // namespace
+
+JaxprPtr convert_constvars(const JaxprPtr& j) { return j->num_constvars == 0 ? j : with_signature(*j, identity(*j), j->outvars, 0); }
+
+JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep) {
+    if (std::find(keep.begin(), keep.end(), false) == keep.end()) return j;
+    return with_signature(*j, identity(*j), select(j->outvars, keep), j->num_constvars);
+}
+
+JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order) {
+    std::vector<std::uint32_t> inputs = identity(*j);
+    for (std::size_t i = 0; i < order.size(); ++i) inputs[j->num_constvars + i] = j->num_constvars + static_cast<std::uint32_t>(order[i]);
+    return with_signature(*j, inputs, j->outvars, j->num_constvars);
+}
+
+Values constants_of(Builder& b, const Jaxpr& j) {
+    // Only a closed jaxpr can be evaluated: an open one's constvars are converted to inputs by whoever has their values.
+    JAXSCOPE_ASSERT(j.consts.size() == j.num_constvars);
+    Values out;
+    for (const ArrayPtr& c : j.consts) out.push_back(b.constant(c));
+    return out;
+}
+
+Value add_tangents(Builder& b, Value x, Value y) {
+    if (x.is_zero()) return y;
+    if (y.is_zero()) return x;
+    return lax::add_any(b, x, y);
+}
+
+std::size_t count_true(const std::vector<bool>& which) { return static_cast<std::size_t>(std::count(which.begin(), which.end(), true)); }
+bool any_true(const std::vector<bool>& which) { return std::find(which.begin(), which.end(), true) != which.end(); }
+std::vector<bool> negated(std::vector<bool> which) {
+    which.flip();
+    return which;
+}
+
+std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
+    std::vector<bool> out;
+    for (const Value t : tangents) out.push_back(!t.is_zero() && b.aval(t)->dtype != DType::Float0);
+    return out;
+}
+
+std::string eqn_text(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
+
+Sym effects_of(const Jaxpr& j) {
+    if (j.effects.empty()) return {};
+    std::string out;
+    for (const Sym e : j.effects) out += (out.empty() ? "" : ",") + e.str();
+    return Sym(out);
+}
+
+Value instantiate_zero(Builder& b, Value t, AvalRef primal) {
+    if (!t.is_zero()) return t;
+    const AvalRef a = tangent_aval(primal);
+    if (a->dtype != DType::Float0) return lax::zeros_like(b, a);
+    ArrayConst zero;
+    zero.aval = a;
+    return b.constant(std::make_shared<const ArrayConst>(std::move(zero)));
+}
+
+bool has_effects(Sym effects) {
+    if (effects.empty()) return false;
+    const std::string& all = effects.str();
+    // Reads and named axes may be dropped with their equation (JAX: dceable_effects).
+    for (std::size_t i = 0; i < all.size();) {
+        const std::size_t end = std::min(all.find(',', i), all.size());
+        const std::string_view one = std::string_view(all).substr(i, end - i);
+        if (one.find("NamedAxis") == std::string_view::npos && !one.starts_with("Read") &&
+            one.find("InternalMutableArray") == std::string_view::npos)
+            return true;
+        i = end + 1;
+    }
+    return false;
+}
+
+}  // namespace jaxscope

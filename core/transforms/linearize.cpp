@@ -1,0 +1,144 @@
+#include "transforms/linearize.h"
+
+#include <unordered_map>
+
+#include "transforms/dce.h"
+#include "transforms/jaxpr_cache.h"
+#include "transforms/jaxpr_util.h"
+#include "transforms/jvp.h"
+
+namespace jaxscope {
+
+void settle_linearized(PrimalsTangents& out, const Op& op) {
+    for (const Value p : out.primals)
+        if (p.is_unknown())
+            throw Error(ErrorCode::NotDifferentiable,
+                        "Linearization failed to produce known values for all output primals. This is typically caused by attempting to "
+                        "differentiate a function uses an operation that does not support reverse-mode autodiff.")
+                .at(op.source.loc());
+    for (Value& t : out.tangents)
+        if (!t.is_unknown()) t = Value::zero();
+}
+
+PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, Sym effects, const Values& x, const Values& dx_in) {
+    Values dx = dx_in;
+    bool all_zero = true;
+    for (Value& t : dx) {
+        if (!t.is_zero() && b.aval(t)->dtype == DType::Float0) t = Value::zero();
+        all_zero = all_zero && t.is_zero();
+    }
+    PrimalsTangents out;
+    if (!all_zero && op.prim->linearize)
+        out = op.prim->linearize.fn(b, op, x, dx);
+    else
+        out = jvp_eqn(b, op, effects, x, dx);
+    settle_linearized(out, op);
+    return out;
+}
+
+PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx) {
+    Values env(j.num_vars()), denv(j.num_vars());
+    const Values consts = constants_of(b, j);
+    std::copy(consts.begin(), consts.end(), env.begin());
+    std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
+    std::copy(dx.begin(), dx.end(), denv.begin() + j.num_constvars);
+    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
+    const auto read_tangent = [&](Atom a) { return a.is_literal() ? Value::zero() : denv[a.var().index]; };
+    const SourceRef source = b.source;
+    const ContextRef context = b.context;
+    Values in, din;
+    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
+        const Eqn& e = j.eqns[i];
+        b.source = e.source;
+        b.context = e.context;
+        bool any = false;
+        in.clear();
+        din.clear();
+        for (const Atom a : j.inputs(e)) {
+            in.push_back(read(a));
+            din.push_back(read_tangent(a));
+            any = any || !din.back().is_zero();
+        }
+        if (!any) {
+            const Values out = b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects);
+            std::copy(out.begin(), out.end(), env.begin() + e.first_out);
+            continue;
+        }
+        try {
+            const PrimalsTangents out = linearize_eqn(b, make_op(j, e), e.effects, in, din);
+            std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
+            std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
+        } catch (Error& error) {
+            error.at(e.source.loc()).in("linearizing " + eqn_text(j, i));
+            throw;
+        }
+    }
+    b.source = source;
+    b.context = context;
+    PrimalsTangents out;
+    for (const Atom a : j.outvars) {
+        out.primals.push_back(read(a));
+        out.tangents.push_back(read_tangent(a));
+    }
+    return out;
+}
+
+namespace {
+
+struct Key {
+    std::vector<bool> nonzero_in, instantiate, allow_forward;
+    friend bool operator==(const Key&, const Key&) = default;
+};
+
+LinearizedJaxpr make_linearized(const Jaxpr& j, const Key& key) {
+    JaxprBuilder known;
+    SplitBuilder b(known);
+    Values x, dx;
+    for (const AvalRef a : j.in_avals()) x.push_back(known.add_input(a));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        dx.push_back(key.nonzero_in[i] ? b.add_unknown_input(tangent_aval(known.aval(x[i]))) : Value::zero());
+    PrimalsTangents out = linearize_into(b, j, x, dx);
+    LinearizedJaxpr result;
+    Values tangents;
+    for (std::size_t k = 0; k < out.tangents.size(); ++k) {
+        Value& t = out.tangents[k];
+        if (t.is_zero() && key.instantiate[k]) t = instantiate_zero(b, t, j.aval(j.outvars[k]));
+        result.nonzero_out.push_back(!t.is_zero());
+        if (!t.is_zero()) tangents.push_back(t);
+    }
+    SplitBuilder::Unknown unknown = b.finish_unknown(tangents, true, j.name);
+    result.tangent = std::move(unknown.jaxpr);
+
+    std::unordered_map<std::uint32_t, int> forwardable;
+    const Values consts = constants_of(b, j);
+    for (std::size_t i = 0; i < consts.size() + x.size(); ++i)
+        if (key.allow_forward[i]) forwardable.emplace((i < consts.size() ? consts[i] : x[i - consts.size()]).raw(), static_cast<int>(i));
+    Values outs = out.primals;
+    for (const Value r : unknown.residuals) {
+        const auto found = forwardable.find(r.raw());
+        result.residual_forward.push_back(found == forwardable.end() ? -1 : found->second);
+        if (found == forwardable.end()) outs.push_back(r);
+    }
+    result.num_residuals_out = static_cast<int>(outs.size() - out.primals.size());
+    result.primal = dce_jaxpr(known.finish(outs, j.name), std::vector<bool>(outs.size(), true), true).jaxpr;
+    return result;
+}
+
+}  // namespace
+
+const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate,
+                                       const std::vector<bool>& allow_forward) {
+    JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
+    JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
+    static auto& cache = *new JaxprCache<Key, LinearizedJaxpr>;
+    const Key key{nonzero_in, instantiate, allow_forward};
+    const std::size_t h = hash_mix(hash_mix(hash_of(nonzero_in), hash_of(instantiate)), hash_of(allow_forward));
+    return cache.get(j, key, h, [&] { return make_linearized(*j, key); });
+}
+
+const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate) {
+    return linearize_jaxpr(j, nonzero_in, std::vector<bool>(j->outvars.size(), instantiate),
+                           std::vector<bool>(j->num_constvars + j->num_invars, true));
+}
+
+}  // namespace jaxscope

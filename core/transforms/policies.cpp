@@ -1,0 +1,342 @@
+#include "transforms/policies.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace jaxscope {
+
+namespace {
+
+using Kind = PolicyVerdict::Kind;
+
+PolicyVerdict save_if(bool yes) { return {yes ? Kind::Save : Kind::Recompute, {}, {}}; }
+
+bool lists_name(const Attrs& names, Sym name) {
+    return std::any_of(names.begin(), names.end(), [&](const Attr& a) {
+        const Sym* s = a.get<Sym>();
+        return s && *s == name;
+    });
+}
+const Attrs& list_of(const Attr& a) {
+    static const Attrs empty;
+    const Attr::Seq* s = a.get_seq();
+    return s ? s->items : empty;
+}
+Sym text_of(const Attr& a) {
+    const Sym* s = a.get<Sym>();
+    return s ? *s : Sym();
+}
+std::optional<Sym> name_of(const Primitive& prim, const ParamsRef& params) {
+    if (std::string_view(prim.name) != "name") return {};
+    const Attr* a = params->find("name");
+    return a ? std::optional(text_of(*a)) : std::nullopt;
+}
+
+/// Has a dot_general no batch dimensions? `dimension_numbers` is ((lhs contracting, rhs contracting), (lhs batch, rhs batch)).
+bool without_batch_dims(const ParamsRef& params) {
+    const Attr* numbers = params->find("dimension_numbers");
+    if (!numbers || list_of(*numbers).size() != 2) return false;
+    const Attrs& batch = list_of(list_of(*numbers)[1]);
+    return std::all_of(batch.begin(), batch.end(), [](const Attr& a) { return list_of(a).empty(); });
+}
+
+struct Ask {
+    const PolicySpec& spec;
+    const Primitive& prim;
+    const Avals& in;
+    const ParamsRef& params;
+};
+
+PolicyVerdict dots(const Ask& a) {
+    const std::string_view name = a.prim.name;
+    return save_if(name == "dot_general" || name == "conv_general_dilated" || name == "scaled_matmul_wrapper");
+}
+PolicyVerdict dots_without_batch(const Ask& a) {
+    const std::string_view name = a.prim.name;
+    if (name == "scaled_matmul_wrapper") return save_if(!a.in.empty() && a.in[0]->rank() > 0 && a.in[0]->shape[0] == 1);
+    return save_if(name == "dot_general" && without_batch_dims(a.params));
+}
+PolicyVerdict offload_dots(const Ask& a) {
+    if (std::string_view(a.prim.name) != "dot_general" || !without_batch_dims(a.params)) return {};
+    return {Kind::Offload, text_of(a.spec.args[0]), text_of(a.spec.args[1])};
+}
+PolicyVerdict only_names(const Ask& a) {
+    const auto name = name_of(a.prim, a.params);
+    return save_if(name && lists_name(a.spec.args, *name));
+}
+PolicyVerdict any_names_but(const Ask& a) {
+    const auto name = name_of(a.prim, a.params);
+    return save_if(name && !lists_name(a.spec.args, *name));
+}
+PolicyVerdict save_and_offload(const Ask& a) {
+    const auto name = name_of(a.prim, a.params);
+    if (!name) return {};
+    if (lists_name(list_of(a.spec.args[0]), *name)) return save_if(true);
+    if (lists_name(list_of(a.spec.args[1]), *name)) return {Kind::Offload, text_of(a.spec.args[2]), text_of(a.spec.args[3])};
+    return {};
+}
+PolicyVerdict ask(const Ask& a);
+PolicyVerdict both(const Ask& a) {
+    PolicyVerdict v[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto* p = a.spec.args[i].get<PolicyPtr>();
+        v[i] = *p ? ask({**p, a.prim, a.in, a.params}) : PolicyVerdict{};
+        // Recompute and Saveable are marks in JAX, only the plain policies answer with booleans.
+        static constexpr std::string_view kMarks[] = {"offload_dot_with_no_batch_dims", "save_and_offload_only_these_names"};
+        if (*p && std::find(std::begin(kMarks), std::end(kMarks), (*p)->name.str()) != std::end(kMarks))
+            throw Error(ErrorCode::BadInput,
+                        "The return value of the policies should be a boolean: '" + policy_text(**p) +
+                            "' gives marks. Please write a custom policy function directly, rather than using save_from_both_policies.");
+    }
+    return save_if(v[0].kind == Kind::Save || v[1].kind == Kind::Save);
+}
+
+/// A callable of the user's: what it said of equal applications when the program was captured.
+PolicyVerdict recorded(const Ask& a) {
+    const PolicySpec::Verdict* best = nullptr;
+    int best_score = 0;
+    for (const PolicySpec::Verdict& v : a.spec.verdicts) {
+        if (v.primitive != Sym(a.prim.name)) continue;
+        int score = 1;
+        if (v.in == a.in) {
+            score = 2;
+            const Attrs& params = list_of(v.params);
+            const bool same = std::all_of(params.begin(), params.end(), [&](const Attr& item) {
+                const Attrs& kv = list_of(item);
+                const Attr* own = kv.size() == 2 ? a.params->find(text_of(kv[0])) : nullptr;
+                return own && *own == kv[1];
+            });
+            if (same) score = 3;
+        }
+        if (score > best_score) {
+            best = &v;
+            best_score = score;
+        }
+    }
+    // Policies that people write look at the primitive and at names: another shape of the same primitive is answered alike, if all answers
+    // are.
+    if (best && best_score < 3)
+        for (const PolicySpec::Verdict& v : a.spec.verdicts)
+            if (v.primitive == best->primitive && !(v.verdict == best->verdict)) best = nullptr;
+    const Sym word = best ? text_of(best->verdict) : Sym();
+    if (best && word == Sym("save")) return save_if(true);
+    if (best && word == Sym("recompute")) return save_if(false);
+    if (const Attrs* items = best ? &list_of(best->verdict) : nullptr; items && items->size() == 3)
+        return {Kind::Offload, text_of((*items)[1]), text_of((*items)[2])};
+    throw Error(ErrorCode::BadInput, "expected an answer of the policy " + printable(a.spec.text.str()) + " about '" + a.prim.name +
+                                         "', found none in the capture: it is a Python function, and jaxscope runs no Python")
+        .advise("choose one of JAX's policies, such as save_only_these_names(...)");
+}
+
+struct Known {
+    PolicyInfo info;
+    PolicyVerdict (*answer)(const Ask&);
+    enum class Args { None, Names, SourceTarget, Lists, Policies } args;
+};
+constexpr auto kNone = Known::Args::None;
+
+const std::vector<Known>& known() {
+    static const std::vector<Known> all{
+        {{"everything_saveable", "everything_saveable", "all values are saved, as without checkpoint"},
+         [](const Ask&) { return save_if(true); },
+         kNone},
+        {{"nothing_saveable", "nothing_saveable", "only inputs are saved; checkpoint without a policy"},
+         [](const Ask&) { return save_if(false); },
+         kNone},
+        {{"dots_saveable", "dots_saveable", "results of matrix products and convolutions are saved"}, dots, kNone},
+        {{"checkpoint_dots", "checkpoint_dots", "dots_saveable"}, dots, kNone},
+        {{"dots_with_no_batch_dims_saveable", "dots_with_no_batch_dims_saveable",
+          "results of matrix products without batch dimensions are saved"},
+         dots_without_batch,
+         kNone},
+        {{"checkpoint_dots_with_no_batch_dims", "checkpoint_dots_with_no_batch_dims", "dots_with_no_batch_dims_saveable"},
+         dots_without_batch,
+         kNone},
+        {{"offload_dot_with_no_batch_dims", "offload_dot_with_no_batch_dims(SRC, DST)",
+          "results of matrix products without batch dimensions are put into another memory"},
+         offload_dots,
+         Known::Args::SourceTarget},
+        {{"save_anything_except_these_names", "save_anything_except_these_names(NAME, ...)",
+          "all values are saved (JAX 0.10.2 forgets the names)"},
+         [](const Ask&) { return save_if(true); },
+         Known::Args::Names},
+        {{"save_any_names_but_these", "save_any_names_but_these(NAME, ...)", "values named by checkpoint_name are saved, but not these"},
+         any_names_but,
+         Known::Args::Names},
+        {{"save_only_these_names", "save_only_these_names(NAME, ...)", "values that checkpoint_name gave one of these names are saved"},
+         only_names,
+         Known::Args::Names},
+        {{"save_from_both_policies", "save_from_both_policies(POLICY, POLICY)", "what either of two policies saves"},
+         both,
+         Known::Args::Policies},
+        {{"save_and_offload_only_these_names", "save_and_offload_only_these_names([NAME, ...], [NAME, ...], SRC, DST)",
+          "the first names are saved, the second put into another memory"},
+         save_and_offload,
+         Known::Args::Lists}};
+    return all;
+}
+const Known* find_known(Sym name) {
+    for (const Known& k : known())
+        if (name == Sym(k.info.name)) return &k;
+    return nullptr;
+}
+
+PolicyVerdict ask(const Ask& a) {
+    if (const Known* k = find_known(a.spec.name)) return k->answer(a);
+    return recorded(a);
+}
+
+bool all_text(const Attrs& items) {
+    return std::all_of(items.begin(), items.end(), [](const Attr& a) { return a.get<Sym>() != nullptr; });
+}
+bool is_list_of_text(const Attr& a) { return a.get_seq() && all_text(list_of(a)); }
+
+bool fits(const Known& k, const Attrs& args) {
+    switch (k.args) {
+        case Known::Args::None:
+            return args.empty();
+        case Known::Args::Names:
+            return all_text(args);
+        case Known::Args::SourceTarget:
+            return args.size() == 2 && all_text(args);
+        case Known::Args::Lists:
+            return args.size() == 4 && is_list_of_text(args[0]) && is_list_of_text(args[1]) && args[2].get<Sym>() && args[3].get<Sym>();
+        case Known::Args::Policies:
+            return args.size() == 2 && args[0].get<PolicyPtr>() && args[1].get<PolicyPtr>();
+    }
+    return false;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t up = row[j];
+            row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = up;
+        }
+    }
+    return row[b.size()];
+}
+
+/// NAME, NAME(arg, ...), [item, ...], or a word. Nested policies nest parentheses: depth is limited, as every recursion over input is.
+class Parser {
+public:
+    explicit Parser(std::string_view text) : text_(text) {}
+    PolicyPtr whole() {
+        PolicyPtr p = policy(0);
+        skip();
+        if (at_ != text_.size()) fail("the end");
+        return p;
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& expected) const {
+        throw Error(ErrorCode::BadUsage, "policy: expected " + expected + " at column " + std::to_string(at_ + 1) + ", found '" +
+                                             (at_ < text_.size() ? printable(text_.substr(at_), 40) : std::string("nothing")) + "'");
+    }
+    void skip() {
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+    }
+    bool take(char c) {
+        skip();
+        if (at_ >= text_.size() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+    Sym word() {
+        skip();
+        if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
+            const char quote = text_[at_++];
+            const std::size_t end = text_.find(quote, at_);
+            if (end == std::string_view::npos) fail(std::string("a closing ") + quote);
+            const Sym w(text_.substr(at_, end - at_));
+            at_ = end + 1;
+            return w;
+        }
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && std::string_view(",()[]'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
+        if (at_ == begin) fail("a name");
+        return Sym(text_.substr(begin, at_ - begin));
+    }
+    Attrs items(char close, const Known& k, int depth) {
+        Attrs out;
+        if (take(close)) return out;
+        do {
+            if (take('['))
+                out.push_back(Attr::tuple(items(']', k, depth)));
+            else if (k.args == Known::Args::Policies)
+                out.push_back(Attr(policy(depth + 1)));
+            else
+                out.emplace_back(word());
+        } while (take(','));
+        if (!take(close)) fail(std::string("',' or '") + close + "'");
+        return out;
+    }
+    PolicyPtr policy(int depth) {
+        if (depth > 20) fail("at most 20 policies inside each other");
+        const Sym name = word();
+        const Known* k = find_known(name);
+        if (!k) unknown(name);
+        return make_policy(name, take('(') ? items(')', *k, depth) : Attrs());
+    }
+    [[noreturn]] static void unknown(Sym name) {
+        const Known* nearest = &known().front();
+        for (const Known& k : known())
+            if (edit_distance(name.str(), k.info.name) < edit_distance(name.str(), nearest->info.name)) nearest = &k;
+        throw Error(ErrorCode::BadUsage, "expected a policy of jax.checkpoint_policies, found '" + printable(name.str(), 60) + "'")
+            .advise(std::string("did you mean ") + nearest->info.usage + "?");
+    }
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+PolicyVerdict PolicyQuery::operator()(const Primitive& prim, const Avals& in, const ParamsRef& params) const {
+    return spec ? ask({*spec, prim, in, params}) : PolicyVerdict{};
+}
+PolicyQuery PolicyQuery::everything() {
+    static const PolicyPtr p = make_policy("everything_saveable");
+    return {p};
+}
+
+const std::vector<PolicyInfo>& known_policies() {
+    static const std::vector<PolicyInfo> all = [] {
+        std::vector<PolicyInfo> out;
+        for (const Known& k : known()) out.push_back(k.info);
+        return out;
+    }();
+    return all;
+}
+
+PolicyPtr make_policy(Sym name, Attrs args) {
+    const Known* k = find_known(name);
+    if (!k || !fits(*k, args)) {
+        PolicySpec found{name, args, {}, {}};
+        throw Error(ErrorCode::BadUsage, std::string("expected ") + (k ? k->info.usage : "a policy of jax.checkpoint_policies") +
+                                             ", found " + printable(policy_text(found)));
+    }
+    if (k->args == Known::Args::Lists)
+        for (const Attr& a : list_of(args[0]))
+            if (lists_name(list_of(args[1]), text_of(a)))
+                throw Error(ErrorCode::BadUsage,
+                            "The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+                            "`names_which_can_be_offloaded`. Got '" +
+                                printable(text_of(a).str()) + "' in both");
+    PolicySpec p{name, std::move(args), {}, {}};
+    p.text = policy_text(p);
+    return std::make_shared<const PolicySpec>(std::move(p));
+}
+
+PolicyPtr parse_policy(std::string_view text) {
+    const std::string_view t = trim(text);
+    if (t.empty() || t == "none" || t == "None") return nullptr;
+    return Parser(t).whole();
+}
+
+}  // namespace jaxscope

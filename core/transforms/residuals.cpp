@@ -1,0 +1,122 @@
+#include "transforms/residuals.h"
+
+#include <algorithm>
+
+#include "transforms/checkpoint.h"
+#include "transforms/jaxpr_util.h"
+#include "transforms/vjp.h"
+
+namespace jaxscope {
+
+namespace {
+
+class Reader {
+public:
+    Reader(const Jaxpr& j, const ResidualQuery& q, std::size_t num_residuals) : j_(j), q_(q), wanted_(j.num_vars(), false) {
+        // reduce_precision isn't counted as the producer: what it rounds is (JAX looks through it as well).
+        std::vector<std::uint32_t> through(j.num_vars(), UINT32_MAX);
+        for (const Eqn& e : j.eqns)
+            if (e.n_out == 1 && std::string_view(e.prim->name) == "reduce_precision" && j.inputs(e)[0].is_var())
+                through[e.first_out] = j.inputs(e)[0].var().index;
+        for (std::size_t k = j.outvars.size() - num_residuals; k < j.outvars.size(); ++k) {
+            const Atom a = j.outvars[k];
+            if (a.is_literal()) continue;
+            const std::uint32_t v = a.var().index;
+            wanted_[through[v] == UINT32_MAX ? v : through[v]] = true;
+        }
+    }
+
+    std::vector<SavedResidual> rows() {
+        for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
+            if (wanted_[i]) constant(i, -1);
+        for (std::uint32_t i = 0; i < j_.num_invars; ++i)
+            if (wanted_[j_.invar(i).index] && !differentiated(i)) constant(j_.invar(i).index, static_cast<int>(i));
+        for (std::uint32_t i = 0; i < j_.num_invars; ++i)
+            if (wanted_[j_.invar(i).index] && differentiated(i)) argument(i);
+        for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+            for (std::uint32_t k = 0; k < j_.eqns[i].n_out; ++k)
+                if (wanted_[j_.eqns[i].first_out + k]) computed(i, k);
+        return std::move(rows_);
+    }
+
+private:
+    bool differentiated(std::uint32_t i) const { return q_.wrt.empty() || q_.wrt[i]; }
+
+    SavedResidual& add(SavedResidual::Kind kind, std::uint32_t var, std::string text) {
+        SavedResidual r;
+        r.kind = kind;
+        r.aval = j_.aval(Var{var});
+        r.bytes = r.aval->bytes();
+        r.text = std::move(text);
+        rows_.push_back(std::move(r));
+        return rows_.back();
+    }
+    void constant(std::uint32_t var, int input) { add(SavedResidual::Kind::Constant, var, "from a constant").input = input; }
+    void argument(std::uint32_t i) {
+        const std::string& path = i < q_.in_paths.size() ? q_.in_paths[i].str() : Sym().str();
+        // The braces are JAX's: its message for arguments without names is no f-string.
+        add(SavedResidual::Kind::Argument, j_.invar(i).index,
+            path.empty() ? "from the argument at flattened index {i}" : "from the argument " + path)
+            .input = static_cast<int>(i);
+    }
+    void computed(std::size_t i, std::uint32_t k) {
+        const Eqn& e = j_.eqns[i];
+        const std::string_view prim = e.prim->name;
+        const Attr* name = e.params->find("name");
+        const Sym* text = name ? name->get<Sym>() : nullptr;
+        auto kind = SavedResidual::Kind::Computed;
+        std::string what = "output of " + std::string(prim);
+        if (prim == "name" && text && !text->empty()) {
+            kind = SavedResidual::Kind::Named;
+            what = "named '" + text->str() + "'";
+        } else if (prim == "jit" && text) {
+            what = "output of jitted function '" + text->str() + "'";
+        }
+        SavedResidual& r = add(kind, e.first_out + k, what + " from " + e.source->summary.str());
+        r.source = e.source;
+        r.primitive = Sym(prim);
+        r.eqn = static_cast<int>(i);
+        r.output = static_cast<int>(k);
+    }
+
+    const Jaxpr& j_;
+    const ResidualQuery& q_;
+    std::vector<bool> wanted_;
+    std::vector<SavedResidual> rows_;
+};
+
+}  // namespace
+
+Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query) {
+    const bool wrap = query.checkpoint || query.policy;
+    const JaxprPtr function = wrap ? checkpoint(j, query.policy) : j;
+    const std::vector<bool> wrt = query.wrt.empty() ? std::vector<bool>(j->num_invars, true) : query.wrt;
+    if (wrt.size() != j->num_invars)
+        throw Error(ErrorCode::BadUsage,
+                    "expected one choice per input (" + std::to_string(j->num_invars) + "), found " + std::to_string(wrt.size()));
+    const Linearized v = linearize(function, wrt, query.num_outputs);
+    Residuals out;
+    out.rows = Reader(*v.forward, query, v.num_residuals).rows();
+    for (const SavedResidual& r : out.rows) out.total_bytes += r.bytes;
+    out.forward = v.forward;
+    out.linear = v.linear;
+    return out;
+}
+
+Residuals region_residuals(const Region& region, const PolicyPtr& policy, bool checkpoint, bool all_args) {
+    ResidualQuery q;
+    if (!all_args) q.wrt = region.wrt_inputs;
+    q.in_paths = region.in_paths;
+    q.num_outputs = static_cast<std::size_t>(std::max(region.outputs, 0));
+    q.policy = policy;
+    q.checkpoint = checkpoint;
+    return saved_residuals(region.jaxpr, q);
+}
+
+std::string to_text(const Residuals& residuals) {
+    std::string out;
+    for (const SavedResidual& r : residuals.rows) out += to_text(r.aval) + " " + r.text + "\n";
+    return out;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,119 @@
+#include "transforms/split_builder.h"
+
+#include <algorithm>
+
+#include "transforms/dce.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope {
+
+SplitBuilder::SplitBuilder(JaxprBuilder& known) : known_(known), half_(*this) {}
+
+Value SplitBuilder::add_unknown_input(AvalRef aval) {
+    inputs_.push_back(tape_.add_var(aval));
+    return Value::unknown(inputs_.back());
+}
+
+JaxprBuilder& SplitBuilder::primal() {
+    known_.source = source;
+    known_.context = context;
+    return known_;
+}
+
+Builder& SplitBuilder::tangent() {
+    half_.source = source;
+    half_.context = context;
+    return half_;
+}
+
+Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+    bool known = true;
+    for (const Value v : in) {
+        JAXSCOPE_ASSERT(v.kind() != Value::Kind::Mark);
+        known = known && !v.is_unknown();
+    }
+    if (known) return primal().emit(prim, in, std::move(params), out_avals, effects);
+    if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
+    Op op{&prim, std::move(params), {}, out_avals, source, context};
+    op.in.reserve(in.size());
+    for (const Value v : in) op.in.push_back(aval(v));
+    return prim.partial_eval.fn(*this, op, in);
+}
+
+AvalRef SplitBuilder::aval(Value v) const { return v.is_unknown() ? tape_.aval(v.index()) : known_.aval(v); }
+Value SplitBuilder::constant(ArrayPtr array) { return known_.constant(std::move(array)); }
+
+Atom SplitBuilder::lift(Value v) {
+    if (v.is_literal()) return Atom(v.literal());
+    if (v.is_unknown()) return Atom(Var{v.index()});
+    auto [it, fresh] = residual_var_.emplace(v.raw(), 0);
+    if (fresh) {
+        it->second = tape_.add_var(known_.aval(v));
+        residuals_.emplace_back(it->second, v);
+    }
+    return Atom(Var{it->second});
+}
+
+Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+    SplitBuilder& o = owner_;
+    o.scratch_.clear();
+    o.scratch_outs_.clear();
+    for (const Value v : in) o.scratch_.push_back(o.lift(v));
+    Values out;
+    for (const AvalRef a : out_avals) {
+        o.scratch_outs_.push_back(o.tape_.add_var(a));
+        out.push_back(Value::unknown(o.scratch_outs_.back()));
+    }
+    o.tape_.add(prim, std::move(params), o.scratch_, o.scratch_outs_, source, context, effects);
+    return out;
+}
+
+SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep, Sym name) {
+    EqnTape::Signature s;
+    s.name = name;
+    for (const Value v : outs) s.outvars.push_back(lift(v));
+    const EqnTape::Reachable needed = tape_.reachable(s.outvars);
+    Unknown out;
+    for (const auto& [var, value] : residuals_)
+        if (needed.vars[var]) {
+            s.invars.push_back(var);
+            out.residuals.push_back(value);
+        }
+    s.invars.insert(s.invars.end(), inputs_.begin(), inputs_.end());
+    out.jaxpr = tape_.assemble(s, EqnTape::Order::Forward, needed.eqns);
+    if (!deep) return out;
+    std::vector<bool> instantiate(s.invars.size(), true);
+    std::fill_n(instantiate.begin(), out.residuals.size(), false);
+    DceJaxpr dce = dce_jaxpr(out.jaxpr, std::vector<bool>(outs.size(), true), instantiate);
+    out.jaxpr = std::move(dce.jaxpr);
+    dce.used_inputs.resize(out.residuals.size());
+    out.residuals = select(out.residuals, dce.used_inputs);
+    return out;
+}
+
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
+    JAXSCOPE_ASSERT(in.size() == j.num_invars);
+    Values env(j.num_vars());
+    const Values consts = constants_of(b, j);
+    std::copy(consts.begin(), consts.end(), env.begin());
+    std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
+    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
+    const SourceRef source = b.source;
+    const ContextRef context = b.context;
+    Values args;
+    for (const Eqn& e : j.eqns) {
+        args.clear();
+        for (const Atom a : j.inputs(e)) args.push_back(read(a));
+        b.source = e.source;
+        b.context = e.context;
+        const Values out = b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
+        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
+    }
+    b.source = source;
+    b.context = context;
+    Values outs;
+    for (const Atom a : j.outvars) outs.push_back(read(a));
+    return outs;
+}
+
+}  // namespace jaxscope

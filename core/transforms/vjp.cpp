@@ -1,0 +1,154 @@
+#include "transforms/vjp.h"
+
+#include "transforms/jaxpr_util.h"
+#include "transforms/transpose.h"
+
+namespace jaxscope {
+
+LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs) {
+    JAXSCOPE_ASSERT(in.size() == j.num_invars && wrt.size() == j.num_invars);
+    SplitBuilder split(b);
+    LinearizedCall out;
+    Values dx;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const AvalRef a = tangent_aval(b.aval(in[i]));
+        out.wrt.push_back(wrt[i] && a->dtype != DType::Float0 && a->is_array());
+        dx.push_back(out.wrt.back() ? split.add_unknown_input(a) : Value::zero());
+    }
+    PrimalsTangents done = linearize_into(split, j, in, dx);
+    out.outputs = std::move(done.primals);
+    Values tangents;
+    for (std::size_t k = 0; k < std::min(num_outputs, done.tangents.size()); ++k) {
+        out.nonzero_out.push_back(!done.tangents[k].is_zero());
+        if (out.nonzero_out.back()) tangents.push_back(done.tangents[k]);
+    }
+    SplitBuilder::Unknown linear = split.finish_unknown(tangents, true, j.name);
+    out.linear = std::move(linear.jaxpr);
+    out.residuals = std::move(linear.residuals);
+    return out;
+}
+
+namespace {
+
+/// Transposes `call.linear`; returns a cotangent per input of `wrt`.
+struct LinearPart {
+    const JaxprPtr& linear;
+    const std::vector<bool>&wrt, &nonzero_out;
+};
+Values pull_back(JaxprBuilder& b, const LinearPart& call, const Values& residuals, const Values& ct, const std::vector<bool>& wrt,
+                 const Avals& in_avals) {
+    Values x = residuals;
+    x.resize(call.linear->num_invars, Value::linear());
+    const Values cts = backward_pass(b, *call.linear, x, select(ct, call.nonzero_out));
+    Values out;
+    std::size_t next = residuals.size();
+    for (std::size_t i = 0; i < wrt.size(); ++i) {
+        const Value c = call.wrt[i] ? cts[next++] : Value::zero();
+        if (wrt[i]) out.push_back(instantiate_zero(b, c, in_avals[i]));
+    }
+    return out;
+}
+
+struct Signature {
+    Values in;  ///< constvars, then inputs
+    std::vector<bool> wrt;
+};
+Signature copy_signature(JaxprBuilder& b, const Jaxpr& j, const std::vector<bool>& wrt) {
+    Signature s;
+    for (std::uint32_t i = 0; i < j.num_constvars; ++i)
+        s.in.push_back(b.add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
+    for (std::uint32_t i = 0; i < j.num_invars; ++i)
+        s.in.push_back(b.add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    s.wrt.assign(j.num_constvars, false);
+    s.wrt.insert(s.wrt.end(), wrt.begin(), wrt.end());
+    return s;
+}
+
+std::string shape_tuple(const Dims& shape) {
+    std::string out = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+    return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+/// JAX's checks of grad: _check_input_dtype_grad, _check_scalar, _check_output_dtype_grad.
+void check_gradient_types(const Jaxpr& j, const std::vector<bool>& wrt) {
+    for (std::uint32_t i = 0; i < j.num_invars; ++i) {
+        const AvalRef a = j.aval(j.invar(i));
+        if (wrt[i] && a->is_array() && !is_inexact(a->dtype))
+            throw Error(ErrorCode::NotDifferentiable,
+                        std::string("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+                                    "np.inexact), but got ") +
+                            info(a->dtype).name +
+                            ". If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
+    }
+    if (j.outvars.empty()) throw Error(ErrorCode::NotDifferentiable, "expected a function with a scalar result, found one without results");
+    const AvalRef out = j.aval(j.outvars.front());
+    if (out->rank() != 0)
+        throw Error(ErrorCode::NotDifferentiable,
+                    "Gradient only defined for scalar-output functions. Output had shape: " + shape_tuple(out->shape) + ".");
+    if (is_complex(out->dtype))
+        throw Error(ErrorCode::NotDifferentiable,
+                    std::string("grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got ") +
+                        info(out->dtype).name +
+                        ". For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
+                        "involving complex "
+                        "outputs, use jax.vjp directly.");
+    if (!is_float(out->dtype))
+        throw Error(ErrorCode::NotDifferentiable,
+                    std::string("grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got ") +
+                        info(out->dtype).name + ". For differentiation of functions with integer outputs, use jax.vjp directly.");
+}
+
+JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux, bool with_value) {
+    JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
+    check_gradient_types(*j, wrt);
+    if (!has_aux && j->outvars.size() != 1)
+        throw Error(ErrorCode::NotDifferentiable, "Gradient only defined for scalar-output functions. Output was a tree of " +
+                                                      std::to_string(j->outvars.size()) + " results.");
+    JaxprBuilder b;
+    const Signature s = copy_signature(b, *j, wrt);
+    const JaxprPtr open = convert_constvars(j);
+    const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, 1);
+    const Value one = make_literal(j->aval(j->outvars.front()), 1.0);
+    const Values grads = pull_back(b, {call.linear, call.wrt, call.nonzero_out}, call.residuals, {one}, s.wrt, open->in_avals());
+    Values outs;
+    if (with_value) outs = call.outputs;
+    outs.insert(outs.end(), grads.begin(), grads.end());
+    return b.finish(outs, j->name);
+}
+
+}  // namespace
+
+Linearized linearize(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs) {
+    JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
+    JaxprBuilder b;
+    const Signature s = copy_signature(b, *j, wrt);
+    const JaxprPtr open = convert_constvars(j);
+    LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, std::min(num_outputs, j->outvars.size()));
+    Linearized out;
+    out.num_residuals = call.residuals.size();
+    out.linear = std::move(call.linear);
+    out.nonzero_out = std::move(call.nonzero_out);
+    out.wrt.assign(call.wrt.begin() + j->num_constvars, call.wrt.end());
+    Values outs = std::move(call.outputs);
+    outs.insert(outs.end(), call.residuals.begin(), call.residuals.end());
+    out.forward = b.finish(outs, j->name);
+    return out;
+}
+
+Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs) {
+    num_outputs = std::min(num_outputs, j->outvars.size());
+    const Linearized lin = linearize(j, wrt, num_outputs);
+    JaxprBuilder b;
+    Values residuals, ct;
+    const Avals in = lin.linear->in_avals();
+    for (std::size_t i = 0; i < lin.num_residuals; ++i) residuals.push_back(b.add_input(in[i]));
+    for (std::size_t k = 0; k < num_outputs; ++k) ct.push_back(b.add_input(tangent_aval(j->aval(j->outvars[k]))));
+    const LinearPart part{lin.linear, lin.wrt, lin.nonzero_out};
+    return {lin.forward, b.finish(pull_back(b, part, residuals, ct, wrt, j->in_avals()), j->name), lin.num_residuals};
+}
+
+JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, true); }
+JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt) { return gradient(j, wrt, false, false); }
+
+}  // namespace jaxscope
