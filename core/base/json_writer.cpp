@@ -1,4 +1,4 @@
-#include "report/json_writer.h"
+#include "base/json_writer.h"
 
 #include <fmt/format.h>
 
@@ -47,37 +47,31 @@ void JsonWriter::key(std::string_view name) {
 }
 
 void JsonWriter::quoted(std::string_view text) {
-    // `printable` escapes control characters and invalid bytes as \xNN; JSON then needs quotes and backslashes escaped.
-    const bool clean = [&] {
-        for (const char c : text)
-            if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) return false;
-        return true;
-    }();
     std::string safe;
-    if (!clean) {
-        // Line ends and tabs are ordinary in texts (jaxprs, source): they keep their JSON escapes.
-        std::size_t begin = 0;
-        for (std::size_t i = 0; i <= text.size(); ++i) {
-            const char c = i < text.size() ? text[i] : '\n';
-            if (c != '\n' && c != '\t') continue;
-            safe += printable(text.substr(begin, i - begin), static_cast<std::size_t>(-1) / 2);
-            if (i < text.size()) safe += c;
-            begin = i + 1;
+    safe.reserve(text.size() + 2);
+    safe += '"';
+    while (!text.empty()) {
+        const auto c = static_cast<unsigned char>(text[0]);
+        if (c == '"' || c == '\\') {
+            safe += '\\';
+            safe += text[0];
+        } else if (c >= 0x20 && c < 0x7F) {
+            safe += text[0];
+        } else if (c == '\n' || c == '\t') {
+            safe += c == '\n' ? "\\n" : "\\t";
+        } else if (c < 0x20 || c == 0x7F) {
+            safe += fmt::format("\\u{:04x}", c);
+        } else {
+            // A whole sequence of UTF-8, or one stray byte, which `printable` spells as \xNN.
+            std::size_t n = 1;
+            while (n < 4 && n < text.size() && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) ++n;
+            const std::string shown = printable(text.substr(0, n), static_cast<std::size_t>(-1) / 2);
+            for (const char s : shown) safe.append(s == '\\' ? "\\\\" : std::string(1, s));
+            text.remove_prefix(n - 1);
         }
-        text = safe;
+        text.remove_prefix(1);
     }
-    out_ << '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out_ << '\\' << c;
-        else if (c == '\n')
-            out_ << "\\n";
-        else if (c == '\t')
-            out_ << "\\t";
-        else
-            out_ << c;
-    }
-    out_ << '"';
+    out_ << safe << '"';
 }
 
 void JsonWriter::value(std::string_view text) {
