@@ -35,7 +35,9 @@ DType product_dtype(const Op& op, const DotGeneralParams& p) {
     if (!p.preferred_element_type || *p.preferred_element_type == result) return result;
     const DType preferred = *p.preferred_element_type;
     const bool algorithm = !p.precision.is_none() && !p.precision.get_seq() && !p.precision.get<Attr::Enum>();
-    if (!algorithm && !is_float(result) && byte_size(preferred) < byte_size(result))
+    // Of complex numbers JAX compares the width of one part.
+    const auto width = [](DType d) { return is_complex(d) ? byte_size(d) / 2 : byte_size(d); };
+    if (!algorithm && !is_float(result) && width(preferred) < width(result))
         type_mismatch(op, std::string("a preferred_element_type no narrower than ") + info(result).name, info(preferred).name);
     return preferred;
 }

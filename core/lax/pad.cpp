@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
+#include "lax/elementwise_params.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
@@ -71,7 +72,7 @@ void pad_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, 
     const Dims limits = b.aval(cropped)->shape;
     // Bound as it is: JAX takes no shortcut here even where the slice is the whole.
     const Value operand = b.bind1(kSlice, {cropped}, make_params(SliceParams{Dims(limits.size(), 0), limits, strides}));
-    const auto total = [&](Value v) { return lax::reduce_sum(b, v, iota_dims(t->rank())); };
+    const auto total = [&](Value v) { return b.bind1(kReduceSum, {v}, make_params(ReduceSumParams{iota_dims(t->rank())})); };
     if (x[0].is_linear()) sink.add(0, operand);
     if (x[1].is_linear()) {
         const Value all = total(ct[0]);

@@ -87,11 +87,12 @@ Avals dynamic_slice_eval(const Op& op) {
     return {result_like_input(op, 0, op.in[0]->dtype, sizes)};
 }
 
-Values dynamic_slice_jvp(Builder& b, const Op& op, const Values& x, const Values&, const Values& dx) {
-    if (dx[0].is_zero()) return {Value::zero()};
+/// JAX applies the slice to the tangent first, so the rule makes both applications.
+PrimalsTangents dynamic_slice_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
     Values in = x;
     in[0] = dx[0];
-    return b.bind(*op.prim, in, op.params);
+    const Value tangent = dx[0].is_zero() ? dx[0] : b.bind1(*op.prim, in, op.params);
+    return {b.bind(*op.prim, x, op.params), {tangent}};
 }
 
 void dynamic_slice_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
@@ -209,7 +210,8 @@ constinit const Primitive kSlice{
 constinit const Primitive kDynamicSlice{
     .name = "dynamic_slice",
     .abstract_eval = dynamic_slice_eval,
-    .jvp = dynamic_slice_jvp,
+    .jvp = NoRule{"the tangent's slice comes first: see jvp_call"},
+    .jvp_call = dynamic_slice_jvp_call,
     .transpose = dynamic_slice_transpose,
     .batch = dynamic_slice_batch,
     .lower = dynamic_slice_lower,
