@@ -6,6 +6,7 @@
 
 #include "base/intern.h"
 #include "ir/element.h"
+#include "ir/element.h"
 
 namespace jaxscope {
 

@@ -1,0 +1,35 @@
+#pragma once
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+// The primitives that rules and transformations emit, by name. Everything else is reached through `primitive(name)`.
+
+// unary.cpp
+extern const Primitive kNeg, kSign, kFloor, kCeil, kRound, kExp, kExp2, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSin, kCos, kTan, kSqrt,
+    kRsqrt, kCbrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
+// inverse_trig.cpp
+extern const Primitive kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh;
+// special.cpp
+extern const Primitive kErf, kErfc, kErfInv, kLgamma, kDigamma;
+// binary.cpp
+extern const Primitive kAdd, kSub, kMul, kDiv, kRem, kMax, kMin, kPow, kAtan2, kNextAfter, kAnd, kOr, kXor, kShiftLeft, kShiftRightLogical,
+    kShiftRightArithmetic, kComplex, kAddAny;
+// compare.cpp
+extern const Primitive kEq, kNe, kLt, kLe, kGt, kGe, kSelectN, kClamp;
+// convert.cpp
+extern const Primitive kConvertElementType, kBitcastConvertType, kReducePrecision, kName, kStopGradient, kCopy, kCopyP,
+    kOptimizationBarrier;
+// reduce.cpp
+extern const Primitive kReduceSum, kReduceProd, kReduceMax, kReduceMin, kReduceAnd, kReduceOr, kReduceXor, kArgMax, kArgMin;
+// cumulative.cpp
+extern const Primitive kCumSum, kCumProd, kCumMax, kCumMin, kCumLogSumExp;
+
+// shape_ops.cpp, pad.cpp, joining.cpp, slicing.cpp, gather.cpp, scatter*.cpp, dot.cpp, conv.cpp, sort.cpp
+extern const Primitive kBroadcastInDim, kReshape, kSqueeze, kTranspose, kRev, kPad, kIota, kConcatenate, kSplit, kTile, kStack, kUnstack,
+    kSlice, kDynamicSlice, kDynamicUpdateSlice, kGather, kScatter, kScatterAdd, kScatterSub, kScatterMul, kScatterMin, kScatterMax,
+    kDotGeneral, kConvGeneralDilated, kSort, kTopK;
+// placement.cpp
+extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kRngBitGenerator;
+
+}  // namespace jaxscope

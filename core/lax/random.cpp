@@ -1,0 +1,122 @@
+#include "lax/elementwise_support.h"
+#include "lax/families.h"
+#include "lax/rule_support.h"
+
+// Random bits and typed keys (prng.py). Values come from the executor's threefry routine, bit-equal to JAX's; derivatives are zero.
+namespace jaxscope {
+
+namespace {
+
+struct RandomBitsParams {
+    std::int64_t bit_width = 32;
+    Dims shape;
+    static constexpr auto kFields = std::tuple(field("bit_width", &RandomBitsParams::bit_width), field("shape", &RandomBitsParams::shape));
+};
+struct RandomSplitParams {
+    Dims shape;
+    static constexpr auto kFields = std::tuple(field("shape", &RandomSplitParams::shape));
+};
+struct RandomImplParams {
+    Attr impl;
+    static constexpr auto kFields = std::tuple(field("impl", &RandomImplParams::impl));
+};
+
+void expect_key(const Op& op) {
+    if (op.in.empty() || !op.in[0]->is_array() || !is_key(op.in[0]->dtype))
+        type_mismatch(op, "a typed key", op.in.empty() ? "nothing" : to_text(op.in[0]));
+}
+Dims appended(Dims a, const Dims& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+DType key_type(const Op& op) {
+    // The implementation prints as its name or carries its tag among its fields.
+    const Attr& impl = op.as<RandomImplParams>().impl;
+    std::string text;
+    if (const Sym* s = impl.get<Sym>()) text = s->str();
+    if (const auto* o = impl.get<Attr::Object>()) text = o->text.str();
+    if (const Attr::Record* r = impl.get_record()) {
+        for (const auto& [name, value] : r->fields)
+            if (name == Sym("tag"))
+                if (const Sym* s = value.get<Sym>()) text = s->str();
+        if (text.empty()) text = r->text.str();
+    }
+    if (text.find("urbg") != std::string::npos || text.find("unsafe_rbg") != std::string::npos) return DType::KeyUnsafeRbg;
+    if (text.find("rbg") != std::string::npos) return DType::KeyRbg;
+    if (text.find("fry") != std::string::npos) return DType::KeyFry;
+    type_mismatch(op, "one of the key implementations fry, rbg, urbg", printable(text));
+}
+
+Avals eval_bits(const Op& op) {
+    expect_key(op);
+    const auto& p = op.as<RandomBitsParams>();
+    const DType d = p.bit_width == 8 ? DType::U8 : p.bit_width == 16 ? DType::U16 : p.bit_width == 64 ? DType::U64 : DType::U32;
+    return {AvalRef(d, appended(op.in[0]->shape, p.shape))};
+}
+Avals eval_split(const Op& op) {
+    expect_key(op);
+    return {AvalRef(op.in[0]->dtype, appended(op.in[0]->shape, op.as<RandomSplitParams>().shape))};
+}
+Avals eval_fold_in(const Op& op) {
+    expect_key(op);
+    if (op.in.size() != 2) type_mismatch(op, "a key and data", std::to_string(op.in.size()) + " inputs");
+    return {op.in[0]->shape.empty() ? AvalRef(op.in[0]->dtype, op.in[1]->shape) : op.in[0]};
+}
+Avals eval_seed(const Op& op) {
+    expect_arrays(op, 1);
+    return {AvalRef(key_type(op), op.in[0]->shape)};
+}
+Avals eval_wrap(const Op& op) {
+    expect_arrays(op, 1);
+    const DType d = key_type(op);
+    Dims shape = op.in[0]->shape;
+    if (op.in[0]->dtype != DType::U32 || shape.empty() || shape.back() != byte_size(d) / 4)
+        type_mismatch(op, "uint32 words of a key in the last dimension", to_text(op.in[0]));
+    shape.pop_back();
+    return {AvalRef(d, shape)};
+}
+Avals eval_unwrap(const Op& op) {
+    expect_key(op);
+    return {AvalRef(DType::U32, appended(op.in[0]->shape, {byte_size(op.in[0]->dtype) / 4}))};
+}
+/// Two keys, two counters; unsigned words of one shape, scalars stretched.
+Avals eval_threefry(const Op& op) {
+    const Dims shape = check_nary(op, 4, kIntClass);
+    return {AvalRef(DType::U32, shape), AvalRef(DType::U32, shape)};
+}
+
+BatchResult batch_key(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    Values in;
+    for (std::size_t i = 0; i < x.size(); ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
+    return {b.bind(*op.prim, in, op.params), {0}};
+}
+
+template <auto kEval>
+constexpr Primitive random_primitive(const char* name, BatchFn* batch) {
+    return {.name = name,
+            .abstract_eval = kEval,
+            .jvp = jvp_zero,
+            .transpose = NoRule{"its derivative is zero: nothing linear remains"},
+            .batch = batch,
+            .kernel = [](const Op& op) { return KernelSpec{RuntimeKernel{op.prim->name}}; },
+            .cost = elementwise_cost<20>};
+}
+
+constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
+constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
+constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_key);
+constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
+constinit const Primitive kRandomWrap = random_primitive<eval_wrap>("random_wrap", batch_key);
+constinit const Primitive kRandomUnwrap = random_primitive<eval_unwrap>("random_unwrap", batch_key);
+constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
+
+}  // namespace
+
+std::span<const Primitive* const> random_primitives() {
+    static constexpr const Primitive* all[] = {&kRandomBits, &kRandomSplit,  &kRandomFoldIn, &kRandomSeed,
+                                               &kRandomWrap, &kRandomUnwrap, &kThreefry};
+    return all;
+}
+
+}  // namespace jaxscope
