@@ -13,9 +13,11 @@ namespace jaxscope {
 
 void register_all_primitives() {
     const std::span<const Primitive* const> families[] = {
-        call_primitives(),    remat_primitives(), custom_rule_primitives(), unary_primitives(),   binary_primitives(),
-        compare_primitives(), shape_primitives(), joining_primitives(),     slicing_primitives(), gather_primitives(),
-        scatter_primitives(), dot_primitives(),   conv_primitives(),        sort_primitives(),
+        unary_primitives(),       inverse_trig_primitives(), special_primitives(),    binary_primitives(),  compare_primitives(),
+        convert_primitives(),     reduce_primitives(),       cumulative_primitives(), random_primitives(),  shape_primitives(),
+        joining_primitives(),     slicing_primitives(),      gather_primitives(),     scatter_primitives(), dot_primitives(),
+        conv_primitives(),        sort_primitives(),         placement_primitives(),  call_primitives(),    remat_primitives(),
+        custom_rule_primitives(),
     };
     set_primitive_families(families);
 }
