@@ -1,5 +1,6 @@
 // Parameters of a capture: docs/capture-format.md, section 3.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/limits.h"
@@ -116,6 +117,21 @@ Attr CaptureTables::policy_attr(const JsonValue& v, int& depth) const {
     return PolicyPtr(std::make_shared<const PolicySpec>(std::move(p)));
 }
 
+Attr CaptureTables::mesh_attr(const JsonValue& v, int& depth) const {
+    Attr::Record r;
+    r.type = "Mesh";
+    r.fields.emplace_back("axes", attr(v.get("axes"), depth));
+    r.text = member_text(v, "text");
+    return std::make_shared<const Attr::Record>(std::move(r));
+}
+Attr CaptureTables::spec_attr(const JsonValue& dims, Sym text, int& depth) const {
+    Attr::Record r;
+    r.type = "PartitionSpec";
+    r.fields.emplace_back("dims", attr(dims, depth));
+    r.text = text;
+    return std::make_shared<const Attr::Record>(std::move(r));
+}
+
 Attr CaptureTables::attr_of_object(const JsonValue& v, int& depth) const {
     if (v.count() == 0) v.fail("a parameter's value");
     const std::string_view kind = v.first_key();
@@ -147,16 +163,25 @@ Attr CaptureTables::attr_of_object(const JsonValue& v, int& depth) const {
         r.text = member_text(v, "text");
         return r;
     }
-    if (kind == "mesh" || kind == "spec") {
-        // Structure that sharding reads, and the text that JAX prints.
-        const JsonValue axes = kind == "mesh" ? inner.get("axes") : inner;
+    if (kind == "mesh") return mesh_attr(inner, depth);
+    if (kind == "spec") return spec_attr(inner, member_text(v, "text"), depth);
+    if (kind == "sharding") {
+        JsonValue mesh, spec;
+        if (!v.find("mesh", mesh) || !v.find("spec", spec)) return Attr::Object{"sharding", {}, text_from_json(inner)};
         Attr::Record r;
-        r.type = kind == "mesh" ? "Mesh" : "PartitionSpec";
-        r.fields.emplace_back(kind == "mesh" ? "axes" : "dims", attr(axes, depth));
-        r.text = member_text(kind == "mesh" ? inner : v, "text");
+        r.type = "NamedSharding";
+        r.text = text_from_json(inner);
+        r.fields.emplace_back("mesh", mesh_attr(mesh, depth));
+        r.fields.emplace_back("spec", spec_attr(spec, {}, depth));
         return std::make_shared<const Attr::Record>(std::move(r));
     }
-    if (kind == "sharding") return Attr::Object{"sharding", {}, text_from_json(inner)};
+    if (kind == "int") {  // beyond 2^53; beyond 2^63 only its text is kept
+        const std::string_view digits = inner.as_string();
+        std::int64_t i = 0;
+        const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), i);
+        if (end != digits.data() + digits.size() || digits.empty()) inner.fail("the digits of an integer");
+        return ec == std::errc() ? Attr(i) : Attr(Attr::Object{"int", {}, digits});
+    }
     if (kind == "object") return Attr::Object{text_from_json(inner), member_text(v, "name"), member_text(v, "text")};
     v.fail("a parameter's value");
 }

@@ -91,14 +91,6 @@ ProgramPtr read(ByteSource& source, const std::string& archive, const ReadOption
     return program;
 }
 
-/// `train.jaxscope` has its arrays in `train.npz`.
-std::string archive_of(const std::string& path) {
-    std::string stem = path;
-    for (const char* ending : {".zst", ".jaxscope"})
-        if (std::string_view(stem).ends_with(ending)) stem.resize(stem.size() - std::string_view(ending).size());
-    return stem + ".npz";
-}
-
 }  // namespace
 
 ProgramPtr read_capture(const std::string& path, const ReadOptions& options) {

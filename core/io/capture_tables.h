@@ -55,6 +55,8 @@ public:
 private:
     Attr attr_of_object(const JsonValue& v, int& depth) const;
     Attr policy_attr(const JsonValue& v, int& depth) const;
+    Attr mesh_attr(const JsonValue& v, int& depth) const;
+    Attr spec_attr(const JsonValue& dims, Sym text, int& depth) const;
     Attr record_attr(const JsonValue& v, int& depth) const;
     Attr::JaxprRef jaxpr_attr(const JsonValue& v, bool closed, int& depth) const;
 

@@ -232,6 +232,13 @@ void write_npz(const std::string& path, const std::vector<NpzArray>& arrays) {
     file.commit();
 }
 
+std::string archive_of(const std::string& capture) {
+    std::string stem = capture;
+    for (const char* ending : {".zst", ".jaxscope"})
+        if (std::string_view(stem).ends_with(ending)) stem.resize(stem.size() - std::string_view(ending).size());
+    return stem + ".npz";
+}
+
 void read_archive_arrays(const std::string& path, const std::vector<std::shared_ptr<ArrayConst>>& arrays) {
     const bool wanted = std::any_of(arrays.begin(), arrays.end(), [](const auto& a) { return !a->npz.empty() && !a->known(); });
     if (!wanted || !std::ifstream(path)) return;

@@ -42,6 +42,9 @@ void write_npz(const std::string& path, const std::vector<NpzArray>& arrays);
 std::string npy_bytes(const ArrayConst& array);
 ArrayPtr parse_npy(std::string_view bytes, const std::string& name);
 
+/// The archive next to a capture: `train.jaxscope` (or `train.jaxscope.zst`) has its arrays in `train.npz`.
+std::string archive_of(const std::string& capture);
+
 /// Fills the arrays that name a member of the archive at `path`. Without the file, or without the member, they stay unknown:
 /// captures travel without their archives.
 void read_archive_arrays(const std::string& path, const std::vector<std::shared_ptr<ArrayConst>>& arrays);
