@@ -16,11 +16,11 @@ namespace jaxscope {
 using CancelFlag = std::atomic<bool>;
 
 struct JitOptions {
-    int threads = 0;                 ///< 0: as many as the process may use
-    bool fuse = true;                ///< false: one kernel per equation, for comparisons
-    bool recompute_cheap = false;    ///< let fusion compute cheap values again instead of storing them, as XLA does
-    std::int64_t memory_limit = 0;   ///< bytes the plan may take; 0: no limit
-    bool schedule = true;            ///< try a memory-greedy order against program order and keep the better
+    int threads = 0;                ///< 0: as many as the process may use
+    bool fuse = true;               ///< false: one kernel per equation, for comparisons
+    bool recompute_cheap = false;   ///< let fusion compute cheap values again instead of storing them, as XLA does
+    std::int64_t memory_limit = 0;  ///< bytes the plan may take; 0: no limit
+    bool schedule = true;           ///< try a memory-greedy order against program order and keep the better
 };
 
 enum class BufferRole : std::uint8_t { Argument, Output, Temporary, Residual, Constant, Scratch };
@@ -28,68 +28,68 @@ const char* role_name(BufferRole role);  ///< "argument", ...
 
 /// A piece of memory of a run. Steps count thunks; an argument lives from step -1, an output to the last step.
 struct PlannedBuffer {
-    AvalRef aval;                     ///< scratch: u8[bytes]
+    AvalRef aval;  ///< scratch: u8[bytes]
     std::int64_t bytes = 0;
-    std::int64_t offset = -1;         ///< in the arena; -1: outside of it (constants of the program, literals)
+    std::int64_t offset = -1;  ///< in the arena; -1: outside of it (constants of the program, literals)
     int first_step = 0, last_step = 0;
     BufferRole role = BufferRole::Temporary;
-    int number = -1;                  ///< of the argument, output or constant
-    bool donated = false;             ///< an argument whose memory an output takes
-    std::optional<int> alias_of;      ///< an output in the memory of this argument: index into `buffers`
-    std::string eqn;                  ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
+    int number = -1;              ///< of the argument, output or constant
+    bool donated = false;         ///< an argument whose memory an output takes
+    std::optional<int> alias_of;  ///< an output in the memory of this argument: index into `buffers`
+    std::string eqn;              ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
     Sym primitive;
     SourceRef source;
 };
 
 /// One thunk: a fused kernel, a library call, a copy, or a loop with its own steps inside.
 struct PlannedStep {
-    std::string eqn;                  ///< the equation that names the step (the last one of a fused kernel)
-    std::vector<std::string> eqns;    ///< all equations that it computes
-    Sym kind;                         ///< "fusion", "dot_general", "scan", "copy", ...
+    std::string eqn;                ///< the equation that names the step (the last one of a fused kernel)
+    std::vector<std::string> eqns;  ///< all equations that it computes
+    Sym kind;                       ///< "fusion", "dot_general", "scan", "copy", ...
     SourceRef source;
-    std::vector<int> reads, writes;   ///< indices into `buffers`: everything the step touches
-    std::int64_t live_bytes = 0;      ///< while the step runs
+    std::vector<int> reads, writes;  ///< indices into `buffers`: everything the step touches
+    std::int64_t live_bytes = 0;     ///< while the step runs
 };
 
 /// Where the memory of one run goes. All sizes in bytes.
 struct MemoryPlan {
-    std::int64_t arguments = 0;       ///< of kept arguments
+    std::int64_t arguments = 0;  ///< of kept arguments
     std::int64_t outputs = 0;
-    std::int64_t aliased = 0;         ///< outputs that take the memory of donated arguments
-    std::int64_t temporaries = 0;     ///< planned_peak - arguments - outputs + aliased: XLA's temp_size_in_bytes
-    std::int64_t constants = 0;       ///< counted apart, as XLA does
-    std::int64_t planned_peak = 0;    ///< size of the arena
-    std::int64_t live_peak = 0;       ///< largest sum of live buffers; below planned_peak by what packing loses
+    std::int64_t aliased = 0;       ///< outputs that take the memory of donated arguments
+    std::int64_t temporaries = 0;   ///< planned_peak - arguments - outputs + aliased: XLA's temp_size_in_bytes
+    std::int64_t constants = 0;     ///< counted apart, as XLA does
+    std::int64_t planned_peak = 0;  ///< size of the arena
+    std::int64_t live_peak = 0;     ///< largest sum of live buffers; below planned_peak by what packing loses
     int peak_step = 0;
     std::vector<PlannedBuffer> buffers;
     std::vector<PlannedStep> steps;
-    std::vector<int> at_peak;         ///< buffers alive at peak_step, largest first
+    std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
-    std::vector<std::string> notes;   ///< e.g. a donation that cost a copy, and why
+    std::vector<std::string> notes;                   ///< e.g. a donation that cost a copy, and why
 };
 
 struct RunOptions {
     int repeats = 1;
-    bool profile = false;             ///< time of each thunk
-    bool timeline = false;            ///< alloc, free and alias events with times (of the last repeat)
-    bool check_nan = false;           ///< stop at the first step that makes a NaN or infinity; Error names its equation
+    bool profile = false;    ///< time of each thunk
+    bool timeline = false;   ///< alloc, free and alias events with times (of the last repeat)
+    bool check_nan = false;  ///< stop at the first step that makes a NaN or infinity; Error names its equation
     const CancelFlag* cancel = nullptr;
 };
 
 struct MemoryEvent {
     enum class Kind : std::uint8_t { Alloc, Free, Alias } kind;
-    double seconds = 0;               ///< since the run began
+    double seconds = 0;  ///< since the run began
     int step = 0;
-    int buffer = 0;                   ///< into MemoryPlan::buffers
-    std::int64_t live_bytes = 0;      ///< after the event
+    int buffer = 0;               ///< into MemoryPlan::buffers
+    std::int64_t live_bytes = 0;  ///< after the event
 };
 
 struct RunResult {
     std::vector<ArrayPtr> outputs;
-    std::int64_t measured_peak = 0;   ///< resident pages of the arena after the first run, and library scratch; doesn't read the plan
+    std::int64_t measured_peak = 0;  ///< resident pages of the arena after the first run, and library scratch; doesn't read the plan
     double compile_seconds = 0;
     double first_seconds = 0, median_seconds = 0, best_seconds = 0;
-    std::vector<double> step_seconds; ///< with `profile`: median per step
+    std::vector<double> step_seconds;  ///< with `profile`: median per step
     std::vector<MemoryEvent> events;
 };
 

@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace jaxscope::exec {
+
+/// A block to place: alive from step `first` to `last` inclusive.
+struct ArenaBlock {
+    std::int64_t bytes = 0;
+    int first = 0, last = 0;
+    std::int64_t offset = 0;  ///< result, a multiple of 64
+};
+
+/// Places blocks so that no two that are alive together overlap; returns the size of the arena. Tries two orders and keeps the better:
+/// by size with the lowest gap that fits (few blocks only, quadratic), and by time with the best-fitting free gap (n log n).
+std::int64_t place_blocks(std::vector<ArenaBlock>& blocks);
+
+}  // namespace jaxscope::exec

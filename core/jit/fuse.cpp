@@ -1,0 +1,439 @@
+#include "jit/fuse.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "jit/kernel_build.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::size_t kMaxMembers = 96;  ///< beyond, code grows out of the instruction cache and registers spill
+constexpr int kMaxRecomputed = 12;       ///< scalar operations that may be done again rather than stored
+constexpr std::size_t kMaxVisits = 256;  ///< of one search for cycles; beyond it two groups stay apart
+constexpr std::uint32_t kNone = ~0u;
+
+/// A kernel in the making.
+struct Group {
+    std::vector<std::uint32_t> members;
+    Dims domain;               ///< full shape without 1s
+    std::size_t row_dims = 0;  ///< with `split`: how many leading dimensions make a row's number
+    bool split = false;        ///< has row reductions
+    bool column = false;       ///< has column reductions, all [outer, reduced, inner] alike
+    Reduction reduction;
+    std::uint32_t first = 0, last = 0;  ///< positions of members
+};
+
+class Fuser {
+public:
+    Fuser(const Graph& graph, const FuseOptions& options) : g_(graph), options_(options) {
+        group_of_.assign(g_.nodes.size(), kNone);
+        on_demand_cost_.assign(g_.nodes.size(), -1);
+        row_level_.assign(g_.nodes.size(), false);
+        column_result_.assign(g_.nodes.size(), false);
+    }
+
+    std::vector<Unit> run() {
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) place(i);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) materialise_for(i);
+        for (const ValueId v : g_.outputs) materialise(v);
+        return make_units();
+    }
+
+private:
+    // ---- What a value is, seen from a consumer -------------------------------------------------------------------------------
+    /// The node that makes `v`, when its elements can be taken without going through memory: no reshape in between that moves
+    /// them to other indices, no barrier.
+    std::uint32_t direct_producer(ValueId v) const {
+        const GraphValue& value = g_.values[v];
+        if (value.kind != GraphValue::Kind::Result) return kNone;
+        const Node& n = g_.nodes[value.index];
+        if (n.kind != NodeKind::Element && n.kind != NodeKind::Reduction) return kNone;
+        if (value.root != n.out[0]) return kNone;
+        if (v != n.out[0]) {
+            const Aval& root = g_.aval(n.out[0]);
+            if (root.dtype != value.aval->dtype || without_ones(root.shape) != without_ones(value.aval->shape)) return kNone;
+        }
+        return value.index;
+    }
+    bool on_demand(std::uint32_t node) const { return node != kNone && on_demand_cost_[node] >= 0; }
+
+    /// Values that computing node `i` really reads: on-demand operands replaced by their own operands.
+    template <class Fn>
+    void for_each_leaf(std::uint32_t i, Fn&& fn) const {
+        std::vector<std::uint32_t> stack{i};
+        while (!stack.empty()) {
+            const Node& n = g_.nodes[stack.back()];
+            stack.pop_back();
+            for (const ValueId v : n.in) {
+                const std::uint32_t p = direct_producer(v);
+                if (n.kind != NodeKind::Barrier && on_demand(p) && is_loop(n))
+                    stack.push_back(p);
+                else
+                    fn(v);
+            }
+        }
+    }
+    static bool is_loop(const Node& n) { return n.kind == NodeKind::Element || n.kind == NodeKind::Reduction; }
+
+    /// Scalar operations to compute `n` again at any index, or -1 where storing it is better.
+    int recompute_cost(const Node& n) const {
+        if (n.kind != NodeKind::Element || n.map->cost > kMaxRecomputed) return -1;
+        int cost = std::max(1, n.map->cost);  // at least 1 each, which bounds the depth of chains
+        const std::int64_t size = g_.aval(n.out[0]).size();
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            if (n.map->operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            if (n.map->operands[k].access == IndexMap::Access::General) return -1;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (on_demand(p)) {
+                cost += on_demand_cost_[p];
+                continue;
+            }
+            const bool small = g_.aval(n.in[k]).size() * 8 <= size;
+            if (!small || n.map->operands[k].access != IndexMap::Access::Broadcast) return -1;
+        }
+        if (size <= 1 && cost > 0) return -1;
+        return cost <= kMaxRecomputed ? cost : -1;
+    }
+
+    // ---- Placing nodes into groups -------------------------------------------------------------------------------------------
+    void place(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        if (!is_loop(n)) return;
+        if (options_.fuse) {
+            if ((on_demand_cost_[i] = recompute_cost(n)) >= 0) return;
+            std::vector<std::uint32_t> candidates = candidate_groups(i);
+            for (const std::uint32_t c : candidates)
+                if (try_join(c, i)) return;
+        }
+        start_group(i);
+    }
+
+    void start_group(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        Group group;
+        group.members = {i};
+        group.first = group.last = i;
+        const ValueId shaped = n.kind == NodeKind::Reduction ? n.in[0] : n.out[0];
+        group.domain = without_ones(g_.aval(shaped).shape);
+        group_of_[i] = static_cast<std::uint32_t>(groups_.size());
+        if (n.kind == NodeKind::Reduction) mark_reduction(group, i);
+        groups_.push_back(std::move(group));
+        note_reader(i);
+    }
+
+    void mark_reduction(Group& group, std::uint32_t i) {
+        const Reduction& r = g_.nodes[i].reduction;
+        if (r.inner == 1) {
+            group.split = true;
+            row_level_[i] = true;
+            group.row_dims = row_dims_for(group.domain, r.outer);
+        } else {
+            group.column = true;
+            column_result_[i] = true;
+        }
+        group.reduction = r;
+    }
+
+    /// How many leading dimensions multiply to `outer`, or the domain's rank + 1 when the cut goes through a dimension.
+    static std::size_t row_dims_for(const Dims& domain, std::int64_t outer) {
+        std::int64_t p = 1;
+        std::size_t d = 0;
+        while (d < domain.size() && p < outer) p *= domain[d++];
+        return p == outer ? d : domain.size() + 1;
+    }
+
+    std::vector<std::uint32_t> candidate_groups(std::uint32_t i) const {
+        std::vector<std::uint32_t> out;
+        for_each_leaf(i, [&](ValueId v) {
+            if (const std::uint32_t p = direct_producer(v); p != kNone && group_of_[p] != kNone) out.push_back(group_of_[p]);
+        });
+        if (g_.nodes[i].kind == NodeKind::Reduction)  // reductions of one array share the pass over it
+            if (const auto r = reader_.find(g_.root(g_.nodes[i].in[0])); r != reader_.end()) out.push_back(r->second);
+        std::sort(out.rbegin(), out.rend());
+        out.erase(std::unique(out.begin(), out.end()), out.end());
+        return out;
+    }
+    void note_reader(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        if (n.kind == NodeKind::Reduction) reader_[g_.root(n.in[0])] = group_of_[i];
+    }
+
+    bool try_join(std::uint32_t c, std::uint32_t i) {
+        Group& group = groups_[c];
+        const Node& n = g_.nodes[i];
+        if (group.members.size() >= kMaxMembers) return false;
+        bool row = false;
+        if (n.kind == NodeKind::Reduction ? !reduction_fits(group, c, i) : !element_fits(group, c, i, row)) return false;
+        if (makes_cycle(c, i)) return false;
+        group_of_[i] = c;
+        group.members.push_back(i);
+        group.last = std::max(group.last, i);
+        row_level_[i] = row;
+        if (n.kind == NodeKind::Reduction) mark_reduction(group, i), note_reader(i);
+        return true;
+    }
+
+    bool reduction_fits(const Group& group, std::uint32_t c, std::uint32_t i) const {
+        const Node& n = g_.nodes[i];
+        if (without_ones(g_.aval(n.in[0]).shape) != group.domain) return false;
+        const Reduction& r = n.reduction;
+        if (r.inner == 1) {
+            if (group.column) return false;
+            if (group.split && group.reduction.outer != r.outer) return false;
+        } else {
+            if (group.split) return false;
+            if (group.column && (group.reduction.outer != r.outer || group.reduction.inner != r.inner)) return false;
+        }
+        return full_operand(c, n.in[0]);
+    }
+
+    /// Can a full-size node take `v` at its own index: from outside, or from a full-size member?
+    bool full_operand(std::uint32_t c, ValueId v) const {
+        const std::uint32_t p = direct_producer(v);
+        if (on_demand(p)) return leaves_outside_or_rows(c, p);
+        if (p == kNone || group_of_[p] != c) return !made_by(c, v);
+        return !row_level_[p] && !column_result_[p];
+    }
+    /// A view of a member's value at other indices has to go through memory.
+    bool made_by(std::uint32_t c, ValueId v) const {
+        const GraphValue& value = g_.values[v];
+        return value.kind == GraphValue::Kind::Result && group_of_[value.index] == c;
+    }
+    /// On-demand chains inside a group may end in outside values or in broadcasts of row-level members.
+    bool leaves_outside_or_rows(std::uint32_t c, std::uint32_t on_demand_node) const {
+        bool good = true;
+        const auto check = [&](std::uint32_t node, const auto& self) -> void {
+            const Node& n = g_.nodes[node];
+            for (std::size_t k = 0; k < n.in.size() && good; ++k) {
+                const std::uint32_t p = direct_producer(n.in[k]);
+                if (on_demand(p))
+                    self(p, self);
+                else if (made_by(c, n.in[k]))
+                    good = p != kNone && row_level_[p] && broadcast_of_rows(groups_[c], node, k);
+            }
+        };
+        check(on_demand_node, check);  // depth is bounded by kMaxRecomputed: every step but a plain broadcast costs
+        return good;
+    }
+    /// Does operand k of `node`, a full-size node, read exactly the row's element?
+    bool broadcast_of_rows(const Group& group, std::uint32_t node, std::size_t k) const {
+        const Node& n = g_.nodes[node];
+        const IndexMap::Operand& o = n.map->operands[k];
+        if (!group.split || o.access != IndexMap::Access::Broadcast) return false;
+        if (without_ones(g_.aval(n.out[0]).shape) != group.domain || o.dims.size() != group.row_dims) return false;
+        for (std::size_t d = 0; d < o.dims.size(); ++d)
+            if (o.dims[d] != static_cast<int>(d)) return false;
+        return true;
+    }
+
+    bool element_fits(const Group& group, std::uint32_t c, std::uint32_t i, bool& row) const {
+        const Node& n = g_.nodes[i];
+        const Dims shape = without_ones(g_.aval(n.out[0]).shape);
+        const bool full = shape == group.domain;
+        const bool rows = group.split && !full && group.row_dims <= group.domain.size() &&
+                          std::equal(shape.begin(), shape.end(), group.domain.begin(),
+                                     group.domain.begin() + static_cast<std::ptrdiff_t>(group.row_dims));
+        if (!full && !rows) return false;
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const IndexMap::Operand& o = n.map->operands[k];
+            if (o.access == IndexMap::Access::None) continue;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            const bool member = p != kNone && !on_demand(p) && group_of_[p] == c;
+            if (!member) {
+                if (on_demand(p) ? !(rows ? leaves_outside(c, p) : leaves_outside_or_rows(c, p)) : made_by(c, n.in[k])) return false;
+                continue;
+            }
+            if (column_result_[p]) return false;
+            const bool fits = full ? (row_level_[p] ? broadcast_of_rows(group, i, k) : o.access == IndexMap::Access::Identity)
+                                   : row_level_[p] && o.access == IndexMap::Access::Identity;
+            if (!fits) return false;
+        }
+        row = rows;
+        return true;
+    }
+    bool leaves_outside(std::uint32_t c, std::uint32_t on_demand_node) const {
+        bool good = true;
+        for_each_leaf(on_demand_node, [&](ValueId v) { good = good && !made_by(c, v); });
+        return good;
+    }
+
+    /// Would `i` in group c wait for something that itself waits for c? Only nodes behind the group's first member can.
+    bool makes_cycle(std::uint32_t c, std::uint32_t i) const {
+        const std::uint32_t first = groups_[c].first;
+        std::vector<std::uint32_t> stack;
+        std::vector<std::uint32_t> seen;
+        const auto push = [&](std::uint32_t node) {
+            if (std::find(seen.begin(), seen.end(), node) != seen.end()) return;
+            seen.push_back(node);
+            stack.push_back(node);
+        };
+        bool found = false;
+        // A node outside waits for all operands of all members of its own group.
+        const auto operands = [&](std::uint32_t node, bool self) {
+            for_each_leaf(node, [&](ValueId v) {
+                const GraphValue& value = g_.values[v];
+                if (value.kind != GraphValue::Kind::Result) return;
+                const std::uint32_t p = value.index;
+                if (group_of_[p] == c) {
+                    found = found || !self;
+                    return;
+                }
+                const std::uint32_t last = group_of_[p] == kNone ? p : groups_[group_of_[p]].last;
+                if (last > first) push(group_of_[p] == kNone ? p : groups_[group_of_[p]].members[0]);
+            });
+        };
+        operands(i, true);
+        while (!stack.empty() && !found) {
+            if (seen.size() > kMaxVisits) return true;
+            const std::uint32_t node = stack.back();
+            stack.pop_back();
+            if (group_of_[node] == kNone) {
+                operands(node, false);
+                continue;
+            }
+            for (const std::uint32_t m : groups_[group_of_[node]].members) operands(m, false);
+        }
+        return found;
+    }
+
+    // ---- On-demand values that somebody needs in memory ------------------------------------------------------------------------
+    void materialise_for(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (!is_loop(n) || (p == kNone)) materialise(n.in[k]);
+        }
+    }
+    /// Makes sure that the node behind `v` runs as (part of) a kernel.
+    void materialise(ValueId v) {
+        const GraphValue& value = g_.values[v];
+        if (value.kind != GraphValue::Kind::Result) return;
+        const GraphValue& root = g_.values[value.root];
+        if (root.kind != GraphValue::Kind::Result) return;
+        const std::uint32_t p = root.index;
+        if (is_loop(g_.nodes[p]) && group_of_[p] == kNone) start_group(p);
+    }
+
+    // ---- Units -----------------------------------------------------------------------------------------------------------------
+    std::vector<Unit> make_units() {
+        std::vector<Unit> units;
+        unit_of_.assign(g_.nodes.size(), kNone);
+        std::vector<std::uint32_t> position;
+        for (const Group& group : groups_) {
+            for (const std::uint32_t m : group.members) unit_of_[m] = static_cast<std::uint32_t>(units.size());
+            Unit u;
+            u.nodes = group.members;
+            std::sort(u.nodes.begin(), u.nodes.end());
+            position.push_back(u.nodes.back());
+            units.push_back(std::move(u));
+        }
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            if (is_loop(g_.nodes[i])) continue;
+            unit_of_[i] = static_cast<std::uint32_t>(units.size());
+            Unit u;
+            u.nodes = {i};
+            position.push_back(i);
+            units.push_back(std::move(u));
+        }
+        const std::vector<bool> needed = needed_in_memory();
+        for (std::size_t u = 0; u < units.size(); ++u) {
+            if (u < groups_.size())
+                build_kernel(units[u], groups_[u], needed);
+            else
+                library_unit(units[u]);
+            find_dependencies(units[u], static_cast<std::uint32_t>(u));
+        }
+        return in_order(std::move(units), position);
+    }
+
+    /// Roots that somebody reads from memory: anything but the consumer's own group taking it from a register.
+    std::vector<bool> needed_in_memory() const {
+        std::vector<bool> needed(g_.values.size(), false);
+        for (const ValueId v : g_.outputs) needed[g_.root(v)] = true;
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            if (unit_of_[i] == kNone || g_.nodes[i].kind == NodeKind::Barrier) continue;
+            for_each_leaf(i, [&](ValueId v) {
+                const std::uint32_t p = direct_producer(v);
+                if (p == kNone || unit_of_[p] != unit_of_[i] || !is_loop(g_.nodes[i])) needed[g_.root(v)] = true;
+            });
+        }
+        return needed;
+    }
+
+    void build_kernel(Unit& u, const Group& group, const std::vector<bool>& needed) const {
+        const KernelParts parts{g_,
+                                group.domain,
+                                group.split,
+                                group.column,
+                                group.reduction,
+                                row_level_,
+                                needed,
+                                [this](ValueId v) { return direct_producer(v); },
+                                [this](std::uint32_t node) { return on_demand(node); }};
+        build_kernel_for(u, parts);
+    }
+
+    void library_unit(Unit& u) const {
+        const Node& n = g_.nodes[u.nodes[0]];
+        for (const ValueId v : n.in) u.reads.push_back(g_.root(v));
+        if (n.kind != NodeKind::Barrier)
+            for (const ValueId v : n.out) u.writes.push_back(v);
+    }
+
+    void find_dependencies(Unit& u, std::uint32_t self) const {
+        for (const std::uint32_t i : u.nodes)
+            for_each_leaf(i, [&](ValueId v) {
+                if (g_.values[v].kind != GraphValue::Kind::Result) return;
+                std::uint32_t before = unit_of_[g_.values[v].index];
+                if (before != kNone && before != self) u.after.push_back(before);
+            });
+        std::sort(u.after.begin(), u.after.end());
+        u.after.erase(std::unique(u.after.begin(), u.after.end()), u.after.end());
+    }
+
+    static std::vector<Unit> in_order(std::vector<Unit> units, const std::vector<std::uint32_t>& position) {
+        std::vector<std::vector<std::uint32_t>> users(units.size());
+        std::vector<std::uint32_t> waiting(units.size());
+        using Entry = std::pair<std::uint32_t, std::uint32_t>;
+        std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+        for (std::uint32_t u = 0; u < units.size(); ++u) {
+            waiting[u] = static_cast<std::uint32_t>(units[u].after.size());
+            for (const std::uint32_t b : units[u].after) users[b].push_back(u);
+            if (!waiting[u]) ready.emplace(position[u], u);
+        }
+        std::vector<std::uint32_t> order, new_number(units.size());
+        while (!ready.empty()) {
+            const std::uint32_t u = ready.top().second;
+            ready.pop();
+            new_number[u] = static_cast<std::uint32_t>(order.size());
+            order.push_back(u);
+            for (const std::uint32_t w : users[u])
+                if (--waiting[w] == 0) ready.emplace(position[w], w);
+        }
+        JAXSCOPE_ASSERT(order.size() == units.size());
+        std::vector<Unit> out;
+        out.reserve(units.size());
+        for (const std::uint32_t u : order) {
+            for (std::uint32_t& a : units[u].after) a = new_number[a];
+            out.push_back(std::move(units[u]));
+        }
+        return out;
+    }
+
+    const Graph& g_;
+    const FuseOptions& options_;
+    std::vector<Group> groups_;
+    std::vector<std::uint32_t> group_of_, unit_of_;
+    std::vector<int> on_demand_cost_;
+    std::vector<bool> row_level_, column_result_;
+    std::unordered_map<ValueId, std::uint32_t> reader_;
+};
+
+}  // namespace
+
+std::vector<Unit> fuse(const Graph& g, const FuseOptions& options) { return Fuser(g, options).run(); }
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "ir/kernel_builder.h"
+#include "ir/primitive.h"
+
+namespace jaxscope::exec {
+
+/// How an element-wise or index-mapping equation reads its operands, found by running its lower rule once on symbolic indices.
+/// Dimensions of length 1 are left out everywhere: [4,256] and [4,256,1] index alike.
+struct IndexMap {
+    enum class Access : std::uint8_t {
+        None,       ///< never read
+        Identity,   ///< at the output's own index
+        Broadcast,  ///< at some of the output's dimensions, in order: `dims`
+        General,    ///< anywhere: transposes, slices, gathers, ...
+    };
+    struct Operand {
+        Access access = Access::None;
+        std::vector<int> dims;  ///< Broadcast: for each dimension of the operand (1s left out), which one of the output's
+    };
+    std::vector<Operand> operands;
+    int cost = 0;         ///< scalar operations, transcendental ones count 10 or more
+    bool copies = false;  ///< the result is operand 0's element unchanged
+};
+
+Dims without_ones(const Dims& shape);
+/// Runs the lower rule of `op`. Throws what the rule throws.
+IndexMap probe_index_map(const Op& op);
+
+}  // namespace jaxscope::exec

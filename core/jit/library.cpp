@@ -1,0 +1,38 @@
+#include "jit/library.h"
+
+#include <algorithm>
+
+namespace jaxscope::exec {
+
+Dims row_major_strides(const Dims& shape) {
+    Dims s(shape.size(), 1);
+    for (std::size_t d = shape.size(); d-- > 1;) s[d - 1] = s[d] * std::max<std::int64_t>(shape[d], 1);
+    return s;
+}
+
+LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads) {
+    const auto make = [&](const auto& k) -> LibraryCallPtr {
+        using K = std::decay_t<decltype(k)>;
+        if constexpr (std::is_same_v<K, DotKernel>)
+            return make_dot(op, k, layouts);
+        else if constexpr (std::is_same_v<K, ConvKernel>)
+            return make_conv(op, k);
+        else if constexpr (std::is_same_v<K, ScatterKernel>)
+            return make_scatter(op, k);
+        else if constexpr (std::is_same_v<K, DynamicUpdateSliceKernel>)
+            return make_dynamic_update_slice(op);
+        else if constexpr (std::is_same_v<K, SortKernel>)
+            return make_sort(op, k);
+        else if constexpr (std::is_same_v<K, CumulativeKernel>)
+            return make_cumulative(op, k);
+        else if constexpr (std::is_same_v<K, ReduceKernel>)
+            return make_arg_reduce(op, k);
+        else
+            return make_routine(op, k);
+    };
+    LibraryCallPtr call = std::visit(make, spec.kind);
+    call->threads = threads;
+    return call;
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/kernel_builder.h"
+#include "ir/primitive.h"
+
+namespace jaxscope::exec {
+
+/// A node that runs by itself: a product, convolution, scatter, sort, ... Prepared once, run any number of times.
+class LibraryCall {
+public:
+    virtual ~LibraryCall() = default;
+    /// Buffers are dense and row-major unless the call was made with strides. `scratch` has scratch_bytes(), 64-byte aligned.
+    virtual void run(void* const* in, void* const* out, void* scratch) const = 0;
+    virtual std::int64_t scratch_bytes() const { return 0; }
+    /// May output `out` stand in the memory of input `in`? (The call then gets the same pointer twice.)
+    virtual bool in_place(std::size_t in, std::size_t out) const { return static_cast<void>(in), static_cast<void>(out), false; }
+    int threads = 1;
+};
+using LibraryCallPtr = std::shared_ptr<LibraryCall>;
+
+/// Element strides of each operand, then of the result; an empty entry is row-major. Only products take others.
+using Layouts = std::vector<Dims>;
+
+/// Throws Error{NoRule} for what has no implementation (dtype or routine), naming it.
+LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads);
+
+LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
+LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec);
+LibraryCallPtr make_scatter(const Op& op, const ScatterKernel& spec);
+LibraryCallPtr make_dynamic_update_slice(const Op& op);
+LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);
+LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec);
+LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
+LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
+
+Dims row_major_strides(const Dims& shape);
+
+/// Calls fn(begin, end) on shares of [0, n), on this call's threads when there is work enough (`work`: scalar operations in all).
+void parallel_for(int threads, std::int64_t n, double work, const std::function<void(std::int64_t, std::int64_t)>& fn);
+
+}  // namespace jaxscope::exec
