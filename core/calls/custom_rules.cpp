@@ -41,7 +41,7 @@ PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const 
     if (in.size() != rule->jaxpr->num_invars)
         throw Error(ErrorCode::TypeMismatch, "expected a custom_jvp rule of " + std::to_string(in.size()) + " inputs, found one of " +
                                                  std::to_string(rule->jaxpr->num_invars));
-    const Values out = eval_jaxpr(b, *rule->jaxpr, in);
+    const Values out = eval_jaxpr(b, *rule->jaxpr, in, op.source);
     const std::size_t n = op.out.size();
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
@@ -74,7 +74,7 @@ PrimalsTangents custom_vjp_jvp_with(Builder& known, Builder& linear, const Op& o
                 .at(op.source.loc());
     const FoundRule fwd = find_rule(p.fwd_jaxpr_thunk, op);
     const Values args(x.begin() + p.num_consts, x.end());
-    const Values out = eval_jaxpr(known, *fwd->jaxpr, args);
+    const Values out = eval_jaxpr(known, *fwd->jaxpr, args, op.source);
     const std::size_t n = op.out.size();
     Values in;
     std::size_t next = n;
@@ -120,7 +120,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
     const FoundRule bwd = find_rule(p.bwd, op);
     Values in(x.begin(), x.begin() + p.num_res);
     for (std::size_t k = 0; k < ct.size(); ++k) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
-    const Values out = eval_jaxpr(b, *bwd->jaxpr, in);
+    const Values out = eval_jaxpr(b, *bwd->jaxpr, in, op.source);
     // The rule answers for the user's arguments: behind the closed-over ones, whose cotangents are zero.
     std::size_t next = 0;
     auto operand = static_cast<std::size_t>(p.num_res);

@@ -117,8 +117,8 @@ Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     check_effects(*p.jaxpr.jaxpr, op);
     std::vector<bool> unknown;
     for (const Value v : x) unknown.push_back(v.is_unknown());
-    const CustomPartialEval split =
-        partial_eval_jaxpr_custom(p.jaxpr.jaxpr, unknown, std::vector<bool>(x.size(), true), false, false, PolicyQuery{p.policy});
+    const CustomPartialEval split = partial_eval_jaxpr_custom(p.jaxpr.jaxpr, unknown, std::vector<bool>(x.size(), true), false, false,
+                                                              PolicyQuery{p.policy, op.source});
 
     // Of the staged half's outputs, only the unknown ones come out of it.
     const DceJaxpr staged = dce_jaxpr(split.staged, select(split.unknown_out, split.inst_out));

@@ -120,9 +120,10 @@ private:
             there.emplace_back(Var{r});
             there_vars.push_back(r);
         }
-        // JAX gives these equations no source: residual lists show "output of device_put from ".
-        known_.add(device_put, device_put_params(to, e.n_out), here, there_vars, {}, e.context);
-        staged_.add(device_put, device_put_params(from, e.n_out), there, here_vars, {}, e.context);
+        // They stand where the checkpointed function was called; for a program's outermost call that is nowhere, and residual lists show
+        // "output of device_put from ".
+        known_.add(device_put, device_put_params(to, e.n_out), here, there_vars, policy_.source, e.context);
+        staged_.add(device_put, device_put_params(from, e.n_out), there, here_vars, policy_.source, e.context);
         for (const std::uint32_t r : there_vars) {
             write(r, false, true);
             add_residual(r);

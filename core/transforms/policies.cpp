@@ -302,7 +302,7 @@ PolicyVerdict PolicyQuery::operator()(const Primitive& prim, const Avals& in, co
 }
 PolicyQuery PolicyQuery::everything() {
     static const PolicyPtr p = make_policy("everything_saveable");
-    return {p};
+    return {p, {}};
 }
 
 const std::vector<PolicyInfo>& known_policies() {

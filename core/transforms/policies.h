@@ -20,7 +20,8 @@ struct PolicyVerdict {
 
 /// A policy ready to be asked. Copyable; keeps the spec alive. The default one recomputes everything (`policy=None`).
 struct PolicyQuery {
-    PolicyPtr spec;  ///< null: nothing_saveable
+    PolicyPtr spec;    ///< null: nothing_saveable
+    SourceRef source;  ///< of the checkpointed call: what the equations that offload stand for
     /// Asked for applications whose inputs are all known (behaviours D-13). Throws Error{BadInput} where a recorded callable has no
     /// verdict or save_from_both_policies meets an answer that is no boolean.
     PolicyVerdict operator()(const Primitive& prim, const Avals& in, const ParamsRef& params) const;

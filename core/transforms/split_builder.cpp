@@ -91,7 +91,7 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
     return out;
 }
 
-Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars);
     Values env(j.num_vars());
     const Values consts = constants_of(b, j);
@@ -104,7 +104,7 @@ Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
     for (const Eqn& e : j.eqns) {
         args.clear();
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        b.source = e.source;
+        b.source = e.source->frames.empty() && !(caller == SourceRef()) ? caller : e.source;
         b.context = e.context;
         const Values out = b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);

@@ -68,6 +68,7 @@ private:
 
 /// Evaluates `j` under `b`: each equation is emitted anew with `in` for the inputs, so that a SplitBuilder splits it (JAX's eval_jaxpr
 /// under a trace). Constvars with values become constants of the program; an open jaxpr's constvars must have been converted.
-Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in);
+/// Equations without a place of their own (rules of JAX's own functions) get `caller`'s.
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller = {});
 
 }  // namespace jaxscope
