@@ -42,6 +42,16 @@ struct Level {
     std::vector<Index> lines;  ///< into GraphLayout::lines
 };
 
+/// Of a long argument path the end says most: "\u2026['attn']['w_q']".
+std::string short_path(const std::string& text) {
+    constexpr std::size_t kRoom = 17;
+    if (text.size() <= kRoom + 1) return text;
+    std::size_t begin = text.size() - kRoom;
+    if (const std::size_t key = text.find_first_of("[.", begin); key != std::string::npos && key + 4 < text.size()) begin = key;
+    while ((text[begin] & 0xC0) == 0x80) ++begin;
+    return "\u2026" + text.substr(begin);
+}
+
 class Layouter {
 public:
     Layouter(const VisibleGraph& graph, const LayoutOptions& options, const LevelLayoutFn& level)
@@ -102,7 +112,7 @@ private:
             out_.portals.push_back({node, incoming, {}, {}, 0, {}});
         }
         Portal& portal = out_.portals[side[node]];
-        if (portal.targets.empty()) portal.text = incoming && !edge.label.empty() ? edge.label : graph_.nodes[other].title;
+        if (portal.targets.empty()) portal.text = incoming && !edge.label.empty() ? short_path(edge.label) : graph_.nodes[other].title;
         portal.targets.push_back(other);
         portal.bytes += std::min<std::int64_t>(edge.bytes, std::int64_t{1} << 60);
         extra_values_.resize(out_.portals.size());

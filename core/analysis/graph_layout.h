@@ -50,7 +50,7 @@ struct GraphLayout {
         std::uint32_t from = 0, to = 0;  ///< the nodes at its ends, in one frame
         std::int64_t bytes = 0;
         std::uint32_t values = 0;
-        std::vector<Point> points;
+        std::vector<Point> points;  ///< cubic Bezier curves, 1 + 3n points
     };
     std::vector<Line> lines;
     std::vector<Portal> portals;

@@ -35,6 +35,7 @@ struct Layers {
 };
 
 constexpr double kBendWidth = 6;
+constexpr double kMiddlePull = 0.15;
 
 Layers make_layers(const LevelGraph& graph, const std::vector<Index>& ranks, const LayoutOptions& options) {
     Layers layers;
@@ -143,9 +144,11 @@ void sweep_row(Layers& layers, const std::vector<Index>& row, bool use_above, bo
                 weight += n.weight;
             }
         };
+        const Slot& slot = layers.slots[row[k]];
+        // A little of the middle for every node: without it, long edges at one side push every row a bit further to the other.
+        if (!slot.bend) weight = kMiddlePull;
         if (use_above) gather(layers.above[row[k]]);
         if (use_below) gather(layers.below[row[k]]);
-        const Slot& slot = layers.slots[row[k]];
         wish[k] = weight > 0 ? sum / weight : slot.x;
         pull[k] = (weight > 0 ? weight : 0.05) * (slot.bend ? 2 : 1);
     }
@@ -160,6 +163,13 @@ void assign_x(Layers& layers, double gap) {
     }
 }
 
+/// Goes on to `next` in an S that leaves and arrives straight down.
+void bend_to(Point next, std::vector<Point>& points) {
+    const Point last = points.back();
+    const double middle = (last.y + next.y) / 2;
+    points.insert(points.end(), {{last.x, middle}, {next.x, middle}, next});
+}
+
 void route(const LevelGraph& graph, const Layers& layers, const std::vector<Index>& ranks, const std::vector<double>& row_middle,
            LevelLayout& out) {
     out.routes.resize(graph.edges.size());
@@ -169,8 +179,8 @@ void route(const LevelGraph& graph, const Layers& layers, const std::vector<Inde
         const Index from = graph.edges[e].from, to = graph.edges[e].to;
         auto& points = out.routes[e];
         points.push_back({out.axis[from].x, out.axis[from].y + graph.nodes[from].bottom});
-        for (std::size_t k = 1; k + 1 < chain.size(); ++k) points.push_back({layers.slots[chain[k]].x, row_middle[ranks[from] + k]});
-        points.push_back({out.axis[to].x, out.axis[to].y + graph.nodes[to].top});
+        for (std::size_t k = 1; k + 1 < chain.size(); ++k) bend_to({layers.slots[chain[k]].x, row_middle[ranks[from] + k]}, points);
+        bend_to({out.axis[to].x, out.axis[to].y + graph.nodes[to].top}, points);
     }
 }
 

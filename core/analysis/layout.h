@@ -30,7 +30,7 @@ struct LevelGraph {
 /// Where things are: x to the right, y down, from (0, 0) on.
 struct LevelLayout {
     std::vector<Point> axis;                 ///< per node: x of its axis, y of its upper side
-    std::vector<std::vector<Point>> routes;  ///< per edge; empty: not routed
+    std::vector<std::vector<Point>> routes;  ///< per edge: a chain of cubic Bezier curves, 1 + 3n points; empty: not routed
     double width = 0, height = 0;
 };
 

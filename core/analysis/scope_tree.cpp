@@ -24,10 +24,18 @@ Segments split_name_stack(const std::string& text) {
     return out;
 }
 
+constexpr const char *kForward = "forward", *kBackward = "backward", *kRecomputed = "recomputed";
+
+bool is_transformation(Sym segment) {
+    const std::string& text = segment.str();
+    return text.find('(') != std::string::npos || text == kForward || text == kBackward || text == kRecomputed;
+}
+
 /// Group paths per distinct source; equations share sources, so this is worked out once for each.
 class SegmentTable {
 public:
-    explicit SegmentTable(Grouping grouping) : grouping_(grouping) {}
+    SegmentTable(const Jaxpr& jaxpr, Grouping grouping) : grouping_(grouping == Grouping::Auto ? choose(jaxpr) : grouping) {}
+    bool functions() const { return grouping_ == Grouping::Function; }
     const Segments& of(SourceRef source) {
         auto [it, fresh] = table_.try_emplace(source.id());
         if (fresh) it->second = make(*source);
@@ -35,24 +43,57 @@ public:
     }
 
 private:
-    Segments make(const Source& source) const {
-        Segments segments;
-        if (grouping_ == Grouping::Flat) return segments;
-        if (grouping_ != Grouping::Function) segments = split_name_stack(source.name_stack.str());
-        // One segment is what a transformation alone leaves ("jvp(loss)"): the program names no scopes here.
-        if (grouping_ == Grouping::Function || (grouping_ == Grouping::Auto && segments.size() < 2)) add_functions(source, segments);
-        return segments;
+    /// Name scopes where the program gives most equations one; else functions, for what libraries name now and then (einsum) says little.
+    static Grouping choose(const Jaxpr& jaxpr) {
+        std::unordered_map<std::uint32_t, bool> known;
+        std::size_t named = 0;
+        for (const Eqn& eqn : jaxpr.eqns) {
+            const auto [it, fresh] = known.try_emplace(eqn.source.id(), false);
+            if (fresh) {
+                const Segments segments = split_name_stack(eqn.source->name_stack.str());
+                it->second = std::any_of(segments.begin(), segments.end(), [](Sym s) { return !is_transformation(s); });
+            }
+            named += it->second ? 1 : 0;
+        }
+        return named * 2 > jaxpr.eqns.size() ? Grouping::Scope : Grouping::Function;
     }
-    static void add_functions(const Source& source, Segments& segments) {
+    Segments make(const Source& source) const {
+        if (grouping_ == Grouping::Flat) return {};
+        if (grouping_ == Grouping::Scope) return split_name_stack(source.name_stack.str());
+        Segments segments;
+        // What autodiff made of a function stands apart from the function; the transformations' own names would part it further.
+        if (const char* part = part_of(role_of(source))) segments.emplace_back(part);
         for (auto frame = source.frames.rbegin(); frame != source.frames.rend(); ++frame)
             if (frame->project && frame->function.str() != "<module>") segments.push_back(frame->function);
+        return segments;
+    }
+    static const char* part_of(Role role) {
+        switch (role) {
+            case Role::Forward:
+                return kForward;
+            case Role::Backward:
+                return kBackward;
+            case Role::Recomputed:
+                return kRecomputed;
+            case Role::Plain:
+                break;
+        }
+        return nullptr;
     }
     Grouping grouping_;
     std::unordered_map<std::uint32_t, Segments> table_;
 };
 
+constexpr std::uint32_t kShortestCall = 16;  // equations; what repeats sooner (updates leaf by leaf) is no call worth a group
+
+bool same_application(const Jaxpr& jaxpr, std::uint32_t a, std::uint32_t b) {
+    const Eqn &x = jaxpr.eqns[a], &y = jaxpr.eqns[b];
+    return x.source == y.source && x.prim == y.prim && x.n_out == y.n_out &&
+           (x.n_out == 0 || jaxpr.aval(jaxpr.output(x, 0)) == jaxpr.aval(jaxpr.output(y, 0)));
+}
+
 std::vector<Scope> nest_runs(const Jaxpr& jaxpr, Grouping grouping) {
-    SegmentTable table(grouping);
+    SegmentTable table(jaxpr, grouping);
     std::vector<Scope> scopes(1);
     scopes[0].label = jaxpr.name;
     scopes[0].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
@@ -61,6 +102,13 @@ std::vector<Scope> nest_runs(const Jaxpr& jaxpr, Grouping grouping) {
         const Segments& path = table.of(jaxpr.eqns[i].source);
         std::size_t common = 0;
         while (common < path.size() && common + 1 < open.size() && scopes[open[common + 1]].label == path[common]) ++common;
+        // A function that a loop calls again starts over with its first equation: that is the next group, not more of the last one.
+        for (std::size_t k = table.functions() ? common : 0; k > 0; --k) {
+            const Scope& scope = scopes[open[k]];
+            if (i - scope.begin < kShortestCall || is_transformation(scope.label) || !same_application(jaxpr, scope.begin, i)) continue;
+            common = k - 1;
+            break;
+        }
         while (open.size() > common + 1) {
             scopes[open.back()].end = i;
             open.pop_back();
@@ -123,6 +171,20 @@ void split_crowded(std::vector<Scope>& scopes, std::uint32_t limit) {
     }
 }
 
+/// Groups of one name on one level get numbers: "block 1", "block 2".
+void number_repeats(std::vector<Scope>& scopes) {
+    for (const Scope& scope : scopes) {
+        std::unordered_map<Sym, std::uint32_t> count, next;
+        for (const std::uint32_t child : scope.children)
+            if ((child & Scope::kScopeChild) != 0) ++count[scopes[child & ~Scope::kScopeChild].label];
+        for (const std::uint32_t child : scope.children) {
+            if ((child & Scope::kScopeChild) == 0) continue;
+            Sym& label = scopes[child & ~Scope::kScopeChild].label;
+            if (count[label] > 1) label = Sym(label.str() + " " + std::to_string(++next[label]));
+        }
+    }
+}
+
 /// Parents and innermost scopes anew; scopes that were dropped stay in the vector, unreachable.
 void link(ScopeTree& tree) {
     std::vector<std::uint32_t> pending{0};
@@ -156,6 +218,7 @@ ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t 
     ScopeTree tree;
     tree.scopes = nest_runs(jaxpr, grouping);
     simplify(tree.scopes);
+    number_repeats(tree.scopes);
     split_crowded(tree.scopes, max_children);
     tree.scope_of_eqn.resize(jaxpr.eqns.size());
     link(tree);
@@ -164,6 +227,11 @@ ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t 
 
 std::string scope_title(Sym label) {
     std::string text = label.str();
+    // Python's qualified names: the enclosing functions say less than they take room.
+    for (std::size_t at = text.find(".<locals>."); at != std::string::npos; at = text.find(".<locals>.")) {
+        const std::size_t begin = text.rfind('/', at) == std::string::npos ? 0 : text.rfind('/', at) + 1;
+        text.erase(begin, at + 10 - begin);
+    }
     const auto unwrap = [&](std::string_view before, std::string_view after, const char* word) {
         if (text.compare(0, before.size(), before) != 0) return false;
         const std::size_t close = text.find(after, before.size());

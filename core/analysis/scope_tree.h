@@ -9,9 +9,9 @@ namespace jaxscope {
 
 /// How the equations of one jaxpr are put into groups.
 enum class Grouping : std::uint8_t {
-    Auto,      ///< name scopes, and functions below them where a program names no scopes of its own
+    Auto,      ///< name scopes where a jaxpr gives most equations one, else functions
     Scope,     ///< name stacks (jax.named_scope, module names, transformations)
-    Function,  ///< functions of the user's own source, outermost first
+    Function,  ///< forward, backward, recomputed; then functions of the user's own source, outermost first
     Flat,      ///< none, but for the runs that keep a level small
 };
 

@@ -90,6 +90,7 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
 SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const {
     SplitPicture picture;
     picture.known = known_.visible(expanded_known, known_options_);
+    for (VisibleGraph::Node& node : picture.known.nodes) node.role = Role::Forward;
     picture.unknown = unknown_.visible(expanded_unknown, unknown_options_);
     picture.known_layout = layout_graph(picture.known, kHalf);
     picture.unknown_layout = layout_graph(picture.unknown, kHalf);

@@ -1,38 +1,13 @@
 #include <map>
 
 #include "analysis/graph_index.h"
+#include "analysis/linearity.h"
 
 namespace jaxscope {
 namespace {
 
 constexpr std::size_t kInputNodes = 6;    // more inputs than that are one node and tags at their readers
 constexpr std::size_t kResultLines = 12;  // the same for results
-
-/// Which variables depend on a tangent, given which constvars and invars are tangents.
-std::vector<bool> linear_variables(const Jaxpr& jaxpr, std::vector<bool> linear) {
-    linear.resize(jaxpr.num_vars(), false);
-    for (const Eqn& eqn : jaxpr.eqns) {
-        const auto inputs = jaxpr.inputs(eqn);
-        const bool any = std::any_of(inputs.begin(), inputs.end(), [&](Atom a) { return a.is_var() && linear[a.var().index]; });
-        for (std::uint32_t k = 0; any && k < eqn.n_out; ++k) linear[eqn.first_out + k] = true;
-    }
-    return linear;
-}
-
-/// The tangents among the inputs of a jaxpr that an equation holds. Operands and invars correspond one to one, but for cond, whose
-/// first operand is the index, and while, whose operands are shared out: there everything counts as a tangent.
-std::vector<bool> linear_inputs_of(const Jaxpr& outer, const Eqn& eqn, const std::vector<bool>& linear, const Jaxpr& inner) {
-    std::vector<bool> result(inner.num_constvars + inner.num_invars, false);
-    const auto operands = outer.inputs(eqn);
-    if (operands.size() < inner.num_invars || operands.size() > inner.num_invars + 1)
-        std::fill(result.begin(), result.end(), true);
-    else
-        for (std::uint32_t k = 0; k < inner.num_invars; ++k) {
-            const Atom a = operands[operands.size() - inner.num_invars + k];
-            result[inner.num_constvars + k] = a.is_var() && linear[a.var().index];
-        }
-    return result;
-}
 
 /// Finds equations that depend on no tangent, through nested jaxprs. An answer is kept for every jaxpr and set of tangents.
 class RecomputedFinder {

@@ -1,0 +1,83 @@
+// jaxscope-gui [FILE]: the window. `jaxscope open FILE` starts it.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QElapsedTimer>
+#include <QSettings>
+#include <QStyleFactory>
+#include <QTimer>
+#include <cstdio>
+
+#include "ir/registry.h"
+#include "main_window.h"
+#include "theme/theme.h"
+
+namespace {
+
+using jaxscope::app::MainWindow;
+
+/// Waits until nothing is being computed, saves a picture of the window and ends: pictures of the README and smoke tests.
+void take_screenshot(MainWindow& window, const QString& file, const QString& select) {
+    auto* timer = new QTimer(&window);
+    auto* clock = new QElapsedTimer;
+    clock->start();
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
+        const bool ready = !window.session()->busy() && (window.session()->current().done || window.session()->program() == nullptr);
+        if (!ready && clock->elapsed() < 60'000) return;
+        timer->stop();
+        if (!select.isEmpty()) {
+            jaxscope::Picked picked;
+            picked.residual = select.toInt();
+            window.selection()->pick(picked);
+        }
+        QTimer::singleShot(250, &window, [&window, file, clock] {
+            const bool saved = window.grab().save(file);
+            if (!saved) std::fprintf(stderr, "jaxscope-gui: expected a picture file that can be written, found %s\n", qUtf8Printable(file));
+            std::fprintf(stderr, "jaxscope-gui: %s after %lld ms\n", qUtf8Printable(file), static_cast<long long>(clock->elapsed()));
+            delete clock;
+            QCoreApplication::exit(saved ? 0 : 2);
+        });
+    });
+    timer->start(50);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    QApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
+    QApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
+    QApplication application(argc, argv);
+    QCoreApplication::setOrganizationName("jaxscope");
+    QCoreApplication::setApplicationName("jaxscope");
+    QApplication::setStyle(QStyleFactory::create("Fusion"));
+    jaxscope::register_all_primitives();
+
+    QCommandLineParser arguments;
+    arguments.setApplicationDescription("Shows where a JAX program's memory goes.");
+    arguments.addHelpOption();
+    arguments.addPositionalArgument("FILE", "a capture or jaxpr text");
+    const QCommandLineOption screenshot("screenshot", "Saves a picture of the window and ends.", "PNG");
+    const QCommandLineOption tab("tab", "program, split or memory; residuals, donation or buffers. May be repeated.", "NAME");
+    const QCommandLineOption size("size", "WIDTHxHEIGHT of the window.", "SIZE");
+    const QCommandLineOption dark("theme", "light or dark.", "NAME");
+    const QCommandLineOption policy("policy", "Chooses a policy, as the policy box does.", "POLICY");
+    const QCommandLineOption select("select", "Selects a row of the residual table before the picture is taken.", "ROW");
+    arguments.addOptions({screenshot, tab, size, dark, policy, select});
+    arguments.process(application);
+
+    if (arguments.isSet(screenshot))
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, "/nonexistent");  // no kept state in pictures
+    jaxscope::views::set_theme(arguments.isSet(dark) ? arguments.value(dark) == "dark" : QSettings().value("window/dark", false).toBool());
+    MainWindow window;
+    if (const QStringList parts = arguments.value(size).split('x'); parts.size() == 2) window.resize(parts[0].toInt(), parts[1].toInt());
+    for (const QString& name : arguments.values(tab)) window.show_tab(name);
+    if (!arguments.positionalArguments().isEmpty()) window.open(arguments.positionalArguments().first());
+    if (arguments.isSet(policy)) {
+        QObject::connect(window.session(), &jaxscope::views::Session::opened, &window, [&window, text = arguments.value(policy)] {
+            window.top_bar()->policy_box()->setEditText(text);
+            Q_EMIT window.top_bar()->policy_box()->lineEdit()->returnPressed();
+        });
+    }
+    window.show();
+    if (arguments.isSet(screenshot)) take_screenshot(window, arguments.value(screenshot), arguments.value(select));
+    return QApplication::exec();
+}

@@ -1,0 +1,261 @@
+#include "main_window.h"
+
+#include <QAction>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSettings>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "base/units.h"
+#include "theme/theme.h"
+
+namespace jaxscope::app {
+
+using namespace views;
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent),
+      top_(new TopBar(&session_)),
+      outline_(new OutlinePanel(&selection_)),
+      program_(new ProgramView(&selection_)),
+      split_(new SplitView(&selection_)),
+      timeline_(new TimelineWidget(&selection_, false)),
+      strip_(new TimelineWidget(&selection_, true)),
+      inspector_(new Inspector),
+      residuals_(new ResidualModel(this)),
+      donations_(new DonationModel(this)),
+      buffers_(new BufferModel(this)),
+      residual_table_(new TablePanel(residuals_, &selection_)),
+      donation_table_(new TablePanel(donations_, &selection_)),
+      buffer_table_(new TablePanel(buffers_, &selection_)),
+      pictures_(new QTabWidget),
+      tables_(new QTabWidget),
+      across_(new QSplitter(Qt::Horizontal)),
+      down_(new QSplitter(Qt::Vertical)) {
+    setWindowTitle(QStringLiteral("jaxscope"));
+    setAcceptDrops(true);
+    resize(1440, 900);
+    build();
+    add_actions();
+    connect(&session_, &Session::opened, this, &MainWindow::show_program);
+    connect(&session_, &Session::updated, this, &MainWindow::show_stages);
+    connect(&session_, &Session::open_failed, this, [this](const QString& text) { complain(tr("This file can't be opened"), text); });
+    connect(top_, &TopBar::policy_problem, this, [this](const QString& text) { complain(tr("This is no policy"), text); });
+    connect(top_->search(), &QLineEdit::returnPressed, this, &MainWindow::find_next);
+    connect(top_->search(), &QLineEdit::textEdited, this, [this] { found_ = -1; });
+    connect(&selection_, &Selection::changed, this, &MainWindow::explain_selection);
+    connect(outline_, &OutlinePanel::reveal_requested, program_, &ProgramView::reveal);
+    const auto show_step = [this](int step) {
+        buffers_->show_step(step);
+        tables_->setCurrentWidget(buffer_table_);
+    };
+    connect(timeline_, &TimelineWidget::step_picked, this, show_step);
+    connect(strip_, &TimelineWidget::step_picked, this, show_step);
+    restore_state();
+    program_->view()->setFocus();
+}
+
+void MainWindow::build() {
+    pictures_->setDocumentMode(true);
+    pictures_->addTab(program_, tr("Program"));
+    pictures_->addTab(split_, tr("Split"));
+    pictures_->addTab(timeline_, tr("Memory"));
+    tables_->setDocumentMode(true);
+    tables_->addTab(residual_table_, tr("Residuals"));
+    tables_->addTab(donation_table_, tr("Donation"));
+    tables_->addTab(buffer_table_, tr("Buffers"));
+    residual_table_->set_widths({92, 150, 320, 130, 170}, ResidualModel::Source);
+    residual_table_->sort_by(ResidualModel::Bytes, Qt::DescendingOrder);
+    donation_table_->set_widths({72, 86, 110, 190, 150, 120}, DonationModel::Reason);
+    donation_table_->sort_by(DonationModel::Bytes, Qt::DescendingOrder);
+    buffer_table_->set_widths({92, 150, 96, 150, 150, 130}, BufferModel::Made);
+    buffer_table_->sort_by(BufferModel::Bytes, Qt::DescendingOrder);
+
+    auto* foot = new QWidget;
+    auto* foot_column = new QVBoxLayout(foot);
+    foot_column->setContentsMargins(0, 0, 0, 0);
+    foot_column->setSpacing(0);
+    foot_column->addWidget(tables_, 1);
+    foot_column->addWidget(strip_);
+    down_->addWidget(pictures_);
+    down_->addWidget(foot);
+    down_->setSizes({560, 290});
+    down_->setStretchFactor(0, 1);
+    across_->addWidget(outline_);
+    across_->addWidget(down_);
+    across_->addWidget(inspector_);
+    across_->setSizes({230, 900, 310});
+    across_->setStretchFactor(1, 1);
+    for (QSplitter* splitter : {across_, down_}) splitter->setHandleWidth(1);
+    auto* centre = new QWidget;
+    auto* column = new QVBoxLayout(centre);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(top_);
+    column->addWidget(across_, 1);
+    setCentralWidget(centre);
+}
+
+void MainWindow::add_actions() {
+    const auto add = [this](const QString& text, const QKeySequence& keys, auto act) {
+        auto* action = new QAction(text, this);
+        action->setShortcut(keys);
+        connect(action, &QAction::triggered, this, act);
+        addAction(action);
+    };
+    add(tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
+    add(tr("Find"), QKeySequence::Find, [this] {
+        top_->search()->setFocus();
+        top_->search()->selectAll();
+    });
+    add(tr("Undo choice"), QKeySequence::Undo, [this] { session_.undo(); });
+    add(tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { set_dark(!theme().dark()); });
+    add(tr("Program"), QKeySequence(QStringLiteral("Alt+1")), [this] { show_tab("program"); });
+    add(tr("Split"), QKeySequence(QStringLiteral("Alt+2")), [this] { show_tab("split"); });
+    add(tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), [this] { show_tab("memory"); });
+    add(tr("Outline"), QKeySequence(QStringLiteral("Ctrl+B")), [this] { outline_->setVisible(!outline_->isVisible()); });
+    add(tr("Inspector"), QKeySequence(QStringLiteral("Ctrl+I")), [this] { inspector_->setVisible(!inspector_->isVisible()); });
+    add(tr("Collapse all"), QKeySequence(QStringLiteral("Ctrl+-")), [this] { program_->collapse_all(); });
+    add(tr("Quit"), QKeySequence::Quit, [this] { close(); });
+}
+
+void MainWindow::open(const QString& file) { session_.open(file); }
+
+void MainWindow::ask_for_file() {
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Open a capture"), {}, tr("Programs (*.jaxscope *.jaxpr *.txt);;All files (*)"));
+    if (!file.isEmpty()) open(file);
+}
+
+void MainWindow::show_tab(const QString& name) {
+    for (QTabWidget* tabs : {pictures_, tables_})
+        for (int t = 0; t < tabs->count(); ++t)
+            if (tabs->tabText(t).section(' ', 0, 0).compare(name, Qt::CaseInsensitive) == 0) tabs->setCurrentIndex(t);
+}
+
+void MainWindow::set_dark(bool dark) {
+    set_theme(dark);
+    top_->restyle();
+    program_->restyle();
+    split_->restyle();
+    explain_selection();
+    update();
+}
+
+void MainWindow::show_program() {
+    selection_.set_correspondence(nullptr);
+    selection_.clear();
+    const ProgramPtr program = session_.program();
+    setWindowTitle(views::utf8(program->name.str()) + QStringLiteral(" \u2013 jaxscope"));
+    outline_->set_model(nullptr);
+    program_->set_program(program);
+    outline_->set_model(program_->model());
+    show_stages();
+}
+
+void MainWindow::show_stages() {
+    const Look& look = session_.current();
+    selection_.set_correspondence(look.correspondence);
+    if (look.residuals.get() != residuals_->report() || !look.residuals) {
+        residuals_->set_report(look.residuals);
+        outline_->set_residuals(look.residuals.get());
+    }
+    donations_->set_report(look.donation);
+    buffers_->set_plan(look.plan);
+    split_->set_look(look);
+    const std::int64_t before = session_.as_it_is().plan ? session_.as_it_is().plan->planned_peak : 0;
+    timeline_->set_plan(look.plan, before);
+    strip_->set_plan(look.plan, before);
+    const auto counted = [](const QString& name, int rows) {
+        return rows > 0 ? name + QStringLiteral("  ") + QString::number(rows) : name;
+    };
+    tables_->setTabText(0, counted(tr("Residuals"), residuals_->rowCount()));
+    tables_->setTabText(1, counted(tr("Donation"), donations_->rowCount()));
+    tables_->setTabText(2, counted(tr("Buffers"), buffers_->rowCount()));
+    explain_selection();
+}
+
+void MainWindow::explain_selection() {
+    const ProgramPtr program = session_.program();
+    if (!program) {
+        inspector_->show_nothing(
+            tr("Open a capture to see where its memory goes.\n\nThen select anything to ask about it: what it is, whether it is saved "
+               "or recomputed and why, what it costs, and what you can do."));
+        return;
+    }
+    const Look& look = session_.current();
+    Explanation explanation = explain(*program, selection_.picked(), look.stages(), session_.choices());
+    if (selection_.picked().empty())
+        for (auto it = look.problems.begin(); it != look.problems.end(); ++it)
+            explanation.sentences.push_back("The " + it.key().toStdString() + " can't be had: " + it.value().toStdString());
+    if (!selection_.picked().group.empty() && explanation.sentences.empty()) {
+        const VisibleGraph& graph = program_->graph();
+        const auto found = graph.by_key.find(selection_.picked().group);
+        if (found != graph.by_key.end() && selection_.picked().group_in == Picked::Where::Program) {
+            const VisibleGraph::Node& node = graph.nodes[found->second];
+            explanation.title = node.title;
+            explanation.subtitle = node.detail;
+            explanation.sentences.push_back("A group of " + count_text(node.equations) + " equations, which make " +
+                                            bytes_text(node.bytes) + " in all.");
+        }
+    }
+    inspector_->show_explanation(explanation);
+}
+
+/// Goes to the next equation whose name contains the searched text.
+void MainWindow::find_next() {
+    const ProgramPtr program = session_.program();
+    const QString text = top_->search()->text().trimmed();
+    if (!program || text.isEmpty()) return;
+    const Jaxpr& jaxpr = *program->jaxpr;
+    const auto count = static_cast<int>(jaxpr.eqns.size());
+    for (int step = 1; step <= count; ++step) {
+        const int at = (found_ + step) % count;
+        if (!utf8(equation_title(jaxpr.eqns[static_cast<std::size_t>(at)])).contains(text, Qt::CaseInsensitive)) continue;
+        found_ = at;
+        Picked picked;
+        picked.program = EqnPath{{}, static_cast<std::uint32_t>(at)};
+        program_->reveal(*picked.program);
+        selection_.pick(picked);
+        return;
+    }
+}
+
+void MainWindow::complain(const QString& title, const QString& text) {
+    auto* box = new QMessageBox(QMessageBox::Warning, title, title, QMessageBox::Ok, this);
+    box->setInformativeText(text);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();  // not exec: the window goes on
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile()) return open(url.toLocalFile());
+}
+
+void MainWindow::restore_state() {
+    const QSettings settings;
+    if (settings.contains("window/geometry")) restoreGeometry(settings.value("window/geometry").toByteArray());
+    if (settings.contains("window/across")) across_->restoreState(settings.value("window/across").toByteArray());
+    if (settings.contains("window/down")) down_->restoreState(settings.value("window/down").toByteArray());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    QSettings settings;
+    settings.setValue("window/geometry", saveGeometry());
+    settings.setValue("window/across", across_->saveState());
+    settings.setValue("window/down", down_->saveState());
+    settings.setValue("window/dark", theme().dark());
+    QMainWindow::closeEvent(event);
+}
+
+}  // namespace jaxscope::app

@@ -1,0 +1,73 @@
+#pragma once
+#include <QMainWindow>
+
+#include "graph/program_view.h"
+#include "inspector/inspector.h"
+#include "memory/timeline_widget.h"
+#include "models/buffer_model.h"
+#include "models/donation_model.h"
+#include "models/residual_model.h"
+#include "outline/outline_panel.h"
+#include "session/session.h"
+#include "split/split_view.h"
+#include "tables/table_panel.h"
+#include "topbar/top_bar.h"
+
+class QSplitter;
+class QTabWidget;
+
+namespace jaxscope::app {
+
+/// The window: choices on top, outline at the left, pictures in the middle over the tables, answers at the right.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    void open(const QString& file);
+    void show_tab(const QString& name);  ///< "program", "split", "memory"; of the tables: "residuals", "donation", "buffers"
+    void set_dark(bool dark);
+
+    views::Session* session() { return &session_; }
+    views::Selection* selection() { return &selection_; }
+    views::ProgramView* program_view() { return program_; }
+    views::SplitView* split_view() { return split_; }
+    views::TopBar* top_bar() { return top_; }
+    views::Inspector* inspector() { return inspector_; }
+    views::TablePanel* residual_table() { return residual_table_; }
+    views::TablePanel* donation_table() { return donation_table_; }
+    views::OutlinePanel* outline() { return outline_; }
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+
+private:
+    void build();
+    void add_actions();
+    void show_program();
+    void show_stages();
+    void explain_selection();
+    void ask_for_file();
+    void find_next();
+    void complain(const QString& title, const QString& text);
+    void restore_state();
+
+    views::Session session_;
+    views::Selection selection_;
+    views::TopBar* top_;
+    views::OutlinePanel* outline_;
+    views::ProgramView* program_;
+    views::SplitView* split_;
+    views::TimelineWidget *timeline_, *strip_;
+    views::Inspector* inspector_;
+    views::ResidualModel* residuals_;
+    views::DonationModel* donations_;
+    views::BufferModel* buffers_;
+    views::TablePanel *residual_table_, *donation_table_, *buffer_table_;
+    QTabWidget *pictures_, *tables_;
+    QSplitter *across_, *down_;
+    int found_ = -1;
+};
+
+}  // namespace jaxscope::app

@@ -1,0 +1,49 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/correspondence.h"
+#include "analysis/scope_tree.h"
+
+namespace jaxscope {
+
+/// "model.py:41": the file's own name and a line.
+std::string short_place(const std::string& file, int line);
+/// In a few words, for tables: "argument", "policy: named 'attn_out'", "needed by the backward pass".
+std::string why_saved(const ResidualRow& row);
+/// Buffers that live in a step, largest first.
+std::vector<int> alive_at(const MemoryPlan& plan, int step);
+
+/// What an inspection has so far; null where a stage is still being computed or can't be had.
+struct KnownStages {
+    const ResidualReport* residuals = nullptr;
+    const SplitReport* split = nullptr;
+    const DonationReport* donation = nullptr;
+    const MemoryPlan* plan = nullptr;
+};
+
+/// Answers about one selected thing, in sentences. All numbers come from the stages.
+struct Explanation {
+    std::string title;        ///< "dot_general"
+    std::string subtitle;     ///< "f32[4,4,16,16] = dot_general(f32[4,4,16,8], f32[4,4,8,16])"
+    std::string verdict;      ///< "saved", "recomputed", "argument", ...; may be empty
+    Role role = Role::Plain;  ///< whose colour the verdict has; Forward also for saved things
+    bool saved = false;
+    std::vector<std::string> sentences;
+    SourceLoc place;
+    struct CodeLine {
+        int number = 0;
+        std::string text;
+        bool here = false;
+    };
+    std::vector<CodeLine> code;                                   ///< around the place, where the capture holds the source
+    std::vector<std::pair<std::string, std::string>> facts;       ///< ("if saved", "12.0 KiB")
+    std::vector<std::pair<std::string, std::string>> parameters;  ///< as JAX prints them, cut to a line
+    std::string python;                                           ///< something to paste: a policy that saves this value; empty: nothing
+};
+
+/// Explains what is picked; an empty pick explains the program.
+Explanation explain(const Program& program, const Picked& picked, const KnownStages& stages, const Choices& choices);
+
+}  // namespace jaxscope

@@ -1,0 +1,22 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "jit/jit.h"
+
+namespace jaxscope {
+
+/// Live bytes over the steps of a plan, divided by role: what a timeline draws.
+struct MemoryTimeline {
+    static constexpr std::size_t kRoles = 6;                ///< of BufferRole, constants left out as the plan leaves them out
+    std::vector<std::array<std::int64_t, kRoles>> by_role;  ///< per step
+    std::vector<std::int64_t> live;                         ///< per step, their sum
+    std::int64_t peak = 0;
+    int peak_step = 0;
+};
+
+/// Linear in steps and buffers. An output in a donated argument's memory counts once, as the argument.
+MemoryTimeline memory_timeline(const MemoryPlan& plan);
+
+}  // namespace jaxscope

@@ -1,0 +1,54 @@
+#pragma once
+#include <QGraphicsScene>
+#include <QTimer>
+
+#include "graph/graph_items.h"
+
+namespace jaxscope::views {
+
+/// Draws laid-out graphs: one for a program, two (parts 0 and 1) and what crosses between them for a split. Knows nodes by part and
+/// index; what they stand for is the owner's business.
+class GraphScene : public QGraphicsScene {
+    Q_OBJECT
+public:
+    explicit GraphScene(QObject* parent = nullptr);
+    void reset();
+    void add_part(const VisibleGraph& graph, const GraphLayout& layout);
+    void add_crossings(const SplitPicture& picture);
+    void set_picked(int part, int node);     ///< -1: none
+    void set_picked_residual(int residual);  ///< -1: none
+    NodeItem* node(int part, int index) const;
+    CrossingItem* crossing_of(int residual) const;
+    /// Grounds of the two halves of a split, and where they meet; a program has none.
+    void set_halves(bool split, double boundary = 0) { split_ = split, boundary_ = boundary; }
+
+Q_SIGNALS:
+    void node_clicked(int part, int node);
+    void node_toggled(int part, int node);
+    void portal_clicked(int part, int target);
+    void crossing_clicked(int residual);
+    void ground_clicked();
+
+protected:
+    void mousePressEvent(QGraphicsSceneMouseEvent* event) override;
+    void mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) override;
+    void mouseMoveEvent(QGraphicsSceneMouseEvent* event) override;
+    void drawBackground(QPainter* painter, const QRectF& rect) override;
+
+private:
+    void light_up(NodeItem* around);
+    struct Part {
+        std::vector<NodeItem*> nodes;
+        std::vector<LineItem*> lines;
+        std::vector<std::vector<std::uint32_t>> below, above;
+    };
+    std::vector<Part> parts_;
+    std::vector<CrossingItem*> crossings_;
+    NodeItem *picked_ = nullptr, *hovered_ = nullptr;
+    CrossingItem* picked_crossing_ = nullptr;
+    QTimer hover_timer_;
+    bool split_ = false, dimmed_ = false;
+    double boundary_ = 0;
+};
+
+}  // namespace jaxscope::views

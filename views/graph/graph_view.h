@@ -1,0 +1,38 @@
+#pragma once
+#include <QGraphicsView>
+
+namespace jaxscope::views {
+
+/// Shows a GraphScene: the wheel scrolls, Ctrl and wheel zooms, dragging the ground pans; a small map of the whole in the corner and a
+/// legend. An empty view says what to do.
+class GraphView : public QGraphicsView {
+    Q_OBJECT
+public:
+    explicit GraphView(QWidget* parent = nullptr);
+    void set_empty_text(const QString& text);
+    void set_legend(bool split) { split_legend_ = split; }
+    void zoom_by(double factor);
+    void fit();
+    /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
+    void first_look();
+    /// Keeps `scene` point at the same place of the window when the picture changes.
+    void keep(QPointF scene_point, QPoint at);
+    double zoom() const { return transform().m11(); }
+
+protected:
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void drawForeground(QPainter* painter, const QRectF& rect) override;
+    void scrollContentsBy(int dx, int dy) override;
+
+private:
+    QRect map_rect() const;
+    void paint_map(QPainter& painter) const;
+    void paint_legend(QPainter& painter) const;
+    QString empty_text_;
+    bool split_legend_ = false;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,31 @@
+#pragma once
+#include <QScrollArea>
+
+#include "analysis/explain.h"
+
+class QVBoxLayout;
+
+namespace jaxscope::views {
+
+/// The right panel: answers about the selected thing in sentences, then where it is in the user's code, what it costs, what to do.
+class Inspector : public QScrollArea {
+    Q_OBJECT
+public:
+    explicit Inspector(QWidget* parent = nullptr);
+    void show_explanation(const Explanation& explanation);
+    void show_nothing(const QString& text);
+    const Explanation& explanation() const { return explanation_; }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void add_head(QVBoxLayout& column) const;
+    void add_code(QVBoxLayout& column) const;
+    void add_pairs(QVBoxLayout& column, const QString& title, const std::vector<std::pair<std::string, std::string>>& pairs,
+                   bool mono) const;
+    void add_actions(QVBoxLayout& column) const;
+    Explanation explanation_;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,247 @@
+#include "memory/timeline_widget.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/explain.h"
+#include "base/units.h"
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+namespace {
+
+struct Layer {
+    BufferRole role;
+    const char* Palette::*colour;
+    int alpha;
+};
+/// From the ground up: what is always there first, so that the restless part is on top.
+constexpr Layer kLayers[] = {{BufferRole::Argument, &Palette::known, 150},
+                             {BufferRole::Output, &Palette::donated, 150},
+                             {BufferRole::Residual, &Palette::residual, 190},
+                             {BufferRole::Temporary, &Palette::recomputed, 170},
+                             {BufferRole::Scratch, &Palette::muted, 120}};
+
+}  // namespace
+
+TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* parent)
+    : QWidget(parent), selection_(selection), compact_(compact) {
+    setMouseTracking(true);
+    setSizePolicy(QSizePolicy::Expanding, compact ? QSizePolicy::Fixed : QSizePolicy::Expanding);
+    connect(selection_, &Selection::changed, this, [this] { update(); });
+}
+
+void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak) {
+    plan_ = std::move(plan);
+    timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
+    as_it_is_peak_ = as_it_is_peak;
+    hovered_ = -1;
+    update();
+}
+
+QRectF TimelineWidget::plot() const {
+    return compact_ ? QRectF(16, 28, width() - 32, height() - 38) : QRectF(88, 52, width() - 112, height() - 92);
+}
+
+double TimelineWidget::x_of(double step) const {
+    return plot().x() + step / std::max<double>(1, static_cast<double>(timeline_.live.size())) * plot().width();
+}
+
+double TimelineWidget::y_of(double bytes) const {
+    const auto top = static_cast<double>(std::max({timeline_.peak, as_it_is_peak_, std::int64_t{1}}));
+    return plot().bottom() - bytes / top * plot().height();
+}
+
+int TimelineWidget::step_at(double x) const {
+    if (timeline_.live.empty()) return -1;
+    const double part = (x - plot().x()) / plot().width();
+    if (part < 0 || part >= 1) return -1;
+    return static_cast<int>(part * static_cast<double>(timeline_.live.size()));
+}
+
+void TimelineWidget::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Palette& p = theme().palette();
+    painter.fillRect(rect(), theme()(compact_ ? p.panel : p.canvas));
+    paint_head(painter);
+    if (timeline_.live.empty()) {
+        painter.setFont(text_font(compact_ ? 12 : 13));
+        painter.setPen(theme()(p.muted));
+        painter.drawText(
+            plot(), int(Qt::AlignCenter) | Qt::TextWordWrap,
+            plan_ ? tr("The program has no steps to run.") : tr("The memory plan is made in the background once a program is open."));
+        return;
+    }
+    if (!compact_) paint_axis(painter);
+    paint_areas(painter);
+    paint_marks(painter);
+    paint_peak(painter);
+}
+
+void TimelineWidget::paint_head(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    painter.setFont(head_font());
+    painter.setPen(theme()(p.muted));
+    const QRectF head(16, 6, width() - 32, 18);
+    painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, tr("Memory over the run"));
+    if (!plan_) return;
+    painter.setFont(text_font(11));
+    std::string text = "planned " + bytes_text(plan_->planned_peak);
+    if (as_it_is_peak_ > 0 && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
+    painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
+    if (compact_) return;
+    double x = 16;
+    for (const Layer& layer : kLayers) {
+        QColor colour = theme()(p.*layer.colour);
+        colour.setAlpha(layer.alpha);
+        painter.fillRect(QRectF(x, 30, 12, 12), colour);
+        const QString word = QString::fromLatin1(role_name(layer.role));
+        painter.setPen(theme()(p.muted));
+        painter.drawText(QRectF(x + 18, 27, 120, 18), Qt::AlignLeft | Qt::AlignVCenter, word);
+        x += 18 + painter.fontMetrics().horizontalAdvance(word) + 18;
+    }
+}
+
+void TimelineWidget::paint_axis(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    const auto top = static_cast<double>(std::max(timeline_.peak, as_it_is_peak_));
+    double unit = std::pow(2.0, std::floor(std::log2(std::max(top, 8.0) / 4)));
+    if (top / unit > 6) unit *= 2;
+    painter.setFont(mono_font(10));
+    for (double bytes = 0; bytes <= top; bytes += unit) {
+        const double y = y_of(bytes);
+        painter.setPen(QPen(theme()(p.rule), 1));
+        painter.drawLine(QPointF(plot().left(), y), QPointF(plot().right(), y));
+        painter.setPen(theme()(p.muted));
+        painter.drawText(QRectF(4, y - 9, plot().left() - 12, 18), Qt::AlignRight | Qt::AlignVCenter,
+                         utf8(bytes_text(static_cast<std::int64_t>(bytes))));
+    }
+    painter.setFont(text_font(11));
+    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignLeft, tr("start"));
+    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignRight,
+                     utf8("step " + count_text(static_cast<std::int64_t>(timeline_.live.size()))));
+}
+
+/// One column a pixel at most: a column shows the step with the most live bytes among those it stands for.
+void TimelineWidget::paint_areas(QPainter& painter) const {
+    const auto steps = static_cast<int>(timeline_.live.size());
+    const int columns = std::min(steps, std::max(1, static_cast<int>(plot().width())));
+    std::vector<int> shown(static_cast<std::size_t>(columns));
+    for (int c = 0; c < columns; ++c) {
+        const auto first = static_cast<std::int64_t>(c) * steps / columns, last = static_cast<std::int64_t>(c + 1) * steps / columns;
+        shown[static_cast<std::size_t>(c)] =
+            static_cast<int>(std::max_element(timeline_.live.begin() + first, timeline_.live.begin() + last) - timeline_.live.begin());
+    }
+    std::vector<double> ground(shown.size(), 0);
+    const Palette& p = theme().palette();
+    const double width = plot().width() / columns;
+    for (const Layer& layer : kLayers) {
+        QPolygonF outline;
+        for (std::size_t c = 0; c < shown.size(); ++c) {
+            const double x = plot().x() + static_cast<double>(c) * width;
+            outline << QPointF(x, y_of(ground[c])) << QPointF(x + width, y_of(ground[c]));
+        }
+        QPolygonF back;
+        for (std::size_t c = 0; c < shown.size(); ++c) {
+            ground[c] += static_cast<double>(timeline_.by_role[static_cast<std::size_t>(shown[c])][static_cast<std::size_t>(layer.role)]);
+            const double x = plot().x() + static_cast<double>(c) * width;
+            back << QPointF(x, y_of(ground[c])) << QPointF(x + width, y_of(ground[c]));
+        }
+        std::reverse(back.begin(), back.end());
+        QColor colour = theme()(p.*layer.colour);
+        colour.setAlpha(layer.alpha);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colour);
+        painter.drawPolygon(outline + back);
+    }
+    painter.setPen(QPen(theme()(p.ink), 1.2));
+    QPolygonF top;
+    for (std::size_t c = 0; c < shown.size(); ++c) {
+        const double x = plot().x() + static_cast<double>(c) * width,
+                     y = y_of(static_cast<double>(timeline_.live[static_cast<std::size_t>(shown[c])]));
+        top << QPointF(x, y) << QPointF(x + width, y);
+    }
+    painter.drawPolyline(top);
+}
+
+void TimelineWidget::paint_marks(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    const int buffer = selection_->picked().buffer;
+    if (buffer >= 0 && static_cast<std::size_t>(buffer) < plan_->buffers.size()) {
+        const PlannedBuffer& b = plan_->buffers[static_cast<std::size_t>(buffer)];
+        const double from = x_of(std::max(b.first_step, 0)), to = x_of(b.last_step + 1);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme()(p.ink));
+        painter.drawRect(QRectF(from, plot().bottom() + 3, std::max(2.0, to - from), 4));
+    }
+    if (hovered_ >= 0) {
+        painter.setPen(QPen(theme()(p.ink), 1));
+        const double x = x_of(hovered_ + 0.5);
+        painter.drawLine(QPointF(x, plot().top()), QPointF(x, plot().bottom()));
+    }
+    if (as_it_is_peak_ > 0 && as_it_is_peak_ != timeline_.peak) {
+        painter.setPen(QPen(theme()(p.muted), 1, Qt::DashLine));
+        painter.drawLine(QPointF(plot().left(), y_of(static_cast<double>(as_it_is_peak_))),
+                         QPointF(plot().right(), y_of(static_cast<double>(as_it_is_peak_))));
+    }
+}
+
+void TimelineWidget::paint_peak(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    const double x = x_of(timeline_.peak_step + 0.5), y = y_of(static_cast<double>(timeline_.peak));
+    painter.setPen(QPen(theme()(p.unknown), 1.4, Qt::DashLine));
+    painter.drawLine(QPointF(x, y), QPointF(x, plot().bottom()));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme()(p.unknown));
+    painter.drawEllipse(QPointF(x, y), 3.5, 3.5);
+    const PlannedStep& step = plan_->steps[static_cast<std::size_t>(timeline_.peak_step)];
+    std::string text = "peak " + bytes_text(timeline_.peak) + " \u00b7 " + step.kind.str();
+    if (const SourceLoc loc = step.source.loc(); loc.line > 0) text += " at " + short_place(loc.file, loc.line);
+    const QFont font = text_font(11, true);
+    const int width = QFontMetrics(font).horizontalAdvance(utf8(text));
+    const bool left = x + width + 16 > plot().right();
+    QRectF where(left ? x - width - 12 : x + 8, y - 3, width + 6, 18);
+    where.moveLeft(std::max(where.left(), plot().left()));
+    where.moveBottom(std::min(where.bottom(), plot().bottom()));
+    QColor ground = theme()(compact_ ? p.panel : p.canvas);
+    ground.setAlpha(210);
+    painter.setBrush(ground);
+    painter.drawRoundedRect(where.adjusted(-2, 0, 2, 0), 3, 3);
+    painter.setFont(font);
+    painter.setPen(theme()(p.unknown_text));
+    painter.drawText(where, Qt::AlignLeft | Qt::AlignVCenter, utf8(text));
+}
+
+void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {
+    const int step = step_at(event->x());
+    if (step == hovered_) return;
+    hovered_ = step;
+    update();
+    if (step < 0) return QToolTip::hideText();
+    const PlannedStep& at = plan_->steps[static_cast<std::size_t>(step)];
+    std::string text =
+        "step " + count_text(step) + ": " + at.kind.str() + "\n" + bytes_text(timeline_.live[static_cast<std::size_t>(step)]) + " alive";
+    if (const SourceLoc loc = at.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
+    QToolTip::showText(event->globalPos(), utf8(text), this);
+}
+
+void TimelineWidget::mousePressEvent(QMouseEvent* event) {
+    const int step = step_at(event->x());
+    if (step < 0) return;
+    const PlannedStep& at = plan_->steps[static_cast<std::size_t>(step)];
+    Picked picked;
+    if (!at.writes.empty()) picked.buffer = at.writes.front();
+    selection_->pick(picked);
+    Q_EMIT step_picked(step);
+}
+
+void TimelineWidget::leaveEvent(QEvent*) {
+    hovered_ = -1;
+    update();
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,48 @@
+#pragma once
+#include <QWidget>
+
+#include "analysis/memory_timeline.h"
+#include "selection/selection.h"
+
+namespace jaxscope::views {
+
+/// Live bytes over the steps of a run, stacked by role, the peak marked. Hovering tells the step, clicking picks what it computes.
+/// A selected buffer's life is a bar under the curve.
+class TimelineWidget : public QWidget {
+    Q_OBJECT
+public:
+    /// `compact`: a strip without axis, for the window's foot.
+    TimelineWidget(Selection* selection, bool compact, QWidget* parent = nullptr);
+    void set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak);
+    QSize sizeHint() const override { return {600, compact_ ? 92 : 300}; }
+    QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
+
+Q_SIGNALS:
+    void step_picked(int step);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    QRectF plot() const;
+    double x_of(double step) const;
+    double y_of(double bytes) const;
+    int step_at(double x) const;
+    void paint_axis(QPainter& painter) const;
+    void paint_areas(QPainter& painter) const;
+    void paint_peak(QPainter& painter) const;
+    void paint_marks(QPainter& painter) const;
+    void paint_head(QPainter& painter) const;
+
+    Selection* selection_;
+    bool compact_;
+    std::shared_ptr<const MemoryPlan> plan_;
+    MemoryTimeline timeline_;
+    std::int64_t as_it_is_peak_ = 0;
+    int hovered_ = -1;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,77 @@
+#include "models/buffer_model.h"
+
+#include <algorithm>
+
+#include "analysis/explain.h"
+#include "base/units.h"
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+
+BufferModel::BufferModel(QObject* parent) : TableModel(parent) {
+    set_columns({"Bytes", "Value", "Role", "Made by", "Your line", "Alive in steps"}, {Bytes}, {Value, Place, Lives});
+}
+
+void BufferModel::set_plan(std::shared_ptr<const MemoryPlan> plan) {
+    plan_ = std::move(plan);
+    show_step(plan_ ? plan_->peak_step : 0);
+}
+
+void BufferModel::show_step(int step) {
+    beginResetModel();
+    step_ = step;
+    alive_ = plan_ ? alive_at(*plan_, step) : std::vector<int>{};
+    bytes_ = 0;
+    for (const int b : alive_) bytes_ += plan_->buffers[static_cast<std::size_t>(b)].bytes;
+    endResetModel();
+}
+
+int BufferModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(alive_.size()); }
+
+QVariant BufferModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const PlannedBuffer& buffer = plan_->buffers[static_cast<std::size_t>(alive_[static_cast<std::size_t>(index.row())])];
+    if (role == SortRole && index.column() == Bytes) return static_cast<qlonglong>(buffer.bytes);
+    if (role == SortRole && index.column() == Lives) return buffer.first_step;
+    if (role != Qt::DisplayRole && role != SortRole && role != Qt::ToolTipRole) return style(index.column(), role);
+    switch (index.column()) {
+        case Bytes:
+            return utf8(bytes_text(buffer.bytes));
+        case Value:
+            return utf8(to_text(buffer.aval));
+        case Role_:
+            return QString::fromLatin1(role_name(buffer.role));
+        case Made:
+            return buffer.primitive.empty() ? QStringLiteral("\u2014") : utf8(buffer.primitive.str());
+        case Place:
+            return buffer.source.loc().line > 0 ? utf8(short_place(buffer.source.loc().file, buffer.source.loc().line))
+                                                : QStringLiteral("\u2014");
+        case Lives:
+            return QStringLiteral("%1 \u2013 %2").arg(buffer.first_step).arg(buffer.last_step);
+        default:
+            return {};
+    }
+}
+
+QString BufferModel::total() const {
+    if (!plan_) return {};
+    return utf8(count_text(static_cast<std::int64_t>(alive_.size())) + " buffers, " + bytes_text(bytes_) +
+                (step_ == plan_->peak_step ? " at the peak" : " in step " + std::to_string(step_)));
+}
+
+Picked BufferModel::picked(int row) const {
+    Picked picked;
+    picked.buffer = alive_[static_cast<std::size_t>(row)];
+    return picked;
+}
+
+int BufferModel::row_of(const Picked& picked) const {
+    const auto found = std::find(alive_.begin(), alive_.end(), picked.buffer);
+    return found == alive_.end() ? -1 : static_cast<int>(found - alive_.begin());
+}
+
+QString BufferModel::empty_text() const {
+    return plan_ ? tr("Nothing is alive here.") : tr("No memory plan yet. It is made in the background once a program is open.");
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,28 @@
+#pragma once
+#include "models/table_model.h"
+
+namespace jaxscope::views {
+
+/// Buffers of a MemoryPlan that are alive at a step, largest first: at the peak, unless another step is asked for.
+class BufferModel : public TableModel {
+    Q_OBJECT
+public:
+    enum Column { Bytes, Value, Role_, Made, Place, Lives };
+    explicit BufferModel(QObject* parent = nullptr);
+    void set_plan(std::shared_ptr<const MemoryPlan> plan);
+    void show_step(int step);
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QString total() const override;
+    Picked picked(int row) const override;
+    int row_of(const Picked& picked) const override;
+    QString empty_text() const override;
+
+private:
+    std::shared_ptr<const MemoryPlan> plan_;
+    int step_ = 0;
+    std::vector<int> alive_;
+    std::int64_t bytes_ = 0;
+};
+
+}  // namespace jaxscope::views

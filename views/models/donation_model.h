@@ -1,0 +1,24 @@
+#pragma once
+#include "models/table_model.h"
+
+namespace jaxscope::views {
+
+/// Rows of a DonationReport: every donated leaf and what became of it.
+class DonationModel : public TableModel {
+    Q_OBJECT
+public:
+    enum Column { Used, Bytes, Value, Path, Output, Reason };
+    explicit DonationModel(QObject* parent = nullptr);
+    void set_report(std::shared_ptr<const DonationReport> report);
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QString total() const override;
+    Picked picked(int row) const override;
+    int row_of(const Picked& picked) const override;
+    QString empty_text() const override;
+
+private:
+    std::shared_ptr<const DonationReport> report_;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,25 @@
+#pragma once
+#include "models/table_model.h"
+
+namespace jaxscope::views {
+
+/// Rows of a ResidualReport.
+class ResidualModel : public TableModel {
+    Q_OBJECT
+public:
+    enum Column { Bytes, Value, Source, Line, Why };
+    explicit ResidualModel(QObject* parent = nullptr);
+    void set_report(std::shared_ptr<const ResidualReport> report);
+    const ResidualReport* report() const { return report_.get(); }
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QString total() const override;
+    Picked picked(int row) const override;
+    int row_of(const Picked& picked) const override;
+    QString empty_text() const override;
+
+private:
+    std::shared_ptr<const ResidualReport> report_;
+};
+
+}  // namespace jaxscope::views

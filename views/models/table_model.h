@@ -1,0 +1,46 @@
+#pragma once
+#include <QAbstractTableModel>
+#include <QSortFilterProxyModel>
+
+#include "analysis/correspondence.h"
+
+namespace jaxscope::views {
+
+/// What all tables share: a role that sorts by value and not by text, one that says what a row stands for, a total for the head.
+class TableModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    using QAbstractTableModel::QAbstractTableModel;
+    enum Role { SortRole = Qt::UserRole };  ///< raw bytes, so that 9 MiB sorts below 10 MiB
+    virtual QString total() const = 0;      ///< "18 values, 12.5 MiB"
+    virtual Picked picked(int row) const = 0;
+    virtual int row_of(const Picked& picked) const = 0;  ///< -1: this table doesn't show it
+    virtual QString empty_text() const = 0;              ///< what to do when there are no rows
+    int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(titles_.size()); }
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+protected:
+    void set_columns(QStringList titles, QVector<int> numeric, QVector<int> code);
+    /// Alignment and font of a cell, by column.
+    QVariant style(int column, int role) const;
+
+private:
+    QStringList titles_;
+    QVector<int> numeric_, code_;
+};
+
+/// Sorts by SortRole; shows rows of which any cell contains the filter text.
+class TableProxy : public QSortFilterProxyModel {
+    Q_OBJECT
+public:
+    explicit TableProxy(QObject* parent = nullptr);
+    void set_filter(const QString& text);
+
+protected:
+    bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+
+private:
+    QString filter_;
+};
+
+}  // namespace jaxscope::views

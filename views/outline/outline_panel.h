@@ -1,0 +1,35 @@
+#pragma once
+#include <QTreeView>
+#include <QWidget>
+
+#include "outline/outline_model.h"
+#include "selection/selection.h"
+
+class QTreeWidget;
+
+namespace jaxscope::views {
+
+/// The left panel: the program's hierarchy, and under it the lines of the user's files by what they make autodiff save.
+class OutlinePanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit OutlinePanel(Selection* selection, QWidget* parent = nullptr);
+    void set_model(const GraphModel* model);
+    void set_residuals(const ResidualReport* report);
+    OutlineModel* model() const { return model_; }
+    QTreeView* tree() const { return tree_; }
+
+Q_SIGNALS:
+    void reveal_requested(const jaxscope::EqnPath& path);
+
+private:
+    void follow(const Picked& picked);
+    Selection* selection_;
+    const GraphModel* graph_ = nullptr;
+    OutlineModel* model_;
+    QTreeView* tree_;
+    QTreeWidget* files_;
+    bool following_ = false;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,160 @@
+#include "session/session.h"
+
+#include <QElapsedTimer>
+#include <QtConcurrent>
+
+#include "base/error.h"
+#include "io/load_program.h"
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+namespace {
+
+/// One stage's result, sharing the inspection's life.
+template <class T>
+std::shared_ptr<const T> part_of(const std::shared_ptr<const Inspection>& whole, const T& part) {
+    return std::shared_ptr<const T>(whole, &part);
+}
+
+QString in_words(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    return utf8(error != nullptr ? full_text(*error) : std::string(e.what()));
+}
+
+/// Computes one stage after the other and tells of each. False: cancelled.
+template <class Tell>
+bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& tell) {
+    QElapsedTimer clock;
+    clock.start();
+    Look look;
+    look.inspection = inspection;
+    bool cancelled = false;
+    const auto stage = [&](const char* name, auto compute) {
+        if (cancelled) return;
+        try {
+            compute();
+        } catch (const Error& e) {
+            cancelled = e.code == ErrorCode::Cancelled;
+            look.problems[name] = in_words(e);
+        } catch (const std::exception& e) {
+            look.problems[name] = in_words(e);
+        }
+        look.seconds = static_cast<double>(clock.nsecsElapsed()) * 1e-9;
+        if (!cancelled) tell(look);
+    };
+    stage("residuals", [&] { look.residuals = part_of<ResidualReport>(inspection, inspection->residuals()); });
+    stage("donation", [&] { look.donation = part_of<DonationReport>(inspection, inspection->donation()); });
+    stage("split", [&] { look.split = part_of<SplitReport>(inspection, inspection->split()); });
+    stage("memory", [&] { look.plan = part_of<MemoryPlan>(inspection, inspection->plan()); });
+    stage("selection", [&] {
+        const Program& program = inspection->program();
+        const auto region = inspection->region();
+        const Jaxpr* body = region ? program.regions[static_cast<std::size_t>(*region)].jaxpr.get() : program.jaxpr.get();
+        auto made = std::make_shared<Correspondence>(program, body, look.split.get(), look.residuals.get(), look.plan.get());
+        Picked first;
+        if (!program.jaxpr->eqns.empty()) first.program = EqnPath{{}, 0};
+        made->complete(first);  // builds its indices here and not at the first click
+        look.correspondence = std::move(made);
+        look.done = true;
+    });
+    return !cancelled;
+}
+
+}  // namespace
+
+Session::Session(QObject* parent) : QObject(parent) {
+    pool_.setMaxThreadCount(1);
+    pool_.setStackSize(256u << 20);  // passes recurse over nested jaxprs, 256 deep at most
+}
+
+Session::~Session() {
+    ++generation_;
+    if (running_) running_->cancel();
+    pool_.waitForDone();
+}
+
+const Choices& Session::choices() const {
+    static const Choices none;
+    return history_.empty() ? none : history_.back();
+}
+
+void Session::set_busy(const QString& what) {
+    busy_ = !what.isEmpty();
+    Q_EMIT busy_changed(what);
+}
+
+void Session::open(const QString& file) {
+    const int generation = ++generation_;
+    if (running_) running_->cancel();
+    set_busy(tr("Reading %1").arg(file));
+    QtConcurrent::run(&pool_, [this, file, generation] {
+        ProgramPtr program;
+        QString problem;
+        try {
+            program = load_program(file.toStdString());
+        } catch (const std::exception& e) {
+            problem = in_words(e);
+        }
+        QMetaObject::invokeMethod(
+            this,
+            [this, program, problem, generation] {
+                if (generation != generation_) return;
+                set_busy({});
+                if (program)
+                    open(program);
+                else
+                    Q_EMIT open_failed(problem);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void Session::open(ProgramPtr program) {
+    program_ = std::move(program);
+    history_.assign(1, Choices{});
+    as_it_is_ = current_ = Look{};
+    Q_EMIT opened();
+    Q_EMIT choices_changed();
+    inspect();
+}
+
+void Session::choose(const Choices& choices) {
+    if (!program_) return;
+    history_.push_back(choices);
+    Q_EMIT choices_changed();
+    inspect();
+}
+
+void Session::undo() {
+    if (!can_undo()) return;
+    history_.pop_back();
+    Q_EMIT choices_changed();
+    inspect();
+}
+
+void Session::inspect() {
+    const int generation = ++generation_;
+    if (running_) running_->cancel();
+    const bool base = history_.size() == 1;
+    // Stages that don't depend on what was changed are shared with the program as it is.
+    const std::shared_ptr<const Inspection> share = as_it_is_.inspection;
+    auto inspection = std::make_shared<Inspection>(program_, choices(), share.get());
+    running_ = inspection;
+    set_busy(tr("Inspecting"));
+    QtConcurrent::run(&pool_, [this, inspection, share, generation, base] {
+        compute_stages(inspection, [&](const Look& look) {
+            QMetaObject::invokeMethod(
+                this, [this, generation, base, look] { receive(generation, base, look); }, Qt::QueuedConnection);
+        });
+    });
+}
+
+void Session::receive(int generation, bool base, const Look& look) {
+    if (generation != generation_) return;
+    current_ = look;
+    if (base) as_it_is_ = look;
+    if (look.done) set_busy({});
+    Q_EMIT updated();
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,68 @@
+#pragma once
+#include <QMap>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include "analysis/correspondence.h"
+#include "analysis/explain.h"
+
+namespace jaxscope::views {
+
+/// What is known of one inspection so far: stages appear one after the other. Immutable once handed out.
+struct Look {
+    std::shared_ptr<const Inspection> inspection;
+    std::shared_ptr<const ResidualReport> residuals;
+    std::shared_ptr<const SplitReport> split;
+    std::shared_ptr<const DonationReport> donation;
+    std::shared_ptr<const MemoryPlan> plan;
+    std::shared_ptr<const Correspondence> correspondence;
+    QMap<QString, QString> problems;  ///< stage -> why it can't be had
+    bool done = false;
+    double seconds = 0;
+
+    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get()}; }
+};
+
+/// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
+/// thread in the background, a new choice cancels what is being computed for the last one; signals come on the thread of this object.
+class Session : public QObject {
+    Q_OBJECT
+public:
+    explicit Session(QObject* parent = nullptr);
+    ~Session() override;
+
+    void open(const QString& file);
+    void open(ProgramPtr program);
+    void choose(const Choices& choices);
+    void undo();
+    bool can_undo() const { return history_.size() > 1; }
+
+    ProgramPtr program() const { return program_; }
+    const Look& as_it_is() const { return as_it_is_; }
+    const Look& current() const { return current_; }
+    const Choices& choices() const;
+    bool busy() const { return busy_; }
+
+Q_SIGNALS:
+    void opened();  ///< a new program; stages follow
+    void open_failed(QString message);
+    void updated();                   ///< `current` or `as_it_is` has more than before
+    void busy_changed(QString what);  ///< empty: nothing is being computed
+    void choices_changed();
+
+private:
+    void inspect();
+    void set_busy(const QString& what);
+    void receive(int generation, bool base, const Look& look);
+
+    QThreadPool pool_;
+    ProgramPtr program_;
+    std::vector<Choices> history_;
+    Look as_it_is_, current_;
+    std::shared_ptr<Inspection> running_;
+    int generation_ = 0;
+    bool busy_ = false;
+};
+
+}  // namespace jaxscope::views

@@ -1,0 +1,44 @@
+#pragma once
+#include <QWidget>
+
+#include "graph/graph_scene.h"
+#include "graph/graph_view.h"
+#include "selection/selection.h"
+#include "session/session.h"
+
+class QLabel;
+
+namespace jaxscope::views {
+
+/// The Split tab: what is computed before the tangents come in at the left, what needs them at the right, and what is saved in between.
+class SplitView : public QWidget {
+    Q_OBJECT
+public:
+    explicit SplitView(Selection* selection, QWidget* parent = nullptr);
+    /// Shows the split of a look; where there is none, why.
+    void set_look(const Look& look);
+    GraphView* view() const { return view_; }
+    const SplitPicture& picture() const { return picture_; }
+    void set_expanded(int part, const std::string& key, bool expanded);
+    void restyle();
+
+protected:
+    void showEvent(QShowEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void rebuild();
+    void follow(const Picked& picked);
+    void pick(int part, int node);
+
+    Selection* selection_;
+    GraphScene* scene_;
+    GraphView* view_;
+    std::shared_ptr<const SplitReport> split_;
+    std::unique_ptr<SplitGraph> graph_;
+    std::set<std::string> expanded_[2];
+    SplitPicture picture_;
+    bool fresh_ = false;
+};
+
+}  // namespace jaxscope::views

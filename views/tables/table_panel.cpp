@@ -1,0 +1,116 @@
+#include "tables/table_panel.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QShortcut>
+#include <QStackedLayout>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+
+TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
+    : QWidget(parent),
+      model_(model),
+      selection_(selection),
+      proxy_(new TableProxy(this)),
+      table_(new QTableView),
+      filter_(new QLineEdit),
+      total_(new QLabel),
+      empty_(new QLabel) {
+    proxy_->setSourceModel(model_);
+    table_->setModel(proxy_);
+    table_->setSortingEnabled(true);
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setShowGrid(false);
+    table_->setWordWrap(false);
+    table_->setFrameShape(QFrame::NoFrame);
+    table_->setTextElideMode(Qt::ElideMiddle);
+    table_->verticalHeader()->hide();
+    table_->verticalHeader()->setDefaultSectionSize(24);
+    table_->horizontalHeader()->setHighlightSections(false);
+    filter_->setPlaceholderText(tr("Filter"));
+    filter_->setClearButtonEnabled(true);
+    filter_->setMaximumWidth(220);
+    empty_->setAlignment(Qt::AlignCenter);
+    empty_->setWordWrap(true);
+    empty_->setMargin(24);
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    auto* head = new QHBoxLayout;
+    head->setContentsMargins(14, 6, 14, 4);
+    head->addWidget(total_);
+    head->addStretch();
+    head->addWidget(filter_);
+    auto* body = new QStackedLayout;
+    body->addWidget(table_);
+    body->addWidget(empty_);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(head);
+    layout->addLayout(body, 1);
+    connect(filter_, &QLineEdit::textChanged, proxy_, &TableProxy::set_filter);
+    connect(model_, &QAbstractItemModel::modelReset, this, [this, body] {
+        refresh();
+        body->setCurrentIndex(model_->rowCount() == 0 ? 1 : 0);
+    });
+    connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+        if (index.isValid() && !following_) selection_->pick(model_->picked(proxy_->mapToSource(index).row()));
+    });
+    connect(selection_, &Selection::changed, this, &TablePanel::follow);
+    auto* copy = new QShortcut(QKeySequence::Copy, table_, nullptr, nullptr, Qt::WidgetShortcut);
+    connect(copy, &QShortcut::activated, this, [this] { QGuiApplication::clipboard()->setText(selected_as_tsv()); });
+    refresh();
+    body->setCurrentIndex(1);
+}
+
+void TablePanel::refresh() {
+    total_->setText(model_->total());
+    total_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(theme().palette().muted)));
+    empty_->setText(model_->empty_text());
+    empty_->setStyleSheet(total_->styleSheet());
+}
+
+void TablePanel::set_widths(const QVector<int>& widths, int stretched) {
+    QHeaderView* header = table_->horizontalHeader();
+    header->setMinimumSectionSize(40);
+    for (int c = 0; c < widths.size(); ++c) {
+        header->setSectionResizeMode(c, c == stretched ? QHeaderView::Stretch : QHeaderView::Interactive);
+        header->resizeSection(c, widths[c]);
+    }
+}
+
+void TablePanel::sort_by(int column, Qt::SortOrder order) { table_->sortByColumn(column, order); }
+
+QString TablePanel::selected_as_tsv() const {
+    QModelIndexList rows = table_->selectionModel()->selectedRows();
+    std::sort(rows.begin(), rows.end());
+    QStringList lines;
+    for (const QModelIndex& row : rows) {
+        QStringList cells;
+        for (int c = 0; c < proxy_->columnCount(); ++c) cells << row.sibling(row.row(), c).data().toString();
+        lines << cells.join('\t');
+    }
+    return lines.join('\n');
+}
+
+void TablePanel::follow(const Picked& picked) {
+    following_ = true;
+    const int row = model_->row_of(picked);
+    const QModelIndex index = row < 0 ? QModelIndex() : proxy_->mapFromSource(model_->index(row, 0));
+    if (index.isValid()) {
+        if (table_->currentIndex().row() != index.row()) table_->selectRow(index.row());
+        table_->scrollTo(index);
+    } else {
+        table_->clearSelection();
+        table_->selectionModel()->clearCurrentIndex();
+    }
+    following_ = false;
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,36 @@
+#pragma once
+#include <QLabel>
+#include <QLineEdit>
+#include <QTableView>
+#include <QWidget>
+
+#include "models/table_model.h"
+#include "selection/selection.h"
+
+namespace jaxscope::views {
+
+/// A table with its total and a filter box above it. Sorted by bytes at first; copying gives TSV; its current row is the selection.
+class TablePanel : public QWidget {
+    Q_OBJECT
+public:
+    TablePanel(TableModel* model, Selection* selection, QWidget* parent = nullptr);
+    void set_widths(const QVector<int>& widths, int stretched);
+    void sort_by(int column, Qt::SortOrder order);
+    TableModel* model() const { return model_; }
+    QTableView* table() const { return table_; }
+    QLineEdit* filter() const { return filter_; }
+    QString selected_as_tsv() const;
+
+private:
+    void refresh();
+    void follow(const Picked& picked);
+    TableModel* model_;
+    Selection* selection_;
+    TableProxy* proxy_;
+    QTableView* table_;
+    QLineEdit* filter_;
+    QLabel *total_, *empty_;
+    bool following_ = false;
+};
+
+}  // namespace jaxscope::views

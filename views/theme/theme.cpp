@@ -1,0 +1,127 @@
+#include "theme/theme.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+
+namespace jaxscope::views {
+namespace {
+
+Theme& current() {
+    static Theme value;
+    return value;
+}
+
+QString family(const char* wanted, QFontDatabase::SystemFont fallback) {
+    static const QStringList installed = QFontDatabase().families();
+    return installed.contains(QLatin1String(wanted)) ? QString::fromLatin1(wanted) : QFontDatabase::systemFont(fallback).family();
+}
+
+}  // namespace
+
+const Theme& theme() { return current(); }
+
+void set_theme(bool dark) {
+    current() = Theme(dark);
+    qApp->setPalette(theme().widget_palette());
+    qApp->setFont(text_font());
+    qApp->setStyleSheet(theme().style_sheet());
+}
+
+QFont text_font(int pixels, bool bold) {
+    QFont font(family("Inter", QFontDatabase::GeneralFont));
+    font.setPixelSize(pixels);
+    if (bold) font.setWeight(QFont::DemiBold);
+    return font;
+}
+
+QFont mono_font(int pixels) {
+    QFont font(family("JetBrains Mono", QFontDatabase::FixedFont));
+    font.setPixelSize(pixels);
+    font.setStyleHint(QFont::Monospace);
+    return font;
+}
+
+QFont head_font() {
+    QFont font = text_font(10, true);
+    font.setLetterSpacing(QFont::AbsoluteSpacing, 0.4);
+    font.setCapitalization(QFont::AllUppercase);
+    return font;
+}
+
+QString utf8(const std::string& text) { return QString::fromUtf8(text.data(), static_cast<int>(text.size())); }
+
+QPalette Theme::widget_palette() const {
+    const Palette& p = palette();
+    const Theme& colour = *this;
+    QPalette out;
+    out.setColor(QPalette::Window, colour(p.panel));
+    out.setColor(QPalette::Base, colour(p.panel));
+    out.setColor(QPalette::AlternateBase, colour(p.canvas));
+    out.setColor(QPalette::Button, colour(p.panel));
+    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText, QPalette::HighlightedText})
+        out.setColor(role, colour(p.ink));
+    out.setColor(QPalette::ToolTipBase, colour(p.panel));
+    out.setColor(QPalette::Highlight, colour(p.selected_row));
+    out.setColor(QPalette::PlaceholderText, colour(p.muted));
+    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        out.setColor(QPalette::Disabled, role, colour(p.muted));
+    return out;
+}
+
+QString Theme::style_sheet() const {
+    const Palette& p = palette();
+    QString sheet = QStringLiteral(
+        "QMainWindow, QSplitter { background: @rule; }"
+        "QSplitter::handle { background: @rule; }"
+        "QToolTip { background: @panel; color: @ink; border: 1px solid @rule; padding: 4px; }"
+        "QTreeView, QTableView { background: @panel; border: none; outline: none; selection-background-color: @selected; selection-color: "
+        "@ink; }"
+        "QTreeView::item { height: 24px; border: none; }"
+        "QTreeView::item:hover, QTableView::item:hover { background: @hover; }"
+        "QTreeView::item:selected, QTableView::item:selected { background: @selected; color: @ink; }"
+        "QTreeView::branch:selected { background: @selected; }"
+        "QHeaderView { background: @panel; border: none; }"
+        "QHeaderView::section { background: @panel; color: @muted; border: none; border-bottom: 1px solid @rule; padding: 4px 8px; "
+        "font-size: 10px; font-weight: 600; }"
+        "QTabWidget { background: @panel; } QTabWidget::pane { border: none; border-top: 1px solid @rule; } QTabBar { background: @panel; "
+        "qproperty-drawBase: 0; }"
+        "QTableView::item { padding: 0 8px; } QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: padding; "
+        "subcontrol-position: center left; width: 7px; height: 7px; left: 6px; }"
+        "QTabBar::tab { background: @panel; color: @muted; padding: 7px 4px 6px 4px; margin: 0 12px 0 8px; border: none; border-bottom: "
+        "3px solid transparent; font-weight: 600; }"
+        "QTabBar::tab:selected { color: @ink; border-bottom: 3px solid @known; }"
+        "QTabBar::tab:hover { color: @ink; }"
+        "QComboBox, QLineEdit { background: @panel; color: @ink; border: 1px solid @rule; border-radius: 4px; padding: 2px 6px; "
+        "min-height: 20px; selection-background-color: @selected; selection-color: @ink; }"
+        "QComboBox:focus, QLineEdit:focus { border-color: @known; }"
+        "QComboBox::drop-down { border: none; width: 16px; }"
+        "QComboBox QAbstractItemView { background: @panel; color: @ink; border: 1px solid @rule; selection-background-color: @selected; "
+        "selection-color: @ink; }"
+        "QPushButton { background: @panel; color: @ink; border: 1px solid @rule; border-radius: 4px; padding: 4px 10px; min-height: 18px; }"
+        "QPushButton:hover { background: @hover; } QPushButton:disabled { color: @muted; }"
+        "QPushButton:focus { border-color: @known; }"
+        "QPushButton#primary { background: @known; color: @onknown; border-color: @known; font-weight: 600; }"
+        "QMenu { background: @panel; color: @ink; border: 1px solid @rule; } QMenu::item:selected { background: @selected; }"
+        "QScrollBar:vertical { background: transparent; width: 10px; margin: 0; } QScrollBar:horizontal { background: transparent; height: "
+        "10px; margin: 0; }"
+        "QScrollBar::handle { background: @edge; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }"
+        "QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; } QScrollBar::add-page, QScrollBar::sub-page { background: "
+        "transparent; }"
+        "QGraphicsView { border: none; background: @canvas; }"
+        "QScrollArea { border: none; background: @panel; }");
+    // Longer names first: @known is the beginning of none of the others, @rule and the rest are unique.
+    const std::pair<const char*, const char*> names[] = {{"@onknown", dark_ ? "#14181d" : "#ffffff"},
+                                                         {"@selected", p.selected_row},
+                                                         {"@known", p.known},
+                                                         {"@canvas", p.canvas},
+                                                         {"@panel", p.panel},
+                                                         {"@muted", p.muted},
+                                                         {"@hover", p.hover},
+                                                         {"@rule", p.rule},
+                                                         {"@edge", p.edge},
+                                                         {"@ink", p.ink}};
+    for (const auto& [name, value] : names) sheet.replace(QLatin1String(name), QLatin1String(value));
+    return sheet;
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,36 @@
+#pragma once
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+#include <QString>
+
+#include "report/palette.h"
+
+namespace jaxscope::views {
+
+/// Colours and type of the window, read at paint time so that the theme can change while it runs. Colours themselves are declared
+/// once, in report/palette.h.
+class Theme {
+public:
+    explicit Theme(bool dark_theme = false) : dark_(dark_theme) {}
+    bool dark() const { return dark_; }
+    const Palette& palette() const { return dark_ ? dark_palette() : light_palette(); }
+    QColor operator()(const char* colour) const { return QColor(QLatin1String(colour)); }
+    QPalette widget_palette() const;
+    QString style_sheet() const;
+
+private:
+    bool dark_;
+};
+
+/// The theme in force; `set_theme` styles the whole application.
+const Theme& theme();
+void set_theme(bool dark);
+
+QFont text_font(int pixels = 12, bool bold = false);
+QFont mono_font(int pixels = 12);
+QFont head_font();  ///< section heads: 10 px semibold capitals
+
+QString utf8(const std::string& text);
+
+}  // namespace jaxscope::views

@@ -1,0 +1,276 @@
+#include "topbar/top_bar.h"
+
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "theme/theme.h"
+#include "transforms/policies.h"
+
+namespace jaxscope::views {
+namespace {
+
+/// Policies that take no arguments and mean something on any program; others are typed.
+constexpr const char* kOffered[] = {"nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable"};
+const QString kAsItIs = QStringLiteral("as it is");
+
+enum class Scope { Around, Inside };
+
+}  // namespace
+
+TopBar::TopBar(Session* session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      title_(new QLabel),
+      subtitle_(new QLabel),
+      busy_(new QLabel),
+      peak_(new QLabel),
+      difference_(new QLabel),
+      region_(new QComboBox),
+      policy_(new QComboBox),
+      donate_(new QToolButton),
+      undo_(new QToolButton),
+      donate_menu_(new QMenu(this)),
+      search_(new QLineEdit) {
+    setFixedHeight(54);
+    setAttribute(Qt::WA_StyledBackground);
+    policy_->setEditable(true);
+    policy_->setInsertPolicy(QComboBox::NoInsert);
+    policy_->setToolTip(tr("A policy of jax.checkpoint_policies, with arguments as in Python: save_only_these_names(h, attn)"));
+    policy_->lineEdit()->setPlaceholderText(tr("policy"));
+    region_->setToolTip(tr("The differentiated function that residuals and split speak of"));
+    donate_->setPopupMode(QToolButton::InstantPopup);
+    donate_->setMenu(donate_menu_);
+    donate_->setToolTip(tr("Arguments whose memory results may take"));
+    undo_->setText(QStringLiteral("\u21b6"));
+    undo_->setToolTip(tr("Undo the last choice (Ctrl+Z)"));
+    search_->setPlaceholderText(tr("Find (Ctrl+F)"));
+    search_->setClearButtonEnabled(true);
+    region_->setFixedWidth(150);
+    policy_->setFixedWidth(216);
+    donate_->setFixedWidth(100);
+    search_->setMinimumWidth(100);
+    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, search_}) box->setFixedHeight(26);
+    for (QLabel* name : {title_, subtitle_, busy_}) name->setMinimumWidth(40);
+    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    search_->setMaximumWidth(180);
+
+    auto* names = new QVBoxLayout;
+    names->setSpacing(1);
+    names->addWidget(title_);
+    names->addWidget(subtitle_);
+    auto* figures = new QVBoxLayout;
+    figures->setSpacing(1);
+    auto* head = new QLabel(tr("Peak"));
+    heads_.push_back(head);
+    auto* peak_row = new QHBoxLayout;
+    peak_row->setSpacing(8);
+    peak_row->addWidget(peak_);
+    peak_row->addWidget(difference_);
+    peak_row->addStretch();
+    figures->addWidget(head);
+    figures->addLayout(peak_row);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(16, 5, 16, 5);
+    row->setSpacing(10);
+    row->addLayout(names, 1);
+    row->addWidget(busy_);
+    row->addWidget(titled(tr("Region"), region_));
+    row->addWidget(titled(tr("Policy"), policy_));
+    row->addWidget(titled(tr("Donate"), donate_));
+    row->addWidget(titled(QString(), undo_));
+    row->addWidget(titled(QString(), search_));
+    row->addSpacing(6);
+    row->addLayout(figures);
+    peak_->setMinimumWidth(68);
+    difference_->setMinimumWidth(92);
+
+    connect(session_, &Session::opened, this, &TopBar::fill);
+    connect(session_, &Session::choices_changed, this, &TopBar::show_choices);
+    connect(session_, &Session::updated, this, &TopBar::show_peak);
+    connect(session_, &Session::busy_changed, this,
+            [this](const QString& what) { busy_->setText(what.isEmpty() ? QString() : what + QStringLiteral("\u2026")); });
+    connect(region_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose);
+    connect(policy_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose);
+    connect(policy_->lineEdit(), &QLineEdit::returnPressed, this, &TopBar::choose);
+    connect(undo_, &QToolButton::clicked, session_, &Session::undo);
+    restyle();
+    fill();
+}
+
+QWidget* TopBar::titled(const QString& title, QWidget* box) const {
+    auto* holder = new QWidget;
+    auto* column = new QVBoxLayout(holder);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(1);
+    auto* head = new QLabel(title);
+    const_cast<TopBar*>(this)->heads_.push_back(head);
+    column->addWidget(head);
+    column->addWidget(box);
+    return holder;
+}
+
+void TopBar::restyle() {
+    const Palette& p = theme().palette();
+    const auto colour = [](const char* c) { return QStringLiteral("color: %1").arg(QLatin1String(c)); };
+    setStyleSheet(
+        QStringLiteral(
+            "jaxscope--views--TopBar { background: %1; border-bottom: 1px solid %2; }"
+            "QToolButton { color: %3; background: %1; border: 1px solid %2; border-radius: 4px; padding: 2px 8px; }"
+            "QToolButton:disabled { color: %4; } QToolButton::menu-indicator { width: 10px; subcontrol-position: right center; right: 6px; "
+            "}")
+            .arg(QLatin1String(p.panel), QLatin1String(p.rule), QLatin1String(p.ink), QLatin1String(p.muted)));
+    for (QLabel* head : heads_) {
+        head->setFont(head_font());
+        head->setStyleSheet(colour(p.muted));
+    }
+    title_->setFont(text_font(14, true));
+    subtitle_->setFont(text_font(11));
+    subtitle_->setStyleSheet(colour(p.muted));
+    busy_->setStyleSheet(colour(p.muted));
+    peak_->setFont(mono_font(14));
+    difference_->setFont(text_font(11, true));
+    show_peak();
+}
+
+void TopBar::fill() {
+    filling_ = true;
+    const ProgramPtr program = session_->program();
+    title_->setText(program ? utf8(program->name.str()) : QStringLiteral("jaxscope"));
+    subtitle_->setText(program
+                           ? utf8("JAX " + program->jax_version + " \u00b7 " + count_text(count_equations(*program->jaxpr)) + " equations")
+                           : tr("no program open"));
+    region_->clear();
+    policy_->clear();
+    donate_menu_->clear();
+    policy_->addItem(kAsItIs);
+    for (const char* name : kOffered) policy_->addItem(tr("around: %1").arg(name), QVariant::fromValue(QStringLiteral("around:") + name));
+    for (const char* name : kOffered) policy_->addItem(tr("inside: %1").arg(name), QVariant::fromValue(QStringLiteral("inside:") + name));
+    if (program) {
+        region_->addItem(tr("automatic"), Choices::kAuto);
+        region_->addItem(tr("the program"), Choices::kProgram);
+        for (std::size_t r = 0; r < program->regions.size(); ++r) {
+            const Region& region = program->regions[r];
+            std::string text = region.name.str() + " \u00b7 wrt";
+            for (const int arg : region.wrt)
+                text +=
+                    ' ' + (static_cast<std::size_t>(arg) < region.arg_names.size() ? region.arg_names[static_cast<std::size_t>(arg)].str()
+                                                                                   : std::to_string(arg));
+            region_->addItem(utf8(text), static_cast<int>(r));
+        }
+        for (std::size_t a = 0; a < program->arg_names.size(); ++a) {
+            QAction* action = donate_menu_->addAction(utf8(program->arg_names[a].str()));
+            action->setCheckable(true);
+            action->setData(static_cast<int>(a));
+            connect(action, &QAction::toggled, this, &TopBar::choose);
+        }
+    }
+    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, search_}) box->setEnabled(program != nullptr);
+    filling_ = false;
+    show_choices();
+    show_peak();
+}
+
+/// The arguments that the program itself donates: all leaves of an argument, or some.
+static std::vector<bool> donated_arguments(const Program& program) {
+    std::vector<bool> donated(program.arg_names.size(), false);
+    for (std::size_t leaf = 0; leaf < program.donated.size() && leaf < program.arg_of_input.size(); ++leaf) {
+        const auto arg = static_cast<std::size_t>(program.arg_of_input[leaf]);
+        if (program.donated[leaf] && arg < donated.size()) donated[arg] = true;
+    }
+    return donated;
+}
+
+void TopBar::show_choices() {
+    const ProgramPtr program = session_->program();
+    undo_->setEnabled(session_->can_undo());
+    if (!program) return;
+    filling_ = true;
+    const Choices& choices = session_->choices();
+    region_->setCurrentIndex(std::max(0, region_->findData(choices.region)));
+    if (choices.policy)
+        policy_->setEditText(tr("around: %1").arg(utf8(policy_text(*choices.policy))));
+    else if (!choices.replace_policy.empty())
+        policy_->setEditText(tr("inside: %1").arg(utf8(policy_text(*choices.replace_policy.front().policy))));
+    else
+        policy_->setCurrentIndex(0);
+    policy_->lineEdit()->setCursorPosition(0);
+    std::vector<bool> donated = donated_arguments(*program);
+    if (choices.donate) {
+        std::fill(donated.begin(), donated.end(), false);
+        for (const int a : *choices.donate)
+            if (a >= 0 && static_cast<std::size_t>(a) < donated.size()) donated[static_cast<std::size_t>(a)] = true;
+    }
+    QStringList names;
+    for (QAction* action : donate_menu_->actions()) {
+        const bool on = donated[static_cast<std::size_t>(action->data().toInt())];
+        action->setChecked(on);
+        if (on) names << action->text();
+    }
+    const QString text = names.isEmpty() ? tr("nothing") : names.join(QStringLiteral(", "));
+    donate_->setText(donate_->fontMetrics().elidedText(text, Qt::ElideRight, donate_->width() - 34));
+    filling_ = false;
+}
+
+void TopBar::choose() {
+    if (filling_ || !session_->program()) return;
+    Choices choices = session_->choices();
+    choices.region = region_->currentData().toInt();
+    choices.policy = nullptr;
+    choices.replace_policy.clear();
+    QString text = policy_->currentText().trimmed();
+    Scope scope = Scope::Around;
+    if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;
+    if (const int colon = text.indexOf(':'); colon > 0) text = text.mid(colon + 1).trimmed();
+    if (!text.isEmpty() && text != kAsItIs) {
+        try {
+            const PolicyPtr policy = parse_policy(text.toStdString());
+            if (scope == Scope::Around)
+                choices.policy = policy;
+            else
+                choices.replace_policy.push_back({{}, policy});
+        } catch (const Error& e) {
+            Q_EMIT policy_problem(utf8(full_text(e)));
+            return;
+        }
+    }
+    std::vector<int> donate;
+    const std::vector<bool> own = donated_arguments(*session_->program());
+    bool changed = false;
+    for (QAction* action : donate_menu_->actions()) {
+        const int a = action->data().toInt();
+        if (action->isChecked()) donate.push_back(a);
+        changed = changed || action->isChecked() != own[static_cast<std::size_t>(a)];
+    }
+    choices.donate.reset();
+    if (changed) choices.donate = donate;
+    session_->choose(choices);
+}
+
+void TopBar::show_peak() {
+    const Palette& p = theme().palette();
+    const Look &now = session_->current(), &before = session_->as_it_is();
+    peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
+    const auto problem = now.problems.find("memory");
+    peak_->setToolTip(problem != now.problems.end() ? *problem
+                                                    : tr("Planned peak of jaxscope's CPU JIT: arguments, outputs and temporaries"));
+    QString difference;
+    const char* colour = p.muted;
+    if (now.plan && before.plan && now.plan != before.plan && before.plan->planned_peak > 0) {
+        const std::int64_t change = now.plan->planned_peak - before.plan->planned_peak;
+        const double percent = 100.0 * static_cast<double>(change) / static_cast<double>(before.plan->planned_peak);
+        difference = change == 0 ? tr("same as is")
+                                 : QStringLiteral("%1%2 % vs as is")
+                                       .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
+                                       .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
+        colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
+    }
+    difference_->setText(difference);
+    difference_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(colour)));
+}
+
+}  // namespace jaxscope::views
