@@ -56,7 +56,7 @@ BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::v
             std::copy(r.out.begin(), r.out.end(), env.begin() + e.first_out);
             std::copy(r.out_dims.begin(), r.out_dims.end(), dim.begin() + e.first_out);
         } catch (Error& error) {
-            error.at(e.source.loc()).in("batching " + eqn_text(j, i));
+            error.at(e.source.loc()).in("batching " + eqn_label(j, i));
             throw;
         }
     }

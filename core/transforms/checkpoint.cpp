@@ -31,11 +31,11 @@ namespace {
 
 class PolicyReplacer {
 public:
-    PolicyReplacer(std::optional<int> site, const PolicyPtr& policy) : site_(site), policy_(policy) {}
-    int sites() const { return next_site_; }
+    PolicyReplacer(const std::function<bool(const Eqn&)>& chosen, const PolicyPtr& policy) : chosen_(chosen), policy_(policy) {}
+    int found = 0;
 
     JaxprPtr visit(const JaxprPtr& j) {
-        if (const auto found = done_.find(j.get()); found != done_.end()) return found->second;
+        if (const auto seen = done_.find(j.get()); seen != done_.end()) return seen->second;
         std::shared_ptr<Jaxpr> copy;
         for (std::size_t i = 0; i < j->eqns.size(); ++i) {
             const Eqn& e = j->eqns[i];
@@ -50,49 +50,22 @@ public:
 
 private:
     ParamsRef replaced(const Eqn& e) {
-        std::vector<Params::Entry> entries(e.params->entries().begin(), e.params->entries().end());
-        bool changed = false;
-        if (Sym(e.prim->name) == kRemat && !e.params->as<RematParams>().differentiated) {
-            const int here = next_site_++;
-            if (!site_ || *site_ == here)
-                for (auto& [name, value] : entries)
-                    if (name == Sym("policy")) {
-                        value = to_attr(policy_);
-                        changed = true;
-                    }
-        }
-        for (auto& [name, value] : entries) changed = descend(value) || changed;
-        return changed ? Params::make(std::move(entries)) : e.params;
+        ParamsRef params = map_jaxprs(e.params, [this](const JaxprPtr& inner) { return visit(inner); });
+        if (Sym(e.prim->name) != kRemat || e.params->as<RematParams>().differentiated || !chosen_(e)) return params;
+        ++found;
+        return with_param(params, "policy", to_attr(policy_));
     }
-    bool descend(Attr& a) {
-        if (const auto* ref = a.get<Attr::JaxprRef>()) {
-            const JaxprPtr j = visit(ref->jaxpr);
-            if (j == ref->jaxpr) return false;
-            a = Attr(Attr::JaxprRef{j, ref->closed});
-            return true;
-        }
-        const Attr::Seq* s = a.holds_jaxpr() ? a.get_seq() : nullptr;
-        if (!s) return false;
-        Attrs items = s->items;
-        bool changed = false;
-        for (Attr& item : items) changed = descend(item) || changed;
-        if (changed) a = Attr::seq(s->kind, std::move(items));
-        return changed;
-    }
-    std::optional<int> site_;
+    const std::function<bool(const Eqn&)>& chosen_;
     PolicyPtr policy_;
-    int next_site_ = 0;
     std::unordered_map<const Jaxpr*, JaxprPtr> done_;
 };
 
 }  // namespace
 
-JaxprPtr replace_policy(const JaxprPtr& j, std::optional<int> site, const PolicyPtr& policy) {
-    PolicyReplacer r(site, policy);
+JaxprPtr replace_policy(const JaxprPtr& j, const std::function<bool(const Eqn&)>& chosen, const PolicyPtr& policy, int* found) {
+    PolicyReplacer r(chosen, policy);
     JaxprPtr out = r.visit(j);
-    if (site && (*site < 0 || *site >= r.sites()))
-        throw Error(ErrorCode::NotFound,
-                    "expected a checkpoint site below " + std::to_string(r.sites()) + ", found " + std::to_string(*site));
+    if (found) *found = r.found;
     return out;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct RematParams {
 /// jax.checkpoint of a whole function: one remat2 equation with all constvars and inputs. Constvars stay constvars.
 JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source = {});
 
-/// The jaxpr with another policy in its remat2 equations, nested ones too. `site`: only the site-th of them, counted in program order, each
-/// shared body once; none: all that aren't differentiated yet. Throws Error{NotFound} when there is no such site.
-JaxprPtr replace_policy(const JaxprPtr& j, std::optional<int> site, const PolicyPtr& policy);
+/// The jaxpr with another policy in those of its remat2 equations that `chosen` picks, nested ones too (a shared body once); those that
+/// are differentiated already are never asked about. `found`, where given: how many were picked.
+JaxprPtr replace_policy(const JaxprPtr& j, const std::function<bool(const Eqn&)>& chosen, const PolicyPtr& policy, int* found = nullptr);
 
 }  // namespace jaxscope

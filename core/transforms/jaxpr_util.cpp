@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lax/ops.h"
+#include "transforms/jaxpr_cache.h"
 
 namespace jaxscope {
 
@@ -45,17 +46,29 @@ std::vector<std::uint32_t> identity(const Jaxpr& j) {
 
 }  // namespace
 
-JaxprPtr convert_constvars(const JaxprPtr& j) { return j->num_constvars == 0 ? j : with_signature(*j, identity(*j), j->outvars, 0); }
+// Cached, so that what is one jaxpr stays one: JAX caches all three.
+JaxprPtr convert_constvars(const JaxprPtr& j) {
+    if (j->num_constvars == 0) return j;
+    static auto& cache = *new JaxprCache<bool, JaxprPtr>;
+    return cache.get(j, true, 0, [&] { return with_signature(*j, identity(*j), j->outvars, 0); });
+}
 
 JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep) {
     if (std::find(keep.begin(), keep.end(), false) == keep.end()) return j;
-    return with_signature(*j, identity(*j), select(j->outvars, keep), j->num_constvars);
+    static auto& cache = *new JaxprCache<std::vector<bool>, JaxprPtr>;
+    return cache.get(j, keep, hash_of(keep), [&] { return with_signature(*j, identity(*j), select(j->outvars, keep), j->num_constvars); });
 }
 
 JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order) {
-    std::vector<std::uint32_t> inputs = identity(*j);
-    for (std::size_t i = 0; i < order.size(); ++i) inputs[j->num_constvars + i] = j->num_constvars + static_cast<std::uint32_t>(order[i]);
-    return with_signature(*j, inputs, j->outvars, j->num_constvars);
+    static auto& cache = *new JaxprCache<std::vector<int>, JaxprPtr>;
+    std::size_t h = 0;
+    for (const int i : order) h = hash_mix(h, static_cast<std::size_t>(i));
+    return cache.get(j, order, h, [&] {
+        std::vector<std::uint32_t> inputs = identity(*j);
+        for (std::size_t i = 0; i < order.size(); ++i)
+            inputs[j->num_constvars + i] = j->num_constvars + static_cast<std::uint32_t>(order[i]);
+        return with_signature(*j, inputs, j->outvars, j->num_constvars);
+    });
 }
 
 Values constants_of(Builder& b, const Jaxpr& j) {
@@ -85,7 +98,7 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
     return out;
 }
 
-std::string eqn_text(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
+std::string eqn_label(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
 
 Sym effects_of(const Jaxpr& j) {
     if (j.effects.empty()) return {};

@@ -17,6 +17,12 @@ JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep);
 /// The same jaxpr with the inputs in another order: input i of the result is input `order[i]` of `j`.
 JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order);
 
+/// Inputs and outputs in other orders: input i of the result is input `in_order[i]` of `j`, output k is output `out_order[k]`.
+JaxprPtr rearrange(const JaxprPtr& j, const std::vector<int>& in_order, const std::vector<int>& out_order);
+
+/// The same jaxpr with more inputs, which nothing reads: inputs of `avals`, of which number `position[i]` is input i of `j`.
+JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<int>& position);
+
 /// Values of the constvars of a closed jaxpr as constants of `b`.
 Values constants_of(Builder& b, const Jaxpr& j);
 
@@ -38,7 +44,7 @@ std::vector<bool> negated(std::vector<bool> which);
 std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
 
 /// "eqn 7: mul", for the context of errors.
-std::string eqn_text(const Jaxpr& j, std::size_t index);
+std::string eqn_label(const Jaxpr& j, std::size_t index);
 
 /// The jaxpr's effects as an equation that holds it carries them: comma-separated.
 Sym effects_of(const Jaxpr& j);

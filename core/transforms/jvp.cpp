@@ -51,7 +51,7 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
             std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
             std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
         } catch (Error& error) {
-            error.at(e.source.loc()).in("forward mode of " + eqn_text(j, i));
+            error.at(e.source.loc()).in("forward mode of " + eqn_label(j, i));
             throw;
         }
     }

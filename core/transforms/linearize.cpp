@@ -69,7 +69,7 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
             std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
             std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
         } catch (Error& error) {
-            error.at(e.source.loc()).in("linearizing " + eqn_text(j, i));
+            error.at(e.source.loc()).in("linearizing " + eqn_label(j, i));
             throw;
         }
     }

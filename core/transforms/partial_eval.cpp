@@ -11,8 +11,7 @@ namespace jaxscope {
 namespace {
 
 struct Key {
-    std::vector<bool> unknown_in, instantiate;
-    bool forward;
+    std::vector<bool> unknown_in, instantiate, allow_forward;
     friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -37,10 +36,16 @@ PartialEvalJaxpr split_by_data(const Jaxpr& j, const Key& key) {
     SplitBuilder::Unknown half = b.finish_unknown(unknown_out, false, j.name);
     result.unknown = std::move(half.jaxpr);
     std::unordered_map<std::uint32_t, int> forwardable;
-    if (key.forward) {
+    if (any_true(key.allow_forward)) {
         const Values consts = constants_of(b, j);
-        for (std::size_t i = 0; i < consts.size(); ++i) forwardable.emplace(consts[i].raw(), static_cast<int>(i));
-        for (std::size_t i = 0; i < known_in.size(); ++i) forwardable.emplace(known_in[i].raw(), static_cast<int>(consts.size() + i));
+        for (std::size_t i = 0; i < consts.size(); ++i)
+            if (key.allow_forward[i]) forwardable.emplace(consts[i].raw(), static_cast<int>(i));
+        std::size_t position = consts.size();
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            if (key.unknown_in[i]) continue;
+            if (key.allow_forward[consts.size() + i]) forwardable.emplace(x[i].raw(), static_cast<int>(position));
+            ++position;
+        }
     }
     const std::size_t num_known_out = known_out.size();
     for (const Value r : half.residuals) {
@@ -56,12 +61,18 @@ PartialEvalJaxpr split_by_data(const Jaxpr& j, const Key& key) {
 }  // namespace
 
 const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& instantiate,
-                                           bool forward) {
+                                           const std::vector<bool>& allow_forward) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
+    JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
     static auto& cache = *new JaxprCache<Key, PartialEvalJaxpr>;
-    const Key key{unknown_in, instantiate, forward};
-    return cache.get(j, key, hash_mix(hash_mix(hash_of(unknown_in), hash_of(instantiate)), forward),
+    const Key key{unknown_in, instantiate, allow_forward};
+    return cache.get(j, key, hash_mix(hash_mix(hash_of(unknown_in), hash_of(instantiate)), hash_of(allow_forward)),
                      [&] { return split_by_data(*j, key); });
+}
+
+const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& instantiate,
+                                           bool forward) {
+    return partial_eval_jaxpr(j, unknown_in, instantiate, std::vector<bool>(j->num_constvars + j->num_invars, forward));
 }
 
 const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, bool instantiate, bool forward) {

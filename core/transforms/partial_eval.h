@@ -15,8 +15,11 @@ struct PartialEvalJaxpr {
     std::vector<int> forwards;  ///< per residual of `unknown`: which of (constants, known inputs) it is, or -1: the next residual output
     int num_residuals_out = 0;
 };
-/// `instantiate` per output: staged as unknown even where it is known. `forward`: may residuals be forwarded inputs? Otherwise all are
-/// outputs of `known`. Cached by identity.
+/// `instantiate` per output: staged as unknown even where it is known. `allow_forward` per constant and input: may a residual be that one
+/// itself (scan forbids it for what changes from step to step)? Otherwise it is an output of `known`. Cached by identity.
+const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& instantiate,
+                                           const std::vector<bool>& allow_forward);
+/// The same with `forward` for all constants and inputs.
 const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& instantiate,
                                            bool forward);
 const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<bool>& unknown_in, bool instantiate, bool forward);
@@ -29,12 +32,15 @@ struct CustomPartialEval {
     std::vector<bool> unknown_out, inst_out;
     int num_residuals = 0;
 };
-/// Constvars count as known and instantiated: both halves keep them. Not cached (policies are no keys); linear in the equations.
+/// Constvars count as known and instantiated: both halves keep them. Cached by the identities of jaxpr and policy; linear in the equations.
 CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& inst_in,
                                             const std::vector<bool>& ensure_out_unknown, const std::vector<bool>& ensure_out_inst,
                                             const PolicyQuery& policy);
 CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& inst_in,
                                             bool ensure_out_unknown, bool ensure_out_inst, const PolicyQuery& policy);
+
+/// Inputs that the staged half doesn't have: JAX makes them residuals whether the body reads them or not.
+std::vector<int> not_instantiated(const PartialEvalCustomArgs& args);
 
 /// The rule of call-like equations under a policy (JAX's closed_call_partial_eval_custom_rule): `param` names the jaxpr's parameter.
 /// Residuals of the body that are known inputs or undropped known outputs of it are not computed twice. `update` gives the parameters of

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "transforms/eqn_tape.h"
+#include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/partial_eval.h"
 
@@ -28,7 +29,7 @@ public:
             try {
                 visit(j_.eqns[i]);
             } catch (Error& error) {
-                error.at(j_.eqns[i].source.loc()).in("partial evaluation of " + eqn_text(j_, i));
+                error.at(j_.eqns[i].source.loc()).in("partial evaluation of " + eqn_label(j_, i));
                 throw;
             }
         }
@@ -201,18 +202,17 @@ private:
     std::vector<std::uint32_t> residuals_;
 };
 
+struct Key {
+    std::vector<bool> unknown_in, inst_in, ensure_out_unknown, ensure_out_inst;
+    PolicyPtr policy;  ///< by identity, as JAX's cache has it; kept alive
+    SourceRef source;
+    friend bool operator==(const Key&, const Key&) = default;
+};
+
 std::vector<int> indices_where(const std::vector<bool>& which, bool wanted) {
     std::vector<int> out;
     for (std::size_t i = 0; i < which.size(); ++i)
         if (which[i] == wanted) out.push_back(static_cast<int>(i));
-    return out;
-}
-
-/// Inputs that the staged half doesn't have: JAX makes them residuals whether the body reads them or not.
-std::vector<int> not_instantiated(const PartialEvalCustomArgs& args) {
-    std::vector<int> out;
-    for (std::size_t i = 0; i < args.inst_in.size(); ++i)
-        if (!args.inst_in[i] && args.jaxpr.inputs(args.eqn)[i].is_var()) out.push_back(static_cast<int>(i));
     return out;
 }
 
@@ -239,11 +239,21 @@ CallHalves start_halves(const PartialEvalCustomArgs& args, const CustomPartialEv
 
 }  // namespace
 
+std::vector<int> not_instantiated(const PartialEvalCustomArgs& args) {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < args.inst_in.size(); ++i)
+        if (!args.inst_in[i] && args.jaxpr.inputs(args.eqn)[i].is_var()) out.push_back(static_cast<int>(i));
+    return out;
+}
+
 CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& inst_in,
                                             const std::vector<bool>& ensure_out_unknown, const std::vector<bool>& ensure_out_inst,
                                             const PolicyQuery& policy) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && inst_in.size() == j->num_invars);
-    return PolicySplit(j, unknown_in, inst_in, policy).run(ensure_out_unknown, ensure_out_inst);
+    static auto& cache = *new JaxprCache<Key, CustomPartialEval>;
+    const Key key{unknown_in, inst_in, ensure_out_unknown, ensure_out_inst, policy.spec, policy.source};
+    const std::size_t h = hash_mix(hash_mix(hash_of(unknown_in), hash_of(inst_in)), reinterpret_cast<std::size_t>(policy.spec.get()));
+    return cache.get(j, key, h, [&] { return PolicySplit(j, unknown_in, inst_in, policy).run(ensure_out_unknown, ensure_out_inst); });
 }
 
 CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector<bool>& unknown_in, const std::vector<bool>& inst_in,

@@ -15,19 +15,20 @@ class BackwardPass {
 public:
     BackwardPass(JaxprBuilder& b, const Jaxpr& j) : b_(b), j_(j), env_(j.num_vars()), ct_(j.num_vars(), Value::zero()) {}
 
-    Values run(const Values& x, const Values& ct) {
+    Values run(const Values& x, const Values& ct, const Values& sums) {
         const Values consts = constants_of(b_, j_);
         std::copy(consts.begin(), consts.end(), env_.begin());
         std::copy(x.begin(), x.end(), env_.begin() + j_.num_constvars);
         const SourceRef source = b_.source;
         const ContextRef context = b_.context;
+        std::copy(sums.begin(), sums.end(), ct_.begin() + j_.num_constvars);
         evaluate_nonlinear();
         for (std::size_t k = 0; k < j_.outvars.size(); ++k) accumulate(j_.outvars[k], ct[k]);
         for (auto i = linear_.rbegin(); i != linear_.rend(); ++i) {
             try {
                 transpose(j_.eqns[*i]);
             } catch (Error& error) {
-                error.at(j_.eqns[*i].source.loc()).in("transposing " + eqn_text(j_, *i));
+                error.at(j_.eqns[*i].source.loc()).in("transposing " + eqn_label(j_, *i));
                 throw;
             }
         }
@@ -40,13 +41,18 @@ private:
     class Sink final : public TransposeSink {
     public:
         Sink(BackwardPass& pass, const Eqn& e, const Values& x) : pass_(pass), eqn_(e), x_(x) {}
-        void add(std::size_t operand, Value cotangent) override { pass_.accumulate(pass_.j_.inputs(eqn_)[operand], cotangent); }
+        void add(std::size_t operand, Value cotangent) override { given_.emplace_back(operand, cotangent); }
         bool wanted(std::size_t operand) const override { return x_[operand].is_linear(); }
+        /// Sums are made when the rule is done, as JAX does: its rules return their cotangents.
+        void flush() {
+            for (const auto& [operand, ct] : given_) pass_.accumulate(pass_.j_.inputs(eqn_)[operand], ct);
+        }
 
     private:
         BackwardPass& pass_;
         const Eqn& eqn_;
         const Values& x_;
+        std::vector<std::pair<std::size_t, Value>> given_;
     };
 
     Value read(Atom a) const { return a.is_literal() ? Value(a.literal()) : env_[a.var().index]; }
@@ -97,6 +103,7 @@ private:
         b_.context = e.context;
         Sink sink(*this, e, x);
         e.prim->transpose.fn(b_, make_op(j_, e), ct, x, sink);
+        sink.flush();
     }
 
     JaxprBuilder& b_;
@@ -106,7 +113,7 @@ private:
 };
 
 struct Key {
-    std::vector<bool> linear_in, nonzero_ct;
+    std::vector<bool> linear_in, nonzero_ct, instantiate;
     bool rematted;
     friend bool operator==(const Key&, const Key&) = default;
 };
@@ -132,9 +139,11 @@ TransposedJaxpr make_transposed(const JaxprPtr& j, const Key& key) {
     for (std::size_t i = 0; i < in_avals.size(); ++i) x.push_back(key.linear_in[i] ? Value::linear() : b.add_input(in_avals[i]));
     for (std::size_t k = 0; k < out_avals.size(); ++k)
         ct.push_back(key.nonzero_ct[k] ? b.add_input(tangent_aval(out_avals[k])) : Value::zero());
-    const Values cts = key.rematted ? rematted_backward_pass(b, j, key, x, ct) : backward_pass(b, *j, x, ct);
+    Values cts = key.rematted ? rematted_backward_pass(b, j, key, x, ct) : backward_pass(b, *j, x, ct);
     TransposedJaxpr out;
     Values outs;
+    for (std::size_t i = 0; i < key.instantiate.size(); ++i)
+        if (key.instantiate[i] && key.linear_in[i]) cts[i] = instantiate_zero(b, cts[i], in_avals[i]);
     for (const Value v : cts) {
         out.nonzero_in.push_back(!v.is_zero());
         if (!v.is_zero()) outs.push_back(v);
@@ -146,24 +155,27 @@ TransposedJaxpr make_transposed(const JaxprPtr& j, const Key& key) {
 const TransposedJaxpr& transposed(const JaxprPtr& j, const Key& key) {
     JAXSCOPE_ASSERT(key.linear_in.size() == j->num_invars && key.nonzero_ct.size() == j->outvars.size());
     static auto& cache = *new JaxprCache<Key, TransposedJaxpr>;
-    return cache.get(j, key, hash_mix(hash_mix(hash_of(key.linear_in), hash_of(key.nonzero_ct)), key.rematted),
+    return cache.get(j, key,
+                     hash_mix(hash_mix(hash_of(key.linear_in), hash_of(key.nonzero_ct)), hash_mix(hash_of(key.instantiate), key.rematted)),
                      [&] { return make_transposed(j, key); });
 }
 
 }  // namespace
 
-Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct) {
-    JAXSCOPE_ASSERT(x.size() == j.num_invars && ct.size() == j.outvars.size());
-    if (std::all_of(ct.begin(), ct.end(), [](Value v) { return v.is_zero(); }) && j.effects.empty()) return Values(x.size(), Value::zero());
-    return BackwardPass(b, j).run(x, ct);
+Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums) {
+    JAXSCOPE_ASSERT(x.size() == j.num_invars && ct.size() == j.outvars.size() && (sums.empty() || sums.size() == x.size()));
+    if (std::all_of(ct.begin(), ct.end(), [](Value v) { return v.is_zero(); }) && j.effects.empty())
+        return sums.empty() ? Values(x.size(), Value::zero()) : sums;
+    return BackwardPass(b, j).run(x, ct, sums);
 }
 
-const TransposedJaxpr& transpose_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct) {
-    return transposed(j, {linear_in, nonzero_ct, false});
+const TransposedJaxpr& transpose_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct,
+                                       const std::vector<bool>& instantiate) {
+    return transposed(j, {linear_in, nonzero_ct, instantiate, false});
 }
 const TransposedJaxpr& transpose_rematted_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in,
                                                 const std::vector<bool>& nonzero_ct) {
-    return transposed(j, {linear_in, nonzero_ct, true});
+    return transposed(j, {linear_in, nonzero_ct, {}, true});
 }
 
 }  // namespace jaxscope

@@ -13,15 +13,17 @@ namespace jaxscope {
 /// `ct`  per output a cotangent, or zero.
 /// Returns per input its cotangent, or zero (also for the known ones). Sums are add_any equations, in JAX's order.
 /// Throws Error{NoRule}, context "transposing eqn 7: ...".
-Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct);
+/// `sums` per input, or empty: what cotangents are added to (scan carries the sums of its constants' along).
+Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums = {});
 
 /// A linear call transposed as a call (JAX's _transpose_jaxpr_fancy).
 struct TransposedJaxpr {
     JaxprPtr jaxpr;                ///< inputs: the nonlinear ones, then the nonzero cotangents; outputs: the nonzero input cotangents
     std::vector<bool> nonzero_in;  ///< per input of the original: is its cotangent among the outputs?
 };
-/// Cached by identity.
-const TransposedJaxpr& transpose_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct);
+/// Cached by identity. `instantiate` per input, or empty: a linear input's cotangent is an output even where it is zero (cond).
+const TransposedJaxpr& transpose_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct,
+                                       const std::vector<bool>& instantiate = {});
 /// What remat2 and scan use (JAX's ad_checkpoint.transpose_jaxpr): nonlinear work is split off by partial evaluation first.
 const TransposedJaxpr& transpose_rematted_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct);
 
