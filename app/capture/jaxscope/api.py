@@ -64,7 +64,8 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
                            f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
     found, marked, warnings = _marked_tracing(flat)
-    encoder.params.jaxprs_in_view = lambda: [closed.jaxpr, *(r.jaxpr for r in found)]
+    if not found:
+        _meet_patterns(closed, p, flat)
     region_entries = [_region_entry(encoder, r, found) for r in found]
     entry = _program_entry(encoder, p, flat, closed, shapes)
     marked_entry = None
@@ -95,6 +96,28 @@ def _marked_tracing(flat: programs.Flat) -> tuple[list[regions.Region], Any, lis
         text = str(e).splitlines()[0] if str(e) else ""
         return [], None, [f"differentiations could not be recorded: {type(e).__name__}: {text}"[:500]]
     return regions.settle(recorder, marked.jaxpr), marked, []
+
+
+def _meet_patterns(closed: Any, p: programs.Program, flat: programs.Flat) -> None:
+    """Rules with symbolic zeros differ with what is differentiated: let JAX ask for those that it will need.
+
+    The thunks in the equations remember what they were asked for, and `rules` looks there."""
+    if not any(e.params.get("symbolic_zeros") for e in compat.iterate_eqns(closed.jaxpr)):
+        return
+    inexact = [i for i, v in enumerate(closed.jaxpr.invars) if jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact)]
+    chosen = [i for i in inexact if p.differentiate is None or flat.inputs[i].argument in p.differentiate]
+
+    def forward(*xs: Any) -> Any:
+        def f(*diff: Any) -> Any:
+            full = list(xs)
+            for i, x in zip(chosen, diff):
+                full[i] = x
+            return compat.eval_jaxpr(closed.jaxpr, closed.consts, *full)
+        return jax.vjp(f, *[xs[i] for i in chosen])[0]
+    try:
+        jax.make_jaxpr(forward)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars])
+    except Exception:  # not differentiable: then there is nothing to meet
+        pass
 
 
 def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, closed: Any, shapes: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import os
 from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
-from jax._src import api_util, config, core, dtypes, source_info_util
+import numpy as np
+from jax._src import config, core, dtypes, source_info_util
 from jax._src.interpreters import ad, batching, partial_eval as pe
 
 try:
@@ -112,6 +113,16 @@ def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | N
 
 def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
     return core.eval_jaxpr(jaxpr, consts, *args)
+
+
+def with_jvp(jaxpr: Any) -> list[Any]:
+    """The jaxpr, and what becomes of it under forward differentiation by all its inexact inputs."""
+    closed = pe.close_jaxpr(jaxpr) if not jaxpr.constvars else ClosedJaxpr(pe.convert_constvars_jaxpr(jaxpr), ())
+    nonzero = [dtypes.issubdtype(getattr(v.aval, "dtype", np.int32), np.inexact) for v in closed.jaxpr.invars]
+    try:
+        return [jaxpr, ad.jvp_jaxpr(closed, nonzero, False)[0].jaxpr]
+    except Exception:  # what can't be differentiated is not asked about either
+        return [jaxpr]
 
 
 def kept_inputs(jaxpr: Any) -> list[bool]:

@@ -22,8 +22,7 @@ _RULES = {"custom_jvp_call": ("jvp_jaxpr_fun", "jvp_jaxpr_thunk"), "custom_vjp_c
 class Params:
     def __init__(self, tables: Tables, arrays: Arrays, jaxpr: Callable[[Any, Any], int], rules: Any):
         self.tables, self.arrays, self.jaxpr, self.rules = tables, arrays, jaxpr, rules
-        self._policy_text: dict[int, Any] = {}
-        self.jaxprs_in_view: Callable[[], list[Any]] = list
+        self._policies: dict[Any, Any] = {}  # what is described, with the objects whose ids are the keys
 
     def of(self, eqn: Any) -> int:
         if not eqn.params:
@@ -35,7 +34,7 @@ class Params:
             if key in special:
                 out[key] = self._rule(eqn, key, value)
             elif policies.is_policy(key, value):
-                out[key] = self._policy(value)
+                out[key] = self._policy(value, eqn)
             else:
                 out[key] = self.value(value)
         return self.tables.params.add(json.dumps(out), out)
@@ -49,29 +48,28 @@ class Params:
             return {"object": type(value).__name__, "name": text, "text": self.text(value)}
         return {"rule": index, "text": text}
 
-    def _policy(self, policy: Any) -> Any:
-        hit = self._policy_text.get(id(policy))
+    def _policy(self, policy: Any, eqn: Any) -> Any:
+        body = next(iter(compat.sub_jaxprs(eqn.params.get("jaxpr"))), None)
+        key = (id(policy), id(body))
+        hit = self._policies.get(key)
         if hit is None:
-            item = dict(policies.describe(policy, self._foreign_policy))
+            item = dict(policies.describe(policy, lambda p: {"policy": None, "verdicts": self._verdicts(p, body)}))
             item["text"] = self.text(policy)
-            hit = self._policy_text[id(policy)] = (policy, item)
-        return hit[1]
+            hit = self._policies[key] = (policy, body, item)
+        return hit[-1]
 
-    def _foreign_policy(self, policy: Any) -> dict[str, Any]:
-        """Verdicts over every equation in view, one per signature."""
-        rows, seen = [], set()
-        for top in self.jaxprs_in_view():
+    def _verdicts(self, policy: Any, body: Any) -> list[Any]:
+        """What a function of the user's says about every equation that it will be asked about: those of the body and of
+        its jvp, one row per signature."""
+        rows: dict[str, Any] = {}
+        for top in compat.with_jvp(body) if body is not None else ():
             for e in compat.iterate_eqns(top):
-                avals = [self.tables.aval(v.aval) for v in e.invars]
-                key = (e.primitive.name, tuple(avals), id(e.params) if e.params else 0)
-                if key in seen:
-                    continue
-                seen.add(key)
-                plain = {k: v for k, v in e.params.items() if _is_plain(v)}
-                row = [e.primitive.name, avals, self.value(plain)["dict"], policies.verdict(policy, e)]
-                if row not in rows[-64:]:
-                    rows.append(row)
-        return {"policy": None, "verdicts": rows, "text": self.text(policy)}
+                plain = {k: v for k, v in sorted(e.params.items()) if is_plain(v)}
+                signature = [e.primitive.name, [self.tables.aval(v.aval) for v in e.invars], self.value(plain)["dict"]]
+                key = json.dumps(signature)
+                if key not in rows:
+                    rows[key] = [*signature, policies.verdict(policy, e)]
+        return list(rows.values())
 
     def text(self, value: Any) -> str:
         try:
@@ -180,10 +178,10 @@ def _slots(v: Any) -> list[tuple[str, Any]] | None:
         return None
     names = [n for n in getattr(type(v), "__slots__", ()) if not n.startswith("_")]
     values = [(n, getattr(v, n)) for n in names if hasattr(v, n)]
-    return values if values and all(_is_plain(x) for _, x in values) else None
+    return values if values and all(is_plain(x) for _, x in values) else None
 
 
-def _is_plain(v: Any) -> bool:
+def is_plain(v: Any) -> bool:
     if isinstance(v, (tuple, list, frozenset)):
-        return all(map(_is_plain, v))
+        return all(map(is_plain, v))
     return v is None or isinstance(v, (bool, int, float, str, enum.Enum, np.dtype))

@@ -5,8 +5,7 @@ key, traced from a queue, and an equation inside a rule finds the entry that is 
 """
 from __future__ import annotations
 
-from collections import deque
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import jax
 import numpy as np
@@ -22,8 +21,9 @@ class Rules:
         self._index: dict[Any, int] = {}
         self._by_object: dict[Any, int] = {}
         self._alive: list[Any] = []
-        self._queue: deque[tuple[int, Callable[[], dict[str, Any]], int]] = deque()
+        self._queue: list[tuple[int, Callable[[], dict[str, Any]], int, Any]] = []
         self._depth = 0
+        self._last_forward: tuple[Any, Any] = (None, None)
 
     def index_of(self, eqn: Any, param: str) -> int | None:
         kind = _KINDS.get((eqn.primitive.name.removesuffix("_jaxpr"), param))
@@ -34,26 +34,44 @@ class Rules:
         if hit is not None:
             return hit
         avals = _rule_avals(eqn)
-        function, static, key = _identity(value)
-        key = (kind, key, tuple(self.tables.aval(a) for a in avals), bool(eqn.params.get("symbolic_zeros", False)))
-        index = self._index.get(key)
-        if index is None:
-            index = self._index[key] = len(self.items)
-            self.items.append(self._blank(kind, function, static, avals, eqn))
-            self._queue.append((index, lambda: _TRACERS[kind](self, eqn, avals), self._depth + 1))
+        function, static, identity = _identity(value)
+        symbolic = bool(eqn.params.get("symbolic_zeros", False))
+        key = (kind, identity, tuple(self.tables.aval(a) for a in avals), symbolic)
+        every = (True,) * len(avals)
+        index = self._entry(kind, key, every, function, static, avals, eqn, None)
+        for pattern in _patterns_met(eqn, kind, len(avals)) if symbolic else ():
+            if pattern != every:
+                self._entry(kind, key, pattern, function, static, avals, eqn, index)
         self._by_object[(id(value), kind)] = index
         self._alive.append((value, eqn))
         return index
 
-    def _blank(self, kind: str, function: str, static: str, avals: list[Any], eqn: Any) -> dict[str, Any]:
-        return {"kind": kind, "function": function, "static": " ".join(self.tables.paths.in_text(static).split())[:300],
-                "avals": [self.tables.aval(a) for a in avals], "perturbed": [True] * len(avals),
-                "symbolic_zeros": bool(eqn.params.get("symbolic_zeros", False)), "zero_cotangents": None, "jaxpr": None}
+    def _entry(self, kind: str, key: Any, perturbed: tuple[bool, ...], function: str, static: str, avals: list[Any], eqn: Any,
+               variant_of: int | None) -> int:
+        index = self._index.get((key, perturbed))
+        if index is None:
+            index = self._index[(key, perturbed)] = len(self.items)
+            item = {"kind": kind, "function": function, "static": " ".join(self.tables.paths.in_text(static).split())[:300],
+                    "avals": [self.tables.aval(a) for a in avals], "perturbed": list(perturbed),
+                    "symbolic_zeros": bool(eqn.params.get("symbolic_zeros", False)), "zero_cotangents": None, "jaxpr": None}
+            if variant_of is not None:
+                item["variant_of"] = variant_of
+            self.items.append(item)
+            together = (id(eqn.params.get("fwd_jaxpr_thunk")), perturbed) if "fwd_jaxpr_thunk" in eqn.params else index
+            self._queue.append((index, lambda: _TRACERS[kind](self, eqn, avals, perturbed), self._depth + 1, together))
+        return index
 
     def finish(self) -> None:
         """Trace what is queued, and what that leads to."""
         while self._queue:
-            index, trace, depth = self._queue.popleft()
+            batch, self._queue = self._queue, []
+            self._trace_all(batch)
+        self._depth = 0
+
+    def _trace_all(self, batch: list[tuple[int, Callable[[], dict[str, Any]], int, Any]]) -> None:
+        # A backward rule needs its forward rule traced just before: the two stand side by side.
+        order = {together: n for n, (_, _, _, together) in reversed(list(enumerate(batch)))}
+        for index, trace, depth, _ in sorted(batch, key=lambda row: order[row[3]]):
             item = self.items[index]
             if depth > self.max_depth:
                 item["why"] = f"deeper than {self.max_depth} rules inside rules: capture again with a larger --rule-depth"
@@ -63,17 +81,26 @@ class Rules:
                 item.update(trace())
             except Exception as e:
                 item["why"] = self.tables.paths.in_text(f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}")[:500]
-        self._depth = 0
+
+    def _forward(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any]:
+        thunk = eqn.params["fwd_jaxpr_thunk"]
+        if self._last_forward[0] != (id(thunk), perturbed):
+            # The trees of the residuals are those of the tracing before: a remembered jaxpr would come without its trees.
+            for memory in _memories(thunk):
+                memory.clear()
+            call = getattr(thunk, "call_wrapped", thunk)
+            self._last_forward = ((id(thunk), perturbed), tuple(call(*perturbed)[:2]))
+        return self._last_forward[1]
 
     # --- one method for each kind; each returns what is to be put into the entry
-    def custom_jvp(self, eqn: Any, avals: list[Any]) -> dict[str, Any]:
+    def custom_jvp(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
         fun = eqn.params.get("jvp_jaxpr_fun") or eqn.params.get("jvp_jaxpr_thunk")
         call = getattr(fun, "call_wrapped", fun)
-        jaxpr, consts, out_zeros = call(*[False] * len(avals))
+        jaxpr, consts, out_zeros = call(*[not p for p in perturbed])
         return {"jaxpr": self.encode(jaxpr, list(consts)), "out_zeros": [bool(z) for z in out_zeros]}
 
-    def custom_vjp_fwd(self, eqn: Any, avals: list[Any]) -> dict[str, Any]:
-        jaxpr, consts = _forward(eqn, len(avals))
+    def custom_vjp_fwd(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
+        jaxpr, consts = self._forward(eqn, perturbed)
         n_out = _n_out(eqn)
         n_res = len(jaxpr.outvars) - n_out
         _, _, forwards = _out_trees(eqn)
@@ -83,25 +110,33 @@ class Rules:
         return {"jaxpr": self.encode(turned, list(consts)),
                 "input_forwards": [None if f is None else f - shift for f in forwards] if forwards is not None else None}
 
-    def custom_vjp_bwd(self, eqn: Any, avals: list[Any]) -> dict[str, Any]:
-        jaxpr, _ = _forward(eqn, len(avals))
+    def custom_vjp_bwd(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
+        jaxpr, _ = self._forward(eqn, perturbed)
         out_tree, res_tree, forwards = _out_trees(eqn)
         n_out = _n_out(eqn)
-        pruned = iter([v.aval for v in jaxpr.outvars[:len(jaxpr.outvars) - n_out]])
+        pruned = iter(jaxpr.outvars[:len(jaxpr.outvars) - n_out])
         shift = int(eqn.params.get("num_consts", 0))
         res = [next(pruned) if f is None else avals[f - shift] for f in forwards] if forwards is not None else list(pruned)
+        # A residual that is a number to the forward rule is one to the backward rule too, which may branch on it.
+        known = {i: _python_number(r) for i, r in enumerate(res) if isinstance(r, compat.Literal)}
+        structs = [_struct(r.aval if hasattr(r, "aval") else r) for r in res]
         cts = [compat.cotangent_aval(_tangent(v.aval)) for v in _body(eqn).outvars]
         bwd = eqn.params["bwd"]
+        for f in _thunks(bwd):
+            for store in getattr(f, "stores", ()):
+                if store:
+                    store.reset()
         zeros: list[bool] = []
 
         def run(res: Any, cts: Any) -> Any:
+            res = [known.get(i, r) for i, r in enumerate(res)]
             outs = bwd.call_wrapped(*res, *cts) if hasattr(bwd, "call_wrapped") else bwd(*res, *cts)
             zeros[:] = [compat.is_zero(o) for o in outs]
             return [o for o in outs if not compat.is_zero(o)]
-        closed = jax.make_jaxpr(run)([_struct(a) for a in res], [_struct(a) for a in cts])
+        closed = jax.make_jaxpr(run)(structs, [_struct(a) for a in cts])
         return {"jaxpr": self.encode(closed.jaxpr, list(closed.consts)), "out_zeros": list(zeros), "zero_cotangents": [False] * len(cts)}
 
-    def custom_vmap(self, eqn: Any, avals: list[Any]) -> dict[str, Any]:
+    def custom_vmap(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
         return {"why": "the rule depends on the axis size: it is traced when the program is batched in Python"}
 
 
@@ -110,6 +145,20 @@ _KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp", ("custom_jvp_call"
           ("custom_vmap_call", "rule"): "custom_vmap"}
 _TRACERS: dict[str, Callable] = {"custom_jvp": Rules.custom_jvp, "custom_vjp_fwd": Rules.custom_vjp_fwd,
                                  "custom_vjp_bwd": Rules.custom_vjp_bwd, "custom_vmap": Rules.custom_vmap}
+
+
+def _memories(thunk: Any) -> list[dict[Any, Any]]:
+    """What JAX's thunks remember: patterns of perturbed inputs to jaxprs."""
+    return [c for f in _thunks(thunk) for name, c in _cells(f) if name == "cells" and isinstance(c, dict)]
+
+
+def _patterns_met(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
+    """Which inputs were perturbed where JAX asked for this rule. A backward rule goes with a forward one: same patterns."""
+    thunk = eqn.params.get("fwd_jaxpr_thunk") or eqn.params.get("jvp_jaxpr_fun") or eqn.params.get("jvp_jaxpr_thunk")
+    met = {k for memory in _memories(thunk) for k in memory
+           if isinstance(k, tuple) and len(k) == n and all(isinstance(b, bool) for b in k)}
+    # custom_jvp's thunk takes which are zero, custom_vjp's which are not.
+    return sorted(k if kind.startswith("custom_vjp") else tuple(not b for b in k) for k in met)
 
 
 def _body(eqn: Any) -> Any:
@@ -128,13 +177,6 @@ def _rule_avals(eqn: Any) -> list[Any]:
     return [v.aval for v in eqn.invars[int(eqn.params.get("num_consts", 0)):]]
 
 
-def _forward(eqn: Any, n: int) -> Any:
-    thunk = eqn.params["fwd_jaxpr_thunk"]
-    call = getattr(thunk, "call_wrapped", thunk)
-    jaxpr, consts = call(*[True] * n)[:2]  # named zeros in JAX, but it passes what is perturbed
-    return jaxpr, consts
-
-
 def _out_trees(eqn: Any) -> tuple[Any, Any, Any]:
     trees = eqn.params["out_trees"]()
     return (*trees, None) if len(trees) == 2 else trees
@@ -151,42 +193,57 @@ def _struct(aval: Any) -> Any:
 def _identity(value: Any) -> tuple[str, str, Any]:
     """(name, static arguments as text, key) of a rule: its Python function and what is bound to it, dug out of closures."""
     path: list[Any] = []
-    wrapped = _find_wrapped(value, path, 0)
+    wrapped = next(_wrapped_functions(value, path), None)
     info = getattr(value, "debug_info", None) or getattr(wrapped, "debug_info", None)
-    name = info.func_src_info.split(" ")[0] if getattr(info, "func_src_info", None) else naming.function_name(value)
+    function = getattr(wrapped.f, "__func__", wrapped.f) if wrapped is not None else value
+    name = info.func_src_info.split(" ")[0] if getattr(info, "func_src_info", None) else naming.function_name(function)
     if wrapped is None:
         return name, "()", id(value)
     statics = _static_arguments(wrapped)
-    function = getattr(wrapped.f, "__func__", wrapped.f)
     key = (id(function), tuple(_static_key(s) for s in statics), tuple(path))
     return name, "(" + ", ".join(map(str, statics)) + ")", key
 
 
-def _find_wrapped(value: Any, path: list[Any], depth: int) -> Any:
+def _cells(f: Any) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(getattr(getattr(f, "__code__", None), "co_freevars", ()), getattr(f, "__closure__", None) or ()):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+
+
+def _is_wrapped(f: Any) -> bool:
+    return hasattr(f, "transforms") and hasattr(f, "f")
+
+
+def _thunks(value: Any) -> Iterator[Any]:
+    """Everything callable between the parameter of an equation and the user's rule, from outside in."""
+    todo, seen = [value], set()
+    while todo and len(seen) < 64:
+        f = todo.pop(0)
+        if id(f) in seen:
+            continue
+        seen.add(id(f))
+        yield f
+        if _is_wrapped(f):
+            todo.append(f.f)
+        elif _is_wrapped(getattr(f, "__self__", None)):
+            todo.append(f.__self__)
+        todo += [c for _, c in _cells(f) if _is_wrapped(c) or callable(c) and (hasattr(c, "__closure__") or hasattr(c, "__self__"))]
+
+
+def _wrapped_functions(value: Any, path: list[Any]) -> Iterator[Any]:
     """The linear_util.WrappedFun around the user's rule, which JAX keeps in the cells of its thunks.
 
     `path` collects what happened to the rule on the way, which makes another rule of it: batching (axis size, which
     arguments), outputs dropped by dead code elimination, the trees of its arguments."""
-    if depth > 24:
-        return None
-    if hasattr(value, "transforms") and hasattr(value, "f"):
-        path += [_plain_arguments(args) for _, args in value.transforms]
-        if not getattr(value.f, "__qualname__", "").startswith(("lift_", "_memoize")):
-            return value
-        value = value.f
-    names = getattr(getattr(value, "__code__", None), "co_freevars", ())
-    for name, cell in zip(names, getattr(value, "__closure__", None) or ()):
-        try:
-            content = cell.cell_contents
-        except ValueError:
-            continue
-        if name == "used_outs":
-            path.append(tuple(content))
-        if hasattr(content, "transforms") and hasattr(content, "f") or hasattr(content, "__closure__") and callable(content):
-            found = _find_wrapped(content, path, depth + 1)
-            if found is not None:
-                return found
-    return None
+    for f in _thunks(value):
+        path += [tuple(c) for name, c in _cells(f) if name == "used_outs"]
+        if _is_wrapped(f):
+            path += [p for transform, args in f.transforms
+                     if not getattr(transform, "__name__", "").startswith("process_env_traces") and (p := _plain_arguments(args))]
+            if not getattr(f.f, "__qualname__", "").startswith(("lift_", "_memoize")) and f.transforms:
+                yield f
 
 
 def _plain_arguments(args: Any) -> tuple:
@@ -212,8 +269,20 @@ def _static_arguments(wrapped: Any) -> list[Any]:
 
 
 def _static_key(v: Any) -> Any:
+    """Equal for equal static arguments: trees of them are new in every call, their leaves are not."""
     try:
-        hash(v)
-        return (type(v).__name__, v)
-    except TypeError:
+        leaves, tree = jax.tree_util.tree_flatten(v)
+        key = (tree, tuple(_leaf_key(x) for x in leaves))
+        hash(key)
+        return key
+    except Exception:
         return id(v)
+
+
+def _leaf_key(x: Any) -> Any:
+    return (type(x).__name__, x) if isinstance(x, (bool, int, float, str, bytes)) or x is None else id(x)
+
+
+def _python_number(lit: Any) -> Any:
+    a = np.asarray(lit.val)
+    return a.item() if a.dtype == bool or getattr(lit.aval, "weak_type", False) else a[()]
