@@ -29,6 +29,8 @@ extern const Primitive kCumSum, kCumProd, kCumMax, kCumMin, kCumLogSumExp;
 extern const Primitive kBroadcastInDim, kReshape, kSqueeze, kTranspose, kRev, kPad, kIota, kConcatenate, kSplit, kTile, kStack, kUnstack,
     kSlice, kDynamicSlice, kDynamicUpdateSlice, kGather, kScatter, kScatterAdd, kScatterSub, kScatterMul, kScatterMin, kScatterMax,
     kDotGeneral, kConvGeneralDilated, kSort, kTopK;
+// windows.cpp
+extern const Primitive kReduceWindowSum, kReduceWindowMax, kReduceWindowMin, kSelectAndGatherAdd, kSelectAndScatterAdd;
 // placement.cpp
 extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kRngBitGenerator;
 

@@ -50,6 +50,8 @@ public:
                 return make(a.dtype, std::trunc(x / y));
             case KOp::Rem:
                 return make(a.dtype, std::fmod(x, y));
+            case KOp::Max:
+                return make(a.dtype, std::max(x, y));
             case KOp::Min:
                 return make(a.dtype, std::min(x, y));
             case KOp::And:
@@ -118,13 +120,22 @@ std::vector<Array> run_sort(const Op& op, const std::vector<Array>& values) {
     return result;
 }
 
+/// Adds scalar updates into an array of one dimension, enough for what expansions emit.
+std::vector<Array> run_scatter_add(const std::vector<Array>& values) {
+    Array result = values[0];
+    for (std::size_t n = 0; n < values[1].size(); ++n) result.at(static_cast<std::size_t>(values[1][n])) += values[2][n];
+    return {result};
+}
+
+double number_of(const Literal& l) { return is_float(l.aval->dtype) ? l.real : static_cast<double>(l.integer); }
+
 std::vector<Array> run(const Op& op, const std::vector<Array>& values);
 
 std::vector<Array> run_jaxpr(const Jaxpr& j, const std::vector<Array>& inputs) {
     std::vector<Array> vars = inputs;
     for (const Eqn& e : j.eqns) {
         std::vector<Array> in;
-        for (const Atom a : j.inputs(e)) in.push_back(vars[a.var().index]);
+        for (const Atom a : j.inputs(e)) in.push_back(a.is_literal() ? Array{number_of(*a.literal())} : vars[a.var().index]);
         for (Array& out : run(make_op(j, e), in)) vars.push_back(std::move(out));
     }
     std::vector<Array> out;
@@ -135,7 +146,7 @@ std::vector<Array> run_jaxpr(const Jaxpr& j, const std::vector<Array>& inputs) {
 std::vector<Array> run(const Op& op, const std::vector<Array>& values) {
     if (op.prim->lower) return {run_lowering(op, values)};
     if (op.prim->expand) return run_jaxpr(*op.prim->expand.fn(op), values);
-    return run_sort(op, values);
+    return std::holds_alternative<ScatterKernel>(op.prim->kernel.fn(op).kind) ? run_scatter_add(values) : run_sort(op, values);
 }
 
 std::string number_text(double v) { return std::isnan(v) ? "nan" : std::to_string(v); }
@@ -153,7 +164,7 @@ std::vector<Array> arrays_of(const nlohmann::json& v) {
     std::vector<Array> arrays;
     for (const nlohmann::json& one : v) {
         Array a;
-        for (const nlohmann::json& n : one) a.push_back(n.is_string() ? std::nan("") : n.get<double>());
+        for (const nlohmann::json& n : one) a.push_back(n.is_string() ? std::stod(n.get<std::string>()) : n.get<double>());
         arrays.push_back(std::move(a));
     }
     return arrays;

@@ -20,6 +20,7 @@ from jax._src.core import ShapedArray
 from jax._src.interpreters import ad
 from jax._src.lax import convolution, slicing
 from jax._src.lax import lax as laxlax
+from jax._src.lax import windowed_reductions as windowed
 
 CASES = []
 
@@ -35,6 +36,8 @@ def encode(v):
         return "nan" if np.isnan(v) else float(v)
     if isinstance(v, str):
         return v
+    if isinstance(v, core.Primitive):
+        return {"primitive": v.name}
     if isinstance(v, core.Jaxpr):
         return {"jaxpr": [e.primitive.name for e in v.eqns]}
     if isinstance(v, tuple) and hasattr(v, "_fields"):
@@ -132,16 +135,18 @@ def run(prim, avals, params):
 
     def values(a):
         n = int(np.prod(a.shape))
-        return (np.arange(1, n + 1) if a.dtype.kind == "f" else rng.integers(-3, 9, n)).astype(a.dtype).reshape(a.shape)
+        # 7 is prime to most sizes: every number once, out of order
+        return (np.arange(1, n + 1) * 7 % (n + 1) if a.dtype.kind == "f" else rng.integers(-3, 9, n)).astype(a.dtype).reshape(a.shape)
 
-    flat = lambda x: ["nan" if v != v else v for v in np.asarray(x).reshape(-1).tolist()]
+    flat = lambda x: [v if np.isfinite(v) else str(v) for v in np.asarray(x).reshape(-1).tolist()]
     xs = [values(a) for a in avals]
     out = jax.jit(lambda *args: bind(prim, args, params))(*xs)
     return {"in": [flat(x) for x in xs], "out": [flat(y) for y in out]}
 
 
 RUN = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "iota", "tile", "pad", "concatenate", "split", "stack", "unstack", "slice",
-       "dynamic_slice", "gather", "top_k", "device_put"}
+       "dynamic_slice", "gather", "top_k", "device_put", "reduce_window_sum", "reduce_window_max", "reduce_window_min", "select_and_gather_add",
+       "select_and_scatter_add"}
 
 
 def case(prim, avals, params, *, jvps=(), transposes=(), batches=(), size=3):
@@ -361,6 +366,30 @@ def sort_cases():
         case(laxlax.top_k_p, [a], dict(k=k, axis=axis))
 
 
+def window_cases():
+    def params(window, strides, padding, base=None, dilation=None):
+        n = len(window)
+        return dict(window_dimensions=window, window_strides=strides, padding=padding, base_dilation=base or (1,) * n, window_dilation=dilation or (1,) * n)
+
+    cases = [((5,), params((2,), (2,), ((0, 1),))), ((5, 6), params((3, 2), (1, 2), ((1, 1), (0, 0)))), ((5,), params((2,), (1,), ((1, 2),), (2,))),
+             ((7,), params((2,), (2,), ((0, 0),), N, (3,))), ((2, 9), params((1, 7), (1, 1), ((0, 0), (3, 3)))), ((3,), params((5,), (1,), ((0, 0),)))]
+    for prim in [windowed.reduce_window_sum_p, windowed.reduce_window_max_p, windowed.reduce_window_min_p]:
+        for shape, p in cases:
+            ts = [[T]] if prim is windowed.reduce_window_sum_p else []
+            case(prim, [arr(*shape)], p, jvps=[[T]], transposes=ts, batches=[[0], [len(shape)]])
+        for p in [params((2,), (0,), ((0, 0),)), params((2, 2), (1, 1), ((0, 0), (0, 0)))]:
+            case(prim, [arr(5)], p)
+    for select in [laxlax.ge_p, laxlax.le_p]:
+        for shape, p in cases:
+            p = dict(p, select_prim=select)
+            ts = [[T, F]] if all(d == 1 for d in p["window_dilation"]) else []
+            case(windowed.select_and_gather_add_p, [arr(*shape), arr(*shape)], p, jvps=[[T, F], [T, T], [F, T]], transposes=ts, batches=[[0, N], [1, 1]])
+            if all(d == 1 for d in (*p["window_dilation"], *p["base_dilation"])) and shape != (3,):
+                out = windowed.reduce_window_shape_tuple(shape, p["window_dimensions"], p["window_strides"], p["padding"])
+                q = {k: p[k] for k in ("select_prim", "window_dimensions", "window_strides", "padding")}
+                case(windowed.select_and_scatter_add_p, [arr(*out), arr(*shape)], q, jvps=[[T, F], [F, T]], transposes=[[T, F]], batches=[[0, N], [N, 1]])
+
+
 def placement_cases():
     reuse = laxlax.ArrayCopySemantics.REUSE_INPUT if hasattr(laxlax, "ArrayCopySemantics") else dispatch.ArrayCopySemantics.REUSE_INPUT
     case(dispatch.device_put_p, [arr(2, 3)], dict(devices=(None,), srcs=(None,), copy_semantics=(reuse,)), jvps=[[T]], transposes=[[T]], batches=[[1]])
@@ -377,6 +406,7 @@ def main():
     dot_cases()
     conv_cases()
     sort_cases()
+    window_cases()
     placement_cases()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "shape_rules.json")
     with open(path, "w") as f:

@@ -33,6 +33,7 @@ inline Attr attr_of(const nlohmann::json& v) {
         for (const nlohmann::json& f : v["fields"]) r.fields.emplace_back(f[0].get<std::string>(), attr_of(f[1]));
         return std::make_shared<const Attr::Record>(std::move(r));
     }
+    if (v.contains("primitive")) return Attr::Object{"Primitive", v["primitive"].get<std::string>(), v["primitive"].get<std::string>()};
     return Attr::Object{"jaxpr", "", v.dump()};
 }
 

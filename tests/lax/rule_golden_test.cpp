@@ -26,7 +26,8 @@ json json_of(const Attr& a) {
     if (const auto* v = a.get<Sym>()) return v->str();
     if (const auto* v = a.get<DType>()) return {{"dtype", info(*v).name}};
     if (const auto* v = a.get<Attr::Enum>()) return {{"enum", {v->type.str(), v->member.str()}}};
-    if (const auto* v = a.get<Attr::Object>()) return json::parse(v->text.str());
+    if (const auto* v = a.get<Attr::Object>())
+        return v->type == Sym("Primitive") ? json{{"primitive", v->name.str()}} : json::parse(v->text.str());
     if (const auto* s = a.get_seq()) {
         json items = json::array();
         for (const Attr& item : s->items) items.push_back(json_of(item));
