@@ -84,19 +84,20 @@ private:
     std::vector<ArrayPtr> read_inputs(const Program& program) const {
         std::vector<ArrayPtr> found = program.values;
         found.resize(program.jaxpr->num_invars);
-        for (auto& [name, array] : read_npz(inputs_)) {
+        const NpzReader archive(inputs_);
+        for (const std::string& name : archive.names()) {
             std::size_t n = 0;
-            if (!name.starts_with("arg") || std::sscanf(name.c_str(), "arg%zu", &n) != 1 || n >= found.size())
+            if (std::sscanf(name.c_str(), "arg%zu", &n) != 1 || name != fmt::format("arg{}", n) || n >= found.size())
                 throw Error(ErrorCode::BadInput,
                             fmt::format("expected members arg0 to arg{}, found '{}'", found.size() - 1, printable(name)))
                     .at({inputs_, 0, 0});
-            found[n] = array;
+            found[n] = archive.read(name, program.jaxpr->aval(program.jaxpr->invar(static_cast<std::uint32_t>(n))));
         }
         return found;
     }
     void save(const RunReport& report) const {
-        std::vector<std::pair<std::string, ArrayPtr>> members;
-        for (std::size_t i = 0; i < report.outputs.size(); ++i) members.emplace_back(fmt::format("out{}", i), report.outputs[i]);
+        std::vector<NpzArray> members;
+        for (std::size_t i = 0; i < report.outputs.size(); ++i) members.push_back({fmt::format("out{}", i), report.outputs[i]});
         write_npz(outputs_, members);
     }
 

@@ -3,7 +3,6 @@
 #include "app/cli/program_arguments.h"
 #include "app/cli/sections.h"
 #include "app/cli/steps.h"
-#include "base/atomic_file.h"
 #include "io/capture_writer.h"
 #include "ir/printer.h"
 #include "report/report_fields.h"
@@ -26,11 +25,7 @@ public:
         if (steps_.empty()) throw Error(ErrorCode::BadUsage, "expected --apply STEP, found no step");
         const ProgramPtr program = apply_steps(*args_.load(), steps_);
         const Inspection inspection(program, {});
-        if (!output_.empty()) {
-            AtomicFile file(output_);
-            write_capture(file.stream(), *program);
-            file.commit();
-        }
+        if (!output_.empty()) write_capture(*program, output_);
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "transform");

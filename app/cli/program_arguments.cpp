@@ -66,7 +66,7 @@ Choices ProgramArguments::choices() const {
         c.region = Choices::kProgram;
     else if (!region.empty())
         c.region = numbers(region, "--region").front();
-    if (c.region < Choices::kProgram)
+    if (!region.empty() && c.region < Choices::kProgram)
         throw Error(ErrorCode::BadUsage, "expected `program` or a number from 0 after --region, found '" + printable(region) + "'");
     if (wrt == "all")
         c.wrt_all = true;

@@ -100,7 +100,7 @@ SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residu
         out.recomputed_flops += work.flops;
     }
     std::stable_sort(out.recomputed.begin(), out.recomputed.end(),
-                     [](const RecomputedRow& a, const RecomputedRow& b) { return a.flops > b.flops; });
+                     [](const RecomputedRow& x, const RecomputedRow& y) { return x.flops > y.flops; });
     out.total_flops = cost_of(*out.known).flops + cost_of(*out.unknown).flops;
     return out;
 }

@@ -27,6 +27,18 @@ void check_arguments(const std::vector<int>& wrt, const std::vector<int>& arg_of
                         fmt::format("expected an argument of {} from 0 to {}, found {}", name, static_cast<int>(known.size()) - 1, a));
 }
 
+/// Is this checkpoint the one that the user calls `site`: the function under it, or FILE:LINE of its call?
+bool stands_at(const Eqn& e, const std::string& site) {
+    if (site.empty()) return true;
+    for (const JaxprPtr& body : e.params->jaxprs())
+        if (body->name.str() == site) return true;
+    for (const Frame& f : e.source->frames) {
+        const std::string place = fmt::format("{}:{}", f.file.str(), f.line);
+        if (place == site || place.ends_with("/" + site)) return true;
+    }
+    return false;
+}
+
 Subject whole_program(const Program& p, const Choices& c) {
     Subject s;
     s.jaxpr = p.jaxpr;
@@ -76,7 +88,14 @@ std::optional<int> chosen_region(const Program& p, const Choices& c) {
 Subject make_subject(const Program& p, const Choices& c) {
     const std::optional<int> region = chosen_region(p, c);
     Subject s = region ? region_subject(p, *region, c) : whole_program(p, c);
-    for (const Choices::Replacement& r : c.replace_policy) s.jaxpr = replace_policy(s.jaxpr, r.site, r.policy);
+    for (const Choices::Replacement& r : c.replace_policy) {
+        int found = 0;
+        s.jaxpr = replace_policy(
+            s.jaxpr, [&](const Eqn& e) { return stands_at(e, r.site); }, r.policy, &found);
+        if (found == 0)
+            throw Error(ErrorCode::NotFound, r.site.empty() ? std::string("expected a jax.checkpoint inside the function, found none")
+                                                            : "expected a jax.checkpoint at '" + printable(r.site) + "', found none");
+    }
     return s;
 }
 
