@@ -64,6 +64,9 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
                            f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
     found, marked, warnings = _marked_tracing(flat)
+    pure = compat.discharged(closed)
+    if pure is not None:
+        closed, marked = pure, marked and (compat.discharged(marked) or marked)
     if not found:
         _meet_patterns(closed, p, flat)
     region_entries = [_region_entry(encoder, r, found) for r in found]

@@ -125,6 +125,23 @@ def with_jvp(jaxpr: Any) -> list[Any]:
         return [jaxpr]
 
 
+def discharged(closed: Any) -> Any | None:
+    """The program without mutable references inside, as JAX itself compiles it; None where it has none.
+
+    References that are arguments stay: the program's inputs and outputs would change with them."""
+    internal = any(type(v.aval).__name__ == "AbstractRef" for e in closed.jaxpr.eqns for v in e.outvars)
+    outside = any(type(v.aval).__name__ == "AbstractRef" for v in (*closed.jaxpr.invars, *closed.jaxpr.constvars))
+    if not internal or outside:
+        return None
+    from jax._src.state import discharge
+    import inspect
+    if "closed_jaxpr" in inspect.signature(discharge.discharge_state).parameters:
+        new = discharge.discharge_state(closed)
+        return ClosedJaxpr(new.jaxpr.replace(debug_info=closed.jaxpr.debug_info), new.consts)
+    jaxpr, consts = discharge.discharge_state(closed.jaxpr, closed.consts)
+    return ClosedJaxpr(jaxpr, consts)
+
+
 def kept_inputs(jaxpr: Any) -> list[bool]:
     """Which inputs `jit` keeps; it drops those that nothing reads (keep_unused=False)."""
     used = pe.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]

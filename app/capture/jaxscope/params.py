@@ -34,7 +34,7 @@ class Params:
             if key in special:
                 out[key] = self._rule(eqn, key, value)
             elif policies.is_policy(key, value):
-                out[key] = self._policy(value, eqn)
+                out[key] = self._policy(value, eqn.params.get("jaxpr"))
             else:
                 out[key] = self.value(value)
         return self.tables.params.add(json.dumps(out), out)
@@ -48,8 +48,16 @@ class Params:
             return {"object": type(value).__name__, "name": text, "text": self.text(value)}
         return {"rule": index, "text": text}
 
-    def _policy(self, policy: Any, eqn: Any) -> Any:
-        body = next(iter(compat.sub_jaxprs(eqn.params.get("jaxpr"))), None)
+    def _hi_primitive(self, v: Any) -> Any:
+        """jax_remat3 and custom_vjp3 put an object with parameters of its own into `call_hi_primitive`."""
+        fields = []
+        for key, x in v.params.items():
+            is_policy = policies.is_policy(key, x)
+            fields.append([key, self._policy(x, v.params.get("jaxpr")) if is_policy else self.value(x)])
+        return {"record": type(v).__name__, "fields": fields, "text": self.text(v)}
+
+    def _policy(self, policy: Any, body: Any) -> Any:
+        body = next(iter(compat.sub_jaxprs(body)), None)
         key = (id(policy), id(body))
         hit = self._policies.get(key)
         if hit is None:
@@ -123,6 +131,8 @@ class Params:
             return self._record(v, [(f.name, getattr(v, f.name, None)) for f in dataclasses.fields(v)])
         if _is_dtype(v):
             return {"dtype": dtype_name(v)}
+        if type(v).__module__.startswith("jax.") and isinstance(getattr(v, "params", None), dict):
+            return self._hi_primitive(v)
         fields = _slots(v)
         if fields is not None:
             return self._record(v, fields)

@@ -52,10 +52,9 @@ class Recorder:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[Recorder]:
-        _install()
         previous, _state.recorder = getattr(_state, "recorder", None), self
         try:
-            with compat.fresh_traces():
+            with _replaced_linearize(), compat.fresh_traces():
                 yield self
         finally:
             _state.recorder = previous
@@ -65,9 +64,24 @@ _state = threading.local()
 _original = ad.linearize
 
 
-def _install() -> None:
-    if ad.linearize is _original:
+_users = 0
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _replaced_linearize() -> Iterator[None]:
+    """JAX's function is replaced only while somebody captures; other threads pass through to the original."""
+    global _users
+    with _lock:
+        _users += 1
         ad.linearize = _linearize_trees if _takes_trees() else _linearize_flat
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                ad.linearize = _original
 
 
 def _takes_trees() -> bool:

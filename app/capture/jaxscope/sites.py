@@ -38,8 +38,10 @@ class Site:
 
 
 _ENTRY = {"value_and_grad_f": "value_and_grad", "jacfun": "jacrev", "vjp": "vjp", "linearize": "linearize", "fwd": "vjp"}
-_LIBRARY_INTERNAL = ("jax/_src/lax/control_flow/solves.py", "jax/_src/custom_derivatives.py", "jax/_src/public_test_util.py",
-                     "jax/_src/ad_checkpoint.py")
+_PLUMBING = ("jax/_src/api.py", "jax/_src/traceback_util.py", "jax/_src/api_util.py", "jax/_src/interpreters/ad.py")
+# Derivatives that JAX takes to make a rule of its own (custom_root, ...): nobody asked for them.
+_INTERNAL = ("jax/_src/lax/control_flow/solves.py", "jax/_src/custom_derivatives.py", "jax/_src/public_test_util.py",
+             "jax/_src/ad_checkpoint.py")
 
 
 def find(program_paths: dict[int, str], depth: int = 2) -> Site | None:
@@ -48,20 +50,21 @@ def find(program_paths: dict[int, str], depth: int = 2) -> Site | None:
     `program_paths`: tracers of the program's own inputs, by id."""
     frame = sys._getframe(depth)
     entry, kind = None, None
-    while frame is not None:
+    while frame is not None and _is_in(frame, _PLUMBING):
         code = frame.f_code
-        if not code.co_filename.startswith(compat.JAX_DIR):
-            break
-        if code.co_filename.endswith(_LIBRARY_INTERNAL):
-            return None
-        if code.co_name in _ENTRY and code.co_filename.endswith("jax/_src/api.py"):
+        if code.co_name in _ENTRY and code.co_filename.endswith("api.py"):
             entry, kind = frame, _ENTRY[code.co_name]
         elif code.co_name.startswith("grad_f") and kind == "value_and_grad":
             kind = "grad"
         frame = frame.f_back
-    if entry is None:
+    made_for_a_rule = frame is not None and _is_in(frame, _INTERNAL) and kind in ("vjp", "linearize")
+    if entry is None or made_for_a_rule:
         return None
     return _library_site(frame, entry, kind, program_paths) or _jax_site(entry, kind)
+
+
+def _is_in(frame: Any, files: tuple[str, ...]) -> bool:
+    return frame.f_code.co_filename.replace("\\", "/").endswith(files)
 
 
 def _is_array(x: Any) -> bool:
