@@ -135,8 +135,7 @@ std::int64_t CaptureOutput::frame(const Frame& f) {
 }
 
 std::int64_t CaptureOutput::source(SourceRef s) {
-    const auto [found, added] = source_ids_.emplace(s.id(), 0);
-    if (!added) return found->second;
+    if (const auto found = source_ids_.find(s.id()); found != source_ids_.end()) return found->second;
     const std::int64_t traceback = s->frames.empty() ? -1 : tracebacks_.add(json_text([&](JsonWriter& w) {
         w.begin_array();
         for (const Frame& f : s->frames) w.value(frame(f));
@@ -188,7 +187,8 @@ std::int64_t CaptureOutput::literal(LiteralRef l) {
 
 std::int64_t CaptureOutput::array(const ArrayPtr& a) {
     const auto [found, added] = array_ids_.emplace(a.get(), static_cast<std::int64_t>(kept_arrays_.size()));
-    if (!added) return found->second;
+    const std::int64_t index = found->second;
+    if (!added) return index;
     kept_arrays_.push_back(a);
     // Equal arrays may be two objects, which stay two: the index is part of the text.
     const std::string text = json_text([&](JsonWriter& w) {
@@ -196,7 +196,7 @@ std::int64_t CaptureOutput::array(const ArrayPtr& a) {
         w.key("aval");
         w.value(aval(a->aval));
         const bool big = archive_ && a->known() && a->aval->size() > options_.inline_elements;
-        const std::string member = a->known() ? "c" + std::to_string(found->second) : a->npz.str();
+        const std::string member = a->known() ? "c" + std::to_string(index) : a->npz.str();
         if (big) archive_->push_back({member, a});
         if (big || (!a->known() && !a->npz.empty())) {
             w.key("npz");
@@ -208,7 +208,7 @@ std::int64_t CaptureOutput::array(const ArrayPtr& a) {
         w.end_object();
     });
     arrays_.append(text);
-    return found->second;
+    return index;
 }
 
 std::int64_t CaptureOutput::params(const ParamsRef& p) {

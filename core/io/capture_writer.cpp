@@ -165,7 +165,7 @@ std::string CaptureOutput::rules() {
                 w.value(jaxpr(r.jaxpr));
             else
                 w.null();
-            entry(w, "why", r.why);
+            if (!r.why.empty()) entry(w, "why", r.why);
             bools(w, "out_zeros", r.out_zeros);
             ints(w, "input_forwards", r.input_forwards);
             w.end_object();

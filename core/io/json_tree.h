@@ -118,9 +118,12 @@ public:
         at_ = of_.tree_->nodes_[at_ + (object_ ? 1 : 0)].next;
         ++index_;
     }
-    std::string_view key() const { return of_.text(at_); }
+    std::string_view key() const {
+        if (!object_) of_.fail("an object");
+        return of_.text(at_);
+    }
     JsonValue value() const {
-        return object_ ? JsonValue(of_.tree_, at_ + 1, &of_, -1, key()) : JsonValue(of_.tree_, at_, &of_, index_, {});
+        return object_ ? JsonValue(of_.tree_, at_ + 1, &of_, -1, of_.text(at_)) : JsonValue(of_.tree_, at_, &of_, index_, {});
     }
     std::int64_t index() const { return index_; }
 

@@ -1,0 +1,409 @@
+#include "io/text_parser.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/limits.h"
+#include "io/primitive_names.h"
+#include "io/text_cursor.h"
+#include "io/text_values.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// Parses by descent over nested jaxprs; equations, variables and parameters are loops.
+class TextParser {
+public:
+    TextParser(std::string_view text, const std::string& name) : in_(text, name) {}
+
+    std::shared_ptr<Jaxpr> whole() {
+        // A shared jaxpr stands in front of those that it calls: references point forwards, so the names are collected first.
+        for (const std::string& name : in_.shared_names()) shared_.emplace(name, std::make_shared<Jaxpr>());
+        while (in_.at_word("let")) shared();
+        std::shared_ptr<Jaxpr> root = jaxpr(1);
+        in_.skip_spaces();
+        if (!in_.at_end()) in_.fail("the end of the text");
+        refuse_cycles(*root);
+        for (const auto& j : closed_) add_unknown_consts(*j);
+        add_unknown_consts(*root);
+        return root;
+    }
+    const std::vector<std::string>& input_names() const { return input_names_; }
+
+private:
+    using Scope = std::unordered_map<std::string, Var>;
+    /// The variables `_` of a jaxpr, which may be its results all the same: jit's outputs are called as its equation calls them.
+    struct Reading {
+        std::shared_ptr<Jaxpr> jaxpr = std::make_shared<Jaxpr>();
+        Scope scope;
+        std::vector<Var> dropped;
+    };
+
+    void shared() {
+        in_.expect_word("let");
+        const std::string name = in_.word("the name of a jaxpr");
+        in_.expect("=");
+        const std::shared_ptr<Jaxpr> j = jaxpr(1);
+        in_.expect_word("in");
+        const std::shared_ptr<Jaxpr>& slot = shared_.at(name);
+        if (!defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
+        if (j->name.empty()) j->name = slot->name;
+        *slot = std::move(*j);
+    }
+
+    /// Nothing may call itself, and everything that is called must be there.
+    void refuse_cycles(const Jaxpr& root) const {
+        std::unordered_map<const Jaxpr*, int> state;  // 1: being looked at, 2: done
+        std::vector<std::pair<const Jaxpr*, bool>> stack{{&root, false}};
+        while (!stack.empty()) {
+            const auto [j, leaving] = stack.back();
+            stack.pop_back();
+            if (leaving) {
+                state[j] = 2;
+                continue;
+            }
+            if (state[j] != 0) continue;
+            state[j] = 1;
+            stack.emplace_back(j, true);
+            for (const Eqn& e : j->eqns)
+                for (const JaxprPtr& sub : e.params->jaxprs()) {
+                    if (state[sub.get()] == 1) in_.fail("jaxprs that don't call themselves");
+                    if (state[sub.get()] == 0) stack.emplace_back(sub.get(), false);
+                }
+        }
+        for (const auto& [name, j] : shared_)
+            if (state[j.get()] != 0 && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
+    }
+
+    std::shared_ptr<Jaxpr> jaxpr(std::size_t depth) {
+        if (depth > kMaxNesting.value)
+            throw Error(ErrorCode::LimitExceeded,
+                        "expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found more")
+                .at(in_.loc());
+        Reading r;
+        in_.expect("{");
+        in_.expect_word("lambda");
+        std::vector<std::string> names = binders(r, ";");
+        in_.expect(";");
+        r.jaxpr->num_constvars = r.jaxpr->num_vars();
+        names = binders(r, ".");
+        in_.expect(".");
+        r.jaxpr->num_invars = r.jaxpr->num_vars() - r.jaxpr->num_constvars;
+        in_.expect_word("let");
+        while (!at_results()) {
+            equation(r, depth);
+            in_.take(";");
+        }
+        results(r);
+        if (depth == 1) input_names_ = std::move(names);
+        return r.jaxpr;
+    }
+
+    /// `in (`: a variable may be called `in`, but no open parenthesis follows one.
+    bool at_results() const { return in_.at_word("in") && in_.after_word("in", '('); }
+
+    void bind(Reading& r, const std::string& name, AvalRef aval) {
+        if (r.jaxpr->num_vars() >= 1u << 30)
+            throw Error(ErrorCode::LimitExceeded, "expected fewer than 2^30 variables, found more").at(in_.loc());
+        const Var v = r.jaxpr->add_var(aval, name == "_");
+        if (name == "_")
+            r.dropped.push_back(v);
+        else if (!r.scope.emplace(name, v).second)
+            in_.fail("a new variable: '" + printable(name, 60) + "' is defined already");
+    }
+    AvalRef aval() {
+        const TextCursor::Mark before = in_.mark();
+        const std::string text = in_.aval_text();
+        try {
+            return aval_from_text(text);
+        } catch (Error& e) {
+            in_.back_to(before);
+            e.at(in_.loc());
+            throw;
+        }
+    }
+    /// `a:f32[3] b:f32[]`, up to `end`.
+    std::vector<std::string> binders(Reading& r, std::string_view end) {
+        std::vector<std::string> names;
+        while (!in_.at(end)) {
+            names.push_back(in_.word("a variable"));
+            in_.expect(":");
+            bind(r, names.back(), aval());
+        }
+        return names;
+    }
+
+    // ---- Equations ----
+    void equation(Reading& r, std::size_t depth) {
+        in_.skip_spaces();
+        const std::size_t column = in_.column();
+        std::vector<std::pair<std::string, AvalRef>> outs;
+        while (in_.at_binder()) {
+            std::string name = in_.word("a variable");
+            in_.expect(":");
+            outs.emplace_back(std::move(name), aval());
+        }
+        const SourceRef source = in_.line_source();
+        if (!outs.empty()) in_.expect("=");
+        in_.skip_spaces();
+        const std::string primitive_name(normalised_primitive(in_.primitive_name()));
+        std::vector<Params::Entry> params;
+        if (in_.at_now("[")) params = parameters(primitive_name, depth);
+        Eqn e;
+        e.prim = &primitive(primitive_name);
+        e.source = source;
+        e.in_begin = static_cast<std::uint32_t>(r.jaxpr->atoms.size());
+        atoms(r, outs, column);
+        e.n_in = static_cast<std::uint32_t>(r.jaxpr->atoms.size()) - e.in_begin;
+        e.first_out = r.jaxpr->num_vars();
+        e.n_out = static_cast<std::uint32_t>(outs.size());
+        Avals in_avals, out_avals;
+        for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
+        for (const auto& [name, type] : outs) {
+            bind(r, name, type);
+            out_avals.push_back(type);
+        }
+        e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
+        r.jaxpr->eqns.push_back(std::move(e));
+    }
+
+    /// Inputs, up to what begins another equation: `;`, binders with `=`, or a line that stands no deeper than this equation's.
+    void atoms(Reading& r, const std::vector<std::pair<std::string, AvalRef>>& outs, std::size_t column) {
+        std::vector<std::pair<std::string, std::size_t>> untyped;  // literals of old versions, which print without aval
+        while (true) {
+            const std::size_t last_line = in_.line();
+            in_.skip_spaces();
+            if (in_.at_end() || in_.at(";") || in_.at("}") || at_results()) break;
+            if (in_.line() > last_line) {
+                // `inf:f32[]` reads like a result; standing deeper than its equation it is an input.
+                const std::string word = in_.peek_word();
+                const bool deeper = in_.column() > column && (word == "inf" || word == "nan" || word == "True" || word == "False");
+                if (in_.column() <= column || (!deeper && in_.at_equation())) break;
+            }
+            const TextCursor::Mark before = in_.mark();
+            const std::string token = in_.atom_text();
+            if (token.empty()) in_.fail("a variable or a literal");
+            if (in_.at_now(":")) {
+                in_.expect(":");
+                const AvalRef type = aval();
+                const auto l = literal_from_text(token, type);
+                if (!l) {
+                    in_.back_to(before);
+                    in_.fail("a literal of " + to_text(type));
+                }
+                r.jaxpr->atoms.emplace_back(LiteralRef(*l));
+            } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
+                r.jaxpr->atoms.emplace_back(v->second);
+            } else if (token == "_" && !r.dropped.empty()) {
+                r.jaxpr->atoms.emplace_back(read_dropped(r));
+            } else if (is_untyped_literal(token)) {
+                untyped.emplace_back(token, r.jaxpr->atoms.size());
+                r.jaxpr->atoms.emplace_back();
+            } else {
+                in_.back_to(before);
+                in_.fail("a variable that is defined above");
+            }
+        }
+        for (const auto& [token, at] : untyped) r.jaxpr->atoms[at] = guessed_literal(r, token, outs);
+    }
+    /// A variable called `_` that is read: a result that goes by the name of an unused result of the calling jit. The latest one.
+    static Var read_dropped(Reading& r) {
+        const Var v = r.dropped.back();
+        r.jaxpr->set_dropped(v, false);
+        return v;
+    }
+    static bool is_untyped_literal(const std::string& t) {
+        return std::isdigit(static_cast<unsigned char>(t[0])) || t[0] == '-' || t == "True" || t == "False" || t == "nan" || t == "inf" ||
+               t[0] == '(';
+    }
+    /// The dtype of the first other input or of the result; what stands alone is what Python would make of it.
+    LiteralRef guessed_literal(const Reading& r, const std::string& token, const std::vector<std::pair<std::string, AvalRef>>& outs) {
+        std::vector<DType> tries;
+        if (token == "True" || token == "False") tries.push_back(DType::Bool);
+        if (!r.jaxpr->atoms.empty() && r.jaxpr->atoms.back().is_var() && r.jaxpr->aval(r.jaxpr->atoms.back())->is_array())
+            tries.push_back(r.jaxpr->aval(r.jaxpr->atoms.back())->dtype);
+        for (const auto& [name, type] : outs)
+            if (type->is_array()) tries.push_back(type->dtype);
+        for (const DType d : {DType::S32, DType::F32, DType::C64}) tries.push_back(d);
+        for (const DType d : tries)
+            if (const auto l = literal_from_text(token, AvalRef(d, {}))) return *l;
+        in_.fail("a literal");
+    }
+
+    // ---- Parameters ----
+    static bool holds_jaxprs(std::string_view name) { return name.find("jaxpr") != std::string_view::npos || name == "branches"; }
+    static bool is_open(std::string_view primitive_name, std::string_view param) {
+        return (param == "jaxpr" && (primitive_name == "remat2" || primitive_name == "shard_map")) || param == "update_jaxpr";
+    }
+
+    std::vector<Params::Entry> parameters(const std::string& primitive_name, std::size_t depth) {
+        std::vector<Params::Entry> params;
+        in_.expect("[");
+        in_.skip_spaces();
+        const TextCursor::Layout layout = in_.begin_parameters();
+        while (!in_.take("]")) {
+            const std::string name = in_.word("a parameter");
+            in_.expect("=");
+            params.emplace_back(name, parameter(primitive_name, name, layout, depth));
+            in_.skip_spaces();
+        }
+        name_call(primitive_name, params);
+        return params;
+    }
+    Attr parameter(const std::string& primitive_name, const std::string& name, const TextCursor::Layout& layout, std::size_t depth) {
+        const bool closed = !is_open(primitive_name, name);
+        if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1), closed);
+        if (holds_jaxprs(name) && in_.at_now("(")) {
+            const TextCursor::Mark before = in_.mark();
+            if (std::optional<Attr> tuple = jaxpr_tuple(depth)) return *tuple;
+            in_.back_to(before);
+        }
+        const TextCursor::Mark before = in_.mark();
+        const std::string text = in_.value_text(layout);
+        if (holds_jaxprs(name))
+            if (const auto s = shared_.find(text); s != shared_.end()) return with_values(s->second, closed);
+        if (text.empty()) {
+            in_.back_to(before);
+            in_.fail("the value of parameter '" + printable(name, 60) + "'");
+        }
+        return value_from_text(name, text);
+    }
+    /// `(jaxpr0 { lambda ... })`; nothing where it is a tuple of something else.
+    std::optional<Attr> jaxpr_tuple(std::size_t depth) {
+        Attrs items;
+        in_.expect("(");
+        while (!in_.take(")")) {
+            in_.skip_spaces();
+            if (in_.at_jaxpr()) {
+                items.push_back(with_values(jaxpr(depth + 1), true));
+                continue;
+            }
+            const auto s = shared_.find(in_.peek_word());
+            if (s == shared_.end()) return std::nullopt;
+            in_.word("a jaxpr");
+            items.push_back(with_values(s->second, true));
+        }
+        return Attr::tuple(std::move(items));
+    }
+    /// Constants of a closed jaxpr are there, but a text doesn't say what they are.
+    Attr with_values(const std::shared_ptr<Jaxpr>& j, bool closed) {
+        building_[j.get()] = j;
+        if (closed) closed_.push_back(j);
+        return Attr::JaxprRef{j, closed};
+    }
+    /// A custom call prints the name of the function that its jaxpr came from.
+    void name_call(const std::string& primitive_name, std::vector<Params::Entry>& params) {
+        Sym name;
+        for (const auto& [n, value] : params)
+            if (n.str() == "name" && value.get<Sym>()) name = *value.get<Sym>();
+        if (name.empty()) return;
+        for (const auto& [n, value] : params)
+            if (const auto* j = value.get<Attr::JaxprRef>(); j && (primitive_name.starts_with("custom_") || primitive_name == "jit")) {
+                Jaxpr& named = *building_.at(j->jaxpr.get());
+                if (named.name.empty()) named.name = name;
+            }
+    }
+
+    void results(Reading& r) {
+        in_.expect_word("in");
+        in_.expect("(");
+        std::vector<std::size_t> dropped;
+        while (!in_.take(")")) {
+            in_.skip_spaces();
+            const TextCursor::Mark before = in_.mark();
+            const std::string token = in_.atom_text();
+            if (token == "_") {
+                dropped.push_back(r.jaxpr->outvars.size());
+                r.jaxpr->outvars.emplace_back();
+            } else if (in_.at_now(":")) {
+                in_.expect(":");
+                const AvalRef type = aval();
+                const auto l = literal_from_text(token, type);
+                if (!l) in_.fail("a literal of " + to_text(type));
+                r.jaxpr->outvars.emplace_back(LiteralRef(*l));
+            } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
+                r.jaxpr->outvars.emplace_back(v->second);
+            } else if (!token.empty() && is_untyped_literal(token)) {
+                r.jaxpr->outvars.emplace_back(guessed_literal(r, token, {}));
+            } else {
+                in_.back_to(before);
+                in_.fail("a variable that is defined above");
+            }
+            in_.take(",");
+        }
+        if (dropped.size() > r.dropped.size()) in_.fail("as many variables '_' as results '_'");
+        // The last ones: what jit's jaxpr returns for an unused result tends to stand behind what it drops itself.
+        for (std::size_t i = 0; i < dropped.size(); ++i) {
+            const Var v = r.dropped[r.dropped.size() - dropped.size() + i];
+            r.jaxpr->set_dropped(v, false);
+            r.jaxpr->outvars[dropped[i]] = v;
+        }
+        if (in_.take(":")) in_.skip_braces();  // effects
+        in_.expect("}");
+    }
+
+    static void add_unknown_consts(Jaxpr& j) {
+        if (!j.consts.empty()) return;
+        for (std::uint32_t i = 0; i < j.num_constvars; ++i) {
+            auto a = std::make_shared<ArrayConst>();
+            a->aval = j.aval(j.constvar(i));
+            j.consts.push_back(std::move(a));
+        }
+    }
+
+    TextCursor in_;
+    std::unordered_map<std::string, std::shared_ptr<Jaxpr>> shared_;
+    std::unordered_set<const Jaxpr*> defined_;
+    std::vector<std::shared_ptr<Jaxpr>> closed_;
+    std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
+    std::vector<std::string> input_names_;
+};
+
+}  // namespace
+
+bool looks_like_jaxpr_text(std::string_view text) {
+    constexpr std::string_view kBom = "\xEF\xBB\xBF";
+    if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
+    const auto skip = [&] {
+        while (!text.empty() && std::isspace(static_cast<unsigned char>(text[0]))) text.remove_prefix(1);
+    };
+    skip();
+    while (text.starts_with("#")) {  // comments in front
+        text.remove_prefix(std::min(text.find('\n'), text.size()));
+        skip();
+    }
+    if (text.starts_with("let ")) return true;
+    if (!text.starts_with("{")) return false;
+    text.remove_prefix(1);
+    skip();
+    return text.starts_with("lambda");
+}
+
+ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name) {
+    TextParser parser(text, name);
+    const std::shared_ptr<Jaxpr> root = parser.whole();
+    auto program = std::make_shared<Program>();
+    program->jaxpr = root;
+    program->path = name;
+    program->file_bytes = static_cast<std::int64_t>(text.size());
+    program->jit = "jax";
+    program->rules = std::make_shared<CustomRules>();
+    program->donated.assign(root->num_invars, false);
+    program->kept.assign(root->num_invars, true);
+    program->values.assign(root->num_invars, nullptr);
+    for (std::uint32_t i = 0; i < root->num_invars; ++i) {
+        const Sym input = i < parser.input_names().size() ? Sym(parser.input_names()[i]) : Sym("arg" + std::to_string(i));
+        program->in_paths.push_back(input);
+        program->arg_names.push_back(input);
+        program->arg_of_input.push_back(static_cast<int>(i));
+    }
+    const bool lone = root->outvars.size() == 1;
+    for (std::size_t i = 0; i < root->outvars.size(); ++i) program->out_paths.push_back(lone ? Sym{} : Sym("[" + std::to_string(i) + "]"));
+    return program;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "ir/program.h"
+
+namespace jaxscope {
+
+/// Is this the text of a jaxpr (rather than a capture)? Looks at the first words only.
+bool looks_like_jaxpr_text(std::string_view text);
+
+/// Reads what JAX prints for a jaxpr (`print(jax.make_jaxpr(f)(...))`, 0.4.30 to 0.10.2; shared jaxprs in front as `let f = ... in`;
+/// source comments, CRLF, a byte order mark, odd spacing and programs on one line too). Parameters that JAX doesn't print because
+/// they are defaults are there again; printing the result gives the text back.
+///
+/// What a text can't hold: values of constants (they stay unknown), rules of custom primitives and policies that print as
+/// `<function ...>` (they keep their text, and whatever needs them says so). Inputs are called by their variables.
+/// `name`   what errors call the text.
+/// Throws   Error{BadInput} with line and column; Error{LimitExceeded} beyond base/limits.h. Not type checked: see check_program.
+ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name);
+
+}  // namespace jaxscope
