@@ -65,6 +65,8 @@ public:
             graph_.inputs.push_back(rewrite_.add_value(j.aval(j.invar(i)), GraphValue::Kind::Input, i));
         graph_.outputs = inline_jaxpr(j, consts, graph_.inputs, prefix);
         drop_dead_nodes(graph_);
+        fold_transposes(graph_);
+        drop_dead_nodes(graph_);
         return std::make_shared<const Graph>(std::move(graph_));
     }
 

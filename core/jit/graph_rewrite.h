@@ -42,4 +42,8 @@ private:
 /// Drops nodes that no output depends on, and unused values' memory with them. Values keep their numbers.
 void drop_dead_nodes(Graph& g);
 
+/// Products read transposed operands where they lie and write results transposed, when nobody else wants the other layout.
+/// Run between two calls of drop_dead_nodes.
+void fold_transposes(Graph& g);
+
 }  // namespace jaxscope::exec
