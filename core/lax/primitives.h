@@ -31,6 +31,8 @@ extern const Primitive kBroadcastInDim, kReshape, kSqueeze, kTranspose, kRev, kP
     kDotGeneral, kConvGeneralDilated, kSort, kTopK;
 // windows.cpp
 extern const Primitive kReduceWindowSum, kReduceWindowMax, kReduceWindowMin, kSelectAndGatherAdd, kSelectAndScatterAdd;
+// linalg.cpp, fft.cpp
+extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation, kQr, kGeqrf, kHouseholderProduct, kSvd, kEigh, kEig, kFft;
 // placement.cpp
 extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kRngBitGenerator;
 

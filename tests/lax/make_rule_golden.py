@@ -18,7 +18,7 @@ from jax._src import dispatch
 from jax._src.ad_util import Zero
 from jax._src.core import ShapedArray
 from jax._src.interpreters import ad
-from jax._src.lax import convolution, slicing
+from jax._src.lax import convolution, fft, linalg, slicing
 from jax._src.lax import lax as laxlax
 from jax._src.lax import windowed_reductions as windowed
 
@@ -56,25 +56,33 @@ def text(aval):
 
 
 def equations(jaxpr):
-    """Variables are numbered: constants and inputs first, then results in order."""
-    number = {}
-    for v in [*jaxpr.constvars, *jaxpr.invars]:
-        number[v] = len(number)
-
-    def atom(a):
-        if isinstance(a, core.Literal):
-            return f"{np.asarray(a.val).item()}:{a.aval.str_short(short_dtypes=True)}"
-        return f"v{number[a]}"
-
+    """Variables are numbered: constants and inputs first, then results in order. Inner jits (of fft, ...) are spliced in."""
     rows = []
-    for e in jaxpr.eqns:
-        row = {"prim": e.primitive.name, "in": [atom(a) for a in e.invars], "params": encode(dict(e.params))}
-        row["out"] = []
-        for v in e.outvars:
-            number[v] = len(number)
-            row["out"].append(v.aval.str_short(short_dtypes=True))
-        rows.append(row)
-    return {"eqns": rows, "results": [atom(a) for a in jaxpr.outvars]}
+    count = 0
+
+    def fresh():
+        nonlocal count
+        count += 1
+        return f"v{count - 1}"
+
+    def literal(a):
+        v = np.asarray(a.val).item()
+        return f"{v}:{a.aval.str_short(short_dtypes=True)}"
+
+    def walk(jaxpr, names):
+        atom = lambda a: literal(a) if isinstance(a, core.Literal) else names[a]
+        for e in jaxpr.eqns:
+            if e.primitive.name == "jit":
+                inner = e.params["jaxpr"]
+                assert not inner.consts
+                names.update(zip(e.outvars, walk(inner.jaxpr, dict(zip(inner.jaxpr.invars, map(atom, e.invars))))))
+                continue
+            rows.append({"prim": e.primitive.name, "in": [atom(a) for a in e.invars], "params": encode(dict(e.params)),
+                         "out": [v.aval.str_short(short_dtypes=True) for v in e.outvars]})
+            names.update({v: fresh() for v in e.outvars})
+        return [atom(a) for a in jaxpr.outvars]
+
+    return {"eqns": rows, "results": walk(jaxpr, {v: fresh() for v in [*jaxpr.constvars, *jaxpr.invars]})}
 
 
 def trace(f, *avals):
@@ -390,6 +398,46 @@ def window_cases():
                 case(windowed.select_and_scatter_add_p, [arr(*out), arr(*shape)], q, jvps=[[T, F], [F, T]], transposes=[[T, F]], batches=[[0, N], [N, 1]])
 
 
+def linalg_cases():
+    def solve(left, lower, transpose_a, unit=False, conjugate=False):
+        return dict(left_side=left, lower=lower, transpose_a=transpose_a, conjugate_a=conjugate, unit_diagonal=unit)
+
+    m = linalg.cholesky_p
+    for shape in [(3, 3), (2, 3, 3), (0, 0)]:
+        case(m, [arr(*shape)], {}, jvps=[[T]], batches=[[0], [len(shape)]])
+    case(m, [arr(3, 3, dtype="complex64")], {}, jvps=[[T]])
+    case(m, [arr(3, 3, weak=True)], {})
+    for a in [arr(2, 3), arr(3), arr(3, 3, dtype="int32")]:
+        case(m, [a], {})
+    two = dict(jvps=[[T, F], [F, T], [T, T]], transposes=[[F, T]])
+    for a, b, p in [((3, 3), (3, 2), solve(T, T, F)), ((3, 3), (3, 5), solve(T, F, T)), ((3, 3), (2, 3), solve(F, T, F)), ((3, 3), (4, 3), solve(F, F, T, T)),
+                    ((2, 3, 3), (2, 3, 3), solve(T, T, T, T))]:
+        case(linalg.triangular_solve_p, [arr(*a), arr(*b)], p, batches=[[0, 0], [N, 0], [N, len(b)], [1, N]], **two)
+    case(linalg.triangular_solve_p, [arr(3, 3, dtype="complex64"), arr(3, 1, dtype="complex64")], solve(T, T, T, conjugate=True), **two)
+    for a, b in [((3, 2), (3, 2)), ((3, 3), (2, 3)), ((2, 3, 3), (3, 3))]:
+        case(linalg.triangular_solve_p, [arr(*a), arr(*b)], solve(T, T, F))
+    for shape in [(3, 3), (4, 2), (2, 3, 5)]:
+        bs = [[0], [len(shape)]]
+        case(linalg.lu_p, [arr(*shape)], {}, batches=bs)
+        for full in (F, T):
+            case(linalg.qr_p, [arr(*shape)], dict(pivoting=full, full_matrices=full, use_magma=None), batches=bs)
+            case(linalg.svd_p, [arr(*shape, dtype="complex64")], dict(full_matrices=full, compute_uv=T, subset_by_index=None, algorithm=None), batches=bs)
+        case(linalg.svd_p, [arr(*shape)], dict(full_matrices=F, compute_uv=F, subset_by_index=None, algorithm=None))
+        case(linalg.geqrf_p, [arr(*shape)], {}, batches=bs)
+        case(linalg.eigh_p, [arr(*shape, dtype="complex64")], dict(lower=T, sort_eigenvalues=T, subset_by_index=None, algorithm=None))
+        case(linalg.eig_p, [arr(*shape)], dict(compute_left_eigenvectors=F, compute_right_eigenvectors=T, enable_eigvec_derivs=F, implementation=None))
+    case(linalg.householder_product_p, [arr(4, 3), arr(3)], {}, batches=[[0, 0], [N, 0]])
+    case(linalg.householder_product_p, [arr(3, 4), arr(3)], {})
+    case(linalg.lu_pivots_to_permutation_p, [arr(3, dtype="int32")], dict(permutation_size=5), batches=[[0]])
+    case(linalg.lu_pivots_to_permutation_p, [arr(3, dtype="int32")], dict(permutation_size=2))
+    kind = fft.FftType
+    for dtype, shape, typ, lengths in [("complex64", (4, 6), kind.FFT, (6,)), ("complex64", (4, 6), kind.IFFT, (4, 6)), ("float32", (2, 6), kind.RFFT, (6,)),
+                                       ("float32", (3, 5), kind.RFFT, (3, 5)), ("complex64", (2, 4), kind.IRFFT, (6,)), ("complex64", (2, 3), kind.IRFFT, (5,))]:
+        case(fft.fft_p, [arr(*shape, dtype=dtype)], dict(fft_type=typ, fft_lengths=lengths), jvps=[[T]], transposes=[[T]], batches=[[0], [1], [2]])
+    for dtype, shape, typ, lengths in [("float32", (4,), kind.FFT, (4,)), ("complex64", (4,), kind.RFFT, (4,)), ("complex64", (4,), kind.FFT, (5,))]:
+        case(fft.fft_p, [arr(*shape, dtype=dtype)], dict(fft_type=typ, fft_lengths=lengths))
+
+
 def placement_cases():
     reuse = laxlax.ArrayCopySemantics.REUSE_INPUT if hasattr(laxlax, "ArrayCopySemantics") else dispatch.ArrayCopySemantics.REUSE_INPUT
     case(dispatch.device_put_p, [arr(2, 3)], dict(devices=(None,), srcs=(None,), copy_semantics=(reuse,)), jvps=[[T]], transposes=[[T]], batches=[[1]])
@@ -407,6 +455,7 @@ def main():
     conv_cases()
     sort_cases()
     window_cases()
+    linalg_cases()
     placement_cases()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "shape_rules.json")
     with open(path, "w") as f:
