@@ -71,6 +71,43 @@ JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order) {
     });
 }
 
+JaxprPtr rearrange(const JaxprPtr& j, const std::vector<int>& in_order, const std::vector<int>& out_order) {
+    JAXSCOPE_ASSERT(in_order.size() == j->num_invars && out_order.size() == j->outvars.size());
+    std::vector<std::uint32_t> inputs = identity(*j);
+    for (std::size_t i = 0; i < in_order.size(); ++i)
+        inputs[j->num_constvars + i] = j->num_constvars + static_cast<std::uint32_t>(in_order[i]);
+    std::vector<Atom> outs;
+    for (const int k : out_order) outs.push_back(j->outvars[static_cast<std::size_t>(k)]);
+    return with_signature(*j, inputs, outs, j->num_constvars);
+}
+
+JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<int>& position) {
+    JAXSCOPE_ASSERT(position.size() == j->num_invars && avals.size() >= position.size());
+    if (avals.size() == position.size() && std::is_sorted(position.begin(), position.end())) return j;
+    const auto added = static_cast<std::uint32_t>(avals.size() - position.size());
+    const std::uint32_t first_result = j->num_constvars + j->num_invars;
+    auto out = std::make_shared<Jaxpr>();
+    out->name = j->name;
+    out->num_constvars = j->num_constvars;
+    out->num_invars = static_cast<std::uint32_t>(avals.size());
+    out->consts = j->consts;
+    out->effects = j->effects;
+    out->reserve(j->eqns.size());
+    for (std::uint32_t i = 0; i < j->num_constvars; ++i) out->add_var(j->aval(Var{i}));
+    for (const AvalRef a : avals) out->add_var(a);
+    for (std::uint32_t v = first_result; v < j->num_vars(); ++v) out->add_var(j->aval(Var{v}), j->dropped(Var{v}));
+    const auto moved = [&](Atom a) {
+        if (a.is_literal() || a.var().index < j->num_constvars) return a;
+        if (a.var().index >= first_result) return Atom(Var{a.var().index + added});
+        return Atom(out->invar(static_cast<std::uint32_t>(position[a.var().index - j->num_constvars])));
+    };
+    for (const Atom a : j->atoms) out->atoms.push_back(moved(a));
+    for (const Atom a : j->outvars) out->outvars.push_back(moved(a));
+    out->eqns = j->eqns;
+    for (Eqn& e : out->eqns) e.first_out += added;
+    return out;
+}
+
 Values constants_of(Builder& b, const Jaxpr& j) {
     // Only a closed jaxpr can be evaluated: an open one's constvars are converted to inputs by whoever has their values.
     JAXSCOPE_ASSERT(j.consts.size() == j.num_constvars);
