@@ -93,6 +93,12 @@ KScalar identity_lower(ElementBuilder& k, const Op&, const KIndex& i) { return l
 
 // ---- empty and rng_bit_generator
 
+struct Empty2Params {
+    DType dtype = DType::F32;
+    Sym memory_space;
+    static constexpr auto kFields = std::tuple(field("dtype", &Empty2Params::dtype), field("memory_space", &Empty2Params::memory_space));
+};
+
 Avals empty_eval(const Op& op) {
     expect_arrays(op, 0);
     const auto& p = op.as<EmptyParams>();
@@ -100,6 +106,13 @@ Avals empty_eval(const Op& op) {
 }
 
 /// JAX promises nothing about the contents; its CPU lowering makes zeros.
+Avals empty2_eval(const Op& op) {
+    Aval a;
+    a.dtype = op.as<Empty2Params>().dtype;
+    a.space = op.as<Empty2Params>().memory_space == Sym("Host") ? MemorySpace::Host : MemorySpace::Device;
+    return {AvalRef(a)};
+}
+
 KScalar empty_lower(ElementBuilder& k, const Op& op, const KIndex&) { return k.constant(op.out[0]->dtype, 0); }
 
 Avals rng_bit_generator_eval(const Op& op) {
@@ -147,6 +160,17 @@ constinit const Primitive kEmpty{
     .cost = data_movement_cost,
 };
 
+/// A scalar of unknown contents, from which scan and cond broadcast the arrays that they fill.
+constinit const Primitive kEmpty2{
+    .name = "empty2",
+    .abstract_eval = empty2_eval,
+    .jvp = NoRule{"has no inputs, so no tangent reaches it"},
+    .transpose = NoRule{"has no inputs"},
+    .batch = NoRule{"has no inputs, so no batch axis reaches it"},
+    .lower = empty_lower,
+    .cost = data_movement_cost,
+};
+
 constinit const Primitive kRngBitGenerator{
     .name = "rng_bit_generator",
     .abstract_eval = rng_bit_generator_eval,
@@ -159,7 +183,7 @@ constinit const Primitive kRngBitGenerator{
 };
 
 std::span<const Primitive* const> placement_primitives() {
-    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kEmpty, &kRngBitGenerator};
+    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kEmpty, &kEmpty2, &kRngBitGenerator};
     return all;
 }
 

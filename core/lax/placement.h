@@ -36,6 +36,6 @@ struct EmptyParams {
                    field("shape", &EmptyParams::shape));
 };
 
-std::span<const Primitive* const> placement_primitives();  ///< device_put, sharding_constraint, empty, rng_bit_generator
+std::span<const Primitive* const> placement_primitives();  ///< device_put, sharding_constraint, empty, empty2, rng_bit_generator
 
 }  // namespace jaxscope

@@ -115,6 +115,25 @@ const BatchedJaxpr& batch_jaxpr_front(const JaxprPtr& j, std::int64_t size, cons
     return batched(j, {size, in_dims, instantiate, true});
 }
 
+JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims) {
+    JAXSCOPE_ASSERT(in_dims.size() == j->num_invars && out_dims.size() == j->outvars.size());
+    JaxprBuilder b;
+    Values x;
+    const Avals in = j->in_avals();
+    for (std::size_t i = 0; i < in.size(); ++i) x.push_back(b.add_input(with_axis(in[i], in_dims[i], size)));
+    BatchResult r = batch_into(b, *j, x, in_dims, size);
+    for (std::size_t k = 0; k < r.out.size(); ++k) {
+        JAXSCOPE_ASSERT(out_dims[k] != kNotMapped || r.out_dims[k] == kNotMapped);
+        if (r.out_dims[k] == out_dims[k]) continue;
+        if (r.out_dims[k] == kNotMapped) {
+            r.out[k] = batch_to_front(b, r.out[k], kNotMapped, size);
+            r.out_dims[k] = 0;
+        }
+        r.out[k] = moveaxis(b, r.out[k], r.out_dims[k], out_dims[k]);
+    }
+    return b.finish(r.out, j->name);
+}
+
 JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims) {
     if (in_dims.size() != j->num_invars || out_dims.size() != j->outvars.size())
         throw Error(ErrorCode::BadUsage, "vmap: expected an axis per input and output");

@@ -22,6 +22,9 @@ const BatchedJaxpr& batch_jaxpr(const JaxprPtr& j, std::int64_t size, const std:
 const BatchedJaxpr& batch_jaxpr_front(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims,
                                       const std::vector<bool>& instantiate);
 
+/// The same with the batch axis of each output at `out_dims[k]` (JAX's batch_jaxpr_axes); kNotMapped: the output has none. Not cached.
+JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims);
+
 /// jax.vmap of a program: `out_dims` per output where the axis is to be, kNotMapped is refused for mapped outputs.
 JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims);
 

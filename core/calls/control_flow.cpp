@@ -1,0 +1,93 @@
+#include "calls/control_flow.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "calls/families.h"
+
+namespace jaxscope {
+
+Attr to_attr(const std::vector<JaxprPtr>& v) {
+    Attrs items;
+    for (const JaxprPtr& j : v) items.emplace_back(Attr::JaxprRef{j, true});
+    return Attr::tuple(std::move(items));
+}
+void from_attr(const Attr& a, std::vector<JaxprPtr>& v) {
+    const Attr::Seq* s = a.get_seq();
+    if (!s) wrong_attr(a, "a tuple of jaxprs");
+    v.clear();
+    for (const Attr& item : s->items) {
+        Attr::JaxprRef ref;
+        from_attr(item, ref);
+        v.push_back(std::move(ref.jaxpr));
+    }
+}
+
+Flags either(Flags a, const Flags& b) {
+    JAXSCOPE_ASSERT(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
+    return a;
+}
+
+std::vector<int> positions(std::size_t begin, std::size_t n) {
+    std::vector<int> out(n);
+    std::iota(out.begin(), out.end(), static_cast<int>(begin));
+    return out;
+}
+
+std::vector<int> moved_to_back(const Flags& move) {
+    std::vector<int> out;
+    for (const bool moved : {false, true})
+        for (std::size_t i = 0; i < move.size(); ++i)
+            if (move[i] == moved) out.push_back(static_cast<int>(i));
+    return out;
+}
+
+Values merged(const Flags& which, const Values& others, const Values& marked) {
+    Values out;
+    std::size_t next_marked = 0, next_other = 0;
+    for (const bool w : which) out.push_back(w ? marked[next_marked++] : others[next_other++]);
+    return out;
+}
+
+Sym joined_effects(const std::vector<JaxprPtr>& bodies) {
+    std::vector<Sym> all;
+    for (const JaxprPtr& j : bodies)
+        for (const Sym e : j->effects)
+            if (std::find(all.begin(), all.end(), e) == all.end()) all.push_back(e);
+    std::string out;
+    for (const Sym e : all) out += (out.empty() ? "" : ",") + e.str();
+    return Sym(out);
+}
+
+bool same_types(const Avals& a, const Avals& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](AvalRef x, AvalRef y) {
+        if (!x->is_array() || !y->is_array()) return x->is_array() == y->is_array();
+        return x->dtype == y->dtype && x->shape == y->shape;
+    });
+}
+
+std::string types_text(const Avals& avals) {
+    std::string out;
+    for (const AvalRef a : avals) out += (out.empty() ? "" : " ") + to_text(a);
+    return out;
+}
+
+AvalRef stacked(AvalRef a, std::int64_t length) {
+    Aval out = *a;
+    out.shape.insert(out.shape.begin(), length);
+    return out;
+}
+AvalRef unstacked(AvalRef a) {
+    Aval out = *a;
+    JAXSCOPE_ASSERT(!out.shape.empty());
+    out.shape.erase(out.shape.begin());
+    return out;
+}
+
+std::span<const Primitive* const> loop_primitives() {
+    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond};
+    return all;
+}
+
+}  // namespace jaxscope
