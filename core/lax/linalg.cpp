@@ -215,6 +215,7 @@ constinit const Primitive kTriangularSolve{
 
 constinit const Primitive kLu{.name = "lu",
                               .abstract_eval = lu_eval,
+                              .jvp = lu_jvp,
                               .transpose = kNotLinear,
                               .batch = batch_leading,
                               .lower = kRuns,
@@ -234,6 +235,7 @@ constinit const Primitive kLuPivotsToPermutation{
 
 constinit const Primitive kQr{.name = "qr",
                               .abstract_eval = qr_eval,
+                              .jvp = qr_jvp,
                               .transpose = kNotLinear,
                               .batch = batch_leading,
                               .lower = kRuns,
@@ -268,6 +270,8 @@ constinit const Primitive kSvd{.name = "svd",
 
 constinit const Primitive kEigh{.name = "eigh",
                                 .abstract_eval = eigh_eval,
+                                .jvp = NoRule{"the matrix is made symmetric first: see jvp_call"},
+                                .jvp_call = eigh_jvp_call,
                                 .transpose = kNotLinear,
                                 .batch = batch_leading,
                                 .lower = kRuns,

@@ -8,6 +8,9 @@ namespace jaxscope {
 
 PrimalsTangents cholesky_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values triangular_solve_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
+PrimalsTangents eigh_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
+Values lu_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
+Values qr_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
 
 /// 1 where column <= row + k, of shape (rows, columns); the identity converted to `dtype`.
 Value lower_mask(Builder& b, std::int64_t rows, std::int64_t columns, std::int64_t k);

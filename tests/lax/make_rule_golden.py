@@ -418,14 +418,21 @@ def linalg_cases():
         case(linalg.triangular_solve_p, [arr(*a), arr(*b)], solve(T, T, F))
     for shape in [(3, 3), (4, 2), (2, 3, 5)]:
         bs = [[0], [len(shape)]]
-        case(linalg.lu_p, [arr(*shape)], {}, batches=bs)
+        case(linalg.lu_p, [arr(*shape)], {}, jvps=[[T]] if len(shape) == 2 else [], batches=bs)
         for full in (F, T):
-            case(linalg.qr_p, [arr(*shape)], dict(pivoting=full, full_matrices=full, use_magma=None), batches=bs)
+            thin = not full and shape[-2] >= shape[-1]
+            case(linalg.qr_p, [arr(*shape)], dict(pivoting=full, full_matrices=full, use_magma=None), jvps=[[T]] if thin else [], batches=bs)
             case(linalg.svd_p, [arr(*shape, dtype="complex64")], dict(full_matrices=full, compute_uv=T, subset_by_index=None, algorithm=None), batches=bs)
         case(linalg.svd_p, [arr(*shape)], dict(full_matrices=F, compute_uv=F, subset_by_index=None, algorithm=None))
         case(linalg.geqrf_p, [arr(*shape)], {}, batches=bs)
         case(linalg.eigh_p, [arr(*shape, dtype="complex64")], dict(lower=T, sort_eigenvalues=T, subset_by_index=None, algorithm=None))
+        if shape[-2] == shape[-1]:
+            for a in [arr(*shape), arr(*shape, dtype="complex64"), arr(2, *shape)]:
+                case(linalg.eigh_p, [a], dict(lower=F, sort_eigenvalues=T, subset_by_index=None, algorithm=None), jvps=[[T]])
         case(linalg.eig_p, [arr(*shape)], dict(compute_left_eigenvectors=F, compute_right_eigenvectors=T, enable_eigvec_derivs=F, implementation=None))
+    case(linalg.lu_p, [arr(2, 4)], {}, jvps=[[T]])
+    for a in [arr(2, 4, 3), arr(3, 2, dtype="complex64")]:
+        case(linalg.qr_p, [a], dict(pivoting=F, full_matrices=F, use_magma=None), jvps=[[T]])
     case(linalg.householder_product_p, [arr(4, 3), arr(3)], {}, batches=[[0, 0], [N, 0]])
     case(linalg.householder_product_p, [arr(3, 4), arr(3)], {})
     case(linalg.lu_pivots_to_permutation_p, [arr(3, dtype="int32")], dict(permutation_size=5), batches=[[0]])
