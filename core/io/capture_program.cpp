@@ -127,7 +127,8 @@ Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t 
     expect_count(v, "in_paths", r.in_paths, inputs, "inputs");
     expect_count(v, "arg_of_input", r.arg_of_input, inputs, "inputs");
     expect_count(v, "wrt_inputs", r.wrt_inputs, inputs, "inputs");
-    if (r.out_paths.size() > r.jaxpr->outvars.size()) v.get("out_paths").fail("at most " + std::to_string(r.jaxpr->outvars.size()) + " paths");
+    if (r.out_paths.size() > r.jaxpr->outvars.size())
+        v.get("out_paths").fail("at most " + std::to_string(r.jaxpr->outvars.size()) + " paths");
     r.has_aux = flag(v, "has_aux");
     JsonValue found;
     if (found_value(v, "outputs", found))

@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 #include "io/capture_reader.h"
+#include "io/text_parser.h"
+#include "ir/type_check.h"
 
 namespace jaxscope {
 
@@ -29,6 +31,24 @@ std::string title_of(const fs::path& source) {
 }
 
 std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()}; }
+
+std::string whole_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+/// Jaxpr text, told by its first words.
+bool starts_as_text(const std::string& path) {
+    std::string head(4096, '\0');
+    std::ifstream in(path, std::ios::binary);
+    in.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(in.gcount()));
+    return looks_like_jaxpr_text(head);
+}
+ProgramPtr checked_text(const std::string& text, const std::string& name) {
+    ProgramPtr program = parse_jaxpr_text(text, name);
+    check_program(*program);
+    return program;
+}
 
 std::string sample_file(const std::string& name) {
     std::string known;
@@ -66,7 +86,8 @@ std::vector<BundledSample> bundled_samples() {
 ProgramPtr load_program(const std::string& file) {
     ProgramPtr program;
     if (file == "-") {
-        program = read_capture_text(standard_input(), "<stdin>");
+        const std::string bytes = standard_input();
+        program = looks_like_jaxpr_text(bytes) ? checked_text(bytes, "<stdin>") : read_capture_text(bytes, "<stdin>");
     } else if (file.starts_with("sample:")) {
         program = read_capture(sample_file(file.substr(7)));
     } else {
@@ -74,7 +95,7 @@ ProgramPtr load_program(const std::string& file) {
         if (!fs::exists(file, error))
             throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
-        program = read_capture(file);
+        program = starts_as_text(file) ? checked_text(whole_file(file), file) : read_capture(file);
     }
     return program;
 }

@@ -4,12 +4,14 @@
 #include <cctype>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/limits.h"
 #include "io/primitive_names.h"
 #include "io/text_cursor.h"
 #include "io/text_values.h"
 #include "ir/primitive.h"
+#include "ir/printer.h"
 
 namespace jaxscope {
 
@@ -22,8 +24,8 @@ public:
 
     std::shared_ptr<Jaxpr> whole() {
         // A shared jaxpr stands in front of those that it calls: references point forwards, so the names are collected first.
-        for (const std::string& name : in_.shared_names()) shared_.emplace(name, std::make_shared<Jaxpr>());
-        while (in_.at_word("let")) shared();
+        for (std::string& name : in_.shared_names()) shared_names_.insert(std::move(name));
+        while (in_.at_word("let")) shared(1);
         std::shared_ptr<Jaxpr> root = jaxpr(1);
         in_.skip_spaces();
         if (!in_.at_end()) in_.fail("the end of the text");
@@ -43,16 +45,64 @@ private:
         std::vector<Var> dropped;
     };
 
-    void shared() {
+    void shared(std::size_t depth) {
         in_.expect_word("let");
         const std::string name = in_.word("the name of a jaxpr");
         in_.expect("=");
-        const std::shared_ptr<Jaxpr> j = jaxpr(1);
+        const std::shared_ptr<Jaxpr> j = jaxpr(depth);
         in_.expect_word("in");
-        const std::shared_ptr<Jaxpr>& slot = shared_.at(name);
-        if (!defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
+        std::shared_ptr<Jaxpr> slot = shared_jaxpr(name);
+        if (!slot || !defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
         if (j->name.empty()) j->name = slot->name;
         *slot = std::move(*j);
+        shared_[name] = unified(slot);
+    }
+    /// What `name` stands for, here or further down; null where no `let` defines it.
+    std::shared_ptr<Jaxpr> shared_jaxpr(const std::string& name) {
+        if (const auto s = shared_.find(name); s != shared_.end()) return s->second;
+        if (!shared_names_.contains(name)) return nullptr;
+        auto slot = std::make_shared<Jaxpr>();
+        shared_.emplace(name, slot);
+        slots_.emplace_back(name, slot);
+        return slot;
+    }
+
+    /// The jaxprs of a custom_linear_solve print as programs of their own inside one text, also those that are one object: equal
+    /// ones are one again, so that they are counted as JAX counts them.
+    std::shared_ptr<Jaxpr> unified(const std::shared_ptr<Jaxpr>& j) {
+        if (embedded_ == 0) return j;
+        for (const Jaxpr* below : all_jaxprs(*j))
+            if (below->num_vars() == 0 && below->eqns.empty() && below->outvars.empty()) return j;  // not read yet
+        return by_text_.emplace(to_text(*j), j).first->second;
+    }
+    std::shared_ptr<Jaxpr> own_program(std::size_t depth) {
+        std::unordered_map<std::string, std::shared_ptr<Jaxpr>> outer = std::exchange(shared_, {});
+        ++embedded_;
+        while (in_.at_word("let")) shared(depth + 1);
+        std::shared_ptr<Jaxpr> root = unified(jaxpr(depth + 1));
+        --embedded_;
+        shared_ = std::move(outer);
+        return root;
+    }
+    /// `_LinearSolveTuple(matvec={ lambda ... }, vecmat=let ... in { lambda ... }, ...)`; nothing where it is something else.
+    std::optional<Attr> jaxpr_record(std::size_t depth) {
+        Attr::Record r;
+        r.type = in_.word("a record");
+        if (!in_.take("(")) return std::nullopt;
+        while (!in_.take(")")) {
+            const std::string field = in_.peek_word();
+            if (field.empty()) return std::nullopt;
+            in_.word("a field");
+            if (!in_.take("=")) return std::nullopt;
+            if (in_.at_word("None"))
+                in_.expect_word("None"), r.fields.emplace_back(field, Attr());
+            else if (in_.at_jaxpr() || (in_.at_word("let") && r.type.str().front() == '_'))
+                r.fields.emplace_back(field, with_values(own_program(depth), true));
+            else
+                return std::nullopt;
+            in_.take(",");
+        }
+        return Attr(std::make_shared<const Attr::Record>(std::move(r)));
     }
 
     /// Nothing may call itself, and everything that is called must be there.
@@ -75,7 +125,7 @@ private:
                     if (state[sub.get()] == 0) stack.emplace_back(sub.get(), false);
                 }
         }
-        for (const auto& [name, j] : shared_)
+        for (const auto& [name, j] : slots_)
             if (state[j.get()] != 0 && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
     }
 
@@ -256,16 +306,22 @@ private:
     }
     Attr parameter(const std::string& primitive_name, const std::string& name, const TextCursor::Layout& layout, std::size_t depth) {
         const bool closed = !is_open(primitive_name, name);
-        if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1), closed);
+        if (in_.at_jaxpr()) return with_values(unified(jaxpr(depth + 1)), closed);
         if (holds_jaxprs(name) && in_.at_now("(")) {
             const TextCursor::Mark before = in_.mark();
             if (std::optional<Attr> tuple = jaxpr_tuple(depth)) return *tuple;
             in_.back_to(before);
         }
+        if (name == "jaxprs") {
+            const TextCursor::Mark record = in_.mark();
+            if (!in_.peek_word().empty())
+                if (std::optional<Attr> r = jaxpr_record(depth)) return *r;
+            in_.back_to(record);
+        }
         const TextCursor::Mark before = in_.mark();
         const std::string text = in_.value_text(layout);
         if (holds_jaxprs(name))
-            if (const auto s = shared_.find(text); s != shared_.end()) return with_values(s->second, closed);
+            if (const std::shared_ptr<Jaxpr> s = shared_jaxpr(text)) return with_values(s, closed);
         if (text.empty()) {
             in_.back_to(before);
             in_.fail("the value of parameter '" + printable(name, 60) + "'");
@@ -279,13 +335,13 @@ private:
         while (!in_.take(")")) {
             in_.skip_spaces();
             if (in_.at_jaxpr()) {
-                items.push_back(with_values(jaxpr(depth + 1), true));
+                items.push_back(with_values(unified(jaxpr(depth + 1)), true));
                 continue;
             }
-            const auto s = shared_.find(in_.peek_word());
-            if (s == shared_.end()) return std::nullopt;
+            const std::shared_ptr<Jaxpr> s = shared_jaxpr(in_.peek_word());
+            if (!s) return std::nullopt;
             in_.word("a jaxpr");
-            items.push_back(with_values(s->second, true));
+            items.push_back(with_values(s, true));
         }
         return Attr::tuple(std::move(items));
     }
@@ -357,6 +413,10 @@ private:
 
     TextCursor in_;
     std::unordered_map<std::string, std::shared_ptr<Jaxpr>> shared_;
+    std::unordered_set<std::string> shared_names_;  ///< of all `let`s, wherever they stand
+    std::vector<std::pair<std::string, std::shared_ptr<Jaxpr>>> slots_;
+    std::unordered_map<std::string, std::shared_ptr<Jaxpr>> by_text_;
+    int embedded_ = 0;
     std::unordered_set<const Jaxpr*> defined_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name

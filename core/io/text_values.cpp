@@ -72,6 +72,8 @@ Aval aval_from_text(std::string_view text) {
         const std::size_t comma = std::min(dims.find(','), dims.size());
         std::string_view one = dims.substr(0, comma);
         while (one.starts_with(' ')) one.remove_prefix(1);
+        while (one.ends_with(' ')) one.remove_suffix(1);
+        if (one.empty() && a.shape.empty() && comma == dims.size()) break;
         const std::string_view number = one.substr(0, one.find('@'));
         const auto n = all_digits(number) ? integer_from_text(number) : std::nullopt;
         if (!n || *n < 0) return unknown;  // a symbolic dimension

@@ -127,10 +127,32 @@ std::string array_text(const ArrayPtr& a, bool repr) {
     return repr ? "array(" + out + ", dtype=" + type + ")" : out;
 }
 
-/// Captures cut addresses to `0x_`; JAX's printer shows each hex digit as an X, twelve of them for a heap address.
-std::string with_addresses(std::string text) {
+/// `frozenset({...})` with its items sorted: Python shows them in hash order, which is another in every run.
+void sort_sets(std::string& text) {
+    constexpr std::string_view kOpen = "frozenset({", kSeparator = ", ";
+    for (std::size_t at = 0; (at = text.find(kOpen, at)) != std::string::npos;) {
+        at += kOpen.size();
+        const std::size_t end = text.find("})", at);
+        if (end == std::string::npos) return;
+        std::vector<std::string> items;
+        for (std::size_t begin = at; begin < end;) {
+            const std::size_t stop = std::min(text.find(kSeparator, begin), end);
+            items.push_back(text.substr(begin, stop - begin));
+            begin = stop + kSeparator.size();
+        }
+        std::sort(items.begin(), items.end());
+        std::string joined;
+        for (const std::string& i : items) joined += (joined.empty() ? "" : kSeparator.data()) + i;
+        if (joined.size() == end - at) text.replace(at, end - at, joined);
+    }
+}
+
+/// A text that the capture recorded, as JAX's printer shows it. Captures cut addresses to `0x_`; JAX shows each hex digit as an X,
+/// twelve of them for a heap address.
+std::string recorded_text(std::string text) {
     constexpr std::string_view kCut = " at 0x_";
     for (std::size_t at = 0; (at = text.find(kCut, at)) != std::string::npos; at += 15) text.replace(at, kCut.size(), " at 0xXXXXXXXXXXXX");
+    sort_sets(text);
     return text;
 }
 
@@ -164,7 +186,7 @@ std::string seq_text(const Attr::Seq& s) {
 std::string record_text(const Attr::Record& r) {
     bool holds_jaxpr = false;
     for (const auto& [name, value] : r.fields) holds_jaxpr = holds_jaxpr || value.holds_jaxpr();
-    if (!r.text.empty() && !holds_jaxpr) return with_addresses(r.text.str());
+    if (!r.text.empty() && !holds_jaxpr) return recorded_text(r.text.str());
     std::string out;
     for (const auto& [name, value] : r.fields) out += (out.empty() ? "" : ", ") + name.str() + "=" + repr_text(value);
     return r.type.str() + "(" + out + ")";
@@ -189,9 +211,9 @@ std::string text_of(const Attr& a, bool repr) {
     if (const Attr::Record* v = a.get_record()) return record_text(*v);
     if (const auto* v = a.get<Attr::JaxprRef>()) return to_text(*v->jaxpr);
     if (const auto* v = a.get<ArrayPtr>()) return *v ? array_text(*v, repr) : "None";
-    if (const auto* v = a.get<PolicyPtr>()) return *v ? with_addresses((*v)->text.str()) : "None";
+    if (const auto* v = a.get<PolicyPtr>()) return *v ? recorded_text((*v)->text.str()) : "None";
     if (const auto* v = a.get<Attr::Rule>()) return v->text.str();
-    if (const auto* v = a.get<Attr::Object>()) return with_addresses(v->text.str());
+    if (const auto* v = a.get<Attr::Object>()) return recorded_text(v->text.str());
     return {};
 }
 
