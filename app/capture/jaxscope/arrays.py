@@ -20,14 +20,14 @@ class Arrays:
         self.members: dict[str, np.ndarray] = {}
         self._memo: dict[int, tuple[Any, int]] = {}
 
-    def add(self, value: Any, aval: Any = None) -> int:
-        """An entry of `arrays`; the same object is one entry."""
+    def add(self, value: Any, aval: Any = None, parameter: bool = False) -> int:
+        """An entry of `arrays`; the same object is one entry. A parameter of an equation is part of the program: it is kept whatever `values` says."""
         hit = self._memo.get(id(value))
         if hit is not None:
             return hit[1]
         aval = compat.typeof(value) if aval is None else aval
         item: dict[str, Any] = {"aval": self.tables.aval(aval)}
-        data = self._data(value, aval)
+        data = self._data(value, aval, parameter)
         if data is not None and data.size <= INLINE_ELEMENTS:
             item["values"] = nested_json(data)
         elif data is not None:
@@ -38,9 +38,9 @@ class Arrays:
         self._memo[id(value)] = (value, index)
         return index
 
-    def _data(self, value: Any, aval: Any) -> np.ndarray | None:
+    def _data(self, value: Any, aval: Any, always: bool) -> np.ndarray | None:
         """The value if it is there and is to be kept. What isn't an array of this process's stays behind."""
-        if self.keep == "none" or isinstance(value, (compat.Tracer, jax.ShapeDtypeStruct)):
+        if (self.keep == "none" and not always) or isinstance(value, (compat.Tracer, jax.ShapeDtypeStruct)):
             return None
         dtype = getattr(aval, "dtype", None)
         if dtype is None or compat.is_float0(aval):
@@ -48,7 +48,7 @@ class Arrays:
         try:
             if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
                 value = jax.random.key_data(value)
-            elif self.keep == "small" and getattr(value, "nbytes", 0) > SMALL_BYTES:
+            elif self.keep == "small" and not always and getattr(value, "nbytes", 0) > SMALL_BYTES:
                 return None
             return np.asarray(value)
         except Exception:  # deleted or not addressable from this process: the capture still says its type

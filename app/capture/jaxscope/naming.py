@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from typing import Any, Callable
 
 import jax
@@ -33,7 +34,34 @@ def argument_names(fn: Any, count: int) -> list[str]:
 
 
 def leaf_paths(name: str, tree: Any) -> list[tuple[str, Any]]:
-    return [(name + jax.tree_util.keystr(p), leaf) for p, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]]
+    """Leaves with their names, in JAX's order."""
+    out = []
+    for p, node in jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_split_module)[0]:
+        prefix = name + jax.tree_util.keystr(p)
+        inside = _module_paths(node) if _is_split_module(node) else None
+        if inside is None:
+            out += [(prefix + jax.tree_util.keystr(q), leaf) for q, leaf in jax.tree_util.tree_flatten_with_path(node)[0]]
+        else:
+            out += [(prefix + path, leaf) for path, leaf in zip(inside, jax.tree_util.tree_leaves(node))]
+    return out
+
+
+def _is_split_module(x: Any) -> bool:
+    """What nnx.jit passes in the place of a module: its graph and its arrays in a list without names."""
+    return type(x).__name__ == "NodeStates" and type(x).__module__.startswith("flax.nnx")
+
+
+def _module_paths(node: Any) -> list[str] | None:
+    """Numbers put into the module in the place of its arrays come out again with their paths."""
+    count = len(jax.tree_util.tree_leaves(node))
+    try:
+        nnx = sys.modules["flax.nnx"]
+        graph = node._graphdef.with_no_outer_index() if hasattr(node._graphdef, "with_no_outer_index") else node._graphdef
+        module = nnx.merge(graph, [str(i) for i in range(count)])
+        found = {v: jax.tree_util.keystr(p) for p, v in jax.tree_util.tree_flatten_with_path(nnx.state(module))[0]}
+        return [found[str(i)] for i in range(count)]
+    except Exception:  # another version of Flax: the leaves keep their positions as names
+        return None
 
 
 _NODE_STATES = re.compile(r"^(\.states\[\d+\]|\[<flat index \d+>\]|\._?states?)+")

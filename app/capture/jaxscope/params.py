@@ -121,7 +121,7 @@ class Params:
         if isinstance(v, (np.ndarray, np.generic, jax.Array)) and not isinstance(v, compat.Tracer):
             # NumPy's own numbers keep their dtype, which JAX prints (`np.int64(1)`), whatever x64 says.
             aval = core.ShapedArray(v.shape, v.dtype) if isinstance(v, np.generic) else None
-            return {"array": self.arrays.add(v, aval)}
+            return {"array": self.arrays.add(v, aval, parameter=True)}
         name = type(v).__name__
         if name in ("Mesh", "AbstractMesh"):
             return {"mesh": {"axes": [[str(k), int(n)] for k, n in dict(v.shape).items()] if not v.empty else [], "text": self.text(v)}}

@@ -68,7 +68,8 @@ def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str) -> Any:
     from . import program
-    if getattr(fun, "__module__", "") == "equinox._jit" or fun.__code__.co_filename.endswith("equinox/_jit.py"):
+    code = getattr(fun, "__code__", None)
+    if code is not None and code.co_filename.replace("\\", "/").endswith("equinox/_jit.py"):
         found = _equinox_call()
         if found is not None:
             wrapper, a, k = found
