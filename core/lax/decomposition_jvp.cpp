@@ -144,4 +144,103 @@ Values qr_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Va
     return {dq, matmul(b, lax::sub(b, qt_dx_rinv, omega), r, false)};
 }
 
+namespace {
+
+/// Matrices with `v` on their diagonals.
+Value diagonal_matrix(Builder& b, Value v) {
+    const AvalRef aval = b.aval(v);
+    const auto rank = aval->rank();
+    const std::int64_t n = aval->shape.back();
+    const Value i = b.bind1(kIota, {}, make_params(IotaParams{.dtype = DType::S32, .shape = {n}}));
+    Dims shape = aval->shape;
+    shape.push_back(n);
+    const Value zeros = lax::zeros_like(b, AvalRef(aval->dtype, shape));
+    const Value row = wrapped(b, i, n), column = wrapped(b, i, n);
+    const Value row_vectors = as_vectors(b, row);
+    const Value indices = lax::concatenate(b, {row_vectors, as_vectors(b, column)}, 1);
+    const ScatterParams p{.dimension_numbers = {.update_window_dims = iota_dims(rank - 1),
+                                                .inserted_window_dims = {rank - 1, rank},
+                                                .scatter_dims_to_operand_dims = {rank - 1, rank},
+                                                .operand_batching_dims = {},
+                                                .scatter_indices_batching_dims = {}}};
+    return lax::scatter(b, kScatter, zeros, indices, v, p);
+}
+
+/// What the rule of svd computes with: the thin decomposition A = U diag(s) Vh, and dS = U^H dA V.
+struct ThinSvd {
+    Value s, u, vh, uh, v, s_rows, ds;
+    DType dtype;
+};
+
+Value converted(Builder& b, Value x, DType dtype) { return lax::convert_element_type(b, x, dtype); }
+
+/// 1 / x, and 0 where x is 0 and `zeros` is 1.
+Value safe_reciprocal(Builder& b, Value x, Value zeros) {
+    const Value sum = lax::add(b, x, zeros);
+    return lax::sub(b, lax::div(b, make_literal(AvalRef(b.aval(x)->dtype, {}), 1.0), sum), zeros);
+}
+
+/// F_ij = 1 / (s_j^2 - s_i^2) off the diagonal, 0 on it.
+Value gap_reciprocals(Builder& b, const ThinSvd& t) {
+    const Value sums = lax::add(b, t.s_rows, matrix_transpose(b, t.s_rows));
+    const Value differences = lax::sub(b, t.s_rows, matrix_transpose(b, t.s_rows));
+    const Value gaps = lax::mul(b, sums, differences);
+    const AvalRef s = b.aval(t.s);
+    return safe_reciprocal(b, gaps, to_rank(b, identity_matrix(b, s->dtype, s->shape.back()), s->rank() + 1));
+}
+
+/// The part of dA that leaves the space of `basis`: (X - B (B^H X)) / s.
+Value leaving(Builder& b, const ThinSvd& t, Value x, Value basis, Value basis_adjoint) {
+    const Value inside = matmul(b, basis, matmul(b, basis_adjoint, x, true), true);
+    const Value outside = lax::sub(b, x, inside);
+    return lax::div(b, outside, converted(b, t.s_rows, t.dtype));
+}
+
+Values svd_vector_tangents(Builder& b, const ThinSvd& t, Value da) {
+    const Value f = gap_reciprocals(b, t);
+    const Value dss = lax::mul(b, converted(b, t.s_rows, t.dtype), t.ds);
+    const Value sds = lax::mul(b, matrix_transpose(b, converted(b, t.s_rows, t.dtype)), t.ds);
+    const DType real = b.aval(t.s)->dtype;
+    const Value s_zeros = converted(b, lax::eq(b, t.s, make_literal(AvalRef(real, {}), 0.0)), real);
+    const Value s_inverse = diagonal_matrix(b, safe_reciprocal(b, t.s, s_zeros));
+    const Value skew = lax::sub(b, t.ds, adjoint(b, t.ds));
+    const Value half = lax::mul(b, make_literal(AvalRef(t.dtype, {}), 0.5), skew);
+    const Value phases = lax::mul(b, half, converted(b, s_inverse, t.dtype));
+
+    const Value f_left = converted(b, f, t.dtype);
+    const Value left = lax::mul(b, f_left, lax::add(b, dss, adjoint(b, dss)));
+    Value du = matmul(b, t.u, lax::add(b, left, phases), true);
+    const Value f_right = converted(b, f, t.dtype);
+    const Value right = lax::mul(b, f_right, lax::add(b, sds, adjoint(b, sds)));
+    Value dv = matmul(b, t.v, right, true);
+    const Dims& shape = b.aval(da)->shape;
+    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
+    if (m > n) du = lax::add(b, du, leaving(b, t, matmul(b, da, t.v, true), t.u, t.uh));
+    if (n > m) dv = lax::add(b, dv, leaving(b, t, matmul(b, adjoint(b, da), t.u, true), t.v, t.vh));
+    return {du, adjoint(b, dv)};
+}
+
+}  // namespace
+
+PrimalsTangents svd_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    SvdParams p = op.as<SvdParams>();
+    const Dims& shape = op.in[0]->shape;
+    if (p.compute_uv && p.full_matrices && shape[shape.size() - 2] != shape.back())
+        throw Error(ErrorCode::NotDifferentiable,
+                    "expected full_matrices=False to differentiate svd of " + shape_text(shape) + ", found True: JAX doesn't either");
+    const bool vectors = p.compute_uv;
+    p.full_matrices = false;
+    p.compute_uv = true;
+    const Values y = b.bind(*op.prim, x, make_params(p));
+    ThinSvd t{.s = y[0], .u = y[1], .vh = y[2], .uh = {}, .v = {}, .s_rows = {}, .ds = {}, .dtype = op.in[0]->dtype};
+    t.uh = adjoint(b, t.u);
+    t.v = adjoint(b, t.vh);
+    t.s_rows = as_rows(b, t.s);
+    t.ds = matmul(b, matmul(b, t.uh, dx[0], true), t.v, true);
+    const Value d_values = diagonal(b, real_part(b, t.ds));
+    if (!vectors) return {{t.s}, {d_values}};
+    const Values d_vectors = svd_vector_tangents(b, t, dx[0]);
+    return {y, {d_values, d_vectors[0], d_vectors[1]}};
+}
+
 }  // namespace jaxscope

@@ -262,6 +262,8 @@ constinit const Primitive kHouseholderProduct{.name = "householder_product",
 
 constinit const Primitive kSvd{.name = "svd",
                                .abstract_eval = svd_eval,
+                               .jvp = NoRule{"the thin decomposition is computed: see jvp_call"},
+                               .jvp_call = svd_jvp_call,
                                .transpose = kNotLinear,
                                .batch = batch_leading,
                                .lower = kRuns,

@@ -10,6 +10,7 @@ PrimalsTangents cholesky_jvp_call(Builder& b, const Op& op, const Values& x, con
 Values triangular_solve_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
 PrimalsTangents eigh_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values lu_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
+PrimalsTangents svd_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values qr_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
 
 /// 1 where column <= row + k, of shape (rows, columns); the identity converted to `dtype`.

@@ -423,7 +423,10 @@ def linalg_cases():
             thin = not full and shape[-2] >= shape[-1]
             case(linalg.qr_p, [arr(*shape)], dict(pivoting=full, full_matrices=full, use_magma=None), jvps=[[T]] if thin else [], batches=bs)
             case(linalg.svd_p, [arr(*shape, dtype="complex64")], dict(full_matrices=full, compute_uv=T, subset_by_index=None, algorithm=None), batches=bs)
-        case(linalg.svd_p, [arr(*shape)], dict(full_matrices=F, compute_uv=F, subset_by_index=None, algorithm=None))
+        for a in [arr(*shape), arr(*shape, dtype="complex64")]:
+            case(linalg.svd_p, [a], dict(full_matrices=F, compute_uv=F, subset_by_index=None, algorithm=None), jvps=[[T]])
+            for full in (F, T):
+                case(linalg.svd_p, [a], dict(full_matrices=full, compute_uv=T, subset_by_index=None, algorithm=None), jvps=[[T]])
         case(linalg.geqrf_p, [arr(*shape)], {}, batches=bs)
         case(linalg.eigh_p, [arr(*shape, dtype="complex64")], dict(lower=T, sort_eigenvalues=T, subset_by_index=None, algorithm=None))
         if shape[-2] == shape[-1]:
