@@ -32,7 +32,7 @@ JaxprPtr custom_vjp_expand(const Op& op) { return op.as<CustomVjpParams>().call_
 
 /// The rule's jaxpr takes all primals and all tangents; where a tangent is zero an array of zeros is made, as JAX does. Under a split
 /// builder the rule is split like any other code.
-PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
+PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const Values& dx, bool keep_places) {
     const CustomJvpParams& p = op.as<CustomJvpParams>();
     const FoundRule rule = find_rule(p.jvp_jaxpr_fun, op);
     const auto skip = static_cast<std::size_t>(p.num_consts);
@@ -41,7 +41,7 @@ PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const 
     if (in.size() != rule->jaxpr->num_invars)
         throw Error(ErrorCode::TypeMismatch, "expected a custom_jvp rule of " + std::to_string(in.size()) + " inputs, found one of " +
                                                  std::to_string(rule->jaxpr->num_invars));
-    const Values out = eval_jaxpr(b, *rule->jaxpr, in, op.source);
+    const Values out = eval_rule(b, *rule->jaxpr, in, op.source, keep_places);
     const std::size_t n = op.out.size();
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
@@ -53,6 +53,11 @@ PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const 
     return r;
 }
 
+PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) { return custom_jvp_with(b, op, x, dx, false); }
+PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
+    return custom_jvp_with(b, op, x, dx, b.outermost());
+}
+
 /// JAX assumes that partial evaluation builds linear functions and keeps no rule (JaxprTrace.process_custom_jvp_call).
 Values custom_jvp_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     return eval_jaxpr(b, *op.as<CustomJvpParams>().call_jaxpr.jaxpr, x);
@@ -60,7 +65,7 @@ Values custom_jvp_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
 
 const Primitive& custom_lin();
 
-PrimalsTangents custom_vjp_jvp_with(Builder& known, Builder& linear, const Op& op, const Values& x, const Values& dx) {
+PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, const Values& x, const Values& dx, bool keep_places) {
     const CustomVjpParams& p = op.as<CustomVjpParams>();
     const auto skip = static_cast<std::size_t>(p.num_consts);
     for (std::size_t i = 0; i < skip; ++i)
@@ -74,7 +79,7 @@ PrimalsTangents custom_vjp_jvp_with(Builder& known, Builder& linear, const Op& o
                 .at(op.source.loc());
     const FoundRule fwd = find_rule(p.fwd_jaxpr_thunk, op);
     const Values args(x.begin() + p.num_consts, x.end());
-    const Values out = eval_jaxpr(known, *fwd->jaxpr, args, op.source);
+    const Values out = eval_rule(known, *fwd->jaxpr, args, op.source, keep_places);
     const std::size_t n = op.out.size();
     Values in;
     std::size_t next = n;
@@ -102,9 +107,11 @@ PrimalsTangents custom_vjp_jvp_with(Builder& known, Builder& linear, const Op& o
     return r;
 }
 
-PrimalsTangents custom_vjp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) { return custom_vjp_jvp_with(b, b, op, x, dx); }
+PrimalsTangents custom_vjp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    return custom_vjp_with(b, b, op, x, dx, false);
+}
 PrimalsTangents custom_vjp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
-    return custom_vjp_jvp_with(b, b.tangent(), op, x, dx);
+    return custom_vjp_with(b, b.tangent(), op, x, dx, b.outermost());
 }
 
 Avals custom_lin_abstract_eval(const Op& op) {
@@ -120,7 +127,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
     const FoundRule bwd = find_rule(p.bwd, op);
     Values in(x.begin(), x.begin() + p.num_res);
     for (std::size_t k = 0; k < ct.size(); ++k) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
-    const Values out = eval_jaxpr(b, *bwd->jaxpr, in, op.source);
+    const Values out = eval_rule(b, *bwd->jaxpr, in, op.source, true);
     // The rule answers for the user's arguments: behind the closed-over ones, whose cotangents are zero.
     std::size_t next = 0;
     auto operand = static_cast<std::size_t>(p.num_res);
@@ -148,7 +155,7 @@ constexpr Primitive kCustomJvpCall{
     .abstract_eval = custom_jvp_abstract_eval,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_jvp_jvp,
-    .linearize = NoRule{"its jvp rule is split like any other code"},
+    .linearize = custom_jvp_linearize,
     .partial_eval = custom_jvp_partial_eval,
     .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
     .transpose = NoRule{"partial evaluation leaves no call behind in linear code"},

@@ -33,7 +33,8 @@ JaxprBuilder::JaxprBuilder() : jaxpr_(std::make_shared<Jaxpr>()) {}
 // equation) have handles of their own, counted down from the top, and are moved in front when the jaxpr is finished.
 namespace {
 constexpr std::uint32_t kLateBase = (1u << 30) - 1;
-}
+constexpr std::uint32_t kLiteralBase = (1u << 29) - 1;  // handles of literals, counted down likewise
+}  // namespace
 
 Value JaxprBuilder::add_constvar(AvalRef aval, ArrayPtr value) {
     JAXSCOPE_ASSERT(jaxpr_->num_invars == 0 && jaxpr_->eqns.empty());
@@ -54,7 +55,20 @@ AvalRef JaxprBuilder::aval(Value v) const {
     if (v.is_literal()) return v.literal()->aval;
     JAXSCOPE_ASSERT(v.kind() == Value::Kind::Known);
     if (kLateBase - v.index() < late_consts_.size()) return late_consts_[kLateBase - v.index()]->aval;
+    if (kLiteralBase - v.index() < literal_handles_.size()) return literal_handles_[kLiteralBase - v.index()]->aval;
     return jaxpr_->aval(Var{v.index()});
+}
+
+Atom JaxprBuilder::atom(Value v) const {
+    JAXSCOPE_ASSERT(v.is_literal() || v.kind() == Value::Kind::Known);
+    if (v.is_literal()) return v.literal();
+    if (kLiteralBase - v.index() < literal_handles_.size()) return literal_handles_[kLiteralBase - v.index()];
+    return Var{v.index()};
+}
+
+Value JaxprBuilder::literal_handle(LiteralRef literal) {
+    literal_handles_.push_back(literal);
+    return Value::known(kLiteralBase - static_cast<std::uint32_t>(literal_handles_.size() - 1));
 }
 
 Value JaxprBuilder::constant(ArrayPtr array) {
@@ -74,10 +88,7 @@ Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
     e.source = source;
     e.context = context;
     e.effects = effects;
-    for (const Value v : in) {
-        JAXSCOPE_ASSERT(v.is_literal() || v.kind() == Value::Kind::Known);
-        jaxpr_->atoms.push_back(v.is_literal() ? Atom(v.literal()) : Atom(Var{v.index()}));
-    }
+    for (const Value v : in) jaxpr_->atoms.push_back(atom(v));
     Values out;
     out.reserve(out_avals.size());
     for (const AvalRef a : out_avals) out.push_back(Value::known(jaxpr_->add_var(a).index));
@@ -124,10 +135,7 @@ std::shared_ptr<Jaxpr> with_constvars(const Jaxpr& j, const std::vector<ArrayPtr
 }  // namespace
 
 JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
-    for (const Value v : outs) {
-        JAXSCOPE_ASSERT(v.is_literal() || v.kind() == Value::Kind::Known);
-        jaxpr_->outvars.push_back(v.is_literal() ? Atom(v.literal()) : Atom(Var{v.index()}));
-    }
+    for (const Value v : outs) jaxpr_->outvars.push_back(atom(v));
     // An open jaxpr's constvars have no values, so late constants can't join them: they get none either way round.
     if (!late_consts_.empty()) {
         JAXSCOPE_ASSERT(jaxpr_->consts.size() == jaxpr_->num_constvars);
@@ -156,6 +164,7 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
     }
     JaxprPtr done = std::move(jaxpr_);
     jaxpr_ = std::make_shared<Jaxpr>();
+    literal_handles_.clear();
     late_consts_.clear();
     late_index_.clear();
     return done;

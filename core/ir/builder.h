@@ -22,6 +22,9 @@ public:
     virtual AvalRef aval(Value v) const = 0;
     /// A constant array of the program (becomes a constvar).
     virtual Value constant(ArrayPtr array) = 0;
+    /// A scalar that a rule computes while building: zeros of rank 0, a converted literal. The literal itself, but where a jaxpr is
+    /// split: there JAX holds it for a value of the known half, and the unknown half takes it as a residual.
+    virtual Value folded(LiteralRef literal) { return literal; }
 
     /// Provenance of what is emitted next; transformations set it to that of the equation at work.
     SourceRef source;
@@ -39,6 +42,8 @@ public:
     AvalRef aval(Value v) const override;
     /// Constants met after the inputs: collected, and hoisted to constvars by `finish`.
     Value constant(ArrayPtr array) override;
+    /// A handle that stands for a literal and is no literal: reads and results become the literal.
+    Value literal_handle(LiteralRef literal);
     /// Copies one equation of `from` as it is (params, avals, source, effects), its inputs replaced.
     Values copy(const Jaxpr& from, const Eqn& eqn, const Values& in);
     std::size_t num_eqns() const;
@@ -47,7 +52,9 @@ public:
     Jaxpr& jaxpr() { return *jaxpr_; }
 
 private:
+    Atom atom(Value v) const;
     std::shared_ptr<Jaxpr> jaxpr_;
+    std::vector<LiteralRef> literal_handles_;
     std::vector<ArrayPtr> late_consts_;
     std::unordered_map<const ArrayConst*, std::uint32_t> late_index_;
 };

@@ -77,8 +77,8 @@ Value convert_element_type(Builder& b, Value x, DType dtype, bool weak) {
     if (x.is_literal()) {
         const Literal& l = *x.literal();
         const AvalRef to(dtype, {}, weak);
-        if (is_complex(a->dtype)) return make_literal(to, std::complex<double>(l.real, l.imag));
-        return is_float(a->dtype) ? make_literal(to, l.real) : make_literal(to, l.integer);
+        if (is_complex(a->dtype)) return b.folded(make_literal(to, std::complex<double>(l.real, l.imag)));
+        return b.folded(is_float(a->dtype) ? make_literal(to, l.real) : make_literal(to, l.integer));
     }
     return b.bind1(kConvertElementType, {x}, make_params(ConvertParams{dtype, weak, {}}));
 }
@@ -87,7 +87,7 @@ Value reduce_precision(Builder& b, Value x, int exponent_bits, int mantissa_bits
 }
 
 Value full(Builder& b, AvalRef aval, LiteralRef value) {
-    if (aval->shape.empty()) return value;
+    if (aval->shape.empty()) return b.folded(value);
     return broadcast_in_dim(b, value, aval->shape, {});
 }
 Value full(Builder& b, AvalRef aval, double value) { return full(b, aval, make_literal(AvalRef(aval->dtype, {}, aval->weak_type), value)); }

@@ -7,7 +7,7 @@
 
 namespace jaxscope {
 
-SplitBuilder::SplitBuilder(JaxprBuilder& known) : known_(known), half_(*this) {}
+SplitBuilder::SplitBuilder(JaxprBuilder& known, bool outermost) : known_(known), half_(*this), outermost_(outermost) {}
 
 Value SplitBuilder::add_unknown_input(AvalRef aval) {
     inputs_.push_back(tape_.add_var(aval));
@@ -91,7 +91,15 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
     return out;
 }
 
-Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller) {
+Value SplitBuilder::folded(LiteralRef literal) {
+    // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
+    return outermost_ ? Value(literal) : known_.literal_handle(literal);
+}
+
+namespace {
+
+template <class Place>
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars);
     Values env(j.num_vars());
     const Values consts = constants_of(b, j);
@@ -104,7 +112,7 @@ Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller
     for (const Eqn& e : j.eqns) {
         args.clear();
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        b.source = e.source->frames.empty() && !(caller == SourceRef()) ? caller : e.source;
+        b.source = place(e.source);
         b.context = e.context;
         const Values out = b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);
@@ -114,6 +122,15 @@ Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller
     Values outs;
     for (const Atom a : j.outvars) outs.push_back(read(a));
     return outs;
+}
+
+}  // namespace
+
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
+    return evaluate(b, j, in, [](SourceRef s) { return s; });
+}
+Values eval_rule(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller, bool keep_places) {
+    return evaluate(b, j, in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; });
 }
 
 }  // namespace jaxscope

@@ -15,7 +15,11 @@ namespace jaxscope {
 class SplitBuilder final : public Builder {
 public:
     /// The known half goes into `known`, which must outlive this builder; the unknown half is kept here until `finish_unknown`.
-    explicit SplitBuilder(JaxprBuilder& known);
+    explicit SplitBuilder(JaxprBuilder& known, bool outermost = false);
+
+    /// Is this the function that the user differentiates, rather than the body of a call in it? There JAX runs custom rules where it meets
+    /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
+    bool outermost() const { return outermost_; }
 
     /// The next input of the unknown half.
     Value add_unknown_input(AvalRef aval);
@@ -24,6 +28,7 @@ public:
     Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
     AvalRef aval(Value v) const override;
     Value constant(ArrayPtr array) override;
+    Value folded(LiteralRef literal) override;
 
     /// The known half, for rules that decide themselves: takes known values and literals only.
     JaxprBuilder& primal();
@@ -49,6 +54,7 @@ private:
         Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) override;
         AvalRef aval(Value v) const override { return owner_.aval(v); }
         Value constant(ArrayPtr array) override { return owner_.constant(std::move(array)); }
+        Value folded(LiteralRef literal) override { return owner_.folded(literal); }
 
     private:
         SplitBuilder& owner_;
@@ -58,6 +64,7 @@ private:
 
     JaxprBuilder& known_;
     Half half_;
+    bool outermost_;
     EqnTape tape_;
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape
@@ -68,7 +75,9 @@ private:
 
 /// Evaluates `j` under `b`: each equation is emitted anew with `in` for the inputs, so that a SplitBuilder splits it (JAX's eval_jaxpr
 /// under a trace). Constvars with values become constants of the program; an open jaxpr's constvars must have been converted.
-/// Equations without a place of their own (rules of JAX's own functions) get `caller`'s.
-Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller = {});
+Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in);
+/// The same of a rule that was traced apart: its equations stand where it is applied (`caller`), but for those that know a place of their
+/// own when `keep_places`.
+Values eval_rule(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller, bool keep_places);
 
 }  // namespace jaxscope

@@ -7,7 +7,7 @@ namespace jaxscope {
 
 LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars && wrt.size() == j.num_invars);
-    SplitBuilder split(b);
+    SplitBuilder split(b, true);
     LinearizedCall out;
     Values dx;
     for (std::size_t i = 0; i < in.size(); ++i) {
