@@ -25,7 +25,11 @@ HoistedBody hoist(JaxprBuilder& b, const JaxprPtr& known, const Values& consts, 
     Values in = consts;
     for (std::uint32_t i = static_cast<std::uint32_t>(consts.size()); i < known->num_invars; ++i)
         in.push_back(split.add_unknown_input(known->aval(known->invar(i))));
+    const SourceRef source = b.source;
+    const ContextRef context = b.context;
     const Values out = eval_jaxpr(split, *known, in);
+    b.source = source;
+    b.context = context;
     const std::size_t num_primals = out.size() - num_residuals;
     HoistedBody h;
     Values outs = part(out, 0, num_primals);
@@ -150,12 +154,12 @@ KnownCall known_call(const ScanView& s, const CustomPartialEval& split, std::siz
     r.stacked = rest(parts.unknown_out, num_outputs);
     const std::size_t num_fixed = count_true(negated(r.stacked));
     JaxprBuilder b;
-    b.source = op.source;
-    b.context = op.context;
     Values in;
     for (const AvalRef a : in_avals) in.push_back(b.add_input(a));
     const Values front = inline_jaxpr(b, *parts.known, constants_of(b, *parts.known), part(in, 0, num_consts));
     const Values consts = rest(front, num_fixed);
+    b.source = op.source;
+    b.context = op.context;
     const Values out = s.emit(b, joined(consts, rest(in, num_consts)), parts.unknown, consts.size(), num_carry);
     r.call = b.finish(joined(part(front, 0, num_fixed), out), s.body->name, false);
     return r;
