@@ -22,7 +22,9 @@ _RULES = {"custom_jvp_call": ("jvp_jaxpr_fun", "jvp_jaxpr_thunk"), "custom_vjp_c
 class Params:
     def __init__(self, tables: Tables, arrays: Arrays, jaxpr: Callable[[Any, Any], int], rules: Any):
         self.tables, self.arrays, self.jaxpr, self.rules = tables, arrays, jaxpr, rules
-        self._policies: dict[Any, Any] = {}  # what is described, with the objects whose ids are the keys
+        # What was described, with the objects whose ids are the keys: they must not die meanwhile.
+        self._policies: dict[Any, Any] = {}
+        self._objects: dict[int, tuple[Any, Any]] = {}
 
     def of(self, eqn: Any) -> int:
         if not eqn.params:
@@ -107,7 +109,10 @@ class Params:
             return {"list": [self.value(e) for e in v]}
         if isinstance(v, dict) or type(v).__name__ in ("FrozenDict", "mappingproxy"):
             return {"dict": [[k if isinstance(k, str) else self.value(k), self.value(e)] for k, e in v.items()]}
-        return self._object(v)
+        hit = self._objects.get(id(v))
+        if hit is None:
+            hit = self._objects[id(v)] = (v, self._object(v))
+        return hit[1]
 
     def _object(self, v: Any) -> Any:
         if isinstance(v, np.dtype) or isinstance(v, type) and issubclass(v, np.generic) or jax.dtypes.issubdtype(type(v), jax.dtypes.extended):

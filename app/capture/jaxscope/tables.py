@@ -195,7 +195,7 @@ def _sharding_text(aval: Any) -> str | None:
     sharding = getattr(aval, "sharding", None)
     spec = getattr(sharding, "spec", None)
     mesh = getattr(sharding, "mesh", None)
-    varying = getattr(aval, "vma", None)
+    varying = getattr(aval, "vma", None) or getattr(getattr(aval, "mat", None), "varying", None)
     parts = []
     if spec is not None and any(s is not None for s in spec) and mesh is not None and not getattr(mesh, "empty", True):
         parts.append(str(spec))
