@@ -52,14 +52,44 @@ std::optional<std::complex<double>> complex_from_text(std::string_view s) {
     return std::nullopt;
 }
 
+std::string_view trimmed(std::string_view s) {
+    while (s.starts_with(' ')) s.remove_prefix(1);
+    while (s.ends_with(' ')) s.remove_suffix(1);
+    return s;
+}
+/// Up to the first comma that is in no parenthesis: `8@(x,y)` is one dimension.
+std::string_view first_dimension(std::string_view dims) {
+    int depth = 0;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        depth += dims[i] == '(' ? 1 : dims[i] == ')' ? -1 : 0;
+        if (dims[i] == ',' && depth == 0) return dims.substr(0, i);
+    }
+    return dims;
+}
+/// `x` as `'x'`, `(x,y)` as `('x', 'y')`.
+std::string quoted_axes(std::string_view axes) {
+    if (!axes.starts_with('(')) return "'" + std::string(axes) + "'";
+    std::string out = "('";
+    for (const char c : axes.substr(1, axes.size() - 2)) out += c == ',' ? std::string("', '") : std::string(1, c);
+    return out + "')";
+}
+
 }  // namespace
 
 Aval aval_from_text(std::string_view text) {
     Aval a, unknown;
     unknown.other = text;
-    std::size_t open = text.find('[');
-    if (open == std::string_view::npos || text.back() != ']') return unknown;
-    std::string_view type = text.substr(0, open);
+    std::string varying;
+    std::string_view shape_text = text;
+    // `{V:x}`: the axes of a manual mesh over which it varies.
+    if (const std::size_t brace = text.find("]{V:"); brace != std::string_view::npos && text.ends_with('}')) {
+        for (const char c : text.substr(brace + 4, text.size() - brace - 5))
+            if (c != '(' && c != ')' && c != ' ') varying += c;
+        shape_text = text.substr(0, brace + 1);
+    }
+    const std::size_t open = shape_text.find('[');
+    if (open == std::string_view::npos || shape_text.back() != ']') return unknown;
+    std::string_view type = shape_text.substr(0, open);
     if (constexpr std::string_view kHost = "<host>"; type.ends_with(kHost)) {
         a.space = MemorySpace::Host;
         type.remove_suffix(kHost.size());
@@ -67,20 +97,23 @@ Aval aval_from_text(std::string_view text) {
     const auto d = dtype_from_short_name(type);
     if (!d) return unknown;
     a.dtype = *d;
-    std::string_view dims = text.substr(open + 1, text.size() - open - 2);
-    while (!dims.empty()) {
-        const std::size_t comma = std::min(dims.find(','), dims.size());
-        std::string_view one = dims.substr(0, comma);
-        while (one.starts_with(' ')) one.remove_prefix(1);
-        while (one.ends_with(' ')) one.remove_suffix(1);
-        if (one.empty() && a.shape.empty() && comma == dims.size()) break;
-        const std::string_view number = one.substr(0, one.find('@'));
+    std::string spec;
+    bool sharded = false;
+    for (std::string_view dims = shape_text.substr(open + 1, shape_text.size() - open - 2); !trimmed(dims).empty();) {
+        const std::string_view one = first_dimension(dims);
+        dims.remove_prefix(std::min(one.size() + 1, dims.size()));
+        const std::size_t at = one.find('@');
+        const std::string_view number = trimmed(one.substr(0, at));
         const auto n = all_digits(number) ? integer_from_text(number) : std::nullopt;
         if (!n || *n < 0) return unknown;  // a symbolic dimension
-        if (number.size() != one.size()) a.sharding = text;
         a.shape.push_back(*n);
-        dims.remove_prefix(std::min(comma + 1, dims.size()));
+        if (!spec.empty()) spec += ", ";
+        spec += at == std::string_view::npos ? "None" : quoted_axes(one.substr(at + 1));
+        sharded = sharded || at != std::string_view::npos;
     }
+    if (sharded || !varying.empty())
+        a.sharding =
+            (sharded ? "P(" + spec + ")" : "") + (sharded && !varying.empty() ? " " : "") + (varying.empty() ? "" : "vma=" + varying);
     if (a.shape.size() > kMaxRank.value)
         throw Error(ErrorCode::LimitExceeded,
                     "expected at most " + std::to_string(kMaxRank.value) + " dimensions, found " + std::to_string(a.shape.size()));

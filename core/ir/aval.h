@@ -19,7 +19,8 @@ struct Aval {
     DType dtype = DType::F32;
     bool weak_type = false;
     MemorySpace space = MemorySpace::Device;
-    Sym sharding;  ///< text of an explicit sharding, empty for none
+    Sym sharding;  ///< of an explicitly sharded type, as captures write it: "P('x', None)", "vma=x", both with a space between; empty for
+                   ///< none
     Sym other;     ///< nonempty: not an array; its text
     Dims shape;
 
@@ -51,14 +52,15 @@ private:
 };
 using Avals = std::vector<AvalRef>;
 
-/// `f32[3,4]`, `bf16[]`, `key<fry>[2]`, `f32<host>[2]`: as JAX prints avals in jaxprs and residual lists (weak types unmarked).
+/// `f32[3,4]`, `bf16[]`, `key<fry>[2]`, `f32<host>[2]`, `f32[8@x,4]{V:y}`: as JAX prints avals in jaxprs and residual lists (weak types
+/// unmarked).
 std::string to_text(const Aval& aval);
 inline std::string to_text(AvalRef aval) { return to_text(*aval); }
 
 AvalRef with_dtype(AvalRef aval, DType dtype);
 AvalRef with_shape(AvalRef aval, Dims shape);
-AvalRef strong(AvalRef aval);         ///< the same without weak type
-AvalRef tangent_aval(AvalRef aval);   ///< same shape, tangent_dtype
+AvalRef strong(AvalRef aval);        ///< the same without weak type
+AvalRef tangent_aval(AvalRef aval);  ///< same shape, tangent_dtype
 /// Product of dimensions; throws Error{BadInput} when it exceeds 2^63 or a dimension is negative.
 std::int64_t element_count(const Dims& shape);
 

@@ -150,6 +150,15 @@ TEST(TextParser, PoliciesByName) {
     EXPECT_TRUE(policy("<function mine.<locals>.<lambda> at 0x7f0012345678>")->name.empty()) << "what it decides is not in the text";
 }
 
+TEST(TextParser, ShardedTypes) {
+    const char* text = "{ lambda ; a:f32[8@x,4] b:f32[2@(x,y),3]{V:z} c:f32<host>[2]. let  in (a, b, c) }";
+    EXPECT_EQ(again(text), text);
+    const ProgramPtr p = parse_jaxpr_text(text, "test");
+    EXPECT_EQ(p->jaxpr->aval(p->jaxpr->invar(0))->sharding.str(), "P('x', None)") << "as captures write it";
+    EXPECT_EQ(p->jaxpr->aval(p->jaxpr->invar(1))->sharding.str(), "P(('x', 'y'), None) vma=z");
+    EXPECT_EQ(p->jaxpr->aval(p->jaxpr->invar(1))->shape, (Dims{2, 3}));
+}
+
 TEST(TextParser, SharedJaxprsAreOneObject) {
     const char* text =
         "let f = { lambda ; a:f32[]. let b:f32[] = jit[name=g jaxpr=g] a; c:f32[] = jit[name=g jaxpr=g] b in (c,) } in\n"
