@@ -21,7 +21,8 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     auto* clock = new QElapsedTimer;
     clock->start();
     QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
-        const bool ready = !window.session()->busy() && (window.session()->current().done || window.session()->program() == nullptr);
+        const bool ready = !window.session()->busy() && !window.program_view()->busy() &&
+                           (window.session()->current().done || window.session()->program() == nullptr);
         if (!ready && clock->elapsed() < 60'000) return;
         timer->stop();
         if (!select.isEmpty()) {
@@ -36,6 +37,11 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
             delete clock;
             QCoreApplication::exit(saved ? 0 : 2);
         });
+    });
+    QObject::connect(window.session(), &jaxscope::views::Session::open_failed, &window, [timer](const QString& text) {
+        timer->stop();
+        std::fprintf(stderr, "%s\n", qUtf8Printable(text));
+        QCoreApplication::exit(2);
     });
     timer->start(50);
 }

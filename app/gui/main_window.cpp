@@ -57,6 +57,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
     restore_state();
+    explain_selection();
     program_->view()->setFocus();
 }
 
@@ -162,13 +163,15 @@ void MainWindow::show_stages() {
     const Look& look = session_.current();
     selection_.set_correspondence(look.correspondence);
     if (look.residuals.get() != residuals_->report() || !look.residuals) {
-        residuals_->set_report(look.residuals);
+        const auto& before = session_.as_it_is().residuals;
+        residuals_->set_report(look.residuals, before && before != look.residuals ? before->total_bytes : -1);
         outline_->set_residuals(look.residuals.get());
     }
     donations_->set_report(look.donation);
     buffers_->set_plan(look.plan);
     split_->set_look(look);
-    const std::int64_t before = session_.as_it_is().plan ? session_.as_it_is().plan->planned_peak : 0;
+    const auto& as_it_is = session_.as_it_is().plan;
+    const std::int64_t before = as_it_is && as_it_is != look.plan ? as_it_is->planned_peak : 0;
     timeline_->set_plan(look.plan, before);
     strip_->set_plan(look.plan, before);
     const auto counted = [](const QString& name, int rows) {
@@ -193,18 +196,22 @@ void MainWindow::explain_selection() {
     if (selection_.picked().empty())
         for (auto it = look.problems.begin(); it != look.problems.end(); ++it)
             explanation.sentences.push_back("The " + it.key().toStdString() + " can't be had: " + it.value().toStdString());
-    if (!selection_.picked().group.empty() && explanation.sentences.empty()) {
-        const VisibleGraph& graph = program_->graph();
-        const auto found = graph.by_key.find(selection_.picked().group);
-        if (found != graph.by_key.end() && selection_.picked().group_in == Picked::Where::Program) {
-            const VisibleGraph::Node& node = graph.nodes[found->second];
-            explanation.title = node.title;
-            explanation.subtitle = node.detail;
-            explanation.sentences.push_back("A group of " + count_text(node.equations) + " equations, which make " +
-                                            bytes_text(node.bytes) + " in all.");
-        }
+    if (const VisibleGraph::Node* group = picked_group(); group != nullptr && explanation.sentences.empty()) {
+        explanation.title = group->title;
+        explanation.subtitle = group->detail;
+        explanation.sentences.push_back("A group of " + count_text(group->equations) + " equations, which make " +
+                                        bytes_text(group->bytes) + " in all. Open it with a double click.");
     }
     inspector_->show_explanation(explanation);
+}
+
+const VisibleGraph::Node* MainWindow::picked_group() const {
+    const Picked& picked = selection_.picked();
+    const VisibleGraph& graph = picked.group_in == Picked::Where::Program ? program_->graph()
+                                : picked.group_in == Picked::Where::Known ? split_->picture().known
+                                                                          : split_->picture().unknown;
+    const auto found = graph.by_key.find(picked.group);
+    return picked.group.empty() || found == graph.by_key.end() ? nullptr : &graph.nodes[found->second];
 }
 
 /// Goes to the next equation whose name contains the searched text.
@@ -221,7 +228,6 @@ void MainWindow::find_next() {
         Picked picked;
         picked.program = EqnPath{{}, static_cast<std::uint32_t>(at)};
         program_->reveal(*picked.program);
-        selection_.pick(picked);
         return;
     }
 }

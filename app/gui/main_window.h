@@ -52,6 +52,7 @@ private:
     void find_next();
     void complain(const QString& title, const QString& text);
     void restore_state();
+    const VisibleGraph::Node* picked_group() const;
 
     views::Session session_;
     views::Selection selection_;

@@ -201,7 +201,8 @@ std::set<std::string> GraphModel::first_look(std::size_t budget) const {
         const GraphItem item = queue.top();
         queue.pop();
         std::vector<GraphItem> inner = children(item);
-        if (shown + inner.size() > budget) continue;
+        // One crowd of equations would take the room of several groups.
+        if (inner.size() > budget / 2 || shown + inner.size() > budget) continue;
         expanded.insert(item.key);
         add(std::move(inner));
     }

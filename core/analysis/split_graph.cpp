@@ -20,10 +20,21 @@ void shift(GraphLayout& layout, double dx) {
         for (Point& p : line.points) p.x += dx;
 }
 
+/// Names of the unknown part's inputs: residuals have none, tangents are called after their arguments.
+std::vector<Sym> tangent_names(const SplitReport& split, const std::vector<Sym>& input_names, const std::vector<bool>& wrt) {
+    std::vector<Sym> names(split.num_residuals, Sym("residual"));
+    for (std::size_t i = 0; i < wrt.size() && i < input_names.size(); ++i)
+        if (wrt[i]) names.emplace_back("d " + input_names[i].str());
+    if (names.size() == split.unknown->num_invars) return names;
+    names.resize(split.num_residuals);
+    while (names.size() < split.unknown->num_invars) names.emplace_back("tangent " + std::to_string(names.size() - split.num_residuals));
+    return names;
+}
+
 }  // namespace
 
-SplitGraph::SplitGraph(const SplitReport& split, std::vector<Sym> input_names, Grouping grouping)
-    : known_(split.known, grouping, std::move(input_names)), unknown_(split.unknown, grouping) {
+SplitGraph::SplitGraph(const SplitReport& split, std::vector<Sym> input_names, const std::vector<bool>& wrt, Grouping grouping)
+    : known_(split.known, grouping, input_names), unknown_(split.unknown, grouping, tangent_names(split, input_names, wrt)) {
     const Jaxpr &known = *split.known, &unknown = *split.unknown;
     known_options_.shown_results.assign(known.outvars.size(), true);
     for (std::size_t k = 0; k < known.outvars.size(); ++k) {
@@ -81,7 +92,13 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
         if (crossing.residuals.size() > 1) crossing.label += " \u00d7" + std::to_string(crossing.residuals.size());
         const Rect &from = picture.known_layout.nodes[crossing.from], &to = picture.unknown_layout.nodes[crossing.to];
         crossing.begin = {from.right(), from.cy()};
-        crossing.end = {to.x, to.cy()};
+        // A tag at the node's left has its stem there: the line ends above it.
+        crossing.end = {to.x, to.cy() - 10};
+        crossing.arguments = picture.known.nodes[crossing.from].kind == GraphItem::Kind::Inputs;
+        if (crossing.arguments) {
+            crossing.begin = {picture.boundary, crossing.end.y};
+            crossing.label += " args";
+        }
         out.push_back(std::move(crossing));
     }
     return out;

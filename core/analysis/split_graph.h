@@ -18,6 +18,7 @@ struct SplitPicture {
         std::int64_t bytes = 0;
         std::vector<std::uint32_t> residuals;  ///< numbers: the k-th residual result of `known`, input k of `unknown`
         std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76"
+        bool arguments = false;                ///< saved arguments of a crowd: the line begins at the boundary
         Point begin, end;
     };
     std::vector<Crossing> crossings;
@@ -28,8 +29,9 @@ struct SplitPicture {
 /// Makes split pictures of one split; keeps what doesn't depend on the expanded groups. Not thread-safe.
 class SplitGraph {
 public:
-    /// `input_names`: of the differentiated function's arguments, or empty.
-    explicit SplitGraph(const SplitReport& split, std::vector<Sym> input_names = {}, Grouping grouping = Grouping::Auto);
+    /// `input_names`: of the differentiated function's arguments, or empty. `wrt`: which of them tangents come in for, or empty.
+    explicit SplitGraph(const SplitReport& split, std::vector<Sym> input_names = {}, const std::vector<bool>& wrt = {},
+                        Grouping grouping = Grouping::Auto);
     const GraphModel& known() const { return known_; }
     const GraphModel& unknown() const { return unknown_; }
     SplitPicture picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const;

@@ -161,7 +161,7 @@ void draw_legend(Svg& svg, double y) {
 
 void draw_crossings(Svg& svg, const SplitPicture& picture) {
     for (const auto& c : picture.crossings) {
-        const double reach = std::max(60.0, (c.end.x - c.begin.x) / 2);
+        const double reach = c.arguments ? 20 : std::max(60.0, (c.end.x - c.begin.x) / 2);
         svg.path("M" + Svg::pair(c.begin) + "C" + Svg::pair({c.begin.x + reach, c.begin.y}) + ' ' + Svg::pair({c.end.x - reach, c.end.y}) +
                      ' ' + Svg::pair({c.end.x - 6, c.end.y}),
                  svg.p.residual, edge_width(c.bytes));
@@ -233,7 +233,7 @@ std::string split_svg(const SplitPicture& picture, const SplitReport& split, con
     svg.path("M" + Svg::pair({left, kHead + 12}) + "L" + Svg::pair({left, bottom}), p.residual, 1.5, true);
     svg.text(kMargin, kHead + 24, "KNOWN forward", p.known_text, {12, true});
     svg.text(kMargin + 116, kHead + 24, count_text(count_equations(*split.known)) + " equations", p.muted, {12});
-    const double right = kMargin + picture.unknown_layout.width > 0 ? left + 120 : left;
+    const double right = left + 120;
     svg.text(right, kHead + 24, "UNKNOWN backward", p.unknown_text, {12, true});
     std::string detail = count_text(count_equations(*split.unknown)) + " equations";
     if (split.recomputed_flops > 0) detail += " \u00b7 " + flops_text(split.recomputed_flops) + " recomputed";

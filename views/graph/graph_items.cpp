@@ -163,14 +163,17 @@ void PortalItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
     if (zoom < kLabelZoom / 2) return;
     painter->setPen(QPen(theme()(p.edge), 1));
     if (!stem_.isNull()) painter->drawLine(stem_);
-    painter->setPen(QPen(theme()(p.edge), 1));
+    const bool donated = text_.contains(QString::fromUtf8(kDonatedMark));
+    painter->setPen(QPen(theme()(donated ? p.donated : p.edge), 1));
     painter->setBrush(theme()(p.panel));
     painter->drawRoundedRect(rect_, rect_.height() / 2, rect_.height() / 2);
-    if (zoom >= kLabelZoom) draw_elided(*painter, rect_.adjusted(8, 0, -8, 0), text_, text_font(10), theme()(p.muted), Qt::AlignHCenter);
+    if (zoom >= kLabelZoom)
+        draw_elided(*painter, rect_.adjusted(8, 0, -8, 0), text_, text_font(10), theme()(donated ? p.donated_text : p.muted),
+                    Qt::AlignHCenter);
 }
 
 CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at) : crossing_(crossing) {
-    const double reach = std::max(60.0, (crossing.end.x - crossing.begin.x) / 2);
+    const double reach = crossing.arguments ? 20 : std::max(60.0, (crossing.end.x - crossing.begin.x) / 2);
     QPainterPath path(QPointF(crossing.begin.x, crossing.begin.y));
     path.cubicTo(crossing.begin.x + reach, crossing.begin.y, crossing.end.x - reach, crossing.end.y, crossing.end.x - 7, crossing.end.y);
     setPath(path);

@@ -8,6 +8,9 @@ namespace jaxscope::views {
 /// Under this zoom labels go; under half of it, outlines; what stays are filled bars.
 constexpr double kLabelZoom = 0.4;
 
+/// Stands behind the name of a donated input.
+constexpr const char* kDonatedMark = " \u27f2";
+
 class NodeItem : public QGraphicsItem {
 public:
     enum { Type = UserType + 1 };

@@ -36,15 +36,17 @@ void GraphView::set_empty_text(const QString& text) {
 void GraphView::zoom_by(double factor) {
     const double wanted = std::clamp(zoom() * factor, kMinZoom, kMaxZoom);
     scale(wanted / zoom(), wanted / zoom());
+    Q_EMIT moved();
 }
 
 void GraphView::fit() {
     if (scene() == nullptr || scene()->sceneRect().isEmpty()) return;
     fitInView(scene()->sceneRect(), Qt::KeepAspectRatio);
     if (zoom() > 1) resetTransform();
+    Q_EMIT moved();
 }
 
-void GraphView::first_look() {
+void GraphView::first_look(std::optional<double> middle) {
     if (scene() == nullptr) return;
     const QRectF all = scene()->sceneRect();
     const double whole = std::min(viewport()->width() / all.width(), viewport()->height() / all.height());
@@ -52,8 +54,9 @@ void GraphView::first_look() {
     resetTransform();
     const double wanted = whole > 0.75 ? std::min(whole, 1.0) : std::clamp(wide, 0.6, 1.0);
     scale(wanted, wanted);
-    centerOn(all.center());
+    centerOn(wide < wanted && middle ? QPointF(*middle, all.center().y()) : all.center());
     verticalScrollBar()->setValue(verticalScrollBar()->minimum());
+    Q_EMIT moved();
 }
 
 void GraphView::keep(QPointF scene_point, QPoint at) {
@@ -107,6 +110,12 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
 void GraphView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
     viewport()->update();
+    Q_EMIT moved();
+}
+
+void GraphView::resizeEvent(QResizeEvent* event) {
+    QGraphicsView::resizeEvent(event);
+    Q_EMIT moved();
 }
 
 /// What stands still while the picture moves is painted in the viewport's own coordinates.

@@ -1,5 +1,6 @@
 #pragma once
 #include <QGraphicsView>
+#include <optional>
 
 namespace jaxscope::views {
 
@@ -14,10 +15,14 @@ public:
     void zoom_by(double factor);
     void fit();
     /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
-    void first_look();
+    /// `middle`: what to have in the middle where the picture is wider than the view; nothing: its own.
+    void first_look(std::optional<double> middle = {});
     /// Keeps `scene` point at the same place of the window when the picture changes.
     void keep(QPointF scene_point, QPoint at);
     double zoom() const { return transform().m11(); }
+
+Q_SIGNALS:
+    void moved();  ///< another part of the picture is in view
 
 protected:
     void wheelEvent(QWheelEvent* event) override;
@@ -26,6 +31,7 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void drawForeground(QPainter* painter, const QRectF& rect) override;
     void scrollContentsBy(int dx, int dy) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QRect map_rect() const;

@@ -8,7 +8,7 @@
 namespace jaxscope::views {
 
 ProgramView::ProgramView(Selection* selection, QWidget* parent)
-    : QWidget(parent), selection_(selection), scene_(new GraphScene(this)), view_(new GraphView(this)) {
+    : QWidget(parent), selection_(selection), scene_(new GraphScene(this)), view_(new GraphView(this)), layouter_(new GraphLayouter(this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(view_);
@@ -26,32 +26,58 @@ ProgramView::ProgramView(Selection* selection, QWidget* parent)
         set_expanded(key, !expanded_.contains(key));
     });
     connect(selection_, &Selection::changed, this, &ProgramView::follow);
+    connect(layouter_, &GraphLayouter::done, this, [this](const std::shared_ptr<LaidOut>& result) { show_graph(*result); });
+}
+
+/// Paths of the inputs; those whose memory is given away carry the ring arrow that marks donation everywhere.
+static std::vector<Sym> input_names(const Program& program) {
+    std::vector<Sym> names = program.in_paths;
+    for (std::size_t i = 0; i < names.size() && i < program.donated.size(); ++i)
+        if (program.donated[i]) names[i] = Sym(names[i].str() + kDonatedMark);
+    return names;
 }
 
 void ProgramView::set_program(ProgramPtr program) {
     program_ = std::move(program);
-    model_ = program_ ? std::make_unique<GraphModel>(program_->jaxpr, Grouping::Auto, program_->in_paths) : nullptr;
+    model_ = program_ ? std::make_unique<GraphModel>(program_->jaxpr, Grouping::Auto, input_names(*program_)) : nullptr;
     expanded_ = model_ ? model_->first_look(36) : std::set<std::string>{};
+    graph_ = {};
+    layout_ = {};
+    scene_->reset();
     fresh_ = true;
     rebuild();
 }
 
 void ProgramView::rebuild() {
+    if (model_) layouter_->start(model_->visible(expanded_));
+}
+
+void ProgramView::show_graph(LaidOut& result) {
+    graph_ = std::move(result.graph);
+    layout_ = std::move(result.layout);
     scene_->reset();
-    if (!model_) return;
-    graph_ = model_->visible(expanded_);
-    const GraphLayout layout = layout_graph(graph_);
-    scene_->add_part(graph_, layout);
-    scene_->setSceneRect(-24, -24, layout.width + 48, layout.height + 84);
+    scene_->add_part(graph_, layout_);
+    scene_->setSceneRect(-24, -24, layout_.width + 48, layout_.height + 84);
     if (fresh_ && isVisible()) {
         view_->first_look();
         fresh_ = false;
     }
+    if (const NodeItem* item = node(anchor_); item != nullptr) view_->keep(item->rect().topLeft(), anchor_at_);
+    anchor_.clear();
     follow(selection_->picked());
+    Q_EMIT laid_out();
+}
+
+NodeItem* ProgramView::node(const std::string& key) const {
+    const auto found = graph_.by_key.find(key);
+    return found == graph_.by_key.end() ? nullptr : scene_->node(0, static_cast<int>(found->second));
 }
 
 void ProgramView::restyle() {
-    rebuild();
+    if (!model_) return;
+    scene_->reset();
+    scene_->add_part(graph_, layout_);
+    follow(selection_->picked());
     view_->viewport()->update();
 }
 
@@ -64,18 +90,16 @@ void ProgramView::showEvent(QShowEvent* event) {
 }
 
 void ProgramView::set_expanded(const std::string& key, bool expanded) {
-    const auto before = graph_.by_key.find(key);
-    const NodeItem* item = before != graph_.by_key.end() ? scene_->node(0, static_cast<int>(before->second)) : nullptr;
-    const QPoint at = item != nullptr ? view_->mapFromScene(item->rect().topLeft()) : QPoint();
-    const bool known = item != nullptr;
+    // The thing that was clicked stays under the mouse.
+    if (const NodeItem* item = node(key); item != nullptr) {
+        anchor_ = key;
+        anchor_at_ = view_->mapFromScene(item->rect().topLeft());
+    }
     if (expanded)
         expanded_.insert(key);
     else
         expanded_.erase(key);
     rebuild();
-    // The thing that was clicked stays under the mouse.
-    if (const auto after = graph_.by_key.find(key); known && after != graph_.by_key.end())
-        view_->keep(scene_->node(0, static_cast<int>(after->second))->rect().topLeft(), at);
     Q_EMIT expanded_changed();
 }
 
@@ -111,11 +135,10 @@ void ProgramView::reveal(const EqnPath& path) {
         return;
     }
     rebuild();
-    if (const auto found = graph_.by_key.find(to_text(path)); found != graph_.by_key.end()) {
-        scene_->set_picked(0, static_cast<int>(found->second));
-        centre_on(static_cast<int>(found->second));
-    }
     Q_EMIT expanded_changed();
+    Picked picked;
+    picked.program = path;
+    selection_->pick(picked);  // followed again once the new picture is there
 }
 
 /// Marks the picked equation, or the innermost visible thing that holds it.

@@ -1,6 +1,7 @@
 #pragma once
 #include <QWidget>
 
+#include "graph/graph_layouter.h"
 #include "graph/graph_scene.h"
 #include "graph/graph_view.h"
 #include "selection/selection.h"
@@ -22,12 +23,16 @@ public:
     /// Opens what is around an equation and brings it into view.
     void reveal(const EqnPath& path);
     void restyle();
+    bool busy() const { return layouter_->busy(); }
+    NodeItem* node(const std::string& key) const;
 
 Q_SIGNALS:
+    void laid_out();  ///< the picture shows what was asked for
     void expanded_changed();
 
 private:
     void rebuild();
+    void show_graph(LaidOut& result);
     void follow(const Picked& picked);
     void pick(int node);
     void centre_on(int node);
@@ -38,7 +43,11 @@ private:
     ProgramPtr program_;
     std::unique_ptr<GraphModel> model_;
     std::set<std::string> expanded_;
-    VisibleGraph graph_;
+    GraphLayouter* layouter_;
+    VisibleGraph graph_;  ///< what the scene shows
+    GraphLayout layout_;
+    std::string anchor_;  ///< the item that was opened or closed: stays where it is
+    QPoint anchor_at_;
     bool fresh_ = false;
 
 protected:

@@ -22,12 +22,12 @@ QLabel* label(const QString& text, const QFont& font, const char* colour, bool w
     return made;
 }
 
-/// Long avals and paths have no spaces to break at: invisible ones after commas, brackets and slashes.
+/// Long avals and paths have no spaces to break at: invisible ones after commas, dots and slashes.
 QString breakable(const std::string& text) {
     QString out;
     for (const QChar c : utf8(text)) {
         out += c;
-        if (QStringLiteral(",/(=.").contains(c)) out += QChar(0x200B);
+        if (QStringLiteral(",/=.").contains(c)) out += QChar(0x200B);
     }
     return out;
 }

@@ -47,7 +47,7 @@ QVariant BufferModel::data(const QModelIndex& index, int role) const {
             return buffer.source.loc().line > 0 ? utf8(short_place(buffer.source.loc().file, buffer.source.loc().line))
                                                 : QStringLiteral("\u2014");
         case Lives:
-            return QStringLiteral("%1 \u2013 %2").arg(buffer.first_step).arg(buffer.last_step);
+            return QStringLiteral("%1 \u2013 %2").arg(std::max(buffer.first_step, 0)).arg(buffer.last_step);
         default:
             return {};
     }

@@ -12,9 +12,10 @@ ResidualModel::ResidualModel(QObject* parent) : TableModel(parent) {
     set_columns({"Bytes", "Value", "Source (JAX)", "Your line", "Why saved"}, {Bytes}, {Value, Line});
 }
 
-void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report) {
+void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report, std::int64_t as_it_is) {
     beginResetModel();
     report_ = std::move(report);
+    as_it_is_ = as_it_is;
     endResetModel();
 }
 
@@ -47,7 +48,8 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
 
 QString ResidualModel::total() const {
     if (!report_) return {};
-    return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + bytes_text(report_->total_bytes));
+    return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + bytes_text(report_->total_bytes) +
+                (as_it_is_ >= 0 ? " \u00b7 " + bytes_text(as_it_is_) + " as it is" : ""));
 }
 
 Picked ResidualModel::picked(int row) const {

@@ -9,7 +9,8 @@ class ResidualModel : public TableModel {
 public:
     enum Column { Bytes, Value, Source, Line, Why };
     explicit ResidualModel(QObject* parent = nullptr);
-    void set_report(std::shared_ptr<const ResidualReport> report);
+    /// `as_it_is`: what the program saves without the choices made, for the head; negative: the same report.
+    void set_report(std::shared_ptr<const ResidualReport> report, std::int64_t as_it_is = -1);
     const ResidualReport* report() const { return report_.get(); }
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
@@ -20,6 +21,7 @@ public:
 
 private:
     std::shared_ptr<const ResidualReport> report_;
+    std::int64_t as_it_is_ = -1;
 };
 
 }  // namespace jaxscope::views

@@ -42,6 +42,7 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
         scene_->set_picked_residual(residual);
     });
     connect(selection_, &Selection::changed, this, &SplitView::follow);
+    connect(view_, &GraphView::moved, this, QOverload<>::of(&SplitView::update));
 }
 
 void SplitView::set_look(const Look& look) {
@@ -73,7 +74,7 @@ void SplitView::rebuild() {
         scene_->add_crossings(picture_);
         scene_->setSceneRect(-24, -20, picture_.width + 48, picture_.height + 76);
         if (fresh_ && isVisible()) {
-            view_->first_look();
+            view_->first_look(picture_.boundary);
             fresh_ = false;
         }
         follow(selection_->picked());
@@ -86,7 +87,7 @@ void SplitView::restyle() { rebuild(); }
 void SplitView::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     if (fresh_ && graph_) {
-        view_->first_look();
+        view_->first_look(picture_.boundary);
         fresh_ = false;
     }
 }
@@ -163,7 +164,8 @@ void SplitView::paintEvent(QPaintEvent*) {
         painter.fillRect(head, theme()(p.canvas));
         return;
     }
-    const int middle = width() / 2;
+    // Over the boundary of the picture, as long as both heads have room.
+    const int middle = std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), width() * 3 / 10, width() * 7 / 10);
     painter.fillRect(QRect(0, 0, middle, kHeadHeight), theme()(p.known_canvas));
     painter.fillRect(QRect(middle, 0, width() - middle, kHeadHeight), theme()(p.unknown_canvas));
     const QString saved = utf8("saved " + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
@@ -179,11 +181,11 @@ void SplitView::paintEvent(QPaintEvent*) {
         const QString fitted = painter.fontMetrics().elidedText(detail, Qt::ElideRight, room - used);
         painter.drawText(QRect(x + used, 0, room - used, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, fitted);
     };
-    const int room = middle - saved_width / 2 - 32;
-    write(20, room, tr("KNOWN forward"), p.known_text, utf8(count_text(count_equations(*split_->known)) + " equations"));
+    const int left_room = middle - saved_width / 2 - 32, right_room = width() - middle - saved_width / 2 - 32;
+    write(20, left_room, tr("KNOWN forward"), p.known_text, utf8(count_text(count_equations(*split_->known)) + " equations"));
     std::string unknown = count_text(count_equations(*split_->unknown)) + " equations";
     if (split_->recomputed_flops > 0) unknown += " \u00b7 " + flops_text(split_->recomputed_flops) + " recomputed";
-    write(middle + saved_width / 2 + 20, room, tr("UNKNOWN backward"), p.unknown_text, utf8(unknown));
+    write(middle + saved_width / 2 + 20, right_room, tr("UNKNOWN backward"), p.unknown_text, utf8(unknown));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme()(p.residual), 1.2));
     painter.setBrush(theme()(p.panel));

@@ -85,7 +85,7 @@ QString Theme::style_sheet() const {
         "font-size: 10px; font-weight: 600; }"
         "QTabWidget { background: @panel; } QTabWidget::pane { border: none; border-top: 1px solid @rule; } QTabBar { background: @panel; "
         "qproperty-drawBase: 0; }"
-        "QTableView::item { padding: 0 8px; } QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: padding; "
+        "QTableView::item { border: none; padding: 0px 8px; } QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: padding; "
         "subcontrol-position: center left; width: 7px; height: 7px; left: 6px; }"
         "QTabBar::tab { background: @panel; color: @muted; padding: 7px 4px 6px 4px; margin: 0 12px 0 8px; border: none; border-bottom: "
         "3px solid transparent; font-weight: 600; }"

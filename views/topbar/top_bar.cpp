@@ -254,6 +254,12 @@ void TopBar::choose() {
 void TopBar::show_peak() {
     const Palette& p = theme().palette();
     const Look &now = session_->current(), &before = session_->as_it_is();
+    if (now.inspection && region_->count() > 0) {
+        const auto region = now.inspection->region();
+        region_->setItemText(0, region
+                                    ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (automatic)")
+                                    : tr("the program (automatic)"));
+    }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
     const auto problem = now.problems.find("memory");
     peak_->setToolTip(problem != now.problems.end() ? *problem

@@ -1,0 +1,133 @@
+#include "analysis/explain.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/linearity.h"
+#include "analysis/memory_timeline.h"
+#include "support/toy_programs.h"
+
+namespace jaxscope {
+namespace {
+
+Program program_of(const JaxprPtr& jaxpr) {
+    Program program;
+    program.name = "f";
+    program.jax_version = "0.10.2";
+    program.jaxpr = jaxpr;
+    return program;
+}
+
+bool says(const Explanation& e, const std::string& part) {
+    for (const std::string& s : e.sentences)
+        if (s.find(part) != std::string::npos) return true;
+    return false;
+}
+
+TEST(Explain, AnEquationTellsItsOperandsAndLine) {
+    JaxprBuilder b;
+    const Value x = b.add_input(AvalRef(DType::F32, {4}), "x");
+    b.source = toy::source("", "f", 3);
+    Program program = program_of(b.finish({toy::apply(b, "sin", {x})}));
+    program.files = {{"/model.py", true, "one\ntwo\nthree\nfour\nfive\nsix\n"}};
+    Picked picked;
+    picked.program = EqnPath{{}, 0};
+    const Explanation e = explain(program, picked, {}, {});
+    EXPECT_EQ(e.title, "sin");
+    EXPECT_EQ(e.subtitle, "f32[4] = sin(f32[4])");
+    ASSERT_EQ(e.code.size(), 5u);
+    EXPECT_TRUE(e.code[2].here);
+    EXPECT_EQ(e.code[2].text, "three");
+}
+
+TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
+    const Program program = program_of(toy::with_call());
+    ResidualReport report;
+    report.rows = {{.aval = "f32[4]",
+                    .source = "named 'h' from m.py:1:0 (f)",
+                    .bytes = 16,
+                    .file = {},
+                    .line = 0,
+                    .frames = {},
+                    .equation = "0",
+                    .name = "h",
+                    .input = -1}};
+    report.total_bytes = 16;
+    Picked picked;
+    picked.residual = 0;
+    const Explanation e = explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr}, {});
+    EXPECT_TRUE(e.saved);
+    EXPECT_TRUE(says(e, "named 'h'") || says(e, "the name 'h'"));
+    EXPECT_NE(e.python.find("save_anything_except_these_names('h')"), std::string::npos);
+}
+
+TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
+    const auto body = [](JaxprBuilder& b, const Value& x) {
+        b.source = toy::source("", "f", 7);
+        return toy::apply(b, "tanh", {x});
+    };
+    JaxprBuilder region;
+    const JaxprPtr f = region.finish({body(region, region.add_input(AvalRef(DType::F32, {4})))});
+    JaxprBuilder step;
+    Value x = step.add_input(AvalRef(DType::F32, {4}));
+    x = toy::apply(step, "neg", {x});
+    const Program program = program_of(step.finish({body(step, x)}));
+    ResidualReport report;
+    report.rows.resize(2);
+    report.rows[1].equation = "0";
+    const Correspondence correspondence(program, f.get(), nullptr, &report, nullptr);
+    Picked row;
+    row.residual = 1;
+    const Picked all = correspondence.complete(row);
+    EXPECT_EQ(all.region, EqnPath({}, 0));
+    EXPECT_EQ(all.program, EqnPath({}, 1));
+    Picked node;
+    node.program = EqnPath{{}, 1};
+    EXPECT_EQ(correspondence.complete(node).residual, 1);
+    Picked other;
+    other.program = EqnPath{{}, 0};
+    EXPECT_EQ(correspondence.complete(other).residual, -1);
+    Picked stale;
+    stale.program = EqnPath{{}, 99};
+    EXPECT_EQ(correspondence.complete(stale), stale);
+}
+
+TEST(Linearity, FollowsTangentsIntoNestedJaxprs) {
+    JaxprBuilder inner;
+    const Value r = inner.add_input(AvalRef(DType::F32, {4})), t = inner.add_input(AvalRef(DType::F32, {4}));
+    const Value c = toy::apply(inner, "cos", {r});
+    const JaxprPtr body = inner.finish({toy::apply(inner, "mul", {c, t})});
+    JaxprBuilder b;
+    const Value residual = b.add_input(AvalRef(DType::F32, {4})), tangent = b.add_input(AvalRef(DType::F32, {4}));
+    const JaxprPtr unknown = b.finish({toy::apply(b, "remat2", {residual, tangent}, 4, toy::with_jaxpr(body))});
+    EXPECT_TRUE(is_recomputed(*unknown, 1, parse_eqn_path("0/jaxpr/0")));
+    EXPECT_FALSE(is_recomputed(*unknown, 1, parse_eqn_path("0/jaxpr/1")));
+    EXPECT_FALSE(is_recomputed(*unknown, 1, parse_eqn_path("0")));
+}
+
+TEST(MemoryTimeline, SumsLiveBuffersOfEachStep) {
+    MemoryPlan plan;
+    plan.steps.resize(3);
+    const auto add = [&](std::int64_t bytes, int first, int last, BufferRole role, std::optional<int> alias = {}) {
+        PlannedBuffer b;
+        b.bytes = bytes;
+        b.first_step = first;
+        b.last_step = last;
+        b.role = role;
+        b.alias_of = alias;
+        plan.buffers.push_back(b);
+    };
+    add(100, -1, 3, BufferRole::Argument);
+    add(40, 0, 1, BufferRole::Temporary);
+    add(7, 1, 1, BufferRole::Residual);
+    add(100, 2, 3, BufferRole::Output, 0);
+    add(1000, -1, 3, BufferRole::Constant);
+    const MemoryTimeline timeline = memory_timeline(plan);
+    EXPECT_EQ(timeline.live, (std::vector<std::int64_t>{140, 147, 100}));
+    EXPECT_EQ(timeline.peak, 147);
+    EXPECT_EQ(timeline.peak_step, 1);
+    EXPECT_EQ(timeline.by_role[1][static_cast<std::size_t>(BufferRole::Residual)], 7);
+    EXPECT_EQ(alive_at(plan, 1), (std::vector<int>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace jaxscope

@@ -1,0 +1,221 @@
+// The window as a user drives it: open, expand, select, ask what if, undo, a bad file, a worker that dies.
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "graph/graph_layouter.h"
+#include "ir/registry.h"
+#include "main_window.h"
+#include "support/toy_programs.h"
+#include "theme/theme.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+const QString kSample = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope");
+const QString kWorker = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope-layout");
+constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are slow
+
+bool settled(MainWindow& window) { return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy(); }
+
+Picked residual(int row) {
+    Picked picked;
+    picked.residual = row;
+    return picked;
+}
+
+}  // namespace
+
+class WindowTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() {
+        QVERIFY(kept_.isValid());
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());
+        register_all_primitives();
+        set_theme(false);
+        GraphLayouter::set_worker(kWorker);
+    }
+
+    void an_empty_window_says_what_to_do() {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        QVERIFY(window.minimumSizeHint().width() <= 1280);
+        QVERIFY(!window.grab().isNull());
+    }
+
+    void opens_and_shows_every_stage() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const Look& look = window.session()->current();
+        for (auto it = look.problems.begin(); it != look.problems.end(); ++it) QFAIL(qPrintable(it.key() + ": " + it.value()));
+        QVERIFY(look.residuals && !look.residuals->rows.empty());
+        QVERIFY(look.donation && !look.donation->donated.empty());
+        QVERIFY(look.plan && look.plan->planned_peak > 0);
+        QVERIFY(!window.program_view()->graph().nodes.empty());
+        QVERIFY(!window.split_view()->picture().crossings.empty());
+        QVERIFY(window.top_bar()->peak_text().contains("iB"));
+        for (const char* tab : {"split", "memory", "program", "donation", "buffers"}) {
+            window.show_tab(tab);
+            QVERIFY(!window.grab().isNull());
+        }
+    }
+
+    void selecting_anywhere_selects_everywhere() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const ResidualReport& report = *window.session()->current().residuals;
+        int row = -1;
+        for (std::size_t r = 0; r < report.rows.size() && row < 0; ++r)
+            if (!report.rows[r].equation.empty()) row = static_cast<int>(r);
+        QVERIFY(row >= 0);
+        window.selection()->pick(residual(row));
+        const Picked picked = window.selection()->picked();
+        QVERIFY(picked.region.has_value());
+        QVERIFY(picked.known.has_value());
+        QVERIFY(picked.program.has_value());
+        QVERIFY(window.residual_table()->table()->currentIndex().isValid());
+        QVERIFY(window.outline()->tree()->currentIndex().isValid());
+        QVERIFY(window.inspector()->explanation().saved);
+        QVERIFY(!window.inspector()->explanation().sentences.empty());
+        // And back from the graph's side.
+        Picked from_graph;
+        from_graph.known = picked.known;
+        window.selection()->clear();
+        window.selection()->pick(from_graph);
+        QCOMPARE(window.selection()->picked().region, picked.region);
+    }
+
+    void groups_open_and_close() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        ProgramView* view = window.program_view();
+        view->collapse_all();
+        QTRY_VERIFY_WITH_TIMEOUT(!view->busy(), kPatience);
+        const std::size_t before = view->graph().nodes.size();
+        const auto& nodes = view->graph().nodes;
+        const auto group = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.expandable; });
+        QVERIFY(group != nodes.end());
+        const std::string key = group->key;
+        view->set_expanded(key, true);
+        QTRY_VERIFY_WITH_TIMEOUT(!view->busy(), kPatience);
+        QVERIFY(view->graph().nodes.size() > before);
+        QVERIFY(view->graph().nodes[view->graph().by_key.at(key)].expanded);
+        view->set_expanded(key, false);
+        QTRY_VERIFY_WITH_TIMEOUT(!view->busy(), kPatience);
+        QCOMPARE(view->graph().nodes.size(), before);
+    }
+
+    void a_policy_inspects_again_and_is_undone() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const std::int64_t before = window.session()->current().residuals->total_bytes;
+        window.top_bar()->policy_box()->setEditText("nothing_saveable");
+        Q_EMIT window.top_bar()->policy_box()->lineEdit()->returnPressed();
+        QVERIFY(window.session()->busy());
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const std::int64_t after = window.session()->current().residuals->total_bytes;
+        QVERIFY2(after < before, qPrintable(QStringLiteral("%1 bytes before, %2 after").arg(before).arg(after)));
+        QVERIFY(window.session()->choices().policy != nullptr);
+        window.session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QCOMPARE(window.session()->current().residuals->total_bytes, before);
+        QCOMPARE(window.top_bar()->policy_box()->currentText(), QStringLiteral("as it is"));
+    }
+
+    void a_later_choice_replaces_an_earlier_one() {
+        MainWindow window;
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        Choices first, second;
+        first.region = Choices::kProgram;
+        window.session()->choose(first);
+        window.session()->choose(second);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QCOMPARE(window.session()->current().inspection->choices().region, Choices::kAuto);
+    }
+
+    void what_is_no_policy_is_told() {
+        MainWindow window;
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QSignalSpy problems(window.top_bar(), &TopBar::policy_problem);
+        window.top_bar()->policy_box()->setEditText("save_evrything(");
+        Q_EMIT window.top_bar()->policy_box()->lineEdit()->returnPressed();
+        QCOMPARE(problems.count(), 1);
+        QVERIFY(!window.session()->busy());
+    }
+
+    void a_bad_file_leaves_the_program_open() {
+        MainWindow window;
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QTemporaryDir folder;
+        QFile bad(folder.filePath("bad.jaxscope"));
+        QVERIFY(bad.open(QIODevice::WriteOnly));
+        bad.write("{\"format\": \"jaxscope.capture\", \"version\": 1, \"strings\": [3");
+        bad.close();
+        QSignalSpy failed(window.session(), &Session::open_failed);
+        window.open(bad.fileName());
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, kPatience);
+        QVERIFY(failed[0][0].toString().contains("bad.jaxscope"));
+        QVERIFY(window.session()->program() != nullptr);
+        QVERIFY(window.session()->current().residuals != nullptr);
+    }
+
+    void a_worker_that_fails_is_replaced_by_our_own_layout() {
+        const GraphModel model(toy::chain(20));
+        const LaidOut by_dot = lay_out(model.visible({"0-8"}), kWorker, 5000);
+        QVERIFY2(by_dot.levels_by_dot > 0, qPrintable(by_dot.problem));
+        for (const char* program : {"/bin/false", "/bin/cat", "/nonexistent/worker"}) {
+            const LaidOut result = lay_out(model.visible({"0-8"}), program, 2000);
+            QCOMPARE(result.levels_by_dot, 0);
+            QVERIFY(!result.problem.isEmpty());
+            QCOMPARE(result.layout.nodes.size(), result.graph.nodes.size());
+        }
+        QElapsedTimer clock;
+        clock.start();
+        QTemporaryDir folder;
+        QFile hangs(folder.filePath("hangs"));
+        QVERIFY(hangs.open(QIODevice::WriteOnly));
+        hangs.write("#!/bin/sh\nexec sleep 60\n");
+        hangs.close();
+        hangs.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        QCOMPARE(lay_out(model.visible({"0-8"}), hangs.fileName(), 300).levels_by_dot, 0);
+        QVERIFY(clock.elapsed() < 20'000);
+    }
+
+    void both_themes_draw() {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        window.set_dark(true);
+        const QImage dark = window.grab().toImage();
+        window.set_dark(false);
+        const QImage light = window.grab().toImage();
+        QCOMPARE(dark.size(), light.size());
+        QVERIFY(qGray(dark.pixel(5, 5)) < 80);
+        QVERIFY(qGray(light.pixel(5, 5)) > 200);
+    }
+
+private:
+    QTemporaryDir kept_;
+};
+
+QTEST_MAIN(WindowTest)
+#include "window_test.moc"

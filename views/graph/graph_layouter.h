@@ -1,0 +1,42 @@
+#pragma once
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include "analysis/graph_layout.h"
+
+namespace jaxscope::views {
+
+/// A visible graph with its places.
+struct LaidOut {
+    VisibleGraph graph;
+    GraphLayout layout;
+    int levels_by_dot = 0, levels_by_us = 0;
+    QString problem;  ///< why the worker was given up
+};
+
+/// Lays out graphs off the GUI thread: small levels by Graphviz in a worker process with a time limit, what it can't or doesn't do in
+/// time by our own linear-time layout. A new request replaces the last one.
+class GraphLayouter : public QObject {
+    Q_OBJECT
+public:
+    explicit GraphLayouter(QObject* parent = nullptr);
+    ~GraphLayouter() override;
+    void start(VisibleGraph graph);
+    bool busy() const { return busy_; }
+    /// The worker's executable; by default jaxscope-layout beside this program. Missing: our own layout does it all.
+    static void set_worker(const QString& path);
+
+Q_SIGNALS:
+    void done(std::shared_ptr<jaxscope::views::LaidOut> result);
+
+private:
+    QThreadPool pool_;
+    int generation_ = 0;
+    bool busy_ = false;
+};
+
+/// Lays out `graph` here and now; `worker` may be empty.
+LaidOut lay_out(VisibleGraph graph, const QString& worker, int time_limit_ms);
+
+}  // namespace jaxscope::views
