@@ -151,7 +151,7 @@ TEST(TextParser, PoliciesByName) {
 }
 
 TEST(TextParser, ShardedTypes) {
-    const char* text = "{ lambda ; a:f32[8@x,4] b:f32[2@(x,y),3]{V:z} c:f32<host>[2]. let  in (a, b, c) }";
+    const char* text = "{ lambda ; a:f32[8@x,4] b:f32[2@(x,y),3]{V:z}. let  in (a, b) }";
     EXPECT_EQ(again(text), text);
     const ProgramPtr p = parse_jaxpr_text(text, "test");
     EXPECT_EQ(p->jaxpr->aval(p->jaxpr->invar(0))->sharding.str(), "P('x', None)") << "as captures write it";
