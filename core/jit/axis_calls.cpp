@@ -209,17 +209,10 @@ private:
     AxisShape shape_;
 };
 
-/// rng_bit_generator's and other routines' names are looked up here once they are written.
-[[noreturn]] void unknown_routine(const Op& op, const RuntimeKernel& spec) {
-    throw Error(ErrorCode::NoRule,
-                std::string("expected a routine of the runtime for ") + op.prim->name + ", found none named '" + spec.routine.str() + "'");
-}
-
 }  // namespace
 
 LibraryCallPtr make_sort(const Op& op, const SortKernel& spec) { return std::make_shared<SortCall>(op, spec); }
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec) { return std::make_shared<CumulativeCall>(op, spec); }
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec) { return std::make_shared<ArgReduceCall>(op, spec); }
-LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) { unknown_routine(op, spec); }
 
 }  // namespace jaxscope::exec

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 
+#include "jit/routines.h"
+
 namespace jaxscope::exec {
 
 Dims row_major_strides(const Dims& shape) {
     Dims s(shape.size(), 1);
     for (std::size_t d = shape.size(); d-- > 1;) s[d - 1] = s[d] * std::max<std::int64_t>(shape[d], 1);
     return s;
+}
+
+LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
+    if (LibraryCallPtr call = make_random_routine(op, spec.routine)) return call;
+    throw Error(ErrorCode::NoRule,
+                std::string("expected a routine of the runtime for ") + op.prim->name + ", found none named '" + spec.routine.str() + "'");
 }
 
 LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads) {

@@ -136,18 +136,53 @@ Value* erf_inv_f32(const Formula& f, Value* x) {
     return f.b.CreateSelect(edge, f.b.CreateFMul(x, f.c(INFINITY)), y);
 }
 
-/// sin and cos: the argument is reduced in f64 with a two-part pi/2, which is exact enough for every f32 below 2^50.
+/// 2^e * (2 / pi) modulo 4 for e = 0 .. 104, to 64 bits: a table in the module, looked up by exponent.
+llvm::GlobalVariable* two_over_pi_table(llvm::Module& module) {
+    static const char* const name = "two_over_pi";
+    if (llvm::GlobalVariable* known = module.getGlobalVariable(name, true)) return known;
+    static constexpr std::uint32_t bits[] = {0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
+    std::vector<double> values;
+    for (int e = 0; e <= 104; ++e) {
+        double v = 0;
+        for (int i = 63; i >= 0; --i) {
+            const int j = e - 2 + i;  // bit j behind the point weighs 2^(e - j - 1)
+            if (j >= 0 && (bits[j / 32] >> (31 - j % 32) & 1)) v += std::ldexp(1.0, 1 - i);
+        }
+        values.push_back(v);
+    }
+    llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), values);
+    return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
+}
+
+/// x * (2 / pi) modulo 4 for |x| >= 2^24, where the product in f64 has no fraction left: mantissa times table (Payne and Hanek).
+Value* huge_quadrants(const Formula& f, Value* x) {
+    llvm::IRBuilder<>& b = f.b;
+    Value* i = f.bits(x);
+    Value* exponent = b.CreateSub(b.CreateAnd(b.CreateLShr(i, f.ci(23)), f.ci(255)), f.ci(150));
+    Value* safe = b.CreateSelect(b.CreateICmpSLT(exponent, f.ci(0)), f.ci(0), exponent);
+    safe = b.CreateSelect(b.CreateICmpSGT(safe, f.ci(104)), f.ci(104), safe);
+    Value* mantissa = b.CreateOr(b.CreateAnd(i, f.ci(0x007fffff)), f.ci(0x00800000));
+    llvm::GlobalVariable* table = two_over_pi_table(*b.GetInsertBlock()->getModule());
+    Value* entry = b.CreateInBoundsGEP(table->getValueType(), table, {b.getInt64(0), b.CreateZExt(safe, b.getInt64Ty())});
+    Value* p = b.CreateFMul(b.CreateSIToFP(mantissa, b.getDoubleTy()), b.CreateLoad(b.getDoubleTy(), entry));
+    return b.CreateSelect(b.CreateICmpSLT(i, f.ci(0)), b.CreateFNeg(p), p);
+}
+
+/// sin and cos: the argument is reduced in f64 with a two-part pi/2, and by table where that is not exact enough.
 Value* sin_cos_f32(const Formula& f, Value* x, bool cosine) {
     llvm::IRBuilder<>& b = f.b;
     llvm::Type* f64 = b.getDoubleTy();
     const auto cd = [&](double v) { return llvm::ConstantFP::get(f64, v); };
+    Value* finite = b.CreateFCmpOLT(f.fabs(x), f.c(INFINITY));
+    Value* huge = b.CreateFCmpOGE(f.fabs(x), f.c(16777216.0));
     Value* wide = b.CreateFPExt(x, f64);
-    Value* q = f.round(b.CreateFMul(wide, cd(0.63661977236758134308)));
+    Value* product = b.CreateSelect(huge, huge_quadrants(f, x), b.CreateFMul(wide, cd(0.63661977236758134308)));
+    Value* q = f.round(product);
     Value* r = f.fma(q, cd(-1.5707963267948965580), wide);
     r = f.fma(q, cd(-6.1232339957367660359e-17), r);
+    r = b.CreateSelect(huge, b.CreateFMul(b.CreateFSub(product, q), cd(1.5707963267948965580)), r);
     // The quadrant: q mod 4, found without a 64-bit conversion that could overflow.
     Value* q4 = b.CreateFSub(q, b.CreateFMul(cd(4), b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFMul(q, cd(0.25)))));
-    Value* finite = b.CreateFCmpOLT(f.fabs(x), f.c(INFINITY));
     Value* k = b.CreateFPToSI(b.CreateSelect(finite, q4, cd(0)), b.getInt32Ty());
     if (cosine) k = b.CreateAdd(k, f.ci(1));
     Value* t = b.CreateFPTrunc(r, b.getFloatTy());

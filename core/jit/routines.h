@@ -1,0 +1,9 @@
+#pragma once
+#include "jit/library.h"
+
+namespace jaxscope::exec {
+
+/// Families of routines by name; null when the name is none of theirs.
+LibraryCallPtr make_random_routine(const Op& op, Sym routine);
+
+}  // namespace jaxscope::exec
