@@ -64,7 +64,8 @@ _bust = itertools.count(1)
 def _make_user_context() -> Any:
     if hasattr(jax, "make_user_context"):
         return jax.make_user_context(default_value=None)
-    return getattr(config, "xla_profile_version", None)
+    # Part of every cache key too; XLA looks at it when it compiles, which nobody does in here.
+    return getattr(config, "jax_xla_profile_version", None)
 
 
 _user_context = _make_user_context()
