@@ -98,7 +98,7 @@ Branches join_outputs(const Branches& branches, const MergedResiduals& m, std::s
         for (const AvalRef a : m.all) residuals.push_back(empty_like(b, a));
         for (std::size_t k = num_outputs; k < given.size(); ++k)
             residuals[static_cast<std::size_t>(m.place[i][k - num_outputs])] = given[k];
-        out.push_back(b.finish(joined(part(given, 0, num_outputs), residuals), j.name));
+        out.push_back(b.finish(joined(part(given, 0, num_outputs), residuals), j.name, false));
     }
     return out;
 }
