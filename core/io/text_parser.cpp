@@ -21,6 +21,13 @@ namespace {
 class TextParser {
 public:
     TextParser(std::string_view text, const std::string& name) : in_(text, name) {}
+    // What calls itself holds itself: a text that is refused must not leave that behind.
+    ~TextParser() {
+        if (!accepted_)
+            for (const auto& [name, j] : slots_) j->eqns.clear();
+    }
+    TextParser(const TextParser&) = delete;
+    TextParser& operator=(const TextParser&) = delete;
 
     std::shared_ptr<Jaxpr> whole() {
         // A shared jaxpr stands in front of those that it calls: references point forwards, so the names are collected first.
@@ -32,6 +39,7 @@ public:
         refuse_cycles(*root);
         for (const auto& j : closed_) add_unknown_consts(*j);
         add_unknown_consts(*root);
+        accepted_ = true;
         return root;
     }
     const std::vector<std::string>& input_names() const { return input_names_; }
@@ -94,8 +102,8 @@ private:
             if (field.empty()) return std::nullopt;
             in_.word("a field");
             if (!in_.take("=")) return std::nullopt;
-            if (in_.at_word("None"))
-                in_.expect_word("None"), r.fields.emplace_back(field, Attr());
+            if (in_.take("None"))
+                r.fields.emplace_back(field, Attr());
             else if (in_.at_jaxpr() || (in_.at_word("let") && r.type.str().front() == '_'))
                 r.fields.emplace_back(field, with_values(own_program(depth), true));
             else
@@ -417,6 +425,7 @@ private:
     std::vector<std::pair<std::string, std::shared_ptr<Jaxpr>>> slots_;
     std::unordered_map<std::string, std::shared_ptr<Jaxpr>> by_text_;
     int embedded_ = 0;
+    bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
