@@ -1,6 +1,7 @@
 #include "transforms/policies.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -177,9 +178,13 @@ const std::vector<Known>& known() {
     return all;
 }
 const Known* find_known(Sym name) {
-    for (const Known& k : known())
-        if (name == Sym(k.info.name)) return &k;
-    return nullptr;
+    static const std::unordered_map<Sym, const Known*> by_name = [] {
+        std::unordered_map<Sym, const Known*> out;
+        for (const Known& k : known()) out.emplace(k.info.name, &k);
+        return out;
+    }();
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? nullptr : found->second;
 }
 
 PolicyVerdict ask(const Ask& a) {
