@@ -86,7 +86,7 @@ AvalRef unstacked(AvalRef a) {
 }
 
 std::span<const Primitive* const> loop_primitives() {
-    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond, &kLinearSolve};
+    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond, &kLinearSolve, &kGeneralReduce};
     return all;
 }
 

@@ -8,6 +8,6 @@ struct Primitive;
 std::span<const Primitive* const> call_primitives();         ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();        ///< remat2
 std::span<const Primitive* const> custom_rule_primitives();  ///< custom_jvp_call, custom_vjp_call, custom_lin
-std::span<const Primitive* const> loop_primitives();         ///< scan, while, cond, custom_linear_solve
+std::span<const Primitive* const> loop_primitives();         ///< scan, while, cond, custom_linear_solve, reduce
 
 }  // namespace jaxscope

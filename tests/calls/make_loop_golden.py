@@ -78,6 +78,10 @@ def solve(a, b):  # four different functions: equal ones are one object in a jax
     return lax.custom_linear_solve(lambda v: a @ v, b, lambda _, r: (r @ a) * 2, lambda _, r: (a @ r) * 3).sum()
 
 
+def reduction(x):
+    return lax.reduce(x, jnp.float32(1), lambda u, v: u * v + u + v, (0,)).sum()
+
+
 def selfish(c, d, e, xs):  # c feeds itself alone, d feeds e
     return lax.scan(lambda s, x: ((s[0] * 2, s[1] + x, s[2] * s[1]), s[1]), (c, d, e), xs)
 
@@ -87,7 +91,7 @@ GRADS = [
     (rnn_loss, (w44, c4, x34), (0,)), (rnn_loss, (w44, c4, x34), (1, 2)), (reverse_unroll, (w44, c4, x34), (0, 1)),
     (invariant, (c4, c4, x34), (0,)), (two_sines, (c4, x34), (0,)), (remat_body, (w44, c4, x34), (0, 1)), (late_carry, (c4, c4, x34), (0,)),
     (nested, (c4, x34), (0, 1)), (branches, (i0, c4), (1,)), (cond_two, (key, c4), (1,)), (cond_in_scan, (c4, x34), (0, 1)),
-    (fori_static, (c4,), (0,)), (solve, (w44, c4), (0, 1)),
+    (fori_static, (c4,), (0,)), (solve, (w44, c4), (0, 1)), (reduction, (x34,), (0,)),
 ]
 POLICIES = [
     (rnn_loss, (w44, c4, x34), "dots_saveable"), (rnn_loss, (w44, c4, x34), "nothing_saveable"), (rnn_loss, (w44, c4, x34), "everything_saveable"),
@@ -101,6 +105,7 @@ VMAPS = [
     (dynamic, (n5, jnp.ones((2, 4))), (None, 0)), (dynamic, (jnp.full(2, 5, jnp.int32), c4), (0, None)),
     (while_two, (n5, jnp.ones((4, 2)), c4), (None, 1, None)),
     (solve, (w44, jnp.ones((2, 4))), (None, 0)),
+    (reduction, (jnp.ones((3, 2, 4)),), (1,)),
 ]
 
 
@@ -112,7 +117,7 @@ def rows(f, args):
 
 def text(f, *args):
     """Without what isn't part of a program: NumPy's integers among Python's, addresses of policies."""
-    t = re.sub(r"np\.int64\((\d+)\)", r"\1", str(jax.make_jaxpr(f)(*args)))
+    t = re.sub(r"np\.int64\((-?\d+)\)", r"\1", str(jax.make_jaxpr(f)(*args)))
     t = t.replace("policy=DotsSaveable(only_if_no_batch_dims=False)", "policy=dots_saveable")
     return re.sub(r"policy=<function (\w+) at 0x\w+>", r"policy=\1", t)
 

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <numeric>
+
+#include "calls/control_flow.h"
+#include "lax/ops.h"
+#include "lax/rule_support.h"
+#include "transforms/batch.h"
+#include "transforms/jaxpr_util.h"
+#include "transforms/jvp.h"
+#include "transforms/split_builder.h"
+
+// reduce (lax.py of JAX 0.10.2): lax.reduce with a function of the user's own; sums, maxima and the like are primitives of their own.
+namespace jaxscope {
+
+namespace {
+
+struct GeneralReduceParams {
+    Attr::JaxprRef jaxpr;  ///< scalars (accumulators, elements) -> accumulators
+    Dims dimensions;
+    static constexpr auto kFields =
+        std::tuple(field("jaxpr", &GeneralReduceParams::jaxpr), field("dimensions", &GeneralReduceParams::dimensions));
+};
+
+Avals reduce_abstract_eval(const Op& op) {
+    const GeneralReduceParams& p = op.as<GeneralReduceParams>();
+    const std::size_t n = op.in.size() / 2;
+    if (n == 0 || op.in.size() != 2 * n || p.jaxpr.jaxpr->num_invars != 2 * n || p.jaxpr.jaxpr->outvars.size() != n)
+        throw Error(ErrorCode::TypeMismatch, "reduce: expected as many operands as initial values and a function of two of each, found " +
+                                                 std::to_string(op.in.size()) + " inputs");
+    Avals out;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Aval &x = *op.in[i], &init = *op.in[n + i];
+        if (x.shape != op.in.front()->shape || init.rank() != 0 || x.dtype != init.dtype || !in_range(p.dimensions, x.rank()) ||
+            !distinct(p.dimensions))
+            throw Error(ErrorCode::TypeMismatch,
+                        "reduce: expected operands of one shape with all dimensions reduced and scalar initial values "
+                        "of their dtypes, found " +
+                            types_text(op.in));
+        out.emplace_back(x.dtype, take(x.shape, remaining(x.rank(), p.dimensions)), x.weak_type && init.weak_type);
+    }
+    return out;
+}
+
+/// The function on arrays of `shape`, one vmap per dimension.
+JaxprPtr on_arrays(JaxprPtr j, const Dims& shape) {
+    for (auto d = shape.rbegin(); d != shape.rend(); ++d)
+        j = vmap(j, *d, std::vector<int>(j->num_invars, 0), std::vector<int>(j->outvars.size(), 0));
+    return j;
+}
+
+/// The reduction as a tree, from operands (reduced dimensions flattened, in front) and initial values: halves are combined until one is
+/// left. What JAX differentiates.
+JaxprPtr reduction_tree(const JaxprPtr& body, const Avals& operands, const Avals& inits) {
+    JaxprBuilder b;
+    Values xs, init;
+    for (const AvalRef a : operands) xs.push_back(b.add_input(a));
+    for (const AvalRef a : inits) init.push_back(b.add_input(a));
+    const Dims shape = operands.front()->shape;
+    for (std::int64_t n = shape.front(); n > 1; n = (n + 1) / 2) {
+        const std::int64_t half = (n + 1) / 2;
+        const Dims ones(shape.size(), 1);  // given, as slice_in_dim gives them
+        Dims limit = shape, start(shape.size(), 0), half_shape = shape;
+        half_shape.front() = half;
+        Values both;
+        limit.front() = half;
+        for (const Value x : xs) both.push_back(lax::slice(b, x, start, limit, ones));
+        start.front() = half;
+        limit.front() = n;
+        for (std::size_t i = 0; i < xs.size(); ++i) {
+            const Value x = lax::slice(b, xs[i], start, limit, ones);
+            PadConfig padding(shape.size());
+            padding.front() = {0, 2 * half - n, 0};
+            both.push_back(n == 2 * half ? x : lax::pad(b, x, init[i], padding));
+        }
+        xs = eval_jaxpr(b, *on_arrays(body, half_shape), both);
+    }
+    Values out;
+    for (std::size_t i = 0; i < xs.size(); ++i)
+        out.push_back(shape.front() == 0 ? lax::broadcast_in_dim(b, init[i], erased(shape, 0), {}) : lax::squeeze(b, xs[i], {0}));
+    return b.finish(out, body->name, false);
+}
+
+struct Flattened {
+    Dims permutation, shape;
+};
+Flattened flattened(const Op& op) {
+    const Dims &in = op.in.front()->shape, &reduced = op.as<GeneralReduceParams>().dimensions;
+    const Dims kept = remaining(static_cast<std::int64_t>(in.size()), reduced);
+    return {joined(reduced, kept), with_front(element_count(take(in, reduced)), take(in, kept))};
+}
+JaxprPtr tree_of(const Op& op) {
+    Avals operands;
+    const std::size_t n = op.in.size() / 2;
+    for (std::size_t i = 0; i < n; ++i) operands.push_back(with_shape(op.in[i], flattened(op).shape));
+    return reduction_tree(op.as<GeneralReduceParams>().jaxpr.jaxpr, operands, rest(op.in, n));
+}
+
+PrimalsTangents reduce_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    const std::size_t n = x.size() / 2;
+    for (std::size_t i = n; i < dx.size(); ++i)
+        if (!dx[i].is_zero())
+            throw Error(ErrorCode::NotDifferentiable,
+                        "Gradient of general lax.reduce with non-zero tangents for initial values to reduction not implemented")
+                .at(op.source.loc());
+    const Flattened f = flattened(op);
+    Values in, tangents;
+    for (std::size_t i = 0; i < n; ++i) in.push_back(lax::reshape(b, x[i], f.shape, f.permutation));
+    for (std::size_t i = 0; i < n; ++i) tangents.push_back(lax::reshape(b, instantiate_zero(b, dx[i], op.in[i]), f.shape, f.permutation));
+    const JvpJaxpr& tree = jvp_jaxpr(tree_of(op), joined(Flags(n, true), Flags(n, false)), true);
+    const Values out = eval_jaxpr(b, *tree.jaxpr, joined(in, rest(x, n), tangents));
+    return {part(out, 0, n), rest(out, n)};
+}
+
+BatchResult reduce_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const std::size_t n = x.size() / 2;
+    if (std::any_of(dims.begin() + static_cast<std::ptrdiff_t>(n), dims.end(), [](int d) { return d != kNotMapped; }))
+        throw Error(ErrorCode::NoRule, "vmap of reduce with mapped initial values is not implemented, in JAX neither");
+    Values in;
+    for (std::size_t i = 0; i < n; ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
+    const ParamsRef params = with_param(op.params, "dimensions", to_attr(plus(op.as<GeneralReduceParams>().dimensions, 1)));
+    return {b.bind(*op.prim, joined(in, rest(x, n)), params), std::vector<int>(n, 0)};
+}
+
+JaxprPtr reduce_expand(const Op& op) {
+    JaxprBuilder b;
+    const std::size_t n = op.in.size() / 2;
+    const Flattened f = flattened(op);
+    Values in;
+    for (const AvalRef a : op.in) in.push_back(b.add_input(a));
+    for (std::size_t i = 0; i < n; ++i) in[i] = lax::reshape(b, in[i], f.shape, f.permutation);
+    return b.finish(eval_jaxpr(b, *tree_of(op), in));
+}
+
+Cost reduce_cost(const Op& op) {
+    return {static_cast<double>(op.in.front()->size()) * static_cast<double>(count_equations(*op.as<GeneralReduceParams>().jaxpr.jaxpr)),
+            total_bytes(op)};
+}
+
+}  // namespace
+
+constinit const Primitive kGeneralReduce{
+    .name = "reduce",
+    .abstract_eval = reduce_abstract_eval,
+    .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
+    .jvp_call = reduce_jvp,
+    .transpose = NoRule{"JAX has none either: its derivative is a tree of the function's own equations"},
+    .batch = reduce_batch,
+    .lower = NoRule{"expands to a tree of its function"},
+    .kernel = NoRule{"expands to a tree of its function"},
+    .expand = reduce_expand,
+    .cost = reduce_cost,
+};
+
+}  // namespace jaxscope
