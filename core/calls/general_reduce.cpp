@@ -3,7 +3,9 @@
 
 #include "calls/control_flow.h"
 #include "lax/ops.h"
+#include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/slicing.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
@@ -58,16 +60,16 @@ JaxprPtr reduction_tree(const JaxprPtr& body, const Avals& operands, const Avals
     const Dims shape = operands.front()->shape;
     for (std::int64_t n = shape.front(); n > 1; n = (n + 1) / 2) {
         const std::int64_t half = (n + 1) / 2;
-        const Dims ones(shape.size(), 1);  // given, as slice_in_dim gives them
+        const Dims ones(shape.size(), 1);  // strides of 1 are given, as by slice_in_dim
         Dims limit = shape, start(shape.size(), 0), half_shape = shape;
         half_shape.front() = half;
         Values both;
         limit.front() = half;
-        for (const Value x : xs) both.push_back(lax::slice(b, x, start, limit, ones));
+        for (const Value x : xs) both.push_back(b.bind1(kSlice, {x}, make_params(SliceParams{start, limit, ones})));
         start.front() = half;
         limit.front() = n;
         for (std::size_t i = 0; i < xs.size(); ++i) {
-            const Value x = lax::slice(b, xs[i], start, limit, ones);
+            const Value x = b.bind1(kSlice, {xs[i]}, make_params(SliceParams{start, limit, ones}));
             PadConfig padding(shape.size());
             padding.front() = {0, 2 * half - n, 0};
             both.push_back(n == 2 * half ? x : lax::pad(b, x, init[i], padding));
