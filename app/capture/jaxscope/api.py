@@ -1,13 +1,12 @@
 """From a function and its arguments to a finished capture."""
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any, Callable
 
 import jax
 
-from . import __version__, compat, naming, output, program as programs, regions, xla
+from . import __version__, compat, output, program as programs, regions, xla
 from .arrays import Arrays
 from .encode import Encoder
 from .errors import CaptureError

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import jax
 import numpy as np
 from jax._src import config, core, dtypes, source_info_util
-from jax._src.interpreters import ad, batching, partial_eval as pe
+from jax._src.interpreters import ad, partial_eval as pe
 
 try:
     from jax._src import traceback_util

@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import sys
-from typing import Any, Callable
+from typing import Any
 
 import jax
 

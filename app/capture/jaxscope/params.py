@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 import json
 from typing import Any, Callable
 

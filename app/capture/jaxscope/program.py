@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-import jax
-import numpy as np
 
 from . import compat, naming
 from .errors import CaptureError

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
 
 import jax
-import numpy as np
-from jax._src import core, source_info_util
+from jax._src import source_info_util
 from jax._src.interpreters import ad
 
 from . import compat, marks, sites

@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import source_info_util
 
 from . import compat
 
