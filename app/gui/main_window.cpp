@@ -70,7 +70,7 @@ void MainWindow::build() {
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
     tables_->addTab(buffer_table_, tr("Buffers"));
-    residual_table_->set_widths({92, 150, 320, 130, 170}, ResidualModel::Source);
+    residual_table_->set_widths({84, 134, 320, 154, 124}, ResidualModel::Source);
     residual_table_->sort_by(ResidualModel::Bytes, Qt::DescendingOrder);
     donation_table_->set_widths({72, 86, 110, 190, 150, 120}, DonationModel::Reason);
     donation_table_->sort_by(DonationModel::Bytes, Qt::DescendingOrder);

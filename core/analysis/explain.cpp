@@ -277,7 +277,7 @@ std::string why_saved(const ResidualRow& row) {
     if (row.input >= 0) return "argument";
     if (!row.name.empty()) return "its name, " + quoted(row.name);
     if (row.equation.empty()) return "constant";
-    return "the backward pass reads it";
+    return "backward reads it";
 }
 
 std::vector<int> alive_at(const MemoryPlan& plan, int step) {

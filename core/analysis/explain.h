@@ -10,7 +10,7 @@ namespace jaxscope {
 
 /// "model.py:41": the file's own name and a line.
 std::string short_place(const std::string& file, int line);
-/// In a few words, for tables: "argument", "policy: named 'attn_out'", "needed by the backward pass".
+/// In a few words, for tables: "argument", "its name, 'attn_out'", "backward reads it".
 std::string why_saved(const ResidualRow& row);
 /// Buffers that live in a step, largest first.
 std::vector<int> alive_at(const MemoryPlan& plan, int step);

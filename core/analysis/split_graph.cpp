@@ -23,8 +23,10 @@ void shift(GraphLayout& layout, double dx) {
 /// Names of the unknown part's inputs: residuals have none, tangents are called after their arguments.
 std::vector<Sym> tangent_names(const SplitReport& split, const std::vector<Sym>& input_names, const std::vector<bool>& wrt) {
     std::vector<Sym> names(split.num_residuals, Sym("residual"));
-    for (std::size_t i = 0; i < wrt.size() && i < input_names.size(); ++i)
-        if (wrt[i]) names.emplace_back("d " + input_names[i].str());
+    const std::size_t tangents = split.unknown->num_invars - std::min<std::size_t>(split.num_residuals, split.unknown->num_invars);
+    const bool of_all = tangents == input_names.size();  // also for inputs that have none
+    for (std::size_t i = 0; i < input_names.size(); ++i)
+        if (of_all || (i < wrt.size() && wrt[i])) names.emplace_back("d " + input_names[i].str());
     if (names.size() == split.unknown->num_invars) return names;
     names.resize(split.num_residuals);
     while (names.size() < split.unknown->num_invars) names.emplace_back("tangent " + std::to_string(names.size() - split.num_residuals));

@@ -175,7 +175,7 @@ void GraphView::paint_legend(QPainter& painter) const {
     for (const Entry& e : entries) width += 24 + metrics.horizontalAdvance(e.word) + 16;
     const QRect ground(12, viewport()->height() - 36, width, 24);
     QColor colour = theme()(p.panel);
-    colour.setAlpha(225);
+    colour.setAlpha(245);
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour);
     painter.drawRoundedRect(ground, 6, 6);

@@ -39,7 +39,7 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     tree_->setModel(model_);
     plain(tree_, 58);
     files_->setColumnCount(2);
-    files_->setHeaderLabels({tr("LINES BY WHAT THEY SAVE"), tr("BYTES")});
+    files_->setHeaderLabels({tr("SAVED, BY LINE"), tr("BYTES")});
     files_->setRootIsDecorated(false);
     plain(files_, 78);
     auto* splitter = new QSplitter(Qt::Vertical);

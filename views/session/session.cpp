@@ -69,7 +69,8 @@ Session::Session(QObject* parent) : QObject(parent) {
 
 Session::~Session() {
     ++generation_;
-    if (running_) running_->cancel();
+    for (const auto& inspection : {running_, following_})
+        if (inspection) inspection->cancel();
     pool_.waitForDone();
 }
 
@@ -85,7 +86,8 @@ void Session::set_busy(const QString& what) {
 
 void Session::open(const QString& file) {
     const int generation = ++generation_;
-    if (running_) running_->cancel();
+    for (const auto& inspection : {running_, following_})
+        if (inspection) inspection->cancel();
     set_busy(tr("Reading %1").arg(file));
     QtConcurrent::run(&pool_, [this, file, generation] {
         ProgramPtr program;
@@ -134,26 +136,37 @@ void Session::undo() {
 
 void Session::inspect() {
     const int generation = ++generation_;
-    if (running_) running_->cancel();
+    for (const auto& inspection : {running_, following_})
+        if (inspection) inspection->cancel();
     const bool base = history_.size() == 1;
-    // Stages that don't depend on what was changed are shared with the program as it is.
-    const std::shared_ptr<const Inspection> share = as_it_is_.inspection;
+    // Stages that don't depend on what was changed are shared with the program as it is, which is what differences are told against:
+    // a choice made before that one is looked at waits for it.
+    std::shared_ptr<Inspection> first;
+    if (!base && !as_it_is_.done) first = std::make_shared<Inspection>(program_, history_.front(), nullptr);
+    const std::shared_ptr<const Inspection> share = first ? first : as_it_is_.inspection;
     auto inspection = std::make_shared<Inspection>(program_, choices(), share.get());
-    running_ = inspection;
+    running_ = first ? first : inspection;
     set_busy(tr("Inspecting"));
-    QtConcurrent::run(&pool_, [this, inspection, share, generation, base] {
-        compute_stages(inspection, [&](const Look& look) {
-            QMetaObject::invokeMethod(
-                this, [this, generation, base, look] { receive(generation, base, look); }, Qt::QueuedConnection);
-        });
+    QtConcurrent::run(&pool_, [this, first, inspection, share, generation, base] {
+        const auto tell = [&](bool of_base) {
+            return [this, generation, of_base](const Look& look) {
+                QMetaObject::invokeMethod(
+                    this, [this, generation, of_base, look] { receive(generation, of_base, look); }, Qt::QueuedConnection);
+            };
+        };
+        if (first && !compute_stages(first, tell(true))) return;
+        compute_stages(inspection, tell(base));
     });
+    following_ = inspection;
 }
 
 void Session::receive(int generation, bool base, const Look& look) {
     if (generation != generation_) return;
-    current_ = look;
     if (base) as_it_is_ = look;
-    if (look.done) set_busy({});
+    const bool chosen = base == (history_.size() == 1);
+    if (chosen) current_ = look;
+    if (base && look.done && !chosen) running_ = following_;
+    if (chosen && look.done) set_busy({});
     Q_EMIT updated();
 }
 

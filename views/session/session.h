@@ -60,7 +60,7 @@ private:
     ProgramPtr program_;
     std::vector<Choices> history_;
     Look as_it_is_, current_;
-    std::shared_ptr<Inspection> running_;
+    std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
     int generation_ = 0;
     bool busy_ = false;
 };

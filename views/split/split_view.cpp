@@ -182,8 +182,8 @@ void SplitView::paintEvent(QPaintEvent*) {
         painter.drawText(QRect(x + used, 0, room - used, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, fitted);
     };
     const int left_room = middle - saved_width / 2 - 32, right_room = width() - middle - saved_width / 2 - 32;
-    write(20, left_room, tr("KNOWN forward"), p.known_text, utf8(count_text(count_equations(*split_->known)) + " equations"));
-    std::string unknown = count_text(count_equations(*split_->unknown)) + " equations";
+    write(20, left_room, tr("KNOWN forward"), p.known_text, utf8(count_text(count_equations(*split_->known)) + " eqns"));
+    std::string unknown = count_text(count_equations(*split_->unknown)) + " eqns";
     if (split_->recomputed_flops > 0) unknown += " \u00b7 " + flops_text(split_->recomputed_flops) + " recomputed";
     write(middle + saved_width / 2 + 20, right_room, tr("UNKNOWN backward"), p.unknown_text, utf8(unknown));
     painter.setRenderHint(QPainter::Antialiasing);
