@@ -162,23 +162,37 @@ private:
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return made(a) < made(b); });
         for (const std::size_t k : order)
             if (free[static_cast<std::size_t>(*wish_[k])] && alias_is_free(k, *wish_[k])) grant(k, *wish_[k]);
-        for (const std::size_t k : order) {
-            if (c_->granted[k] || !options_.place_io) continue;  // a loop's carries stand each in their own place
-            for (const std::size_t other : order) {
-                const int i = *wish_[other];
-                if (!free[static_cast<std::size_t>(i)] ||
-                    g_.aval(g_.inputs[static_cast<std::size_t>(i)]).shape != g_.aval(g_.outputs[k]).shape ||
-                    g_.aval(g_.inputs[static_cast<std::size_t>(i)]).dtype != g_.aval(g_.outputs[k]).dtype || !alias_is_free(k, i))
-                    continue;
-                grant(k, i);
-                break;
-            }
-        }
+        for (const std::size_t k : order)
+            if (!c_->granted[k] && options_.place_io) swap_pairs(k, order, free);  // a loop's carries stand each in their own place
         for (std::size_t k = 0; k < wish_.size(); ++k) {
             if (!c_->granted[k]) continue;
             const int b = c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])];
             const ValueId root = g_.root(g_.outputs[k]);
             if (direct_[k]) buffer_of_[root] = b;
+        }
+    }
+
+    /// Finds output k another donated input of its type: a free one, or one whose output can move to a free one.
+    void swap_pairs(std::size_t k, const std::vector<std::size_t>& order, std::vector<bool>& free) {
+        const auto type = [&](int i) -> const Aval& { return g_.aval(g_.inputs[static_cast<std::size_t>(i)]); };
+        const Aval& own = g_.aval(g_.outputs[k]);
+        const auto fits = [&](int i) { return type(i).shape == own.shape && type(i).dtype == own.dtype; };
+        const auto take_free = [&](std::size_t output) {
+            for (const std::size_t other : order) {
+                const int i = *wish_[other];
+                if (!free[static_cast<std::size_t>(i)] || !fits(i) || !alias_is_free(output, i)) continue;
+                free[static_cast<std::size_t>(i)] = false;
+                c_->granted[output] = i;
+                return true;
+            }
+            return false;
+        };
+        if (take_free(k)) return;
+        for (const std::size_t holder : order) {
+            const std::optional<int> held = c_->granted[holder];
+            if (!held || !fits(*held) || !alias_is_free(k, *held) || !take_free(holder)) continue;
+            c_->granted[k] = held;
+            return;
         }
     }
 

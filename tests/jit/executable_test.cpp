@@ -149,7 +149,7 @@ TEST(Executable, LongChainsCompile) {
     for (int i = 0; i < 20000; ++i) x = b.bind1(primitive("neg"), {x});
     const MemoryPlan plan = plan_only(b.finish({x}), {true});
     EXPECT_LT(plan.steps.size(), 1000u);
-    EXPECT_EQ(plan.planned_peak, 64);
+    EXPECT_EQ(plan.planned_peak, 128);  // the donated input, and one temporary updated in place
 }
 
 }  // namespace
