@@ -64,21 +64,23 @@ public:
 
     Attr() = default;
     template <class T>
-        requires std::constructible_from<Variant, T>
-    Attr(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-    Attr(int value) : value_(std::int64_t{value}) {}  // NOLINT(google-explicit-constructor)
-    Attr(const char* text) : value_(Sym(text)) {}  // NOLINT(google-explicit-constructor)
+    requires std::constructible_from<Variant, T> Attr(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+    Attr(int value) : value_(std::int64_t{value}) {}                                          // NOLINT(google-explicit-constructor)
+    Attr(const char* text) : value_(Sym(text)) {}                                             // NOLINT(google-explicit-constructor)
     static Attr tuple(Attrs items) { return seq(SeqKind::Tuple, std::move(items)); }
     static Attr list(Attrs items) { return seq(SeqKind::List, std::move(items)); }
     static Attr seq(SeqKind kind, Attrs items);
 
     bool is_none() const { return std::holds_alternative<None>(value_); }
     template <class T>
-    const T* get() const { return std::get_if<T>(&value_); }
+    const T* get() const {
+        return std::get_if<T>(&value_);
+    }
     const Seq* get_seq() const;
     const Record* get_record() const;
     const Variant& variant() const { return value_; }
-    friend bool operator==(const Attr& a, const Attr& b);  ///< deep; jaxprs, arrays and policies by identity of the object, else content of policies
+    friend bool operator==(const Attr& a,
+                           const Attr& b);  ///< deep; jaxprs, arrays and policies by identity of the object, else content of policies
     std::size_t hash() const;
     /// Jaxprs that stand anywhere in this value, in order.
     void collect_jaxprs(std::vector<JaxprPtr>& out) const;
@@ -99,9 +101,9 @@ struct ArrayConst {
 
 /// A checkpoint policy as data: its name in jax.checkpoint_policies and arguments. What it answers: transforms/policies.h.
 struct PolicySpec {
-    Sym name;      ///< "dots_saveable", "save_only_these_names", ...; empty: a callable of the user's
+    Sym name;  ///< "dots_saveable", "save_only_these_names", ...; empty: a callable of the user's
     Attrs args;
-    Sym text;      ///< as JAX prints it
+    Sym text;  ///< as JAX prints it
     struct Verdict {
         Sym primitive;
         Avals in;

@@ -24,8 +24,8 @@ struct Var {
 class Atom {
 public:
     Atom() = default;
-    Atom(Var v) : raw_(v.index) {}                           // NOLINT(google-explicit-constructor)
-    Atom(LiteralRef l) : raw_(l.id() | kLiteralBit) {}       // NOLINT(google-explicit-constructor)
+    Atom(Var v) : raw_(v.index) {}                      // NOLINT(google-explicit-constructor)
+    Atom(LiteralRef l) : raw_(l.id() | kLiteralBit) {}  // NOLINT(google-explicit-constructor)
     bool is_literal() const { return (raw_ & kLiteralBit) != 0; }
     bool is_var() const { return !is_literal(); }
     Var var() const { return Var{raw_}; }
@@ -42,27 +42,27 @@ private:
 struct Eqn {
     const Primitive* prim = nullptr;
     ParamsRef params;
-    std::uint32_t in_begin = 0;   ///< into Jaxpr::atoms
+    std::uint32_t in_begin = 0;  ///< into Jaxpr::atoms
     std::uint32_t first_out = 0;
     std::uint32_t n_in = 0;
     std::uint32_t n_out = 0;
     SourceRef source;
     ContextRef context;
-    Sym effects;                  ///< comma-separated effects of this equation; empty for pure ones
+    Sym effects;  ///< comma-separated effects of this equation; empty for pure ones
 };
 
 /// A jaxpr, open or closed: immutable once built, shared by pointer. A jaxpr that is one object in JAX is one object here.
 /// Built by JaxprBuilder or the readers only; `check_jaxpr` (type_check.h) stands between readers and everything else.
 class Jaxpr {
 public:
-    Sym name;                        ///< of the function it came from, may be empty
+    Sym name;  ///< of the function it came from, may be empty
     std::uint32_t num_constvars = 0;
     std::uint32_t num_invars = 0;
-    std::vector<ArrayPtr> consts;    ///< values of the constvars; empty for an open jaxpr
+    std::vector<ArrayPtr> consts;  ///< values of the constvars; empty for an open jaxpr
     std::vector<Eqn> eqns;
-    std::vector<Atom> atoms;         ///< inputs of all equations
+    std::vector<Atom> atoms;  ///< inputs of all equations
     std::vector<Atom> outvars;
-    std::vector<Sym> arg_names;      ///< of the invars, empty or one each: debug information
+    std::vector<Sym> arg_names;  ///< of the invars, empty or one each: debug information
     std::vector<Sym> effects;
 
     std::uint32_t num_vars() const { return static_cast<std::uint32_t>(vars_.size()); }
@@ -74,7 +74,7 @@ public:
     bool dropped(Var v) const { return (vars_[v.index] & kDroppedBit) != 0; }
     std::span<const Atom> inputs(const Eqn& e) const { return {atoms.data() + e.in_begin, e.n_in}; }
     Var output(const Eqn& e, std::uint32_t k) const { return Var{e.first_out + k}; }
-    Avals in_avals() const;     ///< of the invars
+    Avals in_avals() const;  ///< of the invars
     Avals const_avals() const;
     Avals out_avals() const;
     Avals in_avals(const Eqn& e) const;

@@ -14,9 +14,9 @@ struct Op;
 
 /// A scalar in generated code: an element or an index. Opaque to rules; made and consumed by ElementBuilder alone.
 struct KScalar {
-    void* handle = nullptr;   ///< the real part of complex values
+    void* handle = nullptr;  ///< the real part of complex values
     void* imag = nullptr;
-    DType dtype = DType::S64; ///< indices are S64
+    DType dtype = DType::S64;  ///< indices are S64
 };
 
 /// An element's position, one S64 scalar per dimension.
@@ -27,11 +27,70 @@ struct KIndex {
 /// Scalar operations with XLA's semantics at the edges (DESIGN 11.3), on any dtype they make sense for; both operands of one dtype.
 /// bf16, f16, f8, int4 are computed in f32/i32 and rounded back by the builder.
 enum class KOp : std::uint8_t {
-    Add, Sub, Mul, Div, Rem, Max, Min, Pow, Atan2, NextAfter, And, Or, Xor, Shl, ShrLogical, ShrArithmetic,
-    Neg, Abs, Sign, Not, Floor, Ceil, RoundEven, RoundAway, PopulationCount, Clz, IsFinite, Conj, Real, Imag, Complex,
-    Eq, Ne, Lt, Le, Gt, Ge, LtTotal,
-    Exp, Exp2, Expm1, Log, Log1p, Tanh, Logistic, Sin, Cos, Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh,
-    Sqrt, Rsqrt, Cbrt, Erf, Erfc, ErfInv, Lgamma, Digamma,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Max,
+    Min,
+    Pow,
+    Atan2,
+    NextAfter,
+    And,
+    Or,
+    Xor,
+    Shl,
+    ShrLogical,
+    ShrArithmetic,
+    Neg,
+    Abs,
+    Sign,
+    Not,
+    Floor,
+    Ceil,
+    RoundEven,
+    RoundAway,
+    PopulationCount,
+    Clz,
+    IsFinite,
+    Conj,
+    Real,
+    Imag,
+    Complex,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    LtTotal,
+    Exp,
+    Exp2,
+    Expm1,
+    Log,
+    Log1p,
+    Tanh,
+    Logistic,
+    Sin,
+    Cos,
+    Tan,
+    Sinh,
+    Cosh,
+    Asin,
+    Acos,
+    Atan,
+    Asinh,
+    Acosh,
+    Atanh,
+    Sqrt,
+    Rsqrt,
+    Cbrt,
+    Erf,
+    Erfc,
+    ErfInv,
+    Lgamma,
+    Digamma,
 };
 
 /// What element-wise and index-mapping lowerings write to. The executor's generator implements it; a fused producer is
@@ -44,8 +103,8 @@ public:
     virtual KScalar op(KOp o, KScalar a) = 0;
     virtual KScalar op(KOp o, KScalar a, KScalar b) = 0;
     virtual KScalar select(KScalar condition, KScalar if_true, KScalar if_false) = 0;
-    virtual KScalar convert(KScalar v, DType to) = 0;      ///< as lax.convert_element_type
-    virtual KScalar bitcast(KScalar v, DType to) = 0;      ///< same width
+    virtual KScalar convert(KScalar v, DType to) = 0;  ///< as lax.convert_element_type
+    virtual KScalar bitcast(KScalar v, DType to) = 0;  ///< same width
     virtual KScalar constant(DType d, double v) = 0;
     virtual KScalar constant_int(DType d, std::int64_t v) = 0;
     KScalar index(std::int64_t v) { return constant_int(DType::S64, v); }
@@ -86,7 +145,8 @@ enum class OutOfBounds : std::uint8_t { Clip, FillOrDrop, PromiseInBounds };
 /// lax.scatter*: operand, indices, updates. The update is combined by `kind`, or overwrites.
 struct ScatterKernel {
     enum class Kind : std::uint8_t { Set, Add, Mul, Min, Max } kind;
-    std::vector<int> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, operand_batching_dims, scatter_indices_batching_dims;
+    std::vector<int> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, operand_batching_dims,
+        scatter_indices_batching_dims;
     OutOfBounds mode;
 };
 /// operand, update, start indices...: a copy of operand (in place when it may) with the clamped window replaced.
@@ -102,7 +162,8 @@ struct RuntimeKernel {
     Sym routine;
 };
 struct KernelSpec {
-    std::variant<ReduceKernel, CumulativeKernel, DotKernel, ConvKernel, ScatterKernel, DynamicUpdateSliceKernel, SortKernel, RuntimeKernel> kind;
+    std::variant<ReduceKernel, CumulativeKernel, DotKernel, ConvKernel, ScatterKernel, DynamicUpdateSliceKernel, SortKernel, RuntimeKernel>
+        kind;
 };
 
 }  // namespace jaxscope

@@ -10,9 +10,9 @@ namespace jaxscope {
 /// A scalar constant standing in an equation (`2.0:f32[]`). The number is kept as wide as its kind allows.
 struct Literal {
     AvalRef aval;
-    std::int64_t integer = 0;  ///< bool, signed and unsigned (two's complement) values
-    double real = 0, imag = 0; ///< floats (already rounded to the dtype) and complex
-    Sym text = {};             ///< how it was written where that isn't its value's text: JAX keeps Python's floats (`1e-05:f32[]`)
+    std::int64_t integer = 0;   ///< bool, signed and unsigned (two's complement) values
+    double real = 0, imag = 0;  ///< floats (already rounded to the dtype) and complex
+    Sym text = {};              ///< how it was written where that isn't its value's text: JAX keeps Python's floats (`1e-05:f32[]`)
     friend bool operator==(const Literal& a, const Literal& b);  ///< by bits: NaN equals NaN, 0.0 differs from -0.0
 };
 

@@ -6,7 +6,6 @@
 
 #include "base/intern.h"
 #include "ir/element.h"
-#include "ir/element.h"
 
 namespace jaxscope {
 

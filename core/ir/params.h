@@ -86,22 +86,24 @@ Attr to_attr(double v);
 Attr to_attr(Sym v);
 Attr to_attr(DType v);
 inline Attr to_attr(const Attr& v) { return v; }
-Attr to_attr(const Dims& v);                    ///< a tuple of ints
+Attr to_attr(const Dims& v);  ///< a tuple of ints
 Attr to_attr(const std::vector<bool>& v);
 Attr to_attr(const Attr::JaxprRef& v);
-Attr to_attr(const PolicyPtr& v);               ///< null pointer: None
+Attr to_attr(const PolicyPtr& v);  ///< null pointer: None
 void from_attr(const Attr& a, bool& v);
 void from_attr(const Attr& a, std::int64_t& v);  ///< NumPy integers are taken too
-void from_attr(const Attr& a, double& v);       ///< ints are taken too
-void from_attr(const Attr& a, Sym& v);          ///< a string, or an enum's member
+void from_attr(const Attr& a, double& v);        ///< ints are taken too
+void from_attr(const Attr& a, Sym& v);           ///< a string, or an enum's member
 void from_attr(const Attr& a, DType& v);
 inline void from_attr(const Attr& a, Attr& v) { v = a; }
-void from_attr(const Attr& a, Dims& v);         ///< any sequence of ints
+void from_attr(const Attr& a, Dims& v);  ///< any sequence of ints
 void from_attr(const Attr& a, std::vector<bool>& v);
 void from_attr(const Attr& a, Attr::JaxprRef& v);
 void from_attr(const Attr& a, PolicyPtr& v);
 template <class T>
-Attr to_attr(const std::optional<T>& v) { return v ? to_attr(*v) : Attr(); }
+Attr to_attr(const std::optional<T>& v) {
+    return v ? to_attr(*v) : Attr();
+}
 template <class T>
 void from_attr(const Attr& a, std::optional<T>& v) {
     if (a.is_none()) return v.reset();
@@ -114,13 +116,17 @@ void from_attr(const Attr& a, std::optional<T>& v) {
 template <class P, class T>
 struct Field {
     const char* name;
-    T P::* member;
+    T P::*member;
     bool required = true;
 };
 template <class P, class T>
-constexpr Field<P, T> field(const char* name, T P::* member) { return {name, member, true}; }
+constexpr Field<P, T> field(const char* name, T P::*member) {
+    return {name, member, true};
+}
 template <class P, class T>
-constexpr Field<P, T> optional_field(const char* name, T P::* member) { return {name, member, false}; }
+constexpr Field<P, T> optional_field(const char* name, T P::*member) {
+    return {name, member, false};
+}
 // A parameter struct declares: `static constexpr auto kFields = std::tuple(field("axes", &ReduceParams::axes), ...);`
 // Parameters that no field names are dropped by make_params(struct), so list all that JAX prints (use Attr for those no rule reads).
 

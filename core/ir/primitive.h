@@ -28,7 +28,9 @@ struct Op {
     SourceRef source;
     ContextRef context;
     template <class P>
-    const P& as() const { return params->template as<P>(); }
+    const P& as() const {
+        return params->template as<P>();
+    }
 };
 Op make_op(const Jaxpr& j, const Eqn& e);
 
@@ -82,10 +84,10 @@ using BatchFn = BatchResult(Builder& b, const Op& op, const Values& x, const std
 
 struct DceResult {
     std::vector<bool> used_inputs;
-    bool dropped = false;              ///< the whole equation goes
-    ParamsRef params;                  ///< of the smaller equation
-    std::vector<bool> kept_inputs;     ///< which inputs the smaller equation takes (usually = used_inputs)
-    std::vector<bool> kept_outputs;    ///< which outputs it gives
+    bool dropped = false;            ///< the whole equation goes
+    ParamsRef params;                ///< of the smaller equation
+    std::vector<bool> kept_inputs;   ///< which inputs the smaller equation takes (usually = used_inputs)
+    std::vector<bool> kept_outputs;  ///< which outputs it gives
 };
 /// JAX's dce_rules. Without one an equation stays whole as soon as one output is used.
 using DceFn = DceResult(const Op& op, const std::vector<bool>& used_outputs);
@@ -103,14 +105,14 @@ struct HalfEqn {
     const Primitive* prim;
     ParamsRef params;
     std::vector<int> inputs;
-    std::vector<int> outputs;   ///< >= 0 an output of the original equation, -1-k the k-th residual
+    std::vector<int> outputs;  ///< >= 0 an output of the original equation, -1-k the k-th residual
     std::string effects = {};
 };
 struct PartialEvalCustomResult {
     std::optional<HalfEqn> known, staged;
     std::vector<bool> unknown_out, inst_out;
-    Avals residuals;                     ///< new values made by the known half and taken by the staged one
-    std::vector<int> residual_inputs;    ///< inputs of the equation that the staged half needs besides (they become residuals too)
+    Avals residuals;                   ///< new values made by the known half and taken by the staged one
+    std::vector<int> residual_inputs;  ///< inputs of the equation that the staged half needs besides (they become residuals too)
 };
 /// JAX's partial_eval_jaxpr_custom_rules: how an equation holding jaxprs splits under a policy.
 using PartialEvalCustomFn = PartialEvalCustomResult(const PartialEvalCustomArgs& args);
@@ -149,8 +151,8 @@ struct Primitive {
     Rule<ExpandFn> expand;
     Rule<CostFn> cost;
     Rule<PartitionFn> partition;
-    bool call = false;      ///< holds jaxprs that its rules transform (jit, scan, ...)
-    bool opaque = false;    ///< unknown to jaxscope: shown with its recorded avals, neither differentiated nor run
+    bool call = false;    ///< holds jaxprs that its rules transform (jit, scan, ...)
+    bool opaque = false;  ///< unknown to jaxscope: shown with its recorded avals, neither differentiated nor run
     /// JAX's name for its results in residual lists when it isn't "output of NAME" (pjit: "output of jitted function '...'").
 };
 

@@ -10,14 +10,14 @@ namespace jaxscope {
 
 /// Custom rules of a program (capture format, section 5). Equations refer to entries by Attr::Rule; rules may be recursive.
 struct CustomRule {
-    Sym kind;      ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", ...
+    Sym kind;  ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", ...
     Sym function;
     Sym static_args;
     Avals avals;
     std::vector<bool> perturbed;
     std::vector<bool> zero_cotangents;
     bool symbolic_zeros = false;
-    JaxprPtr jaxpr;               ///< null: `why` says why it isn't there
+    JaxprPtr jaxpr;  ///< null: `why` says why it isn't there
     Sym why;
     std::vector<bool> out_zeros;
     std::vector<int> input_forwards;  ///< custom_vjp_fwd: which residuals are inputs; -1: none
@@ -29,19 +29,19 @@ struct CustomRules {
 /// One differentiation that stands in the program (DESIGN 2): the user's function before autodiff.
 struct Region {
     Sym name;
-    Sym kind;                        ///< "grad", "value_and_grad", "vjp", "linearize", ...
-    JaxprPtr jaxpr;                  ///< constvars: closed-over values; invars: every argument's leaves
-    std::vector<Sym> in_paths;       ///< per invar: "params['blocks'][0]['w']"
+    Sym kind;                   ///< "grad", "value_and_grad", "vjp", "linearize", ...
+    JaxprPtr jaxpr;             ///< constvars: closed-over values; invars: every argument's leaves
+    std::vector<Sym> in_paths;  ///< per invar: "params['blocks'][0]['w']"
     std::vector<int> arg_of_input;
     std::vector<Sym> arg_names;
     std::vector<Sym> out_paths;
-    std::vector<int> wrt;            ///< argument numbers
-    std::vector<bool> wrt_inputs;    ///< per invar
+    std::vector<int> wrt;          ///< argument numbers
+    std::vector<bool> wrt_inputs;  ///< per invar
     bool has_aux = false;
-    int outputs = 1;                 ///< the first so many results are the function's own, the rest aux
+    int outputs = 1;  ///< the first so many results are the function's own, the rest aux
     SourceRef source;
     std::optional<int> parent;
-    std::optional<int> mark;         ///< K of the calls jaxscope_forward_K / jaxscope_backward_K in Program::marked
+    std::optional<int> mark;  ///< K of the calls jaxscope_forward_K / jaxscope_backward_K in Program::marked
     Sym why_unmarked;
 };
 
@@ -63,24 +63,24 @@ struct Program {
     Sym name;
     std::string jax_version, producer;
     std::vector<std::pair<Sym, Attr>> flags;
-    JaxprPtr jaxpr;                    ///< closed
-    JaxprPtr marked;                   ///< the same with regions as marked calls, or null
+    JaxprPtr jaxpr;   ///< closed
+    JaxprPtr marked;  ///< the same with regions as marked calls, or null
     std::vector<Sym> in_paths, out_paths;
     std::vector<int> arg_of_input;
     std::vector<Sym> arg_names;
-    std::vector<bool> donated, kept;   ///< per input leaf
+    std::vector<bool> donated, kept;               ///< per input leaf
     std::vector<std::pair<Sym, Sym>> static_args;  ///< (path, text)
-    std::vector<int> differentiate;    ///< argument numbers, empty: not said
+    std::vector<int> differentiate;                ///< argument numbers, empty: not said
     bool differentiate_given = false;
     bool has_aux = false;
-    Sym jit;                           ///< "jax" or "eqx"
-    std::vector<ArrayPtr> values;      ///< per input leaf, null where left out
+    Sym jit;                       ///< "jax" or "eqx"
+    std::vector<ArrayPtr> values;  ///< per input leaf, null where left out
     std::vector<std::string> donate_warnings;
     std::vector<Region> regions;
     std::shared_ptr<const CustomRules> rules;
     std::vector<SourceFile> files;
     XlaFacts xla;
-    std::string path;                  ///< the file it was read from
+    std::string path;  ///< the file it was read from
     std::int64_t file_bytes = 0;
 };
 using ProgramPtr = std::shared_ptr<const Program>;

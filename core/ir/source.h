@@ -21,7 +21,7 @@ struct Frame {
 struct Source {
     std::vector<Frame> frames;  ///< innermost first, JAX's own left out
     Sym summary;
-    Sym name_stack;             ///< "jvp(loss)/layer_0"
+    Sym name_stack;  ///< "jvp(loss)/layer_0"
     friend bool operator==(const Source&, const Source&) = default;
 };
 

@@ -132,8 +132,7 @@ TEST(GraphModel, ManyInputsAreOneNodeAndTags) {
     const VisibleGraph graph = model.visible({});
     EXPECT_EQ(graph.nodes[graph.by_key.at("in")].title, "30 inputs");
     EXPECT_EQ(graph.nodes[graph.by_key.at("in")].bytes, 30 * 16);
-    for (const auto& e : graph.edges)
-        EXPECT_TRUE(e.tag || e.from != graph.by_key.at("in"));
+    for (const auto& e : graph.edges) EXPECT_TRUE(e.tag || e.from != graph.by_key.at("in"));
     EXPECT_EQ(graph.edges.front().label, "params['w']");
 }
 

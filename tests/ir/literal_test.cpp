@@ -34,10 +34,10 @@ TEST(Literal, PrintsIntegersBoolsAndComplex) {
 }
 
 TEST(Literal, RoundsToItsDtype) {
-    EXPECT_EQ(round_to(DType::BF16, 1.00390625), 1.0);         // halfway: ties to even
+    EXPECT_EQ(round_to(DType::BF16, 1.00390625), 1.0);  // halfway: ties to even
     EXPECT_EQ(round_to(DType::F16, 65520.0), std::numeric_limits<double>::infinity());
     EXPECT_EQ(round_to(DType::F16, 6e-8), std::ldexp(1.0, -24));  // subnormal
-    EXPECT_TRUE(std::isnan(round_to(DType::F8E4M3FN, 1e6)));     // no infinities in fn kinds
+    EXPECT_TRUE(std::isnan(round_to(DType::F8E4M3FN, 1e6)));      // no infinities in fn kinds
     EXPECT_EQ(round_to(DType::F8E4M3FN, 449.0), 448.0);
 }
 
