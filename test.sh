@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# All tests. --full: also what takes longer (sanitised threads, clang-tidy over everything, all of JAX's harnesses).
+# All tests. --full: also what takes longer (clang-tidy over everything, all of JAX's harnesses, longer fuzzing).
 set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
-full=; [ "${1:-}" = --full ] && full=1
+full=
+[ "${1:-}" = --full ] && full=1
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 python_environment
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
@@ -11,27 +12,33 @@ export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
 say "Format"
 git ls-files '*.cpp' '*.h' | xargs -r clang-format-14 --dry-run -Werror
 
-build "address and undefined behaviour sanitizers" build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
-  -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
+build "address and undefined behaviour sanitizers" build/asan "" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
 say "Unit and golden tests (sanitised)"
-(cd build/asan && ctest --output-on-failure -j2)
+(cd build/asan && UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ctest --output-on-failure -j2)
 
-build release build/release -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=ON -DJAXSCOPE_BENCH=ON
+build release build/release "" -DCMAKE_BUILD_TYPE=Release
 say "Window smoke tests and the rest (release)"
 (cd build/release && ctest --output-on-failure -j2)
 
-say "Python: the capture package, and jaxscope against real JAX"
-JAXSCOPE=$PWD/build/release/jaxscope PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/capture tests/differential
+say "jaxscope against real JAX, and the capture package"
+export JAXSCOPE=$PWD/build/release/jaxscope
+PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/differential
+PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/capture
 
-build "fuzzers" build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_GUI=OFF \
-  -DJAXSCOPE_TESTS=ON -DJAXSCOPE_BENCH=OFF
+build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \
+  -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
 say "Fuzzing"
-for target in build/fuzz/fuzz_*; do
-  [ -x "$target" ] && "$target" -max_total_time=30 -rss_limit_mb=4096 -timeout=20 "tests/fuzz/corpus/$(basename "$target")"
+for target in capture npz text; do
+  corpus=$(mktemp -d)
+  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 20) -timeout=20 -rss_limit_mb=4096 \
+    -verbosity=0 -print_final_stats=1 "$corpus" tests/fuzz/corpus/$target
+  rm -rf "$corpus"
 done
 
 if [ -n "$full" ]; then
   say "clang-tidy"
-  git ls-files 'core/*.cpp' 'app/*.cpp' 'views/*.cpp' | xargs -P2 -n4 clang-tidy-14 -p build/release --quiet
+  git ls-files 'core/*.cpp' 'app/*.cpp' 'views/*.cpp' | xargs -P2 -n4 clang-tidy-14 -p build/asan --quiet
 fi
 say "All tests passed."

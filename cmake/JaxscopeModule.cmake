@@ -18,6 +18,10 @@ if(JAXSCOPE_SANITIZE)
   target_link_options(jaxscope_flags INTERFACE -fsanitize=${JAXSCOPE_SANITIZE})
 endif()
 
+if(JAXSCOPE_FUZZ)
+  target_compile_options(jaxscope_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 if(JAXSCOPE_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
   add_library(jaxscope_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)

@@ -20,14 +20,15 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# build NAME DIRECTORY CMAKE-ARGUMENTS...
+# build NAME DIRECTORY "TARGETS" CMAKE-ARGUMENTS...: no targets mean everything.
 build() {
-  local name=$1 dir=$2
-  shift 2
+  local name=$1 dir=$2 targets=$3
+  shift 3
   say "Building ($name)"
   cmake -S . -B "$dir" -G Ninja "$@" >"/tmp/jaxscope-cmake-$$.log" 2>&1 || { cat "/tmp/jaxscope-cmake-$$.log"; return 1; }
   rm -f "/tmp/jaxscope-cmake-$$.log"
-  ninja -C "$dir" --quiet
+  # shellcheck disable=SC2086  # targets are a list
+  ninja -C "$dir" --quiet $targets
 }
 
 # python_environment: a virtual environment with the JAX that is the reference.
