@@ -39,6 +39,7 @@ public:
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) place(i);
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) materialise_for(i);
         for (const ValueId v : g_.outputs) materialise(v);
+        if (options_.fuse) sink_into_consumers();
         return make_units();
     }
 
@@ -317,6 +318,89 @@ private:
         if (is_loop(g_.nodes[p]) && group_of_[p] == kNone) start_group(p);
     }
 
+    // ---- Sinking ---------------------------------------------------------------------------------------------------------------
+    // A kernel that makes g would also make 0.1*g and 0.05*g*g for two later kernels (Adam's moments): two arrays where g alone serves.
+    // Such tails, element-wise in one value of the group, move to the kernel that reads them, when that leaves fewer arrays in memory.
+
+    struct Tail {
+        std::vector<std::uint32_t> nodes;  ///< in program order; the last one is read by `reader`'s group only
+        std::uint32_t reader = kNone;
+    };
+
+    void sink_into_consumers() {
+        users_.assign(g_.values.size(), {});
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
+            for (const ValueId v : g_.nodes[i].in) users_[g_.root(v)].push_back(i);
+        is_output_.assign(g_.values.size(), false);
+        for (const ValueId v : g_.outputs) is_output_[g_.root(v)] = true;
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
+            if (group_of_[i] != kNone && g_.nodes[i].kind == NodeKind::Element && !row_level_[i]) sink_tails_of(i);
+    }
+
+    void sink_tails_of(std::uint32_t i) {
+        const ValueId v = g_.nodes[i].out[0];
+        bool in_memory = is_output_[v];
+        std::vector<Tail> tails;
+        for (const std::uint32_t user : users_[v]) {
+            in_memory = in_memory || (!on_demand(user) && group_of_[user] != group_of_[i]);
+            if (Tail t = tail_from(user, v, group_of_[i]); t.reader != kNone) tails.push_back(std::move(t));
+        }
+        if (tails.size() < (in_memory ? 1u : 2u)) return;
+        for (const Tail& t : tails) {
+            const std::uint32_t to = group_of_[t.reader];
+            Group& from = groups_[group_of_[i]];
+            for (const std::uint32_t n : t.nodes) {
+                from.members.erase(std::find(from.members.begin(), from.members.end(), n));
+                groups_[to].members.push_back(n);
+                groups_[to].first = std::min(groups_[to].first, n);
+                group_of_[n] = to;
+            }
+        }
+    }
+
+    /// The chain from `node`, each reading the one before at its own index and nothing else of full size, each read once, whose end is
+    /// read by an element-wise kernel elsewhere.
+    Tail tail_from(std::uint32_t node, ValueId operand, std::uint32_t group) const {
+        Tail t;
+        while (true) {
+            if (group_of_[node] != group || g_.nodes[node].kind != NodeKind::Element || row_level_[node] || !reads_only(node, operand))
+                return {};
+            t.nodes.push_back(node);
+            operand = g_.nodes[node].out[0];
+            if (is_output_[operand] || users_[operand].size() != 1) return {};
+            const std::uint32_t next = users_[operand][0];
+            if (group_of_[next] == group) {
+                node = next;
+                continue;
+            }
+            if (group_of_[next] == kNone || !sinks_into(next, operand)) return {};
+            t.reader = next;
+            return t;
+        }
+    }
+    /// `node` reads `operand` at its own index, and besides it only literals and scalars.
+    bool reads_only(std::uint32_t node, ValueId operand) const {
+        const Node& n = g_.nodes[node];
+        if (n.map->cost > kMaxRecomputed) return false;
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const IndexMap::Operand& o = n.map->operands[k];
+            if (o.access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            if (n.in[k] == operand && o.access == IndexMap::Access::Identity) continue;
+            if (g_.aval(n.in[k]).size() != 1) return false;
+        }
+        return true;
+    }
+    bool sinks_into(std::uint32_t reader, ValueId v) const {
+        const Node& n = g_.nodes[reader];
+        const Group& group = groups_[group_of_[reader]];
+        if (n.kind != NodeKind::Element || row_level_[reader] || group.split || group.column || group.members.size() + 4 > kMaxMembers)
+            return false;
+        if (without_ones(g_.aval(v).shape) != group.domain) return false;
+        for (std::size_t k = 0; k < n.in.size(); ++k)
+            if (n.in[k] == v && n.map->operands[k].access != IndexMap::Access::Identity) return false;
+        return std::find(n.in.begin(), n.in.end(), v) != n.in.end();
+    }
+
     // ---- Units -----------------------------------------------------------------------------------------------------------------
     std::vector<Unit> make_units() {
         std::vector<Unit> units;
@@ -427,6 +511,8 @@ private:
     const FuseOptions& options_;
     std::vector<Group> groups_;
     std::vector<std::uint32_t> group_of_, unit_of_;
+    std::vector<std::vector<std::uint32_t>> users_;  ///< per root: the nodes that read it
+    std::vector<bool> is_output_;
     std::vector<int> on_demand_cost_;
     std::vector<bool> row_level_, column_result_;
     std::unordered_map<ValueId, std::uint32_t> reader_;
