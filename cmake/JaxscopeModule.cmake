@@ -31,7 +31,9 @@ if(JAXSCOPE_PCH)
 endif()
 
 function(jaxscope_common target)
-  if(JAXSCOPE_PCH)
+  # Executables are compiled with -fPIE, for which a header made with -fPIC doesn't serve.
+  get_target_property(type ${target} TYPE)
+  if(JAXSCOPE_PCH AND NOT type STREQUAL "EXECUTABLE")
     target_precompile_headers(${target} REUSE_FROM jaxscope_pch)
   endif()
 endfunction()
