@@ -9,14 +9,16 @@ TOLERANCE = {"float32": 2e-5, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 
 RUNNABLE = [n for n in names() if n.startswith(("remat_", "step_", "donation_"))] + ["mixed_precision", "flax_mlp_adam_donated"]
 
 
-def close(ours: np.ndarray, theirs, dtype: str):
+def close(ours: np.ndarray, theirs, dtype: str, low: bool = False):
+    """`low`: the program computes in bfloat16 or float16 inside, so its float32 results are no better than those."""
     a, b = (np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64) for x in (ours, theirs))
     assert a.shape == b.shape
     if dtype not in TOLERANCE:
         assert np.array_equal(a, b)
         return
+    tolerance = max(TOLERANCE[dtype], TOLERANCE["bfloat16"] if low else 0)
     scale = max(np.max(np.abs(np.where(np.isfinite(b), b, 0)), initial=0.0), 1e-30)
-    assert np.allclose(a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * scale, equal_nan=True), np.max(np.abs(a - b)) / scale
+    assert np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True), np.max(np.abs(a - b)) / scale
 
 
 @pytest.mark.parametrize("name", RUNNABLE)
@@ -26,13 +28,15 @@ def test_outputs(cli, name, tmp_path):
     p = load_module(name).program()
     out = str(tmp_path / "out.npz")
     cli.json("run", cli.capture(name), "--outputs", out)
-    theirs = jax.tree.leaves(jax.jit(p["fn"], static_argnums=p.get("static_argnums"))(*p["args"], **p.get("kwargs", {})))
+    static, kwargs = p.get("static_argnums") or (), p.get("kwargs", {})
+    low = any(f"{t}[" in str(jax.make_jaxpr(p["fn"], static_argnums=static)(*p["args"], **kwargs)) for t in ("bf16", "f16"))
+    theirs = jax.tree.leaves(jax.jit(p["fn"], static_argnums=static or None)(*p["args"], **kwargs))
     with np.load(out) as ours:
         assert len(ours.files) == len(theirs)
         for i, x in enumerate(theirs):
             if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
                 x = jax.random.key_data(x)
-            close(ours[f"out{i}"], x, str(x.dtype))
+            close(ours[f"out{i}"], x, str(x.dtype), low)
 
 
 @pytest.mark.parametrize("policy", ["nothing_saveable", "dots_saveable", "everything_saveable"])
