@@ -49,7 +49,13 @@ Params::Params(std::vector<Entry> entries) : entries_(std::move(entries)) {
     }
     holds_jaxpr_ = !found.empty();
 }
-Params::~Params() { delete typed_.load(); }
+Params::~Params() {
+    for (TypedBase* t = typed_.load(); t != nullptr;) {
+        TypedBase* next = t->next;
+        delete t;
+        t = next;
+    }
+}
 
 ParamsRef Params::make(std::vector<Entry> entries) {
     if (entries.empty()) return {};

@@ -41,11 +41,14 @@ private:
     struct TypedBase {
         virtual ~TypedBase() = default;
         const void* tag = nullptr;
+        TypedBase* next = nullptr;
     };
     template <class P>
     struct Typed : TypedBase {
         P value;
     };
+    template <class F, class T>
+    void read_field(const F& f, T& to) const;
     std::vector<Entry> entries_;
     std::size_t hash_ = 0;
     bool immortal_ = false, holds_jaxpr_ = false;
@@ -130,33 +133,42 @@ constexpr Field<P, T> optional_field(const char* name, T P::*member) {
 // A parameter struct declares: `static constexpr auto kFields = std::tuple(field("axes", &ReduceParams::axes), ...);`
 // Parameters that no field names are dropped by make_params(struct), so list all that JAX prints (use Attr for those no rule reads).
 
+template <class F, class T>
+void Params::read_field(const F& f, T& to) const {
+    const Sym name(f.name);
+    const Attr* a = find(name);
+    if (!a) {
+        if (f.required) missing_param(name);
+        return;
+    }
+    try {
+        from_attr(*a, to);
+    } catch (Error& e) {
+        e.in("parameter " + name.str());
+        throw;
+    }
+}
+
 template <class P>
 const P& Params::as() const {
+    // Structs of different primitives may have the same fields (rev and squeeze: `dimensions`), and then share these interned parameters:
+    // each keeps its own view in the list.
     static const char tag = 0;
-    if (TypedBase* t = typed_.load(std::memory_order_acquire); t && t->tag == &tag) return static_cast<Typed<P>*>(t)->value;
+    const auto seen = [](TypedBase* t) -> const P* {
+        for (; t; t = t->next)
+            if (t->tag == &tag) return &static_cast<Typed<P>*>(t)->value;
+        return nullptr;
+    };
+    TypedBase* head = typed_.load(std::memory_order_acquire);
+    if (const P* known = seen(head)) return *known;
     auto made = std::make_unique<Typed<P>>();
     made->tag = &tag;
-    std::apply(
-        [&](const auto&... f) {
-            auto read = [&](const auto& one) {
-                const Sym name(one.name);
-                if (const Attr* a = find(name)) {
-                    try {
-                        from_attr(*a, made->value.*(one.member));
-                    } catch (Error& e) {
-                        e.in("parameter " + name.str());
-                        throw;
-                    }
-                } else if (one.required) {
-                    missing_param(name);
-                }
-            };
-            (read(f), ...);
-        },
-        P::kFields);
-    TypedBase* expected = nullptr;
-    if (typed_.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return made.release()->value;
-    return static_cast<Typed<P>*>(expected)->value;  // another thread was first
+    std::apply([&](const auto&... f) { (read_field(f, made->value.*(f.member)), ...); }, P::kFields);
+    do {
+        if (const P* known = seen(head)) return *known;  // another thread was first
+        made->next = head;
+    } while (!typed_.compare_exchange_weak(head, made.get(), std::memory_order_acq_rel, std::memory_order_acquire));
+    return made.release()->value;
 }
 
 template <class P>
