@@ -32,13 +32,18 @@ Values jvp_sub(Builder& b, const Op& op, const Values&, const Values&, const Val
 }
 void transpose_add(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
-    for (std::size_t i = 0; i < 2; ++i)
-        if (x[i].is_linear()) sink.add(i, lax::unbroadcast(b, op.in[i], ct[0]));
+    // As in JAX, both cotangents are computed, also where one operand turns out to be known.
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Value sum = lax::unbroadcast(b, op.in[i], ct[0]);
+        if (x[i].is_linear()) sink.add(i, sum);
+    }
 }
 void transpose_sub(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
-    if (x[0].is_linear()) sink.add(0, lax::unbroadcast(b, op.in[0], ct[0]));
-    if (x[1].is_linear()) sink.add(1, lax::unbroadcast(b, op.in[1], lax::neg(b, ct[0])));
+    const Value left = lax::unbroadcast(b, op.in[0], ct[0]);
+    const Value right = lax::unbroadcast(b, op.in[1], lax::neg(b, ct[0]));
+    if (x[0].is_linear()) sink.add(0, left);
+    if (x[1].is_linear()) sink.add(1, right);
 }
 void transpose_add_any(Builder&, const Op&, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
@@ -46,6 +51,17 @@ void transpose_add_any(Builder&, const Op&, const Values& ct, const Values& x, T
         if (x[i].is_linear()) sink.add(i, ct[0]);
 }
 
+Avals eval_mul(const Op& op) {
+    const DType* wide = op.as<OutDtypeParams>().out_dtype.get<DType>();
+    if (!wide) return eval_binary_in(op, kNumClass);
+    const Dims shape = check_nary(op, 2, kNumClass);
+    return {standard_result(op, *wide, shape)};
+}
+KScalar lower_mul(ElementBuilder& k, const Op& op, const KIndex& i) {
+    const DType d = op.out[0]->dtype;
+    const KScalar x = load_stretched(k, op, 0, i), y = load_stretched(k, op, 1, i);
+    return k.op(KOp::Mul, op.in[0]->dtype == d ? x : k.convert(x, d), op.in[1]->dtype == d ? y : k.convert(y, d));
+}
 Values jvp_mul(Builder& b, const Op& op, const Values& x, const Values&, const Values& dx) {
     const Value left = dx[0].is_zero() ? dx[0] : b.bind1(kMul, {dx[0], x[1]}, op.params);
     const Value right = dx[1].is_zero() ? dx[1] : b.bind1(kMul, {x[0], dx[1]}, op.params);
@@ -53,10 +69,11 @@ Values jvp_mul(Builder& b, const Op& op, const Values& x, const Values&, const V
 }
 void transpose_mul(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
-    if (x[0].is_linear())
-        sink.add(0, lax::unbroadcast(b, op.in[0], lax::mul(b, ct[0], x[1])));
-    else
-        sink.add(1, lax::unbroadcast(b, op.in[1], lax::mul(b, x[0], ct[0])));
+    // With an out_dtype, the cotangent takes the operand's dtype again.
+    const std::size_t linear = x[0].is_linear() ? 0 : 1;
+    const ParamsRef params = op.as<OutDtypeParams>().out_dtype.is_none() ? op.params : make_params(OutDtypeParams{op.in[linear]->dtype});
+    const Value product = linear == 0 ? b.bind1(kMul, {ct[0], x[1]}, params) : b.bind1(kMul, {x[0], ct[0]}, params);
+    sink.add(linear, lax::unbroadcast(b, op.in[linear], product));
 }
 
 Value d_div_left(Builder& b, const Op&, Value g, Value, Value y, Value) { return lax::div(b, g, y); }
@@ -90,12 +107,15 @@ Value balanced(Builder& b, Value x, Value ans, Value y) {
 Value d_extremum_left(Builder& b, const Op&, Value g, Value x, Value y, Value ans) { return lax::mul(b, g, balanced(b, x, ans, y)); }
 Value d_extremum_right(Builder& b, const Op&, Value g, Value x, Value y, Value ans) { return lax::mul(b, g, balanced(b, y, ans, x)); }
 
-Value without_zeros(Builder& b, Value x) { return lax::select(b, lax::eq(b, x, lax::constant(b, x, 0)), lax::ones_like(b, b.aval(x)), x); }
+Value without_zeros(Builder& b, Value x) {
+    const Value is_zero = lax::eq(b, x, lax::constant(b, x, 0));
+    return lax::select(b, is_zero, lax::ones_like(b, b.aval(x)), x);
+}
 Value d_pow_left(Builder& b, const Op& op, Value g, Value x, Value y, Value) {
     const bool integer_power = is_integer(op.in[1]->dtype);
     const DType d = op.in[0]->dtype;
-    x = lax::convert_element_type(b, x, d, b.aval(x)->weak_type);
-    y = lax::convert_element_type(b, y, d, b.aval(y)->weak_type);
+    x = lax::convert_element_type(b, x, d);
+    y = lax::convert_element_type(b, y, d);
     if (!integer_power) {
         const Value lowered = lax::sub(b, y, lax::ones_like(b, b.aval(y)));
         return lax::mul(b, g, lax::mul(b, y, lax::pow(b, x, lowered)));
@@ -103,7 +123,7 @@ Value d_pow_left(Builder& b, const Op& op, Value g, Value x, Value y, Value) {
     x = lax::maybe_broadcast(b, x, op.out[0]->shape);
     y = lax::maybe_broadcast(b, y, op.out[0]->shape);
     const Value is_zero = lax::eq(b, y, lax::constant(b, y, 0));
-    const Value zeros = lax::zeros_like(b, b.aval(y));
+    const Value zeros = lax::full(b, b.aval(y), 0.0);
     const Value safe = without_zeros(b, y);
     const Value slope = lax::mul(b, safe, lax::pow(b, x, lax::sub(b, y, lax::ones_like(b, b.aval(y)))));
     return lax::mul(b, g, lax::select(b, is_zero, zeros, slope));
@@ -112,18 +132,22 @@ Value d_pow_right(Builder& b, const Op& op, Value g, Value x, Value, Value ans) 
     const Value slope = lax::mul(b, lax::log(b, without_zeros(b, x)), ans);
     return lax::convert_element_type(b, lax::mul(b, g, slope), op.in[1]->dtype);
 }
+Value squared_norm(Builder& b, Value x, Value y) {
+    const Value square = lax::square(b, x);
+    return lax::add(b, square, lax::square(b, y));
+}
 Value d_atan2_left(Builder& b, const Op&, Value g, Value x, Value y, Value) {
-    return lax::mul(b, g, lax::div(b, y, lax::add(b, lax::square(b, x), lax::square(b, y))));
+    return lax::mul(b, g, lax::div(b, y, squared_norm(b, x, y)));
 }
 Value d_atan2_right(Builder& b, const Op&, Value g, Value x, Value y, Value) {
     const Value negative = lax::neg(b, x);
-    return lax::mul(b, g, lax::div(b, negative, lax::add(b, lax::square(b, x), lax::square(b, y))));
+    return lax::mul(b, g, lax::div(b, negative, squared_norm(b, x, y)));
 }
 
 Avals eval_pow(const Op& op) {
     const Dims shape = check_nary(op, 2, kNumClass);
     const DType x = op.in[0]->dtype, y = op.in[1]->dtype;
-    if (x != y && !(is_inexact(x) && is_integer(y)))
+    if (!is_inexact(x) || (x != y && !is_integer(y)))
         type_mismatch(op, "an inexact first argument and a second one of its dtype or of an integer dtype",
                       std::string(info(x).name) + " and " + info(y).name);
     return {standard_result(op, x, shape)};
@@ -136,6 +160,7 @@ KScalar lower_pow(ElementBuilder& k, const Op& op, const KIndex& i) {
 Avals eval_complex(const Op& op) {
     const Dims shape = check_nary(op, 2, kFloatClass);
     expect_same_dtype(op, 0, 2);
+    if (op.in[0]->dtype != DType::F32 && op.in[0]->dtype != DType::F64) type_mismatch(op, "float32 or float64", info(op.in[0]->dtype).name);
     return {standard_result(op, op.in[0]->dtype == DType::F64 ? DType::C128 : DType::C64, shape)};
 }
 void transpose_complex(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
@@ -147,6 +172,16 @@ void transpose_complex(Builder& b, const Op& op, const Values& ct, const Values&
 Avals eval_add_any(const Op& op) {
     expect_arrays(op, 2);
     return {op.in[0]};
+}
+/// The mapped axis of the second operand moves to, or appears at, that of the first.
+BatchResult batch_add_any(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const int to = dims[1] == kNotMapped ? dims[0] : dims[1];
+    Values in = x;
+    for (std::size_t i = 0; i < 2; ++i)
+        in[i] = dims[i] == kNotMapped
+                    ? lax::broadcast_in_dim(b, x[i], inserted(op.in[i]->shape, to, size), remaining(op.in[i]->rank() + 1, {to}))
+                    : moveaxis(b, x[i], dims[i], to);
+    return {{b.bind1(kAddAny, in)}, {to}};
 }
 KScalar lower_add_any(ElementBuilder& k, const Op& op, const KIndex& i) {
     const KScalar x = load_stretched(k, op, 0, i);
@@ -191,11 +226,11 @@ constinit const Primitive kSub{.name = "sub",
                                .lower = lower_binary<KOp::Sub>,
                                .cost = elementwise_cost<>};
 constinit const Primitive kMul{.name = "mul",
-                               .abstract_eval = eval_binary<kNumClass>,
+                               .abstract_eval = eval_mul,
                                .jvp = jvp_mul,
                                .transpose = transpose_mul,
                                .batch = batch_nary,
-                               .lower = lower_binary<KOp::Mul>,
+                               .lower = lower_mul,
                                .cost = elementwise_cost<>};
 constinit const Primitive kDiv{.name = "div",
                                .abstract_eval = eval_binary<kNumClass>,
@@ -208,7 +243,7 @@ constinit const Primitive kAddAny{.name = "add_any",
                                   .abstract_eval = eval_add_any,
                                   .jvp = jvp_linear,
                                   .transpose = transpose_add_any,
-                                  .batch = batch_nary,
+                                  .batch = batch_add_any,
                                   .lower = lower_add_any,
                                   .cost = elementwise_cost<>};
 constinit const Primitive kRem = differentiable<kIntClass | kFloatClass, d_rem_left, d_rem_right, KOp::Rem, 1>("rem");

@@ -107,30 +107,45 @@ Avals eval_clamp(const Op& op) {
     expect_same_dtype(op, 0, 3);
     return {standard_result(op, op.in[1]->dtype, op.in[1]->shape)};
 }
-/// Bounds as arrays of the operand's shape, for comparing.
-Value between(Builder& b, const Values& x) {
-    const Value above = lax::gt(b, x[1], lax::maybe_broadcast(b, x[0], b.aval(x[1])->shape));
-    return b.bind1(kAnd, {above, lax::lt(b, x[1], lax::maybe_broadcast(b, x[2], b.aval(x[1])->shape))});
-}
-Values jvp_clamp(Builder& b, const Op& op, const Values& x, const Values&, const Values& dx) {
-    const Dims& shape = op.in[1]->shape;
-    Value low = Value::zero(), middle = Value::zero(), high = Value::zero();
-    const auto masked = [&](Value condition, Value g) {
-        const Value wide = lax::maybe_broadcast(b, g, shape);
-        return lax::select(b, condition, wide, lax::zeros_like(b, b.aval(wide)));
-    };
-    if (!dx[0].is_zero()) low = masked(lax::gt(b, lax::maybe_broadcast(b, x[0], shape), x[1]), dx[0]);
-    if (!dx[1].is_zero()) middle = masked(between(b, x), dx[1]);
-    if (!dx[2].is_zero()) high = masked(lax::lt(b, lax::maybe_broadcast(b, x[2], shape), x[1]), dx[2]);
-    return {sum_tangents(b, {low, middle, high})};
+/// The tangent of whichever of the three is the result. As in JAX, tangents of scalar bounds beside an array are refused (by select_n).
+Values jvp_clamp(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
+    const Value low = x[0], middle = x[1], high = x[2];
+    const auto both = [&](Value p, Value q) { return b.bind1(kAnd, {p, q}); };
+    const auto masked = [&](Value condition, Value g) { return lax::select(b, condition, g, lax::full(b, b.aval(middle), 0.0)); };
+    Value d_low = dx[0], d_middle = dx[1], d_high = dx[2];
+    if (!d_low.is_zero()) {
+        const Value above = lax::gt(b, low, middle);
+        d_low = masked(both(above, lax::lt(b, low, high)), d_low);
+    }
+    if (!d_middle.is_zero()) {
+        const Value above = lax::gt(b, middle, low);
+        d_middle = masked(both(above, lax::lt(b, middle, high)), d_middle);
+    }
+    if (!d_high.is_zero()) d_high = masked(lax::lt(b, high, middle), d_high);
+    return {sum_tangents(b, {d_low, d_middle, d_high})};
 }
 BatchResult batch_clamp(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
-    if (dims[0] == kNotMapped && dims[2] == kNotMapped && op.in[0]->shape.empty() && op.in[2]->shape.empty())
-        return {{b.bind1(kClamp, x)}, {dims[1]}};
-    Values in;
-    for (std::size_t i = 0; i < 3; ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
+    const bool scalar_bounds = op.in[0]->shape.empty() && op.in[2]->shape.empty();
+    if (dims[0] == dims[1] && dims[2] == dims[1]) {
+        Values in = x;
+        if (scalar_bounds && !op.in[1]->shape.empty())
+            for (const std::size_t bound : {0u, 2u}) in[bound] = lax::broadcast_in_dim(b, x[bound], b.aval(x[1])->shape, {dims[1]});
+        if (b.aval(in[0])->shape == b.aval(in[2])->shape) return {{b.bind1(kClamp, in)}, {dims[1]}};
+    }
+    if (scalar_bounds && dims[0] == kNotMapped && dims[2] == kNotMapped) return {{b.bind1(kClamp, x)}, {dims[1]}};
+    Values in = x;
+    for (const std::size_t i : {0u, 2u, 1u})
+        if (!b.aval(x[i])->shape.empty()) in[i] = batch_to_front(b, x[i], dims[i], size);
+    const auto rank = [&](std::size_t i) { return b.aval(in[i])->rank(); };
     for (const std::size_t bound : {0u, 2u})
-        if (b.aval(in[bound])->shape != b.aval(in[1])->shape) in[bound] = lax::broadcast_in_dim(b, in[bound], b.aval(in[1])->shape, {0});
+        if (rank(bound) == 0 && rank(1) > 0) in[bound] = lax::broadcast_in_dim(b, in[bound], b.aval(in[1])->shape, {});
+    for (const std::size_t bound : {0u, 2u})
+        if (rank(bound) > 0 && rank(bound) < rank(1)) in[bound] = lax::broadcast_in_dim(b, in[bound], b.aval(in[1])->shape, {0});
+    if (rank(1) < std::max(rank(0), rank(2))) {
+        // a scalar that isn't mapped between bounds that are
+        const Dims shape = b.aval(in[rank(0) > 0 ? 0 : 2])->shape;
+        for (Value& v : in) v = lax::maybe_broadcast(b, v, shape);
+    }
     return {{b.bind1(kClamp, in)}, {0}};
 }
 KScalar lower_clamp(ElementBuilder& k, const Op& op, const KIndex& i) {

@@ -36,6 +36,9 @@ KScalar lower_convert(ElementBuilder& k, const Op& op, const KIndex& i) { return
 Avals eval_bitcast(const Op& op) {
     expect_arrays(op, 1);
     const auto& p = op.as<BitcastParams>();
+    const DType old = op.in[0]->dtype;
+    if (old != p.new_dtype && !(in_class(old, kIntClass | kFloatClass) && in_class(p.new_dtype, kIntClass | kFloatClass)))
+        type_mismatch(op, "one dtype, or integer and floating ones", std::string(info(old).name) + " and " + info(p.new_dtype).name);
     Dims shape = op.in[0]->shape;
     const std::int64_t from = byte_size(op.in[0]->dtype), to = byte_size(p.new_dtype);
     if (from > to && to > 0) {
@@ -124,10 +127,11 @@ Avals eval_same(const Op& op) { return op.in; }
 Values jvp_name(Builder&, const Op&, const Values&, const Values&, const Values& dx) { return {dx[0]}; }  // the tangent has no name
 KScalar lower_same(ElementBuilder& k, const Op&, const KIndex& i) { return k.load(0, i); }
 
-Values jvp_barrier(Builder& b, const Op& op, const Values& x, const Values&, const Values& dx) {
+PrimalsTangents jvp_barrier(Builder& b, const Op& op, const Values& x, const Values& dx) {
     Values tangents;
     for (std::size_t i = 0; i < x.size(); ++i) tangents.push_back(instantiate_tangent(b, dx[i], op.in[i]));
-    return b.bind(kOptimizationBarrier, tangents, op.params);
+    Values primals = b.bind(kOptimizationBarrier, x, op.params);
+    return {std::move(primals), b.bind(kOptimizationBarrier, tangents, op.params)};
 }
 void transpose_barrier(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     Values cts;
@@ -165,6 +169,8 @@ constinit const Primitive kBitcastConvertType{
     .transpose = NoRule{"its derivative is zero: nothing linear remains"},
     .batch =
         [](Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+            // JAX leaves the axis where it is, which fails for one in last place that the cast would consume
+            if (dims[0] < op.in[0]->rank()) return batch_unary(b, op, x, dims, size);
             return BatchResult{{b.bind1(*op.prim, {batch_to_front(b, x[0], dims[0], size)}, op.params)}, {0}};
         },
     .lower = lower_bitcast,
@@ -194,7 +200,8 @@ constinit const Primitive kCopy = identity("copy");
 constinit const Primitive kCopyP = identity("copy_p");
 constinit const Primitive kOptimizationBarrier{.name = "optimization_barrier",
                                                .abstract_eval = eval_same,
-                                               .jvp = jvp_barrier,
+                                               .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
+                                               .jvp_call = jvp_barrier,
                                                .transpose = transpose_barrier,
                                                .batch = batch_barrier,
                                                .lower = NoRule{"the executor keeps it as a border that nothing is merged across"},

@@ -9,6 +9,7 @@ struct Primitive;
 std::span<const Primitive* const> unary_primitives();
 std::span<const Primitive* const> inverse_trig_primitives();
 std::span<const Primitive* const> special_primitives();
+std::span<const Primitive* const> gamma_primitives();
 std::span<const Primitive* const> binary_primitives();
 std::span<const Primitive* const> compare_primitives();
 std::span<const Primitive* const> convert_primitives();

@@ -9,18 +9,18 @@ namespace jaxscope {
 
 namespace {
 
-Value one_of(Builder& b, Value x) { return lax::constant(b, x, 1); }
+Value one_of(Builder& b, Value x) { return lax::scalar_like(b, x, 1); }
 using Derivative = Value(Builder& b, Value g, Value x);
 template <Derivative* kDerivative>
 Values jvp_of(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
     return {kDerivative(b, dx[0], x[0])};
 }
 
-Value d_asin(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::rsqrt(b, lax::sub(b, one_of(b, x), lax::square(b, x)))); }
+Value d_asin(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::rsqrt(b, lax::sub(b, lax::constant(b, x, 1), lax::square(b, x)))); }
 Value d_acos(Builder& b, Value g, Value x) {
-    return lax::mul(b, g, lax::neg(b, lax::rsqrt(b, lax::sub(b, one_of(b, x), lax::square(b, x)))));
+    return lax::mul(b, g, lax::neg(b, lax::rsqrt(b, lax::sub(b, lax::constant(b, x, 1), lax::square(b, x)))));
 }
-Value d_atan(Builder& b, Value g, Value x) { return lax::div(b, g, lax::add(b, one_of(b, x), lax::square(b, x))); }
+Value d_atan(Builder& b, Value g, Value x) { return lax::div(b, g, lax::add(b, lax::constant(b, x, 1), lax::square(b, x))); }
 Value d_sinh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::cosh(b, x)); }
 Value d_cosh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::sinh(b, x)); }
 Value d_asinh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::rsqrt(b, lax::add(b, lax::square(b, x), one_of(b, x)))); }

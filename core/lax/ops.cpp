@@ -1,6 +1,7 @@
 #include "lax/ops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lax/dot.h"
 #include "lax/elementwise_params.h"
@@ -21,6 +22,17 @@ Value accurate(Builder& b, const Primitive& p, Value x) { return b.bind1(p, {x},
 }  // namespace
 
 Value constant(Builder& b, Value like, double value) {
+    const AvalRef a = b.aval(like);
+    // beside a weakly typed scalar the constant is a Python number, which can't have one of the short dtypes
+    const bool weak = a->weak_type && a->shape.empty() && (!is_float(a->dtype) || byte_size(a->dtype) >= 4);
+    const LiteralRef rounded = make_literal(AvalRef(a->dtype, {}, weak), value);
+    if (!weak || a->dtype != DType::F32 || rounded->real == value || std::isnan(value)) return rounded;
+    Literal exact = *rounded;
+    exact.text = Sym(python_float(value));  // JAX shows all its digits
+    return LiteralRef(exact);
+}
+
+Value scalar_like(Builder& b, Value like, double value) {
     const AvalRef a = b.aval(like);
     return make_literal(AvalRef(a->dtype, {}, a->weak_type), value);
 }
@@ -91,9 +103,9 @@ Value full(Builder& b, AvalRef aval, LiteralRef value) {
     return broadcast_in_dim(b, value, aval->shape, {});
 }
 Value full(Builder& b, AvalRef aval, double value) { return full(b, aval, make_literal(AvalRef(aval->dtype, {}, aval->weak_type), value)); }
-// JAX makes zeros and ones of an aval without weak type.
+// JAX makes zeros of an aval without weak type; its _ones and _zeros of a value (full_like) keep it.
 Value zeros_like(Builder& b, AvalRef aval) { return full(b, strong(aval), 0.0); }
-Value ones_like(Builder& b, AvalRef aval) { return full(b, strong(aval), 1.0); }
+Value ones_like(Builder& b, AvalRef aval) { return full(b, aval, 1.0); }
 
 Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions) {
     if (b.aval(x)->shape == shape && !shape.empty()) return x;
@@ -115,7 +127,8 @@ Value maybe_broadcast(Builder& b, Value x, const Dims& shape) {
 Value reshape(Builder& b, Value x, Dims sizes, std::optional<Dims> dimensions) {
     const AvalRef a = b.aval(x);
     if (dimensions && *dimensions == iota_dims(a->rank())) dimensions.reset();
-    if (a->shape == sizes && !dimensions) return x;
+    // JAX emits a reshape of a scalar to a scalar
+    if (!sizes.empty() && a->shape == sizes && !dimensions) return x;
     return b.bind1(kReshape, {x}, make_params(ReshapeParams{std::move(sizes), std::move(dimensions), {}}));
 }
 Value squeeze(Builder& b, Value x, Dims dimensions) {
@@ -151,10 +164,7 @@ Value concatenate(Builder& b, const Values& parts, std::int64_t dimension) {
     if (parts.size() == 1) return parts[0];
     return b.bind1(kConcatenate, parts, make_params(ConcatenateParams{dimension}));
 }
-Value reduce_sum(Builder& b, Value x, Dims axes) {
-    if (axes.empty()) return x;
-    return b.bind1(kReduceSum, {x}, make_params(ReduceSumParams{std::move(axes), {}}));
-}
+Value reduce_sum(Builder& b, Value x, Dims axes) { return b.bind1(kReduceSum, {x}, make_params(ReduceSumParams{std::move(axes), {}})); }
 Value unbroadcast(Builder& b, AvalRef aval, Value x) {
     const Dims from = b.aval(x)->shape;
     if (from == aval->shape) return x;

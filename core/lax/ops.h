@@ -10,8 +10,10 @@ namespace jaxscope::lax {
 
 // What jax.lax's functions emit, shortcuts included: rules written with these emit the equations that JAX's rules emit.
 
-/// A scalar literal of `like`'s dtype (JAX's _const; weakly typed when `like` is).
+/// A scalar literal of `like`'s dtype (JAX's _const; weakly typed beside a weakly typed scalar).
 Value constant(Builder& b, Value like, double value);
+/// The same, weakly typed whenever `like` is (JAX's _one and _zero).
+Value scalar_like(Builder& b, Value like, double value);
 
 // Element-wise; both operands of one shape, or one of them a scalar.
 Value neg(Builder& b, Value x);
@@ -61,8 +63,8 @@ Value reduce_precision(Builder& b, Value x, int exponent_bits, int mantissa_bits
 /// An array of `aval` filled with a scalar: the scalar itself for rank 0, else a broadcast (JAX's full, zeros_like_aval).
 Value full(Builder& b, AvalRef aval, LiteralRef value);
 Value full(Builder& b, AvalRef aval, double value);
-Value zeros_like(Builder& b, AvalRef aval);
-Value ones_like(Builder& b, AvalRef aval);
+Value zeros_like(Builder& b, AvalRef aval);  ///< never weakly typed
+Value ones_like(Builder& b, AvalRef aval);   ///< weakly typed when `aval` is
 
 // Shapes. No equation where nothing changes.
 Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions);

@@ -12,6 +12,8 @@ extern const Primitive kNeg, kSign, kFloor, kCeil, kRound, kExp, kExp2, kLog, kL
 extern const Primitive kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh;
 // special.cpp
 extern const Primitive kErf, kErfc, kErfInv, kLgamma, kDigamma;
+// gamma.cpp
+extern const Primitive kPolygamma, kIgammaGradA, kBesselI0e, kBesselI1e;
 // binary.cpp
 extern const Primitive kAdd, kSub, kMul, kDiv, kRem, kMax, kMin, kPow, kAtan2, kNextAfter, kAnd, kOr, kXor, kShiftLeft, kShiftRightLogical,
     kShiftRightArithmetic, kComplex, kAddAny;

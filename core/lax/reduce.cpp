@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lax/dual.h"
 #include "lax/elementwise_params.h"
 #include "lax/elementwise_support.h"
 #include "lax/families.h"
@@ -61,6 +62,33 @@ Values jvp_chooser(Builder& b, const Op& op, const Values& x, const Values& y, c
     const Value indicators = lax::convert_element_type(b, chosen, b.aval(dx[0])->dtype);
     const Value counts = lax::reduce_sum(b, indicators, axes);
     return {lax::div(b, lax::reduce_sum(b, lax::mul(b, dx[0], indicators), axes), counts)};
+}
+
+/// JAX differentiates products as a tree: reduced axes flattened to the front, then halves multiplied until one element is left.
+PrimalsTangents jvp_prod(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    const Dims &axes = op.as<ReduceParams>().axes, &from = op.in[0]->shape;
+    const Dims kept = remaining(op.in[0]->rank(), axes), rest = take(from, kept);
+    Dims permutation = axes;
+    permutation.insert(permutation.end(), kept.begin(), kept.end());
+    std::int64_t n = element_count(take(from, axes));
+    const Value primal = lax::reshape(b, x[0], with_front(n, rest), permutation);
+    Dual product{primal, lax::reshape(b, instantiate_tangent(b, dx[0], op.in[0]), with_front(n, rest), permutation)};
+    const Value one = lax::constant(b, x[0], 1);
+    if (n == 0) {
+        const Value ones = lax::broadcast_in_dim(b, one, rest, {});
+        return {{ones}, {lax::zeros_like(b, tangent_aval(b.aval(ones)))}};
+    }
+    for (; n > 1; n = (n + 1) / 2) {
+        const std::int64_t half = (n + 1) / 2;
+        const Dual first = slice_dual(b, product, 0, 0, half);
+        Dual second = slice_dual(b, product, 0, half, n);
+        PadConfig padding(rest.size() + 1);
+        padding.front() = {0, 1, 0};
+        if (n % 2 != 0) second = bind_dual(b, kPad, {second, constant_dual(one)}, make_params(PadParams{padding}));
+        product = bind_dual(b, kMul, {first, second}, make_params(OutDtypeParams{}));
+    }
+    product = bind_dual(b, kSqueeze, {product}, make_params(SqueezeParams{{0}}));
+    return {{product.primal}, {product.tangent}};
 }
 
 Dims shifted(const Dims& axes, int dim) {
@@ -126,8 +154,9 @@ constinit const Primitive kReduceSum{.name = "reduce_sum",
                                      .cost = cost_of_input};
 constinit const Primitive kReduceProd{.name = "reduce_prod",
                                       .abstract_eval = eval_reduce<kNumClass>,
-                                      .jvp = NoRule{"not written: the derivative of a product over an axis"},
-                                      .transpose = NoRule{"not linear"},
+                                      .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
+                                      .jvp_call = jvp_prod,
+                                      .transpose = NoRule{"not linear: jvp emits a tree of products"},
                                       .batch = batch_reduce,
                                       .kernel = kernel_reduce<ReduceKind::Prod>,
                                       .cost = cost_of_input};

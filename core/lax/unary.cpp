@@ -25,7 +25,7 @@ Values jvp_of(Builder& b, const Op& op, const Values& x, const Values& y, const 
     return {kDerivative(b, op, dx[0], x[0], y[0])};
 }
 
-Value one_of(Builder& b, Value x) { return lax::constant(b, x, 1); }
+Value one_of(Builder& b, Value x) { return lax::scalar_like(b, x, 1); }
 
 Value d_exp(Builder& b, const Op&, Value g, Value, Value y) { return lax::mul(b, g, y); }
 Value d_exp2(Builder& b, const Op&, Value g, Value x, Value y) {
@@ -55,7 +55,9 @@ Value d_sin(Builder& b, const Op& op, Value g, Value x, Value) { return lax::mul
 Value d_cos(Builder& b, const Op& op, Value g, Value x, Value) {
     return lax::neg(b, lax::mul(b, g, lax::sin(b, x, op.as<AccuracyParams>().accuracy)));
 }
-Value d_tan(Builder& b, const Op&, Value g, Value x, Value y) { return lax::mul(b, g, lax::add(b, one_of(b, x), lax::square(b, y))); }
+Value d_tan(Builder& b, const Op&, Value g, Value x, Value y) {
+    return lax::mul(b, g, lax::add(b, lax::constant(b, x, 1), lax::square(b, y)));
+}
 Value d_sqrt(Builder& b, const Op&, Value g, Value x, Value y) { return lax::mul(b, g, lax::div(b, lax::constant(b, x, 0.5), y)); }
 Value d_rsqrt(Builder& b, const Op&, Value g, Value x, Value y) {
     const Value half = lax::constant(b, x, -0.5);
@@ -73,10 +75,15 @@ Value d_integer_pow(Builder& b, const Op& op, Value g, Value x, Value) {
     return lax::mul(b, g, lax::mul(b, factor, n == 2 ? x : lax::integer_pow(b, x, n - 1)));
 }
 Value d_abs(Builder& b, const Op& op, Value g, Value x, Value y) {
-    if (!is_complex(op.in[0]->dtype)) return lax::select(b, lax::ge(b, x, lax::constant(b, x, 0)), g, lax::neg(b, g));
+    if (!is_complex(op.in[0]->dtype)) {
+        const Value positive = lax::ge(b, x, lax::scalar_like(b, x, 0));
+        return lax::select(b, positive, g, lax::neg(b, g));
+    }
+    const Value conjugate = lax::conj(b, x);
     const Value wide = lax::convert_element_type(b, y, op.in[0]->dtype);
-    const Value safe = lax::select(b, lax::eq(b, wide, lax::constant(b, wide, 0)), lax::ones_like(b, b.aval(wide)), wide);
-    return lax::real(b, lax::mul(b, g, lax::div(b, lax::conj(b, x), safe)));
+    const Value is_zero = lax::eq(b, wide, lax::constant(b, wide, 0));
+    const Value safe = lax::select(b, is_zero, lax::ones_like(b, b.aval(wide)), wide);
+    return lax::real(b, lax::mul(b, g, lax::div(b, conjugate, safe)));
 }
 
 void transpose_neg(Builder& b, const Op&, const Values& ct, const Values& x, TransposeSink& sink) {
@@ -87,6 +94,12 @@ Avals eval_is_finite(const Op& op) {
     const Dims shape = check_nary(op, 1, kFloatClass);
     return {standard_result(op, DType::Bool, shape)};
 }
+Avals eval_integer_pow(const Op& op) {
+    const std::int64_t y = op.as<IntegerPowParams>().y;
+    const Avals out = eval_unary_in(op, kNumClass);
+    if (y < 0 && is_integer(op.in[0]->dtype)) type_mismatch(op, "a power of integers that isn't negative", std::to_string(y));
+    return out;
+}
 DType base_type(DType d) { return d == DType::C128 ? DType::F64 : d == DType::C64 ? DType::F32 : d; }
 Avals eval_to_base(const Op& op) {
     const Dims shape = check_nary(op, 1, kComplexClass);
@@ -94,6 +107,7 @@ Avals eval_to_base(const Op& op) {
 }
 Avals eval_abs(const Op& op) {
     const Dims shape = check_nary(op, 1, kNumClass);
+    if (is_unsigned_int(op.in[0]->dtype)) type_mismatch(op, "a signed integer, floating or complex dtype", info(op.in[0]->dtype).name);
     return {standard_result(op, base_type(op.in[0]->dtype), shape)};
 }
 Avals eval_conj(const Op& op) {
@@ -213,7 +227,7 @@ constinit const Primitive kSquare{.name = "square",
                                   .lower = lower_square,
                                   .cost = elementwise_cost<>};
 constinit const Primitive kIntegerPow{.name = "integer_pow",
-                                      .abstract_eval = eval_unary<kNumClass>,
+                                      .abstract_eval = eval_integer_pow,
                                       .jvp = jvp_of<d_integer_pow>,
                                       .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                       .batch = batch_unary,

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jax._src import core
 from jax._src import dispatch
+from jax._src.random import prng
 from jax._src.ad_util import Zero
 from jax._src.core import ShapedArray
 from jax._src.interpreters import ad
@@ -36,6 +37,10 @@ def encode(v):
         return "nan" if np.isnan(v) else float(v)
     if isinstance(v, str):
         return v
+    if isinstance(v, jax.sharding.NamedSharding) and v.mesh.empty:
+        return None
+    if isinstance(v, prng.PRNGImpl):
+        return v.tag
     if isinstance(v, core.Primitive):
         return {"primitive": v.name}
     if isinstance(v, core.Jaxpr):
@@ -78,7 +83,7 @@ def equations(jaxpr):
                 names.update(zip(e.outvars, walk(inner.jaxpr, dict(zip(inner.jaxpr.invars, map(atom, e.invars))))))
                 continue
             rows.append({"prim": e.primitive.name, "in": [atom(a) for a in e.invars], "params": encode(dict(e.params)),
-                         "out": [v.aval.str_short(short_dtypes=True) for v in e.outvars]})
+                         "out": [text(v.aval) for v in e.outvars]})
             names.update({v: fresh() for v in e.outvars})
         return [atom(a) for a in jaxpr.outvars]
 
@@ -455,6 +460,12 @@ def placement_cases():
     case(laxlax.rng_bit_generator_p, [arr(4, dtype="uint32")], dict(shape=(3, 2), dtype=np.dtype("uint32"), algorithm=lax.RandomAlgorithm.RNG_DEFAULT, out_sharding=None))
 
 
+def write(name):
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", name)
+    with open(path, "w") as f:
+        f.write(f'{{"oracle": "jax {jax.__version__}", "cases": [\n' + ",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]}\n")
+
+
 def main():
     shape_cases()
     joining_cases()
@@ -467,9 +478,7 @@ def main():
     window_cases()
     linalg_cases()
     placement_cases()
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "shape_rules.json")
-    with open(path, "w") as f:
-        f.write(f'{{"oracle": "jax {jax.__version__}", "cases": [\n' + ",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]}\n")
+    write("shape_rules.json")
 
 
 if __name__ == "__main__":

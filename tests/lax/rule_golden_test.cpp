@@ -60,7 +60,7 @@ std::string text_of(const Jaxpr& j) {
     for (const Eqn& e : j.eqns) {
         std::vector<std::string> in, out;
         for (const Atom a : j.inputs(e)) in.push_back(atom_text(a));
-        for (const AvalRef a : j.out_avals(e)) out.push_back(to_text(a));
+        for (const AvalRef a : j.out_avals(e)) out.push_back(to_text(a) + (a->weak_type ? " weak" : ""));
         json params = json::object();
         for (const auto& [name, value] : e.params->entries()) params[name.str()] = json_of(value);
         text += equation_text(e.prim->name, params, in, out);
@@ -119,7 +119,7 @@ std::string backward(const Application& a, const std::vector<bool>& linear) {
     JaxprBuilder b;
     Values x, ct;
     for (std::size_t i = 0; i < a.in.size(); ++i) x.push_back(linear[i] ? Value::linear() : b.add_input(a.in[i]));
-    for (const AvalRef r : op.out) ct.push_back(b.add_input(r));
+    for (const AvalRef r : op.out) ct.push_back(b.add_input(strong(r)));
     Collected sink;
     sink.linear = linear;
     a.prim->transpose.fn(b, op, ct, x, sink);
@@ -146,11 +146,12 @@ std::string mapped(const Application& a, const std::vector<int>& dims, std::int6
 template <class Run>
 void expect_same(const json& expected, bool exists, const std::string& rule, const Run& run) {
     SCOPED_TRACE(rule);
-    ASSERT_TRUE(exists) << "no such rule";
     if (expected.is_object() && expected.contains("refused")) {
+        if (!exists) return;
         EXPECT_THROW(run(), Error);
         return;
     }
+    ASSERT_TRUE(exists) << "no such rule";
     try {
         const std::string want = expected.is_array() ? expected.dump() : text_of(expected);
         EXPECT_EQ(run(), want);
@@ -165,7 +166,10 @@ TEST_P(RuleGolden, AnswersAsJaxDoes) {
     for (const json& c : rule_cases(GetParam())) {
         const Application a = application_of(c);
         SCOPED_TRACE(c["prim"].dump() + c["in"].dump() + c["params"].dump());
-        ASSERT_FALSE(a.prim->opaque);
+        if (a.prim->opaque) {
+            ADD_FAILURE() << "an unknown primitive";
+            continue;
+        }
         expect_same(c["out"], bool(a.prim->abstract_eval), "abstract_eval", [&] { return evaluated(a); });
         for (const json& r : c["jvp"])
             expect_same(r, a.prim->jvp || a.prim->jvp_call, "jvp" + r["perturbed"].dump(),
@@ -179,7 +183,7 @@ TEST_P(RuleGolden, AnswersAsJaxDoes) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lax, RuleGolden, testing::Values("shape_rules.json"));
+INSTANTIATE_TEST_SUITE_P(Lax, RuleGolden, testing::Values("shape_rules.json", "elementwise_rules.json"));
 
 }  // namespace
 }  // namespace jaxscope
