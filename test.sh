@@ -15,9 +15,7 @@ git ls-files '*.cpp' '*.h' | xargs -r clang-format-14 --dry-run -Werror
 build "address and undefined behaviour sanitizers" build/asan "" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
 say "Unit and golden tests (sanitised)"
-# Address errors fail a test. Undefined behaviour is printed and doesn't fail yet, leaks aren't looked for: to be turned on
-# (halt_on_error=1, detect_leaks=1) once a whole run has been seen clean.
-(cd build/asan && ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --output-on-failure -j2)
+(cd build/asan && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --output-on-failure -j2)
 
 build release build/release "" -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_WERROR=OFF
 say "Window smoke tests and the rest (release)"
