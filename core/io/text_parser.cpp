@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "io/primitive_names.h"
 #include "io/text_cursor.h"
+#include "io/text_sharing.h"
 #include "io/text_values.h"
 #include "ir/primitive.h"
 #include "ir/printer.h"
@@ -33,10 +34,11 @@ public:
         // A shared jaxpr stands in front of those that it calls: references point forwards, so the names are collected first.
         for (std::string& name : in_.shared_names()) shared_names_.insert(std::move(name));
         while (in_.at_word("let")) shared(1);
-        std::shared_ptr<Jaxpr> root = jaxpr(1);
+        const std::shared_ptr<Jaxpr> root = jaxpr(1);
         in_.skip_spaces();
         if (!in_.at_end()) in_.fail("the end of the text");
         refuse_cycles(*root);
+        restore_sharing(root, lets_);
         for (const auto& j : closed_) add_unknown_consts(*j);
         add_unknown_consts(*root);
         accepted_ = true;
@@ -63,7 +65,7 @@ private:
         if (!slot || !defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
         if (j->name.empty()) j->name = slot->name;
         *slot = std::move(*j);
-        shared_[name] = unified(slot);
+        if (depth == 1) lets_.push_back(slot);
     }
     /// What `name` stands for, here or further down; null where no `let` defines it.
     std::shared_ptr<Jaxpr> shared_jaxpr(const std::string& name) {
@@ -75,20 +77,11 @@ private:
         return slot;
     }
 
-    /// The jaxprs of a custom_linear_solve print as programs of their own inside one text, also those that are one object: equal
-    /// ones are one again, so that they are counted as JAX counts them.
-    std::shared_ptr<Jaxpr> unified(const std::shared_ptr<Jaxpr>& j) {
-        if (embedded_ == 0) return j;
-        for (const Jaxpr* below : all_jaxprs(*j))
-            if (below->num_vars() == 0 && below->eqns.empty() && below->outvars.empty()) return j;  // not read yet
-        return by_text_.emplace(to_text(*j), j).first->second;
-    }
+    /// The jaxprs of a custom_linear_solve print as programs of their own inside one text.
     std::shared_ptr<Jaxpr> own_program(std::size_t depth) {
         std::unordered_map<std::string, std::shared_ptr<Jaxpr>> outer = std::exchange(shared_, {});
-        ++embedded_;
         while (in_.at_word("let")) shared(depth + 1);
-        std::shared_ptr<Jaxpr> root = unified(jaxpr(depth + 1));
-        --embedded_;
+        std::shared_ptr<Jaxpr> root = jaxpr(depth + 1);
         shared_ = std::move(outer);
         return root;
     }
@@ -137,7 +130,8 @@ private:
             if (state[j.get()] != 0 && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
     }
 
-    std::shared_ptr<Jaxpr> jaxpr(std::size_t depth) {
+    /// `result_types`: of the equation that calls it, where that is known.
+    std::shared_ptr<Jaxpr> jaxpr(std::size_t depth, const Avals& result_types = {}) {
         if (depth > kMaxNesting.value)
             throw Error(ErrorCode::LimitExceeded,
                         "expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found more")
@@ -156,7 +150,7 @@ private:
             equation(r, depth);
             in_.take(";");
         }
-        results(r);
+        results(r, result_types);
         if (depth == 1) input_names_ = std::move(names);
         return r.jaxpr;
     }
@@ -209,8 +203,10 @@ private:
         if (!outs.empty()) in_.expect("=");
         in_.skip_spaces();
         const std::string primitive_name(normalised_primitive(in_.primitive_name()));
+        Avals in_avals, out_avals;
+        for (const auto& [name, type] : outs) out_avals.push_back(type);
         std::vector<Params::Entry> params;
-        if (in_.at_now("[")) params = parameters(primitive_name, depth);
+        if (in_.at_now("[")) params = parameters(primitive_name, depth, out_avals);
         Eqn e;
         e.prim = &primitive(primitive_name);
         e.source = source;
@@ -219,12 +215,8 @@ private:
         e.n_in = static_cast<std::uint32_t>(r.jaxpr->atoms.size()) - e.in_begin;
         e.first_out = r.jaxpr->num_vars();
         e.n_out = static_cast<std::uint32_t>(outs.size());
-        Avals in_avals, out_avals;
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
-        for (const auto& [name, type] : outs) {
-            bind(r, name, type);
-            out_avals.push_back(type);
-        }
+        for (const auto& [name, type] : outs) bind(r, name, type);
         e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
         r.jaxpr->eqns.push_back(std::move(e));
     }
@@ -298,7 +290,7 @@ private:
         return (param == "jaxpr" && (primitive_name == "remat2" || primitive_name == "shard_map")) || param == "update_jaxpr";
     }
 
-    std::vector<Params::Entry> parameters(const std::string& primitive_name, std::size_t depth) {
+    std::vector<Params::Entry> parameters(const std::string& primitive_name, std::size_t depth, const Avals& result_types) {
         std::vector<Params::Entry> params;
         in_.expect("[");
         in_.skip_spaces();
@@ -306,15 +298,16 @@ private:
         while (!in_.take("]")) {
             const std::string name = in_.word("a parameter");
             in_.expect("=");
-            params.emplace_back(name, parameter(primitive_name, name, layout, depth));
+            params.emplace_back(name, parameter(primitive_name, name, layout, depth, result_types));
             in_.skip_spaces();
         }
         name_call(primitive_name, params);
         return params;
     }
-    Attr parameter(const std::string& primitive_name, const std::string& name, const TextCursor::Layout& layout, std::size_t depth) {
+    Attr parameter(const std::string& primitive_name, const std::string& name, const TextCursor::Layout& layout, std::size_t depth,
+                   const Avals& result_types) {
         const bool closed = !is_open(primitive_name, name);
-        if (in_.at_jaxpr()) return with_values(unified(jaxpr(depth + 1)), closed);
+        if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1, result_types), closed);
         if (holds_jaxprs(name) && in_.at_now("(")) {
             const TextCursor::Mark before = in_.mark();
             if (std::optional<Attr> tuple = jaxpr_tuple(depth)) return *tuple;
@@ -343,7 +336,7 @@ private:
         while (!in_.take(")")) {
             in_.skip_spaces();
             if (in_.at_jaxpr()) {
-                items.push_back(with_values(unified(jaxpr(depth + 1)), true));
+                items.push_back(with_values(jaxpr(depth + 1), true));
                 continue;
             }
             const std::shared_ptr<Jaxpr> s = shared_jaxpr(in_.peek_word());
@@ -372,7 +365,7 @@ private:
             }
     }
 
-    void results(Reading& r) {
+    void results(Reading& r, const Avals& types) {
         in_.expect_word("in");
         in_.expect("(");
         std::vector<std::size_t> dropped;
@@ -399,15 +392,24 @@ private:
             }
             in_.take(",");
         }
-        if (dropped.size() > r.dropped.size()) in_.fail("as many variables '_' as results '_'");
-        // The last ones: what jit's jaxpr returns for an unused result tends to stand behind what it drops itself.
-        for (std::size_t i = 0; i < dropped.size(); ++i) {
-            const Var v = r.dropped[r.dropped.size() - dropped.size() + i];
-            r.jaxpr->set_dropped(v, false);
-            r.jaxpr->outvars[dropped[i]] = v;
-        }
+        dropped_results(r, dropped, types);
         if (in_.take(":")) in_.skip_braces();  // effects
         in_.expect("}");
+    }
+
+    /// Which variables `_` the results `_` are: the last ones (what jit's jaxpr returns for an unused result tends to stand behind what
+    /// it drops itself), of the type that the calling equation says.
+    void dropped_results(Reading& r, const std::vector<std::size_t>& results, const Avals& types) {
+        const bool typed = types.size() == r.jaxpr->outvars.size();
+        std::vector<bool> taken(r.dropped.size(), false);
+        for (std::size_t i = results.size(); i-- > 0;) {
+            std::size_t k = r.dropped.size();
+            while (k > 0 && (taken[k - 1] || (typed && r.jaxpr->aval(r.dropped[k - 1]) != types[results[i]]))) --k;
+            if (k == 0) in_.fail("as many variables '_' as results '_'");
+            taken[k - 1] = true;
+            r.jaxpr->set_dropped(r.dropped[k - 1], false);
+            r.jaxpr->outvars[results[i]] = r.dropped[k - 1];
+        }
     }
 
     static void add_unknown_consts(Jaxpr& j) {
@@ -423,8 +425,7 @@ private:
     std::unordered_map<std::string, std::shared_ptr<Jaxpr>> shared_;
     std::unordered_set<std::string> shared_names_;  ///< of all `let`s, wherever they stand
     std::vector<std::pair<std::string, std::shared_ptr<Jaxpr>>> slots_;
-    std::unordered_map<std::string, std::shared_ptr<Jaxpr>> by_text_;
-    int embedded_ = 0;
+    std::vector<std::shared_ptr<Jaxpr>> lets_;  ///< those in front, in order
     bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;

@@ -13,8 +13,6 @@ bool looks_like_jaxpr_text(std::string_view text);
 /// source comments, CRLF, a byte order mark, odd spacing and programs on one line too). Parameters that JAX doesn't print because
 /// they are defaults are there again; printing the result gives the text back.
 ///
-/// (The one exception known: jaxprs of a custom_linear_solve that are equal but two objects in JAX become one here.)
-///
 /// What a text can't hold: values of constants (they stay unknown), rules of custom primitives and policies that print as
 /// `<function ...>` (they keep their text, and whatever needs them says so). Inputs are called by their variables.
 /// `name`   what errors call the text.

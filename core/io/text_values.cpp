@@ -247,8 +247,15 @@ private:
         ++at_;
         return Sym(s);
     }
-    /// `<GatherScatterMode.CLIP: 1>`.
+    /// `<GatherScatterMode.CLIP: 1>`, `<class 'numpy.float32'>`.
     Attr angles() {
+        if (constexpr std::string_view kClass = "<class 'numpy."; text_.substr(at_).starts_with(kClass)) {
+            const std::size_t close = text_.find("'>", at_ + kClass.size()), name = at_ + kClass.size();
+            if (close == std::string_view::npos) return fail();
+            const Attr::Object type{"type", text_.substr(name, close - name), text_.substr(at_, close + 2 - at_)};
+            at_ = close + 2;
+            return type;
+        }
         const std::size_t end = text_.find('>', at_), colon = text_.find(": ", at_), dot = text_.find('.', at_);
         if (end == std::string_view::npos || colon > end || dot > colon) return fail();
         const Attr::Enum e{text_.substr(at_ + 1, dot - at_ - 1), text_.substr(dot + 1, colon - dot - 1)};

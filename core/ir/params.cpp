@@ -194,7 +194,15 @@ void from_attr(const Attr& a, Sym& v) {
     else
         v = expect<Sym>(a, "a string");
 }
-void from_attr(const Attr& a, DType& v) { v = expect<DType>(a, "a dtype"); }
+void from_attr(const Attr& a, DType& v) {
+    // A class of NumPy scalars says a dtype too; it prints otherwise.
+    if (const auto* o = a.get<Attr::Object>(); o && o->type.str() == "type")
+        if (const auto d = dtype_from_name(o->name.str())) {
+            v = *d;
+            return;
+        }
+    v = expect<DType>(a, "a dtype");
+}
 void from_attr(const Attr& a, Attr::JaxprRef& v) {
     if (a.is_none())
         v = {};

@@ -114,7 +114,11 @@ class Params:
         return hit[1]
 
     def _object(self, v: Any) -> Any:
-        if isinstance(v, np.dtype) or isinstance(v, type) and issubclass(v, np.generic) or jax.dtypes.issubdtype(type(v), jax.dtypes.extended):
+        if isinstance(v, type) and issubclass(v, np.generic):  # prints otherwise than its dtype
+            return {"object": "type", "name": dtype_name(v), "text": self.text(v)}
+        if isinstance(v, jax.Device):  # stands in tuples, which show their items so
+            return {"object": type(v).__name__, "name": None, "text": repr(v)}
+        if isinstance(v, np.dtype) or jax.dtypes.issubdtype(type(v), jax.dtypes.extended):
             return {"dtype": dtype_name(v)}
         if isinstance(v, core.AbstractValue):
             return {"aval": self.tables.aval(v)}
