@@ -19,7 +19,7 @@ public:
         args_.add_region(a);
         args_.add_execution(a);
         a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
-        a.option("--repeat", repeat_, "how often to run");
+        a.option("--repeat", repeat_, 1, "how often to run");
         a.flag("--no-run", no_run_, "plan only, don't execute");
     }
     int run() override {

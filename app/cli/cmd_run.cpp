@@ -37,12 +37,12 @@ public:
         args_.add_file(a);
         args_.add_region(a);
         args_.add_execution(a);
-        a.option("--apply", steps_, "rewrite the program first, as `transform` does (may be repeated)");
+        a.option("--apply", steps_, step_help());
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--inputs", inputs_, "an .npz with arg0, arg1, ... by flat leaf");
         a.option("--outputs", outputs_, "write the results to this .npz as out0, out1, ...");
-        a.option("--repeat", repeat_, "how often to run");
-        a.option("--timeout", timeout_, "give up after this many seconds");
+        a.option("--repeat", repeat_, 1, "how often to run");
+        a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
     }
     int run() override {
         const auto begin = std::chrono::steady_clock::now();
@@ -114,7 +114,7 @@ public:
         args_.add_file(a);
         args_.add_region(a);
         args_.add_execution(a);
-        a.option("--apply", steps_, "rewrite the program first, as `transform` does (may be repeated)");
+        a.option("--apply", steps_, step_help());
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--device-memory", device_memory_,
                  "compare arguments + residuals + undonated outputs, a lower bound on any device, with this size");

@@ -15,9 +15,7 @@ class Transform final : public Command {
 public:
     explicit Transform(Arguments& a) {
         args_.add_file(a);
-        a.option("--apply", steps_,
-                 "grad[:ARG,..] value_and_grad[:ARG,..] jvp[:ARG,..] linearize[:ARG,..] vmap[:AXES] checkpoint[:POLICY] dce[:OUT,..]; left "
-                 "to right");
+        a.option("--apply", steps_, step_help());
         a.option("-o,--output", output_, "write the result as a capture");
         a.flag("--print", print_, "print the result's jaxpr");
     }

@@ -1,22 +1,51 @@
 #include "app/cli/command.h"
 
+#include <charconv>
+
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+
+#include "base/error.h"
 
 namespace jaxscope::cli {
 
-void Arguments::positional(const char* name, std::string& value, const char* help, bool required) {
-    app_.add_option(name, value, help)->required(required);
+namespace {
+
+template <class Number>
+Number parse_number(const char* name, const std::string& text, Number least, const char* kind) {
+    Number n{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || !(n >= least))
+        throw Error(ErrorCode::BadUsage, fmt::format("expected {} from {} after {}, found '{}'", kind, least, name, printable(text)));
+    return n;
 }
-void Arguments::rest(std::vector<std::string>& values, const char* help) {
-    app_.prefix_command(false);
-    app_.add_option("command", values, help);
+
+}  // namespace
+
+void Arguments::positional(const char* name, std::string& value, const char* help, bool required) {
+    app_.add_option(name, value, help)->required(required)->type_name("");
+}
+void Arguments::behind_dashes(std::vector<std::string>& values, const char* help) {
+    behind_dashes_ = &values;
+    app_.footer(std::string("-- COMMAND...\n  ") + help);
 }
 void Arguments::flag(const char* name, bool& value, const char* help) { app_.add_flag(name, value, help); }
 void Arguments::option(const char* name, std::string& value, const char* help) { app_.add_option(name, value, help); }
 void Arguments::option(const char* name, std::vector<std::string>& values, const char* help) {
     app_.add_option(name, values, help)->allow_extra_args(false)->take_all();
 }
-void Arguments::option(const char* name, int& value, const char* help) { app_.add_option(name, value, help)->capture_default_str(); }
-void Arguments::option(const char* name, double& value, const char* help) { app_.add_option(name, value, help)->capture_default_str(); }
+void Arguments::option(const char* name, int& value, int least, const char* help) {
+    app_.add_option_function<std::string>(
+            name, [=, &value](const std::string& text) { value = parse_number(name, text, least, "a whole number"); }, help)
+        ->type_name("N")
+        ->default_str(std::to_string(value));
+}
+void Arguments::option(const char* name, double& value, double least, const char* help) {
+    app_.add_option_function<std::string>(
+            name, [=, &value](const std::string& text) { value = parse_number(name, text, least, "a number"); }, help)
+        ->type_name("SECONDS")
+        ->default_str(fmt::format("{}", value));
+}
 
 }  // namespace jaxscope::cli

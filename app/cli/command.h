@@ -15,15 +15,19 @@ class Arguments {
 public:
     explicit Arguments(CLI::App& app) : app_(app) {}
     void positional(const char* name, std::string& value, const char* help, bool required = true);
-    void rest(std::vector<std::string>& values, const char* help);  ///< all that stands behind `--`
+    /// All that stands behind `--`: another program's command line, which is not looked at.
+    void behind_dashes(std::vector<std::string>& values, const char* help);
     void flag(const char* name, bool& value, const char* help);
     void option(const char* name, std::string& value, const char* help);
     void option(const char* name, std::vector<std::string>& values, const char* help);  ///< may be given several times
-    void option(const char* name, int& value, const char* help);
-    void option(const char* name, double& value, const char* help);
+    // Numbers below `least` are refused as numbers that are none are: Error{BadUsage}.
+    void option(const char* name, int& value, int least, const char* help);
+    void option(const char* name, double& value, double least, const char* help);
+    std::vector<std::string>* behind_dashes() const { return behind_dashes_; }
 
 private:
     CLI::App& app_;
+    std::vector<std::string>* behind_dashes_ = nullptr;
 };
 
 /// One subcommand: holds its options, then runs.

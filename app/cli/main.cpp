@@ -1,6 +1,6 @@
-#include <csignal>
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -8,6 +8,7 @@
 #include "app/cli/interrupt.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "ir/registry.h"
 
 namespace {
@@ -27,14 +28,111 @@ constexpr CommandEntry kCommands[] = {
     {"run", "compile and execute; measured memory and time", make_run},
     {"plan", "the memory plan without executing; shapes may exceed this machine", make_plan},
     {"policies", "the what-if table: every checkpoint policy on this program", make_policies},
-    {"export", "a picture or report: .json .html .svg .dot .jaxpr", make_export},
+    {"export", "a picture or a report as a file: html, json, md, svg, png, pdf, dot, jaxpr", make_export},
     {"report", "all of the above for one program, at once", make_report},
-    {"samples", "list the bundled samples", make_samples},
+    {"samples", "list the bundled samples, or run one", make_samples},
 };
 
-int run_command(Command& command) {
+struct Made {
+    CLI::App* app;
+    std::vector<std::string>* behind_dashes;
+    std::unique_ptr<Command> command;
+};
+
+std::vector<Made> add_commands(CLI::App& app) {
+    std::vector<Made> made;
+    for (const CommandEntry& entry : kCommands) {
+        CLI::App* sub = app.add_subcommand(entry.name, entry.help);
+        Arguments arguments(*sub);
+        auto command = entry.make(arguments);
+        made.push_back({sub, arguments.behind_dashes(), std::move(command)});
+    }
+    return made;
+}
+
+/// The first word says the command; CLI11 only says that it didn't expect it.
+void check_command(const std::vector<std::string>& words) {
+    if (words.empty() || words[0].starts_with("-")) return;
+    std::vector<std::string_view> names;
+    std::string list;
+    for (const CommandEntry& entry : kCommands) {
+        if (words[0] == entry.name) return;
+        names.emplace_back(entry.name);
+        list += (list.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    Error error(ErrorCode::BadUsage, "expected a command, found '" + printable(words[0]) + "'");
+    const std::string_view near = nearest_name(words[0], names);
+    throw error.advise(near.empty() ? "the commands are " + list : "did you mean " + std::string(near) + "?");
+}
+
+/// What CLI11 refuses, in the words of all other errors.
+Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
+    std::string fact = printable(e.what(), 400);
+    if (const std::size_t at = fact.find(" is required"); at != std::string::npos)
+        fact = "expected " + fact.substr(0, at) + ", found nothing";
+    else if (fact.find("not expected: ") != std::string::npos)
+        fact = "expected the arguments that --help lists, found '" + fact.substr(fact.find(": ") + 2) + "'";
+    else if (const std::size_t missing = fact.find(": 1 required "); missing != std::string::npos)
+        fact = "expected a value after " + fact.substr(0, missing) + ", found none";
+    else if (const std::size_t many = fact.find(": At Most 1 required but received "); many != std::string::npos)
+        fact = "expected " + fact.substr(0, many) + " once, found it " + fact.substr(fact.rfind(' ') + 1) + " times";
+    else
+        fact = "expected arguments as --help says, found: " + fact;
+    Error error(ErrorCode::BadUsage, fact);
+    return error.advise(std::string("jaxscope ") + (sub ? sub->get_name() + " " : "") + "--help");
+}
+
+/// Splits off what stands behind `--` where the command wants it, and has CLI11 read the rest. Returns an exit code when all is done.
+std::optional<int> parse(CLI::App& app, const std::vector<Made>& made, std::vector<std::string> words) {
+    check_command(words);
+    const auto named =
+        std::find_if(made.begin(), made.end(), [&](const Made& m) { return !words.empty() && m.app->get_name() == words[0]; });
+    if (named != made.end() && named->behind_dashes) {
+        const auto dashes = std::find(words.begin(), words.end(), "--");
+        if (dashes != words.end()) named->behind_dashes->assign(dashes + 1, words.end());
+        words.erase(dashes, words.end());
+    }
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
     try {
-        return command.run();
+        app.parse(words);
+    } catch (const CLI::Success& e) {  // --help, --version
+        return app.exit(e);
+    } catch (const CLI::ParseError& e) {
+        throw usage_error(e, named == made.end() ? nullptr : named->app);
+    }
+    return {};
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"jaxscope: see where a JAX program's memory goes, and change it", "jaxscope"};
+    app.set_version_flag("--version", std::string("jaxscope ") + JAXSCOPE_VERSION);
+    bool print_limits = false;
+    app.add_flag("--limits", print_limits, "print the limits that jaxscope holds files to");
+    app.require_subcommand(0, 1);
+    app.footer("jaxscope COMMAND --help says more. To begin with: jaxscope report sample:transformer_lm");
+    const std::vector<Made> made = add_commands(app);
+    if (const auto code = parse(app, made, {argv + 1, argv + argc})) return *code;
+    if (print_limits) {
+        std::cout << limits_text();
+        return 0;
+    }
+    watch_for_interrupt();
+    register_all_primitives();
+    for (const Made& m : made)
+        if (m.app->parsed()) return m.command->run();
+    std::cout << app.help();
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::ios::sync_with_stdio(false);
+    try {
+        const int code = run(argc, argv);
+        std::cout.flush();
+        if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
+        return code;
     } catch (const Error& e) {
         std::cout.flush();
         std::cerr << full_text(e) << '\n';
@@ -47,43 +145,4 @@ int run_command(Command& command) {
                   << "\n  please report it with the command that you ran and the file that it read\n";
         return 4;
     }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-    std::ios::sync_with_stdio(false);
-    CLI::App app{"jaxscope: see where a JAX program's memory goes, and change it", "jaxscope"};
-    app.set_version_flag("--version", std::string("jaxscope ") + JAXSCOPE_VERSION);
-    bool print_limits = false;
-    app.add_flag("--limits", print_limits, "print the limits that jaxscope holds files to");
-    app.require_subcommand(0, 1);
-    std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
-    for (const CommandEntry& entry : kCommands) {
-        CLI::App* sub = app.add_subcommand(entry.name, entry.help);
-        Arguments arguments(*sub);
-        made.emplace_back(sub, entry.make(arguments));
-    }
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::CallForAllHelp& e) {
-        return app.exit(e);
-    } catch (const CLI::CallForVersion& e) {
-        return app.exit(e);
-    } catch (const CLI::ParseError& e) {
-        std::cerr << "jaxscope: " << printable(e.what(), 800) << " [bad-usage]\n  try: jaxscope --help\n";
-        return exit_code(ErrorCode::BadUsage);
-    }
-    if (print_limits) {
-        std::cout << limits_text();
-        return 0;
-    }
-    watch_for_interrupt();
-    register_all_primitives();
-    for (auto& [sub, command] : made)
-        if (sub->parsed()) return run_command(*command);
-    std::cout << app.help();
-    return 0;
 }

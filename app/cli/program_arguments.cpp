@@ -1,6 +1,7 @@
 #include "app/cli/program_arguments.h"
 
 #include <charconv>
+#include <chrono>
 #include <iostream>
 #include <thread>
 
@@ -13,26 +14,21 @@ namespace jaxscope::cli {
 
 namespace {
 
-std::vector<int> numbers(const std::string& text, const char* flag) {
-    std::vector<int> out;
-    for (const std::string& one : split(text, ',')) {
-        const std::string_view t = trim(one);
-        int n = 0;
-        const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), n);
-        if (error != std::errc() || end != t.data() + t.size())
-            throw Error(ErrorCode::BadUsage,
-                        std::string("expected argument numbers such as 0,2 after ") + flag + ", found '" + printable(text) + "'");
-        out.push_back(n);
-    }
-    return out;
-}
-
 /// `[SITE=]POLICY`. A policy's name holds no '=', so the first one ends the site.
 Choices::Replacement replacement(const std::string& text) {
     const std::size_t paren = text.find('(');
     const std::size_t eq = text.substr(0, paren).rfind('=');
     if (eq == std::string::npos) return {"", parse_policy(text)};
     return {text.substr(0, eq), parse_policy(text.substr(eq + 1))};
+}
+
+int region_number(const std::string& text) {
+    if (text == "program") return Choices::kProgram;
+    int n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || n < 0)
+        throw Error(ErrorCode::BadUsage, "expected `program` or a number from 0 after --region, found '" + printable(text) + "'");
+    return n;
 }
 
 }  // namespace
@@ -53,28 +49,28 @@ void ProgramArguments::add_region(Arguments& a) {
 }
 
 void ProgramArguments::add_execution(Arguments& a) {
-    a.option("--threads", threads, "threads to run on (0: one a core)");
+    a.option("--threads", threads, 0, "threads to run on (0: one a core)");
     a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G");
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
 }
 
-ProgramPtr ProgramArguments::load() const { return load_program(file); }
+ProgramPtr ProgramArguments::load() {
+    const auto begin = std::chrono::steady_clock::now();
+    ProgramPtr program = load_program(file);
+    load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return program;
+}
 
 Choices ProgramArguments::choices() const {
     Choices c;
-    if (region == "program")
-        c.region = Choices::kProgram;
-    else if (!region.empty())
-        c.region = numbers(region, "--region").front();
-    if (!region.empty() && c.region < Choices::kProgram)
-        throw Error(ErrorCode::BadUsage, "expected `program` or a number from 0 after --region, found '" + printable(region) + "'");
+    if (!region.empty()) c.region = region_number(region);
     if (wrt == "all")
         c.wrt_all = true;
     else if (!wrt.empty())
-        c.wrt = numbers(wrt, "--wrt");
+        c.wrt = parse_numbers(wrt, "--wrt");
     if (!policy.empty()) c.policy = parse_policy(policy);
     for (const std::string& r : replace_policy) c.replace_policy.push_back(replacement(r));
-    if (!donate.empty()) c.donate = donate == "none" ? std::vector<int>{} : numbers(donate, "--donate");
+    if (!donate.empty()) c.donate = donate == "none" ? std::vector<int>{} : parse_numbers(donate, "--donate");
     c.expand = expand;
     c.project = project;
     c.jit.threads = threads;

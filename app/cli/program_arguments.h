@@ -21,13 +21,14 @@ struct ProgramArguments {
     int threads = 0;
     std::string memory_limit;
     bool recompute_cheap = false;
+    double load_seconds = 0;  ///< of the last `load`
 
     void add_file(Arguments& a);       ///< FILE, --json, --all
     void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project
     void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
-    ProgramPtr load() const;
+    ProgramPtr load();
     Choices choices() const;
-    std::shared_ptr<const Inspection> inspect() const { return std::make_shared<Inspection>(load(), choices()); }
+    std::shared_ptr<const Inspection> inspect() { return std::make_shared<Inspection>(load(), choices()); }
 };
 
 /// An inspection whose `cancel` Ctrl-C sets, for as long as this stands.

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "calls/remat.h"
+#include "calls/simplify.h"
+#include "io/text_values.h"
 #include "ir/builder.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -20,25 +21,19 @@ namespace jaxscope::cli {
 
 namespace {
 
-std::vector<int> numbers(const std::string& text) {
-    std::vector<int> out;
-    if (trim(text).empty()) return out;
-    for (const std::string& part : split(text, ',')) {
-        const std::string_view t = trim(part);
-        int n = 0;
-        const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), n);
-        if (error != std::errc() || end != t.data() + t.size())
-            throw Error(ErrorCode::BadUsage, "expected numbers such as 0,2, found '" + printable(text) + "'");
-        out.push_back(n);
-    }
-    return out;
+constexpr std::int64_t kExamples = 8;  ///< of vmap, where `@N` doesn't say it: no axis of a captured shape suggests it
+
+std::vector<int> numbers(const std::string& text) { return trim(text).empty() ? std::vector<int>{} : parse_numbers(text, "the step"); }
+
+int argument_count(const Program& p) {
+    return p.arg_of_input.empty() ? 0 : *std::max_element(p.arg_of_input.begin(), p.arg_of_input.end()) + 1;
 }
 
 /// Inputs that belong to the given arguments; none given: those that the capture differentiates, else all.
 std::vector<bool> chosen_inputs(const Program& p, const std::string& argument) {
     std::vector<int> wrt = numbers(argument);
     if (wrt.empty() && p.differentiate_given) wrt = p.differentiate;
-    const int n = p.arg_of_input.empty() ? 0 : *std::max_element(p.arg_of_input.begin(), p.arg_of_input.end()) + 1;
+    const int n = argument_count(p);
     for (const int a : wrt)
         if (a < 0 || a >= n) throw Error(ErrorCode::NotFound, fmt::format("expected an argument from 0 to {}, found {}", n - 1, a));
     std::vector<bool> chosen;
@@ -47,67 +42,160 @@ std::vector<bool> chosen_inputs(const Program& p, const std::string& argument) {
     return chosen;
 }
 
-/// The names of inputs and outputs follow the program where the step says how, and are numbered otherwise.
-Program with_jaxpr(const Program& p, JaxprPtr j) {
+/// The program with another jaxpr of the same inputs and outputs.
+Program with_body(const Program& p, JaxprPtr j) {
     Program out = p;
     out.jaxpr = std::move(j);
     out.marked = nullptr;
     out.regions.clear();
-    const auto resize = [](std::vector<Sym>& paths, std::size_t n, const char* name) {
-        for (std::size_t i = paths.size(); i < n; ++i) paths.emplace_back(fmt::format("{}{}", name, i));
-        paths.resize(n);
-    };
-    resize(out.in_paths, out.jaxpr->num_invars, "in");
-    resize(out.out_paths, out.jaxpr->outvars.size(), "out");
-    out.arg_of_input.resize(out.jaxpr->num_invars, out.arg_of_input.empty() ? 0 : out.arg_of_input.back() + 1);
-    out.donated.assign(out.jaxpr->num_invars, false);
-    out.kept.assign(out.jaxpr->num_invars, true);
-    out.values.resize(out.jaxpr->num_invars);
     return out;
+}
+
+/// Signature of a program whose inputs and outputs are others: filled input by input.
+class Signature {
+public:
+    Signature(const Program& p, JaxprPtr j) : from_(p), out_(with_body(p, std::move(j))) {
+        out_.in_paths.clear();
+        out_.out_paths.clear();
+        out_.arg_of_input.clear();
+        out_.arg_names.clear();
+        out_.values.clear();
+        out_.donated.clear();
+        out_.kept.clear();
+        out_.differentiate.clear();
+        out_.differentiate_given = out_.has_aux = false;
+    }
+    /// Input `i` of the old program as it is, or (`value` false) of another shape.
+    void keep(std::size_t i, bool value = true) {
+        add(from_.in_paths[i], from_.arg_of_input[i], value && i < from_.values.size() ? from_.values[i] : nullptr);
+        if (i < from_.donated.size()) out_.donated.back() = from_.donated[i] && value;
+        if (i < from_.kept.size()) out_.kept.back() = from_.kept[i];
+    }
+    void add(Sym path, int argument, ArrayPtr value = nullptr) {
+        out_.in_paths.push_back(path);
+        out_.arg_of_input.push_back(argument);
+        out_.values.push_back(std::move(value));
+        out_.donated.push_back(false);
+        out_.kept.push_back(true);
+    }
+    void output(const std::string& path) { out_.out_paths.emplace_back(path); }
+    /// The outputs of the old program below `prefix`.
+    void outputs(const std::string& prefix) {
+        for (const Sym path : from_.out_paths) output(prefix + path.str());
+    }
+    Program finish() && {
+        JAXSCOPE_ASSERT(out_.in_paths.size() == out_.jaxpr->num_invars && out_.out_paths.size() == out_.jaxpr->outvars.size());
+        return std::move(out_);
+    }
+
+private:
+    const Program& from_;
+    Program out_;
+};
+
+/// Where the gradients stand in the result of jax.grad: the argument's own tree, or a tuple of those where there are several.
+void gradient_paths(Signature& s, const Program& p, const std::vector<bool>& wrt, const std::string& prefix) {
+    std::vector<int> arguments;
+    for (std::size_t i = 0; i < wrt.size(); ++i)
+        if (wrt[i] && (arguments.empty() || arguments.back() != p.arg_of_input[i])) arguments.push_back(p.arg_of_input[i]);
+    for (std::size_t i = 0; i < wrt.size(); ++i) {
+        if (!wrt[i]) continue;
+        const auto position = std::find(arguments.begin(), arguments.end(), p.arg_of_input[i]) - arguments.begin();
+        const std::string& path = p.in_paths[i].str();
+        const std::size_t name = std::min(path.find_first_of("[."), path.size());
+        s.output(prefix + (arguments.size() > 1 ? fmt::format("[{}]", position) : "") + path.substr(name));
+    }
 }
 
 Program differentiate(const Program& p, const std::string& argument, bool with_value) {
     const std::vector<bool> wrt = chosen_inputs(p, argument);
-    Program out = with_jaxpr(p, with_value ? value_and_grad(p.jaxpr, wrt, p.has_aux) : grad(p.jaxpr, wrt));
-    out.differentiate_given = false;
-    out.out_paths = with_value ? p.out_paths : std::vector<Sym>{};
-    for (std::size_t i = 0; i < wrt.size(); ++i)
-        if (wrt[i]) out.out_paths.emplace_back("grad of " + (i < p.in_paths.size() ? p.in_paths[i].str() : std::to_string(i)));
-    out.out_paths.resize(out.jaxpr->outvars.size());
-    return out;
+    Signature s(p, with_value ? value_and_grad(p.jaxpr, wrt, p.has_aux) : grad(p.jaxpr, wrt, p.has_aux));
+    for (std::size_t i = 0; i < wrt.size(); ++i) s.keep(i);
+    if (with_value) s.outputs("[0]");
+    gradient_paths(s, p, wrt, with_value ? "[1]" : p.has_aux ? "[0]" : "");
+    if (!with_value && p.has_aux)
+        for (std::size_t k = 1; k < p.out_paths.size(); ++k) s.output(p.out_paths[k].str());
+    return std::move(s).finish();
+}
+
+/// Tangents of the arguments come behind the arguments, in their order.
+void add_tangents_of(Signature& s, const Program& p, const std::vector<bool>& which, int first_argument) {
+    int argument = first_argument - 1, last = -1;
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        if (!which[i]) continue;
+        if (p.arg_of_input[i] != last) ++argument;
+        last = p.arg_of_input[i];
+        s.add(Sym("tangent of " + p.in_paths[i].str()), argument);
+    }
 }
 
 Program forward_mode(const Program& p, const std::string& argument) {
-    const std::vector<bool> wrt = chosen_inputs(p, argument);
-    std::vector<bool> nonzero;
-    for (std::size_t i = 0; i < wrt.size(); ++i) nonzero.push_back(wrt[i] && is_inexact(p.jaxpr->in_avals()[i]->dtype));
-    Program out = with_jaxpr(p, jvp_jaxpr(p.jaxpr, nonzero, true).jaxpr);
-    std::size_t k = p.in_paths.size();
-    for (std::size_t i = 0; i < nonzero.size(); ++i)
-        if (nonzero[i]) out.in_paths[k++] = Sym("tangent of " + p.in_paths[i].str());
-    return out;
+    std::vector<bool> nonzero = chosen_inputs(p, argument);
+    for (std::size_t i = 0; i < nonzero.size(); ++i) nonzero[i] = nonzero[i] && is_inexact(p.jaxpr->in_avals()[i]->dtype);
+    Signature s(p, jvp_jaxpr(p.jaxpr, nonzero, true).jaxpr);
+    for (std::size_t i = 0; i < nonzero.size(); ++i) s.keep(i);
+    add_tangents_of(s, p, nonzero, argument_count(p));
+    s.outputs("[0]");
+    s.outputs("[1]");
+    return std::move(s).finish();
 }
 
+/// The linear function that jax.linearize gives: its residuals first, which JAX closes over.
 Program linear(const Program& p, const std::string& argument) {
-    const std::vector<bool> wrt = chosen_inputs(p, argument);
-    JaxprBuilder b;
-    Values in;
-    for (std::uint32_t i = 0; i < p.jaxpr->num_invars; ++i) in.push_back(b.add_input(p.jaxpr->aval(p.jaxpr->invar(i)), p.in_paths[i]));
-    const LinearizedCall call = linearize_call(b, *p.jaxpr, in, wrt, p.jaxpr->outvars.size());
-    return with_jaxpr(p, call.linear);
+    const Linearized found = linearize(p.jaxpr, chosen_inputs(p, argument), p.has_aux ? 1 : p.jaxpr->outvars.size());
+    Signature s(p, found.linear);
+    for (std::size_t r = 0; r < found.num_residuals; ++r) s.add(Sym(fmt::format("residuals[{}]", r)), 0);
+    add_tangents_of(s, p, found.wrt, found.num_residuals > 0 ? 1 : 0);
+    for (std::size_t k = 0; k < found.nonzero_out.size(); ++k)
+        if (found.nonzero_out[k]) s.output(p.out_paths[k].str());
+    return std::move(s).finish();
+}
+
+/// `AXES@N`: one axis for all arguments or one per argument, `-` or `None` where it has none; N examples.
+struct Mapping {
+    std::vector<std::string> axes;
+    std::int64_t size = kExamples;
+};
+Mapping parse_mapping(const std::string& text, int arguments) {
+    Mapping m;
+    const std::size_t at = text.find('@');
+    if (at != std::string::npos) {
+        const std::string_view n = trim(std::string_view(text).substr(at + 1));
+        const auto [end, error] = std::from_chars(n.data(), n.data() + n.size(), m.size);
+        if (error != std::errc() || end != n.data() + n.size() || m.size < 0)
+            throw Error(ErrorCode::BadUsage, "expected a number of examples behind '@', found '" + printable(n) + "'");
+    }
+    const std::string axes(trim(std::string_view(text).substr(0, at)));
+    m.axes = split(axes.empty() ? "0" : axes, ',');
+    if (m.axes.size() == 1) m.axes.resize(static_cast<std::size_t>(std::max(arguments, 1)), m.axes.front());
+    if (static_cast<int>(m.axes.size()) != arguments)
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("expected one axis for all arguments or {}, one each, found {}", arguments, m.axes.size()));
+    return m;
+}
+
+/// The axis of an argument of rank `rank`; negative ones count from the end of the batched shape, as in JAX.
+int batch_axis(const std::string& text, int rank) {
+    const std::string_view t = trim(text);
+    if (t == "-" || t == "None" || t == "none") return kNotMapped;
+    const int axis = parse_numbers(t, "vmap").front();
+    if (axis < -(rank + 1) || axis > rank)
+        throw Error(ErrorCode::BadUsage, fmt::format("expected a batch axis from {} to {}, found {}", -(rank + 1), rank, axis));
+    return axis < 0 ? axis + rank + 1 : axis;
 }
 
 Program batched(const Program& p, const std::string& argument) {
-    const std::vector<int> axes = numbers(argument);
+    const Mapping m = parse_mapping(argument, argument_count(p));
     const Avals in = p.jaxpr->in_avals();
-    std::vector<int> dims(in.size(), 0);
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        const auto arg = static_cast<std::size_t>(i < p.arg_of_input.size() ? p.arg_of_input[i] : 0);
-        if (!axes.empty()) dims[i] = arg < axes.size() ? axes[arg] : kNotMapped;
-    }
-    // The captured shapes are those of one example: the new axis gets a length that no other axis suggests.
-    constexpr std::int64_t kExamples = 8;
-    return with_jaxpr(p, vmap(p.jaxpr, kExamples, dims, std::vector<int>(p.jaxpr->outvars.size(), 0)));
+    std::vector<int> dims;
+    for (std::size_t i = 0; i < in.size(); ++i)
+        dims.push_back(batch_axis(m.axes[static_cast<std::size_t>(p.arg_of_input[i])], static_cast<int>(in[i]->rank())));
+    if (std::all_of(dims.begin(), dims.end(), [](int d) { return d == kNotMapped; }))
+        throw Error(ErrorCode::BadUsage, "vmap must have at least one non-None value in in_axes");
+    Signature s(p, vmap(p.jaxpr, m.size, dims, std::vector<int>(p.jaxpr->outvars.size(), 0)));
+    for (std::size_t i = 0; i < dims.size(); ++i) s.keep(i, dims[i] == kNotMapped);
+    s.outputs("");
+    return std::move(s).finish();
 }
 
 Program without_dead_code(const Program& p, const std::string& argument) {
@@ -119,19 +207,41 @@ Program without_dead_code(const Program& p, const std::string& argument) {
                         fmt::format("expected an output from 0 to {}, found {}", static_cast<int>(used.size()) - 1, o));
         used[static_cast<std::size_t>(o)] = true;
     }
-    Program out = with_jaxpr(p, dce_jaxpr(p.jaxpr, used, true).jaxpr);
-    out.donated = p.donated;
+    Program out = with_body(p, dce_jaxpr(p.jaxpr, used, true).jaxpr);
     out.out_paths.clear();
     for (std::size_t i = 0; i < used.size(); ++i)
-        if (used[i]) out.out_paths.push_back(i < p.out_paths.size() ? p.out_paths[i] : Sym());
+        if (used[i]) out.out_paths.push_back(p.out_paths[i]);
     return out;
 }
 
-Program checkpointed(const Program& p, const std::string& argument) {
-    Program out = with_jaxpr(p, checkpoint(p.jaxpr, parse_policy(argument)));
-    out.donated = p.donated;
-    out.differentiate_given = p.differentiate_given;
-    return out;
+Program checkpointed(const Program& p, const std::string& argument) { return with_body(p, checkpoint(p.jaxpr, parse_policy(argument))); }
+
+void expect_nothing(const std::string& argument) {
+    if (!argument.empty()) throw Error(ErrorCode::BadUsage, "expected no argument of the step, found '" + printable(argument) + "'");
+}
+
+/// One jit equation around everything, with the program's own donation.
+Program jitted(const Program& p, const std::string& argument) {
+    expect_nothing(argument);
+    const JaxprPtr& j = p.jaxpr;
+    JaxprBuilder b;
+    Values in;
+    for (std::uint32_t i = 0; i < j->num_invars; ++i)
+        in.push_back(b.add_input(j->aval(j->invar(i)), j->arg_names.empty() ? Sym() : j->arg_names[i]));
+    std::vector<Params::Entry> params{{Sym("jaxpr"), Attr(Attr::JaxprRef{j, true})},
+                                      {Sym("name"), Attr(p.name.empty() ? Sym("f") : p.name)},
+                                      {Sym("donated_invars"), to_attr(p.donated)}};
+    if (p.donated.size() != j->num_invars) params.pop_back();
+    params = with_hidden_params("jit", std::move(params), j->in_avals(), j->out_avals());
+    std::string effects;
+    for (const Sym e : j->effects) effects += (effects.empty() ? "" : ",") + e.str();
+    const Values out = b.emit(primitive(Sym("jit")), in, Params::make(std::move(params)), j->out_avals(), Sym(effects));
+    return with_body(p, b.finish(out, p.name));
+}
+
+Program simplified(const Program& p, const std::string& argument) {
+    expect_nothing(argument);
+    return with_body(p, simplify(p.jaxpr));
 }
 
 struct Step {
@@ -146,15 +256,32 @@ constexpr Step kSteps[] = {
     {"vmap", batched},
     {"checkpoint", checkpointed},
     {"dce", without_dead_code},
+    {"jit", jitted},
+    {"simplify", simplified},
 };
+
+/// Inputs and outputs of pasted text may have no names.
+void name_everything(Program& p) {
+    for (std::size_t i = p.in_paths.size(); i < p.jaxpr->num_invars; ++i) p.in_paths.emplace_back(fmt::format("arg{}", i));
+    for (std::size_t i = p.arg_of_input.size(); i < p.jaxpr->num_invars; ++i) p.arg_of_input.push_back(argument_count(p));
+    for (std::size_t i = p.out_paths.size(); i < p.jaxpr->outvars.size(); ++i) p.out_paths.emplace_back(fmt::format("[{}]", i));
+}
 
 }  // namespace
 
+const char* step_help() {
+    return "rewrite the program, step by step: grad[:ARG,..] value_and_grad[:ARG,..] jvp[:ARG,..] linearize[:ARG,..] vmap[:AXES][@N] "
+           "checkpoint[:POLICY] dce[:OUT,..] jit simplify. AXES: one axis for all arguments or one each, - for none (vmap:0,-@32: the "
+           "first argument has an axis of 32 examples in front; 8 without @N)";
+}
+
 ProgramPtr apply_steps(const Program& program, const std::vector<std::string>& steps) {
     auto current = std::make_shared<Program>(program);
+    name_everything(*current);
     for (const std::string& text : steps) {
-        const std::size_t colon = text.find(':');
-        const std::string name = text.substr(0, colon), argument = colon == std::string::npos ? "" : text.substr(colon + 1);
+        const std::size_t colon = text.find_first_of(":@");  // vmap@16: the axes left out
+        const std::string name(trim(text.substr(0, colon)));
+        const std::string argument = colon == std::string::npos ? "" : text.substr(text[colon] == ':' ? colon + 1 : colon);
         const auto* step = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Step& s) { return name == s.name; });
         if (step == std::end(kSteps)) {
             std::string known;

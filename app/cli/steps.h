@@ -10,4 +10,7 @@ namespace jaxscope::cli {
 /// Throws Error{BadUsage} for a step that isn't one, and whatever the transformation refuses.
 ProgramPtr apply_steps(const Program& program, const std::vector<std::string>& steps);
 
+/// For the help of --apply.
+const char* step_help();
+
 }  // namespace jaxscope::cli

@@ -70,6 +70,10 @@ JaxprPtr with_policy(const Subject& s, const Choices& c) { return c.policy ? che
 
 std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
     if (!c.donate) return p.donated;
+    const int last = p.arg_of_input.empty() ? -1 : *std::max_element(p.arg_of_input.begin(), p.arg_of_input.end());
+    for (const int a : *c.donate)
+        if (a < 0 || a > last)
+            throw Error(ErrorCode::NotFound, fmt::format("expected arguments to donate from 0 to {}, found {}", last, a));
     std::vector<bool> out;
     for (const int a : p.arg_of_input) out.push_back(std::find(c.donate->begin(), c.donate->end(), a) != c.donate->end());
     return out;

@@ -23,8 +23,8 @@ void check_arguments(const std::vector<int>& wrt, const std::vector<int>& arg_of
     const auto known = all_arguments(arg_of_input);
     for (const int a : wrt)
         if (std::find(known.begin(), known.end(), a) == known.end())
-            throw Error(ErrorCode::NotFound,
-                        fmt::format("expected an argument of {} from 0 to {}, found {}", name, static_cast<int>(known.size()) - 1, a));
+            throw Error(ErrorCode::NotFound, fmt::format("expected an argument of {} from 0 to {}, found {}",
+                                                         name.empty() ? "the program" : name, static_cast<int>(known.size()) - 1, a));
 }
 
 /// Is this checkpoint the one that the user calls `site`: the function under it, or FILE:LINE of its call?

@@ -114,6 +114,7 @@ JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux,
     Values outs;
     if (with_value) outs = call.outputs;
     outs.insert(outs.end(), grads.begin(), grads.end());
+    if (!with_value) outs.insert(outs.end(), call.outputs.begin() + 1, call.outputs.end());  // aux
     return b.finish(outs, j->name);
 }
 
@@ -149,6 +150,6 @@ Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs
 }
 
 JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, true); }
-JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt) { return gradient(j, wrt, false, false); }
+JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, false); }
 
 }  // namespace jaxscope

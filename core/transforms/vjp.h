@@ -44,6 +44,7 @@ Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs
 /// jax.value_and_grad: outputs are the value, aux, then the gradients. The first result must be a scalar.
 /// Throws Error{NotDifferentiable} in JAX's words for a result that is no real scalar or inputs that are no floats.
 JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false);
-JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt);
+/// jax.grad: the gradients, then aux.
+JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false);
 
 }  // namespace jaxscope
