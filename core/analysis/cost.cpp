@@ -56,34 +56,43 @@ Costs costs_below(const Jaxpr& root) {
     return known;
 }
 
-/// Walks the unknown part with what is linear in it; nested jaxprs are at most as deep as the reader's limit.
+using Work = std::map<std::string, WorkByPrimitive>;
+
+/// What of a jaxpr depends on no tangent. Nested jaxprs are at most as deep as the reader's limit; an answer is kept for every one and
+/// set of tangents, so that a body that is named often is walked once.
 class Recomputed {
 public:
-    std::map<std::string, WorkByPrimitive> found;
-
-    void walk(const Jaxpr& j, const std::vector<bool>& linear, double times) {
+    const Work& of(const Jaxpr& j, const std::vector<bool>& linear_inputs) {
+        std::pair key{&j, linear_inputs};
+        if (const auto seen = known_.find(key); seen != known_.end()) return seen->second;
+        Work work;
+        const std::vector<bool> linear = linearity_.variables(j, linear_inputs);
         for (const Eqn& e : j.eqns) {
-            if (e.params->holds_jaxpr())
-                walk_call(j, e, linear, times);
+            if (e.params->holds_jaxpr() && !e.prim->cost)
+                add_call(work, j, e, linear);
             else if (!depends_on_tangent(j, e, linear))
-                count(j, e, times);
+                add(work[e.prim->name], 1, 1, leaf_cost(j, e).flops);
         }
+        return known_[std::move(key)] = std::move(work);
     }
 
 private:
+    static void add(WorkByPrimitive& to, double times, double count, double flops) {
+        to.count = static_cast<std::int64_t>(std::min(static_cast<double>(to.count) + times * count, 9e18));
+        to.flops += times * flops;
+    }
     static bool depends_on_tangent(const Jaxpr& j, const Eqn& e, const std::vector<bool>& linear) {
         const auto in = j.inputs(e);
         return std::any_of(in.begin(), in.end(), [&](Atom a) { return a.is_var() && linear[a.var().index]; });
     }
-    void walk_call(const Jaxpr& j, const Eqn& e, const std::vector<bool>& linear, double times) {
-        const double inner_times = times * static_cast<double>(repetitions(e));
-        for (const JaxprPtr& s : e.params->jaxprs()) walk(*s, linear_variables(*s, linear_inputs_of(j, e, linear, *s)), inner_times);
+    void add_call(Work& work, const Jaxpr& j, const Eqn& e, const std::vector<bool>& linear) {
+        const auto times = static_cast<double>(repetitions(e));
+        for (const JaxprPtr& s : e.params->jaxprs())
+            for (const auto& [name, w] : of(*s, linearity_.inputs_of(j, e, linear, *s)))
+                add(work[name], times, static_cast<double>(w.count), w.flops);
     }
-    void count(const Jaxpr& j, const Eqn& e, double times) {
-        WorkByPrimitive& w = found[e.prim->name];
-        w.count += static_cast<std::int64_t>(times);
-        w.flops += times * leaf_cost(j, e).flops;
-    }
+    Linearity linearity_;
+    std::map<std::pair<const Jaxpr*, std::vector<bool>>, Work> known_;
 };
 
 }  // namespace
@@ -104,9 +113,7 @@ Cost cost_of(const Jaxpr& jaxpr, const Eqn& eqn) {
 std::map<std::string, WorkByPrimitive> recomputed_work(const Jaxpr& unknown, std::size_t num_residuals) {
     std::vector<bool> linear(unknown.num_constvars + unknown.num_invars, false);
     for (std::size_t i = unknown.num_constvars + num_residuals; i < linear.size(); ++i) linear[i] = true;
-    Recomputed r;
-    r.walk(unknown, linear_variables(unknown, linear), 1);
-    return r.found;
+    return Recomputed().of(unknown, linear);
 }
 
 }  // namespace jaxscope

@@ -83,22 +83,15 @@ SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residu
     SplitReport out;
     out.residuals = std::move(residuals);
     const JaxprPtr j = with_policy(s, c);
-    JaxprBuilder b;
-    Values in;
-    for (const AvalRef a : j->const_avals()) in.push_back(b.add_constvar(a));
-    Values args;
-    for (std::uint32_t i = 0; i < j->num_invars; ++i)
-        args.push_back(b.add_input(j->aval(j->invar(i)), i < s.in_paths.size() ? s.in_paths[i] : Sym()));
-    in.insert(in.end(), args.begin(), args.end());
-    const bool has_values = !j->consts.empty() || j->num_constvars == 0;
-    const LinearizedCall call = linearize_call(b, *j, has_values ? args : in, s.wrt, s.num_outputs);
-    Values outs = call.outputs;
-    out.residual_of_known.assign(outs.size(), false);
-    outs.insert(outs.end(), call.residuals.begin(), call.residuals.end());
-    out.residual_of_known.resize(outs.size(), true);
-    out.num_residuals = call.residuals.size();
-    out.known = b.finish(outs, j->name);
-    out.unknown = call.linear;
+    const Linearized found = linearize(j, s.wrt, s.num_outputs);
+    auto known = std::make_shared<Jaxpr>(*found.forward);
+    known->arg_names = s.in_paths;
+    known->arg_names.resize(known->num_invars);
+    out.known = std::move(known);
+    out.unknown = found.linear;
+    out.num_residuals = found.num_residuals;
+    out.residual_of_known.assign(out.known->outvars.size() - found.num_residuals, false);
+    out.residual_of_known.resize(out.known->outvars.size(), true);
     for (const auto& [primitive, work] : recomputed_work(*out.unknown, out.num_residuals)) {
         out.recomputed.push_back({primitive, work.count, work.flops});
         out.recomputed_flops += work.flops;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/cost.h"
 #include "analysis/linearity.h"
 #include "analysis/memory_timeline.h"
 #include "support/toy_programs.h"
@@ -102,6 +103,28 @@ TEST(Linearity, FollowsTangentsIntoNestedJaxprs) {
     EXPECT_TRUE(is_recomputed(*unknown, 1, parse_eqn_path("0/jaxpr/0")));
     EXPECT_FALSE(is_recomputed(*unknown, 1, parse_eqn_path("0/jaxpr/1")));
     EXPECT_FALSE(is_recomputed(*unknown, 1, parse_eqn_path("0")));
+}
+
+TEST(Linearity, TellsTheResultsOfACallApart) {
+    // Two checkpoints in a row, each giving a primal and a tangent: the second one recomputes as the first one does.
+    const AvalRef aval(DType::F32, {4});
+    JaxprBuilder inner;
+    const Value x = inner.add_input(aval), dx = inner.add_input(aval);
+    const Value s = toy::apply(inner, "sin", {x}), c = toy::apply(inner, "cos", {x});
+    const JaxprPtr body = inner.finish({s, toy::apply(inner, "mul", {c, dx})});
+    JaxprBuilder b;
+    const Value residual = b.add_input(aval), tangent = b.add_input(aval);
+    const ParamsRef params = toy::with_jaxpr(body);
+    const Values one = b.emit(primitive(Sym("remat2")), {residual, tangent}, params, {aval, aval});
+    const Values two = b.emit(primitive(Sym("remat2")), one, params, {aval, aval});
+    const JaxprPtr unknown = b.finish({two[1]});
+    for (const char* path : {"0/jaxpr/0", "0/jaxpr/1", "1/jaxpr/0", "1/jaxpr/1"})
+        EXPECT_TRUE(is_recomputed(*unknown, 1, parse_eqn_path(path)));
+    EXPECT_FALSE(is_recomputed(*unknown, 1, parse_eqn_path("1/jaxpr/2")));
+    const auto work = recomputed_work(*unknown, 1);
+    EXPECT_EQ(work.at("sin").count, 2);
+    EXPECT_EQ(work.at("cos").count, 2);
+    EXPECT_EQ(work.count("mul"), 0u);
 }
 
 TEST(MemoryTimeline, SumsLiveBuffersOfEachStep) {
