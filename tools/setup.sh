@@ -20,7 +20,6 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# Release builds don't make warnings errors: at -O3 g++ 12 sees overflows in std::string that aren't there; the sanitised build does.
 # build NAME DIRECTORY "TARGETS" CMAKE-ARGUMENTS...: no targets mean everything.
 build() {
   local name=$1 dir=$2 targets=$3

@@ -75,7 +75,7 @@ public:
 private:
     static constexpr Index kNoPortal = ~0u;
 
-    Level& level_of(int frame) { return levels_[static_cast<std::size_t>(frame + 1)]; }
+    Level& level_of(int frame) { return levels_[static_cast<std::size_t>(frame) + 1]; }
 
     void collect_lines() {
         std::map<std::pair<Index, Index>, Index> line_of;

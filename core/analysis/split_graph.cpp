@@ -35,7 +35,7 @@ std::vector<Sym> tangent_names(const SplitReport& split, const std::vector<Sym>&
 
 }  // namespace
 
-SplitGraph::SplitGraph(const SplitReport& split, std::vector<Sym> input_names, const std::vector<bool>& wrt, Grouping grouping)
+SplitGraph::SplitGraph(const SplitReport& split, const std::vector<Sym>& input_names, const std::vector<bool>& wrt, Grouping grouping)
     : known_(split.known, grouping, input_names), unknown_(split.unknown, grouping, tangent_names(split, input_names, wrt)) {
     const Jaxpr &known = *split.known, &unknown = *split.unknown;
     known_options_.shown_results.assign(known.outvars.size(), true);

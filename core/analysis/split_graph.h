@@ -30,7 +30,7 @@ struct SplitPicture {
 class SplitGraph {
 public:
     /// `input_names`: of the differentiated function's arguments, or empty. `wrt`: which of them tangents come in for, or empty.
-    explicit SplitGraph(const SplitReport& split, std::vector<Sym> input_names = {}, const std::vector<bool>& wrt = {},
+    explicit SplitGraph(const SplitReport& split, const std::vector<Sym>& input_names = {}, const std::vector<bool>& wrt = {},
                         Grouping grouping = Grouping::Auto);
     const GraphModel& known() const { return known_; }
     const GraphModel& unknown() const { return unknown_; }

@@ -55,7 +55,7 @@ struct Exec {
             if (eq != std::string::npos) env[entry.substr(0, eq)] = entry.substr(eq + 1);
         }
         for (const auto& [k, v] : r.environment) env[k] = v;
-        for (const auto& [k, v] : env) strings.push_back(k + "=" + v);
+        for (const auto& [k, v] : env) strings.push_back(std::string(k).append("=").append(v));
         for (std::size_t i = 0; i < strings.size(); ++i) (i < n_args ? argv : envp).push_back(strings[i].data());
         argv.push_back(nullptr);
         envp.push_back(nullptr);

@@ -42,7 +42,7 @@ Attr picked(const Attr& tuple, const Picks& picks, const Attr& fresh) {
 
 }  // namespace
 
-ParamsRef jit_params(const ParamsRef& params, JaxprPtr body, const Picks& in, const Picks& out, bool keep_donation) {
+ParamsRef jit_params(const ParamsRef& params, const JaxprPtr& body, const Picks& in, const Picks& out, bool keep_donation) {
     static const Attr unspecified = Attr::Object{"UnspecifiedValue", Sym(), "UnspecifiedValue"};
     static const Sym kJaxpr("jaxpr"), kIn("in_shardings"), kOut("out_shardings"), kInLayouts("in_layouts"), kOutLayouts("out_layouts"),
         kDonated("donated_invars");

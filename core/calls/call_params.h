@@ -18,6 +18,6 @@ Picks new_ones(std::size_t n);
 
 /// jit's parameters with another body: per-input and per-output tuples (shardings, layouts, donation) follow `in` and `out`; new ones are
 /// unspecified and not donated. `keep_donation`: otherwise nothing is donated (JAX's transposition).
-ParamsRef jit_params(const ParamsRef& params, JaxprPtr body, const Picks& in, const Picks& out, bool keep_donation = true);
+ParamsRef jit_params(const ParamsRef& params, const JaxprPtr& body, const Picks& in, const Picks& out, bool keep_donation = true);
 
 }  // namespace jaxscope

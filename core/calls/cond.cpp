@@ -29,7 +29,8 @@ Values emit_cond(Builder& b, const Op& op, const Values& in, const Branches& bra
 Avals cond_abstract_eval(const Op& op) {
     const Branches& branches = branches_of(op);
     if (branches.empty()) throw Error(ErrorCode::TypeMismatch, "cond requires at least one branch function");
-    const Avals in = branches.front()->in_avals(), out = branches.front()->out_avals();
+    const Avals in = branches.front()->in_avals();
+    Avals out = branches.front()->out_avals();
     for (std::size_t i = 1; i < branches.size(); ++i) {
         const auto mismatch = [&](const char* what, const Avals& first, const Avals& other) {
             throw Error(ErrorCode::TypeMismatch, "cond branches 0 and " + std::to_string(i) + " have mismatching " + what +

@@ -29,7 +29,7 @@ struct CallParams {
 bool is_jit(const Op& op) { return op.params->find("jaxpr") != nullptr; }
 const JaxprPtr& body(const Op& op) { return is_jit(op) ? op.as<JitParams>().jaxpr.jaxpr : op.as<CallParams>().call_jaxpr.jaxpr; }
 ParamsRef with_body(const Op& op, JaxprPtr j, const Picks& in, const Picks& out, bool keep_donation = true) {
-    if (is_jit(op)) return jit_params(op.params, std::move(j), in, out, keep_donation);
+    if (is_jit(op)) return jit_params(op.params, j, in, out, keep_donation);
     return with_param(op.params, "call_jaxpr", Attr(Attr::JaxprRef{std::move(j), op.as<CallParams>().call_jaxpr.closed}));
 }
 

@@ -107,7 +107,7 @@ Values while_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const PartialEvalJaxpr& cond = partial_eval_jaxpr(w.cond, joined(cond_uk, carry_uk), false, false);
     const Sym effects = joined_effects({w.cond, w.body});
     const bool all_unknown = count_true(unknown) == unknown.size();
-    const Values whole_out = b.tangent().emit(*op.prim, x, op.params, op.out, effects);
+    Values whole_out = b.tangent().emit(*op.prim, x, op.params, op.out, effects);
     if (cond.unknown_out.front() || all_unknown) return whole_out;
     const Values known_in =
         joined(select(w.cond_consts(x), cond_uk, false), select(w.body_consts(x), body_uk, false), select(w.carry(x), carry_uk, false));

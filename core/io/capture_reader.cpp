@@ -27,7 +27,6 @@ public:
         return *this;
     }
     friend bool operator==(const ByteIterator& a, const ByteIterator& b) { return a.at_ == b.at_; }
-    friend bool operator!=(const ByteIterator& a, const ByteIterator& b) { return a.at_ != b.at_; }
 
 private:
     void refill() {

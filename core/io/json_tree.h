@@ -44,15 +44,16 @@ public:
 
 private:
     friend class JsonValue;
+    struct Text {
+        std::uint32_t offset, length;
+    };
     struct Node {
         JsonKind kind = JsonKind::Null;
         std::uint32_t next = 0;  ///< the node behind this subtree
         union {
             std::int64_t integer = 0;
             double real;
-            struct {
-                std::uint32_t offset, length;
-            } text;
+            Text text;
         };
     };
     Node& push(JsonKind kind);

@@ -29,7 +29,7 @@ constexpr EnumStyle kEnums[] = {
 };
 
 std::string enum_text(const Attr::Enum& e, bool repr) {
-    const std::string qualified = e.type.str() + "." + e.member.str();
+    std::string qualified = e.type.str() + "." + e.member.str();
     for (const EnumStyle& style : kEnums) {
         if (e.type.str() != style.type) continue;
         // GatherScatterMode and AccuracyMode count from 1 in JAX, or from 0: see each list's first member.
@@ -54,7 +54,7 @@ std::string enum_text(const Attr::Enum& e, bool repr) {
 }
 
 std::string dtype_repr(DType d) {
-    const std::string name = info(d).name;
+    std::string name = info(d).name;
     if (is_key(d)) return name;
     if (d == DType::Float0) return "dtype([('float0', 'V')])";
     // ml_dtypes' kinds have no quotes.
@@ -117,7 +117,7 @@ std::string array_text(const ArrayPtr& a, bool repr) {
     constexpr std::int64_t kShown = 1000;
     if (!a->known() || a->aval->size() > kShown) return (repr ? "array([...], dtype=" + type + ")" : "[...]");
     if (a->aval->rank() == 0) {
-        const std::string text = element_text(a->aval->dtype, a->data.data(), true);
+        std::string text = element_text(a->aval->dtype, a->data.data(), true);
         if (!repr) return text;
         return a->aval->dtype == DType::Bool ? "np." + text + "_" : "np." + type + "(" + text + ")";
     }

@@ -167,9 +167,9 @@ ElementCodegen::Scalar* ElementCodegen::linearize(const KIndex& i, const Dims& s
             stride *= shape[d];
         }
         int top = first;
-        while (top > 0 && set.shape[static_cast<std::size_t>(top - 1)] == 1) --top;
+        while (top > 0 && set.shape[static_cast<std::size_t>(top) - 1] == 1) --top;
         int bottom = last;
-        while (bottom + 1 < static_cast<int>(set.shape.size()) && set.shape[static_cast<std::size_t>(bottom + 1)] == 1) ++bottom;
+        while (bottom + 1 < static_cast<int>(set.shape.size()) && set.shape[static_cast<std::size_t>(bottom) + 1] == 1) ++bottom;
         terms.push_back({run(set, top, bottom), here});
     }
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.value->level < b.value->level; });

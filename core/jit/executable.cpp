@@ -177,7 +177,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, std::vector<bool> donated, std::vector<bool> kept,
+std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const std::vector<bool>& donated, const std::vector<bool>& kept,
                                                 const JitOptions& options, const CancelFlag* cancel) {
     Planned planned = make_plan(program, donated, kept, options);
     if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
@@ -187,7 +187,7 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, std::ve
     return std::make_shared<CompiledProgram>(program, std::move(planned), cancel);
 }
 
-MemoryPlan plan_only(const JaxprPtr& program, std::vector<bool> donated, std::vector<bool> kept, const JitOptions& options) {
+MemoryPlan plan_only(const JaxprPtr& program, const std::vector<bool>& donated, const std::vector<bool>& kept, const JitOptions& options) {
     return make_plan(program, donated, kept, options).plan;
 }
 

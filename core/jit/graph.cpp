@@ -127,10 +127,10 @@ private:
         if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn);
         static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve"),
             platform("platform_index");
-        if (name == scan) return add_control(NodeKind::Scan, std::move(op), in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
+        if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
         if (name == while_loop)
-            return add_control(NodeKind::While, std::move(op), in,
-                               {jaxpr_param(op.params, "cond_jaxpr"), jaxpr_param(op.params, "body_jaxpr")}, prefix, eqn);
+            return add_control(NodeKind::While, op, in, {jaxpr_param(op.params, "cond_jaxpr"), jaxpr_param(op.params, "body_jaxpr")},
+                               prefix, eqn);
         if (name == cond) return add_cond(std::move(op), in, prefix, eqn);
         if (name == barrier) return rewrite_.barrier(op, in);
         if (name == solve) return add_linear_solve(op, in, prefix, eqn);
@@ -177,14 +177,14 @@ private:
         return known;
     }
 
-    std::vector<ValueId> add_control(NodeKind kind, Op op, const std::vector<ValueId>& in, const std::vector<JaxprPtr>& bodies, Sym prefix,
-                                     std::uint32_t eqn) {
+    std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in, const std::vector<JaxprPtr>& bodies,
+                                     Sym prefix, std::uint32_t eqn) {
         Node n;
         n.kind = kind;
         static const char* const params[] = {"cond_jaxpr", "body_jaxpr"};
         for (std::size_t b = 0; b < bodies.size(); ++b)
             n.bodies.push_back(body_graph(bodies[b], child(prefix, eqn, kind == NodeKind::Scan ? "jaxpr" : params[b])));
-        n.op = std::move(op);
+        n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
     }

@@ -104,7 +104,7 @@ private:
     KScalar other(DType d) { return make({Symbol::Kind::Other, 0}, d); }
     KScalar make(Symbol s, DType d) {
         symbols_.push_back(s);
-        const auto handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(symbols_.size() - 1));
+        const auto handle = reinterpret_cast<void*>(static_cast<std::uintptr_t>(symbols_.size() - 1));  // NOLINT: never dereferenced
         return KScalar{handle, is_complex(d) ? handle : nullptr, d};
     }
     std::vector<Symbol> symbols_;

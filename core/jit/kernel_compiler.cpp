@@ -141,7 +141,9 @@ public:
         return store;
     }
     void add(std::unique_ptr<llvm::MemoryBuffer> object) { expect(jit_->addObjectFile(std::move(object))); }
-    KernelFunction find(const std::string& name) { return reinterpret_cast<KernelFunction>(expect(jit_->lookup(name)).getAddress()); }
+    KernelFunction find(const std::string& name) {
+        return reinterpret_cast<KernelFunction>(expect(jit_->lookup(name)).getAddress());  // NOLINT: LLVM's addresses are integers
+    }
     std::mutex mutex;
     std::map<std::vector<std::uint64_t>, KernelFunction> known;
     std::vector<std::shared_ptr<const Kernel>> keep;  ///< keys hold addresses of parameters: they must not be used again

@@ -75,8 +75,8 @@ void count_live(MemoryPlan& plan) {
     std::vector<std::int64_t> change(n + 3, 0);  // step s at s + 1
     for (const PlannedBuffer& b : plan.buffers) {
         if (b.offset < 0 || b.last_step < b.first_step || b.bytes == 0) continue;
-        change[static_cast<std::size_t>(b.first_step + 1)] += b.bytes;
-        change[static_cast<std::size_t>(b.last_step + 2)] -= b.bytes;
+        change[static_cast<std::size_t>(b.first_step) + 1] += b.bytes;
+        change[static_cast<std::size_t>(b.last_step) + 2] -= b.bytes;
     }
     std::int64_t live = change[0];
     plan.live_peak = live;

@@ -1,6 +1,7 @@
 #include "lax/dot.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
@@ -11,12 +12,8 @@
 namespace jaxscope {
 namespace {
 
-struct Order {
-    bool complex;
-    int exponent_bits, mantissa_bits, width;
-    bool not_unsigned;
-    friend auto operator<=>(const Order&, const Order&) = default;
-};
+/// complex, exponent bits, mantissa bits, width, not unsigned
+using Order = std::tuple<bool, int, int, int, bool>;
 
 /// Which of two operand dtypes the product has: complex before real, then by exponent, mantissa, width, sign.
 Order precedence(DType d) {
@@ -29,9 +26,9 @@ Order precedence(DType d) {
 
 DType product_dtype(const Op& op, const DotGeneralParams& p) {
     const DType l = op.in[0]->dtype, r = op.in[1]->dtype;
-    const auto order = precedence(l) <=> precedence(r);
-    if (order == 0 && l != r) type_mismatch(op, "operands of dtypes that combine", std::string(info(l).name) + " and " + info(r).name);
-    const DType result = order < 0 ? r : l;
+    const Order left = precedence(l), right = precedence(r);
+    if (left == right && l != r) type_mismatch(op, "operands of dtypes that combine", std::string(info(l).name) + " and " + info(r).name);
+    const DType result = left < right ? r : l;
     if (!p.preferred_element_type || *p.preferred_element_type == result) return result;
     const DType preferred = *p.preferred_element_type;
     const bool algorithm = !p.precision.is_none() && !p.precision.get_seq() && !p.precision.get<Attr::Enum>();

@@ -7,7 +7,7 @@
 
 namespace jaxscope {
 
-Dual bind_dual(Builder& b, const Primitive& prim, const Duals& in, ParamsRef params) {
+Dual bind_dual(Builder& b, const Primitive& prim, const Duals& in, const ParamsRef& params) {
     Values x, dx;
     Op op{&prim, params, {}, {}, {}, {}};
     for (const Dual& d : in) {

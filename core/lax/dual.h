@@ -15,7 +15,7 @@ using Duals = std::vector<Dual>;
 inline Dual constant_dual(Value v) { return {v, Value::zero()}; }
 
 /// One application of a primitive with one result and a `jvp` rule, differentiated.
-Dual bind_dual(Builder& b, const Primitive& prim, const Duals& in, ParamsRef params = {});
+Dual bind_dual(Builder& b, const Primitive& prim, const Duals& in, const ParamsRef& params = {});
 
 /// slice_in_dim: elements start, start + stride, ... below limit of one axis.
 Dual slice_dual(Builder& b, const Dual& x, std::int64_t axis, std::int64_t start, std::int64_t limit, std::int64_t stride = 1);

@@ -96,7 +96,7 @@ Avals eval_is_finite(const Op& op) {
 }
 Avals eval_integer_pow(const Op& op) {
     const std::int64_t y = op.as<IntegerPowParams>().y;
-    const Avals out = eval_unary_in(op, kNumClass);
+    Avals out = eval_unary_in(op, kNumClass);
     if (y < 0 && is_integer(op.in[0]->dtype)) type_mismatch(op, "a power of integers that isn't negative", std::to_string(y));
     return out;
 }

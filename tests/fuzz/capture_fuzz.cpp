@@ -7,9 +7,7 @@
 #include "ir/registry.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-#ifdef JAXSCOPE_TEST_PRIMITIVES
     jaxscope::register_all_primitives();
-#endif
     return 0;
 }
 
