@@ -17,7 +17,7 @@ build "address and undefined behaviour sanitizers" build/asan "" -DCMAKE_BUILD_T
 say "Unit and golden tests (sanitised)"
 (cd build/asan && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --output-on-failure -j2)
 
-build release build/release "" -DCMAKE_BUILD_TYPE=Release
+build release build/release "" -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=ON
 say "Window smoke tests and the rest (release)"
 (cd build/release && ctest --output-on-failure -j2)
 

@@ -97,4 +97,4 @@ def program():
     tokens = jax.random.randint(jax.random.fold_in(key, 1), (BATCH, LENGTH + 1), 0, VOCABULARY)
     state = init_state(key)
     return {"fn": train_step, "args": (state, tokens), "donate_argnums": (0,),
-            "regions": [{"fn": loss_fn, "args": (state["params"], tokens)}]}  # for comparisons with JAX; the capture finds it by itself
+            "regions": [{"fn": loss_fn, "args": (state["params"], tokens), "wrt": 0}]}  # for comparing with JAX; captures find it

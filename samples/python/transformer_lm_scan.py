@@ -46,4 +46,6 @@ def init_state(key):
 def program():
     key = jax.random.PRNGKey(0)
     tokens = jax.random.randint(jax.random.fold_in(key, 1), (BATCH, LENGTH + 1), 0, VOCABULARY)
-    return {"fn": train_step, "args": (init_state(key), tokens), "donate_argnums": (0,)}
+    state = init_state(key)
+    return {"fn": train_step, "args": (state, tokens), "donate_argnums": (0,),
+            "regions": [{"fn": loss_fn, "args": (state["params"], tokens), "wrt": 0}]}

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
-sys.path.insert(0, str(ROOT / "app" / "capture"))
+SAMPLES = ROOT / "samples" / "python"
+sys.path[:0] = [str(ROOT / "app" / "capture"), str(SAMPLES)]
 
 
 def jaxscope_binary() -> str:
@@ -23,9 +24,15 @@ def names() -> list[str]:
     return sorted(p.stem for p in PROGRAMS.glob("*.py"))
 
 
+def path_of(name: str) -> pathlib.Path:
+    """A program of the tests or a bundled sample."""
+    path = PROGRAMS / f"{name}.py"
+    return path if path.exists() else SAMPLES / f"{name}.py"
+
+
 def load_module(name: str):
     """The program's file as a module of its own."""
-    path = PROGRAMS / f"{name}.py"
+    path = path_of(name)
     spec = importlib.util.spec_from_file_location(f"program_{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -47,7 +54,7 @@ def available(name: str) -> bool:
 
 def cut(text: str) -> str:
     """Directories cut as captures cut them: the program's own to FILE.py, installed packages to <site-packages>/."""
-    for prefix, short in ((str(PROGRAMS) + os.sep, ""), (sysconfig.get_paths()["purelib"] + os.sep, "<site-packages>/"),
+    for prefix, short in ((str(PROGRAMS) + os.sep, ""), (str(SAMPLES) + os.sep, ""), (sysconfig.get_paths()["purelib"] + os.sep, "<site-packages>/"),
                           (sysconfig.get_paths()["stdlib"] + os.sep, "<stdlib>/")):
         text = text.replace(prefix, short)
     return re.sub(r"0x[0-9a-f]{6,}", "0x_", text)
@@ -62,7 +69,7 @@ class Cli:
     def capture(self, name: str) -> str:
         out = self.folder / f"{name}.jaxscope"
         if not out.exists():
-            self.raw("capture", f"{PROGRAMS / name}.py:program", "-o", str(out), "--values", "all", "--python", sys.executable)
+            self.raw("capture", f"{path_of(name)}:program", "-o", str(out), "--values", "all", "--python", sys.executable)
         return str(out)
 
     def raw(self, *args: str, check: bool = True) -> subprocess.CompletedProcess:

@@ -11,7 +11,7 @@ from conftest import available, cut, load_module, names
 POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
 # Programs whose fn is differentiated as a whole, and those that differentiate inside (regions).
 WHOLE = [n for n in names() if n.startswith("remat_")] + ["haiku_lstm_scan", "flax_moe"]
-STEPS = ["step_lm_adam_names", "step_scan_accumulate"]
+STEPS = ["step_lm_adam_names", "step_scan_accumulate", "transformer_lm", "transformer_lm_scan"]
 
 
 def rows_of_jax(fn, *args) -> Counter:
@@ -42,7 +42,7 @@ def test_all_arguments(cli, name):
     if not available(name):
         pytest.skip("its libraries are not installed")
     p = load_module(name).program()
-    same(rows_of(cli.json("residuals", cli.capture(name), "--wrt", "all")), rows_of_jax(p["fn"], *p["args"]))
+    same(rows_of(cli.json("residuals", cli.capture(name), "--region", "program", "--wrt", "all")), rows_of_jax(p["fn"], *p["args"]))
 
 
 @pytest.mark.parametrize("name", STEPS)
