@@ -10,7 +10,7 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives of g++ 12 on std::variant and std::optional, and at -O3 on std::string's operator+.
   target_compile_options(jaxscope_flags INTERFACE -Wno-maybe-uninitialized -Wno-missing-field-initializers -Wno-stringop-overflow
-    -Wno-restrict)
+    -Wno-restrict $<$<CONFIG:Release>:-Wno-array-bounds>)
 else()
   target_compile_options(jaxscope_flags INTERFACE -Wno-missing-field-initializers)
 endif()
