@@ -1,8 +1,10 @@
 """From a function and its arguments to a finished capture."""
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import jax
 
@@ -52,6 +54,23 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
                     root: str | None = None, absolute: bool = False, rule_depth: int = 4) -> Capture:
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
+    with _no_collections():
+        return _captured(p, values, compile, source, root, absolute, rule_depth)
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Python's cycle collector walks all jaxprs alive again and again while more of them are made: a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _captured(p: programs.Program, values: str, compile: bool, source: bool, root: str | None, absolute: bool, rule_depth: int) -> Capture:
     tables = Tables(Paths(root or programs.project_root(p.fn), absolute), source)
     encoder = Encoder(tables, Arrays(tables, values), rule_depth)
     flat = programs.flatten(p)
@@ -62,7 +81,7 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
     if leaked is not None:
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
                            f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
-    found, marked, warnings = _marked_tracing(flat)
+    found, marked, warnings = _marked_tracing(flat) if compat.is_differentiated(closed.jaxpr) else ([], None, [])
     pure = compat.discharged(closed)
     if pure is not None:
         closed, marked = pure, marked and (compat.discharged(marked) or marked)
@@ -70,10 +89,11 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
         _meet_patterns(closed, p, flat)
     region_entries = [_region_entry(encoder, r, found) for r in found]
     entry = _program_entry(encoder, p, flat, closed, shapes)
+    encoder.rules.finish()
     marked_entry = None
     if marked is not None and any(r.mark is not None for r in found):
-        marked_entry = {"jaxpr": encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)}
-    encoder.rules.finish()
+        with encoder.rules.closed():
+            marked_entry = {"jaxpr": encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)}
     facts = xla.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")

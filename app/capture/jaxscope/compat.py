@@ -215,6 +215,12 @@ def iterate_eqns(jaxpr: Any) -> Iterator[Any]:
                 stack.extend(sub_jaxprs(v))
 
 
+def is_differentiated(jaxpr: Any) -> bool:
+    """Whether autodiff has been at work in a program: JAX says so in the name stacks of what it made."""
+    stacks = {e.source_info.name_stack for e in iterate_eqns(jaxpr)}
+    return any(type(part).__name__ == "Transform" and part.name in ("jvp", "transpose") for s in stacks for part in s.stack)
+
+
 def sub_jaxprs(v: Any) -> list[Any]:
     if isinstance(v, ClosedJaxpr):
         return [v.jaxpr]

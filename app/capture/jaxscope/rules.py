@@ -5,6 +5,7 @@ key, traced from a queue, and an equation inside a rule finds the entry that is 
 """
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Iterator
 
 import jax
@@ -23,6 +24,7 @@ class Rules:
         self._alive: list[Any] = []
         self._queue: list[tuple[int, Callable[[], dict[str, Any]], int, Any]] = []
         self._depth = 0
+        self._closed = False
         self._last_forward: tuple[Any, Any] = (None, None)
 
     def index_of(self, eqn: Any, param: str) -> int | None:
@@ -57,9 +59,21 @@ class Rules:
             if variant_of is not None:
                 item["variant_of"] = variant_of
             self.items.append(item)
+            if self._closed:
+                item["why"] = "only the marked program uses it, which is not differentiated"
+                return index
             together = (id(eqn.params.get("fwd_jaxpr_thunk")), perturbed) if "fwd_jaxpr_thunk" in eqn.params else index
             self._queue.append((index, lambda: _TRACERS[kind](self, eqn, avals, perturbed), self._depth + 1, together))
         return index
+
+    @contextlib.contextmanager
+    def closed(self) -> Iterator[None]:
+        """Inside, rules that weren't met before are named but not traced."""
+        self._closed = True
+        try:
+            yield
+        finally:
+            self._closed = False
 
     def finish(self) -> None:
         """Trace what is queued, and what that leads to."""
