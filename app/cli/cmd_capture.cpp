@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -21,9 +22,13 @@ public:
         a.option("-o,--output", output_, "the capture to write");
         a.option("--python", python_, "the Python to run; it needs JAX only (default: the one behind --, else python3)");
         a.option("--args", call_args_, "a Python expression, e.g. \"(jnp.ones((8,4)),)\": NAME is then the function itself");
+        a.option("--kwargs", call_kwargs_, "with --args: a mapping of its keyword arguments");
         a.option("--values", values_, "all, small (arrays up to 1 MiB, the default) or none");
         a.flag("--compile", compile_, "record what XLA says of memory, aliasing and cost");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
+        a.option("--rule-depth", rule_depth_, 0, "how deep custom rules inside custom rules are traced");
+        a.flag("--no-source", no_source_, "leave the text of your files out");
+        a.flag("--absolute", absolute_, "keep absolute paths");
         a.option("--call", call_,
                  "run a script as it is and capture the first call of a jitted function of this name: capture --call NAME -o OUT -- python "
                  "train.py");
@@ -45,18 +50,32 @@ public:
         if (values_ != "all" && values_ != "small" && values_ != "none")
             throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
         const ProcessResult result = run_process(process());
+        if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
         if (result.cancelled || result.exit_code == exit_code(ErrorCode::Cancelled)) throw Error(ErrorCode::Cancelled, "cancelled");
         if (result.timed_out)
             throw Error(ErrorCode::CannotRun, "expected the capture to end within " + seconds_text(timeout_) + ", found it still running");
-        // The package has said what is wrong, in one line as all of ours.
-        if (result.exit_code == 2 && result.error.find("jaxscope: ") != std::string::npos) return exit_code(ErrorCode::BadInput);
-        if (result.exit_code != 0)
-            throw Error(ErrorCode::BadInput, "expected Python to capture " + (target_.empty() ? call_ : target_) +
-                                                 ", found that it ended with exit code " + std::to_string(result.exit_code));
-        return tell();
+        if (result.exit_code == 0) return tell();
+        // The package has said what is wrong, under the user's own traceback, in a line like ours. Its time limit is one of ours.
+        if (last_line(result).starts_with("jaxscope: "))
+            return exit_code(result.exit_code == exit_code(ErrorCode::CannotRun) ? ErrorCode::CannotRun : ErrorCode::BadInput);
+        throw Error(ErrorCode::BadInput,
+                    "expected Python to capture " + (target_.empty() ? call_ : target_) + ", found that it " + ending(result.exit_code));
     }
 
 private:
+    static constexpr double kGrace = 3;  ///< seconds that Python gets to say where it stood when the time was out
+
+    static std::string last_line(const ProcessResult& result) {
+        const std::string& text = result.error_tail;
+        const std::string_view said(text.data(), text.find_last_not_of("\n\r ") + 1);
+        return std::string(said.substr(said.rfind('\n') + 1));  // npos + 1 is 0
+    }
+
+    static std::string ending(int exit_code) {
+        if (exit_code > 128) return std::string("was ended by a signal: ") + strsignal(exit_code - 128);
+        return "ended with exit code " + std::to_string(exit_code);
+    }
+
     /// `python -m jaxscope ...`. With --call the interpreter and its own options are those behind `--`.
     ProcessRequest process() const {
         ProcessRequest r;
@@ -74,9 +93,14 @@ private:
             }
         }
         // With --json what the user's code prints goes to standard error: standard output is ours.
-        r.command.insert(r.command.end(), {"-m", "jaxscope", "--json", "-o", output_, "--values", values_});
+        r.command.insert(r.command.end(),
+                         {"-m", "jaxscope", "--json", "-o", output_, "--values", values_, "--rule-depth", std::to_string(rule_depth_)});
+        if (timeout_ > 0) r.command.push_back("--timeout=" + std::to_string(timeout_));
         if (!call_args_.empty()) r.command.push_back("--args=" + call_args_);
+        if (!call_kwargs_.empty()) r.command.push_back("--kwargs=" + call_kwargs_);
         if (compile_) r.command.emplace_back("--compile");
+        if (no_source_) r.command.emplace_back("--no-source");
+        if (absolute_) r.command.emplace_back("--absolute");
         if (call_.empty()) {
             r.command.push_back(target_);
         } else {
@@ -87,7 +111,8 @@ private:
         }
         const char* path = std::getenv("PYTHONPATH");
         r.environment["PYTHONPATH"] = data_folder() + "/app/capture" + (path && *path ? ":" + std::string(path) : "");
-        r.timeout_seconds = timeout_;
+        r.timeout_seconds = timeout_ > 0 ? timeout_ + kGrace : 0;
+        r.max_output = 8u << 20;
         r.forward_stderr = true;
         r.cancel = &interrupted();
         return r;
@@ -113,11 +138,11 @@ private:
         return 0;
     }
 
-    std::string target_, output_, python_, call_args_, values_ = "small", call_;
+    std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_;
     std::vector<std::string> command_;
-    bool compile_ = false, continue_ = false, json_ = false;
+    bool compile_ = false, continue_ = false, json_ = false, no_source_ = false, absolute_ = false;
     double timeout_ = 600;
-    int nth_ = 1;
+    int nth_ = 1, rule_depth_ = 4;
 };
 
 }  // namespace

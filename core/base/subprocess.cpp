@@ -9,9 +9,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 
 #include "base/error.h"
 
@@ -42,10 +48,42 @@ struct Pipe {
     }
 };
 
+/// Stands in the environment of the child and of all its descendants. Markers of runners inside runners are joined.
+constexpr const char* kMarker = "JAXSCOPE_STARTED_BY";
+constexpr std::size_t kTail = 4096;
+
+std::string new_marker() {
+    static std::atomic<int> count{0};
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    return ":" + std::to_string(getpid()) + "." + std::to_string(++count) + "." + std::to_string(now) + ":";
+}
+
+bool has_marker(const std::filesystem::path& process, const std::string& marker) {
+    std::ifstream in(process / "environ", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    return text.find(marker) != std::string::npos;
+}
+
+/// Ends what the child left running outside its process group, until nothing is left: they may start others meanwhile, and take time to go.
+void end_descendants(const std::string& marker) {
+    const auto end_by = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (std::chrono::steady_clock::now() < end_by) {
+        bool found = false;
+        std::error_code none;
+        for (std::filesystem::directory_iterator it("/proc", none), end; !none && it != end; it.increment(none)) {
+            const pid_t pid = static_cast<pid_t>(std::strtol(it->path().filename().c_str(), nullptr, 10));
+            if (pid <= 0 || pid == getpid() || !has_marker(it->path(), marker)) continue;
+            found = kill(pid, SIGKILL) == 0 || found;
+        }
+        if (!found) return;
+        usleep(2000);
+    }
+}
+
 struct Exec {
     std::vector<std::string> strings;
     std::vector<char*> argv, envp;
-    explicit Exec(const ProcessRequest& r) {
+    Exec(const ProcessRequest& r, const std::string& marker) {
         const std::size_t n_args = r.command.size();
         strings = r.command;
         std::map<std::string, std::string> env;
@@ -55,6 +93,7 @@ struct Exec {
             if (eq != std::string::npos) env[entry.substr(0, eq)] = entry.substr(eq + 1);
         }
         for (const auto& [k, v] : r.environment) env[k] = v;
+        env[kMarker] += marker;
         for (const auto& [k, v] : env) strings.push_back(std::string(k).append("=").append(v));
         for (std::size_t i = 0; i < strings.size(); ++i) (i < n_args ? argv : envp).push_back(strings[i].data());
         argv.push_back(nullptr);
@@ -79,10 +118,20 @@ struct Exec {
     _exit(127);
 }
 
-void take(std::string& to, const char* data, std::size_t n, std::size_t limit, bool& truncated) {
-    const std::size_t room = limit - std::min(limit, to.size());
-    to.append(data, std::min(n, room));
+/// Keeps what fits; returns how much that was.
+std::size_t take(std::string& to, const char* data, std::size_t n, std::size_t limit, bool& truncated) {
+    const std::size_t room = std::min(n, limit - std::min(limit, to.size()));
+    to.append(data, room);
     truncated = truncated || n > room;
+    return room;
+}
+
+void take_error(const ProcessRequest& r, const char* data, std::size_t n, ProcessResult& result) {
+    const std::size_t kept = take(result.error, data, n, r.max_output, result.truncated);
+    result.error_tail.append(data, n);
+    if (result.error_tail.size() > kTail) result.error_tail.erase(0, result.error_tail.size() - kTail);
+    if (r.forward_stderr && kept > 0) [[maybe_unused]]
+        const ssize_t w = write(2, data, kept);
 }
 
 class Deadline {
@@ -101,43 +150,90 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Reads both streams and feeds the input until the child closes them, time is out, or somebody cancels.
-void converse(const ProcessRequest& r, const Deadline& deadline, Pipe& in, Pipe& out, Pipe& err, ProcessResult& result) {
-    std::size_t fed = 0;
-    if (r.input.empty())
-        in.close_write();
-    else
-        fcntl(in.write_end, F_SETFL, O_NONBLOCK);
-    std::array<char, 65536> buf;
-    while (out.read_end >= 0 || err.read_end >= 0) {
-        std::array<pollfd, 3> fds{{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {in.write_end, POLLOUT, 0}}};
-        poll(fds.data(), fds.size(), 50);
-        if (deadline.over(result)) return;
-        for (int k = 0; k < 2; ++k) {
-            Pipe& p = k == 0 ? out : err;
-            if (p.read_end < 0 || !(fds[static_cast<std::size_t>(k)].revents & (POLLIN | POLLHUP | POLLERR))) continue;
-            const ssize_t n = read(p.read_end, buf.data(), buf.size());
-            if (n <= 0) {
-                p.close_read();
-                continue;
-            }
-            take(k == 0 ? result.output : result.error, buf.data(), static_cast<std::size_t>(n), r.max_output, result.truncated);
-            if (k == 1 && r.forward_stderr) [[maybe_unused]]
-                const ssize_t w = write(2, buf.data(), static_cast<std::size_t>(n));
-        }
-        if (in.write_end >= 0 && (fds[2].revents & (POLLOUT | POLLERR | POLLHUP))) {
-            const ssize_t n = write(in.write_end, r.input.data() + fed, r.input.size() - fed);
-            if (n > 0) fed += static_cast<std::size_t>(n);
-            if (fed == r.input.size() || (n < 0 && errno != EAGAIN)) in.close_write();
+/// The child's exit status, once it has ended.
+class Waiter {
+public:
+    explicit Waiter(pid_t pid) : pid_(pid) {}
+    bool ended() {
+        int status = 0;
+        if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+        return status_.has_value();
+    }
+    int exit_code() const { return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_); }
+
+private:
+    pid_t pid_;
+    std::optional<int> status_;
+};
+
+/// Reads both streams and feeds the input until the child closes them or ends, time is out, or somebody cancels.
+class Conversation {
+public:
+    Conversation(const ProcessRequest& r, Pipe& in, Pipe& out, Pipe& err, ProcessResult& result)
+        : r_(r), in_(in), out_(out), err_(err), result_(result) {
+        if (r_.input.empty())
+            in_.close_write();
+        else
+            fcntl(in_.write_end, F_SETFL, O_NONBLOCK);
+    }
+
+    void run(const Deadline& deadline, Waiter& child) {
+        while (open() && !deadline.over(result_)) {
+            // What it wrote before it ended is in the pipes still; a grandchild that holds them open is not waited for.
+            const bool ended = child.ended();
+            if (!step(ended ? 0 : 50) && ended) return;
+            if (ended && ++rounds_after_end_ > 4096) return;
         }
     }
-}
+
+private:
+    bool open() const { return out_.read_end >= 0 || err_.read_end >= 0; }
+
+    /// Whether anything was there to read.
+    bool step(int wait_ms) {
+        std::array<pollfd, 3> fds{{{out_.read_end, POLLIN, 0}, {err_.read_end, POLLIN, 0}, {in_.write_end, POLLOUT, 0}}};
+        poll(fds.data(), fds.size(), wait_ms);
+        bool any = false;
+        for (int k = 0; k < 2; ++k) any = read_from(k, fds[static_cast<std::size_t>(k)].revents) || any;
+        if (in_.write_end >= 0 && (fds[2].revents & (POLLOUT | POLLERR | POLLHUP))) feed();
+        return any;
+    }
+
+    bool read_from(int k, short events) {
+        Pipe& p = k == 0 ? out_ : err_;
+        if (p.read_end < 0 || !(events & (POLLIN | POLLHUP | POLLERR))) return false;
+        const ssize_t n = read(p.read_end, buf_.data(), buf_.size());
+        if (n <= 0) {
+            p.close_read();
+            return false;
+        }
+        if (k == 0)
+            take(result_.output, buf_.data(), static_cast<std::size_t>(n), r_.max_output, result_.truncated);
+        else
+            take_error(r_, buf_.data(), static_cast<std::size_t>(n), result_);
+        return true;
+    }
+
+    void feed() {
+        const ssize_t n = write(in_.write_end, r_.input.data() + fed_, r_.input.size() - fed_);
+        if (n > 0) fed_ += static_cast<std::size_t>(n);
+        if (fed_ == r_.input.size() || (n < 0 && errno != EAGAIN)) in_.close_write();
+    }
+
+    const ProcessRequest& r_;
+    Pipe &in_, &out_, &err_;
+    ProcessResult& result_;
+    std::size_t fed_ = 0;
+    int rounds_after_end_ = 0;
+    std::array<char, 65536> buf_;
+};
 
 }  // namespace
 
 ProcessResult run_process(const ProcessRequest& r) {
     JAXSCOPE_ASSERT(!r.command.empty());
-    Exec exec(r);
+    const std::string marker = new_marker();
+    Exec exec(r, marker);
     Pipe in, out, err, failure;
     signal(SIGPIPE, SIG_IGN);
     const pid_t pid = fork();
@@ -155,15 +251,16 @@ ProcessResult run_process(const ProcessRequest& r) {
         throw Error(ErrorCode::NotFound, "expected the program '" + printable(r.command[0]) + "', found: " + std::strerror(exec_error));
     }
     const Deadline deadline(r);
-    converse(r, deadline, in, out, err, result);
+    Waiter waiter(pid);
+    Conversation(r, in, out, err, result).run(deadline, waiter);
     // A child may close its streams and go on.
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
+    while (!waiter.ended()) {
         if (result.timed_out || result.cancelled || deadline.over(result)) kill(-pid, SIGKILL);
         usleep(2000);
     }
     kill(-pid, SIGKILL);  // grandchildren that stayed behind
-    result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    end_descendants(marker);
+    result.exit_code = waiter.exit_code();
     return result;
 }
 

@@ -56,11 +56,29 @@ TEST(Subprocess, TimeLimitHoldsForSilentChildren) {
     EXPECT_TRUE(result.timed_out);
 }
 
+// What it leaves in the background holds its streams open: nobody waits for that, and it is ended, out of its group or not.
+TEST(Subprocess, EndsWhatStaysInTheBackground) {
+    const std::string stays = testing::TempDir() + "/jaxscope_subprocess_test_pid";
+    ProcessRequest r = shell("sleep 60 & setsid sh -c 'echo $$ > " + stays + "; exec sleep 60' & sleep 0.3; echo done");
+    ProcessResult result;
+    EXPECT_LT(seconds_of(r, result), 10);
+    EXPECT_EQ(result.output, "done\n");
+    EXPECT_EQ(result.exit_code, 0);
+    pid_t pid = 0;
+    std::ifstream(stays) >> pid;
+    ASSERT_GT(pid, 0);
+    std::string line;
+    std::ifstream command("/proc/" + std::to_string(pid) + "/cmdline");
+    EXPECT_FALSE(std::getline(command, line)) << line;
+}
+
 TEST(Subprocess, CutsHugeOutputAndSaysSo) {
-    ProcessRequest r = shell("head -c 3000000 /dev/zero | tr '\\0' x");
+    ProcessRequest r = shell("head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000 /dev/zero | tr '\\0' e >&2; echo last >&2");
     r.max_output = 1000;
     const ProcessResult result = run_process(r);
     EXPECT_EQ(result.output.size(), 1000u);
+    EXPECT_EQ(result.error, std::string(1000, 'e'));
+    EXPECT_TRUE(result.error_tail.ends_with("elast\n"));
     EXPECT_TRUE(result.truncated);
 }
 

@@ -17,3 +17,12 @@ PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT.parent / "shared" / "pr
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def binary() -> str:
+    """The command line: JAXSCOPE names it."""
+    path = os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
+    if not os.access(path, os.X_OK):
+        pytest.skip("no jaxscope: set JAXSCOPE")
+    return path

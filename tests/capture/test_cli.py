@@ -6,36 +6,7 @@ import sys
 
 import pytest
 from conftest import ROOT
-
-GOOD = """
-import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=3"
-import jax, jax.numpy as jnp
-def f(x, flag=False): return jnp.sin(x) if flag else jnp.cos(x) * jax.device_count()
-def program(): return dict(fn=f, args=(jnp.ones(3),), names=["other", "keys"])
-def no_mapping(): return 3
-def half(): return dict(fn=f)
-def fails(): return {}["missing"]
-def raises_inside(): return dict(fn=lambda x: x + jnp.ones(4), args=(jnp.ones(3),))
-def quits():
-    import sys
-    sys.exit(5)
-def nothing(): return dict(fn=lambda x: None, args=(jnp.ones(3),))
-def leaks():
-    kept = []
-    jax.jit(lambda x: kept.append(x) or x)(1.0)
-    return dict(fn=lambda x: x + kept[0], args=(1.0,))
-def endless():
-    while True:
-        try: pass
-        except Exception: pass
-def bad_donation(): return dict(fn=f, args=(jnp.ones(3),), donate_argnums=(7,))
-def prints():
-    print("noise")
-    return program()
-constant = 4
-"""
-
+from scripts import GOOD, TRAIN
 
 @pytest.fixture
 def folder(tmp_path):
@@ -105,7 +76,7 @@ def test_no_jax_in_that_python(folder):
 
 def test_time_out(folder):
     done = cli(folder, "good.py:endless", "-o", "a.jaxscope", "--timeout", "2")
-    assert done.returncode == 2 and done.stderr.strip().splitlines()[-1] == "jaxscope: time-out: not finished after 2 s"
+    assert done.returncode == 3 and done.stderr.strip().splitlines()[-1] == "jaxscope: time-out: not finished after 2 s"
 
 
 def test_unwritable_output(folder):
@@ -118,25 +89,6 @@ def test_args_captures_the_function_itself(folder):
     assert done.returncode == 0, done.stderr
     d = json.loads((folder / "a.jaxscope").read_text())
     assert d["name"] == "f" and d["avals"][d["jaxprs"][d["program"]["jaxpr"]]["invars"][0]] == ["float32", [8, 4]]
-
-
-TRAIN = """
-import sys, jax, jax.numpy as jnp
-from functools import partial
-@partial(jax.jit, donate_argnums=0, static_argnames="lr")
-def train_step(w, x, lr=0.1):
-    return w - lr * jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w)
-@jax.jit
-def outer(w): return inner(w)
-@jax.jit
-def inner(w): return w
-w = jnp.ones((3, 3))
-for i in range(3):
-    w = train_step(w, jnp.full((2, 3), float(i)), lr=0.2)
-    print("step", i, sys.argv[1:])
-outer(w)
-if "--fail" in sys.argv: raise RuntimeError("later")
-"""
 
 
 def test_a_call_of_a_script(folder):

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from .errors import CaptureError, TimeOut
 
@@ -47,26 +47,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         opt = ap.parse_args(argv)
     except SystemExit as e:
         return 0 if e.code in (0, None) else 2
+    pid = os.getpid()
     try:
         if opt.timeout:
             _limit(opt.timeout)
-        # With --json nothing but our object goes to standard output, whatever the user's code prints.
-        with contextlib.redirect_stdout(sys.stderr) if opt.json else contextlib.nullcontext():
+        with _own_stdout() if opt.json else contextlib.nullcontext(sys.stdout) as out:
             result = _run(opt, script)
+            if result is not None:
+                print(json.dumps(result) if opt.json else f"{result['output']}: {result['equations']} equations, JAX {result['jax_version']}", file=out)
+                out.flush()
     except CaptureError as e:
         if e.traceback_text:
             print(e.traceback_text.rstrip(), file=sys.stderr)
         print(f"jaxscope: {e}", file=sys.stderr)
-        return 2
+        return e.exit_code
     except TimeOut as e:
         print(f"jaxscope: {e}", file=sys.stderr)
-        return 2
+        return TimeOut.exit_code
     except KeyboardInterrupt:
         print("jaxscope: interrupted", file=sys.stderr)
         return 130
-    if result is not None:
-        print(json.dumps(result) if opt.json else f"{result['output']}: {result['equations']} equations, JAX {result['jax_version']}")
+    finally:
+        if os.getpid() != pid:  # a fork of the user's code that came back to us: its parent does the capturing
+            os._exit(0)
     return 0
+
+
+@contextlib.contextmanager
+def _own_stdout() -> Iterator[Any]:
+    """Standard output for us alone; what the user's code and its child processes print there goes to standard error."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    try:
+        with os.fdopen(own, "w", closefd=False) as f:
+            yield f
+    finally:
+        sys.stdout.flush()
+        os.dup2(own, 1)
+        os.close(own)
 
 
 def _limit(seconds: float) -> None:
@@ -87,19 +108,22 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
     if not opt.target or ":" not in opt.target:
         raise CaptureError(f"expected FILE.py:NAME, found {opt.target!r}")
     path, name = opt.target.rsplit(":", 1)
+    pid = os.getpid()
     module = load(path)
     import_jax()
     from . import api
     p = resolve(module, path, name, opt)
     captured = user_code(f"{name} in {os.path.basename(path)}", api.capture_program, p, **capture_options(opt), root=os.path.dirname(os.path.abspath(path)))
-    return finish(captured, opt)
+    return finish(captured, opt, pid)
 
 
 def capture_options(opt: Any) -> dict[str, Any]:
     return dict(values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute, rule_depth=opt.rule_depth)
 
 
-def finish(captured: Any, opt: Any) -> dict[str, Any]:
+def finish(captured: Any, opt: Any, pid: int) -> dict[str, Any]:
+    if os.getpid() != pid:
+        os._exit(0)
     captured.save(opt.output, compress=not opt.no_compress)
     for w in captured.warnings:
         print(f"jaxscope: warning: {w}", file=sys.stderr)
@@ -125,7 +149,7 @@ def user_code(what: str, f: Any, *args: Any, **kwargs: Any) -> Any:
     except (CaptureError, KeyboardInterrupt):
         raise
     except TimeOut as e:
-        raise CaptureError(str(e), _traceback(e)) from None
+        raise CaptureError(str(e), _traceback(e), TimeOut.exit_code) from None
     except SystemExit as e:
         raise CaptureError(f"{what} ended the Python process (exit code {e.code})") from None
     except ModuleNotFoundError as e:
@@ -143,6 +167,9 @@ def _traceback(e: BaseException) -> str:
     tb = e.__traceback__
     while tb is not None and (tb.tb_frame.f_code.co_filename.startswith((here, "<frozen "))):
         tb = tb.tb_next
+    if isinstance(e, TimeOut):  # what counts is where it stood, not how it was stopped
+        stood = [f for f in traceback.extract_tb(tb) if not f.filename.startswith(here)]
+        return "Traceback (most recent call last):\n" + "".join(traceback.format_list(stood))
     return "".join(traceback.format_exception(type(e), e, tb))
 
 

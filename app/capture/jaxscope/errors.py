@@ -5,10 +5,12 @@ from __future__ import annotations
 class CaptureError(Exception):
     """Bad input: printed as `jaxscope: TEXT`, exit code 2."""
 
-    def __init__(self, text: str, traceback_text: str | None = None):
+    def __init__(self, text: str, traceback_text: str | None = None, exit_code: int = 2):
         super().__init__(text)
-        self.traceback_text = traceback_text
+        self.traceback_text, self.exit_code = traceback_text, exit_code
 
 
 class TimeOut(BaseException):
     """Raised by the alarm wherever the program happens to be; not an Exception, so that `except Exception` lets it through."""
+
+    exit_code = 3

@@ -156,7 +156,7 @@ def run(opt: Any, words: list[str]) -> dict[str, Any]:
     def take(p: Any) -> dict[str, Any]:
         from . import api
         captured = user_code(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
-        return finish(captured, opt)
+        return finish(captured, opt, watch.pid)
     watch = _Watch(opt.call, opt.nth, take, opt.go_on)
     if _PJIT in sys.modules:
         _patch(sys.modules[_PJIT], watch)
