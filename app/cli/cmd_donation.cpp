@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -22,7 +22,8 @@ public:
             write_fields(w, inspection->donation());
             finish_json(w);
         } else {
-            print_donation(std::cout, *inspection, args_.all);
+            Page page = args_.page();
+            donation_section(page, *inspection);
         }
         return 0;
     }

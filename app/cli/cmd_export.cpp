@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -15,24 +16,22 @@ public:
         args_.add_file(a);
         args_.add_region(a);
         args_.add_execution(a);
-        a.option("-o,--output", output_, "the file to write; its ending says the format");
-        a.option("--format", format_, "json, html, svg, dot, jaxpr: instead of the file's ending");
-        a.option("--what", what_, "svg and dot: program or split");
-        a.flag("--run", run_, "json and html: execute the program too, for measured memory and time");
+        a.option("-o,--output", output_,
+                 "the file to write; its ending says the format: html, json, md (reports), svg, png, pdf, dot (pictures), jaxpr");
+        a.option("--format", format_, "one of these, whatever the file's ending");
+        a.option("--what", what_, "pictures: program or split (the default)");
+        a.flag("--run", run_, "reports: execute the program too, for measured memory and time");
     }
     int run() override {
-        if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT.{json,html,svg,dot,jaxpr}, found no place to write");
-        std::string format = format_;
-        if (format.empty()) {
-            format = std::filesystem::path(output_).extension().string();
-            if (!format.empty()) format.erase(0, 1);
-        }
+        if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write").advise("-o report.html");
+        const std::string format = chosen_format();
         const auto inspection = args_.inspect();
         const CancelOnInterrupt watch(*inspection);
         AtomicFile file(output_);
         ExportOptions options;
         options.what = what_;
         options.run = run_;
+        options.load_seconds = args_.load_seconds;
         export_inspection(file.stream(), *inspection, format, options);
         file.commit();
         if (args_.json) {
@@ -46,6 +45,23 @@ public:
     }
 
 private:
+    /// Told before anything is computed or a file is begun. `x.perfetto.json` is no report, for all its ending.
+    std::string chosen_format() const {
+        std::string format = format_;
+        const std::string name = std::filesystem::path(output_).filename().string();
+        if (format.empty()) {
+            for (const char* later : {"perfetto.json", "model-explorer.json", "mermaid"})
+                if (name.ends_with(std::string(".") + later)) format = later;
+            if (format.empty() && name.rfind('.') != std::string::npos) format = name.substr(name.rfind('.') + 1);
+        }
+        const std::vector<std::string> known = export_formats();
+        if (std::find(known.begin(), known.end(), format) != known.end()) return format;
+        std::string list;
+        for (const std::string& f : known) list += (list.empty() ? "" : ", ") + f;
+        throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found " +
+                                             (format.empty() ? "no ending in '" + printable(name) + "'" : "'" + printable(format) + "'"));
+    }
+
     ProgramArguments args_;
     std::string output_, format_, what_ = "split";
     bool run_ = false;

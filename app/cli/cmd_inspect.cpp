@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -23,7 +23,8 @@ public:
             write_json(w, inspection->summary());
             finish_json(w);
         } else {
-            print_program(std::cout, *inspection, args_.all);
+            Page page = args_.page();
+            program_section(page, *inspection);
         }
         return 0;
     }

@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -44,7 +44,8 @@ public:
             write_json(w, rows);
             finish_json(w);
         } else {
-            print_policies(std::cout, rows);
+            Page page = args_.page();
+            policies_section(page, rows);
         }
         return 0;
     }

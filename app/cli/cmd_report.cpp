@@ -1,9 +1,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "analysis/measure.h"
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "base/atomic_file.h"
 #include "report/export.h"
 
@@ -25,17 +23,13 @@ public:
     int run() override {
         const auto inspection = args_.inspect();
         const CancelOnInterrupt watch(*inspection);
-        const FullReport report = make_full_report(*inspection, !no_run_, repeat_);
+        const FullReport report = make_full_report(*inspection, {!no_run_, repeat_, args_.load_seconds});
         if (args_.json) {
             write_report_json(std::cout, *inspection, report);
             std::cout << '\n';
         } else {
-            print_program(std::cout, *inspection, args_.all);
-            print_residuals(std::cout, *inspection, args_.all);
-            print_donation(std::cout, *inspection, args_.all);
-            print_memory(std::cout, report.memory, args_.all);
-            if (report.time) print_time(std::cout, *report.time);
-            print_policies(std::cout, report.policies);
+            Page page = args_.page();
+            write_report_page(page, *inspection, report);
         }
         if (!directory_.empty()) write_files(*inspection, report);
         return 0;
@@ -52,7 +46,7 @@ private:
         };
         write("report.json", [&](std::ostream& out) { write_report_json(out, inspection, report); });
         write("report.html", [&](std::ostream& out) { write_report_html(out, inspection, report); });
-        write("split.svg", [&](std::ostream& out) { export_inspection(out, inspection, "svg", {"split", false}); });
+        write("split.svg", [&](std::ostream& out) { export_inspection(out, inspection, "svg", {.what = "split"}); });
         std::cerr << "jaxscope: wrote report.json, report.html and split.svg into " << directory_ << '\n';
     }
 

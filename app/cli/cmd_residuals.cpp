@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -25,7 +25,8 @@ public:
             write_fields(w, report);
             finish_json(w);
         } else {
-            print_residuals(std::cout, *inspection, args_.all);
+            Page page = args_.page();
+            residuals_section(page, *inspection);
         }
         return 0;
     }

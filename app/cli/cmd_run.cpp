@@ -1,35 +1,18 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 
 #include "analysis/measure.h"
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
+#include "app/cli/run_output.h"
 #include "app/cli/steps.h"
 #include "io/npz.h"
-#include "report/array_json.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
 namespace {
-
-void write_outputs(JsonWriter& w, const Inspection& inspection, const RunReport& report) {
-    const Program& p = inspection.program();
-    w.key("outputs");
-    w.begin_array();
-    for (std::size_t i = 0; i < report.outputs.size(); ++i) {
-        w.begin_object();
-        w.key("path");
-        w.value(i < p.out_paths.size() ? p.out_paths[i].str() : std::to_string(i));
-        w.key("aval");
-        w.value(to_text(report.outputs[i]->aval));
-        write_array_fields(w, *report.outputs[i]);
-        w.end_object();
-    }
-    w.end_array();
-}
 
 class Run final : public Command {
 public:
@@ -45,9 +28,7 @@ public:
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
     }
     int run() override {
-        const auto begin = std::chrono::steady_clock::now();
         ProgramPtr program = args_.load();
-        const double load = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         const CancelOnInterrupt watch(inspection);
@@ -57,25 +38,14 @@ public:
         if (!inputs_.empty()) request.inputs = read_inputs(*program);
         const RunReport report = inspection.run(request);
         if (!outputs_.empty()) save(report);
-        MemoryReport memory = memory_report(inspection, &report);
-        const TimeReport time = time_report(report, load);
-        if (!report.synthesised.empty() && !args_.json)
-            std::cerr << fmt::format("jaxscope: {} of {} inputs have no captured values; they were made up\n", report.synthesised.size(),
-                                     program->in_paths.size());
+        tell_synthesised(inspection, report);
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "run");
-            write_outputs(w, inspection, report);
-            w.key("memory");
-            write_json(w, memory);
-            w.key("time");
-            write_json(w, time);
-            w.key("synthesised");
-            write_json(w, report.synthesised);
+            write_run(w, args_, inspection, report);
             finish_json(w);
         } else {
-            print_memory(std::cout, memory, args_.all);
-            print_time(std::cout, time);
+            show_run(args_, inspection, report);
         }
         return 0;
     }
@@ -137,8 +107,12 @@ public:
             }
             finish_json(w);
         } else {
-            print_memory(std::cout, memory, args_.all);
-            if (fit) std::cout << "\n  " << fit->sentence << '\n';
+            Page page = args_.page();
+            memory_section(page, memory);
+            if (fit) {
+                page.heading("Device memory");
+                page.line(fit->sentence);
+            }
         }
         return 0;
     }

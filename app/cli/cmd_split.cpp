@@ -1,9 +1,9 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "ir/printer.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -14,13 +14,14 @@ public:
     explicit Split(Arguments& a) {
         args_.add_file(a);
         args_.add_region(a);
+        a.flag("--print", print_, "print both jaxprs, however long");
     }
     int run() override {
         const auto inspection = args_.inspect();
         const CancelOnInterrupt watch(*inspection);
         const SplitReport& split = inspection->split();
         if (!args_.json) {
-            print_split(std::cout, *inspection, args_.all);
+            print(*inspection);
             return 0;
         }
         JsonWriter w(std::cout);
@@ -37,7 +38,21 @@ public:
     }
 
 private:
+    void print(const Inspection& inspection) const {
+        Page page = args_.page();
+        split_section(page, inspection);
+        const SplitReport& split = inspection.split();
+        if (!print_ && count_equations(*split.known) + count_equations(*split.unknown) > 60) {
+            page.line("--print shows both jaxprs");
+            return;
+        }
+        page.heading("Known");
+        page.code(to_text(*split.known, {}));
+        page.heading("Unknown");
+        page.code(to_text(*split.unknown, {}));
+    }
     ProgramArguments args_;
+    bool print_ = false;
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "app/cli/sections.h"
 #include "app/cli/steps.h"
 #include "io/capture_writer.h"
 #include "ir/printer.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 
 namespace jaxscope::cli {
 
@@ -37,7 +37,8 @@ public:
         } else if (print_) {
             std::cout << to_text(*program->jaxpr, {}) << '\n';
         } else {
-            print_program(std::cout, inspection, args_.all);
+            Page page = args_.page();
+            program_section(page, inspection);
         }
         return 0;
     }

@@ -1,7 +1,12 @@
 #include "app/cli/program_arguments.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 
@@ -36,7 +41,7 @@ int region_number(const std::string& text) {
 void ProgramArguments::add_file(Arguments& a) {
     a.positional("FILE", file, "a .jaxscope capture, jaxpr text (.jaxpr, .txt), sample:NAME, or - for standard input");
     a.flag("--json", json, "one JSON object on standard output (schema jaxscope.report/1)");
-    a.flag("--all", all, "every row of long tables");
+    a.flag("--all", all, "every row of long tables, nothing grouped or cut");
 }
 
 void ProgramArguments::add_region(Arguments& a) {
@@ -59,6 +64,17 @@ ProgramPtr ProgramArguments::load() {
     ProgramPtr program = load_program(file);
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return program;
+}
+
+Page ProgramArguments::page() const {
+    PageStyle style;
+    style.all = all;
+    const char* no_colour = std::getenv("NO_COLOR");
+    const bool terminal = isatty(STDOUT_FILENO) == 1;
+    style.colour = terminal && (!no_colour || *no_colour == '\0');
+    winsize size{};
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = std::max<std::size_t>(size.ws_col, 60);
+    return {std::cout, style};
 }
 
 Choices ProgramArguments::choices() const {

@@ -7,6 +7,7 @@
 #include "analysis/inspection.h"
 #include "app/cli/command.h"
 #include "report/json_writer.h"
+#include "report/page.h"
 
 namespace jaxscope::cli {
 
@@ -28,6 +29,8 @@ struct ProgramArguments {
     void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
     ProgramPtr load();
     Choices choices() const;
+    /// Standard output as a page: colours where it is a terminal and NO_COLOR isn't set, as wide as that.
+    Page page() const;
     std::shared_ptr<const Inspection> inspect() { return std::make_shared<Inspection>(load(), choices()); }
 };
 

@@ -68,7 +68,9 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     if (e.path == row.equation) return row;
     const Eqn& inner = e.jaxpr->eqns[e.eqn];
     row.equation = e.path;
-    row.source = fmt::format("output of {} from {}", inner.prim->name, inner.source->summary.str());
+    // What JAX itself wrote has no place: then that of the call says where.
+    const Sym place = inner.source->summary.empty() ? s.source->summary : inner.source->summary;
+    row.source = fmt::format("output of {} from {}", inner.prim->name, place.str());
     set_place(row, inner.source, choices.project);
     return row;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include "jit/kernel_build.h"
 
@@ -341,7 +342,9 @@ private:
         const ValueId v = g_.nodes[i].out[0];
         bool in_memory = is_output_[v];
         std::vector<Tail> tails;
+        std::uint32_t previous = kNone;
         for (const std::uint32_t user : users_[v]) {
+            if (std::exchange(previous, user) == user) continue;  // x * x reads x twice, and is one tail
             in_memory = in_memory || (!on_demand(user) && group_of_[user] != group_of_[i]);
             if (Tail t = tail_from(user, v, group_of_[i]); t.reader != kNone) tails.push_back(std::move(t));
         }

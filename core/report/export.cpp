@@ -1,10 +1,18 @@
 #include "report/export.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
 #include "analysis/graph_model.h"
 #include "analysis/measure.h"
+#include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/printer.h"
+#include "report/array_json.h"
+#include "report/dot.h"
 #include "report/report_fields.h"
+#include "report/sections.h"
 #include "report/svg.h"
 
 namespace jaxscope {
@@ -24,18 +32,18 @@ void attempt(std::vector<std::string>& problems, const char* what, Stage stage) 
 
 }  // namespace
 
-FullReport make_full_report(const Inspection& inspection, bool run, int repeat) {
+FullReport make_full_report(const Inspection& inspection, const ReportRequest& request) {
     FullReport full;
     attempt(full.problems, "plan", [&] { full.memory = memory_report(inspection, nullptr); });
-    if (run && full.problems.empty())
+    if (request.run && full.problems.empty())
         attempt(full.problems, "run", [&] {
-            RunRequest request;
-            request.repeat = repeat;
-            const RunReport result = inspection.run(request);
-            full.memory = memory_report(inspection, &result);
-            full.time = time_report(result, 0);
+            RunRequest run;
+            run.repeat = request.repeat;
+            full.run = inspection.run(run);
+            full.memory = memory_report(inspection, &*full.run);
+            full.time = time_report(*full.run, request.load_seconds);
         });
-    attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, run); });
+    attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, request.run); });
     return full;
 }
 
@@ -54,6 +62,21 @@ std::string inspection_svg(const Inspection& inspection, const std::string& what
     return program_svg(model, model.first_look(), options);
 }
 
+void write_outputs(JsonWriter& w, const Program& p, const RunReport& report) {
+    w.key("outputs");
+    w.begin_array();
+    for (std::size_t i = 0; i < report.outputs.size(); ++i) {
+        w.begin_object();
+        w.key("path");
+        w.value(i < p.out_paths.size() ? p.out_paths[i].str() : std::to_string(i));
+        w.key("aval");
+        w.value(to_text(report.outputs[i]->aval));
+        write_array_fields(w, *report.outputs[i]);
+        w.end_object();
+    }
+    w.end_array();
+}
+
 void write_report_json(std::ostream& out, const Inspection& inspection, const FullReport& full) {
     JsonWriter w(out);
     std::vector<std::string> problems = full.problems;
@@ -64,6 +87,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     w.value("report");
     w.key("program");
     write_json(w, inspection.summary());
+    w.key("text");
+    w.value(to_text(*inspection.program().jaxpr, {}));
     attempt(problems, "residuals", [&] { write_fields(w, inspection.residuals()); });
     attempt(problems, "split", [&] {
         const SplitReport& split = inspection.split();
@@ -75,6 +100,11 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
         write_json(w, split.recomputed);
     });
     attempt(problems, "donation", [&] { write_fields(w, inspection.donation()); });
+    if (full.run) {
+        write_outputs(w, inspection.program(), *full.run);
+        w.key("synthesised");
+        write_json(w, full.run->synthesised);
+    }
     w.key("memory");
     write_json(w, full.memory);
     w.key("time");
@@ -86,85 +116,80 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     w.end_object();
 }
 
+void write_report_page(Page& page, const Inspection& inspection, const FullReport& full) {
+    std::vector<std::string> problems = full.problems;
+    const auto section = [&](const char* what, const auto& write) { attempt(problems, what, [&] { write(page, inspection); }); };
+    program_section(page, inspection);
+    section("residuals", residuals_section);
+    section("split", split_section);
+    section("donation", donation_section);
+    if (full.memory.planned_peak > 0) memory_section(page, full.memory);
+    if (full.time) time_section(page, *full.time);
+    policies_section(page, full.policies);
+    if (problems.empty()) return;
+    page.heading("What could not be had");
+    for (const std::string& p : problems) page.line(p);
+}
+
 namespace {
 
-template <class... Ts>
-struct SchemaParts {};
-
-void schema_head(JsonWriter& w) {
-    w.key("$schema");
-    w.value("https://json-schema.org/draft/2020-12/schema");
-    w.key("title");
-    w.value("jaxscope.report/1");
-    w.key("description");
-    w.value(
-        "What `jaxscope COMMAND --json` prints and report.json holds. Sizes are bytes, times seconds; non-finite numbers are the "
-        "strings \"nan\", \"inf\", \"-inf\". Every object has `schema` and `command`; the other fields are those of the command.");
-    w.key("type");
-    w.value("object");
-    w.key("required");
-    w.begin_array();
-    w.value("schema");
-    w.value("command");
-    w.end_array();
+void write_report(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
+    const FullReport full = make_full_report(inspection, {options.run, 3, options.load_seconds});
+    if (format == "json") return write_report_json(out, inspection, full);
+    if (format == "html") return write_report_html(out, inspection, full);
+    Page page(out, {.markdown = true});
+    out << "# jaxscope report\n";
+    write_report_page(page, inspection, full);
 }
 
-template <class T>
-void schema_of_fields(JsonWriter& w) {
-    std::apply([&](const auto&... f) { (write_schema_property(w, f), ...); }, ReportFields<T>::fields);
+/// Pictures that a converter makes of the SVG.
+void write_converted(std::ostream& out, const std::string& svg, const std::string& format) {
+    ProcessRequest request;
+    request.command = {"rsvg-convert", "--format", format};
+    if (format == "png") request.command.insert(request.command.end(), {"--zoom", "2"});
+    request.input = svg;
+    request.timeout_seconds = 120;
+    ProcessResult result;
+    try {
+        result = run_process(request);
+    } catch (Error& e) {
+        throw e.code == ErrorCode::NotFound ? e.advise("install the package librsvg2-bin, or export svg") : e;
+    }
+    if (result.exit_code != 0 || result.truncated)
+        throw Error(ErrorCode::CannotRun, "expected rsvg-convert to make a " + format + ", found: " + printable(result.error));
+    out << result.output;
 }
 
-template <class T>
-void schema_property(JsonWriter& w, const char* name) {
-    w.key(name);
-    write_schema<T>(w);
+constexpr const char* kReports[] = {"html", "json", "md"};
+constexpr const char* kConverted[] = {"png", "pdf"};
+constexpr const char* kOthers[] = {"svg", "dot", "jaxpr"};
+
+bool is_one_of(const std::string& format, std::span<const char* const> formats) {
+    return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
 
 }  // namespace
 
-void write_report_schema(std::ostream& out) {
-    JsonWriter w(out);
-    w.begin_object();
-    schema_head(w);
-    w.key("properties");
-    w.begin_object();
-    w.key("schema");
-    w.begin_object();
-    w.key("const");
-    w.value("jaxscope.report/1");
-    w.end_object();
-    schema_property<std::string>(w, "command");
-    schema_property<ProgramSummary>(w, "program");
-    schema_of_fields<ResidualReport>(w);
-    schema_of_fields<DonationReport>(w);
-    schema_property<std::string>(w, "text");
-    schema_property<std::string>(w, "known");
-    schema_property<std::string>(w, "unknown");
-    schema_property<std::vector<RecomputedRow>>(w, "recomputed");
-    schema_property<MemoryReport>(w, "memory");
-    schema_property<std::optional<TimeReport>>(w, "time");
-    schema_property<std::vector<PolicyRow>>(w, "policies");
-    schema_property<std::vector<std::string>>(w, "problems");
-    schema_property<std::string>(w, "output");
-    schema_property<std::int64_t>(w, "equations");
-    schema_property<std::string>(w, "jax_version");
-    w.end_object();
-    w.end_object();
+std::vector<std::string> export_formats() {
+    std::vector<std::string> all(std::begin(kReports), std::end(kReports));
+    all.insert(all.end(), std::begin(kOthers), std::end(kOthers));
+    all.insert(all.end(), std::begin(kConverted), std::end(kConverted));
+    return all;
 }
 
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
+    if (is_one_of(format, kReports)) return write_report(out, inspection, format, options);
+    if (is_one_of(format, kConverted)) return write_converted(out, inspection_svg(inspection, options.what), format);
     if (format == "svg") {
         out << inspection_svg(inspection, options.what);
+    } else if (format == "dot") {
+        out << inspection_dot(inspection, options.what);
     } else if (format == "jaxpr") {
         out << to_text(*inspection.program().jaxpr, {}) << '\n';
-    } else if (format == "json" || format == "html") {
-        const FullReport full = make_full_report(inspection, options.run, 3);
-        if (format == "json")
-            write_report_json(out, inspection, full);
-        else
-            write_report_html(out, inspection, full);
     } else {
-        throw Error(ErrorCode::BadUsage, "expected one of the formats json, html, svg, jaxpr, found '" + printable(format) + "'");
+        std::string list;
+        for (const std::string& f : export_formats()) list += (list.empty() ? "" : ", ") + f;
+        throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found '" + printable(format) + "'");
     }
 }
 

@@ -6,32 +6,48 @@
 
 #include "analysis/inspection.h"
 #include "analysis/memory_report.h"
+#include "report/json_writer.h"
+#include "report/page.h"
 
 namespace jaxscope {
 
 struct ExportOptions {
-    std::string what = "split";  ///< of svg and dot: "program" or "split"
-    bool run = false;            ///< of json and html: measured figures too
+    std::string what = "split";  ///< of pictures: "program" or "split"
+    bool run = false;            ///< of reports: execute, for measured memory and time
+    double load_seconds = 0;     ///< what reading the program took, for the reports
 };
 
-/// Writes one format: json, html, svg, dot, jaxpr. Throws Error{BadUsage} for any other.
+/// The formats of `export_inspection`, as endings: "html", "json", ...
+std::vector<std::string> export_formats();
+/// Writes one format. Reports: html, json, md. Pictures: svg, png, pdf (the last two through rsvg-convert), dot. Text: jaxpr.
+/// Throws Error{BadUsage} for any other, Error{NotFound} where a picture's converter isn't installed.
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options);
 
 /// The picture of the program or of the split, as one SVG.
 std::string inspection_svg(const Inspection& inspection, const std::string& what);
 
-/// All stages of one inspection, as report.json and report.html show them.
+/// All stages of one inspection, as the reports show them.
 struct FullReport {
     MemoryReport memory;
     std::optional<TimeReport> time;
+    std::optional<RunReport> run;
     std::vector<PolicyRow> policies;
     std::vector<std::string> problems;  ///< stages that could not be had, and why
 };
-FullReport make_full_report(const Inspection& inspection, bool run, int repeat);
+struct ReportRequest {
+    bool run = false;
+    int repeat = 3;
+    double load_seconds = 0;
+};
+FullReport make_full_report(const Inspection& inspection, const ReportRequest& request);
 /// Each command's fields under the same names.
 void write_report_json(std::ostream& out, const Inspection& inspection, const FullReport& report);
+/// The sections of the report on a page: a terminal's or Markdown.
+void write_report_page(Page& page, const Inspection& inspection, const FullReport& report);
 /// One self-contained file that opens offline.
 void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report);
 void write_report_schema(std::ostream& out);
+/// The field `outputs` of `run`: values as oracle.py has them.
+void write_outputs(JsonWriter& w, const Program& program, const RunReport& report);
 
 }  // namespace jaxscope

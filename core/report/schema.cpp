@@ -1,0 +1,171 @@
+#include <iterator>
+
+#include "report/export.h"
+#include "report/report_fields.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// What each command's object always has beside `schema` and `command`.
+struct CommandFields {
+    const char* command;
+    std::vector<const char*> fields;
+};
+const CommandFields kCommands[] = {
+    {"capture", {"output", "equations", "jax_version"}},
+    {"inspect", {"program"}},
+    {"print", {"text"}},
+    {"transform", {"program"}},
+    {"residuals", {"wrt", "region", "residuals", "total_bytes"}},
+    {"split", {"known", "unknown", "residuals", "recomputed"}},
+    {"donation", {"donated", "warning", "saved_bytes"}},
+    {"run", {"outputs", "memory", "time", "synthesised"}},
+    {"plan", {"memory"}},
+    {"policies", {"policies"}},
+    {"export", {"output"}},
+    {"report", {"program", "text", "memory", "time", "policies", "problems"}},
+    {"samples", {}},
+};
+
+template <class Body>
+void object(JsonWriter& w, Body body) {
+    w.begin_object();
+    body();
+    w.end_object();
+}
+void text_field(JsonWriter& w, const char* name, const char* value) {
+    w.key(name);
+    w.value(value);
+}
+
+void head(JsonWriter& w) {
+    text_field(w, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    text_field(w, "title", "jaxscope.report/1");
+    text_field(w, "description",
+               "What `jaxscope COMMAND --json` prints and report.json holds. Sizes are bytes, times seconds; non-finite numbers are the "
+               "strings \"nan\", \"inf\", \"-inf\". Every object has `schema` and `command`; the other fields are those of the command.");
+    text_field(w, "type", "object");
+    w.key("required");
+    w.begin_array();
+    w.value("schema");
+    w.value("command");
+    w.end_array();
+}
+
+/// Per command: if `command` is its name, then its fields are required.
+void required_by_command(JsonWriter& w) {
+    w.key("allOf");
+    w.begin_array();
+    for (const CommandFields& c : kCommands)
+        object(w, [&] {
+            w.key("if");
+            object(w, [&] {
+                w.key("properties");
+                object(w, [&] {
+                    w.key("command");
+                    object(w, [&] { text_field(w, "const", c.command); });
+                });
+            });
+            w.key("then");
+            object(w, [&] {
+                w.key("required");
+                w.begin_array();
+                for (const char* f : c.fields) w.value(f);
+                w.end_array();
+            });
+        });
+    w.end_array();
+}
+
+template <class T>
+void fields_of(JsonWriter& w) {
+    std::apply([&](const auto&... f) { (write_schema_property(w, f), ...); }, ReportFields<T>::fields);
+}
+template <class T>
+void property(JsonWriter& w, const char* name) {
+    w.key(name);
+    write_schema<T>(w);
+}
+
+/// One output of a run: its numbers have as many levels as the array has dimensions, complex ones are pairs.
+void outputs(JsonWriter& w) {
+    const auto any = [&](const char* name, const char* description) {
+        w.key(name);
+        object(w, [&] { text_field(w, "description", description); });
+    };
+    w.key("outputs");
+    object(w, [&] {
+        text_field(w, "type", "array");
+        w.key("items");
+        object(w, [&] {
+            text_field(w, "type", "object");
+            w.key("required");
+            w.begin_array();
+            w.value("path");
+            w.value("aval");
+            w.end_array();
+            w.key("properties");
+            object(w, [&] {
+                property<std::string>(w, "path");
+                property<std::string>(w, "aval");
+                any("values", "up to 128 elements: nested lists; complex numbers are [re, im], PRNG keys their key data");
+                any("sum", "of more than 128 elements");
+                property<double>(w, "abs_sum");
+                any("wsum", "sum of element i (in row-major order) times (7919 i mod 1009) / 1009");
+                any("first16", "the first 16 elements");
+            });
+        });
+    });
+}
+
+void samples(JsonWriter& w) {
+    w.key("samples");
+    object(w, [&] {
+        text_field(w, "type", "array");
+        w.key("items");
+        object(w, [&] {
+            text_field(w, "type", "object");
+            w.key("properties");
+            object(w, [&] {
+                for (const char* name : {"name", "title", "source", "capture"}) property<std::string>(w, name);
+            });
+        });
+    });
+}
+
+}  // namespace
+
+void write_report_schema(std::ostream& out) {
+    JsonWriter w(out);
+    object(w, [&] {
+        head(w);
+        w.key("properties");
+        object(w, [&] {
+            w.key("schema");
+            object(w, [&] { text_field(w, "const", "jaxscope.report/1"); });
+            property<std::string>(w, "command");
+            property<ProgramSummary>(w, "program");
+            fields_of<ResidualReport>(w);
+            fields_of<DonationReport>(w);
+            property<std::string>(w, "text");
+            property<std::string>(w, "known");
+            property<std::string>(w, "unknown");
+            property<std::vector<RecomputedRow>>(w, "recomputed");
+            outputs(w);
+            property<std::vector<int>>(w, "synthesised");
+            property<MemoryReport>(w, "memory");
+            property<std::optional<TimeReport>>(w, "time");
+            property<DeviceFit>(w, "device");
+            property<std::vector<PolicyRow>>(w, "policies");
+            property<std::vector<std::string>>(w, "problems");
+            property<std::string>(w, "output");
+            property<std::int64_t>(w, "equations");
+            property<std::string>(w, "jax_version");
+            samples(w);
+        });
+        required_by_command(w);
+    });
+}
+
+}  // namespace jaxscope

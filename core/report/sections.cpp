@@ -1,0 +1,252 @@
+#include "report/sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+#include "report/row_groups.h"
+
+namespace jaxscope {
+
+namespace {
+
+using Kind = Table::Kind;
+
+std::string place(const std::string& file, int line) { return file.empty() ? "" : fmt::format("{}:{}", file, line); }
+
+std::string join(const std::vector<std::string>& parts, const char* separator) {
+    std::string out;
+    for (const std::string& p : parts) out += (out.empty() ? "" : separator) + p;
+    return out;
+}
+
+std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+/// An output's path without what it has in common with the argument that it reuses: "[0]['w']" after "params['w']" is "[0]...".
+std::string beside(const std::string& argument, const std::string& output) {
+    std::size_t same = 0;
+    while (same < argument.size() && same < output.size() && argument[argument.size() - 1 - same] == output[output.size() - 1 - same])
+        ++same;
+    std::size_t cut = output.size() - same;
+    while (cut < output.size() && output[cut] != '[' && output[cut] != '.') ++cut;
+    return output.size() - cut < 8 ? output : output.substr(0, cut) + "...";
+}
+
+/// A table of rows with sizes, put together where they differ in indices alone.
+void sized_table(Page& page, const std::vector<SizedRow>& rows, std::vector<Table::Column> columns, const std::vector<std::size_t>& indexed,
+                 std::size_t limit) {
+    columns.insert(columns.begin(), {{"size", Kind::Number}, {"", Kind::Number}});
+    Table t(std::move(columns));
+    for (const SizedRow& row : page.all() ? sorted_by_size(rows) : grouped(rows, indexed)) {
+        std::vector<std::string> cells{bytes_text(row.bytes), row.count > 1 ? count_text(row.count) + " \u00d7" : ""};
+        cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+        t.add(std::move(cells));
+    }
+    t.drop_empty_columns();
+    page.table(t, limit);
+}
+
+void input_tables(Page& page, const ProgramSummary& s) {
+    page.heading("Inputs");
+    Table in({{"path", Kind::Code}, {"aval", Kind::Code}, {"size", Kind::Number}, {""}});
+    for (const ProgramInput& i : s.inputs)
+        in.add({i.path, i.aval, bytes_text(i.bytes), i.donated ? "donated" : i.is_static ? "static" : ""});
+    page.table(in);
+    page.heading("Outputs");
+    Table out({{"path", Kind::Code}, {"aval", Kind::Code}, {"size", Kind::Number}});
+    for (const ProgramOutput& o : s.outputs) out.add({o.path, o.aval, bytes_text(o.bytes)});
+    page.table(out);
+}
+
+void regions_table(Page& page, const ProgramSummary& s) {
+    if (s.regions.empty()) return;
+    page.heading("Regions (what the program differentiates inside)");
+    Table t({{"#", Kind::Number},
+             {"function", Kind::Code},
+             {"by"},
+             {"equations", Kind::Number},
+             {"policies inside", Kind::Code},
+             {"called at"}});
+    for (std::size_t i = 0; i < s.regions.size(); ++i) {
+        const RegionRow& r = s.regions[i];
+        t.add({std::to_string(i), r.name, r.kind, count_text(r.equations), r.policy.empty() ? "-" : r.policy, r.source});
+    }
+    page.table(t, 20);
+}
+
+void unsupported_table(Page& page, const ProgramSummary& s) {
+    if (s.unsupported.empty()) return;
+    page.heading("Not supported");
+    Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"stops"}, {"first at"}});
+    for (const UnsupportedRow& u : s.unsupported)
+        t.add({u.primitive, count_text(u.count), join(u.stops, ", "), place(u.loc.file, u.loc.line)});
+    page.table(t, 20);
+}
+
+void by_line_table(Page& page, const ResidualReport& r) {
+    std::map<std::string, SizedRow> by_line;
+    for (const ResidualRow& row : r.rows) {
+        if (row.file.empty()) continue;
+        SizedRow& line = by_line.try_emplace(place(row.file, row.line), SizedRow{0, 0, {place(row.file, row.line)}}).first->second;
+        line.bytes += row.bytes;
+        ++line.count;
+    }
+    if (by_line.empty()) return;
+    page.heading("By line");
+    std::vector<SizedRow> rows;
+    for (auto& [key, row] : by_line) rows.push_back(std::move(row));
+    sized_table(page, rows, {{"line", Kind::Code}}, {}, 10);
+}
+
+}  // namespace
+
+void program_section(Page& page, const Inspection& inspection) {
+    const ProgramSummary& s = inspection.summary();
+    page.heading(s.name.empty() ? "Program" : "Program " + s.name);
+    std::int64_t in_bytes = 0, out_bytes = 0, donated = 0;
+    for (const ProgramInput& i : s.inputs) {
+        in_bytes += i.bytes;
+        donated += i.donated ? i.bytes : 0;
+    }
+    for (const ProgramOutput& o : s.outputs) out_bytes += o.bytes;
+    page.line(fmt::format("{} equations, {} distinct sub-jaxprs{}", count_text(s.equations), count_text(s.jaxprs),
+                          s.jax_version.empty() ? "" : ", captured with JAX " + s.jax_version));
+    page.line(fmt::format("{}, {} ({} donated); {}, {}", counted(s.inputs.size(), "input"), bytes_text(in_bytes), bytes_text(donated),
+                          counted(s.outputs.size(), "output"), bytes_text(out_bytes)));
+    std::vector<std::pair<std::int64_t, std::string>> primitives;
+    for (const auto& [name, n] : s.primitives) primitives.emplace_back(n, name);
+    std::stable_sort(primitives.begin(), primitives.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    constexpr std::size_t kShown = 6;
+    std::string names;
+    for (std::size_t i = 0; i < primitives.size() && (page.all() || i < kShown); ++i)
+        names += fmt::format("{}{} {}", i ? ", " : "", primitives[i].second, primitives[i].first);
+    if (!page.all() && primitives.size() > kShown) names += fmt::format(", {} more kinds", primitives.size() - kShown);
+    if (!names.empty()) page.line(names);
+    if (page.all()) input_tables(page, s);
+    regions_table(page, s);
+    unsupported_table(page, s);
+}
+
+void residuals_section(Page& page, const Inspection& inspection) {
+    const ResidualReport& r = inspection.residuals();
+    page.heading(fmt::format("Residuals of {}: {} in {} values", r.region_name.empty() ? "the program" : r.region_name,
+                             bytes_text(r.total_bytes), r.rows.size()));
+    if (r.rows.empty()) return;
+    std::vector<SizedRow> rows;
+    for (const ResidualRow& row : r.rows) {
+        // JAX's string names the line of most of them already.
+        const std::string line = place(row.file, row.line);
+        const bool placeless = row.source.ends_with(" from ");  // JAX's own string, for what it wrote itself
+        const std::string source = placeless ? row.source.substr(0, row.source.size() - 6) : row.source;
+        rows.push_back({row.bytes, 1, {row.aval, source, row.source.find(line + ":") == std::string::npos ? line : ""}});
+    }
+    sized_table(page, rows, {{"aval", Kind::Code}, {"what JAX says"}, {"your line"}}, {1}, 20);
+    by_line_table(page, r);
+}
+
+void split_section(Page& page, const Inspection& inspection) {
+    const SplitReport& s = inspection.split();
+    page.heading(fmt::format("Split of {}", s.residuals.region_name.empty() ? "the program" : s.residuals.region_name));
+    page.line(fmt::format("known (forward): {} equations; unknown (backward, linear): {} equations; {} residuals, {}",
+                          count_text(count_equations(*s.known)), count_text(count_equations(*s.unknown)), s.num_residuals,
+                          bytes_text(s.residuals.total_bytes)));
+    if (s.recomputed.empty()) return;
+    page.heading(fmt::format("Recomputed in the backward pass: {} of {}", flops_text(s.recomputed_flops), flops_text(s.total_flops)));
+    Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"work", Kind::Number}});
+    for (const RecomputedRow& r : s.recomputed) t.add({r.primitive, count_text(r.count), flops_text(r.flops)});
+    page.table(t, 10);
+}
+
+void donation_section(Page& page, const Inspection& inspection) {
+    const DonationReport& d = inspection.donation();
+    if (d.donated.empty()) {
+        page.heading("Donation: nothing is donated");
+    } else {
+        const auto used = std::count_if(d.donated.begin(), d.donated.end(), [](const DonatedLeaf& l) { return l.used; });
+        page.heading(fmt::format("Donation: {} of {} donated leaves reused, {}", used, d.donated.size(), bytes_text(d.saved_bytes)));
+    }
+    // What was lost comes first: it is what one looks for.
+    std::vector<SizedRow> lost, reused;
+    for (const DonatedLeaf& l : d.donated) {
+        if (!l.used)
+            lost.push_back({l.bytes, 1, {l.aval, l.path, l.reason}});
+        else
+            reused.push_back({l.bytes,
+                              1,
+                              {l.aval, l.path,
+                               !l.output    ? ""
+                               : page.all() ? l.output_path
+                                            : beside(l.path, l.output_path),
+                               l.at_lowering && l.output ? "" : l.reason}});
+    }
+    if (!lost.empty()) sized_table(page, lost, {{"aval", Kind::Code}, {"not reused", Kind::Code}, {"why"}}, {1}, 12);
+    if (!lost.empty() && !reused.empty()) page.line("");
+    if (!reused.empty()) sized_table(page, reused, {{"aval", Kind::Code}, {"reused", Kind::Code}, {"by output"}, {"how"}}, {1, 2}, 12);
+    if (d.warning) {
+        page.line("JAX warns:");
+        std::string text = *d.warning;
+        for (std::size_t end = 0; end != std::string::npos; text.erase(0, end == std::string::npos ? 0 : end + 1)) {
+            end = text.find('\n');
+            page.line("  " + text.substr(0, end));
+        }
+    }
+    for (const std::string& f : d.findings) page.line("note: " + f);
+}
+
+void memory_section(Page& page, const MemoryReport& m) {
+    page.heading("Memory of jaxscope's CPU JIT");
+    Table t({{page.style().markdown ? "what" : ""}, {page.style().markdown ? "size" : "", Kind::Number}});
+    t.add({"arguments", bytes_text(m.arguments)});
+    t.add({"outputs", bytes_text(m.outputs)});
+    t.add({"aliased (donated)", bytes_text(m.aliased)});
+    t.add({"temporaries", bytes_text(m.temporaries)});
+    t.add({"planned peak", bytes_text(m.planned_peak)});
+    t.add({"measured peak", m.measured_peak ? bytes_text(*m.measured_peak) : "not run"});
+    page.table(t);
+    if (!m.difference.empty()) page.line(m.difference);
+    if (m.at_peak.empty()) return;
+    std::map<std::string, std::int64_t> by_role;
+    std::vector<SizedRow> rows;
+    for (const PeakRow& r : m.at_peak) {
+        by_role[r.role] += r.bytes;
+        rows.push_back({r.bytes, 1, {r.role, r.aval, r.source}});
+    }
+    std::vector<std::pair<std::int64_t, std::string>> roles;
+    for (const auto& [role, bytes] : by_role) roles.emplace_back(bytes, role);
+    std::sort(roles.rbegin(), roles.rend());
+    std::string sums;
+    for (const auto& [bytes, role] : roles) sums += fmt::format("{}{} {}", sums.empty() ? "" : ", ", role, bytes_text(bytes));
+    page.heading("Alive at the peak: " + sums);
+    sized_table(page, rows, {{"role"}, {"aval", Kind::Code}, {"where from"}}, {2}, 12);
+}
+
+void time_section(Page& page, const TimeReport& t) {
+    page.heading("Time");
+    std::string text = fmt::format("load {}, transform {}, compile {}, first run {}", seconds_text(t.load), seconds_text(t.transform),
+                                   seconds_text(t.compile), seconds_text(t.first_run));
+    if (t.run_median != t.first_run) text += fmt::format(", median {}, least {}", seconds_text(t.run_median), seconds_text(t.run_min));
+    page.line(text);
+}
+
+void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
+    page.heading("Checkpoint policies on this program");
+    Table t({{"policy", Kind::Code},
+             {"residuals", Kind::Number},
+             {"plan's peak", Kind::Number},
+             {"measured", Kind::Number},
+             {"recomputed", Kind::Number},
+             {"run", Kind::Number}});
+    for (const PolicyRow& r : rows) {
+        const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
+        const auto known = [&](std::int64_t bytes) { return r.problem.empty() || bytes > 0 ? bytes_text(bytes) : std::string("-"); };
+        t.add({r.policy, known(r.residual_bytes), known(r.planned_peak), r.measured_peak ? bytes_text(*r.measured_peak) : "-",
+               fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.run_median ? seconds_text(*r.run_median) : "-"});
+    }
+    page.table(t);
+    for (const PolicyRow& r : rows)
+        if (!r.problem.empty()) page.line(r.policy + ": " + r.problem);
+}
+
+}  // namespace jaxscope
