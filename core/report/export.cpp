@@ -137,7 +137,7 @@ void write_report(std::ostream& out, const Inspection& inspection, const std::st
     const FullReport full = make_full_report(inspection, {options.run, 3, options.load_seconds});
     if (format == "json") return write_report_json(out, inspection, full);
     if (format == "html") return write_report_html(out, inspection, full);
-    Page page(out, {.markdown = true});
+    Page page(out, {.format = PageStyle::Format::Markdown});
     out << "# jaxscope report\n";
     write_report_page(page, inspection, full);
 }

@@ -1,7 +1,7 @@
 #include "report/page.h"
 
 #include <algorithm>
-#include <string_view>
+#include <cctype>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -17,12 +17,16 @@ constexpr std::size_t kWrapped = 36;      ///< columns that wrapped text keeps
 /// Text for a Markdown page: nothing in it is markup.
 std::string markdown_escape(const std::string& text) {
     std::string out;
-    for (const char c : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
         if (c == '<' || c == '>') {
             out += c == '<' ? "&lt;" : "&gt;";
             continue;
         }
-        if (std::string_view("\\`*_[]|#&").find(c) != std::string_view::npos) out += '\\';
+        // An underscore inside a word is none of Markdown's.
+        const auto is_word = [&](std::size_t k) { return k < text.size() && std::isalnum(static_cast<unsigned char>(text[k])); };
+        const bool inside = c == '_' && is_word(i - 1) && is_word(i + 1);
+        if (!inside && std::string_view("\\`*_[]|#&").find(c) != std::string_view::npos) out += '\\';
         out += c;
     }
     return out;
@@ -51,7 +55,7 @@ std::vector<std::size_t> fitted_widths(const Table& table, std::size_t shown, co
     std::size_t total = 0;
     for (std::size_t c = 0; c < table.columns().size(); ++c) {
         std::size_t w = display_width(table.columns()[c].name);
-        for (std::size_t r = 0; r < shown; ++r) w = std::max(w, display_width(printable(table.rows()[r][c], kLongest)));
+        for (std::size_t r = 0; r < shown; ++r) w = std::max(w, display_width(printable(table.rows()[r][c].text, kLongest)));
         widths.push_back(w);
         total += w + 2;
     }
@@ -99,7 +103,7 @@ std::string without_middle(const std::string& text, std::size_t width) {
 
 void Table::drop_empty_columns() {
     for (std::size_t c = columns_.size(); c-- > 0;) {
-        if (std::any_of(rows_.begin(), rows_.end(), [c](const auto& row) { return !row[c].empty(); })) continue;
+        if (std::any_of(rows_.begin(), rows_.end(), [c](const auto& row) { return !row[c].text.empty(); })) continue;
         columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(c));
         for (auto& row : rows_) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
     }
@@ -110,36 +114,59 @@ std::string Page::muted(const std::string& text) const { return style_.colour ? 
 
 void Page::heading(const std::string& title) {
     const std::string text = printable(title, kLongest);
-    if (style_.markdown)
-        out_ << "\n## " << markdown_escape(text) << "\n\n";
-    else
-        out_ << '\n' << bold(text) << '\n';
+    switch (style_.format) {
+        case PageStyle::Format::Terminal:
+            out_ << '\n' << bold(text) << '\n';
+            break;
+        case PageStyle::Format::Markdown:
+            out_ << "\n## " << markdown_escape(text) << "\n\n";
+            break;
+        case PageStyle::Format::Html:
+            out_ << "<h2>" << html_escape(title) << "</h2>\n";
+    }
 }
 
 void Page::line(const std::string& text) {
     const std::string shown = printable(text, kLongest);
-    if (style_.markdown)
-        out_ << markdown_escape(shown) << "\n\n";
-    else
-        out_ << "  " << shown << '\n';
+    switch (style_.format) {
+        case PageStyle::Format::Terminal:
+            out_ << "  " << shown << '\n';
+            break;
+        case PageStyle::Format::Markdown:
+            out_ << markdown_escape(shown) << "\n\n";
+            break;
+        case PageStyle::Format::Html:
+            out_ << "<p>" << html_escape(text) << "</p>\n";
+    }
 }
 
 void Page::code(const std::string& text) {
-    if (style_.markdown) {
-        std::string fence = "```";
-        while (text.find(fence) != std::string::npos) fence += '`';
-        out_ << fence << '\n' << text << '\n' << fence << "\n\n";
-    } else {
-        out_ << text << '\n';
+    std::string fence = "```";
+    switch (style_.format) {
+        case PageStyle::Format::Terminal:
+            out_ << text << '\n';
+            break;
+        case PageStyle::Format::Markdown:
+            while (text.find(fence) != std::string::npos) fence += '`';
+            out_ << fence << '\n' << text << '\n' << fence << "\n\n";
+            break;
+        case PageStyle::Format::Html:
+            out_ << "<pre>";
+            for (const std::string& one : split(text, '\n')) out_ << html_escape(one) << '\n';
+            out_ << "</pre>\n";
     }
 }
 
 void Page::table(const Table& table, std::size_t limit) {
     const std::size_t shown = limit == 0 || style_.all ? table.rows().size() : std::min(limit, table.rows().size());
-    if (style_.markdown)
-        markdown_table(table, shown);
-    else
-        text_table(table, shown);
+    switch (style_.format) {
+        case PageStyle::Format::Terminal:
+            return text_table(table, shown);
+        case PageStyle::Format::Markdown:
+            return markdown_table(table, shown);
+        case PageStyle::Format::Html:
+            return html_table(table);
+    }
 }
 
 void Page::text_table(const Table& table, std::size_t shown) {
@@ -159,11 +186,11 @@ void Page::text_table(const Table& table, std::size_t shown) {
     for (std::size_t r = 0; r < shown; ++r) {
         const auto& row = table.rows()[r];
         const std::size_t last = row.size() - 1;
-        const std::string tail = printable(row[last], kLongest);
+        const std::string tail = printable(row[last].text, kLongest);
         const std::vector<std::string> lines = wraps(table, last) ? wrapped(tail, widths[last]) : std::vector{tail};
         for (std::size_t k = 0; k < lines.size(); ++k)
             out_ << line([&](std::size_t c) {
-                return c == last ? lines[k] : k == 0 ? printable(row[c], kLongest) : std::string();
+                return c == last ? lines[k] : k == 0 ? printable(row[c].text, kLongest) : std::string();
             }) << '\n';
     }
     if (shown < table.rows().size())
@@ -179,7 +206,7 @@ void Page::markdown_table(const Table& table, std::size_t shown) {
     for (std::size_t r = 0; r < shown; ++r) {
         out_ << '|';
         for (std::size_t c = 0; c < table.columns().size(); ++c) {
-            const std::string cell = printable(table.rows()[r][c], kLongest);
+            const std::string cell = printable(table.rows()[r][c].text, kLongest);
             out_ << ' ' << (table.columns()[c].kind == Table::Kind::Code ? markdown_code(cell) : markdown_escape(cell)) << " |";
         }
         out_ << '\n';

@@ -34,13 +34,17 @@ std::string beside(const std::string& argument, const std::string& output) {
     return output.size() - cut < 8 ? output : output.substr(0, cut) + "...";
 }
 
+Table::Cell size_cell(std::int64_t bytes) { return {bytes_text(bytes), static_cast<double>(bytes)}; }
+Table::Cell count_cell(std::int64_t count) { return {count_text(count), static_cast<double>(count)}; }
+Table::Cell flops_cell(double flops) { return {flops_text(flops), flops}; }
+
 /// A table of rows with sizes, put together where they differ in indices alone.
 void sized_table(Page& page, const std::vector<SizedRow>& rows, std::vector<Table::Column> columns, const std::vector<std::size_t>& indexed,
                  std::size_t limit) {
-    columns.insert(columns.begin(), {{"size", Kind::Number}, {"", Kind::Number}});
+    columns.insert(columns.begin(), {{"size", Kind::Number, true}, {"", Kind::Number}});
     Table t(std::move(columns));
     for (const SizedRow& row : page.all() ? sorted_by_size(rows) : grouped(rows, indexed)) {
-        std::vector<std::string> cells{bytes_text(row.bytes), row.count > 1 ? count_text(row.count) + " \u00d7" : ""};
+        Table::Row cells{size_cell(row.bytes), {row.count > 1 ? count_text(row.count) + " \u00d7" : "", static_cast<double>(row.count)}};
         cells.insert(cells.end(), row.cells.begin(), row.cells.end());
         t.add(std::move(cells));
     }
@@ -52,11 +56,11 @@ void input_tables(Page& page, const ProgramSummary& s) {
     page.heading("Inputs");
     Table in({{"path", Kind::Code}, {"aval", Kind::Code}, {"size", Kind::Number}, {""}});
     for (const ProgramInput& i : s.inputs)
-        in.add({i.path, i.aval, bytes_text(i.bytes), i.donated ? "donated" : i.is_static ? "static" : ""});
+        in.add({i.path, i.aval, size_cell(i.bytes), i.donated ? "donated" : i.is_static ? "static" : ""});
     page.table(in);
     page.heading("Outputs");
     Table out({{"path", Kind::Code}, {"aval", Kind::Code}, {"size", Kind::Number}});
-    for (const ProgramOutput& o : s.outputs) out.add({o.path, o.aval, bytes_text(o.bytes)});
+    for (const ProgramOutput& o : s.outputs) out.add({o.path, o.aval, size_cell(o.bytes)});
     page.table(out);
 }
 
@@ -71,7 +75,12 @@ void regions_table(Page& page, const ProgramSummary& s) {
              {"called at"}});
     for (std::size_t i = 0; i < s.regions.size(); ++i) {
         const RegionRow& r = s.regions[i];
-        t.add({std::to_string(i), r.name, r.kind, count_text(r.equations), r.policy.empty() ? "-" : r.policy, r.source});
+        t.add({{std::to_string(i), static_cast<double>(i)},
+               r.name,
+               r.kind,
+               count_cell(r.equations),
+               r.policy.empty() ? "-" : r.policy,
+               r.source});
     }
     page.table(t, 20);
 }
@@ -81,7 +90,7 @@ void unsupported_table(Page& page, const ProgramSummary& s) {
     page.heading("Not supported");
     Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"stops"}, {"first at"}});
     for (const UnsupportedRow& u : s.unsupported)
-        t.add({u.primitive, count_text(u.count), join(u.stops, ", "), place(u.loc.file, u.loc.line)});
+        t.add({u.primitive, count_cell(u.count), join(u.stops, ", "), place(u.loc.file, u.loc.line)});
     page.table(t, 20);
 }
 
@@ -155,7 +164,7 @@ void split_section(Page& page, const Inspection& inspection) {
     if (s.recomputed.empty()) return;
     page.heading(fmt::format("Recomputed in the backward pass: {} of {}", flops_text(s.recomputed_flops), flops_text(s.total_flops)));
     Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"work", Kind::Number}});
-    for (const RecomputedRow& r : s.recomputed) t.add({r.primitive, count_text(r.count), flops_text(r.flops)});
+    for (const RecomputedRow& r : s.recomputed) t.add({r.primitive, count_cell(r.count), flops_cell(r.flops)});
     page.table(t, 10);
 }
 
@@ -197,13 +206,13 @@ void donation_section(Page& page, const Inspection& inspection) {
 
 void memory_section(Page& page, const MemoryReport& m) {
     page.heading("Memory of jaxscope's CPU JIT");
-    Table t({{page.style().markdown ? "what" : ""}, {page.style().markdown ? "size" : "", Kind::Number}});
-    t.add({"arguments", bytes_text(m.arguments)});
-    t.add({"outputs", bytes_text(m.outputs)});
-    t.add({"aliased (donated)", bytes_text(m.aliased)});
-    t.add({"temporaries", bytes_text(m.temporaries)});
-    t.add({"planned peak", bytes_text(m.planned_peak)});
-    t.add({"measured peak", m.measured_peak ? bytes_text(*m.measured_peak) : "not run"});
+    Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
+    t.add({"arguments", size_cell(m.arguments)});
+    t.add({"outputs", size_cell(m.outputs)});
+    t.add({"aliased (donated)", size_cell(m.aliased)});
+    t.add({"temporaries", size_cell(m.temporaries)});
+    t.add({"planned peak", size_cell(m.planned_peak)});
+    t.add({"measured peak", m.measured_peak ? size_cell(*m.measured_peak) : Table::Cell("not run")});
     page.table(t);
     if (!m.difference.empty()) page.line(m.difference);
     if (m.at_peak.empty()) return;
@@ -233,16 +242,20 @@ void time_section(Page& page, const TimeReport& t) {
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
     page.heading("Checkpoint policies on this program");
     Table t({{"policy", Kind::Code},
-             {"residuals", Kind::Number},
-             {"plan's peak", Kind::Number},
+             {"residuals", Kind::Number, true},
+             {"plan's peak", Kind::Number, true},
              {"measured", Kind::Number},
              {"recomputed", Kind::Number},
              {"run", Kind::Number}});
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
-        const auto known = [&](std::int64_t bytes) { return r.problem.empty() || bytes > 0 ? bytes_text(bytes) : std::string("-"); };
-        t.add({r.policy, known(r.residual_bytes), known(r.planned_peak), r.measured_peak ? bytes_text(*r.measured_peak) : "-",
-               fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.run_median ? seconds_text(*r.run_median) : "-"});
+        const auto known = [&](std::int64_t bytes) { return r.problem.empty() || bytes > 0 ? size_cell(bytes) : Table::Cell("-"); };
+        t.add({r.policy,
+               known(r.residual_bytes),
+               known(r.planned_peak),
+               r.measured_peak ? size_cell(*r.measured_peak) : Table::Cell("-"),
+               {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
+               r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
     }
     page.table(t);
     for (const PolicyRow& r : rows)

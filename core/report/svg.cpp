@@ -25,11 +25,26 @@ std::string fitted(const std::string& text, double width, double advance) {
     return text;
 }
 
+/// On dark pages every colour of the light palette is shown as its counterpart: drawings carry colours as plain attributes, which other
+/// programs than browsers read too.
+std::string dark_style() {
+    const Palette &light = light_palette(), &dark = dark_palette();
+    std::string css;
+    for (const auto member : {&Palette::known, &Palette::unknown, &Palette::recomputed, &Palette::residual, &Palette::donated,
+                              &Palette::canvas, &Palette::panel, &Palette::ink, &Palette::muted, &Palette::rule, &Palette::known_canvas,
+                              &Palette::unknown_canvas, &Palette::known_text, &Palette::unknown_text, &Palette::recomputed_text,
+                              &Palette::residual_text, &Palette::donated_text, &Palette::edge})
+        for (const char* property : {"fill", "stroke"})
+            css += std::string("svg [") + property + "=\"" + light.*member + "\"]{" + property + ":" + dark.*member + "}";
+    return "<style>@media(prefers-color-scheme:dark){" + css + "}</style>\n";
+}
+
 class Svg {
 public:
     Svg(double width, double height, const Palette& palette) : p(palette) {
         out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + num(width) + ' ' + num(height) + "\" width=\"" + num(width) +
                "\" height=\"" + num(height) + "\" font-family=\"Inter, 'Helvetica Neue', Arial, sans-serif\">\n";
+        if (&palette == &light_palette()) out_ += dark_style();
         rect({0, 0, width, height}, p.canvas, "none", 0);
     }
     void rect(const Rect& r, std::string_view fill, std::string_view stroke, double radius, double width = 1, bool dashed = false) {
