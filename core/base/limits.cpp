@@ -4,7 +4,7 @@ namespace jaxscope {
 
 std::string limits_text() {
     std::string out;
-    for (const Limit& l : {kMaxNesting, kMaxRank, kMaxExpansion, kMaxFileBytes, kMaxJsonDepth})
+    for (const Limit& l : {kMaxNesting, kMaxRank, kMaxExpansion, kMaxFileBytes, kMaxJsonDepth, kMaxFollowedEqns, kMaxEmbeddedText})
         out += std::string(l.name) + " " + std::to_string(l.value) + "  " + l.what + "\n";
     return out;
 }

@@ -1,6 +1,7 @@
 #include "calls/custom_rules.h"
 
 #include "calls/families.h"
+#include "ir/followed.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/split_builder.h"
@@ -146,6 +147,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
 template <class P>
 BatchResult batch_body(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     const JaxprPtr& body = op.as<P>().call_jaxpr.jaxpr;
+    refuse_runaway(*body);  // its equations stand for the call from here on
     const BatchedJaxpr& j = batch_jaxpr_front(body, size, dims, std::vector<bool>(op.out.size(), false));
     return {eval_jaxpr(b, *j.jaxpr, x), j.out_dims};
 }

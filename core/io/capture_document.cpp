@@ -141,7 +141,8 @@ void CaptureDocument::check_values(const std::string& expected) const {
 
 void CaptureDocument::enter(JsonKind kind) {
     if (steps_.empty()) {
-        if (!levels_.empty() || kind != JsonKind::Object) fail("one JSON object", kind_name(kind));
+        if (!levels_.empty() || kind != JsonKind::Object)
+            fail("one JSON object", kind == JsonKind::Null ? "a single value" : kind_name(kind));
         return open(Place::Root, JsonKind::Object, kind);
     }
     if (steps_.back().array) ++steps_.back().index;
@@ -193,6 +194,7 @@ void CaptureDocument::convert() {
 
 void CaptureDocument::enter_root_value(JsonKind kind) {
     const Key* k = root_key(steps_.back().key);
+    if (k && !seen_.insert(k).second) fail("the key '" + std::string(k->name) + "' once", "it again");
     if (!k) {
         mode_ = Mode::Skip;
     } else if (k->whole) {

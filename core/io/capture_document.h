@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <unordered_set>
 
 #include "io/array_filler.h"
 #include "io/capture_tables.h"
@@ -41,6 +42,7 @@ private:
         Place place = Place::Table;
     };
     static const Key* root_key(std::string_view name);
+    std::unordered_set<const Key*> seen_;
 
     template <class Add>
     void scalar(Add add);

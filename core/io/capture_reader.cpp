@@ -1,5 +1,7 @@
 #include "io/capture_reader.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "io/byte_source.h"
@@ -75,6 +77,15 @@ std::shared_ptr<Program> parse(ByteSource& source, CaptureDocument& document, st
     return program;
 }
 
+FilePlaces places_in(const std::vector<JaxprPtr>& jaxprs, const std::string& file) {
+    return [&jaxprs, &file](const Jaxpr& j, std::size_t eqn) {
+        const auto at = std::find_if(jaxprs.begin(), jaxprs.end(), [&](const JaxprPtr& p) { return p.get() == &j; });
+        FilePlace place{{file}, "$.jaxprs[" + std::to_string(at - jaxprs.begin()) + "]"};
+        if (eqn != kWholeJaxpr) place.path += ".eqns[" + std::to_string(eqn) + "]";
+        return place;
+    };
+}
+
 ProgramPtr read(ByteSource& source, const std::string& archive, const ReadOptions& options) {
     auto program = std::make_shared<Program>();
     try {
@@ -82,11 +93,11 @@ ProgramPtr read(ByteSource& source, const std::string& archive, const ReadOption
         parse(source, document, program);
         program->path = source.name();
         if (options.arrays && !archive.empty()) read_archive_arrays(archive, document.tables().arrays());
+        if (options.check) check_program(*program, places_in(document.tables().jaxprs(), source.name()));
     } catch (Error& e) {
         e.at({source.name()});
         throw;
     }
-    if (options.check) check_program(*program);
     return program;
 }
 

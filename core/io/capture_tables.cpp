@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/limits.h"
+#include "io/number_range.h"
 #include "io/primitive_names.h"
 #include "ir/element.h"
 #include "ir/primitive.h"
@@ -40,27 +41,9 @@ bool integer_from_text(std::string_view s, std::int64_t& out) {
 
 double float_from_json(const JsonValue& v) {
     if (!v.is_string()) return v.as_double();
-    const std::string_view s = v.as_string();
-    if (s == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (s == "inf") return std::numeric_limits<double>::infinity();
-    if (s == "-inf") return -std::numeric_limits<double>::infinity();
-    double out = 0;
-    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), out);
-    if (s.empty() || end != s.data() + s.size() || ec == std::errc::invalid_argument) v.fail("a number, \"nan\", \"inf\" or \"-inf\"");
-    return out;
-}
-
-bool fits(DType d, std::int64_t value, bool beyond_int64) {
-    if (d == DType::Bool) return value == 0 || value == 1;
-    if (d == DType::U64) return beyond_int64 || value >= 0;
-    if (beyond_int64) return false;
-    if (d == DType::S64) return true;
-    int bits = 8 * static_cast<int>(byte_size(d));
-    if (d == DType::S2 || d == DType::U2) bits = 2;
-    if (d == DType::S4 || d == DType::U4) bits = 4;
-    if (is_key(d)) bits = 32;
-    if (is_signed_int(d)) return value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1);
-    return value >= 0 && value < std::int64_t{1} << bits;
+    const auto out = float_from_digits(v.as_string());
+    if (!out) v.fail("a number, \"nan\", \"inf\" or \"-inf\"");
+    return *out;
 }
 
 MemorySpace space_from_json(const JsonValue& v) {
@@ -177,11 +160,25 @@ void CaptureTables::add_source(const JsonValue& v) {
     Source s;
     if (v.count() != 3) v.fail("[traceback, name stack, summary]");
     if (const JsonValue traceback = v.at(0); !traceback.is_null())
-        for (const std::uint32_t f : tracebacks_[index_into(traceback, tracebacks_.size(), "a traceback")]) s.frames.push_back(frames_[f]);
+        s.frames = frames_of(tracebacks_[index_into(traceback, tracebacks_.size(), "a traceback")]);
     if (const JsonValue stack = v.at(1); !stack.is_null())
         s.name_stack = name_stacks_[index_into(stack, name_stacks_.size(), "a name stack")];
     s.summary = text_from_json(v.at(2));
     sources_.emplace_back(s);
+}
+
+/// All of a traceback's frames; when sources of long shared tracebacks would fill the memory, the innermost ones and the user's own.
+std::vector<Frame> CaptureTables::frames_of(const std::vector<std::uint32_t>& traceback) {
+    constexpr std::size_t kAllFrames = std::size_t{4} << 20, kInnermost = 16;
+    std::vector<Frame> out;
+    const std::size_t kept = frames_held_ <= kAllFrames ? traceback.size() : std::min(traceback.size(), kInnermost);
+    out.reserve(kept);
+    for (std::size_t i = 0; i < kept; ++i) out.push_back(frames_[traceback[i]]);
+    const auto own = [&](std::uint32_t f) { return frames_[f].project; };
+    if (kept < traceback.size() && std::none_of(traceback.begin(), traceback.begin() + kInnermost, own))
+        if (const auto user = std::find_if(traceback.begin(), traceback.end(), own); user != traceback.end()) out.back() = frames_[*user];
+    frames_held_ += kept;
+    return out;
 }
 
 void CaptureTables::add_context(const JsonValue& v) {

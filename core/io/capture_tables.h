@@ -46,13 +46,14 @@ public:
 
     std::size_t num_avals() const { return avals_.size(); }
     AvalRef aval_at(std::size_t i) const { return avals_[i]; }
-    std::size_t num_jaxprs() const { return jaxprs_.size(); }
+    const std::vector<JaxprPtr>& jaxprs() const { return jaxprs_; }
     const std::vector<std::shared_ptr<ArrayConst>>& arrays() const { return arrays_; }
     const std::shared_ptr<CustomRules>& rules() const { return rules_; }
     /// Highest rule that parameters refer to, -1 for none: rules may stand behind, so the count is checked at the end.
     std::int64_t highest_rule() const { return highest_rule_; }
 
 private:
+    std::vector<Frame> frames_of(const std::vector<std::uint32_t>& traceback);
     Attr attr_of_object(const JsonValue& v, int& depth) const;
     Attr policy_attr(const JsonValue& v, int& depth) const;
     Attr mesh_attr(const JsonValue& v, int& depth) const;
@@ -74,6 +75,7 @@ private:
     std::vector<AvalRef> avals_;
     std::vector<Frame> frames_;
     std::vector<std::vector<std::uint32_t>> tracebacks_;
+    std::size_t frames_held_ = 0;  ///< by sources, each with a list of its own
     std::vector<SourceRef> sources_;
     std::vector<ContextRef> contexts_;
     std::vector<LiteralRef> literals_;

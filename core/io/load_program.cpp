@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "io/capture_reader.h"
 #include "io/text_parser.h"
-#include "ir/type_check.h"
 
 namespace jaxscope {
 
@@ -44,12 +43,6 @@ bool starts_as_text(const std::string& path) {
     head.resize(static_cast<std::size_t>(in.gcount()));
     return looks_like_jaxpr_text(head);
 }
-ProgramPtr checked_text(const std::string& text, const std::string& name) {
-    ProgramPtr program = parse_jaxpr_text(text, name);
-    check_program(*program);
-    return program;
-}
-
 std::string sample_file(const std::string& name) {
     std::string known;
     for (const BundledSample& s : bundled_samples()) {
@@ -87,7 +80,7 @@ ProgramPtr load_program(const std::string& file) {
     ProgramPtr program;
     if (file == "-") {
         const std::string bytes = standard_input();
-        program = looks_like_jaxpr_text(bytes) ? checked_text(bytes, "<stdin>") : read_capture_text(bytes, "<stdin>");
+        program = looks_like_jaxpr_text(bytes) ? read_jaxpr_text(bytes, "<stdin>") : read_capture_text(bytes, "<stdin>");
     } else if (file.starts_with("sample:")) {
         program = read_capture(sample_file(file.substr(7)));
     } else {
@@ -95,7 +88,7 @@ ProgramPtr load_program(const std::string& file) {
         if (!fs::exists(file, error))
             throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
-        program = starts_as_text(file) ? checked_text(whole_file(file), file) : read_capture(file);
+        program = starts_as_text(file) ? read_jaxpr_text(whole_file(file), file) : read_capture(file);
     }
     return program;
 }

@@ -81,6 +81,13 @@ SourceLoc TextCursor::loc() const {
     return {name_, static_cast<int>(at_.line), column};
 }
 
+SourceLoc TextCursor::loc_at(std::size_t offset) const {
+    const std::string_view before = std::string_view(text_).substr(0, offset);
+    TextCursor there = *this;
+    there.at_ = {offset, 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')), before.rfind('\n') + 1};
+    return there.loc();
+}
+
 void TextCursor::fail(const std::string& expected) const {
     Mark m = at_;
     while (m.at < text_.size() && is_space(text_[m.at])) {
@@ -290,9 +297,13 @@ std::size_t TextCursor::value_end(const Layout& layout, bool brackets) const {
 
 std::string TextCursor::value_text(const Layout& layout) {
     const std::size_t begin = at_.at;
-    std::size_t end = value_end(layout, true);
-    // A message may hold brackets that don't match: then the columns alone tell.
-    if (end >= text_.size() && layout.lines) end = value_end(layout, false);
+    // A message may hold brackets that don't match: then the columns alone tell. A text full of those isn't searched to its end each time.
+    const bool brackets = !layout.lines || searched_in_vain_ <= 4 * text_.size();
+    std::size_t end = value_end(layout, brackets);
+    if (end >= text_.size() && layout.lines && brackets) {
+        searched_in_vain_ += text_.size() - begin;
+        end = value_end(layout, false);
+    }
     std::string value = text_.substr(begin, end - begin);
     while (!value.empty() && is_space(value.back())) value.pop_back();
     advance(end - begin);

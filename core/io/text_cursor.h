@@ -23,6 +23,7 @@ public:
     std::size_t line() const { return at_.line; }                   ///< from 1
     std::size_t column() const { return at_.at - at_.line_begin; }  ///< bytes into the line
     SourceLoc loc() const;                                          ///< columns count characters, from 1
+    SourceLoc loc_at(std::size_t offset) const;                     ///< of a mark's `at`
     [[noreturn]] void fail(const std::string& expected) const;      ///< "expected X, found 'Y'" here
 
     void skip_spaces();
@@ -67,6 +68,7 @@ private:
     std::string text_, name_;
     std::vector<SourceRef> sources_;  ///< by line
     Mark at_;
+    std::size_t searched_in_vain_ = 0;  ///< bytes, for brackets that close a value
 };
 
 }  // namespace jaxscope

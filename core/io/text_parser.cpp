@@ -12,7 +12,7 @@
 #include "io/text_sharing.h"
 #include "io/text_values.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/type_check.h"
 
 namespace jaxscope {
 
@@ -45,14 +45,21 @@ public:
         return root;
     }
     const std::vector<std::string>& input_names() const { return input_names_; }
+    /// Line and column of an equation, or of the text for a whole jaxpr.
+    FilePlace place(const Jaxpr& j, std::size_t eqn) const {
+        const auto of = places_.find(&j);
+        return {in_.loc_at(of == places_.end() || eqn == kWholeJaxpr ? 0 : of->second.at(eqn)), {}};
+    }
 
 private:
+    using Places = std::vector<std::size_t>;  ///< where each equation begins in the text
     using Scope = std::unordered_map<std::string, Var>;
     /// The variables `_` of a jaxpr, which may be its results all the same: jit's outputs are called as its equation calls them.
     struct Reading {
         std::shared_ptr<Jaxpr> jaxpr = std::make_shared<Jaxpr>();
         Scope scope;
         std::vector<Var> dropped;
+        Places places;
     };
 
     void shared(std::size_t depth) {
@@ -65,6 +72,8 @@ private:
         if (!slot || !defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
         if (j->name.empty()) j->name = slot->name;
         *slot = std::move(*j);
+        places_[slot.get()] = std::move(places_[j.get()]);
+        places_.erase(j.get());  // its address may come again
         if (depth == 1) lets_.push_back(slot);
     }
     /// What `name` stands for, here or further down; null where no `let` defines it.
@@ -108,26 +117,12 @@ private:
 
     /// Nothing may call itself, and everything that is called must be there.
     void refuse_cycles(const Jaxpr& root) const {
-        std::unordered_map<const Jaxpr*, int> state;  // 1: being looked at, 2: done
-        std::vector<std::pair<const Jaxpr*, bool>> stack{{&root, false}};
-        while (!stack.empty()) {
-            const auto [j, leaving] = stack.back();
-            stack.pop_back();
-            if (leaving) {
-                state[j] = 2;
-                continue;
-            }
-            if (state[j] != 0) continue;
-            state[j] = 1;
-            stack.emplace_back(j, true);
-            for (const Eqn& e : j->eqns)
-                for (const JaxprPtr& sub : e.params->jaxprs()) {
-                    if (state[sub.get()] == 1) in_.fail("jaxprs that don't call themselves");
-                    if (state[sub.get()] == 0) stack.emplace_back(sub.get(), false);
-                }
-        }
+        const Called called = called_from(root);
+        if (called.cycle)
+            throw Error(ErrorCode::BadInput, "expected jaxprs that don't call themselves, found one that does")
+                .at(place(*called.cycle->first, called.cycle->second).loc);
         for (const auto& [name, j] : slots_)
-            if (state[j.get()] != 0 && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
+            if (called.jaxprs.contains(j.get()) && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
     }
 
     /// `result_types`: of the equation that calls it, where that is known.
@@ -151,6 +146,7 @@ private:
             in_.take(";");
         }
         results(r, result_types);
+        places_[r.jaxpr.get()] = std::move(r.places);
         if (depth == 1) input_names_ = std::move(names);
         return r.jaxpr;
     }
@@ -158,14 +154,14 @@ private:
     /// `in (`: a variable may be called `in`, but no open parenthesis follows one.
     bool at_results() const { return in_.at_word("in") && in_.after_word("in", '('); }
 
-    void bind(Reading& r, const std::string& name, AvalRef aval) {
+    void bind(Reading& r, const std::string& name, AvalRef aval, const TextCursor::Mark& at) {
         if (r.jaxpr->num_vars() >= 1u << 30)
             throw Error(ErrorCode::LimitExceeded, "expected fewer than 2^30 variables, found more").at(in_.loc());
         const Var v = r.jaxpr->add_var(aval, name == "_");
         if (name == "_")
             r.dropped.push_back(v);
         else if (!r.scope.emplace(name, v).second)
-            in_.fail("a new variable: '" + printable(name, 60) + "' is defined already");
+            throw Error(ErrorCode::BadInput, "expected a new variable, found '" + printable(name, 60) + "' again").at(in_.loc_at(at.at));
     }
     AvalRef aval() {
         const TextCursor::Mark before = in_.mark();
@@ -182,9 +178,10 @@ private:
     std::vector<std::string> binders(Reading& r, std::string_view end) {
         std::vector<std::string> names;
         while (!in_.at(end)) {
+            const TextCursor::Mark at = in_.mark();  // behind spaces
             names.push_back(in_.word("a variable"));
             in_.expect(":");
-            bind(r, names.back(), aval());
+            bind(r, names.back(), aval(), at);
         }
         return names;
     }
@@ -193,8 +190,11 @@ private:
     void equation(Reading& r, std::size_t depth) {
         in_.skip_spaces();
         const std::size_t column = in_.column();
+        r.places.push_back(in_.mark().at);
         std::vector<std::pair<std::string, AvalRef>> outs;
+        std::vector<TextCursor::Mark> marks;
         while (in_.at_binder()) {
+            marks.push_back(in_.mark());
             std::string name = in_.word("a variable");
             in_.expect(":");
             outs.emplace_back(std::move(name), aval());
@@ -216,7 +216,7 @@ private:
         e.first_out = r.jaxpr->num_vars();
         e.n_out = static_cast<std::uint32_t>(outs.size());
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
-        for (const auto& [name, type] : outs) bind(r, name, type);
+        for (std::size_t k = 0; k < outs.size(); ++k) bind(r, outs[k].first, outs[k].second, marks[k]);
         e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
         r.jaxpr->eqns.push_back(std::move(e));
     }
@@ -428,6 +428,7 @@ private:
     std::vector<std::shared_ptr<Jaxpr>> lets_;  ///< those in front, in order
     bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
+    std::unordered_map<const Jaxpr*, Places> places_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
     std::vector<std::string> input_names_;
@@ -453,9 +454,9 @@ bool looks_like_jaxpr_text(std::string_view text) {
     return text.starts_with("lambda");
 }
 
-ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name) {
-    TextParser parser(text, name);
-    const std::shared_ptr<Jaxpr> root = parser.whole();
+namespace {
+
+ProgramPtr program_of(const std::shared_ptr<Jaxpr>& root, const TextParser& parser, std::string_view text, const std::string& name) {
     auto program = std::make_shared<Program>();
     program->jaxpr = root;
     program->path = name;
@@ -473,6 +474,19 @@ ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name) {
     }
     const bool lone = root->outvars.size() == 1;
     for (std::size_t i = 0; i < root->outvars.size(); ++i) program->out_paths.push_back(lone ? Sym{} : Sym("[" + std::to_string(i) + "]"));
+    return program;
+}
+
+}  // namespace
+
+ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name) {
+    TextParser parser(text, name);
+    return program_of(parser.whole(), parser, text, name);
+}
+ProgramPtr read_jaxpr_text(std::string_view text, const std::string& name) {
+    TextParser parser(text, name);
+    ProgramPtr program = program_of(parser.whole(), parser, text, name);
+    check_program(*program, [&](const Jaxpr& j, std::size_t eqn) { return parser.place(j, eqn); });
     return program;
 }
 

@@ -18,5 +18,7 @@ bool looks_like_jaxpr_text(std::string_view text);
 /// `name`   what errors call the text.
 /// Throws   Error{BadInput} with line and column; Error{LimitExceeded} beyond base/limits.h. Not type checked: see check_program.
 ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name);
+/// The same, type checked: errors of check_program are at the equation's line and column.
+ProgramPtr read_jaxpr_text(std::string_view text, const std::string& name);
 
 }  // namespace jaxscope

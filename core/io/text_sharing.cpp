@@ -108,4 +108,32 @@ void restore_sharing(const std::shared_ptr<Jaxpr>& root, const std::vector<std::
     // A `let` that nothing uses: no text of JAX's. What names say holds.
 }
 
+Called called_from(const Jaxpr& root) {
+    enum class State : std::uint8_t { New, Open, Done };
+    std::unordered_map<const Jaxpr*, State> state;
+    std::vector<std::pair<const Jaxpr*, bool>> stack{{&root, false}};
+    Called out;
+    while (!stack.empty()) {
+        const auto [j, leaving] = stack.back();
+        stack.pop_back();
+        if (leaving) {
+            state[j] = State::Done;
+            continue;
+        }
+        if (state[j] != State::New) continue;
+        state[j] = State::Open;
+        out.jaxprs.insert(j);
+        stack.emplace_back(j, true);
+        for (std::size_t i = 0; i < j->eqns.size(); ++i)
+            for (const JaxprPtr& sub : j->eqns[i].params->jaxprs()) {
+                if (state[sub.get()] == State::Open) {
+                    out.cycle = {j, i};
+                    return out;
+                }
+                if (state[sub.get()] == State::New) stack.emplace_back(sub.get(), false);
+            }
+    }
+    return out;
+}
+
 }  // namespace jaxscope

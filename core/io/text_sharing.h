@@ -1,5 +1,8 @@
 #pragma once
 #include <memory>
+#include <optional>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/jaxpr.h"
@@ -16,5 +19,12 @@ namespace jaxscope {
 /// `lets`   the jaxprs of the `let`s in front, in order
 /// Source   JAX core.py, pp_toplevel_jaxpr.
 void restore_sharing(const std::shared_ptr<Jaxpr>& root, const std::vector<std::shared_ptr<Jaxpr>>& lets);
+
+/// `root` and everything below it; or the equation by which a jaxpr calls itself, directly or through others.
+struct Called {
+    std::unordered_set<const Jaxpr*> jaxprs;
+    std::optional<std::pair<const Jaxpr*, std::size_t>> cycle;
+};
+Called called_from(const Jaxpr& root);
 
 }  // namespace jaxscope

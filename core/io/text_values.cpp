@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/limits.h"
+#include "io/number_range.h"
 #include "ir/element.h"
 
 namespace jaxscope {
@@ -17,15 +18,6 @@ bool all_digits(std::string_view s) {
     return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
 }
 
-std::optional<double> float_from_text(std::string_view s) {
-    if (s == "nan" || s == "-nan") return std::numeric_limits<double>::quiet_NaN();
-    if (s == "inf") return std::numeric_limits<double>::infinity();
-    if (s == "-inf") return -std::numeric_limits<double>::infinity();
-    double v = 0;
-    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
-    if (s.empty() || end != s.data() + s.size() || ec == std::errc::invalid_argument) return std::nullopt;
-    return v;
-}
 std::optional<std::int64_t> integer_from_text(std::string_view s) {
     std::int64_t v = 0;
     if (const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
@@ -44,12 +36,19 @@ std::optional<std::complex<double>> complex_from_text(std::string_view s) {
     s.remove_suffix(1);
     for (std::size_t i = s.size(); i-- > 1;) {
         if ((s[i] != '+' && s[i] != '-') || s[i - 1] == 'e') continue;
-        const auto re = float_from_text(s.substr(0, i)), im = float_from_text(s.substr(s[i] == '+' ? i + 1 : i));
+        const auto re = float_from_digits(s.substr(0, i)), im = float_from_digits(s.substr(s[i] == '+' ? i + 1 : i));
         if (re && im) return std::complex<double>(*re, *im);
         return std::nullopt;
     }
-    if (const auto im = float_from_text(s)) return std::complex<double>(0, *im);
+    if (const auto im = float_from_digits(s)) return std::complex<double>(0, *im);
     return std::nullopt;
+}
+
+/// `f33`, `quux`; JAX's types that are none have a capital, angles or braces (`Ref{...}`), or are semaphores.
+bool is_name_of_dtype(std::string_view type) {
+    return !type.empty() && !type.ends_with("semaphore") && std::all_of(type.begin(), type.end(), [](char c) {
+        return std::islower(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) || c == '_';
+    });
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -95,6 +94,7 @@ Aval aval_from_text(std::string_view text) {
         type.remove_suffix(kHost.size());
     }
     const auto d = dtype_from_short_name(type);
+    if (!d && is_name_of_dtype(type)) throw Error(ErrorCode::BadInput, "expected a dtype, found '" + printable(type, 40) + "'");
     if (!d) return unknown;
     a.dtype = *d;
     std::string spec;
@@ -105,7 +105,9 @@ Aval aval_from_text(std::string_view text) {
         const std::size_t at = one.find('@');
         const std::string_view number = trimmed(one.substr(0, at));
         const auto n = all_digits(number) ? integer_from_text(number) : std::nullopt;
-        if (!n || *n < 0) return unknown;  // a symbolic dimension
+        if ((all_digits(number) && (!n || *n < 0)) || (number.starts_with('-') && all_digits(number.substr(1))))
+            throw Error(ErrorCode::BadInput, "expected a dimension from 0 to 2^63 - 1, found " + printable(number, 40));
+        if (!n) return unknown;  // a symbolic dimension
         a.shape.push_back(*n);
         if (!spec.empty()) spec += ", ";
         spec += at == std::string_view::npos ? "None" : quoted_axes(one.substr(at + 1));
@@ -132,17 +134,17 @@ std::optional<Literal> literal_from_text(std::string_view text, AvalRef aval) {
     } else if (is_complex(d)) {
         auto v = complex_from_text(text);
         if (!v)
-            if (const auto real = float_from_text(text)) v = *real;
+            if (const auto real = float_from_digits(text)) v = *real;
         if (!v) return std::nullopt;
         l.real = v->real();
         l.imag = v->imag();
     } else if (is_float(d)) {
-        const auto v = float_from_text(text);
+        const auto v = float_from_digits(text);
         if (!v) return std::nullopt;
         l.real = *v;
     } else {
         const auto v = integer_from_text(text);
-        if (!v) return std::nullopt;
+        if (!v || !fits(d, *v, *v < 0 && text[0] != '-')) return std::nullopt;
         l.integer = *v;
         return l;
     }
@@ -268,7 +270,7 @@ private:
         if (w == "None") return {};
         if (w == "True" || w == "False") return w == "True";
         if (const auto i = integer_from_text(w)) return *i;
-        if (const auto f = float_from_text(w)) return *f;
+        if (const auto f = float_from_digits(w)) return *f;
         if (const auto c = complex_from_text(w)) return *c;
         if (const auto d = dtype_from_name(w); d && (dtype_wanted_ || depth > 0)) return *d;
         const std::size_t dot = w.find('.');

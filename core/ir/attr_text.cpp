@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <unordered_map>
 
+#include "base/error.h"
+#include "base/limits.h"
 #include "ir/element.h"
 #include "ir/printer.h"
 
@@ -192,6 +195,28 @@ std::string record_text(const Attr::Record& r) {
     return r.type.str() + "(" + out + ")";
 }
 
+struct EmbeddedTexts {
+    std::unordered_map<const Jaxpr*, std::string> texts;
+    std::size_t bytes = 0;
+    int scopes = 0;
+};
+thread_local EmbeddedTexts embedded;
+
+/// A jaxpr inside a record is a program of its own, its jaxprs too: written out anew wherever it stands.
+std::string embedded_text(const Jaxpr& j) {
+    const EmbeddedTextScope scope;
+    auto found = embedded.texts.find(&j);
+    if (found == embedded.texts.end()) {
+        std::string made = to_text(j);
+        found = embedded.texts.emplace(&j, std::move(made)).first;
+    }
+    embedded.bytes += found->second.size();
+    if (embedded.bytes > kMaxEmbeddedText.value)
+        throw Error(ErrorCode::LimitExceeded, "expected at most " + std::to_string(kMaxEmbeddedText.value) +
+                                                  " bytes of programs printed inside equations, found more");
+    return found->second;
+}
+
 std::string text_of(const Attr& a, bool repr) {
     if (a.is_none()) return "None";
     if (const auto* v = a.get<bool>()) return *v ? "True" : "False";
@@ -209,7 +234,7 @@ std::string text_of(const Attr& a, bool repr) {
     if (const auto* v = a.get<Attr::Enum>()) return enum_text(*v, repr);
     if (const Attr::Seq* v = a.get_seq()) return seq_text(*v);
     if (const Attr::Record* v = a.get_record()) return record_text(*v);
-    if (const auto* v = a.get<Attr::JaxprRef>()) return to_text(*v->jaxpr);
+    if (const auto* v = a.get<Attr::JaxprRef>()) return embedded_text(*v->jaxpr);
     if (const auto* v = a.get<ArrayPtr>()) return *v ? array_text(*v, repr) : "None";
     if (const auto* v = a.get<PolicyPtr>()) return *v ? recorded_text((*v)->text.str()) : "None";
     if (const auto* v = a.get<Attr::Rule>()) return v->text.str();
@@ -218,6 +243,13 @@ std::string text_of(const Attr& a, bool repr) {
 }
 
 }  // namespace
+
+EmbeddedTextScope::EmbeddedTextScope() { ++embedded.scopes; }
+EmbeddedTextScope::~EmbeddedTextScope() {
+    if (--embedded.scopes > 0) return;
+    embedded.texts.clear();
+    embedded.bytes = 0;
+}
 
 std::string python_repr(std::string_view text) {
     const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';

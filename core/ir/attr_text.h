@@ -15,4 +15,14 @@ std::string repr_text(const Attr& a);
 /// A Python string literal.
 std::string python_repr(std::string_view text);
 
+/// While one text is being made, jaxprs inside records are laid out once each, and all of them together are held to
+/// `kMaxEmbeddedText`: a chain of them that doubles from one to the next would fill any memory.
+class EmbeddedTextScope {
+public:
+    EmbeddedTextScope();
+    ~EmbeddedTextScope();
+    EmbeddedTextScope(const EmbeddedTextScope&) = delete;
+    EmbeddedTextScope& operator=(const EmbeddedTextScope&) = delete;
+};
+
 }  // namespace jaxscope

@@ -1,6 +1,7 @@
 #include "ir/print_layout.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace jaxscope {
 
@@ -125,22 +126,41 @@ void PrintLayout::play(const Token& token) {
     }
 }
 
+namespace {
+bool is_control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F; }
+
+/// A text may be shown on a terminal: what a hostile name says to that is escaped.
+std::string without_controls(std::string text) {
+    if (std::none_of(text.begin(), text.end(), is_control)) return text;
+    std::string out;
+    for (const char c : text) {
+        char hex[8];
+        std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
+        out.append(is_control(c) ? std::string_view(hex) : std::string_view(&c, 1));
+    }
+    return out;
+}
+}  // namespace
+
 std::string PrintLayout::finish() {
     end_line();
-    if (notes_.empty()) return std::move(out_);
+    if (notes_.empty()) return without_controls(std::move(out_));
+    // One line as long as a book must not push the notes of all others there.
+    const auto room = static_cast<std::int64_t>((10 * out_.size() + (std::size_t{16} << 20)) / notes_.size());
+    widest_ = std::min(widest_, room);
     std::string aligned;
     aligned.reserve(out_.size() + notes_.size() * 40);
     std::size_t at = 0;
     for (const Notes& line : notes_) {
         aligned.append(out_, at, line.at - at);
         at = line.at;
-        aligned.append(static_cast<std::size_t>(widest_ - line.column), ' ');
+        aligned.append(static_cast<std::size_t>(std::max<std::int64_t>(widest_ - line.column, 0)), ' ');
         for (std::size_t i = 0; i < line.texts.size(); ++i) {
             if (i) aligned.append("\n").append(static_cast<std::size_t>(widest_), ' ');
             aligned.append(" # ").append(line.texts[i]);
         }
     }
-    return aligned.append(out_, at);
+    return without_controls(std::move(aligned.append(out_, at)));
 }
 
 }  // namespace jaxscope

@@ -16,6 +16,8 @@ struct PrintOptions {
 /// The text of a jaxpr as `str(jax.make_jaxpr(f)(...))` gives it in JAX 0.10.2, character for character: variable names, jaxprs
 /// that occur twice or have more than ten equations as `let name = ... in` in front, parameters, line breaks. Differs in the order
 /// inside a frozenset alone, which JAX prints in hash order: here it is sorted.
+/// Control characters that a name brings along (JAX's own has none but newlines and tabs) come as \xNN.
+/// Throws  Error{LimitExceeded} where the programs printed inside equations exceed kMaxEmbeddedText.
 /// Cost    linear in the equations of distinct jaxprs.
 /// Source  JAX core.py, pp_toplevel_jaxpr.
 std::string to_text(const Jaxpr& j, const PrintOptions& options = {});

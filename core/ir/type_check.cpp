@@ -66,53 +66,68 @@ void check_consts(const Jaxpr& j) {
     }
 }
 
-void check_one(const Jaxpr& j) {
-    if (j.num_constvars > j.num_vars() || j.num_invars > j.num_vars() - j.num_constvars)
-        throw Error(ErrorCode::BadInput, "expected as many variables as constvars and invars, found fewer");
-    check_consts(j);
-    std::uint32_t defined = j.num_constvars + j.num_invars;
-    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-        const Eqn& e = j.eqns[i];
-        try {
-            check_equation(j, e, defined);
-        } catch (Error& error) {
-            error.at(e.source.loc()).in("checking " + short_text(j, e, i));
-            throw;
-        }
-        defined += e.n_out;
-    }
-    if (defined != j.num_vars()) throw Error(ErrorCode::BadInput, "expected a definition of every variable, found fewer");
-    for (const Atom a : j.outvars) check_atom(j, a, defined);
+/// The same error at its place in the file; the user's line stands below.
+Error placed(const Error& error, const FilePlaces& places, const Jaxpr& j, std::size_t eqn, const SourceRef& source) {
+    const FilePlace place = places ? places(j, eqn) : FilePlace();
+    Error out(error.code, place.path.empty() ? error.what() : place.path + ": " + error.what());
+    out.loc = error.loc;
+    out.context = error.context;
+    out.advices = error.advices;
+    if (eqn != kWholeJaxpr) out.in("checking " + short_text(j, j.eqns[eqn], eqn));
+    const SourceLoc line = source.loc();
+    if (!place.loc.file.empty() && !line.file.empty()) out.in(printable(line.file, 100) + ":" + std::to_string(line.line));
+    return out.at(place.loc).at(line);
 }
 
-void check_below(const Jaxpr& root, std::unordered_set<const Jaxpr*>& checked) {
+void check_one(const Jaxpr& j, const FilePlaces& places) {
+    std::size_t at = kWholeJaxpr;
+    try {
+        if (j.num_constvars > j.num_vars() || j.num_invars > j.num_vars() - j.num_constvars)
+            throw Error(ErrorCode::BadInput, "expected as many variables as constvars and invars, found fewer");
+        check_consts(j);
+        std::uint32_t defined = j.num_constvars + j.num_invars;
+        for (at = 0; at < j.eqns.size(); ++at) {
+            check_equation(j, j.eqns[at], defined);
+            defined += j.eqns[at].n_out;
+        }
+        at = kWholeJaxpr;
+        if (defined != j.num_vars()) throw Error(ErrorCode::BadInput, "expected a definition of every variable, found fewer");
+        for (const Atom a : j.outvars) check_atom(j, a, defined);
+    } catch (const Error& error) {
+        throw placed(error, places, j, at, at == kWholeJaxpr ? SourceRef{} : j.eqns[at].source);
+    }
+}
+
+void check_below(const Jaxpr& root, std::unordered_set<const Jaxpr*>& checked, const FilePlaces& places) {
     if (checked.contains(&root)) return;
     for (const Jaxpr* j : all_jaxprs(root)) {
         if (!checked.insert(j).second) continue;
         try {
-            check_one(*j);
+            check_one(*j, places);
         } catch (Error& error) {
             if (!j->name.empty()) error.in("the jaxpr of " + printable(j->name.str(), 60));
             throw;
         }
     }
     // A deep chain is refused for good only when the deepest root is known; each root is asked once.
-    if (nesting_depth(root) > static_cast<int>(kMaxNesting.value))
-        throw Error(ErrorCode::LimitExceeded, "expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found " +
-                                                  std::to_string(nesting_depth(root)));
+    const int depth = nesting_depth(root);
+    if (depth <= static_cast<int>(kMaxNesting.value)) return;
+    const Error error(ErrorCode::LimitExceeded,
+                      "expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found " + std::to_string(depth));
+    throw placed(error, places, root, kWholeJaxpr, {});
 }
 
 }  // namespace
 
 void check_jaxpr(const Jaxpr& j) {
     std::unordered_set<const Jaxpr*> checked;
-    check_below(j, checked);
+    check_below(j, checked, {});
 }
 
-void check_program(const Program& program) {
+void check_program(const Program& program, const FilePlaces& places) {
     std::unordered_set<const Jaxpr*> checked;
     const auto check = [&](const JaxprPtr& j) {
-        if (j) check_below(*j, checked);
+        if (j) check_below(*j, checked, places);
     };
     check(program.jaxpr);
     check(program.marked);

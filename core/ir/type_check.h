@@ -1,4 +1,8 @@
 #pragma once
+#include <functional>
+#include <string>
+
+#include "base/error.h"
 #include "ir/program.h"
 
 namespace jaxscope {
@@ -14,7 +18,18 @@ namespace jaxscope {
 ///          nest deeper than kMaxNesting.
 /// Cost     linear in the equations of distinct jaxprs.
 void check_jaxpr(const Jaxpr& j);
-/// The program's jaxpr, the marked one, those of regions and custom rules.
-void check_program(const Program& program);
+
+/// Where a jaxpr's equation stands in the file that it was read from, for messages: line and column, or a JSON path. `kWholeJaxpr`
+/// asks for the jaxpr itself.
+struct FilePlace {
+    SourceLoc loc;
+    std::string path;  ///< "$.jaxprs[3].eqns[17]"
+};
+using FilePlaces = std::function<FilePlace(const Jaxpr& j, std::size_t eqn)>;
+constexpr std::size_t kWholeJaxpr = static_cast<std::size_t>(-1);
+
+/// The program's jaxpr, the marked one, those of regions and custom rules. With `places` an error is at its place in the file, and
+/// names the user's line below.
+void check_program(const Program& program, const FilePlaces& places = {});
 
 }  // namespace jaxscope

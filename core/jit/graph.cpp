@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ir/builder.h"
+#include "ir/followed.h"
 #include "jit/graph_rewrite.h"
 
 namespace jaxscope::exec {
@@ -242,6 +243,7 @@ private:
 std::string path_of(const Node& n) { return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn); }
 
 GraphPtr build_graph(const JaxprPtr& program) {
+    refuse_runaway(*program);
     GraphBuilder::Bodies bodies;
     return GraphBuilder(bodies).build(*program, Sym());
 }

@@ -1,5 +1,6 @@
 #include "transforms/vjp.h"
 
+#include "ir/followed.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/transpose.h"
 
@@ -7,6 +8,7 @@ namespace jaxscope {
 
 LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in, const std::vector<bool>& wrt, std::size_t num_outputs) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars && wrt.size() == j.num_invars);
+    refuse_runaway(j);
     SplitBuilder split(b, true);
     LinearizedCall out;
     Values dx;
