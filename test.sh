@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# All tests. --full: also what takes longer (clang-tidy over everything, all of JAX's harnesses, longer fuzzing).
+# All tests. --full: also what takes longer (all of JAX's harnesses, older versions of JAX, longer fuzzing, clang-tidy).
 set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
 full=
 [ "${1:-}" = --full ] && full=1
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-python_environment
+python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
 
 say "Format"
@@ -25,6 +25,13 @@ say "jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
 PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/differential
 PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/capture
+if [ -n "$full" ]; then
+  for version in 0.4.30 0.6.2; do
+    say "The capture package under JAX $version"
+    python_environment .venv-$version tests/requirements-$version.txt
+    PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv-$version/bin/python -m pytest -q tests/capture
+  done
+fi
 
 build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \

@@ -31,11 +31,11 @@ build() {
   ninja -C "$dir" --quiet $targets
 }
 
-# python_environment: a virtual environment with the JAX that is the reference.
+# python_environment DIRECTORY REQUIREMENTS: a virtual environment, made again when the requirements changed.
 python_environment() {
-  if ! .venv/bin/python -c 'import jax; assert jax.__version__ == "0.10.2"' 2>/dev/null; then
-    say "Making a virtual environment with JAX"
-    python3 -m venv .venv
-    .venv/bin/pip install -q --disable-pip-version-check -r tests/requirements.txt
-  fi
+  cmp -s "$2" "$1/made-from.txt" && return
+  say "Making a virtual environment from $2"
+  python3 -m venv --clear "$1"
+  "$1/bin/pip" install -q --disable-pip-version-check -r "$2"
+  cp "$2" "$1/made-from.txt"
 }
