@@ -21,8 +21,9 @@ build release build/release "" -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=ON
 say "Window smoke tests and the rest (release)"
 (cd build/release && ctest --output-on-failure -j2)
 
-say "jaxscope against real JAX, and the capture package"
+say "The command line, jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
+PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/cli
 PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/differential
 PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/capture
 if [ -n "$full" ]; then

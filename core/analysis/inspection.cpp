@@ -241,7 +241,11 @@ std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, b
     Choices plain = choices_;
     plain.policy = nullptr;
     plain.replace_policy.clear();
-    const auto look = [&](Choices c) { return Inspection(program_, std::move(c), this); };
+    const auto look = [&](Choices c) {
+        Inspection one(program_, std::move(c), this);
+        one.cancel_ = cancel_;
+        return one;
+    };
     std::vector<PolicyRow> rows;
     rows.push_back(policy_row(look(plain), "as it is", run));
     rows.back().as_it_is = true;

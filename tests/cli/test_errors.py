@@ -1,0 +1,113 @@
+"""Every refusal: its exit code and its one line, `jaxscope: [PLACE: ]expected ..., found ... [code]`."""
+import re
+
+import pytest
+
+from conftest import BINARY
+
+USAGE = [
+    ([], 0, ""),
+    (["inspekt", "x.jaxpr"], 2, "expected a command, found 'inspekt' [bad-usage]\n  try: did you mean inspect?"),
+    (["inspect"], 2, "expected FILE, found nothing [bad-usage]"),
+    (["inspect", "x.jaxpr", "y"], 2, "found 'y' [bad-usage]"),
+    (["inspect", "--bogus", "x.jaxpr"], 2, "found '--bogus' [bad-usage]"),
+    (["run", "x.jaxpr", "--repeat", "0"], 2, "expected a whole number from 1 after --repeat, found '0'"),
+    (["run", "x.jaxpr", "--threads", "many"], 2, "expected a whole number from 0 after --threads, found 'many'"),
+    (["run", "x.jaxpr", "--timeout", "-1"], 2, "expected a number from 0 after --timeout, found '-1'"),
+    (["run", "x.jaxpr", "--memory-limit", "much"], 2, "expected a size such as 512M or 2G, found 'much'"),
+    (["plan", "x.jaxpr", "--device-memory", "1Q"], 2, "expected a size such as 512M or 2G, found '1Q'"),
+    (["residuals", "x.jaxpr", "--policy"], 2, "expected a value after --policy, found none"),
+    (["residuals", "x.jaxpr", "--policy", "dots_saveable", "--policy", "dots_saveable"], 2, "expected --policy once, found it 2 times"),
+    (["residuals", "x.jaxpr", "--policy", "dots_savable"], 2, "try: did you mean dots_saveable?"),
+    (["residuals", "x.jaxpr", "--wrt", "a"], 2, "expected numbers such as 0,2 for --wrt, found 'a'"),
+    (["residuals", "x.jaxpr", "--wrt", "7"], 2, "expected an argument of the program from 0 to 1, found 7 [not-found]"),
+    (["residuals", "x.jaxpr", "--region", "x"], 2, "expected `program` or a number from 0 after --region, found 'x'"),
+    (["residuals", "x.jaxpr", "--region", "0"], 2, "has no regions [not-found]"),
+    (["residuals", "sample:mlp", "--region", "4"], 2, "expected a region from 0 to 0, found 4 [not-found]"),
+    (["residuals", "x.jaxpr", "--replace-policy", "dots_saveable"], 2, "expected a jax.checkpoint inside the function, found none"),
+    (["donation", "x.jaxpr", "--donate", "5"], 2, "expected arguments to donate from 0 to 1, found 5 [not-found]"),
+    (["transform", "x.jaxpr"], 2, "expected --apply STEP, found no step"),
+    (["transform", "x.jaxpr", "--apply", "integrate"], 2, "found 'integrate' [bad-usage]"),
+    (["transform", "x.jaxpr", "--apply", "vmap:0,0,0"], 2, "expected one axis for all arguments or 2, one each, found 3"),
+    (["transform", "x.jaxpr", "--apply", "jit:0"], 2, "expected no argument of the step, found '0'"),
+    (["export", "x.jaxpr"], 2, "expected -o OUT, found no place to write"),
+    (["export", "x.jaxpr", "-o", "a.perfetto.json"], 2, "found 'perfetto.json' [bad-usage]"),
+    (["export", "x.jaxpr", "-o", "a.mermaid"], 2, "expected one of the formats html, json, md, svg, dot, jaxpr, png, pdf, found 'mermaid'"),
+    (["export", "x.jaxpr", "-o", "a"], 2, "found no ending in 'a'"),
+    (["export", "x.jaxpr", "-o", "a.svg", "--what", "nothing"], 2, "expected --what program or split, found 'nothing'"),
+    (["capture", "a.py:f"], 2, "expected -o OUT, found no place to write the capture"),
+    (["capture", "--call", "f", "-o", "a.jaxscope"], 2, "expected a command behind --, found none"),
+    (["samples", "nothing"], 2, "expected one of the samples "),
+    (["inspect", "sample:nothing"], 2, "expected one of the samples "),
+    (["inspect", "nothing.jaxscope"], 2, "found no file 'nothing.jaxscope' [not-found]"),
+    (["inspect", "."], 2, "expected a file, found the folder '.'"),
+    (["run", "x.jaxpr", "--inputs", "none.npz"], 2, "none.npz"),
+    (["run", "x.jaxpr", "--inputs", "x.jaxpr"], 2, "expected an archive of arrays (npz)"),
+    (["run", "x.jaxpr", "--memory-limit", "10"], 3, "[cannot-run]"),
+    (["run", "sample:transformer_lm", "--repeat", "1000", "--timeout", "0.5"], 3, "expected the run to end within 0.5 s, found it still running [cannot-run]"),
+    (["transform", "sample:mlp", "--apply", "grad"], 3, "Gradient only defined for scalar-output functions"),
+]
+
+BAD_TEXT = {
+    "unbound": ("{ lambda ; a:f32[]. let b:f32[] = sin zz in (b,) }", 2, "bad.jaxpr:1:39: expected a variable that is defined above, found 'zz' [bad-input]"),
+    "second line": ("{ lambda ; a:f32[]. let\n    b:f32[] = sin a\n    c:f32[] = sin b,, in (c,) }", 2, "bad.jaxpr:3:"),
+    "no end": ("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,)", 2, "bad.jaxpr:2:1: expected '}'"),
+    "wrong type": ("{ lambda ; a:f32[3]. let b:f32[4] = sin a in (b,) }", 2, "expected f32[3] from sin, found f32[4] [type-mismatch]"),
+    "nothing": ("", 2, "[bad-input]"),
+    "no program": ("\x00\x01 what is this", 2, "[bad-input]"),
+    "half a capture": ('{"format": "jaxscope.capture/1", "strings": [', 2, "[bad-input]"),
+    "unknown primitive": ("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }", 0, ""),
+}
+
+
+def one_line(stderr: str, code: int):
+    lines = stderr.splitlines()
+    assert re.match(r"jaxscope: .* \[[a-z-]+\]$", lines[0]), stderr
+    assert all(line.startswith("  ") for line in lines[1:]), stderr
+    assert code in (2, 3) and not any(c < " " for c in stderr.replace("\n", ""))
+
+
+@pytest.mark.parametrize("args, code, text", USAGE, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_refusals(cli, args, code, text):
+    done = cli.raw(*args)
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    if code:
+        assert done.stdout == ""
+        one_line(done.stderr, code)
+
+
+@pytest.mark.parametrize("name", BAD_TEXT)
+def test_text_that_is_no_program(cli, name):
+    text, code, message = BAD_TEXT[name]
+    (cli.folder / "bad.jaxpr").write_text(text)
+    done = cli.raw("inspect", "bad.jaxpr")
+    assert done.returncode == code and message in done.stderr, done.stderr
+    if code:
+        one_line(done.stderr, code)
+
+
+def test_an_opaque_equation_opens_and_stops_the_rest(cli):
+    (cli.folder / "p.jaxpr").write_text(BAD_TEXT["unknown primitive"][0])
+    found = cli.json("inspect", "p.jaxpr")["program"]["unsupported"]
+    assert [(u["primitive"], u["count"], u["stops"]) for u in found] == [("made_up", 1, ["grad", "vmap", "run"])]
+    for args in (["run", "p.jaxpr"], ["residuals", "p.jaxpr"], ["transform", "p.jaxpr", "--apply", "vmap"]):
+        done = cli.raw(*args)
+        assert done.returncode == 3 and "made_up" in done.stderr
+        one_line(done.stderr, 3)
+    report = cli.json("report", "p.jaxpr")
+    assert len(report["problems"]) >= 2 and all("made_up" in p for p in report["problems"]), report["problems"]
+
+
+@pytest.mark.parametrize("command", ["open", "capture", "inspect", "print", "transform", "residuals", "split", "donation", "run", "plan", "policies",
+                                     "export", "report", "samples"])
+def test_help(cli, command):
+    text = cli.ok(command, "--help")
+    assert f"jaxscope {command}" in text and "--help" in text
+    assert command in cli.ok("--help")
+
+
+def test_version_and_limits(cli):
+    assert re.fullmatch(r"jaxscope \d+\.\d+\.\d+\n", cli.ok("--version"))
+    assert "nesting 256" in cli.ok("--limits")
+    assert BINARY

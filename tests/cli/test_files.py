@@ -1,0 +1,97 @@
+"""Files are whole or as they were; pipes, signals and limits end the process as they should."""
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BINARY
+
+WRITERS = [
+    ("export", ["export", "{file}", "-o", "{out}", "--format", "json"]),
+    ("export svg", ["export", "{file}", "-o", "{out}", "--format", "svg"]),
+    ("transform", ["transform", "{file}", "--apply", "jvp", "-o", "{out}"]),
+    ("run", ["run", "{file}", "--outputs", "{out}"]),
+]
+
+
+@pytest.mark.parametrize("name, words", WRITERS)
+def test_what_fails_leaves_the_old_file(cli, name, words):
+    (cli.folder / "bad.jaxpr").write_text("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }")
+    (cli.folder / "out").write_text("old")
+    before = sorted(os.listdir(cli.folder))
+    done = cli.raw(*[w.format(file="bad.jaxpr", out="out") for w in words])
+    if name == "export":  # a report says what could not be had
+        assert done.returncode == 0
+        return
+    assert done.returncode == 3
+    assert (cli.folder / "out").read_text() == "old" and sorted(os.listdir(cli.folder)) == before
+
+
+@pytest.mark.parametrize("name, words", WRITERS)
+def test_a_folder_that_is_not_there(cli, name, words):
+    done = cli.raw(*[w.format(file="x.jaxpr", out="none/out") for w in words])
+    assert done.returncode == 2 and "expected a place to write 'none/out" in done.stderr
+    assert sorted(os.listdir(cli.folder)) == ["x.jaxpr"]
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.1, 0.3])
+def test_killed_while_writing(cli, delay):
+    """Whatever stands under the name is whole."""
+    out = cli.folder / "out.json"
+    out.write_text("old")
+    p = subprocess.Popen([BINARY, "export", "sample:transformer_lm", "-o", str(out)], stderr=subprocess.DEVNULL)
+    time.sleep(delay)
+    p.kill()
+    p.wait()
+    text = out.read_text()
+    assert text == "old" or text.endswith("}\n") or text.rstrip().endswith("}")
+
+
+def test_report_writes_a_folder(cli):
+    cli.ok("report", "x.jaxpr", "--no-run", "-d", "deep/er")
+    assert sorted(os.listdir(cli.folder / "deep" / "er")) == ["report.html", "report.json", "split.svg"]
+
+
+def test_an_unreadable_file(cli):
+    (cli.folder / "x.jaxpr").chmod(0)
+    if os.access(cli.folder / "x.jaxpr", os.R_OK):
+        pytest.skip("root reads everything")
+    done = cli.raw("inspect", "x.jaxpr")
+    assert done.returncode == 2 and "x.jaxpr" in done.stderr
+
+
+def test_a_reader_that_stops_reading(cli):
+    p = subprocess.Popen([BINARY, "print", "--source", "sample:transformer_lm"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.read(10)
+    p.stdout.close()
+    error = p.stderr.read()
+    assert p.wait(timeout=20) in (-signal.SIGPIPE, 3) and b"bug" not in error and len(error) < 300
+
+
+def test_a_full_disk(cli):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BINARY, "print", "sample:mlp"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and "standard output" in done.stderr
+
+
+@pytest.mark.parametrize("args", [["run", "sample:transformer_lm", "--repeat", "100000"], ["policies", "sample:transformer_lm"]])
+def test_ctrl_c(cli, args):
+    p = subprocess.Popen([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    time.sleep(1.0)
+    begin = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    _, error = p.communicate(timeout=20)
+    assert p.returncode == 130, error
+    assert time.monotonic() - begin < 5
+    assert "bug" not in error
+
+
+def test_four_gigabytes_of_address_space_are_enough(cli):
+    limit = 4194304 * 1024
+    for args in (["inspect", "sample:transformer_lm"], ["residuals", "sample:transformer_lm"], ["plan", "sample:transformer_lm"], ["run", "sample:mlp"],
+                 ["export", "sample:mlp", "-o", "a.png"], ["export", "sample:transformer_lm", "-o", "a.html"]):
+        done = cli.raw(*args, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        assert done.returncode == 0, done.stderr
