@@ -188,7 +188,7 @@ std::string npy_bytes(const ArrayConst& array) {
 }
 
 struct NpzReader::Archive {
-    explicit Archive(const std::string& path) : zip(path) {
+    explicit Archive(const std::string& file) : path(file), zip(file) {
         for (const ZipReader::Member& m : zip.members())
             if (m.name.ends_with(".npy")) by_name.emplace(m.name.substr(0, m.name.size() - 4), &m);
     }
@@ -198,6 +198,17 @@ struct NpzReader::Archive {
             throw Error(ErrorCode::NotFound, "expected an array '" + printable(name, 60) + "' in the archive, found none");
         return *found->second;
     }
+    /// Errors name the archive.
+    template <class F>
+    ArrayPtr placed(F read) const {
+        try {
+            return read();
+        } catch (Error& e) {
+            e.at({path});
+            throw;
+        }
+    }
+    std::string path;
     ZipReader zip;
     std::unordered_map<std::string, const ZipReader::Member*> by_name;
 };
@@ -212,12 +223,12 @@ std::vector<std::string> NpzReader::names() const {
 }
 bool NpzReader::has(const std::string& name) const { return archive_->by_name.contains(name); }
 ArrayPtr NpzReader::read(const std::string& name) const {
-    return parse_npy(archive_->zip.read(archive_->member(name), kMaxFileBytes.value), name);
+    return archive_->placed([&] { return parse_npy(archive_->zip.read(archive_->member(name), kMaxFileBytes.value), name); });
 }
 ArrayPtr NpzReader::read(const std::string& name, AvalRef as) const {
     constexpr std::int64_t kHeaderRoom = 1 << 17;
     const auto limit = static_cast<std::uint64_t>(checked_add(as->bytes(), kHeaderRoom));
-    return parse_npy_as(archive_->zip.read(archive_->member(name), limit), name, &as);
+    return archive_->placed([&] { return parse_npy_as(archive_->zip.read(archive_->member(name), limit), name, &as); });
 }
 
 void write_npz(const std::string& path, const std::vector<NpzArray>& arrays) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limits.h"
+
 namespace jaxscope {
 
 namespace {
@@ -13,6 +15,8 @@ constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x060
 constexpr std::uint32_t kAll32 = 0xFFFFFFFF;
 constexpr std::uint16_t kAll16 = 0xFFFF;
 constexpr std::uint64_t kMaxMembers = 1 << 20;
+// Zeros pack well: so much of what expands a lot harms nobody.
+constexpr std::uint64_t kExpansionFree = 64 << 20;
 
 template <class T>
 T get(const std::string& bytes, std::size_t at) {
@@ -151,6 +155,10 @@ std::string ZipReader::read(const Member& m, std::uint64_t limit) const {
     if (m.method == 8) {
         // Deflate gives at most 1032 bytes for one: a bigger promise is a lie that would only cost memory.
         if (m.size / 1033 > m.packed) damaged("a damaged " + name);
+        if (m.size / kMaxExpansion.value > m.packed && (expanded_ += m.size) > kExpansionFree)
+            throw Error(ErrorCode::LimitExceeded,
+                        "expected " + name + " to expand at most " + std::to_string(kMaxExpansion.value) + " times, found more")
+                .at({path_});
         bytes = inflate_bytes(bytes, m.size);
     } else if (m.method != 0) {
         damaged(name + ", compressed by method " + std::to_string(m.method));

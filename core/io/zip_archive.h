@@ -28,6 +28,7 @@ private:
     [[noreturn]] void damaged(const std::string& what) const;
     std::string path_;
     mutable std::ifstream file_;
+    mutable std::uint64_t expanded_ = 0;  ///< bytes of members that expand more than kMaxExpansion times
     std::uint64_t file_size_ = 0;
     std::vector<Member> members_;
 };
