@@ -47,10 +47,11 @@ class Arrays:
             return None
         try:
             if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-                value = jax.random.key_data(value)
-            elif self.keep == "small" and not always and getattr(value, "nbytes", 0) > SMALL_BYTES:
+                return np.asarray(jax.random.key_data(value))
+            if self.keep == "small" and not always and getattr(value, "nbytes", 0) > SMALL_BYTES:
                 return None
-            return np.asarray(value)
+            # NumPy's 64 bits are 32 to JAX unless x64 is on: what the program gets is what its type says.
+            return np.asarray(value, dtype=dtype)
         except Exception:  # deleted or not addressable from this process: the capture still says its type
             return None
 

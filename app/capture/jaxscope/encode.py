@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import compat, marks
+from . import compat, marks, older
 from .arrays import Arrays
 from .params import Params
 from .rules import Rules
@@ -61,7 +61,7 @@ class Encoder:
         if eqn.primitive is marks.call_p:
             primitive, params = "jit", self._marked_params(eqn)
         else:
-            primitive, params = eqn.primitive.name, self.params.of(eqn)
+            primitive, params = older.primitive_name(eqn), self.params.of(eqn)
         index = self._primitive.get(primitive)
         if index is None:
             index = self._primitive[primitive] = self.tables.string(primitive)

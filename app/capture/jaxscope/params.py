@@ -10,11 +10,11 @@ import jax
 import numpy as np
 from jax._src import core
 
-from . import compat, naming, policies
+from . import compat, naming, older, policies
 from .arrays import Arrays
 from .tables import Tables, dtype_name, number_json
 
-_RULES = {"custom_jvp_call": ("jvp_jaxpr_fun", "jvp_jaxpr_thunk"), "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd"),
+_RULES = {"custom_jvp_call": ("jvp_jaxpr_fun",), "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd"),
           "custom_vjp_call_jaxpr": ("fwd_jaxpr_thunk", "bwd"), "custom_vmap_call": ("rule",)}
 
 
@@ -29,9 +29,10 @@ class Params:
         if not eqn.params:
             return self.tables.params.add("{}", {})
         special = _RULES.get(eqn.primitive.name, ())
+        params = older.parameters(eqn)
         out = {}
-        for key in sorted(eqn.params):
-            value = eqn.params[key]
+        for key in sorted(params):
+            value = params[key]
             if key in special:
                 out[key] = self._rule(eqn, key, value)
             elif policies.is_policy(key, value):

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator
 import jax
 import numpy as np
 
-from . import compat, naming
+from . import compat, naming, older
 from .tables import Tables
 
 
@@ -31,7 +31,7 @@ class Rules:
         kind = _KINDS.get((eqn.primitive.name.removesuffix("_jaxpr"), param))
         if kind is None:
             return None
-        value = eqn.params[param]
+        value = older.parameters(eqn)[param]
         hit = self._by_object.get((id(value), kind))
         if hit is not None:
             return hit
@@ -108,7 +108,9 @@ class Rules:
 
     # --- one method for each kind; each returns what is to be put into the entry
     def custom_jvp(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
-        fun = eqn.params.get("jvp_jaxpr_fun") or eqn.params.get("jvp_jaxpr_thunk")
+        fun = older.parameters(eqn)["jvp_jaxpr_fun"]
+        for memory in _memories(fun):  # remembered from a differentiation, its equations would stand at the call, not in the rule
+            memory.clear()
         call = getattr(fun, "call_wrapped", fun)
         jaxpr, consts, out_zeros = call(*[not p for p in perturbed])
         return {"jaxpr": self.encode(jaxpr, list(consts)), "out_zeros": [bool(z) for z in out_zeros]}
@@ -154,7 +156,7 @@ class Rules:
         return {"why": "the rule depends on the axis size: it is traced when the program is batched in Python"}
 
 
-_KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp", ("custom_jvp_call", "jvp_jaxpr_thunk"): "custom_jvp",
+_KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp",
           ("custom_vjp_call", "fwd_jaxpr_thunk"): "custom_vjp_fwd", ("custom_vjp_call", "bwd"): "custom_vjp_bwd",
           ("custom_vmap_call", "rule"): "custom_vmap"}
 _TRACERS: dict[str, Callable] = {"custom_jvp": Rules.custom_jvp, "custom_vjp_fwd": Rules.custom_vjp_fwd,
@@ -168,7 +170,7 @@ def _memories(thunk: Any) -> list[dict[Any, Any]]:
 
 def _patterns_met(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
     """Which inputs were perturbed where JAX asked for this rule. A backward rule goes with a forward one: same patterns."""
-    thunk = eqn.params.get("fwd_jaxpr_thunk") or eqn.params.get("jvp_jaxpr_fun") or eqn.params.get("jvp_jaxpr_thunk")
+    thunk = eqn.params.get("fwd_jaxpr_thunk") or older.parameters(eqn).get("jvp_jaxpr_fun")
     met = {k for memory in _memories(thunk) for k in memory
            if isinstance(k, tuple) and len(k) == n and all(isinstance(b, bool) for b in k)}
     # custom_jvp's thunk takes which are zero, custom_vjp's which are not.
