@@ -193,9 +193,11 @@ def _short(v: Any) -> str:
 
 def project_root(fn: Any) -> str:
     """The directory that paths are shown relative to when nobody says: that of the file of the function."""
-    while isinstance(fn, functools.partial):
-        fn = fn.func
-    fn = getattr(fn, "__wrapped__", fn)
+    for _ in range(16):  # through jits, partials, and the libraries' own objects around a function
+        inner = next((f for name in ("__wrapped__", "func", "fun", "_fun") if callable(f := getattr(fn, name, None))), None)
+        if inner is None:
+            break
+        fn = inner
     code = getattr(fn, "__code__", None)
     if code is not None and os.path.isfile(code.co_filename) and "site-packages" not in code.co_filename:
         return os.path.dirname(os.path.abspath(code.co_filename))

@@ -225,10 +225,22 @@ def _trace_region(site: sites.Site, flat: Callable, diff: list[Any], has_aux: bo
         return ans, kept
 
     with compat.fresh_traces(_region_token):
-        closed = jax.make_jaxpr(traced)(*diff)
+        closed = _placed(jax.make_jaxpr(traced)(*diff), source)
     jaxpr, consts, inputs, diff_slots = _with_all_arguments(closed, site, diff)
     region = Region(site, jaxpr, consts, inputs, diff_slots, box["n_out"], has_aux, box.get("ans_paths", []), source, None)
     return region, list(static)
+
+
+def _placed(closed: Any, source: Any) -> Any:
+    """Equations that no line of the user's made inside (the function is jitted, or is JAX's own) stand where it is differentiated.
+
+    A trace ends the tracebacks of its equations; without ours they would go on to there."""
+    def own(e: Any) -> bool:
+        return any(compat.is_user_file(code.co_filename) for code, _ in compat.raw_frames(e.source_info))
+    if all(map(own, closed.jaxpr.eqns)):
+        return closed
+    eqns = [e if own(e) else e.replace(source_info=e.source_info.replace(traceback=source.traceback)) for e in closed.jaxpr.eqns]
+    return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
 
 
 _region_token = compat.new_token()

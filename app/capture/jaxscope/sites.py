@@ -102,9 +102,13 @@ def _library_site(frame: Any, entry: Any, kind: str, program_paths: dict[int, st
     """Equinox and NNX differentiate a function of their own around the user's."""
     while frame is not None and frame.f_code.co_filename.endswith("jax/_src/traceback_util.py"):
         frame = frame.f_back
-    if frame is None or kind not in ("grad", "value_and_grad"):
+    if frame is None:
         return None
     name = frame.f_code.co_filename.replace("\\", "/")
+    if name.endswith("equinox/_ad.py") and kind in ("vjp", "jacrev"):
+        return _equinox_other(frame)
+    if kind not in ("grad", "value_and_grad"):
+        return None
     if name.endswith("equinox/_ad.py") and hasattr(frame.f_locals.get("self"), "_fun"):
         return _equinox_site(frame, entry)
     if name.endswith("flax/nnx/transforms/autodiff.py"):
@@ -141,6 +145,28 @@ def _equinox_site(frame: Any, entry: Any) -> Site:
     if above is not None and above.f_code.co_name == "__call__" and hasattr(above.f_locals.get("self"), "_fun_value_and_grad"):
         kind = "eqx.filter_grad"
     return Site(kind, fun, names, slots, [0], naming.function_name(fun))
+
+
+def _equinox_other(frame: Any) -> Site | None:
+    """filter_vjp differentiates all its arguments' arrays, filter_jacrev those of the first."""
+    local = frame.f_locals
+    if frame.f_code.co_name == "filter_vjp":
+        fun, args, kwargs, diff, kind = local["fun"], local["primals"], {}, local["diff"], "eqx.filter_vjp"
+    elif frame.f_code.co_name == "__call__" and "diff_x" in local:
+        fun, args, kwargs, diff, kind = local["self"].fun, (local["x"], *local["args"]), local["kwargs"], (local["diff_x"],), "eqx.filter_jacrev"
+    else:
+        return None
+    names = naming.argument_names(fun, len(args)) + list(kwargs)
+    slots: list[Slot] = []
+    count = 0
+    for i, whole in enumerate([*args, *kwargs.values()]):
+        is_diff = [d is not None for d in jax.tree_util.tree_leaves(diff[i], is_leaf=lambda v: v is None)] if i < len(diff) else None
+        for k, (path, leaf) in enumerate(jax.tree_util.tree_flatten_with_path(whole, is_leaf=lambda v: v is None)[0]):
+            differentiated = is_diff is not None and is_diff[k]
+            if differentiated or _is_array(leaf):
+                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf, count if differentiated else None))
+            count += differentiated
+    return Site(kind, fun, names, slots, list(range(len(diff))), naming.function_name(fun))
 
 
 def _nnx_site(entry: Any, kind: str, program_paths: dict[int, str]) -> Site | None:
