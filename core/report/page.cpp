@@ -130,7 +130,7 @@ void Page::line(const std::string& text) {
     const std::string shown = printable(text, kLongest);
     switch (style_.format) {
         case PageStyle::Format::Terminal:
-            out_ << "  " << shown << '\n';
+            out_ << (shown.empty() ? "" : "  ") << shown << '\n';
             break;
         case PageStyle::Format::Markdown:
             out_ << markdown_escape(shown) << "\n\n";

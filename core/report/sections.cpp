@@ -140,8 +140,8 @@ void program_section(Page& page, const Inspection& inspection) {
 
 void residuals_section(Page& page, const Inspection& inspection) {
     const ResidualReport& r = inspection.residuals();
-    page.heading(fmt::format("Residuals of {}: {} in {} values", r.region_name.empty() ? "the program" : r.region_name,
-                             bytes_text(r.total_bytes), r.rows.size()));
+    page.heading(fmt::format("Residuals of {}: {} in {}", r.region_name.empty() ? "the program" : r.region_name, bytes_text(r.total_bytes),
+                             counted(r.rows.size(), "value")));
     if (r.rows.empty()) return;
     std::vector<SizedRow> rows;
     for (const ResidualRow& row : r.rows) {
@@ -158,9 +158,9 @@ void residuals_section(Page& page, const Inspection& inspection) {
 void split_section(Page& page, const Inspection& inspection) {
     const SplitReport& s = inspection.split();
     page.heading(fmt::format("Split of {}", s.residuals.region_name.empty() ? "the program" : s.residuals.region_name));
-    page.line(fmt::format("known (forward): {} equations; unknown (backward, linear): {} equations; {} residuals, {}",
-                          count_text(count_equations(*s.known)), count_text(count_equations(*s.unknown)), s.num_residuals,
-                          bytes_text(s.residuals.total_bytes)));
+    page.line(fmt::format("known (forward): {} equations; unknown (backward, linear): {} equations; {}, {}",
+                          count_text(count_equations(*s.known)), count_text(count_equations(*s.unknown)),
+                          counted(s.num_residuals, "residual"), bytes_text(s.residuals.total_bytes)));
     if (s.recomputed.empty()) return;
     page.heading(fmt::format("Recomputed in the backward pass: {} of {}", flops_text(s.recomputed_flops), flops_text(s.total_flops)));
     Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"work", Kind::Number}});
