@@ -1,17 +1,21 @@
 """Tests of the capture package. They need JAX; those over `programs` also need the libraries that those programs import.
 
-JAXSCOPE_PROGRAMS names the folder of reference programs (with `expected/`); without it the tests over them are skipped.
+JAXSCOPE_PROGRAMS names another folder of reference programs; with `expected/` in it they are held to what is recorded there.
 """
+import concurrent.futures
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+# Programs make their weights before they are captured: XLA needs not do that well.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "app" / "capture"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT.parent / "shared" / "programs"))
+PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT / "tests" / "programs"))
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +30,16 @@ def binary() -> str:
     if not os.access(path, os.X_OK):
         pytest.skip("no jaxscope: set JAXSCOPE")
     return path
+
+
+def ahead(test, work):
+    """A fixture for a test parametrised by `name`: `work(name, folder)` of all selected cases, two at a time, done ahead of them."""
+    @pytest.fixture(scope="module")
+    def done(request, tmp_path_factory):
+        names = [i.callspec.params["name"] for i in request.session.items if getattr(i, "originalname", "") == test and i.module is request.module]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            running = {n: pool.submit(work, n, tmp_path_factory.mktemp(n)) for n in names}
+            yield lambda name: running[name].result()
+            for f in running.values():
+                f.cancel()
+    return done

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from conftest import PROGRAMS, ROOT
+from conftest import PROGRAMS, ROOT, ahead
 from wellformed import check, refs
 
 NAMES = sorted(p.stem for p in PROGRAMS.glob("*.py")) if PROGRAMS.is_dir() else []
@@ -47,10 +47,17 @@ def equations(document, number):
     return go(number)
 
 
+def captured(name, folder):
+    out = folder / "a.jaxscope"
+    return out, run(PROGRAMS / f"{name}.py", out, "--values", "all")
+
+
+capture = ahead("test_reference_program", captured)
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_reference_program(name, tmp_path):
-    out = tmp_path / "a.jaxscope"
-    done = run(PROGRAMS / f"{name}.py", out)
+def test_reference_program(name, capture, binary):
+    out, done = capture(name)
     if "ModuleNotFoundError" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     if jax.__version__ != "0.10.2" and done.returncode == 2 and "raised" in done.stderr:
@@ -58,7 +65,10 @@ def test_reference_program(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
     d = validated(out)
-    if jax.__version__ != "0.10.2":
+    opened = subprocess.run([binary, "inspect", str(out), "--json"], capture_output=True, text=True)
+    assert opened.returncode == 0, opened.stderr
+    assert json.loads(opened.stdout)["program"]["equations"] == equations(d, d["program"]["jaxpr"])
+    if jax.__version__ != "0.10.2" or not (PROGRAMS / "expected" / f"{name}.json").exists():
         return
     expected = json.loads((PROGRAMS / "expected" / f"{name}.json").read_text())
     program = d["program"]
