@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "io/capture_document.h"
 #include "io/capture_program.h"
+#include "io/primitive_names.h"
 #include "ir/primitive.h"
 
 namespace jaxscope {
@@ -147,6 +148,16 @@ Sym CaptureDocument::eqn_effects(const JsonValue& v) const {
     return joined;
 }
 
+namespace {
+ParamsRef with_normalised_names(const Primitive& prim, ParamsRef params) {
+    const auto old = [&](const Params::Entry& p) { return normalised_param(prim.name, p.first.str()) != p.first.str(); };
+    if (std::none_of(params->entries().begin(), params->entries().end(), old)) return params;
+    std::vector<Params::Entry> entries;
+    for (const auto& [name, value] : params->entries()) entries.emplace_back(normalised_param(prim.name, name.str()), value);
+    return Params::make(std::move(entries));
+}
+}  // namespace
+
 void CaptureDocument::eqn(const JsonValue& v) {
     JsonValue::Items it(v);
     const auto next = [&](bool required) {
@@ -170,7 +181,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
     if (it.more()) {
         CaptureTables::ParamsAndDepth p = tables_.params(next(false));
         jaxpr_depth_ = std::max(jaxpr_depth_, p.depth);
-        e.params = std::move(p.params);
+        e.params = with_normalised_names(*e.prim, std::move(p.params));
     }
     if (it.more()) e.source = tables_.source(next(false));
     if (it.more()) e.context = tables_.context(next(false));

@@ -310,11 +310,28 @@ std::string TextCursor::value_text(const Layout& layout) {
     return value;
 }
 
+std::size_t TextCursor::let_name_end(std::size_t begin) const {
+    // `let unnamed function = {`: names of functions that have none hold spaces.
+    std::size_t end = begin;
+    while (end < text_.size() && end < begin + 1000 && (is_word(text_[end]) || text_[end] == ' ' || text_[end] == '.' || text_[end] == '-'))
+        ++end;
+    while (end > begin && text_[end - 1] == ' ') --end;
+    return end;
+}
+std::string TextCursor::let_name() {
+    skip_spaces();
+    const std::size_t end = let_name_end(at_.at);
+    if (end == at_.at) fail("the name of a jaxpr");
+    std::string name = text_.substr(at_.at, end - at_.at);
+    advance(name.size());
+    return name;
+}
+
 std::vector<std::string> TextCursor::shared_names() const {
     std::vector<std::string> names;
     for (std::size_t at = 0; (at = text_.find("let", at)) != std::string::npos; at += 3) {
         if ((at > 0 && is_word(text_[at - 1])) || at + 3 >= text_.size() || !is_space(text_[at + 3])) continue;
-        const std::size_t begin = spaces_from(at + 3), end = word_end(begin), equals = spaces_from(end);
+        const std::size_t begin = spaces_from(at + 3), end = let_name_end(begin), equals = spaces_from(end);
         if (end == begin || equals >= text_.size() || text_[equals] != '=') continue;
         const std::size_t brace = spaces_from(equals + 1);
         if (brace < text_.size() && text_[brace] == '{') names.push_back(text_.substr(begin, end - begin));

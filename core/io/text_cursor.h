@@ -36,6 +36,7 @@ public:
     void expect_word(std::string_view w);
     std::string word(const char* what);  ///< an identifier; fails with `what` where there is none
     std::string peek_word() const;
+    std::string let_name();  ///< of `let NAME =`
     std::string primitive_name();
     std::string atom_text();  ///< a variable, or a literal without its aval
     std::string aval_text();
@@ -61,6 +62,7 @@ private:
     void advance(std::size_t n);
     std::size_t spaces_from(std::size_t i) const;
     std::size_t word_end(std::size_t i) const;
+    std::size_t let_name_end(std::size_t begin) const;
     std::size_t value_end(const Layout& layout, bool brackets) const;
     bool parameter_begins(std::size_t i) const;  ///< `name=`
     void take_comments(std::string_view text);

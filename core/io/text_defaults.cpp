@@ -38,12 +38,20 @@ void jit(Entries& e, const Avals& in, const Avals& out) {
     set_default(e, "out_shardings", repeated(unspecified, out.size()));
 }
 
+/// `<function CustomVJPCallPrimitive.bind.<locals>.<lambda> at 0x7fa22951c9a0>` of JAX before 0.7: its last name.
+std::string short_function_name(const std::string& text) {
+    constexpr std::string_view kFunction = "<function ";
+    const std::size_t end = text.rfind(" at 0x");
+    if (!text.starts_with(kFunction) || end == std::string::npos || end < kFunction.size()) return text;
+    const std::string name = text.substr(kFunction.size(), end - kFunction.size());
+    return name.substr(name.rfind('.') + 1);
+}
 /// A function that is printed by its name alone.
 void function_of_name(Entries& e, std::string_view shown, const char* param) {
     const auto at = std::find_if(e.begin(), e.end(), [&](const auto& p) { return p.first.str() == shown; });
     if (at == e.end()) return;
     const Sym name = at->second.get<Sym>()            ? *at->second.get<Sym>()
-                     : at->second.get<Attr::Object>() ? at->second.get<Attr::Object>()->text
+                     : at->second.get<Attr::Object>() ? Sym(short_function_name(at->second.get<Attr::Object>()->text.str()))
                                                       : Sym{};
     e.erase(at);
     e.emplace_back(param, Attr::Object{"function", name, name});
@@ -53,6 +61,7 @@ void custom_call(Entries& e, bool vjp) {
     std::erase_if(e, [](const auto& p) { return p.first.str() == "name"; });
     set_default(e, "num_consts", std::int64_t{0});
     function_of_name(e, "jvp", "jvp_jaxpr_fun");
+    for (const char* older : {"jvp_jaxpr_fun", "fwd_jaxpr_thunk"}) function_of_name(e, older, older);
     function_of_name(e, "fwd", "fwd_jaxpr_thunk");
     function_of_name(e, "bwd", "bwd");
     if (vjp) set_default(e, "out_trees", Attr::Object{"function", "out_trees_", "out_trees_"});

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "io/primitive_names.h"
 #include "io/text_cursor.h"
+#include "io/text_literals.h"
 #include "io/text_sharing.h"
 #include "io/text_values.h"
 #include "ir/primitive.h"
@@ -38,6 +39,7 @@ public:
         in_.skip_spaces();
         if (!in_.at_end()) in_.fail("the end of the text");
         refuse_cycles(*root);
+        for (const auto& [j, literals] : untyped_) settle_literals(*j, literals);
         restore_sharing(root, lets_);
         for (const auto& j : closed_) add_unknown_consts(*j);
         add_unknown_consts(*root);
@@ -60,11 +62,12 @@ private:
         Scope scope;
         std::vector<Var> dropped;
         Places places;
+        std::vector<UntypedLiteral> untyped;
     };
 
     void shared(std::size_t depth) {
         in_.expect_word("let");
-        const std::string name = in_.word("the name of a jaxpr");
+        const std::string name = in_.let_name();
         in_.expect("=");
         const std::shared_ptr<Jaxpr> j = jaxpr(depth);
         in_.expect_word("in");
@@ -74,6 +77,10 @@ private:
         *slot = std::move(*j);
         places_[slot.get()] = std::move(places_[j.get()]);
         places_.erase(j.get());  // its address may come again
+        if (auto untyped = untyped_.extract(j.get())) {
+            untyped.key() = slot.get();
+            untyped_.insert(std::move(untyped));
+        }
         if (depth == 1) lets_.push_back(slot);
     }
     /// What `name` stands for, here or further down; null where no `let` defines it.
@@ -147,6 +154,7 @@ private:
         }
         results(r, result_types);
         places_[r.jaxpr.get()] = std::move(r.places);
+        if (!r.untyped.empty()) untyped_[r.jaxpr.get()] = std::move(r.untyped);
         if (depth == 1) input_names_ = std::move(names);
         return r.jaxpr;
     }
@@ -211,7 +219,7 @@ private:
         e.prim = &primitive(primitive_name);
         e.source = source;
         e.in_begin = static_cast<std::uint32_t>(r.jaxpr->atoms.size());
-        atoms(r, outs, column);
+        atoms(r, column);
         e.n_in = static_cast<std::uint32_t>(r.jaxpr->atoms.size()) - e.in_begin;
         e.first_out = r.jaxpr->num_vars();
         e.n_out = static_cast<std::uint32_t>(outs.size());
@@ -222,8 +230,7 @@ private:
     }
 
     /// Inputs, up to what begins another equation: `;`, binders with `=`, or a line that stands no deeper than this equation's.
-    void atoms(Reading& r, const std::vector<std::pair<std::string, AvalRef>>& outs, std::size_t column) {
-        std::vector<std::pair<std::string, std::size_t>> untyped;  // literals of old versions, which print without aval
+    void atoms(Reading& r, std::size_t column) {
         while (true) {
             const std::size_t last_line = in_.line();
             in_.skip_spaces();
@@ -251,14 +258,22 @@ private:
             } else if (token == "_" && !r.dropped.empty()) {
                 r.jaxpr->atoms.emplace_back(read_dropped(r));
             } else if (is_untyped_literal(token)) {
-                untyped.emplace_back(token, r.jaxpr->atoms.size());
-                r.jaxpr->atoms.emplace_back();
+                // Typed when all jaxprs are read; until then anything.
+                r.untyped.push_back({r.jaxpr->eqns.size(), r.jaxpr->atoms.size(), token});
+                r.jaxpr->atoms.emplace_back(guess(token, {}, before));
             } else {
                 in_.back_to(before);
                 in_.fail("a variable that is defined above");
             }
         }
-        for (const auto& [token, at] : untyped) r.jaxpr->atoms[at] = guessed_literal(r, token, outs);
+    }
+    LiteralRef guess(const std::string& token, const std::vector<DType>& likely, const TextCursor::Mark& at) const {
+        try {
+            return guessed_literal(token, likely);
+        } catch (Error& e) {
+            e.at(in_.loc_at(at.at));
+            throw;
+        }
     }
     /// A variable called `_` that is read: a result that goes by the name of an unused result of the calling jit. The latest one.
     static Var read_dropped(Reading& r) {
@@ -266,24 +281,6 @@ private:
         r.jaxpr->set_dropped(v, false);
         return v;
     }
-    static bool is_untyped_literal(const std::string& t) {
-        return std::isdigit(static_cast<unsigned char>(t[0])) || t[0] == '-' || t == "True" || t == "False" || t == "nan" || t == "inf" ||
-               t[0] == '(';
-    }
-    /// The dtype of the first other input or of the result; what stands alone is what Python would make of it.
-    LiteralRef guessed_literal(const Reading& r, const std::string& token, const std::vector<std::pair<std::string, AvalRef>>& outs) {
-        std::vector<DType> tries;
-        if (token == "True" || token == "False") tries.push_back(DType::Bool);
-        if (!r.jaxpr->atoms.empty() && r.jaxpr->atoms.back().is_var() && r.jaxpr->aval(r.jaxpr->atoms.back())->is_array())
-            tries.push_back(r.jaxpr->aval(r.jaxpr->atoms.back())->dtype);
-        for (const auto& [name, type] : outs)
-            if (type->is_array()) tries.push_back(type->dtype);
-        for (const DType d : {DType::S32, DType::F32, DType::C64}) tries.push_back(d);
-        for (const DType d : tries)
-            if (const auto l = literal_from_text(token, AvalRef(d, {}))) return *l;
-        in_.fail("a literal");
-    }
-
     // ---- Parameters ----
     static bool holds_jaxprs(std::string_view name) { return name.find("jaxpr") != std::string_view::npos || name == "branches"; }
     static bool is_open(std::string_view primitive_name, std::string_view param) {
@@ -296,7 +293,7 @@ private:
         in_.skip_spaces();
         const TextCursor::Layout layout = in_.begin_parameters();
         while (!in_.take("]")) {
-            const std::string name = in_.word("a parameter");
+            const std::string name(normalised_param(primitive_name, in_.word("a parameter")));
             in_.expect("=");
             params.emplace_back(name, parameter(primitive_name, name, layout, depth, result_types));
             in_.skip_spaces();
@@ -384,8 +381,10 @@ private:
                 r.jaxpr->outvars.emplace_back(LiteralRef(*l));
             } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
                 r.jaxpr->outvars.emplace_back(v->second);
-            } else if (!token.empty() && is_untyped_literal(token)) {
-                r.jaxpr->outvars.emplace_back(guessed_literal(r, token, {}));
+            } else if (is_untyped_literal(token)) {
+                const std::size_t k = r.jaxpr->outvars.size();
+                const bool known = k < types.size() && types[k]->is_array();
+                r.jaxpr->outvars.emplace_back(guess(token, known ? std::vector{types[k]->dtype} : std::vector<DType>{}, before));
             } else {
                 in_.back_to(before);
                 in_.fail("a variable that is defined above");
@@ -429,6 +428,7 @@ private:
     bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
     std::unordered_map<const Jaxpr*, Places> places_;
+    std::unordered_map<Jaxpr*, std::vector<UntypedLiteral>> untyped_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
     std::vector<std::string> input_names_;

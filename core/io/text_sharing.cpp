@@ -35,7 +35,8 @@ public:
         return unmet_.empty();
     }
     void apply() {
-        for (auto& [e, instead] : changes_) e->params = map_jaxprs(e->params, [&](const JaxprPtr& s) { return instead.at(s.get()); });
+        for (const auto& change : changes_)
+            change.first->params = map_jaxprs(change.first->params, [&](const JaxprPtr& s) { return change.second.at(s.get()); });
     }
 
 private:

@@ -68,6 +68,7 @@ void jit(PrintRule& r, const Eqn& e) {
     drop_if(r, "keep_unused", is_false);
     drop_if(r, "ctx_mesh", is_empty_mesh);
     drop_if(r, "compiler_options_kvs", is_empty);
+    drop_if(r, "resource_env", is_none);  // of JAX before 0.6
     drop(r, "name");
     if (const Attr* name = e.params->find("name")) name_first(r, str_text(*name));
 }
@@ -80,7 +81,8 @@ void custom_call(PrintRule& r, const Eqn& e) {
     name_function(r, "bwd", "bwd");
     sort_by_name(r);
     const Attr* call = e.params->find("call_jaxpr");
-    if (const auto* j = call ? call->get<Attr::JaxprRef>() : nullptr) name_first(r, j->jaxpr->name.str());
+    if (const auto* j = call ? call->get<Attr::JaxprRef>() : nullptr; j && !j->jaxpr->name.empty())
+        name_first(r, j->jaxpr->name.str());  // texts of JAX before 0.7 hold none
 }
 
 void custom_lin(PrintRule& r, const Eqn&) {

@@ -22,7 +22,12 @@ void from_attr(const Attr& a, FftType& v) {
         return;
     }
     Sym name;
-    from_attr(a, name);
+    const auto* object = a.get<Attr::Object>();
+    const auto* text = a.get<Sym>();
+    if (const std::string* qualified = object ? &object->text.str() : text ? &text->str() : nullptr)
+        name = qualified->substr(qualified->rfind('.') + 1);  // jaxlib.xla_extension.FftType.FFT in JAX before 0.5
+    else
+        from_attr(a, name);
     const auto* found = std::ranges::find_if(kFftNames, [&](const char* one) { return name == Sym(one); });
     if (found == std::end(kFftNames)) wrong_attr(a, "FFT, IFFT, RFFT or IRFFT");
     v = static_cast<FftType>(found - std::begin(kFftNames));

@@ -35,7 +35,7 @@ Avals device_put_eval(const Op& op) {
     expect_arrays_at_least(op, 0);
     const auto& p = op.as<DevicePutParams>();
     const std::size_t n = op.in.size();
-    if (p.devices.size() != n || p.srcs.size() != n || p.copy_semantics.size() != n)
+    if (p.devices.size() != n || p.srcs.size() != n || (p.copy_semantics.size() != n && !p.copy_semantics.empty()))
         type_mismatch(op, "a destination, a source and a copy rule for each operand", std::to_string(p.devices.size()));
     Avals out;
     for (std::size_t i = 0; i < n; ++i) {

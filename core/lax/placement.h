@@ -7,10 +7,11 @@
 
 namespace jaxscope {
 
-/// One device (or sharding, or memory space), source and copy rule for each input; None where nothing was asked for.
+/// One device (or sharding, or memory space), source and copy rule for each input; None where nothing was asked for. JAX 0.4.30 has no
+/// copy rules.
 struct DevicePutParams {
     Attrs copy_semantics, devices, srcs;
-    static constexpr auto kFields = std::tuple(field("copy_semantics", &DevicePutParams::copy_semantics),
+    static constexpr auto kFields = std::tuple(optional_field("copy_semantics", &DevicePutParams::copy_semantics),
                                                field("devices", &DevicePutParams::devices), field("srcs", &DevicePutParams::srcs));
 };
 Attr to_attr(const Attrs& v);  ///< a tuple

@@ -85,9 +85,15 @@ Cost sort_cost(const Op& op) {
 
 // ---- top_k
 
+TopKParams top_k_params(const Op& op) {
+    TopKParams p = op.as<TopKParams>();
+    if (p.axis == -1 && !op.params->find("axis")) p.axis = static_cast<std::int64_t>(op.in[0]->rank()) - 1;
+    return p;
+}
+
 Avals top_k_eval(const Op& op) {
     expect_arrays(op, 1);
-    const auto& p = op.as<TopKParams>();
+    const TopKParams p = top_k_params(op);
     Dims shape = op.in[0]->shape;
     if (is_complex(op.in[0]->dtype)) type_mismatch(op, "an ordered dtype", info(op.in[0]->dtype).name);
     if (!in_range({p.axis}, op.in[0]->rank())) type_mismatch(op, "an axis of " + shape_text(shape), std::to_string(p.axis));
@@ -104,18 +110,18 @@ Values top_k_jvp(Builder& b, const Op& op, const Values&, const Values& y, const
     const Dims shape = b.aval(y[1])->shape;
     const auto rank = std::ssize(shape);
     const Value positions = lax::reshape(b, y[1], inserted(shape, rank, 1));
-    return {lax::gather(b, dx[0], positions, along_axis(rank, op.as<TopKParams>().axis)), Value::zero()};
+    return {lax::gather(b, dx[0], positions, along_axis(rank, top_k_params(op).axis)), Value::zero()};
 }
 
 BatchResult top_k_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
-    auto p = op.as<TopKParams>();
+    TopKParams p = top_k_params(op);
     p.axis += dims[0] <= p.axis;
     return {b.bind(kTopK, x, make_params(p)), {dims[0], dims[0]}};
 }
 
 /// Sorted ascending from the far end and read backwards: the largest first, NaN before them, ties in order of position.
 JaxprPtr top_k_expand(const Op& op) {
-    const auto& p = op.as<TopKParams>();
+    const TopKParams p = top_k_params(op);
     const Dims shape = op.in[0]->shape;
     const ParamsRef reverse = make_params(RevParams{{p.axis}});
     JaxprBuilder b;

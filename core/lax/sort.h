@@ -17,8 +17,8 @@ struct SortParams {
 
 /// Results: the `k` largest along `axis`, descending, and their positions (int32).
 struct TopKParams {
-    std::int64_t axis = 0, k = 0;
-    static constexpr auto kFields = std::tuple(field("axis", &TopKParams::axis), field("k", &TopKParams::k));
+    std::int64_t axis = -1, k = 0;  ///< JAX before 0.8 has no axis: the last one
+    static constexpr auto kFields = std::tuple(optional_field("axis", &TopKParams::axis), field("k", &TopKParams::k));
 };
 
 std::span<const Primitive* const> sort_primitives();  ///< sort, top_k
