@@ -1,5 +1,6 @@
 #include "analysis/correspondence.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <vector>
 
@@ -22,19 +23,37 @@ struct MarkHash {
         return hash_mix(hash_mix(std::hash<Sym>{}(m.place), std::hash<const void*>{}(m.primitive)), m.result.id());
     }
 };
+/// Layers of one model share lines, primitives and types: the third attention of one jaxpr is the third of the others.
+struct Occurrence {
+    Mark mark;
+    std::size_t number = 0;
+};
 
 Mark mark_of(const Jaxpr& jaxpr, const Eqn& eqn) {
     return {eqn.source->summary, eqn.prim, eqn.n_out > 0 ? jaxpr.aval(jaxpr.output(eqn, 0)) : AvalRef{}};
 }
 
-/// Equations of a root jaxpr by mark, the first one of each; every distinct jaxpr is walked once, at its first place.
+/// Equations of a root jaxpr by mark, in program order. A jaxpr that several calls share is walked for each, until that would cost more
+/// than a few times the program.
 class MarkIndex {
 public:
     explicit MarkIndex(const Jaxpr* root) : root_(root) {}
-    std::optional<EqnPath> find(const Mark& mark) {
+
+    std::optional<EqnPath> find(const Occurrence& wanted) {
         build();
-        const auto found = places_.find(mark);
-        return found == places_.end() ? std::nullopt : std::optional(found->second);
+        const auto found = places_.find(wanted.mark);
+        if (found == places_.end()) return {};
+        return found->second[std::min(wanted.number, found->second.size() - 1)];
+    }
+    std::optional<Occurrence> occurrence_at(const EqnPath& path) {
+        const std::optional<Mark> mark = mark_at(path);
+        if (!mark) return {};
+        build();
+        const auto found = places_.find(*mark);
+        if (found == places_.end()) return Occurrence{*mark, 0};
+        const auto& all = found->second;
+        const auto at = std::find(all.begin(), all.end(), path);
+        return Occurrence{*mark, at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin())};
     }
     std::optional<Mark> mark_at(const EqnPath& path) const {
         if (root_ == nullptr) return {};
@@ -45,31 +64,71 @@ public:
         }
         return {};
     }
+    /// The equation that makes the operand of which `path`'s result may be another name: one of the same type.
+    std::optional<EqnPath> renamed_by(const EqnPath& path) const {
+        const Jaxpr& jaxpr = resolve(*root_, path.jaxpr);
+        const Eqn& eqn = jaxpr.eqns[path.eqn];
+        for (const Atom a : jaxpr.inputs(eqn)) {
+            if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
+            if (eqn.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(eqn, 0))) continue;
+            const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + path.eqn, a.var().index,
+                                                [](std::uint32_t var, const Eqn& e) { return var < e.first_out; });
+            return EqnPath{path.jaxpr, static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1};
+        }
+        return {};
+    }
+    /// The first equation of the root that reads an input.
+    std::optional<EqnPath> reader_of(int input) const {
+        if (root_ == nullptr || input < 0 || static_cast<std::uint32_t>(input) >= root_->num_invars) return {};
+        const Var wanted = root_->invar(static_cast<std::uint32_t>(input));
+        for (std::uint32_t e = 0; e < root_->eqns.size(); ++e)
+            for (const Atom a : root_->inputs(root_->eqns[e]))
+                if (!a.is_literal() && a.var().index == wanted.index) return EqnPath{{}, e};
+        return {};
+    }
 
 private:
+    struct Open {
+        const Jaxpr* jaxpr;
+        JaxprPath path;
+        std::uint32_t next = 0;
+    };
     void build() {
         if (built_ || root_ == nullptr) return;
         built_ = true;
+        constexpr std::size_t kRepeats = 4, kFree = 100'000;
+        std::size_t visited = 0, distinct = root_->eqns.size();
         std::unordered_set<const Jaxpr*> seen{root_};
-        std::vector<std::pair<const Jaxpr*, JaxprPath>> pending{{root_, {}}};
-        for (std::size_t next = 0; next < pending.size(); ++next) {
-            const auto [jaxpr, path] = pending[next];
-            for (std::uint32_t i = 0; i < jaxpr->eqns.size(); ++i) {
-                const Eqn& eqn = jaxpr->eqns[i];
-                places_.try_emplace(mark_of(*jaxpr, eqn), EqnPath{path, i});
-                if (!eqn.params->holds_jaxpr()) continue;
-                for (const SubJaxpr& sub : sub_jaxprs(eqn)) {
-                    if (!seen.insert(sub.jaxpr.get()).second) continue;
-                    JaxprPath inner = path;
-                    inner.steps.push_back({i, sub.param, sub.index});
-                    pending.emplace_back(sub.jaxpr.get(), std::move(inner));
-                }
+        std::vector<Open> open;
+        open.push_back({root_, {}});
+        while (!open.empty()) {
+            const Jaxpr& jaxpr = *open.back().jaxpr;
+            const std::uint32_t i = open.back().next++;
+            if (i >= jaxpr.eqns.size()) {
+                open.pop_back();
+                continue;
+            }
+            ++visited;
+            const Eqn& eqn = jaxpr.eqns[i];
+            const JaxprPath path = open.back().path;
+            places_[mark_of(jaxpr, eqn)].push_back(EqnPath{path, i});
+            if (!eqn.params->holds_jaxpr()) continue;
+            const std::vector<SubJaxpr> subs = sub_jaxprs(eqn);
+            for (std::size_t s = subs.size(); s-- > 0;) {  // the first one ends on top
+                const Jaxpr* inner = subs[s].jaxpr.get();
+                if (seen.insert(inner).second)
+                    distinct += inner->eqns.size();
+                else if (visited > kFree + kRepeats * distinct)
+                    continue;
+                JaxprPath below = path;
+                below.steps.push_back({i, subs[s].param, subs[s].index});
+                open.push_back({inner, std::move(below)});
             }
         }
     }
     const Jaxpr* root_;
     bool built_ = false;
-    std::unordered_map<Mark, EqnPath, MarkHash> places_;
+    std::unordered_map<Mark, std::vector<EqnPath>, MarkHash> places_;
 };
 
 std::optional<EqnPath> parsed(const std::string& text) {
@@ -80,58 +139,165 @@ std::optional<EqnPath> parsed(const std::string& text) {
     return {};
 }
 
+/// Which input of the program each input of the region is, where the region is called with inputs of the step.
+std::vector<int> inputs_of_region(const Program& program, const Region& region) {
+    std::vector<int> out(region.jaxpr->num_invars, -1);
+    if (!program.marked || !region.mark) return out;
+    const Jaxpr& marked = *program.marked;
+    const Sym call("jaxscope_forward_" + std::to_string(*region.mark)), name_field("name");
+    for (const Eqn& e : marked.eqns) {
+        const Attr* name = e.params->find(name_field);
+        const Sym* text = name != nullptr ? name->get<Sym>() : nullptr;
+        if (text == nullptr || !(*text == call)) continue;
+        const auto in = marked.inputs(e);
+        for (std::size_t i = 0; i < out.size() && region.jaxpr->num_constvars + i < in.size(); ++i) {
+            const Atom a = in[region.jaxpr->num_constvars + i];
+            if (a.is_literal() || a.var().index < marked.num_constvars) continue;
+            const std::uint32_t index = a.var().index - marked.num_constvars;
+            if (index < marked.num_invars) out[i] = static_cast<int>(index);
+        }
+        break;
+    }
+    return out;
+}
+
 }  // namespace
 
 struct Correspondence::Index {
     MarkIndex program, region, known, unknown;
-    const ResidualReport* residuals;
-    const MemoryPlan* plan;
+    KnownStages stages;
+    std::vector<int> program_input;  ///< of each input of the region; empty where the region is the program itself
+
+    const ResidualRow* residual(int row) const { return at(stages.residuals != nullptr ? &stages.residuals->rows : nullptr, row); }
+    const DonatedLeaf* donated(int row) const { return at(stages.donation != nullptr ? &stages.donation->donated : nullptr, row); }
+    const PlannedBuffer* buffer(int number) const { return at(stages.plan != nullptr ? &stages.plan->buffers : nullptr, number); }
+
+    int to_program(int region_input) const {
+        if (program_input.empty() || region_input < 0) return region_input;
+        return static_cast<std::size_t>(region_input) < program_input.size() ? program_input[static_cast<std::size_t>(region_input)] : -1;
+    }
+    int to_region(int input) const {
+        if (program_input.empty()) return input;
+        const auto found = std::find(program_input.begin(), program_input.end(), input);
+        return input < 0 || found == program_input.end() ? -1 : static_cast<int>(found - program_input.begin());
+    }
+    /// First row for which `fits` holds, or -1.
+    template <class Row, class Fits>
+    static int row_where(const std::vector<Row>* rows, const Fits& fits) {
+        if (rows == nullptr) return -1;
+        const auto found = std::find_if(rows->begin(), rows->end(), fits);
+        return found == rows->end() ? -1 : static_cast<int>(found - rows->begin());
+    }
+
+private:
+    template <class T>
+    static const T* at(const std::vector<T>* rows, int row) {
+        return rows != nullptr && row >= 0 && static_cast<std::size_t>(row) < rows->size() ? &(*rows)[static_cast<std::size_t>(row)]
+                                                                                           : nullptr;
+    }
 };
 
-Correspondence::Correspondence(const Program& program, const Jaxpr* region, const SplitReport* split, const ResidualReport* residuals,
-                               const MemoryPlan* plan)
-    : index_(new Index{MarkIndex(program.jaxpr.get()), MarkIndex(region), MarkIndex(split != nullptr ? split->known.get() : nullptr),
-                       MarkIndex(split != nullptr ? split->unknown.get() : nullptr), residuals, plan}) {}
+Correspondence::Correspondence(const Program& program, const Region* region, const KnownStages& stages)
+    : index_(new Index{MarkIndex(program.jaxpr.get()), MarkIndex(region != nullptr ? region->jaxpr.get() : program.jaxpr.get()),
+                       MarkIndex(stages.split != nullptr ? stages.split->known.get() : nullptr),
+                       MarkIndex(stages.split != nullptr ? stages.split->unknown.get() : nullptr), stages,
+                       region != nullptr ? inputs_of_region(program, *region) : std::vector<int>{}}) {}
 Correspondence::~Correspondence() = default;
+
+/// A picked argument: its rows in every table, and where the program first reads it.
+void Correspondence::complete_input(Picked& picked) const {
+    Index& in = *index_;
+    const KnownStages& stages = in.stages;
+    int region_input = in.to_region(picked.input);
+    if (const ResidualRow* row = in.residual(picked.residual); row != nullptr) region_input = row->input;
+    if (picked.residual < 0 && region_input >= 0)
+        picked.residual = Index::row_where(stages.residuals != nullptr ? &stages.residuals->rows : nullptr,
+                                           [&](const ResidualRow& r) { return r.input == region_input; });
+    if (!picked.region && region_input >= 0) picked.region = in.region.reader_of(region_input);
+    if (!picked.known && region_input >= 0) picked.known = in.known.reader_of(region_input);
+    if (picked.input < 0) return;  // of the differentiated function alone
+    if (picked.donated < 0)
+        picked.donated = Index::row_where(stages.donation != nullptr ? &stages.donation->donated : nullptr,
+                                          [&](const DonatedLeaf& l) { return l.input == picked.input; });
+    if (picked.buffer < 0)
+        picked.buffer = Index::row_where(stages.plan != nullptr ? &stages.plan->buffers : nullptr, [&](const PlannedBuffer& b) {
+            return b.role == BufferRole::Argument && b.number == picked.input;
+        });
+    if (!picked.program) picked.program = in.program.reader_of(picked.input);
+}
+
+/// What the rows of tables say about where they stand.
+std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) const {
+    Index& in = *index_;
+    if (const ResidualRow* row = in.residual(picked.residual); row != nullptr && !picked.known) {
+        picked.known = parsed(row->equation);
+        if (row->input >= 0) picked.input = in.to_program(row->input);
+    }
+    if (const DonatedLeaf* leaf = in.donated(picked.donated)) picked.input = leaf->input;
+    if (const PlannedBuffer* buffer = in.buffer(picked.buffer); buffer != nullptr && !picked.program && !picked.known) {
+        if (buffer->role == BufferRole::Argument) picked.input = buffer->number;
+        const std::optional<EqnPath> path = parsed(buffer->eqn);
+        // Under another policy the plan is of another program, whose numbers mean nothing here.
+        if (!buffer->primitive.empty()) {
+            const Mark mark{buffer->source->summary, &primitive(buffer->primitive), buffer->aval};
+            if (path && in.program.mark_at(*path) == mark)
+                picked.program = path;
+            else
+                return Place{buffer->source->summary, mark.primitive, mark.result};
+        }
+    }
+    return {};
+}
 
 Picked Correspondence::complete(Picked picked) const {
     Index& in = *index_;
-    if (picked.residual >= 0 && in.residuals != nullptr && static_cast<std::size_t>(picked.residual) < in.residuals->rows.size() &&
-        !picked.region)
-        picked.region = parsed(in.residuals->rows[static_cast<std::size_t>(picked.residual)].equation);
-    std::optional<Mark> mark;
-    const auto take = [&](const std::optional<EqnPath>& path, const MarkIndex& index) {
-        if (!mark && path) mark = index.mark_at(*path);
-    };
-    take(picked.region, in.region);
-    take(picked.program, in.program);
-    take(picked.known, in.known);
-    take(picked.unknown, in.unknown);
-    if (!mark && picked.buffer >= 0 && in.plan != nullptr && static_cast<std::size_t>(picked.buffer) < in.plan->buffers.size()) {
-        const PlannedBuffer& buffer = in.plan->buffers[static_cast<std::size_t>(picked.buffer)];
-        if (!buffer.primitive.empty()) mark = Mark{buffer.source->summary, &primitive(buffer.primitive), buffer.aval};
+    const std::optional<Place> place = place_of(picked);
+    const ResidualRow* row = in.residual(picked.residual);
+    if (picked.input >= 0 || (row != nullptr && row->input >= 0)) {
+        complete_input(picked);
+        return picked;
     }
-    if (!mark) return picked;
+    std::optional<Occurrence> found;
+    if (place) found = Occurrence{{place->summary, place->primitive, place->result}, 0};
+    const auto take = [&](const std::optional<EqnPath>& path, MarkIndex& index) {
+        if (!found && path) found = index.occurrence_at(*path);
+    };
+    take(picked.known, in.known);
+    take(picked.program, in.program);
+    take(picked.region, in.region);
+    take(picked.unknown, in.unknown);
+    if (!found) return picked;
     const auto fill = [&](std::optional<EqnPath>& path, MarkIndex& index) {
-        if (!path) path = index.find(*mark);
+        if (!path) path = index.find(*found);
     };
     fill(picked.program, in.program);
     fill(picked.region, in.region);
     fill(picked.known, in.known);
     fill(picked.unknown, in.unknown);
-    if (picked.residual < 0 && in.residuals != nullptr && picked.region) {
-        const std::string text = to_text(*picked.region);
-        for (std::size_t r = 0; r < in.residuals->rows.size() && picked.residual < 0; ++r)
-            if (in.residuals->rows[r].equation == text) picked.residual = static_cast<int>(r);
-    }
-    if (picked.buffer < 0 && in.plan != nullptr) {
-        for (std::size_t b = 0; b < in.plan->buffers.size() && picked.buffer < 0; ++b) {
-            const PlannedBuffer& buffer = in.plan->buffers[b];
-            if (buffer.source->summary == mark->place && buffer.aval == mark->result && buffer.primitive == Sym(mark->primitive->name))
-                picked.buffer = static_cast<int>(b);
-        }
-    }
+    if (picked.residual < 0 && picked.known)
+        picked.residual = Index::row_where(in.stages.residuals != nullptr ? &in.stages.residuals->rows : nullptr,
+                                           [text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
+    if (picked.buffer < 0) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result});
     return picked;
+}
+
+int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
+    const MemoryPlan* plan = index_->stages.plan;
+    if (plan == nullptr) return -1;
+    const Sym name(place.primitive->name);
+    const auto fits = [&](const PlannedBuffer& b) {
+        return b.source->summary == place.summary && b.aval == place.result && b.primitive == name;
+    };
+    // What a name or a cast to its own precision gives lies in the memory of its operand.
+    constexpr int kHops = 4;
+    std::optional<EqnPath> at = picked.program;
+    if (at && !index_->program.mark_at(*at)) at.reset();
+    for (int hop = 0; at && hop < kHops; ++hop, at = index_->program.renamed_by(*at)) {
+        const std::string text = to_text(*at);
+        const int exact = Index::row_where(&plan->buffers, [&](const PlannedBuffer& b) { return b.eqn == text && b.aval == place.result; });
+        if (exact >= 0) return exact;
+    }
+    return Index::row_where(&plan->buffers, fits);
 }
 
 }  // namespace jaxscope

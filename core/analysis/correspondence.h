@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@ struct Picked {
     std::optional<EqnPath> program;  ///< in Program::jaxpr
     std::optional<EqnPath> region;   ///< in the differentiated function's jaxpr
     std::optional<EqnPath> known, unknown;
+    int input = -1;     ///< leaf number among the program's inputs
     int residual = -1;  ///< row of ResidualReport
     int donated = -1;   ///< row of DonationReport
     int buffer = -1;    ///< of MemoryPlan
@@ -26,19 +26,36 @@ struct Picked {
     bool empty() const { return *this == Picked{}; }
 };
 
-/// Finds an equation's counterparts: the same place in the user's source, primitive and result type. Transformations keep these, so
-/// a forward equation is found in all jaxprs; a backward equation has none in the function before autodiff. Where several fit, the first.
+/// What an inspection has so far; null where a stage is still being computed or can't be had.
+struct KnownStages {
+    const ResidualReport* residuals = nullptr;
+    const SplitReport* split = nullptr;
+    const DonationReport* donation = nullptr;
+    const MemoryPlan* plan = nullptr;
+};
+
+/// Finds an equation's counterparts: the same place in the user's source, primitive and result type, and among equations that agree in
+/// those (layers of a model) the one with the same number. Transformations keep these, so a forward equation is found in all jaxprs;
+/// a backward equation has none in the function before autodiff. An argument's counterparts are its rows and the first equation that
+/// reads it.
 class Correspondence {
 public:
-    /// Any of the pointers but `program` may be null. They must outlive this object.
-    Correspondence(const Program& program, const Jaxpr* region, const SplitReport* split, const ResidualReport* residuals,
-                   const MemoryPlan* plan);
+    /// `region`: the differentiated function, or null where that is the program itself. All that is given must outlive this object.
+    Correspondence(const Program& program, const Region* region, const KnownStages& stages);
     ~Correspondence();
     /// Fills in what is missing of a pick with one or more fields set; the fields that are set stay.
     Picked complete(Picked picked) const;
 
 private:
     struct Index;
+    struct Place {
+        Sym summary;
+        const Primitive* primitive;
+        AvalRef result;
+    };
+    std::optional<Place> place_of(Picked& picked) const;
+    void complete_input(Picked& picked) const;
+    int buffer_of(const Picked& picked, const Place& place) const;
     std::unique_ptr<Index> index_;
 };
 

@@ -15,14 +15,6 @@ std::string why_saved(const ResidualRow& row);
 /// Buffers that live in a step, largest first.
 std::vector<int> alive_at(const MemoryPlan& plan, int step);
 
-/// What an inspection has so far; null where a stage is still being computed or can't be had.
-struct KnownStages {
-    const ResidualReport* residuals = nullptr;
-    const SplitReport* split = nullptr;
-    const DonationReport* donation = nullptr;
-    const MemoryPlan* plan = nullptr;
-};
-
 /// Answers about one selected thing, in sentences. All numbers come from the stages.
 struct Explanation {
     std::string title;        ///< "dot_general"

@@ -44,6 +44,7 @@ struct Level {
 
 /// Of a long argument path the end says most: "\u2026['attn']['w_q']".
 std::string short_path(const std::string& text) {
+    if (text.starts_with("d ")) return "d " + short_path(text.substr(2));  // a tangent
     constexpr std::size_t kRoom = 17;
     if (text.size() <= kRoom + 1) return text;
     std::size_t begin = text.size() - kRoom;

@@ -90,6 +90,7 @@ SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residu
     out.known = std::move(known);
     out.unknown = found.linear;
     out.num_residuals = found.num_residuals;
+    out.wrt = s.wrt;
     out.residual_of_known.assign(out.known->outvars.size() - found.num_residuals, false);
     out.residual_of_known.resize(out.known->outvars.size(), true);
     for (const auto& [primitive, work] : recomputed_work(*out.unknown, out.num_residuals)) {

@@ -60,7 +60,7 @@ struct ResidualRow {
     std::string file;  ///< innermost frame of the user's own project
     int line = 0;
     std::vector<Frame> frames;
-    std::string equation;  ///< path of the equation in the region's jaxpr: "12", "12/jaxpr/3"; empty for arguments and constants
+    std::string equation;  ///< path of the equation in the known part (SplitReport): "12", "12/jaxpr/3"; empty for arguments, constants
     std::string name;      ///< of checkpoint_name, else empty
     int input = -1;        ///< which input of the region, for arguments
 };
@@ -82,6 +82,7 @@ struct SplitReport {
     JaxprPtr unknown;                     ///< backward part before transposition: residuals, then tangents
     std::vector<bool> residual_of_known;  ///< per result of `known`: is it a residual?
     std::size_t num_residuals = 0;
+    std::vector<bool> wrt;  ///< per input of the function (`known->arg_names`): do tangents come in for it?
     ResidualReport residuals;
     std::vector<RecomputedRow> recomputed;
     double recomputed_flops = 0, total_flops = 0;

@@ -21,22 +21,21 @@ void shift(GraphLayout& layout, double dx) {
 }
 
 /// Names of the unknown part's inputs: residuals have none, tangents are called after their arguments.
-std::vector<Sym> tangent_names(const SplitReport& split, const std::vector<Sym>& input_names, const std::vector<bool>& wrt) {
+std::vector<Sym> tangent_names(const SplitReport& split) {
+    const std::vector<Sym>& inputs = split.known->arg_names;
     std::vector<Sym> names(split.num_residuals, Sym("residual"));
-    const std::size_t tangents = split.unknown->num_invars - std::min<std::size_t>(split.num_residuals, split.unknown->num_invars);
-    const bool of_all = tangents == input_names.size();  // also for inputs that have none
-    for (std::size_t i = 0; i < input_names.size(); ++i)
-        if (of_all || (i < wrt.size() && wrt[i])) names.emplace_back("d " + input_names[i].str());
-    if (names.size() == split.unknown->num_invars) return names;
-    names.resize(split.num_residuals);
-    while (names.size() < split.unknown->num_invars) names.emplace_back("tangent " + std::to_string(names.size() - split.num_residuals));
+    for (std::size_t i = 0; i < inputs.size() && i < split.wrt.size(); ++i)
+        if (split.wrt[i]) names.emplace_back("d " + inputs[i].str());
+    for (std::size_t i = names.size(); i < split.unknown->num_invars; ++i)
+        names.emplace_back("tangent " + std::to_string(i - split.num_residuals));
+    names.resize(split.unknown->num_invars);
     return names;
 }
 
 }  // namespace
 
-SplitGraph::SplitGraph(const SplitReport& split, const std::vector<Sym>& input_names, const std::vector<bool>& wrt, Grouping grouping)
-    : known_(split.known, grouping, input_names), unknown_(split.unknown, grouping, tangent_names(split, input_names, wrt)) {
+SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
+    : known_(split.known, grouping, split.known->arg_names), unknown_(split.unknown, grouping, tangent_names(split)) {
     const Jaxpr &known = *split.known, &unknown = *split.unknown;
     known_options_.shown_results.assign(known.outvars.size(), true);
     for (std::size_t k = 0; k < known.outvars.size(); ++k) {
@@ -66,6 +65,13 @@ std::optional<EqnPath> SplitGraph::producer_of(std::uint32_t residual) const {
     const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[residual].var());
     if (eqn == VisibleGraph::kNone) return {};
     return EqnPath{{}, eqn};
+}
+
+int SplitGraph::input_of(std::uint32_t residual) const {
+    if (residual >= residual_atoms_.size() || residual_atoms_[residual].is_literal()) return -1;
+    const Jaxpr& known = known_.root();
+    const std::uint32_t var = residual_atoms_[residual].var().index;
+    return var >= known.num_constvars && var < known.num_constvars + known.num_invars ? static_cast<int>(var - known.num_constvars) : -1;
 }
 
 std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& picture) const {

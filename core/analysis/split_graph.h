@@ -29,14 +29,14 @@ struct SplitPicture {
 /// Makes split pictures of one split; keeps what doesn't depend on the expanded groups. Not thread-safe.
 class SplitGraph {
 public:
-    /// `input_names`: of the differentiated function's arguments, or empty. `wrt`: which of them tangents come in for, or empty.
-    explicit SplitGraph(const SplitReport& split, const std::vector<Sym>& input_names = {}, const std::vector<bool>& wrt = {},
-                        Grouping grouping = Grouping::Auto);
+    explicit SplitGraph(const SplitReport& split, Grouping grouping = Grouping::Auto);
     const GraphModel& known() const { return known_; }
     const GraphModel& unknown() const { return unknown_; }
     SplitPicture picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const;
     /// The known part's variable that is residual number k: its equation, or nothing where an argument is saved as it is.
     std::optional<EqnPath> producer_of(std::uint32_t residual) const;
+    /// The input of the function that residual number k is, or -1 where it is computed.
+    int input_of(std::uint32_t residual) const;
     std::size_t num_residuals() const { return residual_atoms_.size(); }
 
 private:

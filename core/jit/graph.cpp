@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "ir/builder.h"
 #include "ir/followed.h"
@@ -124,8 +125,10 @@ private:
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
         const Sym name = op.prim->name;
-        rewrite_.at(prefix, eqn);
-        if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn);
+        // Code that a backward pass runs carries "transpose(" in its name stack; equations inside its calls don't repeat that.
+        const bool backward = backward_ || op.source->name_stack.str().find("transpose(") != std::string::npos;
+        rewrite_.at(prefix, eqn, backward);
+        if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
         static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve"),
             platform("platform_index");
         if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
@@ -153,7 +156,7 @@ private:
                     "expected a primitive that jaxscope can run, found '" + name + "' without a kernel: " + op.prim->lower.absent);
     }
 
-    std::vector<ValueId> add_call(const Op& op, CallForm form, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn) {
+    std::vector<ValueId> add_call(const Op& op, CallForm form, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
         const JaxprPtr body = jaxpr_param(op.params, form.param);
         if (form.remat && wants_barrier(op.params)) in = rewrite_.barrier(op, in);
         std::vector<ValueId> consts = constants(*body);
@@ -161,7 +164,10 @@ private:
             consts.assign(in.begin(), in.begin() + body->num_constvars);  // an open jaxpr whose constvars are passed in front
             in.erase(in.begin(), in.begin() + body->num_constvars);
         }
-        return inline_jaxpr(*body, consts, in, child(prefix, eqn, form.param));
+        const bool outer = std::exchange(backward_, backward);
+        std::vector<ValueId> out = inline_jaxpr(*body, consts, in, child(prefix, eqn, form.param));
+        backward_ = outer;
+        return out;
     }
 
     static Sym child(Sym prefix, std::uint32_t eqn, const std::string& param) {
@@ -236,6 +242,7 @@ private:
     Bodies& bodies_;
     Graph graph_;
     GraphRewriter rewrite_;
+    bool backward_ = false;
 };
 
 }  // namespace

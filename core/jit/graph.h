@@ -52,6 +52,7 @@ struct Node {
     std::vector<GraphPtr> bodies;   ///< scan: body; while: cond, body; cond: branches
     Sym path_prefix;                ///< with `eqn`: where the equation stands
     std::uint32_t eqn = 0;
+    bool backward = false;  ///< in a backward pass, or inlined from a call in one
 };
 std::string path_of(const Node& n);  ///< "12/jaxpr/3"
 

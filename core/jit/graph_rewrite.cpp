@@ -92,6 +92,7 @@ std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<Valu
 std::vector<ValueId> GraphRewriter::add_node(Node n) {
     n.path_prefix = prefix_;
     n.eqn = eqn_;
+    n.backward = backward_;
     const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
     for (const AvalRef a : n.op.out) n.out.push_back(add_value(a, GraphValue::Kind::Result, index));
     graph_.nodes.push_back(std::move(n));

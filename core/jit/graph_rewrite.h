@@ -12,7 +12,7 @@ class GraphRewriter {
 public:
     explicit GraphRewriter(Graph& g) : graph_(g) {}
     /// Where what is added next stands.
-    void at(Sym path_prefix, std::uint32_t eqn) { prefix_ = path_prefix, eqn_ = eqn; }
+    void at(Sym path_prefix, std::uint32_t eqn, bool backward) { prefix_ = path_prefix, eqn_ = eqn, backward_ = backward; }
 
     ValueId add_value(AvalRef aval, GraphValue::Kind kind, std::uint32_t index);
     ValueId literal(LiteralRef l);
@@ -34,6 +34,7 @@ private:
     Graph& graph_;
     Sym prefix_;
     std::uint32_t eqn_ = 0;
+    bool backward_ = false;
     std::unordered_map<std::uint32_t, ValueId> literals_;
     std::unordered_map<const ArrayConst*, ValueId> constants_;
     std::unordered_multimap<std::size_t, std::uint32_t> by_content_;

@@ -16,20 +16,17 @@ namespace jaxscope::exec {
 
 namespace {
 
-/// Code that a backward pass runs carries "transpose(" in its name stack.
-bool backward(const Node& n) { return n.op.source->name_stack.str().find("transpose(") != std::string::npos; }
-
 /// A value made forward and read backward: what people call a residual.
 void mark_residuals(const Computation& c, std::vector<PlannedBuffer>& buffers) {
     std::vector<bool> read_backward(buffers.size(), false);
     for (const Thunk& t : c.thunks) {
-        const bool any = std::any_of(t.nodes.begin(), t.nodes.end(), [&](std::uint32_t n) { return backward(c.graph->nodes[n]); });
+        const bool any = std::any_of(t.nodes.begin(), t.nodes.end(), [&](std::uint32_t n) { return c.graph->nodes[n].backward; });
         if (any)
             for (const int b : t.reads) read_backward[static_cast<std::size_t>(b)] = true;
     }
     for (std::size_t b = 0; b < buffers.size(); ++b) {
         const Buffer& buffer = c.buffers[b];
-        if (buffers[b].role == BufferRole::Temporary && buffer.node != ~0u && read_backward[b] && !backward(c.graph->nodes[buffer.node]))
+        if (buffers[b].role == BufferRole::Temporary && buffer.node != ~0u && read_backward[b] && !c.graph->nodes[buffer.node].backward)
             buffers[b].role = BufferRole::Residual;
     }
 }

@@ -79,7 +79,7 @@ private:
 };
 
 void write_split(DotWriter& w, const SplitReport& split) {
-    const SplitGraph graph(split, split.known->arg_names);
+    const SplitGraph graph(split);
     const SplitPicture picture = graph.picture(graph.known().first_look(24), graph.unknown().first_look(24));
     w.open_cluster("known", "known, forward", light_palette().known);
     w.graph(picture.known, "known");

@@ -61,7 +61,7 @@ struct ReportFields<ResidualRow> {
         report_field("aval", &ResidualRow::aval), report_field("source", &ResidualRow::source, "JAX's string"),
         report_field("bytes", &ResidualRow::bytes), report_field("file", &ResidualRow::file, "innermost frame of the user's own project"),
         report_field("line", &ResidualRow::line), report_field("frames", &ResidualRow::frames),
-        report_field("equation", &ResidualRow::equation), report_field("name", &ResidualRow::name));
+        report_field("equation", &ResidualRow::equation, "its path in split's known part"), report_field("name", &ResidualRow::name));
 };
 template <>
 struct ReportFields<ResidualReport> {

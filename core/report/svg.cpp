@@ -268,7 +268,7 @@ std::string split_svg(const SplitPicture& picture, const SplitReport& split, con
 }
 
 std::string split_svg(const SplitReport& split, const SvgOptions& options) {
-    const SplitGraph graph(split, split.known->arg_names);
+    const SplitGraph graph(split);
     return split_svg(graph.picture(graph.known().first_look(24), graph.unknown().first_look(24)), split, options);
 }
 

@@ -75,7 +75,13 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     ResidualReport report;
     report.rows.resize(2);
     report.rows[1].equation = "0";
-    const Correspondence correspondence(program, f.get(), nullptr, &report, nullptr);
+    SplitReport split;
+    split.known = f;
+    split.unknown = f;
+    Region differentiated;
+    differentiated.jaxpr = f;
+    const Correspondence correspondence(program, &differentiated,
+                                        {.residuals = &report, .split = &split, .donation = nullptr, .plan = nullptr});
     Picked row;
     row.residual = 1;
     const Picked all = correspondence.complete(row);

@@ -95,6 +95,61 @@ private Q_SLOTS:
         QCOMPARE(window.selection()->picked().region, picked.region);
     }
 
+    void layers_of_one_model_are_told_apart() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const ResidualReport& report = *window.session()->current().residuals;
+        std::set<std::uint32_t> places;
+        std::set<int> buffers;
+        for (std::size_t r = 0; r < report.rows.size(); ++r) {
+            if (report.rows[r].name != "mlp_in") continue;
+            window.selection()->pick(residual(static_cast<int>(r)));
+            const Picked picked = window.selection()->picked();
+            QVERIFY(picked.program && picked.known);
+            places.insert(picked.program->eqn);
+            buffers.insert(picked.buffer);
+            // From the program's side the same row comes back.
+            Picked from_program;
+            from_program.program = picked.program;
+            window.selection()->clear();
+            window.selection()->pick(from_program);
+            QCOMPARE(window.selection()->picked().residual, static_cast<int>(r));
+        }
+        QCOMPARE(places.size(), std::size_t{6});
+        QCOMPARE(buffers.size(), std::size_t{6});
+    }
+
+    void a_saved_argument_is_found_in_every_table() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const Look& look = window.session()->current();
+        const auto& rows = look.residuals->rows;
+        const auto saved = std::find_if(rows.begin(), rows.end(), [](const ResidualRow& r) { return r.input >= 0; });
+        QVERIFY(saved != rows.end());
+        window.selection()->pick(residual(static_cast<int>(saved - rows.begin())));
+        const Picked picked = window.selection()->picked();
+        QVERIFY(picked.program && picked.known);
+        QVERIFY(picked.donated >= 0 && picked.buffer >= 0);
+        const DonatedLeaf& leaf = look.donation->donated[static_cast<std::size_t>(picked.donated)];
+        QCOMPARE(leaf.aval, saved->aval);
+        // the loss calls it params[...], the step state['params'][...]
+        const std::string path = saved->source.substr(saved->source.find('['));
+        QVERIFY2(leaf.path.ends_with(path), leaf.path.c_str());
+        QCOMPARE(look.plan->buffers[static_cast<std::size_t>(picked.buffer)].number, leaf.input);
+        QVERIFY(window.donation_table()->table()->currentIndex().isValid());
+        // And from the donation's side.
+        Picked donated;
+        donated.donated = picked.donated;
+        window.selection()->clear();
+        window.selection()->pick(donated);
+        QCOMPARE(window.selection()->picked().residual, picked.residual);
+        QCOMPARE(window.selection()->picked().program, picked.program);
+    }
+
     void groups_open_and_close() {
         MainWindow window;
         window.show();

@@ -49,8 +49,8 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
     stage("selection", [&] {
         const Program& program = inspection->program();
         const auto region = inspection->region();
-        const Jaxpr* body = region ? program.regions[static_cast<std::size_t>(*region)].jaxpr.get() : program.jaxpr.get();
-        auto made = std::make_shared<Correspondence>(program, body, look.split.get(), look.residuals.get(), look.plan.get());
+        const Region* differentiated = region ? &program.regions[static_cast<std::size_t>(*region)] : nullptr;
+        auto made = std::make_shared<Correspondence>(program, differentiated, look.stages());
         Picked first;
         if (!program.jaxpr->eqns.empty()) first.program = EqnPath{{}, 0};
         made->complete(first);  // builds its indices here and not at the first click

@@ -38,6 +38,10 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
     connect(scene_, &GraphScene::crossing_clicked, this, [this](int residual) {
         Picked picked;
         picked.known = graph_->producer_of(static_cast<std::uint32_t>(residual));
+        const int input = graph_->input_of(static_cast<std::uint32_t>(residual));
+        const auto& rows = split_->residuals.rows;
+        for (std::size_t r = 0; input >= 0 && r < rows.size() && picked.residual < 0; ++r)
+            if (rows[r].input == input) picked.residual = static_cast<int>(r);
         selection_->pick(picked);
         scene_->set_picked_residual(residual);
     });
@@ -50,10 +54,7 @@ void SplitView::set_look(const Look& look) {
     split_ = look.split;
     graph_.reset();
     if (split_) {
-        const auto region = look.inspection->region();
-        const Program& program = look.inspection->program();
-        graph_ =
-            std::make_unique<SplitGraph>(*split_, region ? program.regions[static_cast<std::size_t>(*region)].in_paths : program.in_paths);
+        graph_ = std::make_unique<SplitGraph>(*split_);
         expanded_[0] = graph_->known().first_look(16);
         expanded_[1] = graph_->unknown().first_look(16);
         fresh_ = true;
@@ -145,9 +146,13 @@ void SplitView::follow(const Picked& picked) {
         if (const auto found = graph.by_key.find(picked.group); found != graph.by_key.end()) node = static_cast<int>(found->second);
     }
     scene_->set_picked(part, node);
+    const auto& rows = split_->residuals.rows;
+    const bool is_row = picked.residual >= 0 && static_cast<std::size_t>(picked.residual) < rows.size();
+    const int input = is_row ? rows[static_cast<std::size_t>(picked.residual)].input : -1;
     int residual = -1;
-    for (std::uint32_t k = 0; picked.known && k < graph_->num_residuals() && residual < 0; ++k)
-        if (graph_->producer_of(k) == picked.known) residual = static_cast<int>(k);
+    for (std::uint32_t k = 0; k < graph_->num_residuals() && residual < 0; ++k)
+        if (input >= 0 ? graph_->input_of(k) == input : picked.known && graph_->producer_of(k) == picked.known)
+            residual = static_cast<int>(k);
     scene_->set_picked_residual(residual);
     if (NodeItem* item = scene_->node(part, node)) {
         const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
