@@ -16,7 +16,7 @@ void CaptureDocument::format(const JsonValue& v) {
     has_format_ = true;
 }
 void CaptureDocument::version(const JsonValue& v) {
-    if (v.as_int() != 1) v.fail("version 1 of the capture format");
+    if (const std::int64_t n = v.as_int(); n < 1 || n > 2) v.fail("version 1 or 2 of the capture format");
     has_version_ = true;
 }
 void CaptureDocument::producer(const JsonValue& v) { read_producer(v, program_); }

@@ -69,6 +69,10 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     r.symbolic_zeros = flag(v, "symbolic_zeros");
     if (found_value(v, "jaxpr", found)) r.jaxpr = tables.jaxpr(found);
     r.why = sym(v, "why");
+    if (r.kind == "custom_vmap" && r.jaxpr) {  // for one size of the axis only: nothing here can use that
+        r.jaxpr = nullptr;
+        r.why = Sym("the rule depends on the axis size: batch the program in Python");
+    }
     r.out_zeros = bools(v, "out_zeros");
     if (found_value(v, "input_forwards", found))
         for (JsonValue::Items it(found); it.more(); it.step())

@@ -185,6 +185,37 @@ def test_a_rule_that_fails_says_why():
     assert d["custom_rules"][0]["jaxpr"] is None and "not this one" in d["custom_rules"][0]["why"]
 
 
+def test_custom_vmap_rules_are_traced_for_one_size():
+    @jax.custom_batching.custom_vmap
+    def f(x, y):
+        return x * y, y
+
+    @f.def_vmap
+    def rule(axis_size, in_batched, x, y):
+        assert in_batched == [True, True]
+        return (jnp.sin(x) * y / axis_size, y[0]), (True, False)
+    d = document(jaxscope.capture(lambda x, y: f(x, y))(jnp.ones(3), jnp.ones(3)))
+    (entry,) = d["custom_rules"]
+    assert entry["kind"] == "custom_vmap" and entry["function"].endswith("rule") and entry["axis_size"] == 2
+    assert entry["in_batched"] == [True, True] and entry["out_batched"] == [True, False]
+    inside = d["jaxprs"][entry["jaxpr"]]
+    assert [d["avals"][a] for a in inside["invars"]] == [["float32", [2, 3]]] * 2 and equations(d, entry["jaxpr"])[:2] == ["sin", "mul"]
+    (p,) = params(d, "custom_vmap_call")
+    assert p["rule"]["rule"] == 0
+
+
+def test_rules_too_deep_say_how_to_get_them():
+    def g(n):
+        @jax.custom_jvp
+        def f(x):
+            return x * n
+        f.defjvp(lambda p, t: (f(*p), g(n + 1)(t[0])))
+        return f
+    d = document(jaxscope.capture(g(0), rule_depth=2)(jnp.ones(2)))
+    assert [r["jaxpr"] is None for r in d["custom_rules"]] == [False, False, True]
+    assert "--rule-depth" in d["custom_rules"][-1]["why"]
+
+
 def test_effects_and_contexts():
     d = document(jaxscope.capture(lambda x: (jax.debug.print("{x}", x=x), x + 1)[1])(1.0))
     j = d["jaxprs"][d["program"]["jaxpr"]]

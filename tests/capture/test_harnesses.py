@@ -59,30 +59,42 @@ def captured(tmp_path_factory):
     return folder, texts
 
 
-def test_harnesses_are_captured(captured):
-    assert captured[1]
+def jaxs_text(f, args):
+    try:
+        return str(jax.make_jaxpr(f)(*args)).strip()
+    except KeyError:  # 0.10.2 can't print its own lax.mul with a dtype
+        return None
 
 
-def test_harnesses_open_and_print(captured):
-    """One process reads them all: text, text of the text, and result types that no equation has."""
-    binary = pathlib.Path(os.environ.get("JAXSCOPE", ROOT / "build" / "release" / "jaxscope"))
-    driver = binary.parent / "tests" / "capture_driver"
-    if not driver.exists():
-        pytest.skip("the test drivers are not built")
-    folder, texts = captured
-    files = "".join(f"{folder / str(i)}.jaxscope\n" for i in texts)
-    done = subprocess.run([driver, "--lies"], input=files, capture_output=True, text=True, timeout=600, check=True)
-    wrong = []
-    for (name, text), line in zip(texts.values(), done.stdout.splitlines(), strict=True):
-        found = json.loads(line)
-        if "error" in found:
-            wrong.append(f"{name}: {found['error']}")
-        elif found["text"] != text:
-            wrong.append(f"{name}: JAX prints\n{text}\nand jaxscope\n{found['text']}")
-        elif found["again"] is not None:
-            wrong.append(f"{name}: the text\n{text}\nreads back as\n{found['again']}")
-        elif found["accepted"]:
-            wrong.append(f"{name}: the type checker takes {found['accepted']}")
-        elif not set(found["opaque"]) <= WITHOUT_TYPE_RULE:
-            wrong.append(f"{name}: no type rule for {found['opaque']}")
-    assert not wrong, f"{len(wrong)} of {len(texts)}\n" + "\n".join(wrong)[:5000]
+def test_harnesses_are_captured(binary, tmp_path):
+    cases = list(harnesses.all_harnesses)
+    if not os.environ.get("JAXSCOPE_FULL"):
+        seed = int(os.environ.get("JAXSCOPE_SEED", time.time_ns() % 100_000))
+        print(f"JAXSCOPE_SEED={seed}")
+        cases = random.Random(seed).sample(cases, 400)
+    path = tmp_path / "a.jaxscope"
+    captured, failures = 0, []
+    for h in cases:
+        try:
+            args = h.dyn_args_maker(np.random.RandomState(0))
+            jax.make_jaxpr(h.dyn_fun)(*args)
+        except Exception:  # JAX itself refuses this dtype or this platform
+            continue
+        try:
+            def f(*a):
+                return h.dyn_fun(*a)
+            capture = api.capture(f, values="all")(*args)
+            document = json.loads(capture.to_json())
+            check(document)
+            assert "warnings" not in document
+            capture.save(str(path), compress=False)
+            opened = subprocess.run([binary, "print", str(path)], capture_output=True, text=True)
+            assert opened.returncode == 0, opened.stderr
+            # Older versions print parameters that are gone and leave out those that came.
+            want = jaxs_text(f, args) if jax.__version__ == "0.10.2" else None
+            assert want is None or opened.stdout.strip() == want, "printed otherwise"
+            captured += 1
+        except Exception as e:
+            failures.append(f"{h.fullname}: {type(e).__name__}: {e}"[:300])
+    assert not failures, "\n".join(failures[:20])
+    assert captured > 0.9 * len(cases)

@@ -111,7 +111,7 @@ TEST(CaptureReader, NamesThePathOfEveryError) {
     };
     const Case cases[] = {
         {"/format", "x", "$.format: expected \"jaxscope.capture\", found 'x'"},
-        {"/version", 2, "$.version: expected version 1 of the capture format, found 2"},
+        {"/version", 3, "$.version: expected version 1 or 2 of the capture format, found 3"},
         {"/avals/0/0", "float33", "$.avals[0][0]: expected a dtype, found 'float33'"},
         {"/avals/0/1/0", -1, "$.avals[0][1][0]: expected a dimension of at least 0, found -1"},
         {"/avals/0/1", "x", "$.avals[0][1]: expected an array, found 'x'"},

@@ -188,7 +188,7 @@ def _document(tables: Tables, encoder: Encoder, p: programs.Program, entry: dict
     import jaxlib
     producer = {"jaxscope": __version__, "jax": jax.__version__, "jaxlib": getattr(jaxlib, "__version__", "unknown"),
                 "python": ".".join(map(str, sys.version_info[:3]))}
-    document: dict[str, Any] = {"format": "jaxscope.capture", "version": 1, "producer": producer, "name": p.name, "flags": compat.flags()}
+    document: dict[str, Any] = {"format": "jaxscope.capture", "version": 2, "producer": producer, "name": p.name, "flags": compat.flags()}
     if tables.paths.absolute:
         document["root"] = tables.paths.root
     if warnings:

@@ -23,8 +23,8 @@ def executable() -> str:
     """JAXSCOPE names it; else it is looked for in the PATH and in the build next to this package."""
     here = os.path.dirname(os.path.abspath(__file__))
     root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
-    places = [os.environ.get("JAXSCOPE"), shutil.which("jaxscope"), os.path.join(root, "build", "jaxscope"),
-              os.path.join(root, "build", "app", "cli", "jaxscope")]
+    places = [os.environ.get("JAXSCOPE"), shutil.which("jaxscope"), os.path.join(root, "build", "release", "jaxscope"),
+              os.path.join(root, "build", "jaxscope")]
     for place in places:
         if place and os.path.isfile(place) and os.access(place, os.X_OK):
             return place

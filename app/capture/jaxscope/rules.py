@@ -153,9 +153,21 @@ class Rules:
         return {"jaxpr": self.encode(closed.jaxpr, list(closed.consts)), "out_zeros": list(zeros), "zero_cotangents": [False] * len(cts)}
 
     def custom_vmap(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
-        return {"why": "the rule depends on the axis size: it is traced when the program is batched in Python"}
+        """The rule gets the size of the axis, and may do another thing for each: it is traced for one, with every argument batched."""
+        rule, in_tree = eqn.params["rule"], eqn.params["in_tree"]
+        batched: list[bool] = []
+
+        def run(*flat: Any) -> list[Any]:
+            args = jax.tree_util.tree_unflatten(in_tree, flat)
+            out, out_batched = rule(VMAP_SIZE, list(jax.tree_util.tree_unflatten(in_tree, [True] * len(flat))), *args)
+            batched[:] = map(bool, jax.tree_util.tree_leaves(out_batched))
+            return jax.tree_util.tree_leaves(out)
+        closed = jax.make_jaxpr(run)(*[jax.ShapeDtypeStruct((VMAP_SIZE, *a.shape), a.dtype) for a in avals])
+        return {"jaxpr": self.encode(closed.jaxpr, list(closed.consts)), "axis_size": VMAP_SIZE, "in_batched": [True] * len(avals),
+                "out_batched": list(batched)}
 
 
+VMAP_SIZE = 2  # of the axis that custom_vmap rules are traced for
 _KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp",
           ("custom_vjp_call", "fwd_jaxpr_thunk"): "custom_vjp_fwd", ("custom_vjp_call", "bwd"): "custom_vjp_bwd",
           ("custom_vmap_call", "rule"): "custom_vmap"}
