@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/checked.h"
 #include "jit/arena.h"
 #include "jit/loops.h"
+#include "jit/schedule.h"
 
 namespace jaxscope::exec {
 
@@ -13,6 +15,49 @@ namespace {
 
 constexpr int kNoBuffer = -1;
 
+/// A unit with the call or body that runs it: what doesn't depend on the order.
+struct Step {
+    Thunk thunk;
+    std::vector<ValueId> reads, writes;  ///< roots
+    std::int64_t scratch = 0;
+    bool barrier = false;  ///< nothing to run
+};
+
+LibraryCallPtr make_call(const Node& n, int threads) {
+    try {
+        return make_library_call(n.op, *n.spec, n.layouts, threads);
+    } catch (Error& e) {
+        e.at(n.op.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op.prim->name);
+        throw;
+    }
+}
+
+std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, const ComputationOptions& options) {
+    std::vector<Step> steps;
+    for (const Unit& u : units) {
+        const Node& n = g.nodes[u.nodes[0]];
+        Step s;
+        s.barrier = !u.kernel && n.kind == NodeKind::Barrier;
+        s.thunk.nodes = u.nodes;
+        s.reads = u.reads;
+        s.writes = u.writes;
+        if (u.kernel) {
+            s.thunk.kernel = u.kernel;
+            s.thunk.scratch_each = u.kernel->scratch_bytes;
+            s.scratch = checked_mul(s.thunk.scratch_each, options.threads);
+        } else if (n.kind == NodeKind::Library) {
+            s.thunk.kind = Thunk::Kind::Library;
+            s.thunk.library = make_call(n, options.threads);
+            s.scratch = s.thunk.library->scratch_bytes();
+        } else if (!s.barrier) {
+            s.scratch = prepare_loop(s.thunk, n, options);
+        }
+        steps.push_back(std::move(s));
+    }
+    return steps;
+}
+
+/// Gives the values of one order of the steps their memory.
 class Planner {
 public:
     Planner(const GraphPtr& graph, const std::vector<std::optional<int>>& alias, const ComputationOptions& options)
@@ -22,9 +67,10 @@ public:
         wish_.resize(g_.outputs.size());
     }
 
-    std::shared_ptr<Computation> run() {
-        units_ = fuse(g_, options_.fuse);
-        make_thunks();
+    /// Buffers and live ranges; no offsets yet.
+    void assign(const std::vector<Step>& all, const Order& order) {
+        for (const std::uint32_t i : order)
+            if (!all[i].barrier) add_thunk(all[i]);
         buffer_of_.assign(g_.values.size(), kNoBuffer);
         find_uses();
         make_io_buffers();
@@ -32,9 +78,25 @@ public:
         assign_results();
         add_copies();
         live_ranges();
-        place();
-        return std::move(c_);
     }
+    /// Largest sum of what is alive together, and what a loop spends on carries that aren't updated in place.
+    std::int64_t live_peak() const {
+        std::vector<std::int64_t> change(c_->thunks.size() + 3, 0);  // step s at s + 1
+        for (const Buffer& b : c_->buffers) {
+            if (!in_arena(b)) continue;
+            change[static_cast<std::size_t>(b.first + 1)] += b.bytes;
+            change[static_cast<std::size_t>(b.last + 2)] -= b.bytes;
+        }
+        std::int64_t live = 0, peak = 0;
+        for (const std::int64_t d : change) live += d, peak = std::max(peak, live);
+        return checked_add(peak, lost_carries());
+    }
+    /// Offsets; returns what the plan costs in all.
+    std::int64_t place() {
+        place_buffers();
+        return checked_add(c_->arena_bytes, lost_carries());
+    }
+    std::shared_ptr<Computation> take() { return std::move(c_); }
 
 private:
     Buffer& buffer(int b) { return c_->buffers[static_cast<std::size_t>(b)]; }
@@ -49,42 +111,25 @@ private:
         c_->buffers.push_back(b);
         return static_cast<int>(c_->buffers.size()) - 1;
     }
-
-    // ---- Thunks: their operands as values first, as buffers later ------------------------------------------------------------------
-    void make_thunks() {
-        for (Unit& u : units_) {
-            const Node& n = g_.nodes[u.nodes[0]];
-            if (!u.kernel && n.kind == NodeKind::Barrier) continue;
-            Thunk t;
-            t.nodes = u.nodes;
-            std::int64_t scratch = 0;
-            if (u.kernel) {
-                t.kernel = u.kernel;
-                t.scratch_each = u.kernel->scratch_bytes;
-                scratch = checked_mul(t.scratch_each, options_.threads);
-            } else if (n.kind == NodeKind::Library) {
-                t.kind = Thunk::Kind::Library;
-                t.library = make_call(n);
-                scratch = t.library->scratch_bytes();
-            } else {
-                scratch = prepare_loop(t, n, options_);
-            }
-            if (scratch > 0) {
-                t.scratch = add_buffer(Buffer::Place::Arena, 0, AvalRef(DType::U8, {scratch}));
-                buffer(t.scratch).role = BufferRole::Scratch;
-            }
-            c_->thunks.push_back(std::move(t));
-            reads_.push_back(std::move(u.reads));
-            writes_.push_back(std::move(u.writes));
-        }
+    bool in_arena(const Buffer& b) const {
+        const bool io = b.place == Buffer::Place::Input || b.place == Buffer::Place::Output;
+        return b.place != Buffer::Place::Constant && (!io || options_.place_io) && b.last >= b.first;
     }
-    LibraryCallPtr make_call(const Node& n) {
-        try {
-            return make_library_call(n.op, *n.spec, n.layouts, options_.threads);
-        } catch (Error& e) {
-            e.at(n.op.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op.prim->name);
-            throw;
+    std::int64_t lost_carries() const {
+        std::int64_t bytes = 0;
+        for (std::size_t k = 0; k < wish_.size() && !options_.place_io; ++k)
+            if (wish_[k] && !c_->granted[k]) bytes = checked_add(bytes, g_.bytes(g_.outputs[k]));
+        return bytes;
+    }
+
+    void add_thunk(const Step& s) {
+        c_->thunks.push_back(s.thunk);
+        if (s.scratch > 0) {
+            c_->thunks.back().scratch = add_buffer(Buffer::Place::Arena, 0, AvalRef(DType::U8, {s.scratch}));
+            buffer(c_->thunks.back().scratch).role = BufferRole::Scratch;
         }
+        reads_.push_back(s.reads);
+        writes_.push_back(s.writes);
     }
 
     void find_uses() {
@@ -122,8 +167,7 @@ private:
         const ValueId in = g_.inputs[static_cast<std::size_t>(i)], root = g_.root(g_.outputs[k]);
         if (root == in) return true;
         if (!direct_[k]) return false;
-        for (std::size_t other = 0; other < g_.outputs.size(); ++other)  // passed through to another output: copied at the end
-            if (other != k && g_.root(g_.outputs[other]) == in) return false;
+        if (is_output_[in]) return false;  // passed through to another output: copied at the end
         const int made = made_at_[root], read = last_read_[in];
         if (read < made) return true;
         return read == made && can_overwrite(made, in, root);
@@ -299,13 +343,12 @@ private:
             if (b.place == Buffer::Place::Constant) b.first = -1, b.last = end;
     }
 
-    void place() {
+    void place_buffers() {
         std::vector<ArenaBlock> blocks;
         std::vector<int> number;
         for (int b = 0; b < static_cast<int>(c_->buffers.size()); ++b) {
             const Buffer& buf = buffer(b);
-            const bool io = buf.place == Buffer::Place::Input || buf.place == Buffer::Place::Output;
-            if (buf.place == Buffer::Place::Constant || (io && !options_.place_io) || buf.last < buf.first) continue;
+            if (!in_arena(buf)) continue;
             blocks.push_back({buf.bytes, buf.first, buf.last});
             number.push_back(b);
         }
@@ -321,7 +364,6 @@ private:
     std::vector<std::optional<int>> wish_;
     const ComputationOptions& options_;
     std::shared_ptr<Computation> c_;
-    std::vector<Unit> units_;
     std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
     std::vector<int> buffer_of_;                        ///< per root
     std::vector<int> last_read_, made_at_;
@@ -334,7 +376,22 @@ private:
 
 std::shared_ptr<Computation> Computation::build(const GraphPtr& graph, const std::vector<std::optional<int>>& alias,
                                                 const ComputationOptions& options) {
-    return Planner(graph, alias, options).run();
+    const std::vector<Unit> units = fuse(*graph, options.fuse);
+    const std::vector<Step> steps = make_steps(*graph, units, options);
+    Order program(units.size());
+    std::iota(program.begin(), program.end(), 0u);
+    Planner planner(graph, alias, options);
+    planner.assign(steps, program);
+    std::optional<Planner> better;
+    std::int64_t least = planner.live_peak();
+    if (options.schedule)
+        for (const Order& order : low_memory_orders(*graph, units, alias, options.place_io)) {
+            Planner other(graph, alias, options);
+            other.assign(steps, order);
+            if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
+        }
+    const std::int64_t cost = planner.place();
+    return better && better->place() < cost ? better->take() : planner.take();
 }
 
 void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Kernel>>& out) {

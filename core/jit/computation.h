@@ -45,6 +45,7 @@ struct Thunk {
 struct ComputationOptions {
     int threads = 1;
     FuseOptions fuse;
+    bool schedule = true;    ///< try other orders than the program's and keep the one that needs least memory
     bool place_io = false;   ///< inputs and outputs stand in the arena, too (a whole program)
     std::vector<bool> kept;  ///< per input: false where jit prunes it; empty: all
 };

@@ -58,6 +58,7 @@ Planned make_plan(const JaxprPtr& program, const std::vector<bool>& donated, con
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;
     c.fuse.recompute_cheap = options.recompute_cheap;
+    c.schedule = options.schedule;
     c.place_io = true;
     c.kept = kept;
     const std::vector<std::optional<int>> pairs = pair(*program, donated, kept);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <utility>
+#include <unordered_set>
 
 #include "jit/kernel_build.h"
 
@@ -34,6 +36,11 @@ public:
         on_demand_cost_.assign(g_.nodes.size(), -1);
         row_level_.assign(g_.nodes.size(), false);
         column_result_.assign(g_.nodes.size(), false);
+        users_.assign(g_.values.size(), {});
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
+            for (const ValueId v : g_.nodes[i].in) users_[g_.root(v)].push_back(i);
+        is_output_.assign(g_.values.size(), false);
+        for (const ValueId v : g_.outputs) is_output_[g_.root(v)] = true;
     }
 
     std::vector<Unit> run() {
@@ -108,7 +115,7 @@ private:
             if ((on_demand_cost_[i] = recompute_cost(n)) >= 0) return;
             std::vector<std::uint32_t> candidates = candidate_groups(i);
             for (const std::uint32_t c : candidates)
-                if (try_join(c, i)) return;
+                if (try_join(c, i)) return absorb(c, candidates);
         }
         start_group(i);
     }
@@ -169,13 +176,73 @@ private:
         if (group.members.size() >= kMaxMembers) return false;
         bool row = false;
         if (n.kind == NodeKind::Reduction ? !reduction_fits(group, c, i) : !element_fits(group, c, i, row)) return false;
-        if (makes_cycle(c, i)) return false;
+        if (makes_cycle(c, {&i, 1})) return false;
         group_of_[i] = c;
         group.members.push_back(i);
         group.last = std::max(group.last, i);
         row_level_[i] = row;
         if (n.kind == NodeKind::Reduction) mark_reduction(group, i), note_reader(i);
         return true;
+    }
+
+    // ---- Merging groups --------------------------------------------------------------------------------------------------------
+    /// A node that reads the results of several groups brings them together: 0.9*m, made before the gradient, joins Adam's kernel.
+    void absorb(std::uint32_t c, const std::vector<std::uint32_t>& candidates) {
+        for (const std::uint32_t d : candidates)
+            if (d != c) try_merge(c, d);
+    }
+
+    /// Makes the element-wise group d part of c, when nothing in between waits for d and c reads no more memory than it spares.
+    void try_merge(std::uint32_t c, std::uint32_t d) {
+        Group &into = groups_[c], &from = groups_[d];
+        if (from.split || from.column || from.domain != into.domain || into.members.size() + from.members.size() > kMaxMembers) return;
+        const std::uint64_t pair = std::uint64_t{c} << 32 | d;
+        if (apart_.contains(pair) || memory_of_merging(c, d) > 0) return;
+        const Group before = into;
+        for (const std::uint32_t m : from.members) group_of_[m] = c;
+        into.members.insert(into.members.end(), from.members.begin(), from.members.end());
+        into.first = std::min(into.first, from.first);
+        into.last = std::max(into.last, from.last);
+        const bool fine = std::all_of(into.members.begin(), into.members.end(), [&](std::uint32_t m) { return still_fits(c, m); });
+        if (fine && !makes_cycle(c, into.members)) {
+            from.members.clear();
+            return;
+        }
+        into = before;
+        for (const std::uint32_t m : from.members) group_of_[m] = d;
+        apart_.insert(pair);
+    }
+    bool still_fits(std::uint32_t c, std::uint32_t m) const {
+        if (g_.nodes[m].kind == NodeKind::Reduction) return full_operand(c, g_.nodes[m].in[0]);
+        bool row = false;
+        return element_fits(groups_[c], c, m, row) && row == row_level_[m];
+    }
+
+    /// Bytes that d's operands stay alive for c's sake, less the results of d that are never stored then. Counts what c reads already
+    /// and what the program was given as free.
+    std::int64_t memory_of_merging(std::uint32_t c, std::uint32_t d) const {
+        std::vector<ValueId> kept, added;
+        const auto leaves = [&](std::uint32_t group, std::vector<ValueId>& out) {
+            for (const std::uint32_t m : groups_[group].members)
+                for_each_leaf(m, [&](ValueId v) {
+                    if (g_.values[g_.root(v)].kind == GraphValue::Kind::Result) out.push_back(g_.root(v));
+                });
+            std::sort(out.begin(), out.end());
+            out.erase(std::unique(out.begin(), out.end()), out.end());
+        };
+        leaves(c, kept), leaves(d, added);
+        std::int64_t bytes = 0;
+        for (const ValueId v : added)
+            if (group_of_[g_.values[v].index] != d && group_of_[g_.values[v].index] != c &&
+                !std::binary_search(kept.begin(), kept.end(), v))
+                bytes += g_.bytes(v);
+        for (const ValueId v : kept)
+            if (group_of_[g_.values[v].index] == d && only_read_in(v, c, d)) bytes -= g_.bytes(v);
+        return bytes;
+    }
+    bool only_read_in(ValueId v, std::uint32_t c, std::uint32_t d) const {
+        return !is_output_[v] &&
+               std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return group_of_[u] == c || group_of_[u] == d; });
     }
 
     bool reduction_fits(const Group& group, std::uint32_t c, std::uint32_t i) const {
@@ -262,8 +329,8 @@ private:
         return good;
     }
 
-    /// Would `i` in group c wait for something that itself waits for c? Only nodes behind the group's first member can.
-    bool makes_cycle(std::uint32_t c, std::uint32_t i) const {
+    /// Would one of `nodes` in group c wait for something that itself waits for c? Only nodes behind the group's first member can.
+    bool makes_cycle(std::uint32_t c, std::span<const std::uint32_t> nodes) const {
         const std::uint32_t first = groups_[c].first;
         std::vector<std::uint32_t> stack;
         std::vector<std::uint32_t> seen;
@@ -287,7 +354,7 @@ private:
                 if (last > first) push(group_of_[p] == kNone ? p : groups_[group_of_[p]].members[0]);
             });
         };
-        operands(i, true);
+        for (const std::uint32_t i : nodes) operands(i, true);
         while (!stack.empty() && !found) {
             if (seen.size() > kMaxVisits) return true;
             const std::uint32_t node = stack.back();
@@ -329,11 +396,6 @@ private:
     };
 
     void sink_into_consumers() {
-        users_.assign(g_.values.size(), {});
-        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
-            for (const ValueId v : g_.nodes[i].in) users_[g_.root(v)].push_back(i);
-        is_output_.assign(g_.values.size(), false);
-        for (const ValueId v : g_.outputs) is_output_[g_.root(v)] = true;
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
             if (group_of_[i] != kNone && g_.nodes[i].kind == NodeKind::Element && !row_level_[i]) sink_tails_of(i);
     }
@@ -406,6 +468,7 @@ private:
 
     // ---- Units -----------------------------------------------------------------------------------------------------------------
     std::vector<Unit> make_units() {
+        std::erase_if(groups_, [](const Group& group) { return group.members.empty(); });  // merged into others
         std::vector<Unit> units;
         unit_of_.assign(g_.nodes.size(), kNone);
         std::vector<std::uint32_t> position;
@@ -519,6 +582,7 @@ private:
     std::vector<int> on_demand_cost_;
     std::vector<bool> row_level_, column_result_;
     std::unordered_map<ValueId, std::uint32_t> reader_;
+    std::unordered_set<std::uint64_t> apart_;  ///< pairs of groups that can't be one
 };
 
 }  // namespace

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ir/builder.h"
+#include "ir/primitive.h"
+#include "jit/jit.h"
+
+namespace jaxscope {
+namespace {
+
+AvalRef f32(Dims shape) { return AvalRef(DType::F32, std::move(shape)); }
+Value scalar(double v) { return make_literal(f32({}), v); }
+
+/// A library call, so that nothing fuses with it.
+Value cumsum(JaxprBuilder& b, Value x) {
+    return b.bind1(primitive("cumsum"), {x}, Params::make({{"axis", Attr(std::int64_t{0})}, {"reverse", Attr(false)}}));
+}
+
+/// A training step in the order of a tracer: all gradients, then all updates. "Gradients" are cumulative sums, one of the other.
+JaxprPtr step(int leaves, std::int64_t n) {
+    JaxprBuilder b;
+    std::vector<Value> params, grads, out;
+    for (int i = 0; i < leaves; ++i) params.push_back(b.add_input(f32({n})));
+    Value g = b.add_input(f32({n}));
+    for (int i = 0; i < leaves; ++i) grads.push_back(g = cumsum(b, g));
+    for (int i = 0; i < leaves; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        out.push_back(b.bind1(primitive("sub"), {params[k], b.bind1(primitive("mul"), {grads[k], scalar(0.5)})}));
+    }
+    return b.finish(out);
+}
+std::vector<bool> donate(int leaves) {
+    std::vector<bool> d(static_cast<std::size_t>(leaves) + 1, true);
+    d.back() = false;
+    return d;
+}
+JitOptions in_program_order() {
+    JitOptions o;
+    o.schedule = false;
+    return o;
+}
+
+// An update runs as soon as its gradient is there, in the memory of the donated parameter: one gradient is alive, not all of them.
+TEST(Schedule, UpdatesRunBehindTheirGradients) {
+    const std::int64_t n = 1024, bytes = n * 4;
+    EXPECT_EQ(plan_only(step(16, n), donate(16), {}, in_program_order()).temporaries, 16 * bytes);
+    const MemoryPlan plan = plan_only(step(16, n), donate(16));
+    EXPECT_EQ(plan.aliased, 16 * bytes);
+    EXPECT_LE(plan.temporaries, 2 * bytes);
+}
+
+TEST(Schedule, OrderDoesNotChangeValues) {
+    std::vector<ArrayPtr> in;
+    for (int i = 0; i < 6; ++i) in.push_back(synthesise(f32({64}), static_cast<std::uint64_t>(i)));
+    const RunResult a = Executable::compile(step(5, 64), donate(5))->run(in);
+    const RunResult b = Executable::compile(step(5, 64), donate(5), {}, in_program_order())->run(in);
+    for (std::size_t k = 0; k < a.outputs.size(); ++k) EXPECT_EQ(a.outputs[k]->data, b.outputs[k]->data);
+}
+
+// Values made early and read late wait for their readers.
+TEST(Schedule, ValuesAreMadeWhenTheyAreWanted) {
+    JaxprBuilder b;
+    const std::int64_t n = 1024;
+    const Value x = b.add_input(f32({n}));
+    std::vector<Value> early;
+    for (int i = 0; i < 8; ++i) early.push_back(cumsum(b, b.bind1(primitive("mul"), {x, scalar(i + 2)})));
+    Value sum = scalar(0);
+    const ParamsRef axes = Params::make({{"axes", Attr::tuple({0})}, {"out_sharding", Attr()}});
+    for (const Value v : early) sum = b.bind1(primitive("add"), {sum, b.bind1(primitive("reduce_sum"), {cumsum(b, v)}, axes)});
+    const JaxprPtr j = b.finish({sum});
+    EXPECT_GE(plan_only(j, {}, {}, in_program_order()).temporaries, 8 * n * 4);
+    EXPECT_LE(plan_only(j).temporaries, 3 * n * 4);
+}
+
+// What stands behind a barrier waits for all that goes in: recomputation doesn't move in front of it.
+TEST(Schedule, BarriersHold) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({1024})), y = b.add_input(f32({1024}));
+    const Value late = cumsum(b, cumsum(b, y));
+    const auto passed = b.bind(primitive("optimization_barrier"), {x, late});
+    const JaxprPtr j = b.finish({cumsum(b, passed[0]), late});
+    const MemoryPlan plan = plan_only(j);
+    ASSERT_EQ(plan.steps.size(), 3u);
+    EXPECT_EQ(plan.steps[2].eqn, "3");  // of x, which was there from the beginning
+}
+
+// 0.9 m + 0.1 g, 0.99 v + 0.01 g g and the update that reads both: one pass over m, v, p and g.
+TEST(Fusion, AdamIsOneKernel) {
+    JaxprBuilder b;
+    const AvalRef t = f32({512});
+    const Value p = b.add_input(t), m = b.add_input(t), v = b.add_input(t), x = b.add_input(t);
+    const auto op = [&](const char* name, Value l, Value r) { return b.bind1(primitive(name), {l, r}); };
+    const Value g = cumsum(b, x);
+    const Value m1 = op("add", op("mul", m, scalar(0.9)), op("mul", g, scalar(0.1)));
+    const Value v1 = op("add", op("mul", v, scalar(0.99)), op("mul", op("mul", g, g), scalar(0.01)));
+    const Value p1 =
+        op("sub", p, op("div", m1, op("add", b.bind1(primitive("sqrt"), {v1}, Params::make({{"accuracy", Attr()}})), scalar(1e-8))));
+    const MemoryPlan plan = plan_only(b.finish({p1, m1, v1}), {true, true, true, false});
+    EXPECT_EQ(plan.steps.size(), 2u);
+    EXPECT_EQ(plan.aliased, 3 * 512 * 4);
+    EXPECT_EQ(plan.temporaries, 512 * 4);
+}
+
+// Scheduling and planning stay cheap: 20,000 steps.
+TEST(Schedule, ManySteps) {
+    const MemoryPlan plan = plan_only(step(10000, 16), donate(10000));
+    EXPECT_EQ(plan.steps.size(), 20000u);
+    EXPECT_LE(plan.temporaries, 4 * 16 * 4);
+}
+
+}  // namespace
+}  // namespace jaxscope
