@@ -7,6 +7,7 @@
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "base/error.h"
+#include "base/idle_threads.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "ir/registry.h"
@@ -127,6 +128,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    let_idle_threads_sleep(argv);
     std::ios::sync_with_stdio(false);
     try {
         const int code = run(argc, argv);

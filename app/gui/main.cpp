@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <cstdio>
 
+#include "base/idle_threads.h"
 #include "ir/registry.h"
 #include "main_window.h"
 #include "theme/theme.h"
@@ -49,6 +50,7 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
 }  // namespace
 
 int main(int argc, char** argv) {
+    jaxscope::let_idle_threads_sleep(argv);
     QApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
     QApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
     QApplication application(argc, argv);

@@ -158,7 +158,7 @@ JaxprPtr Inspection::program_to_run() const {
 
 const MemoryPlan& Inspection::plan() const {
     return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
-        return plan_only(program_to_run(), donated_inputs(*program_, choices_), program_->kept, choices_.jit);
+        return plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit);
     });
 }
 
@@ -182,7 +182,7 @@ RunReport Inspection::run(const RunRequest& request) const {
         });
     try {
         const auto executable =
-            Executable::compile(program, donated_inputs(*program_, choices_), program_->kept, choices_.jit, cancel_.get());
+            Executable::compile(program, donation().alias_of_output, program_->kept, choices_.jit, cancel_.get());
         std::vector<ArrayPtr> inputs = request.inputs.empty() ? program_->values : request.inputs;
         inputs.resize(program->num_invars);
         for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -41,16 +41,21 @@ struct Pairing {
             free_inputs.pop_front();
         }
     }
-    bool is_taken(int input) const {
-        return std::any_of(outputs.begin(), outputs.end(), [&](const Slot& o) { return o.taken_by == input; });
+    /// Per input: the slot that takes it, or -1.
+    std::vector<int> slot_of_input() const {
+        std::vector<int> slot(in_avals.size(), -1);
+        for (std::size_t o = 0; o < outputs.size(); ++o)
+            if (outputs[o].taken_by) slot[static_cast<std::size_t>(*outputs[o].taken_by)] = static_cast<int>(o);
+        return slot;
     }
     /// Leftovers become donors for XLA while outputs with as many elements are left; the others are warned about.
     void second_round() {
         std::map<std::int64_t, int> free_outputs;
         for (const Slot& o : outputs)
             if (!o.taken_by) ++free_outputs[o.aval->size()];
+        const std::vector<int> slot = slot_of_input();
         for (const int i : candidates) {
-            if (is_taken(i)) continue;
+            if (slot[static_cast<std::size_t>(i)] >= 0) continue;
             int& left = free_outputs[in_avals[static_cast<std::size_t>(i)]->size()];
             (left > 0 ? donors : refused).push_back(i);
             if (left > 0) --left;
@@ -127,6 +132,7 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated)
     p.second_round();
     p.by_xla();
 
+    const std::vector<int> slot_of_input = p.slot_of_input();
     DonationReport report;
     report.alias_of_output.resize(j.outvars.size());
     for (std::size_t i = 0; i < donated.size(); ++i) {
@@ -136,9 +142,9 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated)
         leaf.path = i < program.in_paths.size() ? program.in_paths[i].str() : fmt::format("arg{}", i);
         leaf.aval = to_text(p.in_avals[i]);
         leaf.bytes = p.in_avals[i]->bytes();
-        for (std::size_t s = 0; s < p.outputs.size(); ++s) {
+        if (slot_of_input[i] >= 0) {
+            const auto s = static_cast<std::size_t>(slot_of_input[i]);
             const Slot& o = p.outputs[s];
-            if (o.taken_by != leaf.input) continue;
             leaf.used = true;
             leaf.at_lowering = lowered[s].taken_by == leaf.input;
             if (o.number >= 0) {

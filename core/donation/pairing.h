@@ -20,12 +20,15 @@ struct DonatedLeaf {
     std::string reason;        ///< why it wasn't used, or how it was
 };
 
+/// Per output: the input whose buffer it takes.
+using Aliases = std::vector<std::optional<int>>;
+
 struct DonationReport {
     std::vector<DonatedLeaf> donated;                 ///< one per donated leaf, pruned ones too
     std::optional<std::string> warning;               ///< JAX's text at lowering, or none
     std::int64_t saved_bytes = 0;                     ///< of the leaves that are used
     std::vector<std::string> findings;                ///< what JAX keeps quiet about: silently lost ones, what else could be donated
-    std::vector<std::optional<int>> alias_of_output;  ///< per output: the input whose buffer it takes
+    Aliases alias_of_output;
 };
 
 /// Pairs donated inputs with outputs as JAX 0.10.2 and XLA's CPU compiler do: outputs in order, each takes the first free donated

@@ -29,30 +29,25 @@ int usable_threads(int wanted) {
     return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// JAX's pairing: outputs in order, each the first free donated input of its shape and dtype.
-std::vector<std::optional<int>> pair(const Jaxpr& j, const std::vector<bool>& donated, const std::vector<bool>& kept) {
-    std::vector<std::optional<int>> out(j.outvars.size());
+/// Two values of one piece of memory have as many bytes; no input serves twice.
+void check(const Jaxpr& j, const Aliases& aliases) {
     std::vector<bool> taken(j.num_invars, false);
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> free;  // by type, last first
-    const auto type_of = [](AvalRef a) {
-        return static_cast<std::uint64_t>(with_dtype(strong(AvalRef(a->dtype, a->shape)), a->dtype).id());
-    };
-    for (std::uint32_t i = j.num_invars; i-- > 0;)
-        if (i < donated.size() && donated[i] && (i >= kept.size() || kept[i])) free[type_of(j.aval(j.invar(i)))].push_back(i);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-        const auto found = free.find(type_of(j.aval(j.outvars[k])));
-        if (found == free.end() || found->second.empty()) continue;
-        out[k] = static_cast<int>(found->second.back());
-        found->second.pop_back();
+    for (std::size_t k = 0; k < aliases.size(); ++k) {
+        if (!aliases[k]) continue;
+        const auto i = static_cast<std::uint32_t>(*aliases[k]);
+        if (k >= j.outvars.size() || i >= j.num_invars || taken[i] || j.aval(j.outvars[k])->bytes() != j.aval(j.invar(i))->bytes())
+            throw Error(ErrorCode::BadInput,
+                        "expected output " + std::to_string(k) + " to take the memory of an input of its size, each once");
+        taken[i] = true;
     }
-    return out;
 }
 
 struct Planned {
     std::shared_ptr<Computation> computation;
     MemoryPlan plan;
 };
-Planned make_plan(const JaxprPtr& program, const std::vector<bool>& donated, const std::vector<bool>& kept, const JitOptions& options) {
+Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
+    check(*program, aliases);
     const GraphPtr graph = build_graph(program);
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
@@ -61,10 +56,9 @@ Planned make_plan(const JaxprPtr& program, const std::vector<bool>& donated, con
     c.schedule = options.schedule;
     c.place_io = true;
     c.kept = kept;
-    const std::vector<std::optional<int>> pairs = pair(*program, donated, kept);
     Planned p;
-    p.computation = Computation::build(graph, pairs, c);
-    p.plan = report_plan(*p.computation, pairs);
+    p.computation = Computation::build(graph, aliases, c);
+    p.plan = report_plan(*p.computation, aliases);
     return p;
 }
 
@@ -178,9 +172,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const std::vector<bool>& donated, const std::vector<bool>& kept,
+std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
                                                 const JitOptions& options, const CancelFlag* cancel) {
-    Planned planned = make_plan(program, donated, kept, options);
+    Planned planned = make_plan(program, aliases, kept, options);
     if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
         throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +
                                               std::to_string(planned.plan.planned_peak));
@@ -188,8 +182,8 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const s
     return std::make_shared<CompiledProgram>(program, std::move(planned), cancel);
 }
 
-MemoryPlan plan_only(const JaxprPtr& program, const std::vector<bool>& donated, const std::vector<bool>& kept, const JitOptions& options) {
-    return make_plan(program, donated, kept, options).plan;
+MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
+    return make_plan(program, aliases, kept, options).plan;
 }
 
 ArrayPtr synthesise(AvalRef aval, std::uint64_t seed) {

@@ -4,8 +4,8 @@
 #include <queue>
 #include <span>
 #include <unordered_map>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 
 #include "jit/kernel_build.h"
 
@@ -36,6 +36,7 @@ public:
         on_demand_cost_.assign(g_.nodes.size(), -1);
         row_level_.assign(g_.nodes.size(), false);
         column_result_.assign(g_.nodes.size(), false);
+        recomputed_.assign(g_.nodes.size(), 0);
         users_.assign(g_.values.size(), {});
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
             for (const ValueId v : g_.nodes[i].in) users_[g_.root(v)].push_back(i);
@@ -48,6 +49,7 @@ public:
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) materialise_for(i);
         for (const ValueId v : g_.outputs) materialise(v);
         if (options_.fuse) sink_into_consumers();
+        if (options_.fuse && options_.recompute_cheap) recompute_cheap_values();
         return make_units();
     }
 
@@ -67,6 +69,10 @@ private:
         }
         return value.index;
     }
+    /// Does another group's kernel compute `node` again?
+    bool recomputed_in(std::uint32_t group, std::uint32_t node) const {
+        return node != kNone && recomputed_[node] && group_of_[node] != group;
+    }
     bool on_demand(std::uint32_t node) const { return node != kNone && on_demand_cost_[node] >= 0; }
 
     /// Values that computing node `i` really reads: on-demand operands replaced by their own operands.
@@ -78,7 +84,7 @@ private:
             stack.pop_back();
             for (const ValueId v : n.in) {
                 const std::uint32_t p = direct_producer(v);
-                if (n.kind != NodeKind::Barrier && on_demand(p) && is_loop(n))
+                if (n.kind != NodeKind::Barrier && is_loop(n) && (on_demand(p) || recomputed_in(group_of_[i], p)))
                     stack.push_back(p);
                 else
                     fn(v);
@@ -466,6 +472,65 @@ private:
         return std::find(n.in.begin(), n.in.end(), v) != n.in.end();
     }
 
+    // ---- Recomputing -----------------------------------------------------------------------------------------------------------
+    // With `recompute_cheap`, values that take few operations on what is in memory anyway aren't stored for later kernels.
+
+    void recompute_cheap_values() {
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
+            if (group_of_[i] != kNone && g_.nodes[i].kind == NodeKind::Element && !row_level_[i]) recomputed_[i] = cost_elsewhere(i);
+    }
+    /// Position of the last step that reads `v`.
+    std::uint32_t last_user(ValueId v) const {
+        std::uint32_t last = 0;
+        for (const std::uint32_t u : users_[v]) last = std::max(last, group_of_[u] == kNone ? u : groups_[group_of_[u]].last);
+        return last;
+    }
+    /// Scalar operations with which every reader in another group computes node `i` again, or 0 where it is better stored.
+    int cost_elsewhere(std::uint32_t i) const {
+        const Node& n = g_.nodes[i];
+        const ValueId v = n.out[0];
+        if (is_output_[v]) return 0;
+        bool elsewhere = false;
+        for (const std::uint32_t u : users_[v]) {
+            if (group_of_[u] == group_of_[i]) continue;
+            if (group_of_[u] == kNone || !reads_at_own_index(u, v)) return 0;
+            elsewhere = true;
+        }
+        int cost = std::max(1, n.map->cost);
+        for (std::size_t k = 0; k < n.in.size() && elsewhere; ++k) {
+            const IndexMap::Operand& o = n.map->operands[k];
+            if (o.access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (on_demand(p))
+                cost += on_demand_cost_[p];
+            else if (o.access != IndexMap::Access::Identity)
+                return 0;
+            else if (p != kNone && recomputed_[p])
+                cost += recomputed_[p];
+            else if (!there_anyway(g_.root(n.in[k]), last_user(v)))
+                return 0;
+        }
+        return elsewhere && cost <= kMaxRecomputed ? cost : 0;
+    }
+    bool reads_at_own_index(std::uint32_t user, ValueId v) const {
+        const Node& n = g_.nodes[user];
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            if (g_.root(n.in[k]) != v) continue;
+            if (direct_producer(n.in[k]) == kNone) return false;
+            if (n.kind == NodeKind::Element && n.map->operands[k].access != IndexMap::Access::Identity) return false;
+        }
+        return is_loop(n);
+    }
+    /// Is `v` in memory up to step `until`, whoever computes what again?
+    bool there_anyway(ValueId v, std::uint32_t until) const {
+        const GraphValue& value = g_.values[v];
+        if (value.kind != GraphValue::Kind::Result || is_output_[v]) return true;
+        return std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
+            const std::uint32_t at = group_of_[u] == kNone ? u : groups_[group_of_[u]].last;
+            return at >= until && (group_of_[value.index] == kNone || group_of_[u] != group_of_[value.index]);
+        });
+    }
+
     // ---- Units -----------------------------------------------------------------------------------------------------------------
     std::vector<Unit> make_units() {
         std::erase_if(groups_, [](const Group& group) { return group.members.empty(); });  // merged into others
@@ -522,7 +587,7 @@ private:
                                 row_level_,
                                 needed,
                                 [this](ValueId v) { return direct_producer(v); },
-                                [this](std::uint32_t node) { return on_demand(node); }};
+                                [this](std::uint32_t node) { return on_demand(node) || recomputed_[node] > 0; }};
         build_kernel_for(u, parts);
     }
 
@@ -580,6 +645,7 @@ private:
     std::vector<std::vector<std::uint32_t>> users_;  ///< per root: the nodes that read it
     std::vector<bool> is_output_;
     std::vector<int> on_demand_cost_;
+    std::vector<int> recomputed_;  ///< per node: scalar operations with which other groups compute it again; 0: they read it from memory
     std::vector<bool> row_level_, column_result_;
     std::unordered_map<ValueId, std::uint32_t> reader_;
     std::unordered_set<std::uint64_t> apart_;  ///< pairs of groups that can't be one

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "donation/pairing.h"
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
@@ -97,13 +98,12 @@ struct RunResult {
 class Executable {
 public:
     /// `program`   a closed jaxpr; constants without values are made up (zeros).
-    /// `donated`   per input; paired with outputs in order, the first of equal shape and dtype. May be empty: none.
+    /// `aliases`   per output: the donated input whose memory it takes (donation/pairing.h makes the pairs). May be empty: none.
     /// `kept`      per input; an argument that isn't kept takes no memory. May be empty: all.
     /// Throws      Error{UnknownPrimitive, NoRule} with the equation and its source line when something can't run;
     ///             Error{CannotRun} when the plan exceeds the memory limit; Error{Cancelled}.
-    static std::shared_ptr<Executable> compile(const JaxprPtr& program, const std::vector<bool>& donated = {},
-                                               const std::vector<bool>& kept = {}, const JitOptions& options = {},
-                                               const CancelFlag* cancel = nullptr);
+    static std::shared_ptr<Executable> compile(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
+                                               const JitOptions& options = {}, const CancelFlag* cancel = nullptr);
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.
@@ -111,7 +111,7 @@ public:
 };
 
 /// The plan alone: no code is generated, nothing is allocated, so shapes may exceed this machine.
-MemoryPlan plan_only(const JaxprPtr& program, const std::vector<bool>& donated = {}, const std::vector<bool>& kept = {},
+MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
                      const JitOptions& options = {});
 
 /// A made-up array, the same for the same aval and seed: floats from about -1 to 1, integers and keys small and nonnegative.

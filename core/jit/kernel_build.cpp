@@ -155,6 +155,7 @@ private:
             for (const KernelRef& r : n.operands)
                 if (r.kind == KernelRef::Kind::Node && k.nodes[r.index].on_demand) last[r.index] = std::max(last[r.index], last[j]);
         }
+        const std::vector<bool> own = at_own_index();
         for (std::size_t j = 0; j < k.nodes.size(); ++j) {
             const KernelNode& n = k.nodes[j];
             const Node& node = g_.nodes[graph_node_[j]];
@@ -163,10 +164,25 @@ private:
                 KernelExtern& e = k.externs[n.operands[o].index];
                 e.last_phase = std::max(e.last_phase, last[j]);
                 const bool identity = n.kind == NodeKind::Reduction || node.map->operands[o].access == IndexMap::Access::Identity;
-                if (!identity || n.on_demand || n.row_level != row_sized(n)) e.own_index = false;
+                if (!identity || !own[j] || n.row_level != row_sized(n)) e.own_index = false;
                 if (n.row_level && n.kind == NodeKind::Element) e.own_index = false;
             }
         }
+    }
+    /// Which nodes are only ever computed at the element's own position in the domain: members, and what they ask for there.
+    std::vector<bool> at_own_index() const {
+        const Kernel& k = *kernel_;
+        std::vector<bool> own(k.nodes.size(), true);
+        for (std::size_t j = k.nodes.size(); j-- > 0;) {
+            const KernelNode& n = k.nodes[j];
+            for (std::size_t o = 0; o < n.operands.size(); ++o) {
+                if (n.operands[o].kind != KernelRef::Kind::Node || !k.nodes[n.operands[o].index].on_demand) continue;
+                const bool identity =
+                    n.kind == NodeKind::Reduction || g_.nodes[graph_node_[j]].map->operands[o].access == IndexMap::Access::Identity;
+                if (!own[j] || !identity || (n.row_level && n.kind == NodeKind::Element)) own[n.operands[o].index] = false;
+            }
+        }
+        return own;
     }
     bool row_sized(const KernelNode& n) const { return n.kind == NodeKind::Reduction ? n.row_level : false; }
 

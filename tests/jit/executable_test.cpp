@@ -9,6 +9,11 @@
 namespace jaxscope {
 namespace {
 
+Aliases donated(const JaxprPtr& j, std::vector<bool> which) {
+    Program p;
+    p.jaxpr = j;
+    return pair_donations(p, std::move(which)).alias_of_output;
+}
 AvalRef f32(Dims shape) { return AvalRef(DType::F32, std::move(shape)); }
 
 ArrayPtr floats(Dims shape, std::vector<float> values) {
@@ -34,14 +39,14 @@ JaxprPtr crossing(std::int64_t n) {
 }
 
 TEST(Executable, CrossingDonationsCostNoMemory) {
-    const MemoryPlan plan = plan_only(crossing(1024), {true, true});
+    const MemoryPlan plan = plan_only(crossing(1024), donated(crossing(1024), {true, true}));
     EXPECT_EQ(plan.aliased, 8192);
     EXPECT_EQ(plan.planned_peak, 8192);
     EXPECT_EQ(plan.temporaries, 0);
     ASSERT_TRUE(plan.alias_of_output[0] && plan.alias_of_output[1]);
     EXPECT_EQ(*plan.alias_of_output[0], 0);  // as JAX pairs them
     EXPECT_EQ(*plan.alias_of_output[1], 1);
-    const auto executable = Executable::compile(crossing(4), {true, true});
+    const auto executable = Executable::compile(crossing(4), donated(crossing(4), {true, true}));
     const ArrayPtr x = floats({4}, {1, 2, 3, 4}), y = floats({4}, {5, 6, 7, 8});
     for (int repeat = 0; repeat < 2; ++repeat) {  // inputs are copied in: donation never changes the caller's arrays
         const RunResult r = executable->run(std::vector{x, y});
@@ -66,7 +71,7 @@ TEST(Executable, DonationThatWouldOverwriteIsRefused) {
     const ParamsRef axes = Params::make({{"axes", Attr::tuple({0, 1})}, {"out_sharding", Attr()}});
     const Value late = b.bind1(primitive("reduce_sum"), {b.bind1(primitive("optimization_barrier"), {x})}, axes);
     const JaxprPtr j = b.finish({y, late});
-    const auto executable = Executable::compile(j, {true});
+    const auto executable = Executable::compile(j, donated(j, {true}));
     const RunResult r = executable->run(std::vector{floats({4, 4}, std::vector<float>(16, 1.0f))});
     EXPECT_NEAR(floats_of(*r.outputs[0])[3], 2.7182817f, 1e-6);
     EXPECT_EQ(floats_of(*r.outputs[1])[0], 16.0f);
@@ -87,7 +92,8 @@ TEST(Executable, PassedThroughAndRepeatedOutputs) {
 TEST(Executable, PlansShapesBeyondThisMachine) {
     JaxprBuilder b;
     const Value x = b.add_input(f32({1 << 20, 1 << 20}));  // 4 TiB
-    const MemoryPlan plan = plan_only(b.finish({b.bind1(primitive("exp"), {b.bind1(primitive("sin"), {x})})}), {true});
+    const JaxprPtr j = b.finish({b.bind1(primitive("exp"), {b.bind1(primitive("sin"), {x})})});
+    const MemoryPlan plan = plan_only(j, donated(j, {true}));
     EXPECT_EQ(plan.planned_peak, std::int64_t{1} << 42);
 }
 
@@ -147,7 +153,8 @@ TEST(Executable, LongChainsCompile) {
     JaxprBuilder b;
     Value x = b.add_input(f32({8}));
     for (int i = 0; i < 20000; ++i) x = b.bind1(primitive("neg"), {x});
-    const MemoryPlan plan = plan_only(b.finish({x}), {true});
+    const JaxprPtr j = b.finish({x});
+    const MemoryPlan plan = plan_only(j, donated(j, {true}));
     EXPECT_LT(plan.steps.size(), 1000u);
     EXPECT_EQ(plan.planned_peak, 128);  // the donated input, and one temporary updated in place
 }

@@ -49,7 +49,7 @@ double difference(const ArrayConst& got, const ArrayConst& want) {
 
 struct Setting {
     const char* name;
-    bool fuse;
+    bool fuse, recompute;
     int threads;
 };
 
@@ -58,12 +58,14 @@ TEST(Golden, ResultsEqualJax) {
     for (const std::string& name : names()) {
         const ProgramPtr program = load_program((folder() / (name + ".jaxscope")).string());
         const NpzReader expected((folder() / (name + ".expected.npz")).string());
-        for (const Setting& s : {Setting{"fused", true, 2}, Setting{"unfused", false, 1}}) {
+        for (const Setting& s :
+             {Setting{"fused", true, false, 2}, Setting{"recomputing", true, true, 1}, Setting{"unfused", false, false, 1}}) {
             SCOPED_TRACE(name + ", " + s.name);
             JitOptions options;
             options.fuse = s.fuse;
+            options.recompute_cheap = s.recompute;
             options.threads = s.threads;
-            const auto executable = Executable::compile(program->jaxpr, program->donated, program->kept, options);
+            const auto executable = Executable::compile(program->jaxpr, pair_donations(*program).alias_of_output, program->kept, options);
             const RunResult result = executable->run(program->values);
             for (std::size_t k = 0; k < result.outputs.size(); ++k) {
                 const ArrayConst& got = *result.outputs[k];
@@ -81,7 +83,7 @@ TEST(Golden, RunningAgainGivesTheSameBits) {
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         const ProgramPtr program = load_program((folder() / (name + ".jaxscope")).string());
-        const auto executable = Executable::compile(program->jaxpr, program->donated, program->kept);
+        const auto executable = Executable::compile(program->jaxpr, pair_donations(*program).alias_of_output, program->kept);
         const RunResult first = executable->run(program->values), second = executable->run(program->values);
         for (std::size_t k = 0; k < first.outputs.size(); ++k) EXPECT_EQ(first.outputs[k]->data, second.outputs[k]->data) << k;
     }
@@ -92,7 +94,7 @@ TEST(Golden, LiveBuffersDontOverlap) {
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         const ProgramPtr program = load_program((folder() / (name + ".jaxscope")).string());
-        const MemoryPlan plan = plan_only(program->jaxpr, program->donated, program->kept);
+        const MemoryPlan plan = plan_only(program->jaxpr, pair_donations(*program).alias_of_output, program->kept);
         for (std::size_t a = 0; a < plan.buffers.size(); ++a) {
             const PlannedBuffer& x = plan.buffers[a];
             if (x.offset < 0 || x.bytes == 0) continue;
@@ -113,7 +115,7 @@ TEST(Golden, MeasuredPeakEqualsThePlan) {
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         const ProgramPtr program = load_program((folder() / (name + ".jaxscope")).string());
-        const auto executable = Executable::compile(program->jaxpr, program->donated, program->kept);
+        const auto executable = Executable::compile(program->jaxpr, pair_donations(*program).alias_of_output, program->kept);
         const double planned = static_cast<double>(executable->plan().planned_peak);
         const double measured = static_cast<double>(executable->run(program->values).measured_peak);
         EXPECT_NEAR(measured, planned, std::max(0.01 * planned, 1048576.0));

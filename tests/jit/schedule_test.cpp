@@ -9,6 +9,11 @@
 namespace jaxscope {
 namespace {
 
+Aliases donated(const JaxprPtr& j, std::vector<bool> which) {
+    Program p;
+    p.jaxpr = j;
+    return pair_donations(p, std::move(which)).alias_of_output;
+}
 AvalRef f32(Dims shape) { return AvalRef(DType::F32, std::move(shape)); }
 Value scalar(double v) { return make_literal(f32({}), v); }
 
@@ -30,10 +35,11 @@ JaxprPtr step(int leaves, std::int64_t n) {
     }
     return b.finish(out);
 }
-std::vector<bool> donate(int leaves) {
-    std::vector<bool> d(static_cast<std::size_t>(leaves) + 1, true);
+/// All but the last input donated.
+Aliases donate(const JaxprPtr& j) {
+    std::vector<bool> d(j->num_invars, true);
     d.back() = false;
-    return d;
+    return donated(j, std::move(d));
 }
 JitOptions in_program_order() {
     JitOptions o;
@@ -44,8 +50,8 @@ JitOptions in_program_order() {
 // An update runs as soon as its gradient is there, in the memory of the donated parameter: one gradient is alive, not all of them.
 TEST(Schedule, UpdatesRunBehindTheirGradients) {
     const std::int64_t n = 1024, bytes = n * 4;
-    EXPECT_EQ(plan_only(step(16, n), donate(16), {}, in_program_order()).temporaries, 16 * bytes);
-    const MemoryPlan plan = plan_only(step(16, n), donate(16));
+    EXPECT_EQ(plan_only(step(16, n), donate(step(16, n)), {}, in_program_order()).temporaries, 16 * bytes);
+    const MemoryPlan plan = plan_only(step(16, n), donate(step(16, n)));
     EXPECT_EQ(plan.aliased, 16 * bytes);
     EXPECT_LE(plan.temporaries, 2 * bytes);
 }
@@ -53,8 +59,8 @@ TEST(Schedule, UpdatesRunBehindTheirGradients) {
 TEST(Schedule, OrderDoesNotChangeValues) {
     std::vector<ArrayPtr> in;
     for (int i = 0; i < 6; ++i) in.push_back(synthesise(f32({64}), static_cast<std::uint64_t>(i)));
-    const RunResult a = Executable::compile(step(5, 64), donate(5))->run(in);
-    const RunResult b = Executable::compile(step(5, 64), donate(5), {}, in_program_order())->run(in);
+    const RunResult a = Executable::compile(step(5, 64), donate(step(5, 64)))->run(in);
+    const RunResult b = Executable::compile(step(5, 64), donate(step(5, 64)), {}, in_program_order())->run(in);
     for (std::size_t k = 0; k < a.outputs.size(); ++k) EXPECT_EQ(a.outputs[k]->data, b.outputs[k]->data);
 }
 
@@ -96,15 +102,37 @@ TEST(Fusion, AdamIsOneKernel) {
     const Value v1 = op("add", op("mul", v, scalar(0.99)), op("mul", op("mul", g, g), scalar(0.01)));
     const Value p1 =
         op("sub", p, op("div", m1, op("add", b.bind1(primitive("sqrt"), {v1}, Params::make({{"accuracy", Attr()}})), scalar(1e-8))));
-    const MemoryPlan plan = plan_only(b.finish({p1, m1, v1}), {true, true, true, false});
+    const JaxprPtr j = b.finish({p1, m1, v1});
+    const MemoryPlan plan = plan_only(j, donate(j));
     EXPECT_EQ(plan.steps.size(), 2u);
     EXPECT_EQ(plan.aliased, 3 * 512 * 4);
     EXPECT_EQ(plan.temporaries, 512 * 4);
 }
 
+/// x + 1 is wanted at the beginning and at the end; x is there anyway.
+JaxprPtr cheap_value(std::int64_t n) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({n}));
+    const Value y = b.bind1(primitive("add"), {x, scalar(1)});
+    const Value early = b.bind1(primitive("exp"), {y});  // makes y in its kernel
+    const Value far = cumsum(b, cumsum(b, early));
+    return b.finish({b.bind1(primitive("mul"), {b.bind1(primitive("sub"), {far, x}), y})});
+}
+TEST(Fusion, CheapValuesAreMadeAgainOnRequest) {
+    const std::int64_t n = 1024;
+    JitOptions options;
+    const MemoryPlan kept = plan_only(cheap_value(n), {}, {}, options);
+    options.recompute_cheap = true;
+    const MemoryPlan again = plan_only(cheap_value(n), {}, {}, options);
+    EXPECT_EQ(kept.planned_peak - again.planned_peak, n * 4);
+    const std::vector in{synthesise(f32({64}), 1)};
+    const auto values = [&](const JitOptions& o) { return Executable::compile(cheap_value(64), {}, {}, o)->run(in).outputs[0]->data; };
+    EXPECT_EQ(values(options), values({}));
+}
+
 // Scheduling and planning stay cheap: 20,000 steps.
 TEST(Schedule, ManySteps) {
-    const MemoryPlan plan = plan_only(step(10000, 16), donate(10000));
+    const MemoryPlan plan = plan_only(step(10000, 16), donate(step(10000, 16)));
     EXPECT_EQ(plan.steps.size(), 20000u);
     EXPECT_LE(plan.temporaries, 4 * 16 * 4);
 }
