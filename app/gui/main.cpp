@@ -22,7 +22,7 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     auto* clock = new QElapsedTimer;
     clock->start();
     QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
-        const bool ready = !window.session()->busy() && !window.program_view()->busy() &&
+        const bool ready = !window.session()->busy() && !window.session()->running() && !window.program_view()->busy() &&
                            (window.session()->current().done || window.session()->program() == nullptr);
         if (!ready && clock->elapsed() < 60'000) return;
         timer->stop();
@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
     const QCommandLineOption dark("theme", "light or dark.", "NAME");
     const QCommandLineOption policy("policy", "Chooses a policy, as the policy box does.", "POLICY");
     const QCommandLineOption select("select", "Selects a row of the residual table before the picture is taken.", "ROW");
-    arguments.addOptions({screenshot, tab, size, dark, policy, select});
+    const QCommandLineOption run("run", "Runs the program as soon as it has been looked at.");
+    arguments.addOptions({screenshot, tab, size, dark, policy, select, run});
     arguments.process(application);
 
     if (arguments.isSet(screenshot))
@@ -83,6 +84,12 @@ int main(int argc, char** argv) {
         QObject::connect(window.session(), &jaxscope::views::Session::opened, &window, [&window, text = arguments.value(policy)] {
             window.top_bar()->policy_box()->setEditText(text);
             Q_EMIT window.top_bar()->policy_box()->lineEdit()->returnPressed();
+        });
+    }
+    if (arguments.isSet(run)) {
+        QObject::connect(window.session(), &jaxscope::views::Session::updated, &window, [&window] {
+            const auto& look = window.session()->current();
+            if (look.done && !look.run && !look.problems.contains("run")) window.session()->run();
         });
     }
     window.show();

@@ -115,6 +115,7 @@ void MainWindow::add_actions() {
         top_->search()->selectAll();
     });
     add(tr("Undo choice"), QKeySequence::Undo, [this] { session_.undo(); });
+    add(tr("Run or stop"), QKeySequence(QStringLiteral("Ctrl+R")), [this] { session_.running() ? session_.stop_run() : session_.run(); });
     add(tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { set_dark(!theme().dark()); });
     add(tr("Program"), QKeySequence(QStringLiteral("Alt+1")), [this] { show_tab("program"); });
     add(tr("Split"), QKeySequence(QStringLiteral("Alt+2")), [this] { show_tab("split"); });
@@ -172,8 +173,9 @@ void MainWindow::show_stages() {
     split_->set_look(look);
     const auto& as_it_is = session_.as_it_is().plan;
     const std::int64_t before = as_it_is && as_it_is != look.plan ? as_it_is->planned_peak : 0;
-    timeline_->set_plan(look.plan, before);
-    strip_->set_plan(look.plan, before);
+    const std::int64_t measured = look.run ? look.run->result.measured_peak : 0;
+    timeline_->set_plan(look.plan, before, measured);
+    strip_->set_plan(look.plan, before, measured);
     const auto counted = [](const QString& name, int rows) {
         return rows > 0 ? name + QStringLiteral("  ") + QString::number(rows) : name;
     };

@@ -32,6 +32,7 @@ struct KnownStages {
     const SplitReport* split = nullptr;
     const DonationReport* donation = nullptr;
     const MemoryPlan* plan = nullptr;
+    const RunReport* run = nullptr;
 };
 
 /// Finds an equation's counterparts: the same place in the user's source, primitive and result type, and among equations that agree in

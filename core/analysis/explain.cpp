@@ -73,6 +73,10 @@ private:
             say("Memory peaks at " + bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) +
                 " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
                 bytes_text(stages_.plan->outputs - stages_.plan->aliased) + " of outputs that take no donated memory.");
+        if (const RunReport* run = stages_.run; run != nullptr)
+            say("Measured: a peak of " + bytes_text(run->result.measured_peak) + "; a step takes " +
+                seconds_text(run->result.median_seconds) +
+                (run->synthesised.empty() ? "." : ", with made-up values for inputs that were not captured."));
         if (const ResidualReport* r = stages_.residuals; r != nullptr && !r->rows.empty()) {
             say("The backward pass keeps " + count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " +
                 bytes_text(r->total_bytes) + " in all.");

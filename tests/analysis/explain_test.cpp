@@ -55,7 +55,8 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
     report.total_bytes = 16;
     Picked picked;
     picked.residual = 0;
-    const Explanation e = explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr}, {});
+    const Explanation e =
+        explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr, .run = nullptr}, {});
     EXPECT_TRUE(e.saved);
     EXPECT_TRUE(says(e, "named 'h'") || says(e, "the name 'h'"));
     EXPECT_NE(e.python.find("save_anything_except_these_names('h')"), std::string::npos);
@@ -81,7 +82,7 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     Region differentiated;
     differentiated.jaxpr = f;
     const Correspondence correspondence(program, &differentiated,
-                                        {.residuals = &report, .split = &split, .donation = nullptr, .plan = nullptr});
+                                        {.residuals = &report, .split = &split, .donation = nullptr, .plan = nullptr, .run = nullptr});
     Picked row;
     row.residual = 1;
     const Picked all = correspondence.complete(row);

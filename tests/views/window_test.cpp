@@ -150,6 +150,41 @@ private Q_SLOTS:
         QCOMPARE(window.selection()->picked().program, picked.program);
     }
 
+    void runs_and_shows_what_was_measured() {
+        MainWindow window;
+        window.show();
+        window.open(QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/mlp.jaxscope"));
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QVERIFY(window.top_bar()->run_button()->isEnabled());
+        window.top_bar()->run_button()->click();
+        QVERIFY(window.session()->running());
+        QCOMPARE(window.top_bar()->run_button()->text(), QStringLiteral("Stop"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.session()->running(), kPatience);
+        const Look& look = window.session()->current();
+        QVERIFY2(look.run != nullptr, qPrintable(look.problems.value("run")));
+        QVERIFY(look.run->result.measured_peak > 0);
+        QVERIFY(window.top_bar()->difference_text().contains("measured"));
+    }
+
+    void a_run_stops_when_asked_and_when_the_window_closes() {
+        {
+            MainWindow window;
+            window.show();
+            window.open(kSample);
+            QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+            window.session()->run();
+            QTest::qWait(20);
+            window.session()->stop_run();
+            QVERIFY(!window.session()->running());
+            QVERIFY(!window.session()->current().run);
+            // What is known stays, and another run begins behind the stopped one.
+            QVERIFY(window.session()->current().plan != nullptr);
+            window.session()->run();
+            QVERIFY(window.session()->running());
+        }  // closes while it compiles or runs
+        QVERIFY(true);
+    }
+
     void groups_open_and_close() {
         MainWindow window;
         window.show();

@@ -34,10 +34,11 @@ TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* pare
     connect(selection_, &Selection::changed, this, [this] { update(); });
 }
 
-void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak) {
+void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak, std::int64_t measured_peak) {
     plan_ = std::move(plan);
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
     as_it_is_peak_ = as_it_is_peak;
+    measured_peak_ = measured_peak;
     hovered_ = -1;
     update();
 }
@@ -91,6 +92,7 @@ void TimelineWidget::paint_head(QPainter& painter) const {
     if (!plan_) return;
     painter.setFont(text_font(11));
     std::string text = "planned " + bytes_text(plan_->planned_peak);
+    if (measured_peak_ > 0) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
     if (compact_) return;
@@ -199,7 +201,7 @@ void TimelineWidget::paint_peak(QPainter& painter) const {
     painter.setBrush(theme()(p.unknown));
     painter.drawEllipse(QPointF(x, y), 3.5, 3.5);
     const PlannedStep& step = plan_->steps[static_cast<std::size_t>(timeline_.peak_step)];
-    std::string text = "peak " + bytes_text(timeline_.peak) + " \u00b7 " + step.kind.str();
+    std::string text = "peak " + bytes_text(timeline_.peak) + " alive \u00b7 " + step.kind.str();
     if (const SourceLoc loc = step.source.loc(); loc.line > 0) text += " at " + short_place(loc.file, loc.line);
     const QFont font = text_font(11, true);
     const int width = QFontMetrics(font).horizontalAdvance(utf8(text));

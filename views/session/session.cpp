@@ -69,9 +69,16 @@ Session::Session(QObject* parent) : QObject(parent) {
 
 Session::~Session() {
     ++generation_;
-    for (const auto& inspection : {running_, following_})
-        if (inspection) inspection->cancel();
+    cancel_all();
     pool_.waitForDone();
+}
+
+void Session::cancel_all() {
+    for (const auto& inspection : {running_, following_, executing_})
+        if (inspection) inspection->cancel();
+    if (!executing_) return;
+    executing_.reset();
+    Q_EMIT running_changed();
 }
 
 const Choices& Session::choices() const {
@@ -86,8 +93,7 @@ void Session::set_busy(const QString& what) {
 
 void Session::open(const QString& file) {
     const int generation = ++generation_;
-    for (const auto& inspection : {running_, following_})
-        if (inspection) inspection->cancel();
+    cancel_all();
     set_busy(tr("Reading %1").arg(file));
     QtConcurrent::run(&pool_, [this, file, generation] {
         ProgramPtr program;
@@ -136,8 +142,7 @@ void Session::undo() {
 
 void Session::inspect() {
     const int generation = ++generation_;
-    for (const auto& inspection : {running_, following_})
-        if (inspection) inspection->cancel();
+    cancel_all();
     const bool base = history_.size() == 1;
     // Stages that don't depend on what was changed are shared with the program as it is, which is what differences are told against:
     // a choice made before that one is looked at waits for it.
@@ -158,6 +163,47 @@ void Session::inspect() {
         compute_stages(inspection, tell(base));
     });
     following_ = inspection;
+}
+
+void Session::run() {
+    if (!current_.done || executing_) return;
+    // An inspection of its own, which can be stopped without losing what is known of the other.
+    executing_ = std::make_shared<Inspection>(program_, choices(), current_.inspection.get());
+    Q_EMIT running_changed();
+    QtConcurrent::run(&pool_, [this, of = executing_] {
+        constexpr int kRepeat = 5;
+        std::shared_ptr<const RunReport> report;
+        QString problem;
+        try {
+            RunRequest request;
+            request.repeat = kRepeat;
+            report = std::make_shared<const RunReport>(of->run(request));
+        } catch (const std::exception& e) {
+            problem = in_words(e);
+        }
+        QMetaObject::invokeMethod(
+            this, [this, of, report, problem] { receive_run(of, report, problem); }, Qt::QueuedConnection);
+    });
+}
+
+void Session::stop_run() {
+    if (!executing_) return;
+    executing_->cancel();
+    executing_.reset();
+    Q_EMIT running_changed();
+}
+
+void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const RunReport>& report, const QString& problem) {
+    if (of != executing_) return;  // stopped, or another choice was made
+    executing_.reset();
+    current_.run = report;
+    if (report)
+        current_.problems.remove(QStringLiteral("run"));
+    else
+        current_.problems[QStringLiteral("run")] = problem;
+    if (history_.size() == 1) as_it_is_ = current_;
+    Q_EMIT running_changed();
+    Q_EMIT updated();
 }
 
 void Session::receive(int generation, bool base, const Look& look) {

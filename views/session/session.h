@@ -16,12 +16,13 @@ struct Look {
     std::shared_ptr<const SplitReport> split;
     std::shared_ptr<const DonationReport> donation;
     std::shared_ptr<const MemoryPlan> plan;
+    std::shared_ptr<const RunReport> run;  ///< once it was asked for
     std::shared_ptr<const Correspondence> correspondence;
     QMap<QString, QString> problems;  ///< stage -> why it can't be had
     bool done = false;
     double seconds = 0;
 
-    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get()}; }
+    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get()}; }
 };
 
 /// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
@@ -36,6 +37,10 @@ public:
     void open(ProgramPtr program);
     void choose(const Choices& choices);
     void undo();
+    /// Compiles and runs what is looked at, on the JIT; the result is in `current().run`, or why there is none in its problems.
+    void run();
+    void stop_run();
+    bool running() const { return executing_ != nullptr; }
     bool can_undo() const { return history_.size() > 1; }
 
     ProgramPtr program() const { return program_; }
@@ -50,9 +55,12 @@ Q_SIGNALS:
     void updated();                   ///< `current` or `as_it_is` has more than before
     void busy_changed(QString what);  ///< empty: nothing is being computed
     void choices_changed();
+    void running_changed();
 
 private:
     void inspect();
+    void cancel_all();
+    void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const RunReport>& report, const QString& problem);
     void set_busy(const QString& what);
     void receive(int generation, bool base, const Look& look);
 
@@ -61,6 +69,7 @@ private:
     std::vector<Choices> history_;
     Look as_it_is_, current_;
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
+    std::shared_ptr<Inspection> executing_;            ///< what is being run
     int generation_ = 0;
     bool busy_ = false;
 };

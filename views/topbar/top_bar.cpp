@@ -33,6 +33,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
       policy_(new QComboBox),
       donate_(new QToolButton),
       undo_(new QToolButton),
+      run_(new QToolButton),
       donate_menu_(new QMenu(this)),
       search_(new QLineEdit) {
     setFixedHeight(54);
@@ -47,13 +48,14 @@ TopBar::TopBar(Session* session, QWidget* parent)
     donate_->setToolTip(tr("Arguments whose memory results may take"));
     undo_->setText(QStringLiteral("\u21b6"));
     undo_->setToolTip(tr("Undo the last choice (Ctrl+Z)"));
+    run_->setFixedWidth(58);
     search_->setPlaceholderText(tr("Find (Ctrl+F)"));
     search_->setClearButtonEnabled(true);
     region_->setFixedWidth(150);
     policy_->setFixedWidth(216);
     donate_->setFixedWidth(100);
     search_->setMinimumWidth(100);
-    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, search_}) box->setFixedHeight(26);
+    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, run_, search_}) box->setFixedHeight(26);
     for (QLabel* name : {title_, subtitle_, busy_}) name->setMinimumWidth(40);
     title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -83,6 +85,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     row->addWidget(titled(tr("Policy"), policy_));
     row->addWidget(titled(tr("Donate"), donate_));
     row->addWidget(titled(QString(), undo_));
+    row->addWidget(titled(QString(), run_));
     row->addWidget(titled(QString(), search_));
     row->addSpacing(6);
     row->addLayout(figures);
@@ -92,6 +95,8 @@ TopBar::TopBar(Session* session, QWidget* parent)
     connect(session_, &Session::opened, this, &TopBar::fill);
     connect(session_, &Session::choices_changed, this, &TopBar::show_choices);
     connect(session_, &Session::updated, this, &TopBar::show_peak);
+    connect(session_, &Session::running_changed, this, &TopBar::show_peak);
+    connect(run_, &QToolButton::clicked, this, [this] { session_->running() ? session_->stop_run() : session_->run(); });
     connect(session_, &Session::busy_changed, this,
             [this](const QString& what) { busy_->setText(what.isEmpty() ? QString() : what + QStringLiteral("\u2026")); });
     connect(region_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose);
@@ -264,6 +269,10 @@ void TopBar::show_peak() {
     const auto problem = now.problems.find("memory");
     peak_->setToolTip(problem != now.problems.end() ? *problem
                                                     : tr("Planned peak of jaxscope's CPU JIT: arguments, outputs and temporaries"));
+    run_->setText(session_->running() ? tr("Stop") : tr("Run"));
+    run_->setEnabled(now.done);
+    run_->setToolTip(session_->running() ? tr("Stop the run (Ctrl+R)")
+                                         : tr("Run on jaxscope's CPU JIT, and measure peak and time (Ctrl+R)"));
     QString difference;
     const char* colour = p.muted;
     if (now.plan && before.plan && now.plan != before.plan && before.plan->planned_peak > 0) {
@@ -275,6 +284,14 @@ void TopBar::show_peak() {
                                        .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
         colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
     }
+    if (session_->running())
+        difference = tr("running\u2026");
+    else if (now.run)
+        difference += (difference.isEmpty() ? QString() : QStringLiteral(" \u00b7 ")) +
+                      utf8("measured " + bytes_text(now.run->result.measured_peak) + ", " + seconds_text(now.run->result.median_seconds));
+    else if (now.problems.contains(QStringLiteral("run")))
+        difference = tr("not run");
+    difference_->setToolTip(now.problems.value(QStringLiteral("run")));
     difference_->setText(difference);
     difference_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(colour)));
 }

@@ -19,6 +19,7 @@ public:
     QComboBox* policy_box() const { return policy_; }
     QComboBox* region_box() const { return region_; }
     QToolButton* donate_button() const { return donate_; }
+    QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
     QString peak_text() const { return peak_->text(); }
     QString difference_text() const { return difference_->text(); }
@@ -37,7 +38,7 @@ private:
     Session* session_;
     QLabel *title_, *subtitle_, *busy_, *peak_, *difference_;
     QComboBox *region_, *policy_;
-    QToolButton *donate_, *undo_;
+    QToolButton *donate_, *undo_, *run_;
     QMenu* donate_menu_;
     QLineEdit* search_;
     std::vector<QLabel*> heads_;
