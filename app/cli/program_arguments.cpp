@@ -13,6 +13,7 @@
 #include "app/cli/interrupt.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "transforms/inline_rules.h"
 #include "transforms/policies.h"
 
 namespace jaxscope::cli {
@@ -25,6 +26,18 @@ Choices::Replacement replacement(const std::string& text) {
     const std::size_t eq = text.substr(0, paren).rfind('=');
     if (eq == std::string::npos) return {"", parse_policy(text)};
     return {text.substr(0, eq), parse_policy(text.substr(eq + 1))};
+}
+
+/// `NAME=inline`, of which the names.
+std::vector<std::string> inlined(const std::vector<std::string>& rules) {
+    std::vector<std::string> names;
+    for (const std::string& r : rules) {
+        const std::size_t eq = r.rfind('=');
+        if (eq == 0 || eq == std::string::npos || r.substr(eq + 1) != "inline")
+            throw Error(ErrorCode::BadUsage, "expected NAME=inline after --rule, found '" + printable(r) + "'");
+        names.push_back(r.substr(0, eq));
+    }
+    return names;
 }
 
 int region_number(const std::string& text) {
@@ -41,6 +54,8 @@ int region_number(const std::string& text) {
 void ProgramArguments::add_file(Arguments& a) {
     a.positional("FILE", file, "a .jaxscope capture, jaxpr text (.jaxpr, .txt), sample:NAME, or - for standard input");
     a.flag("--json", json, "one JSON object on standard output (schema jaxscope.report/1)");
+    a.option("--rule", rules,
+             "NAME=inline: differentiate the body of this custom_jvp or custom_vjp function (whose rule a text can't hold)");
     a.flag("--all", all, "every row of long tables, nothing grouped or cut");
 }
 
@@ -62,6 +77,7 @@ void ProgramArguments::add_execution(Arguments& a) {
 ProgramPtr ProgramArguments::load() {
     const auto begin = std::chrono::steady_clock::now();
     ProgramPtr program = load_program(file);
+    if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return program;
 }

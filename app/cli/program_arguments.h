@@ -17,14 +17,14 @@ struct ProgramArguments {
     bool json = false;
     bool all = false;
     std::string region, wrt, policy, donate, project;
-    std::vector<std::string> replace_policy;
+    std::vector<std::string> replace_policy, rules;
     bool expand = false;
     int threads = 0;
     std::string memory_limit;
     bool recompute_cheap = false;
     double load_seconds = 0;  ///< of the last `load`
 
-    void add_file(Arguments& a);       ///< FILE, --json, --all
+    void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
     void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project
     void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
     ProgramPtr load();

@@ -12,7 +12,13 @@ namespace jaxscope {
 FoundRule find_rule(const Attr& rule, const Op& op) {
     const auto* ref = rule.get<Attr::Rule>();
     const std::string what = std::string("expected the rule of this ") + op.prim->name;
-    if (!ref) throw Error(ErrorCode::NoRule, what + ", found none: the program was captured or pasted without it").at(op.source.loc());
+    if (!ref) {
+        Error error(ErrorCode::NoRule, what + ", found none: the program was captured or pasted without it");
+        const Attr* call = op.params->find("call_jaxpr");
+        if (const auto* body = call ? call->get<Attr::JaxprRef>() : nullptr; body && !body->jaxpr->name.empty())
+            error.advise("--rule " + printable(body->jaxpr->name.str(), 60) + "=inline, to differentiate the function's body");
+        throw error.at(op.source.loc());
+    }
     FoundRule found{ref->table.lock(), nullptr};
     if (!found.table || ref->index >= found.table->rules.size())
         throw Error(ErrorCode::NoRule, what + " (" + printable(ref->text.str()) + "), found no table of rules").at(op.source.loc());

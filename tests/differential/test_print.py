@@ -2,6 +2,8 @@
 import re
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from conftest import available, cut, load_module, names
@@ -26,3 +28,42 @@ def test_text_of_make_jaxpr(cli, tmp_path, name):
     file = tmp_path / "program.jaxpr"
     file.write_text(wanted)
     assert cli.json("print", str(file))["text"] == wanted
+
+
+def test_text_without_its_rules(cli, tmp_path):
+    """A text holds neither custom rules nor the policies that are functions: it opens, prints and runs; autodiff says what is missing."""
+    @jax.custom_jvp
+    def relu(x):
+        return jnp.maximum(x, 0.0)
+    relu.defjvp(lambda p, t: (relu(*p), t[0] * (p[0] > 0)))
+
+    @jax.custom_vjp
+    def twice(x):
+        return 2.0 * x
+    twice.defvjp(lambda x: (twice(x), None), lambda _, ct: (2.0 * ct,))
+
+    def policy(prim, *_, **__):
+        return prim.name == "sin"
+
+    def f(x):
+        return jnp.sum(twice(relu(jax.checkpoint(lambda y: jnp.cos(jnp.sin(y)), policy=policy)(x))))
+
+    x = np.array([1.0, -2.0, 3.0], np.float32)
+    text = str(jax.make_jaxpr(f)(x))
+    file = tmp_path / "f.jaxpr"
+    file.write_text(text)
+    inputs = tmp_path / "x.npz"
+    np.savez(inputs, arg0=x)
+    assert "policy=<function" in text and "jvp=" in text
+    printed = cli.json("print", str(file))["text"]
+    assert re.sub("0x[0-9a-fA-FX]+", "0x", printed) == re.sub("0x[0-9a-fA-FX]+", "0x", text)
+    assert cli.json("run", str(file), "--inputs", str(inputs))["outputs"][0]["values"] == pytest.approx(float(f(x)), rel=1e-6)
+
+    code, message = cli.fails("residuals", str(file))
+    assert code == 2 and "expected an answer of the policy <function" in message and "jaxscope runs no Python" in message
+    code, message = cli.fails("residuals", str(file), "--replace-policy", "nothing_saveable")
+    assert code == 3 and "the program was captured or pasted without it" in message and "--rule relu=inline" in message
+    rows = cli.json("residuals", str(file), "--replace-policy", "nothing_saveable", "--rule", "relu=inline", "--rule", "twice=inline")
+    assert [r["aval"] for r in rows["residuals"]] and rows["total_bytes"] > 0
+    code, message = cli.fails("residuals", str(file), "--rule", "tanh=inline")
+    assert code == 2 and "such as relu, twice, found 'tanh'" in message

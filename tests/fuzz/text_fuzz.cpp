@@ -14,6 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     using namespace jaxscope;
     try {
         const ProgramPtr program = read_jaxpr_text({reinterpret_cast<const char*>(data), size}, "fuzz");
+        // What was printed reads back as the same text.
+        const std::string text = to_text(*program->jaxpr);
+        if (text.find("\\x") == std::string::npos) JAXSCOPE_ASSERT(to_text(*read_jaxpr_text(text, "printed")->jaxpr) == text);
         to_text(*program->jaxpr, {.source = true});
     } catch (const Error& e) {
         JAXSCOPE_ASSERT(full_text(e).size() < 1100);
