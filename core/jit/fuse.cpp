@@ -408,6 +408,7 @@ private:
 
     void sink_tails_of(std::uint32_t i) {
         const ValueId v = g_.nodes[i].out[0];
+        if (g_.aval(v).size() <= 1) return;  // nothing to gain, and chains of scalars may meet
         bool in_memory = is_output_[v];
         std::vector<Tail> tails;
         std::uint32_t previous = kNone;
@@ -421,7 +422,9 @@ private:
             const std::uint32_t to = group_of_[t.reader];
             Group& from = groups_[group_of_[i]];
             for (const std::uint32_t n : t.nodes) {
-                from.members.erase(std::find(from.members.begin(), from.members.end(), n));
+                const auto at = std::find(from.members.begin(), from.members.end(), n);
+                JAXSCOPE_ASSERT(at != from.members.end());
+                from.members.erase(at);
                 groups_[to].members.push_back(n);
                 groups_[to].first = std::min(groups_[to].first, n);
                 group_of_[n] = to;

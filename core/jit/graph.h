@@ -18,7 +18,7 @@ struct GraphValue {
     enum class Kind : std::uint8_t { Input, Constant, Literal, Result };
     AvalRef aval;
     Kind kind = Kind::Result;
-    std::uint32_t index = 0;  ///< number of the input, constant, literal id, or node
+    std::uint32_t index = 0;  ///< number of the input, constant, literal id, or node (~0: dead)
     ValueId root = 0;         ///< the value whose memory this one shows (itself unless a view: same bytes in the same order)
 };
 

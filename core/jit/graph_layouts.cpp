@@ -91,7 +91,7 @@ void fold_transposes(Graph& g) {
         write_through(g, i, readers, made_by);
     }
     for (GraphValue& value : g.values)
-        if (value.kind == GraphValue::Kind::Result) value.index = made_by[value.index];
+        if (value.kind == GraphValue::Kind::Result && value.index < made_by.size()) value.index = made_by[value.index];
     for (std::uint32_t i = 0; i < g.nodes.size(); ++i)
         if (made_by[i] != i) g.values[g.nodes[i].out[0]].index = i;
 }

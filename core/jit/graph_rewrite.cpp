@@ -10,6 +10,7 @@ namespace jaxscope::exec {
 
 namespace {
 
+constexpr std::uint32_t kNobody = ~0u;             ///< number of the node that makes a dead value
 constexpr std::int64_t kSplitReduction = 1 << 15;  ///< a longer reduction with few results is done in two stages, for threads
 
 bool always_view(Sym name) {
@@ -267,7 +268,7 @@ void drop_dead_nodes(Graph& g) {
     }
     g.nodes.resize(kept);
     for (std::size_t v = 0; v < g.values.size(); ++v)
-        if (g.values[v].kind == GraphValue::Kind::Result && live[v]) g.values[v].index = number[g.values[v].index];
+        if (g.values[v].kind == GraphValue::Kind::Result) g.values[v].index = live[v] ? number[g.values[v].index] : kNobody;
 }
 
 }  // namespace jaxscope::exec

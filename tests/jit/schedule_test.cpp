@@ -109,6 +109,28 @@ TEST(Fusion, AdamIsOneKernel) {
     EXPECT_EQ(plan.temporaries, 512 * 4);
 }
 
+// Chains of scalars that part and meet again, read by a larger kernel.
+TEST(Fusion, ScalarChainsMeet) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({})), big = b.add_input(f32({8}));
+    const auto op = [&](const char* name, Value l, Value r) { return b.bind1(primitive(name), {l, r}); };
+    const Value v = op("add", x, scalar(1));
+    const Value met = op("mul", op("mul", v, scalar(2)), op("add", v, scalar(3)));
+    const Value other = op("sub", op("mul", v, scalar(5)), scalar(1));
+    const Value far = cumsum(b, big);
+    const ParamsRef axes = Params::make({{"axes", Attr::tuple({0})}, {"out_sharding", Attr()}});
+    const Value total = b.bind1(primitive("reduce_sum"), {far}, axes);
+    const JaxprPtr j = b.finish({op("add", total, met), op("mul", total, other)});
+    const ArrayPtr ones = synthesise(f32({8}), 0);
+    std::fill_n(reinterpret_cast<float*>(std::const_pointer_cast<ArrayConst>(ones)->data.data()), 8, 1.0f);
+    const ArrayPtr one = synthesise(f32({}), 0);
+    *reinterpret_cast<float*>(std::const_pointer_cast<ArrayConst>(one)->data.data()) = 1.0f;
+    const RunResult r = Executable::compile(j)->run(std::vector{one, ones});
+    const auto number = [&](std::size_t k) { return *reinterpret_cast<const float*>(r.outputs[k]->data.data()); };
+    EXPECT_EQ(number(0), 36 + 4 * 5);
+    EXPECT_EQ(number(1), 36 * 9);
+}
+
 /// x + 1 is wanted at the beginning and at the end; x is there anyway.
 JaxprPtr cheap_value(std::int64_t n) {
     JaxprBuilder b;
