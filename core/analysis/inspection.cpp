@@ -6,6 +6,7 @@
 #include <any>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "analysis/cost.h"
@@ -157,9 +158,8 @@ JaxprPtr Inspection::program_to_run() const {
 }
 
 const MemoryPlan& Inspection::plan() const {
-    return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
-        return plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit);
-    });
+    return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)),
+                                   [&] { return plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit); });
 }
 
 RunReport Inspection::run(const RunRequest& request) const {
@@ -181,8 +181,7 @@ RunReport Inspection::run(const RunRequest& request) const {
             }
         });
     try {
-        const auto executable =
-            Executable::compile(program, donation().alias_of_output, program_->kept, choices_.jit, cancel_.get());
+        const auto executable = Executable::compile(program, donation().alias_of_output, program_->kept, choices_.jit, cancel_.get());
         std::vector<ArrayPtr> inputs = request.inputs.empty() ? program_->values : request.inputs;
         inputs.resize(program->num_invars);
         for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -228,6 +227,20 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
     return row;
 }
 
+/// save_only_these_names of all names (checkpoint_name) in the function; null where it has none.
+PolicyPtr policy_of_names(const Jaxpr& function) {
+    static const Sym kName("name");
+    Attrs names;
+    std::set<Sym> seen;
+    for (const Jaxpr* j : all_jaxprs(function))
+        for (const Eqn& e : j->eqns) {
+            const Attr* a = Sym(e.prim->name) == kName ? e.params->find(kName) : nullptr;
+            const Sym* name = a ? a->get<Sym>() : nullptr;
+            if (name && seen.insert(*name).second) names.emplace_back(*name);
+        }
+    return names.empty() ? nullptr : make_policy(Sym("save_only_these_names"), std::move(names));
+}
+
 std::string choice_text(const Choices& c) {
     if (c.policy) return policy_text(*c.policy);
     std::string s;
@@ -254,9 +267,13 @@ std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, b
         if (cancel_->load()) throw Error(ErrorCode::Cancelled, "cancelled");
         rows.push_back(policy_row(look(c), choice_text(c), run));
     };
-    for (const char* name : {"everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable"}) {
+    std::vector<PolicyPtr> standard;
+    for (const char* name : {"everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable"})
+        standard.push_back(make_policy(name));
+    if (PolicyPtr names = policy_of_names(*make_subject(*program_, plain).jaxpr)) standard.push_back(std::move(names));
+    for (PolicyPtr& policy : standard) {
         Choices c = plain;
-        c.policy = make_policy(name);
+        c.policy = std::move(policy);
         one(c);
     }
     for (const Choices& c : given) one(c);

@@ -158,7 +158,7 @@ public:
     JaxprPtr program_to_run() const;
     const MemoryPlan& plan() const;
     RunReport run(const RunRequest& request) const;
-    /// The what-if table: as it is, the standard policies, then `given`.
+    /// The what-if table: as it is, the standard policies, the names that the function has (save_only_these_names), then `given`.
     std::vector<PolicyRow> policies(const std::vector<Choices>& given, bool run) const;
 
 private:

@@ -43,6 +43,10 @@ bool starts_as_text(const std::string& path) {
     head.resize(static_cast<std::size_t>(in.gcount()));
     return looks_like_jaxpr_text(head);
 }
+Error empty(const std::string& file) {
+    return Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found nothing").at({file, 0, 0});
+}
+
 std::string sample_file(const std::string& name) {
     std::string known;
     for (const BundledSample& s : bundled_samples()) {
@@ -80,6 +84,7 @@ ProgramPtr load_program(const std::string& file) {
     ProgramPtr program;
     if (file == "-") {
         const std::string bytes = standard_input();
+        if (bytes.empty()) throw empty("<stdin>");
         program = looks_like_jaxpr_text(bytes) ? read_jaxpr_text(bytes, "<stdin>") : read_capture_text(bytes, "<stdin>");
     } else if (file.starts_with("sample:")) {
         program = read_capture(sample_file(file.substr(7)));
@@ -88,6 +93,7 @@ ProgramPtr load_program(const std::string& file) {
         if (!fs::exists(file, error))
             throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
+        if (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0 && !error) throw empty(file);
         program = starts_as_text(file) ? read_jaxpr_text(whole_file(file), file) : read_capture(file);
     }
     return program;

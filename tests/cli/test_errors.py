@@ -53,7 +53,7 @@ BAD_TEXT = {
     "second line": ("{ lambda ; a:f32[]. let\n    b:f32[] = sin a\n    c:f32[] = sin b,, in (c,) }", 2, "bad.jaxpr:3:"),
     "no end": ("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,)", 2, "bad.jaxpr:2:1: expected '}'"),
     "wrong type": ("{ lambda ; a:f32[3]. let b:f32[4] = sin a in (b,) }", 2, "expected f32[3] from sin, found f32[4] [type-mismatch]"),
-    "nothing": ("", 2, "[bad-input]"),
+    "nothing": ("", 2, "bad.jaxpr: expected a capture or jaxpr text, found nothing [bad-input]"),
     "no program": ("\x00\x01 what is this", 2, "[bad-input]"),
     "half a capture": ('{"format": "jaxscope.capture/1", "strings": [', 2, "[bad-input]"),
     "unknown primitive": ("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }", 0, ""),

@@ -94,6 +94,19 @@ def test_standard_input_and_text_give_what_the_capture_gives(cli):
     assert cli.json("print", "y.txt")["text"] == cli.json("print", "x.jaxpr")["text"]
 
 
+def test_the_what_if_table_has_the_standard_policies_and_those_given(cli):
+    rows = cli.json("policies", "sample:transformer_lm", "--no-run", "--policy", "save_only_these_names(mlp_in)",
+                    "--replace-policy", "block=nothing_saveable")["policies"]
+    assert [r["policy"] for r in rows] == ["as it is", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable",
+                                           "save_only_these_names(attn_out, mlp_in)", "save_only_these_names(mlp_in)", "inside: block=nothing_saveable"]
+    assert all(r["problem"] == "" for r in rows), rows
+    by = {r["policy"]: r for r in rows}
+    assert by["nothing_saveable"]["residual_bytes"] < by["dots_saveable"]["residual_bytes"] < by["everything_saveable"]["residual_bytes"]
+    # What a policy recomputes is what its step does more than the one that saves everything (but for factors that both make).
+    for r in rows:
+        assert r["total_flops"] - by["everything_saveable"]["total_flops"] == pytest.approx(r["recomputed_flops"], rel=0.02, abs=3e7), r
+
+
 def test_samples(cli, schema):
     found = cli.json("samples")
     schema.validate(found)
