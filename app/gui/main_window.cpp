@@ -114,6 +114,8 @@ void MainWindow::add_actions() {
         top_->search()->setFocus();
         top_->search()->selectAll();
     });
+    add(tr("Find a command, policy, residual, argument or equation"), QKeySequence(QStringLiteral("Ctrl+K")),
+        [this] { (new CommandPalette([this](const QString& text) { return entries_for(text); }, this))->show(); });
     add(tr("Undo choice"), QKeySequence::Undo, [this] { session_.undo(); });
     add(tr("Run or stop"), QKeySequence(QStringLiteral("Ctrl+R")), [this] { session_.running() ? session_.stop_run() : session_.run(); });
     add(tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { set_dark(!theme().dark()); });
@@ -122,6 +124,7 @@ void MainWindow::add_actions() {
     add(tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), [this] { show_tab("memory"); });
     add(tr("Outline"), QKeySequence(QStringLiteral("Ctrl+B")), [this] { outline_->setVisible(!outline_->isVisible()); });
     add(tr("Inspector"), QKeySequence(QStringLiteral("Ctrl+I")), [this] { inspector_->setVisible(!inspector_->isVisible()); });
+    add(tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] { selection_.clear(); });
     add(tr("Collapse all"), QKeySequence(QStringLiteral("Ctrl+-")), [this] { program_->collapse_all(); });
     add(tr("Quit"), QKeySequence::Quit, [this] { close(); });
 }
@@ -227,11 +230,54 @@ void MainWindow::find_next() {
         const int at = (found_ + step) % count;
         if (!utf8(equation_title(jaxpr.eqns[static_cast<std::size_t>(at)])).contains(text, Qt::CaseInsensitive)) continue;
         found_ = at;
-        Picked picked;
-        picked.program = EqnPath{{}, static_cast<std::uint32_t>(at)};
-        program_->reveal(*picked.program);
-        return;
+        return reveal_equation(static_cast<std::uint32_t>(at));
     }
+}
+
+void MainWindow::reveal_equation(std::uint32_t at) {
+    show_tab("program");
+    program_->reveal(EqnPath{{}, at});
+}
+
+void MainWindow::select_row(const QString& table, const Picked& picked) {
+    show_tab(table);
+    selection_.pick(picked);
+}
+
+std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) {
+    constexpr std::size_t kMost = 60;
+    std::vector<CommandPalette::Entry> out;
+    const auto offer = [&](const QString& kind, const QString& name, const auto& act) {
+        if (out.size() < kMost && (text.isEmpty() || name.contains(text, Qt::CaseInsensitive))) out.push_back({kind, name, act});
+    };
+    for (QAction* action : actions()) {
+        const QString keys = action->shortcut().toString(QKeySequence::NativeText);
+        offer(tr("Command"), action->text() + (keys.isEmpty() ? QString() : QStringLiteral("  (%1)").arg(keys)),
+              [action] { action->trigger(); });
+    }
+    const ProgramPtr program = session_.program();
+    if (!program) return out;
+    for (int p = 0; p < top_->policy_box()->count(); ++p)
+        offer(tr("Policy"), top_->policy_box()->itemText(p), [this, p] { top_->choose_policy(p); });
+    const Look& look = session_.current();
+    for (std::size_t r = 0; look.residuals && r < look.residuals->rows.size(); ++r) {
+        const ResidualRow& row = look.residuals->rows[r];
+        offer(tr("Saved"), utf8(row.aval + "  " + row.source), [this, r] {
+            Picked picked;
+            picked.residual = static_cast<int>(r);
+            select_row("residuals", picked);
+        });
+    }
+    for (std::size_t i = 0; i < program->in_paths.size(); ++i)
+        offer(tr("Argument"), utf8(program->in_paths[i].str()), [this, i] {
+            Picked picked;
+            picked.input = static_cast<int>(i);
+            select_row("donation", picked);
+        });
+    const auto& eqns = program->jaxpr->eqns;
+    for (std::uint32_t e = 0; !text.isEmpty() && e < eqns.size() && out.size() < kMost; ++e)
+        offer(tr("Equation"), utf8(equation_title(eqns[e]) + "  " + eqns[e].source->summary.str()), [this, e] { reveal_equation(e); });
+    return out;
 }
 
 void MainWindow::complain(const QString& title, const QString& text) {

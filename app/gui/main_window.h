@@ -1,6 +1,7 @@
 #pragma once
 #include <QMainWindow>
 
+#include "command_palette.h"
 #include "graph/program_view.h"
 #include "inspector/inspector.h"
 #include "memory/timeline_widget.h"
@@ -36,6 +37,8 @@ public:
     views::TablePanel* residual_table() { return residual_table_; }
     views::TablePanel* donation_table() { return donation_table_; }
     views::OutlinePanel* outline() { return outline_; }
+    /// What the palette offers for a text: commands first, then policies, residuals, arguments, equations.
+    std::vector<CommandPalette::Entry> entries_for(const QString& text);
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -50,6 +53,8 @@ private:
     void explain_selection();
     void ask_for_file();
     void find_next();
+    void reveal_equation(std::uint32_t at);
+    void select_row(const QString& table, const Picked& picked);
     void complain(const QString& title, const QString& text);
     void restore_state();
     const VisibleGraph::Node* picked_group() const;

@@ -1,4 +1,6 @@
 // The window as a user drives it: open, expand, select, ask what if, undo, a bad file, a worker that dies.
+#include <QLineEdit>
+#include <QListWidget>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -183,6 +185,34 @@ private Q_SLOTS:
             QVERIFY(window.session()->running());
         }  // closes while it compiles or runs
         QVERIFY(true);
+    }
+
+    void the_palette_finds_and_does() {
+        MainWindow window;
+        window.show();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        const auto first = [&](const char* text) {
+            const auto found = window.entries_for(QString::fromUtf8(text));
+            return found.empty() ? app::CommandPalette::Entry{} : found.front();
+        };
+        QVERIFY(window.entries_for("no such thing anywhere").empty());
+        first("named 'attn_out'").act();
+        QVERIFY(window.selection()->picked().residual >= 0);
+        first("state['mu']['embedding']").act();
+        QVERIFY(window.selection()->picked().donated >= 0);
+        QVERIFY(window.selection()->picked().program.has_value());
+        first("inside: nothing_saveable").act();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window) && !window.session()->choices().replace_policy.empty(), kPatience);
+        // Typed and entered.
+        app::CommandPalette palette([&](const QString& text) { return window.entries_for(text); }, &window);
+        palette.setAttribute(Qt::WA_DeleteOnClose, false);
+        palette.show();
+        QTest::keyClicks(palette.line(), "undo choice");
+        QCOMPARE(palette.list()->count(), 1);
+        QTest::keyClick(palette.line(), Qt::Key_Return);
+        QVERIFY(window.session()->choices().replace_policy.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
     }
 
     void groups_open_and_close() {

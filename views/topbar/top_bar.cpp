@@ -221,6 +221,11 @@ void TopBar::show_choices() {
     filling_ = false;
 }
 
+void TopBar::choose_policy(int index) {
+    policy_->setCurrentIndex(index);
+    choose();
+}
+
 void TopBar::choose() {
     if (filling_ || !session_->program()) return;
     Choices choices = session_->choices();

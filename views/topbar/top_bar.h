@@ -17,6 +17,8 @@ class TopBar : public QWidget {
 public:
     explicit TopBar(Session* session, QWidget* parent = nullptr);
     QComboBox* policy_box() const { return policy_; }
+    /// As if it had been chosen in the policy box.
+    void choose_policy(int index);
     QComboBox* region_box() const { return region_; }
     QToolButton* donate_button() const { return donate_; }
     QToolButton* run_button() const { return run_; }
