@@ -205,10 +205,41 @@ constexpr Primitive kCustomLin{
 };
 const Primitive& custom_lin() { return kCustomLin; }
 
+/// custom_vmap_call (custom_batching.py): what remains of it in a program is not batched, so it is its body.
+Avals custom_vmap_abstract_eval(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr->out_avals(); }
+JaxprPtr custom_vmap_expand(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr; }
+/// A function, not a stated reason: without a rule the body would be batched, which is what the user's rule is there to replace.
+BatchResult custom_vmap_batch(Builder&, const Op& op, const Values&, const std::vector<int>&, std::int64_t) {
+    const auto* rule = op.as<CustomVmapParams>().rule.get<Attr::Rule>();
+    throw Error(ErrorCode::NoRule, std::string("expected the vmap rule of this custom_vmap_call") +
+                                       (rule ? " (" + printable(rule->text.str()) + ")" : "") +
+                                       ", found that it depends on the size of the axis: batch in Python, and capture that")
+        .at(op.source.loc());
+}
+constexpr const char* kNoLinear = "JAX can't linearize a custom_vmap function either: its primal outputs don't stay known";
+
+constexpr Primitive kCustomVmapCall{
+    .name = "custom_vmap_call",
+    .abstract_eval = custom_vmap_abstract_eval,
+    .jvp = NoRule{kNoLinear},
+    .jvp_call = NoRule{kNoLinear},
+    .linearize = NoRule{kNoLinear},
+    .partial_eval = NoRule{"JAX keeps it whole"},
+    .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
+    .transpose = NoRule{kNoLinear},
+    .batch = custom_vmap_batch,
+    .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
+    .lower = NoRule{"calls are inlined before kernels are made"},
+    .kernel = NoRule{"calls are inlined before kernels are made"},
+    .expand = custom_vmap_expand,
+    .cost = NoRule{"the cost of a call is that of its equations"},
+    .call = true,
+};
+
 }  // namespace
 
 std::span<const Primitive* const> custom_rule_primitives() {
-    static constexpr const Primitive* all[] = {&kCustomJvpCall, &kCustomVjpCall, &kCustomLin};
+    static constexpr const Primitive* all[] = {&kCustomJvpCall, &kCustomVjpCall, &kCustomLin, &kCustomVmapCall};
     return all;
 }
 

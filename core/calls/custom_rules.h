@@ -26,6 +26,13 @@ struct CustomVjpParams {
         field("bwd", &CustomVjpParams::bwd), optional_field("out_trees", &CustomVjpParams::out_trees),
         optional_field("num_consts", &CustomVjpParams::num_consts), optional_field("symbolic_zeros", &CustomVjpParams::symbolic_zeros));
 };
+struct CustomVmapParams {
+    Attr::JaxprRef call;
+    Attr rule, in_tree, out_tree;
+    static constexpr auto kFields =
+        std::tuple(field("call", &CustomVmapParams::call), optional_field("rule", &CustomVmapParams::rule),
+                   optional_field("in_tree", &CustomVmapParams::in_tree), optional_field("out_tree", &CustomVmapParams::out_tree));
+};
 /// Parameters of custom_lin, the linear call that a custom_vjp function leaves behind: residuals, then nonzero tangents.
 struct CustomLinParams {
     std::int64_t num_res = 0;

@@ -45,6 +45,8 @@ class Params:
         name = naming.function_name(value)
         info = getattr(value, "debug_info", None)
         text = info.func_src_info.split(" ")[0] if info is not None and getattr(info, "func_src_info", None) else name
+        if key == "rule":  # custom_vmap's is printed as the function that it is
+            text = self.text(value)
         index = self.rules.index_of(eqn, key) if self.rules is not None else None
         if index is None:
             return {"object": type(value).__name__, "name": text, "text": self.text(value)}
