@@ -31,6 +31,7 @@ public:
         ExportOptions options;
         options.what = what_;
         options.run = run_;
+        options.all = args_.all;
         options.load_seconds = args_.load_seconds;
         export_inspection(file.stream(), *inspection, format, options);
         file.commit();

@@ -55,6 +55,10 @@ private:
         std::vector<ArrayPtr> found = program.values;
         found.resize(program.jaxpr->num_invars);
         const NpzReader archive(inputs_);
+        if (found.empty() && !archive.names().empty())
+            throw Error(ErrorCode::BadInput,
+                        "expected no inputs, as the program has none, found '" + printable(archive.names().front()) + "'")
+                .at({inputs_, 0, 0});
         for (const std::string& name : archive.names()) {
             std::size_t n = 0;
             if (std::sscanf(name.c_str(), "arg%zu", &n) != 1 || name != fmt::format("arg{}", n) || n >= found.size())

@@ -136,8 +136,8 @@ namespace {
 void write_report(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
     const FullReport full = make_full_report(inspection, {options.run, 3, options.load_seconds});
     if (format == "json") return write_report_json(out, inspection, full);
-    if (format == "html") return write_report_html(out, inspection, full);
-    Page page(out, {.format = PageStyle::Format::Markdown});
+    if (format == "html") return write_report_html(out, inspection, full, options.all);
+    Page page(out, {.format = PageStyle::Format::Markdown, .all = options.all});
     out << "# jaxscope report\n";
     write_report_page(page, inspection, full);
 }

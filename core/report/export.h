@@ -14,6 +14,7 @@ namespace jaxscope {
 struct ExportOptions {
     std::string what = "split";  ///< of pictures: "program" or "split"
     bool run = false;            ///< of reports: execute, for measured memory and time
+    bool all = false;            ///< of reports for people: every row, nothing grouped
     double load_seconds = 0;     ///< what reading the program took, for the reports
 };
 
@@ -45,7 +46,7 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
 /// The sections of the report on a page: a terminal's or Markdown.
 void write_report_page(Page& page, const Inspection& inspection, const FullReport& report);
 /// One self-contained file that opens offline.
-void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report);
+void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report, bool all = false);
 void write_report_schema(std::ostream& out);
 /// The field `outputs` of `run`: values as oracle.py has them.
 void write_outputs(JsonWriter& w, const Program& program, const RunReport& report);

@@ -124,7 +124,7 @@ void Page::html_table(const Table& table) {
     if (table.rows().size() > kMostRows) out_ << "<p class=muted>" << table.rows().size() - kMostRows << " more rows</p>\n";
 }
 
-void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& full) {
+void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& full, bool all) {
     const ProgramSummary& s = inspection.summary();
     head(out, s.name);
     out << "<h1>" << html_escape(s.name.empty() ? "Program" : s.name) << "</h1>\n<div class=figures>\n";
@@ -141,7 +141,7 @@ void write_report_html(std::ostream& out, const Inspection& inspection, const Fu
     figure(out, "aliased by donation", bytes_text(full.memory.aliased));
     if (full.time) figure(out, "run, median", seconds_text(full.time->run_median));
     out << "</div>\n";
-    Page page(out, {.format = PageStyle::Format::Html});
+    Page page(out, {.format = PageStyle::Format::Html, .all = all});
     write_report_page(page, inspection, full);
     if (problem.empty()) {
         page.heading("Picture of the split");

@@ -107,6 +107,13 @@ def test_markdown(cli, hostile):
         assert len({len(r) for r in rows}) <= 1, block
 
 
+def test_all_rows(cli):
+    cli.ok("export", "sample:transformer_lm", "-o", "a.md")
+    cli.ok("export", "sample:transformer_lm", "-o", "b.md", "--all")
+    rows = [sum("params\\['blocks'\\]" in line for line in (cli.folder / f).read_text().splitlines()) for f in ("a.md", "b.md")]
+    assert 0 < rows[0] < rows[1] / 3
+
+
 def test_pictures(cli, hostile):
     if not shutil.which("rsvg-convert"):
         assert "librsvg2-bin" in cli.raw("export", hostile, "-o", "a.png").stderr
