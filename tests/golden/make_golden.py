@@ -195,6 +195,15 @@ def custom2(x):
 
 custom2.defvjp(lambda x: (lax.sin(x), x), lambda x, g: (lax.mul(g, lax.cos(x)),))
 case("custom_vjp_call", lambda x: scalar(custom2(x)), "f32[3]")
+
+
+@jax.custom_batching.custom_vmap
+def custom3(x):
+    return lax.sin(x)
+
+
+custom3.def_vmap(lambda axis_size, in_batched, x: (lax.cos(x), True))
+case("custom_vmap_call", lambda x: scalar(custom3(x)), "f32[3]")
 case("custom_linear_solve", lambda b: lax.custom_linear_solve(lambda x: lax.mul(x, np.float32(2)), b, lambda mv, b: lax.div(b, np.float32(2)), symmetric=True), "f32[3]")
 
 case("tile", summed(lambda x: laxlax.tile_p.bind(x, reps=(2,))), "f32[3]")
@@ -218,7 +227,7 @@ DIFFERENT = {
     "random_wrap_split_fold_in vmap": "JAX's key primitives broadcast by themselves",
     "rng_bit_generator vmap": "JAX wraps it in a loop",
 }
-TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call"}
+TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call"}
 UNKNOWN = {"eq_to", "le_to", "lt_to", "mulhi", "hessenberg", "schur", "tridiagonal", "ragged_dot_general", "random_clone", "random_gamma", "reduce_window"}
 
 
