@@ -114,7 +114,7 @@ GraphItem GraphModel::scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std:
     item.equations = known.equations[scope.end] - known.equations[scope.begin];
     item.bytes = known.bytes[scope.end] - known.bytes[scope.begin];
     item.detail = counted(item.equations, "equation", "equations");
-    item.role = role_of(*jaxpr.eqns[scope.begin].source);
+    if (scope.begin < scope.end) item.role = role_of(*jaxpr.eqns[scope.begin].source);  // the root of an empty program has none
     for (std::uint32_t i = scope.begin; i < scope.end && item.role != Role::Plain; ++i)
         if (role_of(*jaxpr.eqns[i].source) != item.role) item.role = Role::Plain;
     item.expandable = true;

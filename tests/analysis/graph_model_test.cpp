@@ -122,6 +122,16 @@ TEST(GraphModel, FirstLookStaysWithinItsBudget) {
     EXPECT_FALSE(small.first_look(40).empty()) << "a small program shows its structure at once";
 }
 
+TEST(GraphModel, ProgramsWithoutEquationsHaveAPicture) {
+    JaxprBuilder passes;
+    const Value x = passes.add_input(AvalRef(DType::F32, {4}));
+    for (const JaxprPtr& jaxpr : {JaxprBuilder().finish({}), passes.finish({x})}) {
+        const GraphModel model(jaxpr);
+        EXPECT_TRUE(model.first_look(40).empty());
+        for (const auto& node : model.visible({}).nodes) EXPECT_EQ(node.equations, 0);
+    }
+}
+
 TEST(GraphModel, ManyInputsAreOneNodeAndTags) {
     JaxprBuilder b;
     Values inputs;
