@@ -3,8 +3,11 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
+#include "base/atomic_file.h"
 #include "bench/synthetic.h"
 #include "io/capture_reader.h"
 #include "ir/printer.h"
@@ -80,8 +83,15 @@ BENCHMARK(BM_Plan)->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::k
 }  // namespace
 }  // namespace jaxscope
 
+// --write FILE EQUATIONS writes the synthetic capture, for trying it in the window (jaxscope-gui FILE --screenshot OUT.png tells the time).
 int main(int argc, char** argv) {
     jaxscope::register_all_primitives();
+    if (argc == 4 && std::string_view(argv[1]) == "--write") {
+        jaxscope::AtomicFile file(argv[2]);
+        file.stream() << jaxscope::synthetic_capture(std::atoi(argv[3]));
+        file.commit();
+        return 0;
+    }
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();
     return 0;

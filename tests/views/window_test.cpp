@@ -215,6 +215,27 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
     }
 
+    void the_smallest_programs_open() {
+        QTemporaryDir folder;
+        for (const char* text :
+             {"{ lambda ; . let  in () }", "{ lambda ; a:f32[]. let  in (a,) }", "{ lambda ; . let  in (1.0:f32[],) }",
+              "{ lambda ; a:f32[0]. let b:f32[0] = sin a in (b,) }", "{ lambda ; a:f32[3]. let b:f32[3] = mystery[x=1] a in (b,) }"}) {
+            const QString file = folder.filePath("p.jaxpr");
+            QFile out(file);
+            QVERIFY(out.open(QIODevice::WriteOnly));
+            out.write(text);
+            out.close();
+            MainWindow window;
+            window.show();
+            window.open(file);
+            QTRY_VERIFY_WITH_TIMEOUT(window.session()->program() && settled(window), kPatience);
+            for (const char* tab : {"split", "memory", "program"}) {
+                window.show_tab(tab);
+                QVERIFY(!window.grab().isNull());
+            }
+        }
+    }
+
     void groups_open_and_close() {
         MainWindow window;
         window.show();

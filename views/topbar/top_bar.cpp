@@ -267,8 +267,8 @@ void TopBar::show_peak() {
     if (now.inspection && region_->count() > 0) {
         const auto region = now.inspection->region();
         region_->setItemText(0, region
-                                    ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (automatic)")
-                                    : tr("the program (automatic)"));
+                                    ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (auto)")
+                                    : tr("the program (auto)"));
     }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
     const auto problem = now.problems.find("memory");
