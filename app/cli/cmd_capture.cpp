@@ -49,6 +49,7 @@ public:
                 .advise("jaxscope capture --call train_step -o OUT -- python train.py ARGS");
         if (values_ != "all" && values_ != "small" && values_ != "none")
             throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
+        const CatchInterrupt caught;
         const ProcessResult result = run_process(process());
         if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
         if (result.cancelled || result.exit_code == exit_code(ErrorCode::Cancelled)) throw Error(ErrorCode::Cancelled, "cancelled");

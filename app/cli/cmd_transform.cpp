@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/steps.h"
 #include "io/capture_writer.h"
@@ -23,7 +24,10 @@ public:
         if (steps_.empty()) throw Error(ErrorCode::BadUsage, "expected --apply STEP, found no step");
         const ProgramPtr program = apply_steps(*args_.load(), steps_);
         const Inspection inspection(program, {});
-        if (!output_.empty()) write_capture(*program, output_);
+        if (!output_.empty()) {
+            const CatchInterrupt whole;
+            write_capture(*program, output_);
+        }
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "transform");

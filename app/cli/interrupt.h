@@ -3,8 +3,17 @@
 
 namespace jaxscope::cli {
 
-/// Set by Ctrl-C: whatever is at work stops at its next check and the process ends with 130. A second Ctrl-C ends it at once.
-std::atomic<bool>& interrupted();
+/// Ctrl-C ends the process at once with 130, but while a CatchInterrupt stands it sets `interrupted()` alone: whatever is at work stops at
+/// its next check, ends its children and removes its temporary files. A second Ctrl-C ends the process at once even then.
 void watch_for_interrupt();
+std::atomic<bool>& interrupted();
+
+class CatchInterrupt {
+public:
+    CatchInterrupt();
+    ~CatchInterrupt();
+    CatchInterrupt(const CatchInterrupt&) = delete;
+    CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+};
 
 }  // namespace jaxscope::cli

@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
         const int code = run(argc, argv);
         std::cout.flush();
         if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        return code;
+        return interrupted() ? exit_code(ErrorCode::Cancelled) : code;
     } catch (const Error& e) {
         std::cout.flush();
         std::cerr << full_text(e) << '\n';

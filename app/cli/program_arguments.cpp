@@ -112,6 +112,7 @@ Choices ProgramArguments::choices() const {
 }
 
 struct CancelOnInterrupt::Watch {
+    CatchInterrupt caught;
     std::jthread thread;
 };
 

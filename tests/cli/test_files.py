@@ -89,6 +89,23 @@ def test_ctrl_c(cli, args):
     assert "bug" not in error
 
 
+@pytest.mark.parametrize("args", [["inspect", "-"], ["transform", "-", "--apply", "grad", "-o", "out.jaxscope"]])
+def test_ctrl_c_while_reading(cli, args):
+    p = subprocess.Popen([BINARY, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cli.folder)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    assert p.wait(timeout=5) == 130
+    assert sorted(os.listdir(cli.folder)) == ["x.jaxpr"]
+
+
+def test_ctrl_c_while_exporting_leaves_nothing(cli):
+    p = subprocess.Popen([BINARY, "export", "sample:transformer_lm", "--run", "-o", "out.html"], stderr=subprocess.PIPE, cwd=cli.folder)
+    time.sleep(0.7)
+    p.send_signal(signal.SIGINT)
+    assert p.wait(timeout=20) == 130
+    assert sorted(os.listdir(cli.folder)) == ["x.jaxpr"]
+
+
 def test_four_gigabytes_of_address_space_are_enough(cli):
     limit = 4194304 * 1024
     for args in (["inspect", "sample:transformer_lm"], ["residuals", "sample:transformer_lm"], ["plan", "sample:transformer_lm"], ["run", "sample:mlp"],
