@@ -54,7 +54,10 @@ public:
             about_program();
             return std::move(out_);
         }
-        about_equation();
+        if (is_argument())
+            about_argument();
+        else
+            about_equation();
         about_residual();
         about_donation();
         about_buffer();
@@ -89,6 +92,29 @@ private:
                             : count_text(unused) + " donated buffers are not reused; the Donation table says why.");
         }
         say("Select a node, a table row or a place in the timeline to ask about it.");
+    }
+
+    bool is_argument() const {
+        const auto* rows = stages_.residuals != nullptr ? &stages_.residuals->rows : nullptr;
+        const bool is_row = rows != nullptr && picked_.residual >= 0 && static_cast<std::size_t>(picked_.residual) < rows->size();
+        return picked_.input >= 0 || (is_row && (*rows)[static_cast<std::size_t>(picked_.residual)].input >= 0);
+    }
+
+    void about_argument() {
+        const auto input = static_cast<std::size_t>(picked_.input);
+        if (picked_.input >= 0 && input < program_.in_paths.size()) {
+            const AvalRef aval = program_.jaxpr->aval(program_.jaxpr->invar(static_cast<std::uint32_t>(input)));
+            out_.title = program_.in_paths[input].str();
+            out_.subtitle = to_text(aval) + ", " + bytes_text(aval->bytes());
+        }
+        if (!picked_.program) return;
+        try {
+            const Eqn& reader = resolve(*program_.jaxpr, *picked_.program);
+            out_.place = reader.source.loc();
+            say(std::string("An argument, first read by ") + reader.prim->name +
+                (out_.place.line > 0 ? " at " + short_place(out_.place.file, out_.place.line) : std::string()) + ".");
+        } catch (const Error&) {  // a pick of another program
+        }
     }
 
     /// The equation itself, from whichever jaxpr knows it.
