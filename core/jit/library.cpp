@@ -14,6 +14,7 @@ Dims row_major_strides(const Dims& shape) {
 
 LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
     if (LibraryCallPtr call = make_random_routine(op, spec.routine)) return call;
+    if (LibraryCallPtr call = make_linalg_routine(op, spec.routine)) return call;
     throw Error(ErrorCode::NoRule,
                 std::string("expected a routine of the runtime for ") + op.prim->name + ", found none named '" + spec.routine.str() + "'");
 }

@@ -29,6 +29,23 @@ constexpr Primitive comparison(const char* name) {
             .cost = elementwise_cost<>};
 }
 
+// ---- Total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN
+
+enum class Total : std::uint8_t { Eq, Lt, Le };
+template <Total kTotal>
+KScalar lower_total(ElementBuilder& k, const Op& op, const KIndex& i) {
+    const KScalar x = load_stretched(k, op, 0, i), y = load_stretched(k, op, 1, i);
+    if (kTotal == Total::Lt) return k.op(KOp::LtTotal, x, y);
+    const KScalar not_above = k.op(KOp::Not, k.op(KOp::LtTotal, y, x));
+    return kTotal == Total::Le ? not_above : k.op(KOp::And, not_above, k.op(KOp::Not, k.op(KOp::LtTotal, x, y)));
+}
+template <Total kTotal>
+constexpr Primitive total_comparison(const char* name) {
+    Primitive p = comparison<kOrderedClass, KOp::Lt>(name);
+    p.lower = lower_total<kTotal>;
+    return p;
+}
+
 // ---- select_n: cases[which]
 
 Avals eval_select(const Op& op) {
@@ -161,6 +178,9 @@ constinit const Primitive kLt = comparison<kOrderedClass, KOp::Lt>("lt");
 constinit const Primitive kLe = comparison<kOrderedClass, KOp::Le>("le");
 constinit const Primitive kGt = comparison<kOrderedClass, KOp::Gt>("gt");
 constinit const Primitive kGe = comparison<kOrderedClass, KOp::Ge>("ge");
+constinit const Primitive kEqTo = total_comparison<Total::Eq>("eq_to");
+constinit const Primitive kLtTo = total_comparison<Total::Lt>("lt_to");
+constinit const Primitive kLeTo = total_comparison<Total::Le>("le_to");
 constinit const Primitive kSelectN{.name = "select_n",
                                    .abstract_eval = eval_select,
                                    .jvp = jvp_select,
@@ -177,7 +197,7 @@ constinit const Primitive kClamp{.name = "clamp",
                                  .cost = elementwise_cost<2>};
 
 std::span<const Primitive* const> compare_primitives() {
-    static constexpr const Primitive* all[] = {&kEq, &kNe, &kLt, &kLe, &kGt, &kGe, &kSelectN, &kClamp};
+    static constexpr const Primitive* all[] = {&kEq, &kNe, &kLt, &kLe, &kGt, &kGe, &kEqTo, &kLtTo, &kLeTo, &kSelectN, &kClamp};
     return all;
 }
 

@@ -18,7 +18,7 @@ extern const Primitive kPolygamma, kIgammaGradA, kBesselI0e, kBesselI1e;
 extern const Primitive kAdd, kSub, kMul, kDiv, kRem, kMax, kMin, kPow, kAtan2, kNextAfter, kAnd, kOr, kXor, kShiftLeft, kShiftRightLogical,
     kShiftRightArithmetic, kComplex, kAddAny;
 // compare.cpp
-extern const Primitive kEq, kNe, kLt, kLe, kGt, kGe, kSelectN, kClamp;
+extern const Primitive kEq, kNe, kLt, kLe, kGt, kGe, kEqTo, kLtTo, kLeTo, kSelectN, kClamp;
 // convert.cpp
 extern const Primitive kConvertElementType, kBitcastConvertType, kReducePrecision, kName, kStopGradient, kCopy, kCopyP,
     kOptimizationBarrier;

@@ -1,0 +1,117 @@
+"""Decompositions and triangular solves through LAPACK equal JAX's, by values where those are unique, else by reconstruction."""
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax._src.lax import lax as internal
+
+import jaxscope
+
+R = np.random.RandomState(0)
+REAL = R.randn(3, 5, 5).astype(np.float32)
+COMPLEX = (REAL + 1j * R.randn(3, 5, 5)).astype(np.complex64)
+TALL = R.randn(6, 4).astype(np.float32)
+SHAPES = {"square": REAL, "tall": TALL, "wide": TALL.T.copy(), "complex": COMPLEX, "none": np.zeros((0, 0), np.float32)}
+
+
+def adjoint(x):
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def ours(cli, tmp_path, f, *args) -> list[np.ndarray]:
+    file, out = str(tmp_path / "p.jaxscope"), str(tmp_path / "out.npz")
+    jaxscope.capture(f, values="all")(*args).save(file)
+    cli.json("run", file, "--outputs", out)
+    with np.load(out) as z:
+        return [z[f"out{i}"] for i in range(len(z.files))]
+
+
+def close(got, want, tolerance=5e-6):
+    want = np.asarray(want)
+    assert got.shape == want.shape
+    scale = np.max(np.abs(np.where(np.isfinite(want), want, 0)), initial=1e-30)
+    assert np.allclose(got, want, rtol=0, atol=tolerance * scale, equal_nan=True)
+
+
+def positive(x):
+    return (x @ adjoint(x) + 5 * np.eye(x.shape[-1])).astype(x.dtype)
+
+
+@pytest.mark.parametrize("f,args", [
+    (jnp.linalg.cholesky, [positive(REAL)]), (jnp.linalg.cholesky, [positive(COMPLEX)]),
+    (jnp.linalg.cholesky, [-positive(REAL)]),  # not positive definite: NaN
+    (lax.linalg.lu, [REAL]), (lax.linalg.lu, [TALL]), (lax.linalg.lu, [TALL.T.copy()]), (lax.linalg.lu, [COMPLEX]),
+    (lax.linalg.lu, [np.zeros((3, 3), np.float32)]),  # singular
+    (jnp.linalg.solve, [REAL, R.randn(3, 5, 2).astype(np.float32)]), (jnp.linalg.det, [REAL]), (jnp.linalg.inv, [COMPLEX]),
+], ids=lambda v: getattr(v, "__name__", "x"))
+def test_values(cli, tmp_path, f, args):
+    want = f(*args)
+    for got, expected in zip(ours(cli, tmp_path, f, *args), jax.tree.leaves(want)):
+        close(got, expected)
+
+
+def test_triangular_solve(cli, tmp_path):
+    def all_ways(a, c):
+        out = []
+        for left, lower, transpose, conjugate in itertools.product([True, False], repeat=4):
+            for x in (a, c):
+                b = x[..., :2] if left else jnp.swapaxes(x[..., :2], -1, -2)
+                out.append(lax.linalg.triangular_solve(x + 4 * jnp.eye(5, dtype=x.dtype), b, left_side=left, lower=lower,
+                                                       transpose_a=transpose, conjugate_a=conjugate, unit_diagonal=not transpose))
+        return out
+    for got, expected in zip(ours(cli, tmp_path, all_ways, REAL, COMPLEX), all_ways(REAL, COMPLEX)):
+        close(got, expected, 2e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("full", [True, False])
+def test_qr(cli, tmp_path, shape, full):
+    m = SHAPES[shape]
+    f = lambda x: lax.linalg.qr(x, full_matrices=full)
+    q, r = ours(cli, tmp_path, f, m)
+    assert [q.shape, r.shape] == [x.shape for x in f(m)]
+    close(q @ r, m)
+    close(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2], q.shape[-1], q.shape[-1])))
+    assert np.array_equal(r, np.triu(r))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("full", [True, False])
+def test_svd(cli, tmp_path, shape, full):
+    m = SHAPES[shape]
+    f = lambda x: lax.linalg.svd(x, full_matrices=full)
+    u, s, vh = ours(cli, tmp_path, f, m)
+    want = f(m)
+    assert [u.shape, s.shape, vh.shape] == [x.shape for x in want]
+    close(s, want[1])
+    k = s.shape[-1]
+    close(u[..., :k] * s[..., None, :] @ vh[..., :k, :], m)
+    close(ours(cli, tmp_path, lambda x: lax.linalg.svd(x, compute_uv=False), m)[0], want[1])
+
+
+@pytest.mark.parametrize("m", [positive(REAL), (COMPLEX + adjoint(COMPLEX)).astype(np.complex64)], ids=["real", "complex"])
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigh(cli, tmp_path, m, lower):
+    f = lambda x: lax.linalg.eigh(x, lower=lower, symmetrize_input=False)
+    v, w = ours(cli, tmp_path, f, m)
+    close(w, f(m)[1])
+    close(v * w[..., None, :] @ adjoint(v), m)
+
+
+def test_total_order(cli, tmp_path):
+    x = np.array([0., -0., np.nan, -np.nan, 1, np.inf, -np.inf], np.float32).view(np.int32)  # as integers: a NaN's sign is kept
+    f = lambda bits: [p.bind(a, b) for p in (internal.lt_to_p, internal.le_to_p, internal.eq_to_p)
+                      for x in [lax.bitcast_convert_type(bits, jnp.float32)]
+                      for a, b in ((x, x[::-1]), (x, x), (x, jnp.roll(x, 1)))]
+    for got, expected in zip(ours(cli, tmp_path, f, x), f(x)):
+        assert np.array_equal(got, expected)
+
+
+def test_refusals_name_the_line(cli, tmp_path):
+    file = str(tmp_path / "p.jaxscope")
+    jaxscope.capture(lambda x: lax.linalg.qr(x, pivoting=True), values="all")(TALL).save(file)
+    code, message = cli.fails("run", file)
+    assert code == 3 and "pivoting" in message and "test_linalg.py" in message
