@@ -41,7 +41,7 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     });
     QObject::connect(window.session(), &jaxscope::views::Session::open_failed, &window, [timer](const QString& text) {
         timer->stop();
-        std::fprintf(stderr, "%s\n", qUtf8Printable(text));
+        std::fprintf(stderr, "jaxscope-gui: %s\n", qUtf8Printable(text));
         QCoreApplication::exit(2);
     });
     timer->start(50);

@@ -156,7 +156,7 @@ void MainWindow::show_program() {
     selection_.set_correspondence(nullptr);
     selection_.clear();
     const ProgramPtr program = session_.program();
-    setWindowTitle(views::utf8(program->name.str()) + QStringLiteral(" \u2013 jaxscope"));
+    setWindowTitle(views::utf8(program_title(*program)) + QStringLiteral(" \u2013 jaxscope"));
     outline_->set_model(nullptr);
     program_->set_program(program);
     outline_->set_model(program_->model());
@@ -166,6 +166,10 @@ void MainWindow::show_program() {
 void MainWindow::show_stages() {
     const Look& look = session_.current();
     selection_.set_correspondence(look.correspondence);
+    residuals_->set_problem(look.problems.value(QStringLiteral("residuals")));
+    donations_->set_problem(look.problems.value(QStringLiteral("donation")));
+    for (TimelineWidget* timeline : {timeline_, strip_}) timeline->set_problem(look.problems.value(QStringLiteral("memory")));
+    buffers_->set_problem(look.problems.value(QStringLiteral("memory")));
     if (look.residuals.get() != residuals_->report() || !look.residuals) {
         const auto& before = session_.as_it_is().residuals;
         residuals_->set_report(look.residuals, before && before != look.residuals ? before->total_bytes : -1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "analysis/graph_index.h"
 #include "analysis/graph_model.h"
 #include "analysis/linearity.h"
 #include "base/error.h"
@@ -70,8 +71,8 @@ private:
     void say(std::string sentence) { out_.sentences.push_back(std::move(sentence)); }
 
     void about_program() {
-        out_.title = program_.name.empty() ? "program" : program_.name.str();
-        out_.subtitle = count_text(count_equations(*program_.jaxpr)) + " equations, JAX " + program_.jax_version;
+        out_.title = program_title(program_);
+        out_.subtitle = program_subtitle(program_);
         if (stages_.plan != nullptr)
             say("Memory peaks at " + bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) +
                 " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
@@ -234,7 +235,8 @@ private:
         else
             say("The backward pass reads it, and no checkpoint policy asks for it to be recomputed.");
         const std::int64_t total = std::max<std::int64_t>(stages_.residuals->total_bytes, 1);
-        out_.facts.emplace_back("share", std::to_string(row.bytes * 100 / total) + " % of what is saved");
+        out_.facts.emplace_back("share",
+                                (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
         if (row.input < 0) {
             out_.facts.emplace_back("if recomputed", "\u2212 " + bytes_text(row.bytes));
             out_.python = row.name.empty() ? "jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable)"
@@ -250,13 +252,16 @@ private:
         const DonatedLeaf& leaf = stages_.donation->donated[static_cast<std::size_t>(picked_.donated)];
         out_.title = leaf.path;
         out_.subtitle = leaf.aval + ", " + bytes_text(leaf.bytes);
-        out_.verdict = leaf.used ? "donated, reused" : "donated, not reused";
+        out_.verdict = std::string(out_.saved ? "saved, " : "") + (leaf.used ? "donated, reused" : "donated, not reused");
         if (leaf.used)
             say("Its memory is reused by " +
                 (leaf.output_path.empty() ? "result " + std::to_string(leaf.output.value_or(0)) : leaf.output_path) + ".");
         else
             say("Its memory is not reused.");
-        if (!leaf.reason.empty()) say(leaf.reason + (leaf.reason.back() == '.' ? "" : "."));
+        if (leaf.reason.empty()) return;
+        std::string why = leaf.reason + (leaf.reason.back() == '.' ? "" : ".");
+        if (why.front() >= 'a' && why.front() <= 'z') why.front() = static_cast<char>(why.front() - 'a' + 'A');
+        say(std::move(why));
     }
 
     void about_buffer() {
@@ -297,6 +302,17 @@ private:
 };
 
 }  // namespace
+
+std::string program_title(const Program& program) {
+    if (!program.name.empty()) return program.name.str();
+    const std::string file = program.path.substr(program.path.rfind('/') + 1);
+    return file.empty() ? "program" : file;
+}
+
+std::string program_subtitle(const Program& program) {
+    return counted(count_equations(*program.jaxpr), "equation", "equations") +
+           (program.jax_version.empty() ? "" : ", JAX " + program.jax_version);
+}
 
 std::string short_place(const std::string& file, int line) {
     const std::size_t slash = file.find_last_of('/');

@@ -15,6 +15,11 @@ std::string why_saved(const ResidualRow& row);
 /// Buffers that live in a step, largest first.
 std::vector<int> alive_at(const MemoryPlan& plan, int step);
 
+/// Its name; of jaxpr text, which has none, the file's.
+std::string program_title(const Program& program);
+/// "2 642 equations, JAX 0.10.2"; the version where it is known.
+std::string program_subtitle(const Program& program);
+
 /// Answers about one selected thing, in sentences. All numbers come from the stages.
 struct Explanation {
     std::string title;        ///< "dot_general"

@@ -3,6 +3,7 @@
 #include <QListWidget>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QSortFilterProxyModel>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -315,6 +316,38 @@ private Q_SLOTS:
         QVERIFY(failed[0][0].toString().contains("bad.jaxscope"));
         QVERIFY(window.session()->program() != nullptr);
         QVERIFY(window.session()->current().residuals != nullptr);
+    }
+
+    void what_cannot_be_had_is_said_where_it_would_stand() {
+        QTemporaryDir folder;
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        const auto show = [&](const char* name, const char* text) {
+            QFile file(folder.filePath(name));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(text);
+            file.close();
+            window.open(file.fileName());
+            QTRY_VERIFY_WITH_TIMEOUT(window.session()->program() && window.windowTitle().startsWith(name) && settled(window), kPatience);
+            for (const char* tab : {"split", "memory", "program", "donation", "buffers", "residuals"}) {
+                window.show_tab(tab);
+                QVERIFY(!window.grab().isNull());
+            }
+        };
+        const auto* model =
+            static_cast<const TableModel*>(static_cast<QSortFilterProxyModel*>(window.residual_table()->table()->model())->sourceModel());
+        show("unknown.jaxpr", "{ lambda ; a:f32[3]. let b:f32[3] = my_own_thing[k=3] a in (b,) }");
+        QVERIFY2(model->why_empty().contains("my_own_thing"), qPrintable(model->why_empty()));
+        QVERIFY(!model->why_empty().startsWith("jaxscope: "));
+        QVERIFY(window.session()->current().problems.contains("memory"));
+        // The next program has nothing to do with it.
+        show("empty.jaxpr", "{ lambda ; . let  in () }");
+        QVERIFY2(!model->why_empty().contains("my_own_thing"), qPrintable(model->why_empty()));
+        show("integers.jaxpr", "{ lambda ; a:i32[3]. let b:i32[3] = add a a in (b,) }");
+        QVERIFY(window.session()->current().problems.isEmpty());
+        QCOMPARE(window.inspector()->explanation().title, std::string("integers.jaxpr"));
+        QCOMPARE(window.inspector()->explanation().subtitle, std::string("1 equation"));
     }
 
     void a_worker_that_fails_is_replaced_by_our_own_layout() {

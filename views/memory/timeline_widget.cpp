@@ -43,6 +43,11 @@ void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64
     update();
 }
 
+void TimelineWidget::set_problem(const QString& problem) {
+    problem_ = problem;
+    update();
+}
+
 QRectF TimelineWidget::plot() const {
     return compact_ ? QRectF(16, 28, width() - 32, height() - 38) : QRectF(88, 52, width() - 112, height() - 92);
 }
@@ -72,9 +77,11 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
     if (timeline_.live.empty()) {
         painter.setFont(text_font(compact_ ? 12 : 13));
         painter.setPen(theme()(p.muted));
-        painter.drawText(
-            plot(), int(Qt::AlignCenter) | Qt::TextWordWrap,
-            plan_ ? tr("The program has no steps to run.") : tr("The memory plan is made in the background once a program is open."));
+        const QString text = plan_ ? tr("The program has no steps to run.")
+                             : !problem_.isEmpty()
+                                 ? tr("There is no memory plan: %1").arg(compact_ ? problem_.section('\n', 0, 0) : problem_)
+                                 : tr("The memory plan is made in the background once a program is open.");
+        painter.drawText(plot(), int(Qt::AlignCenter) | Qt::TextWordWrap, text);
         return;
     }
     if (!compact_) paint_axis(painter);

@@ -15,6 +15,8 @@ public:
     TimelineWidget(Selection* selection, bool compact, QWidget* parent = nullptr);
     /// `as_it_is_peak`: of the program as it is, or 0. `measured_peak`: of a run, or 0.
     void set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak, std::int64_t measured_peak);
+    /// Why there is no plan; empty: nothing stands in its way.
+    void set_problem(const QString& problem);
     QSize sizeHint() const override { return {600, compact_ ? 92 : 300}; }
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
@@ -42,6 +44,7 @@ private:
     bool compact_;
     std::shared_ptr<const MemoryPlan> plan_;
     MemoryTimeline timeline_;
+    QString problem_;
     std::int64_t as_it_is_peak_ = 0, measured_peak_ = 0;
     int hovered_ = -1;
 };

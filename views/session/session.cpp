@@ -18,7 +18,9 @@ std::shared_ptr<const T> part_of(const std::shared_ptr<const Inspection>& whole,
 
 QString in_words(const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
-    return utf8(error != nullptr ? full_text(*error) : std::string(e.what()));
+    const QString text = utf8(error != nullptr ? full_text(*error) : std::string(e.what()));
+    const QString prefix = QStringLiteral("jaxscope: ");  // a terminal's; the window is jaxscope anyway
+    return text.startsWith(prefix) ? text.mid(prefix.size()) : text;
 }
 
 /// Computes one stage after the other and tells of each. False: cancelled.

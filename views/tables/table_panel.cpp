@@ -72,7 +72,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
 void TablePanel::refresh() {
     total_->setText(model_->total());
     total_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(theme().palette().muted)));
-    empty_->setText(model_->empty_text());
+    empty_->setText(model_->why_empty());
     empty_->setStyleSheet(total_->styleSheet());
 }
 

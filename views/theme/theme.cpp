@@ -91,7 +91,7 @@ QString Theme::style_sheet() const {
         "3px solid transparent; font-weight: 600; }"
         "QTabBar::tab:selected { color: @ink; border-bottom: 3px solid @known; }"
         "QTabBar::tab:hover { color: @ink; }"
-        "QComboBox, QLineEdit { background: @panel; color: @ink; border: 1px solid @rule; border-radius: 4px; padding: 2px 6px; "
+        "QComboBox, QLineEdit { background: @panel; border: 1px solid @rule; border-radius: 4px; padding: 2px 6px; "
         "min-height: 20px; selection-background-color: @selected; selection-color: @ink; }"
         "QComboBox:focus, QLineEdit:focus { border-color: @known; }"
         "QComboBox::drop-down { border: none; width: 16px; }"

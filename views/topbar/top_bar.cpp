@@ -2,9 +2,11 @@
 
 #include <QCompleter>
 #include <QHBoxLayout>
+#include <QPainter>
 #include <QVBoxLayout>
 #include <cstdlib>
 
+#include "analysis/explain.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "theme/theme.h"
@@ -19,6 +21,22 @@ const QString kAsItIs = QStringLiteral("as it is");
 
 enum class Scope { Around, Inside };
 
+/// A styled combo box has no arrow of its own in the colours of the theme.
+class ChoiceBox : public QComboBox {
+public:
+    using QComboBox::QComboBox;
+
+protected:
+    void paintEvent(QPaintEvent* event) override {
+        QComboBox::paintEvent(event);
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(theme()(theme().palette().muted), 1.4));
+        const QPointF tip(width() - 11.5, height() / 2.0 + 2);
+        painter.drawPolyline(QVector<QPointF>{tip + QPointF(-3.5, -3.5), tip, tip + QPointF(3.5, -3.5)});
+    }
+};
+
 }  // namespace
 
 TopBar::TopBar(Session* session, QWidget* parent)
@@ -29,8 +47,8 @@ TopBar::TopBar(Session* session, QWidget* parent)
       busy_(new QLabel),
       peak_(new QLabel),
       difference_(new QLabel),
-      region_(new QComboBox),
-      policy_(new QComboBox),
+      region_(new ChoiceBox),
+      policy_(new ChoiceBox),
       donate_(new QToolButton),
       undo_(new QToolButton),
       run_(new QToolButton),
@@ -145,10 +163,8 @@ void TopBar::restyle() {
 void TopBar::fill() {
     filling_ = true;
     const ProgramPtr program = session_->program();
-    title_->setText(program ? utf8(program->name.str()) : QStringLiteral("jaxscope"));
-    subtitle_->setText(program
-                           ? utf8("JAX " + program->jax_version + " \u00b7 " + count_text(count_equations(*program->jaxpr)) + " equations")
-                           : tr("no program open"));
+    title_->setText(program ? utf8(program_title(*program)) : QStringLiteral("jaxscope"));
+    subtitle_->setText(program ? utf8(program_subtitle(*program)) : tr("no program open"));
     region_->clear();
     policy_->clear();
     donate_menu_->clear();
@@ -266,9 +282,8 @@ void TopBar::show_peak() {
     const Look &now = session_->current(), &before = session_->as_it_is();
     if (now.inspection && region_->count() > 0) {
         const auto region = now.inspection->region();
-        region_->setItemText(0, region
-                                    ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (auto)")
-                                    : tr("the program (auto)"));
+        region_->setItemText(0, region ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (auto)")
+                                       : tr("the program (auto)"));
     }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
     const auto problem = now.problems.find("memory");
