@@ -20,7 +20,7 @@ void register_all_primitives() {
         shape_primitives(),   joining_primitives(),      slicing_primitives(), gather_primitives(),     scatter_primitives(),
         dot_primitives(),     conv_primitives(),         sort_primitives(),    window_primitives(),     linalg_primitives(),
         fft_primitives(),     placement_primitives(),    call_primitives(),    remat_primitives(),      custom_rule_primitives(),
-        loop_primitives(),
+        loop_primitives(),    typed_primitives(),
     };
     set_primitive_families(families);
 }

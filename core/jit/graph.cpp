@@ -44,22 +44,6 @@ JaxprPtr jaxpr_param(const ParamsRef& params, Sym name) {
     throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter " + name.str());
 }
 
-/// Which branch of platform_dependent runs here: the one for "cpu", else the default one (None).
-std::int64_t cpu_branch(const Op& op) {
-    const Attr* platforms = op.params->find("platforms");
-    const auto* branches = platforms ? platforms->get_seq() : nullptr;
-    std::optional<std::int64_t> otherwise;
-    for (std::size_t i = 0; branches && i < branches->items.size(); ++i) {
-        const Attr& names = branches->items[i];
-        if (names.is_none()) otherwise = static_cast<std::int64_t>(i);
-        if (const auto* list = names.get_seq())
-            for (const Attr& name : list->items)
-                if (name.get<Sym>() && *name.get<Sym>() == Sym("cpu")) return static_cast<std::int64_t>(i);
-    }
-    if (!otherwise) throw Error(ErrorCode::CannotRun, "expected a branch for the CPU in parameter platforms");
-    return *otherwise;
-}
-
 /// JAX's _should_barrier: remat is kept apart from its forward twin unless inside a scan, which keeps them apart anyway.
 bool wants_barrier(const ParamsRef& params) {
     const auto flag = [&](Sym name) {
@@ -130,8 +114,7 @@ private:
         const bool backward = backward_ || op.source->name_stack.str().find("transpose(") != std::string::npos;
         rewrite_.at(prefix, eqn, backward);
         if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
-        static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve"),
-            platform("platform_index");
+        static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve");
         if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
         if (name == while_loop)
             return add_control(NodeKind::While, op, in, {jaxpr_param(op.params, "cond_jaxpr"), jaxpr_param(op.params, "body_jaxpr")},
@@ -139,7 +122,6 @@ private:
         if (name == cond) return add_cond(std::move(op), in, prefix, eqn);
         if (name == barrier) return rewrite_.barrier(op, in);
         if (name == solve) return add_linear_solve(op, in, prefix, eqn);
-        if (name == platform) return {rewrite_.literal(make_literal(op.out[0], cpu_branch(op)))};
         if (auto out = rewrite_.add(op, in)) return *out;
         if (op.prim->expand) {
             const JaxprPtr body = op.prim->expand.fn(op);

@@ -16,5 +16,6 @@ std::span<const Primitive* const> convert_primitives();
 std::span<const Primitive* const> reduce_primitives();
 std::span<const Primitive* const> cumulative_primitives();
 std::span<const Primitive* const> random_primitives();
+std::span<const Primitive* const> typed_primitives();  ///< of which jaxscope knows little more than the types
 
 }  // namespace jaxscope

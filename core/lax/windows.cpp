@@ -13,7 +13,9 @@ namespace {
 
 std::int64_t dilated(std::int64_t size, std::int64_t dilation) { return size == 0 ? 0 : checked_add(1, checked_mul(dilation, size - 1)); }
 
-/// Shape of the result: a window fits where it lies wholly inside the padded and dilated operand.
+}  // namespace
+
+/// A window fits where it lies wholly inside the padded and dilated operand.
 Dims window_shape(const Op& op, const Dims& shape, const ReduceWindowParams& p) {
     const std::size_t n = shape.size();
     for (const Dims* list : {&p.window_dimensions, &p.window_strides, &p.base_dilation, &p.window_dilation})
@@ -31,6 +33,8 @@ Dims window_shape(const Op& op, const Dims& shape, const ReduceWindowParams& p) 
     }
     return out;
 }
+
+namespace {
 
 Avals reduce_window_eval(const Op& op) {
     expect_arrays(op, 1);

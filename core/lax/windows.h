@@ -16,6 +16,8 @@ struct ReduceWindowParams {
         field("window_dilation", &ReduceWindowParams::window_dilation), field("window_dimensions", &ReduceWindowParams::window_dimensions),
         field("window_strides", &ReduceWindowParams::window_strides));
 };
+/// The shape of what windows over an operand of `shape` give; refuses parameters that don't fit it.
+Dims window_shape(const Op& op, const Dims& shape, const ReduceWindowParams& p);
 
 /// Inputs: tangents, operand. Of each window the tangent at the operand's largest (`ge`) or smallest (`le`) element.
 struct SelectAndGatherParams {

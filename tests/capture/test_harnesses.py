@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 harnesses = pytest.importorskip("jax._src.internal_test_util.test_harnesses")
 
 # In the harnesses alone: primitives whose result types jaxscope takes from the capture.
-WITHOUT_TYPE_RULE = {"approx_top_k", "iota_2x32_shape", "random_gamma", "reduce_window", "tridiagonal_solve"}
+WITHOUT_TYPE_RULE = {"approx_top_k"}
 
 
 def as_printed(text: str) -> str:

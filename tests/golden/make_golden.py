@@ -164,6 +164,18 @@ case("random_gamma", lambda k, a: __import__("jax._src.random.core", fromlist=["
 case("rng_bit_generator", lambda k: lax.rng_bit_generator(k, (3,), jnp.uint32), "u32[4]")
 case("rng_uniform", lambda a, b: lax.rng_uniform(a, b, (3,)), "f32[]", "f32[]")
 
+# ---- what jaxscope types and does little else with ------------------------------------------------------------------------------------
+case("iota_2x32_shape", lambda: jax._src.random.prng.iota_2x32_shape((3, 2)))
+case("debug_callback", lambda x: (jax.debug.callback(print, x), scalar(lax.sin(x)))[1], "f32[3]")
+for _name in "psum pmax pmin".split():  # over a dimension of the operand: what vmap leaves of an axis name
+    case(_name, lambda x, f=getattr(lax, _name): scalar(jax.vmap(lambda y: lax.sin(f(y, "i")), axis_name="i", out_axes=None)(x)), "f32[3,2]")
+_sparse = dict(shape=(4, 3), indices_sorted=False, unique_indices=False)
+_info = __import__("jax.experimental.sparse.bcoo", fromlist=["x"])
+case("bcoo_todense", lambda d, i: _info._bcoo_todense(d, i, spinfo=_info.SparseInfo(**_sparse)), "f32[5]", "i32[5,2]")
+case("bcoo_transpose", lambda d, i: _info._bcoo_transpose(d, i, permutation=(1, 0), spinfo=_info.SparseInfo(**_sparse)), "f32[5]", "i32[5,2]")
+case("bcoo_dot_general", lambda d, i, r: _info._bcoo_dot_general(d, i, r, dimension_numbers=(((1,), (0,)), ((), ())), preferred_element_type=np.float32,
+                                                                lhs_spinfo=_info.SparseInfo(**_sparse)), "f32[5]", "i32[5,2]", "f32[3,2]")
+
 # ---- calls ------------------------------------------------------------------------------------------------------------------------
 sin2 = lambda x: lax.sin(lax.sin(x))
 case("jit", lambda x: scalar(jax.jit(sin2)(x)), "f32[3]")
@@ -223,12 +235,14 @@ case("jit_used_twice", lambda x, f=jax.jit(sin2): lax.mul(f(x), f(x)), "f32[]")
 DIFFERENT = {
     "cumlogsumexp jvp": "jaxscope derives it otherwise", "cumlogsumexp grad": "jaxscope derives it otherwise",
     "fft grad": "JAX's rules call its jitted fft", "fft vmap": "JAX's rules call its jitted fft",
+    "debug_callback vmap": "jaxscope runs no Python: nothing is left of it",
     "random_gamma_grad jvp": "a zero that nothing reads is no DropVar in JAX",
     "random_wrap_split_fold_in vmap": "JAX's key primitives broadcast by themselves",
     "rng_bit_generator vmap": "JAX wraps it in a loop",
 }
 TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call"}
-UNKNOWN = {"eq_to", "le_to", "lt_to", "mulhi", "hessenberg", "schur", "tridiagonal", "ragged_dot_general", "random_clone", "random_gamma", "reduce_window"}
+UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "ragged_dot_general", "random_clone", "random_gamma", "reduce_window",
+           "bcoo_todense", "bcoo_transpose", "bcoo_dot_general"}
 
 
 def compared(name, step, expected):
