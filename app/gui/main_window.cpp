@@ -1,16 +1,19 @@
 #include "main_window.h"
 
 #include <QAction>
+#include <QDialog>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
+#include <QGridLayout>
+#include <QLabel>
 #include <QMimeData>
 #include <QSettings>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "analysis/find.h"
 #include "base/units.h"
 #include "theme/theme.h"
 
@@ -36,7 +39,8 @@ MainWindow::MainWindow(QWidget* parent)
       pictures_(new QTabWidget),
       tables_(new QTabWidget),
       across_(new QSplitter(Qt::Horizontal)),
-      down_(new QSplitter(Qt::Vertical)) {
+      down_(new QSplitter(Qt::Vertical)),
+      notice_(new NoticeBar) {
     setWindowTitle(QStringLiteral("jaxscope"));
     setAcceptDrops(true);
     resize(1440, 900);
@@ -44,10 +48,18 @@ MainWindow::MainWindow(QWidget* parent)
     add_actions();
     connect(&session_, &Session::opened, this, &MainWindow::show_program);
     connect(&session_, &Session::updated, this, &MainWindow::show_stages);
-    connect(&session_, &Session::open_failed, this, [this](const QString& text) { complain(tr("This file can't be opened"), text); });
-    connect(top_, &TopBar::policy_problem, this, [this](const QString& text) { complain(tr("This is no policy"), text); });
-    connect(top_->search(), &QLineEdit::returnPressed, this, &MainWindow::find_next);
-    connect(top_->search(), &QLineEdit::textEdited, this, [this] { found_ = -1; });
+    connect(&session_, &Session::open_failed, this, [this](const QString& text) { notice_->tell(text); });
+    connect(top_, &TopBar::policy_problem, this, [this](const QString& text) { notice_->tell(text); });
+    connect(top_->search(), &QLineEdit::returnPressed, this, [this] { find_next(1); });
+    connect(inspector_, &Inspector::line_clicked, this, [this](const QString& file, int line) {
+        Picked picked;
+        picked.program = equation_at_line(*session_.program()->jaxpr, file.toStdString(), line);
+        if (picked.program) selection_.pick(picked);
+    });
+    changed_.setSingleShot(true);
+    changed_.setInterval(300);
+    connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { changed_.start(); });
+    connect(&changed_, &QTimer::timeout, this, &MainWindow::file_changed);
     connect(&selection_, &Selection::changed, this, &MainWindow::explain_selection);
     connect(outline_, &OutlinePanel::reveal_requested, program_, &ProgramView::reveal);
     const auto show_step = [this](int step) {
@@ -98,6 +110,7 @@ void MainWindow::build() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(top_);
+    column->addWidget(notice_);
     column->addWidget(across_, 1);
     setCentralWidget(centre);
 }
@@ -126,15 +139,68 @@ void MainWindow::add_actions() {
     add(tr("Inspector"), QKeySequence(QStringLiteral("Ctrl+I")), [this] { inspector_->setVisible(!inspector_->isVisible()); });
     add(tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] { selection_.clear(); });
     add(tr("Collapse all"), QKeySequence(QStringLiteral("Ctrl+-")), [this] { program_->collapse_all(); });
+    const auto picture = [this] { return pictures_->currentWidget() == split_ ? split_->view() : program_->view(); };
+    add(tr("Next found"), QKeySequence(Qt::Key_F3), [this] { find_next(1); });
+    add(tr("Previous found"), QKeySequence(QStringLiteral("Shift+F3")), [this] { find_next(-1); });
+    add(tr("Zoom in"), QKeySequence(QStringLiteral("Ctrl+=")), [picture] { picture()->zoom_by(1.25); });
+    add(tr("Zoom out"), QKeySequence(QStringLiteral("Ctrl+Shift+-")), [picture] { picture()->zoom_by(0.8); });
+    add(tr("Fit the picture"), QKeySequence(QStringLiteral("Ctrl+0")), [picture] { picture()->fit(); });
+    add(tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] {
+        if (!file_.isEmpty()) open(file_);
+    });
+    add(tr("Shortcuts"), QKeySequence(Qt::Key_F1), [this] { show_help(); });
     add(tr("Quit"), QKeySequence::Quit, [this] { close(); });
 }
 
-void MainWindow::open(const QString& file) { session_.open(file); }
+void MainWindow::open(const QString& file) {
+    file_ = QFileInfo::exists(file) ? QFileInfo(file).absoluteFilePath() : file;
+    session_.open(file);
+}
 
 void MainWindow::ask_for_file() {
     const QString file =
         QFileDialog::getOpenFileName(this, tr("Open a capture"), {}, tr("Programs (*.jaxscope *.jaxpr *.txt);;All files (*)"));
     if (!file.isEmpty()) open(file);
+}
+
+void MainWindow::show_help() {
+    auto* help = new QDialog(this);
+    help->setAttribute(Qt::WA_DeleteOnClose);
+    help->setWindowTitle(tr("Shortcuts"));
+    auto* grid = new QGridLayout(help);
+    grid->setContentsMargins(24, 20, 24, 20);
+    grid->setHorizontalSpacing(24);
+    int row = 0;
+    const auto line = [&](const QString& keys, const QString& text) {
+        grid->addWidget(new QLabel(keys), row, 0);
+        grid->addWidget(new QLabel(text), row++, 1);
+    };
+    for (const QAction* action : actions()) line(action->shortcut().toString(QKeySequence::NativeText), action->text());
+    line(tr("Double click"), tr("Open or close a group"));
+    line(tr("Ctrl and wheel"), tr("Zoom"));
+    line(tr("Drag the ground"), tr("Pan"));
+    help->open();
+}
+
+QStringList MainWindow::recent_files() const { return QSettings().value("recent").toStringList(); }
+
+/// Of the file that is open now: first among the recent ones, and watched.
+void MainWindow::remember_file() {
+    constexpr int kRecentFiles = 10;
+    if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+    if (!QFileInfo::exists(file_)) return;  // a sample of the program's own
+    opened_ = file_;
+    watcher_.addPath(file_);
+    QStringList files = recent_files();
+    files.removeAll(file_);
+    files.prepend(file_);
+    QSettings().setValue("recent", QStringList(files.mid(0, kRecentFiles)));
+}
+
+void MainWindow::file_changed() {
+    if (!QFileInfo::exists(opened_)) return;
+    if (!watcher_.files().contains(opened_)) watcher_.addPath(opened_);  // replaced by a rename: another file to the system
+    notice_->tell(tr("%1 has changed on disk.").arg(QFileInfo(opened_).fileName()), tr("Reload (F5)"), [this] { open(opened_); });
 }
 
 void MainWindow::show_tab(const QString& name) {
@@ -156,6 +222,9 @@ void MainWindow::show_program() {
     selection_.set_correspondence(nullptr);
     selection_.clear();
     const ProgramPtr program = session_.program();
+    notice_->hide();
+    found_text_.clear();
+    remember_file();
     setWindowTitle(views::utf8(program_title(*program)) + QStringLiteral(" \u2013 jaxscope"));
     outline_->set_model(nullptr);
     program_->set_program(program);
@@ -223,24 +292,26 @@ const VisibleGraph::Node* MainWindow::picked_group() const {
     return picked.group.empty() || found == graph.by_key.end() ? nullptr : &graph.nodes[found->second];
 }
 
-/// Goes to the next equation whose name contains the searched text.
-void MainWindow::find_next() {
+/// Goes to the next equation, nested ones too, whose name contains the searched text; `step` is -1 for the one before.
+void MainWindow::find_next(int step) {
+    constexpr std::size_t kMostFound = 10'000;
     const ProgramPtr program = session_.program();
     const QString text = top_->search()->text().trimmed();
     if (!program || text.isEmpty()) return;
-    const Jaxpr& jaxpr = *program->jaxpr;
-    const auto count = static_cast<int>(jaxpr.eqns.size());
-    for (int step = 1; step <= count; ++step) {
-        const int at = (found_ + step) % count;
-        if (!utf8(equation_title(jaxpr.eqns[static_cast<std::size_t>(at)])).contains(text, Qt::CaseInsensitive)) continue;
-        found_ = at;
-        return reveal_equation(static_cast<std::uint32_t>(at));
+    if (text != found_text_) {
+        found_text_ = text;
+        found_ = find_equations(*program->jaxpr, text.toStdString(), kMostFound);
+        found_at_ = step > 0 ? -1 : 0;
     }
+    if (found_.empty()) return notice_->tell(tr("No equation is called \u201c%1\u201d.").arg(text));
+    const int count = static_cast<int>(found_.size());
+    found_at_ = (found_at_ + step + count) % count;
+    reveal_equation(found_[static_cast<std::size_t>(found_at_)]);
 }
 
-void MainWindow::reveal_equation(std::uint32_t at) {
+void MainWindow::reveal_equation(const EqnPath& path) {
     show_tab("program");
-    program_->reveal(EqnPath{{}, at});
+    program_->reveal(path);
 }
 
 void MainWindow::select_row(const QString& table, const Picked& picked) {
@@ -259,6 +330,7 @@ std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) 
         offer(tr("Command"), action->text() + (keys.isEmpty() ? QString() : QStringLiteral("  (%1)").arg(keys)),
               [action] { action->trigger(); });
     }
+    for (const QString& file : recent_files()) offer(tr("Recent file"), file, [this, file] { open(file); });
     const ProgramPtr program = session_.program();
     if (!program) return out;
     for (int p = 0; p < top_->policy_box()->count(); ++p)
@@ -278,17 +350,13 @@ std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) 
             picked.input = static_cast<int>(i);
             select_row("donation", picked);
         });
-    const auto& eqns = program->jaxpr->eqns;
-    for (std::uint32_t e = 0; !text.isEmpty() && e < eqns.size() && out.size() < kMost; ++e)
-        offer(tr("Equation"), utf8(equation_title(eqns[e]) + "  " + eqns[e].source->summary.str()), [this, e] { reveal_equation(e); });
+    if (text.isEmpty() || out.size() >= kMost) return out;
+    for (const EqnPath& path : find_equations(*program->jaxpr, text.toStdString(), kMost - out.size())) {
+        const Eqn& eqn = resolve(*program->jaxpr, path);
+        out.push_back(
+            {tr("Equation"), utf8(equation_title(eqn) + "  " + eqn.source->summary.str()), [this, path] { reveal_equation(path); }});
+    }
     return out;
-}
-
-void MainWindow::complain(const QString& title, const QString& text) {
-    auto* box = new QMessageBox(QMessageBox::Warning, title, title, QMessageBox::Ok, this);
-    box->setInformativeText(text);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();  // not exec: the window goes on
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

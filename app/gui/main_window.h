@@ -1,7 +1,10 @@
 #pragma once
+#include <QFileSystemWatcher>
 #include <QMainWindow>
+#include <QTimer>
 
 #include "command_palette.h"
+#include "commands/notice_bar.h"
 #include "graph/program_view.h"
 #include "inspector/inspector.h"
 #include "memory/timeline_widget.h"
@@ -37,6 +40,8 @@ public:
     views::TablePanel* residual_table() { return residual_table_; }
     views::TablePanel* donation_table() { return donation_table_; }
     views::OutlinePanel* outline() { return outline_; }
+    views::NoticeBar* notice() { return notice_; }
+    QStringList recent_files() const;
     /// What the palette offers for a text: commands first, then policies, residuals, arguments, equations.
     std::vector<CommandPalette::Entry> entries_for(const QString& text);
 
@@ -52,10 +57,12 @@ private:
     void show_stages();
     void explain_selection();
     void ask_for_file();
-    void find_next();
-    void reveal_equation(std::uint32_t at);
+    void find_next(int step);
+    void show_help();
+    void remember_file();
+    void file_changed();
+    void reveal_equation(const EqnPath& path);
     void select_row(const QString& table, const Picked& picked);
-    void complain(const QString& title, const QString& text);
     void restore_state();
     const VisibleGraph::Node* picked_group() const;
 
@@ -73,7 +80,13 @@ private:
     views::TablePanel *residual_table_, *donation_table_, *buffer_table_;
     QTabWidget *pictures_, *tables_;
     QSplitter *across_, *down_;
-    int found_ = -1;
+    views::NoticeBar* notice_;
+    QFileSystemWatcher watcher_;
+    QTimer changed_;         ///< writers write in several steps: told once they are done
+    QString file_, opened_;  ///< what was asked to be opened last; what is open
+    QString found_text_;
+    std::vector<EqnPath> found_;
+    int found_at_ = -1;
 };
 
 }  // namespace jaxscope::app

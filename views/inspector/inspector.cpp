@@ -1,10 +1,12 @@
 #include "inspector/inspector.h"
 
 #include <QClipboard>
+#include <QEvent>
 #include <QGridLayout>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QPushButton>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "theme/theme.h"
@@ -82,6 +84,15 @@ void Inspector::show_explanation(const Explanation& explanation) {
     setWidget(body);
 }
 
+/// A line of the shown source was clicked.
+bool Inspector::eventFilter(QObject* watched, QEvent* event) {
+    const QVariant line = watched->property("line");
+    if (event->type() != QEvent::MouseButtonRelease || !line.isValid()) return QScrollArea::eventFilter(watched, event);
+    // Later: the answer replaces the widgets that this event is for.
+    QTimer::singleShot(0, this, [this, file = utf8(explanation_.place.file), line] { Q_EMIT line_clicked(file, line.toInt()); });
+    return false;
+}
+
 void Inspector::resizeEvent(QResizeEvent* event) {
     QScrollArea::resizeEvent(event);
     if (widget() != nullptr) widget()->setMaximumWidth(viewport()->width());
@@ -101,7 +112,7 @@ void Inspector::add_head(QVBoxLayout& column) const {
     for (const std::string& sentence : explanation_.sentences) column.addWidget(label(breakable(sentence), text_font(), p.ink));
 }
 
-void Inspector::add_code(QVBoxLayout& column) const {
+void Inspector::add_code(QVBoxLayout& column) {
     const Palette& p = theme().palette();
     if (explanation_.place.line <= 0) return;
     column.addSpacing(6);
@@ -121,6 +132,10 @@ void Inspector::add_code(QVBoxLayout& column) const {
         row->setStyleSheet(QStringLiteral("color: %1; background: %2; padding: 2px 6px")
                                .arg(QLatin1String(line.here ? p.ink : p.muted), QLatin1String(line.here ? p.selected_row : p.canvas)));
         row->setToolTip(utf8(line.text));
+        row->setObjectName(QStringLiteral("code line"));
+        row->setProperty("line", line.number);
+        row->setCursor(Qt::PointingHandCursor);
+        row->installEventFilter(this);
         row->setMinimumWidth(10);
         row->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
         lines->addWidget(row);

@@ -16,12 +16,16 @@ public:
     void show_nothing(const QString& text);
     const Explanation& explanation() const { return explanation_; }
 
+Q_SIGNALS:
+    void line_clicked(const QString& file, int line);  ///< of the shown source
+
 protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
     void add_head(QVBoxLayout& column) const;
-    void add_code(QVBoxLayout& column) const;
+    void add_code(QVBoxLayout& column);
     void add_pairs(QVBoxLayout& column, const QString& title, const std::vector<std::pair<std::string, std::string>>& pairs,
                    bool mono) const;
     void add_actions(QVBoxLayout& column) const;

@@ -1,0 +1,25 @@
+#pragma once
+#include <QFrame>
+#include <functional>
+
+class QLabel;
+class QPushButton;
+
+namespace jaxscope::views {
+
+/// One line under the top bar: what went wrong, or what can be done now. The window goes on behind it.
+class NoticeBar : public QFrame {
+    Q_OBJECT
+public:
+    explicit NoticeBar(QWidget* parent = nullptr);
+    /// `button`: what can be done about it, or empty.
+    void tell(const QString& text, const QString& button = {}, std::function<void()> act = {});
+    QString text() const;
+
+private:
+    QLabel* text_;
+    QPushButton* button_;
+    std::function<void()> act_;
+};
+
+}  // namespace jaxscope::views
