@@ -84,7 +84,7 @@ void MainWindow::build() {
     tables_->addTab(buffer_table_, tr("Buffers"));
     residual_table_->set_widths({84, 134, 320, 154, 124}, ResidualModel::Source);
     residual_table_->sort_by(ResidualModel::Bytes, Qt::DescendingOrder);
-    donation_table_->set_widths({72, 86, 110, 190, 150, 120}, DonationModel::Reason);
+    donation_table_->set_widths({64, 78, 100, 136, 96, 120}, DonationModel::Reason);
     donation_table_->sort_by(DonationModel::Bytes, Qt::DescendingOrder);
     buffer_table_->set_widths({92, 150, 96, 150, 150, 130}, BufferModel::Made);
     buffer_table_->sort_by(BufferModel::Bytes, Qt::DescendingOrder);

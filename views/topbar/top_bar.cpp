@@ -69,7 +69,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     run_->setFixedWidth(58);
     search_->setPlaceholderText(tr("Find (Ctrl+F)"));
     search_->setClearButtonEnabled(true);
-    region_->setFixedWidth(150);
+    region_->setFixedWidth(176);
     policy_->setFixedWidth(216);
     donate_->setFixedWidth(100);
     search_->setMinimumWidth(100);
