@@ -24,10 +24,10 @@ struct DonatedLeaf {
 using Aliases = std::vector<std::optional<int>>;
 
 struct DonationReport {
-    std::vector<DonatedLeaf> donated;                 ///< one per donated leaf, pruned ones too
-    std::optional<std::string> warning;               ///< JAX's text at lowering, or none
-    std::int64_t saved_bytes = 0;                     ///< of the leaves that are used
-    std::vector<std::string> findings;                ///< what JAX keeps quiet about: silently lost ones, what else could be donated
+    std::vector<DonatedLeaf> donated;    ///< one per donated leaf, pruned ones too
+    std::optional<std::string> warning;  ///< JAX's text at lowering, or none
+    std::int64_t saved_bytes = 0;        ///< of the leaves that are used
+    std::vector<std::string> findings;   ///< what JAX keeps quiet about: silently lost ones, what else could be donated
     Aliases alias_of_output;
 };
 
