@@ -131,6 +131,8 @@ private:
     std::unordered_map<Mark, std::vector<EqnPath>, MarkHash> places_;
 };
 
+constexpr int kHops = 4;  // names and casts one after the other that are followed to the memory where their value lies
+
 std::optional<EqnPath> parsed(const std::string& text) {
     try {
         if (!text.empty()) return parse_eqn_path(text);
@@ -235,7 +237,10 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
     }
     if (const DonatedLeaf* leaf = in.donated(picked.donated)) picked.input = leaf->input;
     if (const PlannedBuffer* buffer = in.buffer(picked.buffer); buffer != nullptr && !picked.program && !picked.known) {
-        if (buffer->role == BufferRole::Argument) picked.input = buffer->number;
+        if (buffer->role == BufferRole::Argument) {  // whatever else lies in its memory later
+            picked.input = buffer->number;
+            return {};
+        }
         const std::optional<EqnPath> path = parsed(buffer->eqn);
         // Under another policy the plan is of another program, whose numbers mean nothing here.
         if (!buffer->primitive.empty()) {
@@ -251,6 +256,7 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
 
 Picked Correspondence::complete(Picked picked) const {
     Index& in = *index_;
+    const bool from_buffer = picked.buffer >= 0 && picked.residual < 0;
     const std::optional<Place> place = place_of(picked);
     const ResidualRow* row = in.residual(picked.residual);
     if (picked.input >= 0 || (row != nullptr && row->input >= 0)) {
@@ -277,8 +283,21 @@ Picked Correspondence::complete(Picked picked) const {
     if (picked.residual < 0 && picked.known)
         picked.residual = Index::row_where(in.stages.residuals != nullptr ? &in.stages.residuals->rows : nullptr,
                                            [text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
+    if (picked.residual < 0 && picked.known && from_buffer) picked.residual = saved_in_memory_of(*picked.known);
     if (picked.buffer < 0) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result});
     return picked;
+}
+
+/// The residual that is a name of this equation's result, or a cast of it to its own precision: it lies in the same memory.
+int Correspondence::saved_in_memory_of(const EqnPath& known) const {
+    const ResidualReport* report = index_->stages.residuals;
+    return Index::row_where(report != nullptr ? &report->rows : nullptr, [&](const ResidualRow& row) {
+        std::optional<EqnPath> at = parsed(row.equation);
+        if (at && !index_->known.mark_at(*at)) at.reset();
+        for (int hop = 0; at && hop < kHops; ++hop, at = index_->known.renamed_by(*at))
+            if (*at == known) return true;
+        return false;
+    });
 }
 
 int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
@@ -289,7 +308,6 @@ int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
         return b.source->summary == place.summary && b.aval == place.result && b.primitive == name;
     };
     // What a name or a cast to its own precision gives lies in the memory of its operand.
-    constexpr int kHops = 4;
     std::optional<EqnPath> at = picked.program;
     if (at && !index_->program.mark_at(*at)) at.reset();
     for (int hop = 0; at && hop < kHops; ++hop, at = index_->program.renamed_by(*at)) {

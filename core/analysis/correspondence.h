@@ -56,6 +56,7 @@ private:
     };
     std::optional<Place> place_of(Picked& picked) const;
     void complete_input(Picked& picked) const;
+    int saved_in_memory_of(const EqnPath& known) const;
     int buffer_of(const Picked& picked, const Place& place) const;
     std::unique_ptr<Index> index_;
 };

@@ -1,0 +1,133 @@
+// Selecting anywhere selects everywhere: the same value is found from each of the window's views.
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "ir/registry.h"
+#include "main_window.h"
+#include "theme/theme.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+constexpr int kPatience = 60'000;
+
+/// The parts of a selection, each of which a view sets when it is clicked.
+std::vector<std::pair<const char*, Picked>> parts_of(const Picked& whole) {
+    std::vector<std::pair<const char*, Picked>> out;
+    const auto add = [&](const char* name, auto set) {
+        Picked part;
+        set(part);
+        if (!part.empty()) out.emplace_back(name, part);
+    };
+    add("residual row", [&](Picked& p) { p.residual = whole.residual; });
+    add("program graph", [&](Picked& p) { p.program = whole.program; });
+    add("known part", [&](Picked& p) { p.known = whole.known; });
+    add("donation row", [&](Picked& p) { p.donated = whole.donated; });
+    add("buffer", [&](Picked& p) { p.buffer = whole.buffer; });
+    add("argument", [&](Picked& p) { p.input = whole.input; });
+    return out;
+}
+
+}  // namespace
+
+class SelectionTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() {
+        QVERIFY(kept_.isValid());
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());
+        register_all_primitives();
+        set_theme(false);
+        window_ = std::make_unique<MainWindow>();
+        window_->resize(1280, 800);
+        window_->show();
+        window_->open(QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope"));
+        QTRY_VERIFY_WITH_TIMEOUT(look().done && !window_->session()->busy() && !window_->program_view()->busy(), kPatience);
+    }
+    void cleanupTestCase() { window_.reset(); }
+
+    void every_residual_has_its_counterparts() {
+        const auto& rows = look().residuals->rows;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            const Picked whole = pick_row(static_cast<int>(r));
+            const std::string name = std::to_string(r) + ": " + rows[r].aval + " " + rows[r].source;
+            QVERIFY2(whole.known.has_value(), name.c_str());
+            QVERIFY2(whole.program.has_value(), name.c_str());
+            // Of computed values some are fused into their readers and have no memory of their own.
+            QVERIFY2(rows[r].input < 0 || whole.buffer >= 0, name.c_str());
+        }
+    }
+
+    void a_computed_value_is_found_from_each_view() { round_trip(false); }
+    void an_argument_is_found_from_each_view() { round_trip(true); }
+
+    void tables_outline_and_inspector_follow() {
+        const Picked whole = pick_row(row_where(true));
+        QCOMPARE(window_->residual_table()->table()->selectionModel()->selectedRows().size(), 1);
+        QCOMPARE(window_->donation_table()->table()->selectionModel()->selectedRows().size(), 1);
+        QVERIFY(window_->outline()->tree()->currentIndex().isValid());
+        const DonatedLeaf& leaf = look().donation->donated[static_cast<std::size_t>(whole.donated)];
+        QCOMPARE(window_->inspector()->explanation().title, leaf.path);
+        // A click on the donation's row leads back.
+        const QModelIndex row = window_->donation_table()->table()->currentIndex();
+        window_->selection()->clear();
+        window_->donation_table()->table()->setCurrentIndex({});
+        window_->donation_table()->table()->setCurrentIndex(row);
+        QCOMPARE(window_->selection()->picked().residual, whole.residual);
+        // So does the outline's.
+        const Picked computed = pick_row(row_where(false));
+        const QModelIndex at = window_->outline()->tree()->currentIndex();
+        window_->selection()->clear();
+        window_->outline()->tree()->setCurrentIndex({});
+        window_->outline()->tree()->setCurrentIndex(at);
+        QCOMPARE(window_->selection()->picked().residual, computed.residual);
+    }
+
+private:
+    const Look& look() const { return window_->session()->current(); }
+
+    int row_where(bool argument) const {
+        const auto& rows = look().residuals->rows;
+        for (std::size_t r = 0; r < rows.size(); ++r)
+            if (argument ? rows[r].input >= 0 : rows[r].name == "mlp_in") return static_cast<int>(r);
+        return -1;
+    }
+
+    Picked pick_row(int row) {
+        Picked picked;
+        picked.residual = row;
+        window_->selection()->clear();
+        window_->selection()->pick(picked);
+        return window_->selection()->picked();
+    }
+
+    void round_trip(bool argument) {
+        const Picked whole = pick_row(row_where(argument));
+        const auto parts = parts_of(whole);
+        QVERIFY(parts.size() >= 4);
+        for (const auto& [name, part] : parts) {
+            // The equation that reads an argument is itself when it is picked, not the argument.
+            if (argument && (part.program || part.known)) continue;
+            window_->selection()->clear();
+            window_->selection()->pick(part);
+            const Picked found = window_->selection()->picked();
+            QVERIFY2(found.residual == whole.residual, name);
+            QVERIFY2(found.buffer == whole.buffer, name);
+            // The buffer of a named value is made by the equation before the name.
+            if (part.buffer >= 0 && !argument) continue;
+            QVERIFY2(found.program == whole.program, name);
+            QVERIFY2(found.known == whole.known, name);
+            QVERIFY2(found.donated == whole.donated, name);
+        }
+    }
+
+    QTemporaryDir kept_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(SelectionTest)
+#include "selection_test.moc"
