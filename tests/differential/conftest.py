@@ -42,7 +42,7 @@ def load_module(name: str):
 
 def available(name: str) -> bool:
     """Are the libraries that the program needs installed?"""
-    text = (PROGRAMS / f"{name}.py").read_text()
+    text = path_of(name).read_text()
     requires = re.search(r"REQUIRES = (\[.*?\])", text)
     modules = {"dm-haiku": "haiku"}
     for r in eval(requires.group(1)) if requires else []:
