@@ -66,16 +66,8 @@ public:
     }
     /// The equation that makes the operand of which `path`'s result may be another name: one of the same type.
     std::optional<EqnPath> renamed_by(const EqnPath& path) const {
-        const Jaxpr& jaxpr = resolve(*root_, path.jaxpr);
-        const Eqn& eqn = jaxpr.eqns[path.eqn];
-        for (const Atom a : jaxpr.inputs(eqn)) {
-            if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
-            if (eqn.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(eqn, 0))) continue;
-            const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + path.eqn, a.var().index,
-                                                [](std::uint32_t var, const Eqn& e) { return var < e.first_out; });
-            return EqnPath{path.jaxpr, static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1};
-        }
-        return {};
+        const std::optional<std::uint32_t> eqn = jaxscope::renamed_by(resolve(*root_, path.jaxpr), path.eqn);
+        return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }
     /// The first equation of the root that reads an input.
     std::optional<EqnPath> reader_of(int input) const {

@@ -91,4 +91,16 @@ const Eqn& resolve(const Jaxpr& root, const EqnPath& path) {
     return jaxpr.eqns[path.eqn];
 }
 
+std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
+    const Eqn& e = jaxpr.eqns[eqn];
+    for (const Atom a : jaxpr.inputs(e)) {
+        if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
+        if (e.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(e, 0))) continue;
+        const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + eqn, a.var().index,
+                                            [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
+        return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
+    }
+    return {};
+}
+
 }  // namespace jaxscope

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,5 +46,9 @@ struct SubJaxpr {
     bool alone = true;  ///< the parameter's only one
 };
 std::vector<SubJaxpr> sub_jaxprs(const Eqn& eqn);
+
+/// The equation that makes the first operand of the type of `eqn`'s one result, which may be another name for it (name, a cast to its own
+/// precision); nothing where there is none.
+std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn);
 
 }  // namespace jaxscope

@@ -67,6 +67,17 @@ std::optional<EqnPath> SplitGraph::producer_of(std::uint32_t residual) const {
     return EqnPath{{}, eqn};
 }
 
+bool SplitGraph::is_value_of(std::uint32_t residual, const EqnPath& eqn) const {
+    constexpr int kHops = 2;
+    std::optional<EqnPath> at = producer_of(residual);
+    for (int hop = 0; at && hop <= kHops; ++hop) {
+        if (*at == eqn) return true;
+        const std::optional<std::uint32_t> before = renamed_by(known_.root(), at->eqn);
+        at = before ? std::optional(EqnPath{{}, *before}) : std::nullopt;
+    }
+    return false;
+}
+
 int SplitGraph::input_of(std::uint32_t residual) const {
     if (residual >= residual_atoms_.size() || residual_atoms_[residual].is_literal()) return -1;
     const Jaxpr& known = known_.root();

@@ -35,6 +35,8 @@ public:
     SplitPicture picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const;
     /// The known part's variable that is residual number k: its equation, or nothing where an argument is saved as it is.
     std::optional<EqnPath> producer_of(std::uint32_t residual) const;
+    /// Is residual number k what `eqn` makes, or another name for it (JAX saves the cast of a named value)?
+    bool is_value_of(std::uint32_t residual, const EqnPath& eqn) const;
     /// The input of the function that residual number k is, or -1 where it is computed.
     int input_of(std::uint32_t residual) const;
     std::size_t num_residuals() const { return residual_atoms_.size(); }

@@ -150,9 +150,12 @@ void SplitView::follow(const Picked& picked) {
     const bool is_row = picked.residual >= 0 && static_cast<std::size_t>(picked.residual) < rows.size();
     const int input = is_row ? rows[static_cast<std::size_t>(picked.residual)].input : -1;
     int residual = -1;
+    const auto fits = [&](std::uint32_t k) {
+        if (input >= 0) return graph_->input_of(k) == input;
+        return picked.known && (is_row ? graph_->is_value_of(k, *picked.known) : graph_->producer_of(k) == picked.known);
+    };
     for (std::uint32_t k = 0; k < graph_->num_residuals() && residual < 0; ++k)
-        if (input >= 0 ? graph_->input_of(k) == input : picked.known && graph_->producer_of(k) == picked.known)
-            residual = static_cast<int>(k);
+        if (fits(k)) residual = static_cast<int>(k);
     scene_->set_picked_residual(residual);
     if (NodeItem* item = scene_->node(part, node)) {
         const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
