@@ -4,19 +4,13 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "ir/registry.h"
-#include "main_window.h"
-#include "theme/theme.h"
+#include "views/window_fixture.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
 using jaxscope::app::MainWindow;
 
 namespace {
-
-constexpr int kPatience = 60'000;
-
-bool settled(MainWindow& window) { return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy(); }
 
 QString write_program(const QTemporaryDir& folder, const char* name, const char* text) {
     QFile file(folder.filePath(name));
@@ -46,12 +40,7 @@ constexpr const char* kEndless = R"({ lambda ; a:f32[8]. let
 class CommandsTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() {
-        QVERIFY(kept_.isValid());
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());
-        register_all_primitives();
-        set_theme(false);
-    }
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
 
     void closing_during_a_run_ends_it() {
         QTemporaryDir folder;
@@ -125,7 +114,7 @@ private Q_SLOTS:
     }
 
 private:
-    QTemporaryDir kept_;
+    WindowFixture fixture_;
 };
 
 QTEST_MAIN(CommandsTest)

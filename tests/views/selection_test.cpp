@@ -3,17 +3,13 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "ir/registry.h"
-#include "main_window.h"
-#include "theme/theme.h"
+#include "views/window_fixture.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
 using jaxscope::app::MainWindow;
 
 namespace {
-
-constexpr int kPatience = 60'000;
 
 /// The parts of a selection, each of which a view sets when it is clicked.
 std::vector<std::pair<const char*, Picked>> parts_of(const Picked& whole) {
@@ -38,14 +34,11 @@ class SelectionTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase() {
-        QVERIFY(kept_.isValid());
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());
-        register_all_primitives();
-        set_theme(false);
+        QVERIFY(fixture_.prepare());
         window_ = std::make_unique<MainWindow>();
         window_->resize(1280, 800);
         window_->show();
-        window_->open(QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope"));
+        window_->open(kSample);
         QTRY_VERIFY_WITH_TIMEOUT(look().done && !window_->session()->busy() && !window_->program_view()->busy(), kPatience);
     }
     void cleanupTestCase() { window_.reset(); }
@@ -125,7 +118,7 @@ private:
         }
     }
 
-    QTemporaryDir kept_;
+    WindowFixture fixture_;
     std::unique_ptr<MainWindow> window_;
 };
 

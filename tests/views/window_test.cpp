@@ -7,23 +7,14 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "graph/graph_layouter.h"
-#include "ir/registry.h"
-#include "main_window.h"
 #include "support/toy_programs.h"
-#include "theme/theme.h"
+#include "views/window_fixture.h"
 
 using namespace jaxscope;
 using namespace jaxscope::views;
 using jaxscope::app::MainWindow;
 
 namespace {
-
-const QString kSample = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope");
-const QString kWorker = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope-layout");
-constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are slow
-
-bool settled(MainWindow& window) { return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy(); }
 
 Picked residual(int row) {
     Picked picked;
@@ -36,13 +27,7 @@ Picked residual(int row) {
 class WindowTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() {
-        QVERIFY(kept_.isValid());
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());
-        register_all_primitives();
-        set_theme(false);
-        GraphLayouter::set_worker(kWorker);
-    }
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
 
     void an_empty_window_says_what_to_do() {
         MainWindow window;
@@ -388,7 +373,7 @@ private Q_SLOTS:
     }
 
 private:
-    QTemporaryDir kept_;
+    WindowFixture fixture_;
 };
 
 QTEST_MAIN(WindowTest)
