@@ -20,7 +20,7 @@ Jaxpr under_transform(const Jaxpr& j, const std::string& before, const std::stri
             Source source = *e.source;
             const std::string stack = source.name_stack.str();
             const std::size_t end = std::min(stack.find('/'), stack.size());
-            source.name_stack = Sym(before + stack.substr(0, end) + after + stack.substr(end));
+            source.name_stack = Sym(std::string(before).append(stack, 0, end).append(after).append(stack, end));
             found->second = SourceRef(source);
         }
         e.source = found->second;

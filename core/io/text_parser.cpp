@@ -35,7 +35,7 @@ public:
         // A shared jaxpr stands in front of those that it calls: references point forwards, so the names are collected first.
         for (std::string& name : in_.shared_names()) shared_names_.insert(std::move(name));
         while (in_.at_word("let")) shared(1);
-        const std::shared_ptr<Jaxpr> root = jaxpr(1);
+        std::shared_ptr<Jaxpr> root = jaxpr(1);
         in_.skip_spaces();
         if (!in_.at_end()) in_.fail("the end of the text");
         refuse_cycles(*root);

@@ -84,8 +84,8 @@ public:
         std::vector<std::int64_t> change(c_->thunks.size() + 3, 0);  // step s at s + 1
         for (const Buffer& b : c_->buffers) {
             if (!in_arena(b)) continue;
-            change[static_cast<std::size_t>(b.first + 1)] += b.bytes;
-            change[static_cast<std::size_t>(b.last + 2)] -= b.bytes;
+            change[static_cast<std::size_t>(b.first) + 1] += b.bytes;
+            change[static_cast<std::size_t>(b.last) + 2] -= b.bytes;
         }
         std::int64_t live = 0, peak = 0;
         for (const std::int64_t d : change) live += d, peak = std::max(peak, live);

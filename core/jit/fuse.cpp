@@ -136,11 +136,9 @@ private:
             const std::uint32_t p = direct_producer(n.in[k]);
             if (on_demand(p))
                 cost += on_demand_cost_[p];
-            else if (o.access != IndexMap::Access::Identity)
-                return 0;
-            else if (p != kNone && recomputed_[p])
+            else if (o.access == IndexMap::Access::Identity && p != kNone && recomputed_[p])
                 cost += recomputed_[p];
-            else if (!there_anyway(g_.root(n.in[k]), last_user(v)))
+            else if (o.access != IndexMap::Access::Identity || !there_anyway(g_.root(n.in[k]), last_user(v)))
                 return 0;
         }
         return elsewhere && cost <= kMaxRecomputed ? cost : 0;
