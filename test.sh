@@ -36,7 +36,7 @@ fi
 
 build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text jaxscope_fuzz_zstd" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \
-  -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
+  -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_SANITIZE=address,undefined
 say "Fuzzing"
 for target in capture npz text zstd; do
   corpus=$(mktemp -d)
