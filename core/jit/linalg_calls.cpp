@@ -35,6 +35,7 @@ using Real = typename RealOf<T>::type;
 constexpr int kCol = LAPACK_COL_MAJOR;
 
 // One name for the four types of each routine.
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define JAXSCOPE_LAPACK(T, p)                                                                                             \
     int potrf(int n, T* a) { return LAPACKE_##p##potrf_work(kCol, 'L', n, a, std::max(n, 1)); }                           \
     int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(kCol, m, n, a, std::max(m, 1), pivots); } \
@@ -46,6 +47,7 @@ JAXSCOPE_LAPACK(double, d)
 JAXSCOPE_LAPACK(C64, c)
 JAXSCOPE_LAPACK(C128, z)
 #undef JAXSCOPE_LAPACK
+// NOLINTEND(bugprone-macro-parentheses)
 int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
     return LAPACKE_sorgqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s);
 }
