@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -128,7 +130,11 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    let_idle_threads_sleep(argv);
+    // Starting anew costs as much as a small command: only for those that run programs.
+    constexpr std::string_view kRunning[] = {"run", "policies", "report", "samples"};
+    if (std::any_of(argv, argv + argc,
+                    [&](const char* a) { return std::find(std::begin(kRunning), std::end(kRunning), a) != std::end(kRunning); }))
+        let_idle_threads_sleep(argv);
     std::ios::sync_with_stdio(false);
     try {
         const int code = run(argc, argv);
