@@ -186,6 +186,31 @@ void route(const LevelGraph& graph, const Layers& layers, const std::vector<Inde
 
 }  // namespace
 
+namespace {
+
+/// Moves nodes down to just above what reads them, where that makes no more lines longer than shorter and a row has room.
+void sink(const std::vector<std::vector<Index>>& outgoing, std::vector<Index>& rank, std::vector<Index>& used, Index max_row) {
+    constexpr Index kMostTried = 64;  // rows, from the reader upwards
+    std::vector<Index> incoming(rank.size(), 0);
+    for (const auto& readers : outgoing)
+        for (const Index w : readers) ++incoming[w];
+    for (Index v = static_cast<Index>(rank.size()); v-- > 0;) {
+        if (outgoing[v].empty() || incoming[v] > outgoing[v].size()) continue;
+        Index reader = rank[outgoing[v].front()];
+        for (const Index w : outgoing[v]) reader = std::min(reader, rank[w]);
+        const Index lowest = std::max(rank[v] + 1, reader > kMostTried ? reader - kMostTried : 0);
+        for (Index row = reader; row-- > lowest;) {
+            if (used[row] >= max_row) continue;
+            --used[rank[v]];
+            ++used[row];
+            rank[v] = row;
+            break;
+        }
+    }
+}
+
+}  // namespace
+
 std::vector<Index> assign_ranks(const LevelGraph& graph, const LayoutOptions& options) {
     const auto n = static_cast<Index>(graph.nodes.size());
     std::vector<Index> lowest(n, 0), rank(n, 0);
@@ -217,6 +242,7 @@ std::vector<Index> assign_ranks(const LevelGraph& graph, const LayoutOptions& op
         if (++used[rank[v]] >= options.max_row) next_free[rank[v]] = rank[v] + 1;
         for (const Index w : outgoing[v]) lowest[w] = std::max(lowest[w], rank[v] + 1);
     }
+    sink(outgoing, rank, used, options.max_row);
     return rank;
 }
 

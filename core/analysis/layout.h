@@ -41,7 +41,7 @@ struct LayoutOptions {
     std::uint32_t max_span = 6;  ///< rows that an edge may cross; longer ones become portals
 };
 
-/// Rows of the nodes: below all producers, as high as rows of `max_row` allow. Near-linear.
+/// Rows of the nodes: below all producers, rows of at most `max_row`, near what reads them. Near-linear.
 std::vector<std::uint32_t> assign_ranks(const LevelGraph& graph, const LayoutOptions& options);
 
 /// Our own layered layout: rows by `ranks`, crossings reduced by medians, then positions that keep edges straight. Edges spanning more than

@@ -20,6 +20,77 @@ void shift(GraphLayout& layout, double dx) {
         for (Point& p : line.points) p.x += dx;
 }
 
+/// One row of a half: its top-level nodes that stand side by side, and what they are tied to in the other half.
+struct Row {
+    double top = 0, bottom = 0;
+    std::vector<double> distances;  ///< down to the nodes at the other ends of its crossings
+    double moved = 0;
+};
+
+std::vector<Row> rows_of(const VisibleGraph& graph, const GraphLayout& layout) {
+    std::vector<Row> nodes;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+        if (graph.nodes[n].frame == VisibleGraph::kTop) nodes.push_back({layout.nodes[n].y, layout.nodes[n].bottom(), {}, 0});
+    std::sort(nodes.begin(), nodes.end(), [](const Row& a, const Row& b) { return a.top < b.top; });
+    std::vector<Row> rows;
+    for (Row& node : nodes) {
+        if (rows.empty() || node.top >= rows.back().bottom)
+            rows.push_back(std::move(node));
+        else
+            rows.back().bottom = std::max(rows.back().bottom, node.bottom);
+    }
+    return rows;
+}
+
+/// Where `y` goes when the rows move: with its row, between two rows in proportion.
+double moved_to(const std::vector<Row>& rows, double y) {
+    const auto below = std::upper_bound(rows.begin(), rows.end(), y, [](double at, const Row& row) { return at < row.top; });
+    if (below == rows.begin()) return y;
+    const Row& above = below[-1];
+    if (y <= above.bottom || below == rows.end()) return y + above.moved;
+    const double part = (y - above.bottom) / (below->top - above.bottom);
+    return y + above.moved + part * (below->moved - above.moved);
+}
+
+/// Moves the rows of a half down to what they are tied to, so that the lines that cross are level where they can be; their order stays.
+/// `share` picks among a row's ties, by distance: 0 moves no row below its highest partner, 0.5 to the middle of them.
+void level_crossings(const VisibleGraph& graph, GraphLayout& layout, const std::vector<std::pair<double, double>>& ties, double share) {
+    std::vector<Row> rows = rows_of(graph, layout);
+    for (const auto& [own, other] : ties) {
+        const auto below = std::upper_bound(rows.begin(), rows.end(), own, [](double at, const Row& row) { return at < row.top; });
+        if (below != rows.begin()) below[-1].distances.push_back(other - own);
+    }
+    double moved = 0;
+    for (Row& row : rows) {
+        if (!row.distances.empty()) {
+            const auto last = static_cast<double>(row.distances.size() - 1);
+            const auto chosen = row.distances.begin() + static_cast<std::ptrdiff_t>(last * share);
+            std::nth_element(row.distances.begin(), chosen, row.distances.end());
+            moved = std::max(moved, *chosen);
+        }
+        row.moved = moved;
+    }
+    // A frame and what it holds belong to one row and move by the same distance.
+    for (Rect& rect : layout.nodes) rect.y = moved_to(rows, rect.y);
+    for (Portal& portal : layout.portals) portal.rect.y = moved_to(rows, portal.rect.cy()) - portal.rect.h / 2;
+    for (auto& line : layout.lines)
+        for (Point& p : line.points) p.y = moved_to(rows, p.y);
+    layout.height += moved;
+}
+
+/// Labels stand on the boundary, pushed apart where several lines cross it at one height.
+void place_labels(std::vector<SplitPicture::Crossing>& crossings) {
+    constexpr double kPitch = graph_style::kTagHeight + 1;
+    std::vector<SplitPicture::Crossing*> order;
+    for (auto& crossing : crossings) order.push_back(&crossing);
+    std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->begin.y + a->end.y < b->begin.y + b->end.y; });
+    double free_from = -1e9;
+    for (auto* crossing : order) {
+        crossing->label_y = std::max((crossing->begin.y + crossing->end.y) / 2, free_from);
+        free_from = crossing->label_y + kPitch;
+    }
+}
+
 /// Names of the unknown part's inputs: residuals have none, tangents are called after their arguments.
 std::vector<Sym> tangent_names(const SplitReport& split) {
     const std::vector<Sym>& inputs = split.known->arg_names;
@@ -120,6 +191,17 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
         }
         out.push_back(std::move(crossing));
     }
+    place_labels(out);
+    return out;
+}
+
+/// The heights of the nodes at both ends of each crossing, one's own half first. A saved argument has no place of its own at the left.
+std::vector<std::pair<double, double>> SplitGraph::ties(const SplitPicture& picture, bool of_known) const {
+    std::vector<std::pair<double, double>> out;
+    for (const auto& crossing : crossings(picture)) {
+        const double left = picture.known_layout.nodes[crossing.from].cy(), right = picture.unknown_layout.nodes[crossing.to].cy();
+        if (!crossing.arguments) out.emplace_back(of_known ? left : right, of_known ? right : left);
+    }
     return out;
 }
 
@@ -133,6 +215,8 @@ SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, co
     picture.boundary = picture.known_layout.width + kGutter / 2;
     shift(picture.unknown_layout, picture.known_layout.width + kGutter);
     picture.width = picture.known_layout.width + kGutter + picture.unknown_layout.width;
+    level_crossings(picture.unknown, picture.unknown_layout, ties(picture, false), 0.5);
+    level_crossings(picture.known, picture.known_layout, ties(picture, true), 0);
     picture.height = std::max(picture.known_layout.height, picture.unknown_layout.height);
     picture.crossings = crossings(picture);
     return picture;

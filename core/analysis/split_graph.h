@@ -1,6 +1,7 @@
 #pragma once
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/graph_layout.h"
@@ -20,6 +21,7 @@ struct SplitPicture {
         std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76"
         bool arguments = false;                ///< saved arguments of a crowd: the line begins at the boundary
         Point begin, end;
+        double label_y = 0;  ///< middle of its label on the boundary; labels don't overlap
     };
     std::vector<Crossing> crossings;
     double boundary = 0;  ///< x of the line between the two
@@ -43,6 +45,7 @@ public:
 
 private:
     std::vector<SplitPicture::Crossing> crossings(const SplitPicture& picture) const;
+    std::vector<std::pair<double, double>> ties(const SplitPicture& picture, bool of_known) const;
     GraphModel known_, unknown_;
     std::vector<Atom> residual_atoms_;                 ///< results of `known`
     std::vector<std::vector<std::uint32_t>> readers_;  ///< per residual: equations of `unknown` that read it

@@ -182,17 +182,11 @@ void draw_crossings(Svg& svg, const SplitPicture& picture) {
                  svg.p.residual, edge_width(c.bytes));
         svg.arrow_head(c.end, {1, 0}, svg.p.residual, 8);
     }
-    // Labels on top of all lines, pushed apart where several cross the boundary at one height.
-    std::vector<const SplitPicture::Crossing*> order;
-    for (const auto& c : picture.crossings) order.push_back(&c);
-    std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->begin.y + a->end.y < b->begin.y + b->end.y; });
-    double free_from = -1e9;
-    for (const auto* c : order) {
-        const double y = std::max((c->begin.y + c->end.y) / 2, free_from);
-        free_from = y + 20;
-        const double width = tag_width(c->label);
+    for (const auto& c : picture.crossings) {  // on top of all lines
+        const double y = c.label_y;
+        const double width = tag_width(c.label);
         svg.rect({picture.boundary - width / 2, y - 9, width, 18}, svg.p.panel, svg.p.residual, 9, 1);
-        svg.text(picture.boundary, y + 4, c->label, svg.p.residual_text, {kTagSize, true, false, "middle"});
+        svg.text(picture.boundary, y + 4, c.label, svg.p.residual_text, {kTagSize, true, false, "middle"});
     }
 }
 

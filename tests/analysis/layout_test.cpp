@@ -33,6 +33,14 @@ TEST(Layout, RanksFollowEdgesAndRowsStayNarrow) {
     for (const std::uint32_t r : ranks) EXPECT_LE(++row[r], options.max_row);
 }
 
+TEST(Layout, NodesSinkToTheirReaders) {
+    // 0 -> 1 -> 2 -> 3 -> 6 is a chain, 4 -> 5 -> 6 makes an operand of its last node. Nothing reads 7: it stays under 0.
+    LevelGraph graph;
+    graph.nodes.assign(8, {50, 60, 40, 0, 40});
+    graph.edges = {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}, {3, 6, 1}, {4, 5, 1}, {5, 6, 1}, {0, 7, 1}};
+    EXPECT_EQ(assign_ranks(graph, {}), (std::vector<std::uint32_t>{0, 1, 2, 3, 2, 3, 4, 1}));
+}
+
 TEST(Layout, NodesOfARowDontOverlap) {
     for (const std::uint32_t seed : {1u, 2u, 3u}) {
         const LevelGraph graph = random_level(300, seed);

@@ -72,17 +72,10 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
 }
 
 void GraphScene::add_crossings(const SplitPicture& picture) {
-    // Labels stand on the boundary, pushed apart where several lines cross it at one height.
-    std::vector<const SplitPicture::Crossing*> order;
-    for (const auto& crossing : picture.crossings) order.push_back(&crossing);
-    std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->begin.y + a->end.y < b->begin.y + b->end.y; });
-    double free_from = -1e9;
-    for (const auto* crossing : order) {
-        const double y = std::max((crossing->begin.y + crossing->end.y) / 2, free_from);
-        free_from = y + 21;
-        crossings_.push_back(new CrossingItem(*crossing, {picture.boundary, y}));
-        crossings_.back()->setToolTip(utf8(picture.known.nodes[crossing->from].title + " \u2192 " +
-                                           picture.unknown.nodes[crossing->to].title + "\nsaved, " + crossing->label));
+    for (const auto& crossing : picture.crossings) {
+        crossings_.push_back(new CrossingItem(crossing, {picture.boundary, crossing.label_y}));
+        crossings_.back()->setToolTip(utf8(picture.known.nodes[crossing.from].title + " \u2192 " +
+                                           picture.unknown.nodes[crossing.to].title + "\nsaved, " + crossing.label));
         addItem(crossings_.back());
     }
 }

@@ -1,0 +1,73 @@
+#include "analysis/split_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/capture_reader.h"
+
+namespace jaxscope {
+namespace {
+
+/// The bundled samples, with as many groups open as the window opens at first.
+class SplitPictures : public testing::TestWithParam<const char*> {
+protected:
+    SplitPictures()
+        : inspection_(read_capture(std::string(JAXSCOPE_SOURCE_DIR "/samples/captures/") + GetParam() + ".jaxscope"), {}),
+          graph_(inspection_.split()),
+          picture_(graph_.picture(graph_.known().first_look(16), graph_.unknown().first_look(16))) {}
+
+    Inspection inspection_;
+    SplitGraph graph_;
+    SplitPicture picture_;
+};
+
+TEST_P(SplitPictures, EveryResidualCrossesTheBoundary) {
+    std::vector<bool> crosses(graph_.num_residuals());
+    for (const auto& crossing : picture_.crossings) {
+        EXPECT_LT(crossing.begin.x, crossing.end.x);
+        EXPECT_LE(crossing.begin.x, picture_.boundary);
+        EXPECT_GT(crossing.end.x, picture_.boundary);
+        for (const std::uint32_t k : crossing.residuals) crosses[k] = true;
+    }
+    EXPECT_TRUE(std::all_of(crosses.begin(), crosses.end(), [](bool c) { return c; }));
+}
+
+TEST_P(SplitPictures, LabelsDontOverlap) {
+    std::vector<double> at;
+    for (const auto& crossing : picture_.crossings) at.push_back(crossing.label_y);
+    std::sort(at.begin(), at.end());
+    for (std::size_t k = 1; k < at.size(); ++k) EXPECT_GE(at[k] - at[k - 1], graph_style::kTagHeight);
+}
+
+TEST_P(SplitPictures, LinesThatCrossAreLevelWhereTheyCanBe) {
+    // Of the lines between computed values half are at most four rows from level.
+    std::vector<double> heights;
+    for (const auto& crossing : picture_.crossings)
+        if (!crossing.arguments) heights.push_back(std::abs(crossing.begin.y - crossing.end.y));
+    ASSERT_FALSE(heights.empty());
+    std::sort(heights.begin(), heights.end());
+    EXPECT_LE(heights[heights.size() / 2], 4 * 68);
+}
+
+TEST_P(SplitPictures, MovingRowsKeepsTheirOrderAndTheirFrames) {
+    for (const auto* half : {&picture_.known, &picture_.unknown}) {
+        const GraphLayout& layout = half == &picture_.known ? picture_.known_layout : picture_.unknown_layout;
+        for (std::size_t n = 0; n < half->nodes.size(); ++n) {
+            EXPECT_LE(layout.nodes[n].bottom(), layout.height + 1e-6);
+            const int frame = half->nodes[n].frame;
+            if (frame == VisibleGraph::kTop) continue;
+            const Rect& around = layout.nodes[static_cast<std::size_t>(frame)];
+            EXPECT_GE(layout.nodes[n].y, around.y);
+            EXPECT_LE(layout.nodes[n].bottom(), around.bottom());
+        }
+        for (const auto& line : layout.lines) EXPECT_LT(line.points.front().y, line.points.back().y + 1e-6);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, SplitPictures, testing::Values("mlp", "transformer_lm", "transformer_lm_scan"),
+                         [](const auto& sample) { return std::string(sample.param); });
+
+}  // namespace
+}  // namespace jaxscope
