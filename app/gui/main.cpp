@@ -6,6 +6,7 @@
 #include <QStyleFactory>
 #include <QTimer>
 #include <cstdio>
+#include <string_view>
 
 #include "base/idle_threads.h"
 #include "ir/registry.h"
@@ -47,10 +48,29 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     timer->start(50);
 }
 
+/// Without a display Qt aborts the process. Pictures need none; a window does, and says so.
+bool has_platform(int argc, char** argv) {
+    if (qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
+        qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
+        return true;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view argument(argv[i]);
+        if (argument == "-platform") return true;
+        if (!argument.starts_with("--screenshot") && argument != "--help" && argument != "-h") continue;
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     jaxscope::let_idle_threads_sleep(argv);
+    if (!has_platform(argc, argv)) {
+        std::fprintf(stderr, "jaxscope-gui: expected a display, found neither DISPLAY nor WAYLAND_DISPLAY (--screenshot PNG needs none)\n");
+        return 3;
+    }
     QApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
     QApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
     QApplication application(argc, argv);
