@@ -8,7 +8,8 @@
 namespace jaxscope {
 namespace {
 
-constexpr double kGutter = 240;  // between the halves: room for the labels of the crossing lines
+constexpr double kMostStretch = 1.25;  // of the taller half, to make crossing lines level
+constexpr double kGutter = 240;        // between the halves: room for the labels of the crossing lines
 
 /// Columns, not carpets: each half is read from top to bottom.
 constexpr LayoutOptions kHalf{.node_gap = 24, .rank_gap = 28, .max_row = 2, .max_span = 3};
@@ -23,14 +24,14 @@ void shift(GraphLayout& layout, double dx) {
 /// One row of a half: its top-level nodes that stand side by side, and what they are tied to in the other half.
 struct Row {
     double top = 0, bottom = 0;
-    std::vector<double> distances;  ///< down to the nodes at the other ends of its crossings
+    double distance = 0, ties = 0;  ///< down to the nodes at the other ends of its crossings, in all; how many these are
     double moved = 0;
 };
 
 std::vector<Row> rows_of(const VisibleGraph& graph, const GraphLayout& layout) {
     std::vector<Row> nodes;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-        if (graph.nodes[n].frame == VisibleGraph::kTop) nodes.push_back({layout.nodes[n].y, layout.nodes[n].bottom(), {}, 0});
+        if (graph.nodes[n].frame == VisibleGraph::kTop) nodes.push_back({layout.nodes[n].y, layout.nodes[n].bottom()});
     std::sort(nodes.begin(), nodes.end(), [](const Row& a, const Row& b) { return a.top < b.top; });
     std::vector<Row> rows;
     for (Row& node : nodes) {
@@ -52,30 +53,50 @@ double moved_to(const std::vector<Row>& rows, double y) {
     return y + above.moved + part * (below->moved - above.moved);
 }
 
+/// The moves down, growing from row to row, that come nearest to what the rows' ties ask for: isotonic regression by pooling neighbours
+/// that would change places. Rows without ties move with those before them.
+void move_rows(std::vector<Row>& rows, double most) {
+    struct Pool {
+        double sum = 0, count = 0;
+        std::size_t first = 0;
+        double mean() const { return sum / count; }
+    };
+    std::vector<Pool> pools;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (rows[r].ties == 0) continue;
+        pools.push_back({rows[r].distance, rows[r].ties, r});
+        while (pools.size() > 1 && pools.back().mean() < pools[pools.size() - 2].mean()) {
+            const Pool last = pools.back();
+            pools.pop_back();
+            pools.back().sum += last.sum;
+            pools.back().count += last.count;
+        }
+    }
+    double moved = 0;
+    auto pool = pools.begin();
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (pool != pools.end() && pool->first == r) moved = std::clamp((pool++)->mean(), 0.0, most);
+        rows[r].moved = moved;
+    }
+}
+
 /// Moves the rows of a half down to what they are tied to, so that the lines that cross are level where they can be; their order stays.
-/// `share` picks among a row's ties, by distance: 0 moves no row below its highest partner, 0.5 to the middle of them.
-void level_crossings(const VisibleGraph& graph, GraphLayout& layout, const std::vector<std::pair<double, double>>& ties, double share) {
+/// `height`: the tallest that the half may become by that.
+void level_crossings(const VisibleGraph& graph, GraphLayout& layout, const std::vector<std::pair<double, double>>& ties, double height) {
     std::vector<Row> rows = rows_of(graph, layout);
     for (const auto& [own, other] : ties) {
         const auto below = std::upper_bound(rows.begin(), rows.end(), own, [](double at, const Row& row) { return at < row.top; });
-        if (below != rows.begin()) below[-1].distances.push_back(other - own);
+        if (below == rows.begin()) continue;
+        below[-1].distance += other - own;
+        ++below[-1].ties;
     }
-    double moved = 0;
-    for (Row& row : rows) {
-        if (!row.distances.empty()) {
-            const auto last = static_cast<double>(row.distances.size() - 1);
-            const auto chosen = row.distances.begin() + static_cast<std::ptrdiff_t>(last * share);
-            std::nth_element(row.distances.begin(), chosen, row.distances.end());
-            moved = std::max(moved, *chosen);
-        }
-        row.moved = moved;
-    }
+    move_rows(rows, std::max(height - layout.height, 0.0));
     // A frame and what it holds belong to one row and move by the same distance.
     for (Rect& rect : layout.nodes) rect.y = moved_to(rows, rect.y);
     for (Portal& portal : layout.portals) portal.rect.y = moved_to(rows, portal.rect.cy()) - portal.rect.h / 2;
     for (auto& line : layout.lines)
         for (Point& p : line.points) p.y = moved_to(rows, p.y);
-    layout.height += moved;
+    if (!rows.empty()) layout.height += rows.back().moved;
 }
 
 /// Labels stand on the boundary, pushed apart where several lines cross it at one height.
@@ -215,8 +236,9 @@ SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, co
     picture.boundary = picture.known_layout.width + kGutter / 2;
     shift(picture.unknown_layout, picture.known_layout.width + kGutter);
     picture.width = picture.known_layout.width + kGutter + picture.unknown_layout.width;
-    level_crossings(picture.unknown, picture.unknown_layout, ties(picture, false), 0.5);
-    level_crossings(picture.known, picture.known_layout, ties(picture, true), 0);
+    const double tallest = kMostStretch * std::max(picture.known_layout.height, picture.unknown_layout.height);
+    level_crossings(picture.unknown, picture.unknown_layout, ties(picture, false), tallest);
+    level_crossings(picture.known, picture.known_layout, ties(picture, true), tallest);
     picture.height = std::max(picture.known_layout.height, picture.unknown_layout.height);
     picture.crossings = crossings(picture);
     return picture;
