@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import __version__, compat, output, program as programs, regions, xla
+from . import __version__, compat, output, patterns, program as programs, regions, xla
 from .arrays import Arrays
 from .encode import Encoder
 from .errors import CaptureError
@@ -54,7 +54,7 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
                     root: str | None = None, absolute: bool = False, rule_depth: int = 4) -> Capture:
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections():
+    with _no_collections(), patterns.kept():
         return _captured(p, values, compile, source, root, absolute, rule_depth)
 
 
@@ -121,25 +121,8 @@ def _marked_tracing(flat: programs.Flat) -> tuple[list[regions.Region], Any, lis
 
 
 def _meet_patterns(closed: Any, p: programs.Program, flat: programs.Flat) -> None:
-    """Rules with symbolic zeros differ with what is differentiated: let JAX ask for those that it will need.
-
-    The thunks in the equations remember what they were asked for, and `rules` looks there."""
-    if not any(e.params.get("symbolic_zeros") for e in compat.iterate_eqns(closed.jaxpr)):
-        return
     inexact = [i for i, v in enumerate(closed.jaxpr.invars) if jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact)]
-    chosen = [i for i in inexact if p.differentiate is None or flat.inputs[i].argument in p.differentiate]
-
-    def forward(*xs: Any) -> Any:
-        def f(*diff: Any) -> Any:
-            full = list(xs)
-            for i, x in zip(chosen, diff):
-                full[i] = x
-            return compat.eval_jaxpr(closed.jaxpr, closed.consts, *full)
-        return jax.vjp(f, *[xs[i] for i in chosen])[0]
-    try:
-        jax.make_jaxpr(forward)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars])
-    except Exception:  # not differentiable: then there is nothing to meet
-        pass
+    patterns.meet(closed, [i for i in inexact if p.differentiate is None or flat.inputs[i].argument in p.differentiate])
 
 
 def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, closed: Any, shapes: Any) -> dict[str, Any]:

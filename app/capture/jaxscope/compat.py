@@ -23,12 +23,15 @@ DropVar = core.DropVar
 Tracer = core.Tracer
 VERSION: tuple[int, ...] = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
 PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# As Python found it, `..` and all, which is what stands in our frames; and as it is.
+_PACKAGE_DIRS = (PACKAGE_DIR, os.path.dirname(__file__) + os.sep)
 JAX_DIR = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
 
 # Our own frames stand between the user's and JAX's in every traceback; without this they'd be what JAX prints.
-source_info_util.register_exclusion(PACKAGE_DIR)
-if traceback_util is not None:
-    traceback_util.register_exclusion(PACKAGE_DIR)
+for _path in dict.fromkeys(_PACKAGE_DIRS):
+    source_info_util.register_exclusion(_path)
+    if traceback_util is not None:
+        traceback_util.register_exclusion(_path)
 
 
 class Frame(NamedTuple):
@@ -55,7 +58,7 @@ def resolve_frame(code: Any, lasti: int) -> Frame:
 
 
 def is_user_file(path: str) -> bool:
-    return source_info_util.is_user_filename(path) and not path.startswith(PACKAGE_DIR)
+    return source_info_util.is_user_filename(path) and not path.startswith(_PACKAGE_DIRS)
 
 
 _bust = itertools.count(1)

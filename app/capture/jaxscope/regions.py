@@ -48,6 +48,8 @@ class Recorder:
         self.stack: list[Any] = []
         self.enabled = True
         self.paths: dict[int, str] = {}  # tracers of the program's own inputs
+        # A region's two tracings (its jaxpr, its forward call) share what `jit` remembers; those of another capture must not.
+        self.token = compat.new_token()
 
     @contextlib.contextmanager
     def active(self) -> Iterator[Recorder]:
@@ -167,13 +169,13 @@ def _differentiate(rec: Recorder, site: sites.Site, flat: Callable, diff: list[A
     holder = _Open(index)
     rec.stack.append(holder)
     try:
-        region, static_aux = _trace_region(site, flat, diff, has_aux, box)
+        region, static_aux = _trace_region(rec, site, flat, diff, has_aux, box)
         region.parent = parent
         rec.regions[index] = region
         holder.region = region
         why = _why_not(site, parent)
         if why is None:
-            outs, zeros, jaxpr, res, aux = _marked(region, index, linearize)
+            outs, zeros, jaxpr, res, aux = _marked(rec, region, index, linearize)
         else:
             region.why_unmarked = why
             outs, zeros, jaxpr, res, aux = linearize(_of_diff(region, region.consts, region.inputs), diff)
@@ -207,7 +209,7 @@ def _of_diff(region: Region, consts: list[Any], inputs: list[Any]) -> Callable:
     return f
 
 
-def _trace_region(site: sites.Site, flat: Callable, diff: list[Any], has_aux: bool, box: dict[str, Any]) -> Any:
+def _trace_region(rec: Recorder, site: sites.Site, flat: Callable, diff: list[Any], has_aux: bool, box: dict[str, Any]) -> Any:
     """The jaxpr of the function, with all array leaves of all arguments as inputs, closed-over values as constvars."""
     source = source_info_util.current()
     static: list[tuple[bool, Any]] = []
@@ -224,7 +226,7 @@ def _trace_region(site: sites.Site, flat: Callable, diff: list[Any], has_aux: bo
                 kept.append(a)
         return ans, kept
 
-    with compat.fresh_traces(_region_token):
+    with compat.fresh_traces(rec.token):
         closed = _placed(jax.make_jaxpr(traced)(*diff), source)
     jaxpr, consts, inputs, diff_slots = _with_all_arguments(closed, site, diff)
     region = Region(site, jaxpr, consts, inputs, diff_slots, box["n_out"], has_aux, box.get("ans_paths", []), source, None)
@@ -241,9 +243,6 @@ def _placed(closed: Any, source: Any) -> Any:
         return closed
     eqns = [e if own(e) else e.replace(source_info=e.source_info.replace(traceback=source.traceback)) for e in closed.jaxpr.eqns]
     return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
-
-
-_region_token = compat.new_token()
 
 
 def _merge(dynamic: list[Any], static: list[tuple[bool, Any]]) -> list[Any]:
@@ -277,7 +276,7 @@ def _with_all_arguments(closed: Any, site: sites.Site, diff: list[Any]) -> Any:
     return whole, [c for _, c in rest], inputs, diff_slots
 
 
-def _marked(region: Region, index: int, linearize: Callable) -> Any:
+def _marked(rec: Recorder, region: Region, index: int, linearize: Callable) -> Any:
     n = len(region.consts)
     box: dict[str, Any] = {}
 
@@ -289,7 +288,7 @@ def _marked(region: Region, index: int, linearize: Callable) -> Any:
         return [*outs, *aux, *res]
 
     args = [*region.consts, *region.inputs]
-    with compat.fresh_traces(_region_token):
+    with compat.fresh_traces(rec.token):
         closed = jax.make_jaxpr(forward)(*args)
     linear = marks.Linear(box["linear"], index)
     region.mark = index

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator
 import jax
 import numpy as np
 
-from . import compat, naming, older
+from . import compat, naming, older, patterns
 from .tables import Tables
 
 
@@ -48,12 +48,12 @@ class Rules:
         self._alive.append((value, eqn))
         return index
 
-    def _entry(self, kind: str, key: Any, perturbed: tuple[bool, ...], function: str, static: str, avals: list[Any], eqn: Any,
+    def _entry(self, kind: str, key: Any, perturbed: tuple[bool, ...], function: str, static: list[Any], avals: list[Any], eqn: Any,
                variant_of: int | None) -> int:
         index = self._index.get((key, perturbed))
         if index is None:
             index = self._index[(key, perturbed)] = len(self.items)
-            item = {"kind": kind, "function": function, "static": " ".join(self.tables.paths.in_text(static).split())[:300],
+            item = {"kind": kind, "function": function, "static": self._text(static),
                     "avals": [self.tables.aval(a) for a in avals], "perturbed": list(perturbed),
                     "symbolic_zeros": bool(eqn.params.get("symbolic_zeros", False)), "zero_cotangents": None, "jaxpr": None}
             if variant_of is not None:
@@ -65,6 +65,10 @@ class Rules:
             together = (id(eqn.params.get("fwd_jaxpr_thunk")), perturbed) if "fwd_jaxpr_thunk" in eqn.params else index
             self._queue.append((index, lambda: _TRACERS[kind](self, eqn, avals, perturbed), self._depth + 1, together))
         return index
+
+    def _text(self, static: list[Any]) -> str:
+        words = ", ".join(_described(v, str) for v in static)
+        return f"({' '.join(self.tables.paths.in_text(words).split())})"[:STATIC_TEXT]
 
     @contextlib.contextmanager
     def closed(self) -> Iterator[None]:
@@ -99,20 +103,25 @@ class Rules:
     def _forward(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any]:
         thunk = eqn.params["fwd_jaxpr_thunk"]
         if self._last_forward[0] != (id(thunk), perturbed):
-            # The trees of the residuals are those of the tracing before: a remembered jaxpr would come without its trees.
-            for memory in _memories(thunk):
-                memory.clear()
-            call = getattr(thunk, "call_wrapped", thunk)
-            self._last_forward = ((id(thunk), perturbed), tuple(call(*perturbed)[:2]))
+            out = _met(thunk, perturbed)
+            if out is None:
+                # The trees of the residuals are those of the tracing before: a remembered jaxpr would come without its trees.
+                for memory in _memories(thunk):
+                    memory.clear()
+                out = getattr(thunk, "call_wrapped", thunk)(*perturbed)
+            self._last_forward = ((id(thunk), perturbed), tuple(out[:2]))
         return self._last_forward[1]
 
     # --- one method for each kind; each returns what is to be put into the entry
     def custom_jvp(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
         fun = older.parameters(eqn)["jvp_jaxpr_fun"]
-        for memory in _memories(fun):  # remembered from a differentiation, its equations would stand at the call, not in the rule
-            memory.clear()
+        in_zeros = tuple(not p for p in perturbed)
+        met = _met(fun, in_zeros)
+        if met is None:
+            for memory in _memories(fun):  # remembered from a differentiation, its equations would stand at the call, not in the rule
+                memory.clear()
         call = getattr(fun, "call_wrapped", fun)
-        jaxpr, consts, out_zeros = call(*[not p for p in perturbed])
+        jaxpr, consts, out_zeros = call(*in_zeros) if met is None else met
         return {"jaxpr": self.encode(jaxpr, list(consts)), "out_zeros": [bool(z) for z in out_zeros]}
 
     def custom_vjp_fwd(self, eqn: Any, avals: list[Any], perturbed: tuple[bool, ...]) -> dict[str, Any]:
@@ -167,12 +176,17 @@ class Rules:
                 "out_batched": list(batched)}
 
 
+STATIC_TEXT = 300  # characters of a rule's static arguments that are shown
 VMAP_SIZE = 2  # of the axis that custom_vmap rules are traced for
 _KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp",
           ("custom_vjp_call", "fwd_jaxpr_thunk"): "custom_vjp_fwd", ("custom_vjp_call", "bwd"): "custom_vjp_bwd",
           ("custom_vmap_call", "rule"): "custom_vmap"}
 _TRACERS: dict[str, Callable] = {"custom_jvp": Rules.custom_jvp, "custom_vjp_fwd": Rules.custom_vjp_fwd,
                                  "custom_vjp_bwd": Rules.custom_vjp_bwd, "custom_vmap": Rules.custom_vmap}
+
+
+def _met(thunk: Any, pattern: tuple[bool, ...]) -> Any | None:
+    return patterns.traced((c for f in _thunks(thunk) for c in _cells(f)), pattern)
 
 
 def _memories(thunk: Any) -> list[dict[Any, Any]]:
@@ -218,18 +232,18 @@ def _struct(aval: Any) -> Any:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **({"weak_type": True} if getattr(aval, "weak_type", False) else {}))
 
 
-def _identity(value: Any) -> tuple[str, str, Any]:
-    """(name, static arguments as text, key) of a rule: its Python function and what is bound to it, dug out of closures."""
+def _identity(value: Any) -> tuple[str, list[Any], Any]:
+    """(name, static arguments, key) of a rule: its Python function and what is bound to it, dug out of closures."""
     path: list[Any] = []
     wrapped = next(_wrapped_functions(value, path), None)
     info = getattr(value, "debug_info", None) or getattr(wrapped, "debug_info", None)
     function = getattr(wrapped.f, "__func__", wrapped.f) if wrapped is not None else value
     name = info.func_src_info.split(" ")[0] if getattr(info, "func_src_info", None) else naming.function_name(function)
     if wrapped is None:
-        return name, "()", id(value)
+        return name, [], id(value)
     statics = _static_arguments(wrapped)
     key = (id(function), tuple(_static_key(s) for s in statics), tuple(path))
-    return name, "(" + ", ".join(map(str, statics)) + ")", key
+    return name, statics, key
 
 
 def _cells(f: Any) -> Iterator[tuple[str, Any]]:
@@ -294,6 +308,19 @@ def _static_arguments(wrapped: Any) -> list[Any]:
             if isinstance(a, tuple) and a and all(hasattr(e, "val") for e in a):
                 out += [e.val for e in a]
     return out
+
+
+def _described(v: Any, text: Callable[[Any], str] = repr) -> str:
+    """As Python shows it, but for objects that can be called: libraries' modules print all that they hold, jaxprs too."""
+    if type(v) in (tuple, list):
+        inside = ", ".join(map(_described, v)) + ("," if type(v) is tuple and len(v) == 1 else "")
+        return f"({inside})" if type(v) is tuple else f"[{inside}]"
+    if type(v) is dict:
+        return "{" + ", ".join(f"{k!r}: {_described(e)}" for k, e in v.items()) + "}"
+    try:
+        return naming.function_name(v) if callable(v) and not isinstance(v, type) else text(v)
+    except Exception as e:
+        return f"<{type(v).__name__}: {type(e).__name__}>"
 
 
 def _static_key(v: Any) -> Any:
