@@ -1,5 +1,8 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
+#include "lax/elementwise_params.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
@@ -195,6 +198,34 @@ BatchResult while_batch(Builder& b, const Op& op, const Values& x, const std::ve
     return {emit_while(b, in, cond, w.num_cond, body, w.num_body), carry_dims};
 }
 
+/// The loop with a scalar condition (_while_lowering): where the condition is batched it runs while any of its examples does, and those
+/// that are done keep their carries.
+JaxprPtr while_expand(const Op& op) {
+    const WhileView w(op);
+    const int rank = w.cond->aval(w.cond->outvars.front())->rank();
+    JAXSCOPE_ASSERT(rank > 0);
+    const auto inputs = [](JaxprBuilder& b, const Avals& avals) {
+        Values x;
+        for (const AvalRef a : avals) x.push_back(b.add_input(a));
+        return x;
+    };
+    const Avals carry = w.carry(op.in), cond_consts = w.cond_consts(op.in);
+    JaxprBuilder cond, body, loop;
+    const Values running = eval_jaxpr(cond, *w.cond, inputs(cond, joined(cond_consts, carry)));
+    const Value any = cond.bind1(kReduceOr, running, make_params(ReduceSumParams{iota_dims(rank), {}}));
+
+    const Values in = inputs(body, joined(cond_consts, w.body_consts(op.in), carry));
+    const Values old = rest(in, w.num_cond + w.num_body);
+    const Value pred = eval_jaxpr(body, *w.cond, joined(part(in, 0, w.num_cond), old)).front();
+    Values next = eval_jaxpr(body, *w.body, rest(in, w.num_cond));
+    for (std::size_t k = 0; k < next.size(); ++k)
+        next[k] = lax::select(body, lax::broadcast_in_dim(body, pred, carry[k]->shape, iota_dims(rank)), next[k], old[k]);
+
+    const Values x = inputs(loop, op.in);
+    return loop.finish(
+        emit_while(loop, joined(part(x, 0, w.num_cond), x), cond.finish({any}), w.num_cond, body.finish(next), w.num_cond + w.num_body));
+}
+
 }  // namespace
 
 constinit const Primitive kWhile{
@@ -210,7 +241,7 @@ constinit const Primitive kWhile{
     .dce = NoRule{"JAX has none either: a loop stays whole as soon as one result is used"},
     .lower = NoRule{"runs as a loop of the executor"},
     .kernel = NoRule{"runs as a loop of the executor"},
-    .expand = NoRule{"runs as a loop of the executor"},
+    .expand = while_expand,
     .cost = NoRule{"how often it runs depends on values"},
     .call = true,
 };

@@ -18,7 +18,12 @@ public:
     std::vector<Unit> run() {
         if (options_.fuse) sink_into_consumers();
         if (options_.fuse && options_.recompute_cheap) recompute_cheap_values();
-        return make_units();
+        while (true) {
+            std::vector<Unit> units = make_units();
+            const std::uint32_t stuck = order(units);
+            if (stuck == kNone) return units;
+            dissolve(stuck);
+        }
     }
 
 private:
@@ -167,13 +172,13 @@ private:
         std::erase_if(groups_, [](const Group& group) { return group.members.empty(); });  // merged into others
         std::vector<Unit> units;
         unit_of_.assign(g_.nodes.size(), kNone);
-        std::vector<std::uint32_t> position;
+        position_.clear();
         for (const Group& group : groups_) {
             for (const std::uint32_t m : group.members) unit_of_[m] = static_cast<std::uint32_t>(units.size());
             Unit u;
             u.nodes = group.members;
             std::sort(u.nodes.begin(), u.nodes.end());
-            position.push_back(u.nodes.back());
+            position_.push_back(u.nodes.back());
             units.push_back(std::move(u));
         }
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
@@ -181,7 +186,7 @@ private:
             unit_of_[i] = static_cast<std::uint32_t>(units.size());
             Unit u;
             u.nodes = {i};
-            position.push_back(i);
+            position_.push_back(i);
             units.push_back(std::move(u));
         }
         const std::vector<bool> needed = needed_in_memory();
@@ -192,7 +197,7 @@ private:
                 library_unit(units[u]);
             find_dependencies(units[u], static_cast<std::uint32_t>(u));
         }
-        return in_order(std::move(units), position);
+        return units;
     }
 
     /// Roots that somebody reads from memory: anything but the consumer's own group taking it from a register.
@@ -240,7 +245,10 @@ private:
         u.after.erase(std::unique(u.after.begin(), u.after.end()), u.after.end());
     }
 
-    static std::vector<Unit> in_order(std::vector<Unit> units, const std::vector<std::uint32_t>& position) {
+    /// Puts units into an order in which each comes behind those that it waits for, kNone; or names one of a circle of groups that wait for
+    /// each other. Groups grow while nodes are placed, and a group that stayed short of another's beginning may come to wait for one that
+    /// grew past it (Groups::makes_cycle doesn't look behind those): rare, and found here at no cost.
+    std::uint32_t order(std::vector<Unit>& units) const {
         std::vector<std::vector<std::uint32_t>> users(units.size());
         std::vector<std::uint32_t> waiting(units.size());
         using Entry = std::pair<std::uint32_t, std::uint32_t>;
@@ -248,7 +256,7 @@ private:
         for (std::uint32_t u = 0; u < units.size(); ++u) {
             waiting[u] = static_cast<std::uint32_t>(units[u].after.size());
             for (const std::uint32_t b : units[u].after) users[b].push_back(u);
-            if (!waiting[u]) ready.emplace(position[u], u);
+            if (!waiting[u]) ready.emplace(position_[u], u);
         }
         std::vector<std::uint32_t> order, new_number(units.size());
         while (!ready.empty()) {
@@ -257,19 +265,48 @@ private:
             new_number[u] = static_cast<std::uint32_t>(order.size());
             order.push_back(u);
             for (const std::uint32_t w : users[u])
-                if (--waiting[w] == 0) ready.emplace(position[w], w);
+                if (--waiting[w] == 0) ready.emplace(position_[w], w);
         }
-        JAXSCOPE_ASSERT(order.size() == units.size());
+        if (order.size() != units.size()) return smallest_of_circle(units, waiting);
         std::vector<Unit> out;
         out.reserve(units.size());
         for (const std::uint32_t u : order) {
             for (std::uint32_t& a : units[u].after) a = new_number[a];
             out.push_back(std::move(units[u]));
         }
-        return out;
+        units = std::move(out);
+        return kNone;
+    }
+    /// The group of fewest nodes, but more than one, of a circle: single nodes in program order make none.
+    static std::uint32_t smallest_of_circle(const std::vector<Unit>& units, const std::vector<std::uint32_t>& waiting) {
+        const auto before = [&](std::uint32_t u) {
+            return *std::find_if(units[u].after.begin(), units[u].after.end(), [&](std::uint32_t b) { return waiting[b] > 0; });
+        };
+        auto u = static_cast<std::uint32_t>(std::find_if(waiting.begin(), waiting.end(), [](std::uint32_t w) { return w > 0; }) -
+                                            waiting.begin());
+        for (std::size_t i = 0; i < units.size(); ++i) u = before(u);  // as many steps back from anywhere end in a circle
+        std::uint32_t best = kNone;
+        const std::uint32_t start = u;
+        do {
+            if (units[u].nodes.size() > 1 && (best == kNone || units[u].nodes.size() < units[best].nodes.size())) best = u;
+            u = before(u);
+        } while (u != start);
+        JAXSCOPE_ASSERT(best < units.size());
+        return best;
+    }
+
+    /// Each node of unit `u` becomes a kernel of its own.
+    void dissolve(std::uint32_t u) {
+        const std::vector<std::uint32_t> members = std::exchange(groups_[u].members, {});
+        for (const std::uint32_t m : members) {
+            groups_.push_back(group_of_one(m));
+            group_of_[m] = next_group_--;  // of nobody else: the numbers of groups_ have moved
+        }
     }
 
     std::vector<std::uint32_t> unit_of_;
+    std::vector<std::uint32_t> position_;  ///< per unit: its last node's place in the program
+    std::uint32_t next_group_ = kNone - 1;
 };
 
 }  // namespace

@@ -55,37 +55,9 @@ private:
     }
 
     void start_group(std::uint32_t i) {
-        const Node& n = g_.nodes[i];
-        Group group;
-        group.members = {i};
-        group.first = group.last = i;
-        const ValueId shaped = n.kind == NodeKind::Reduction ? n.in[0] : n.out[0];
-        group.domain = without_ones(g_.aval(shaped).shape);
         group_of_[i] = static_cast<std::uint32_t>(groups_.size());
-        if (n.kind == NodeKind::Reduction) mark_reduction(group, i);
-        groups_.push_back(std::move(group));
+        groups_.push_back(group_of_one(i));
         note_reader(i);
-    }
-
-    void mark_reduction(Group& group, std::uint32_t i) {
-        const Reduction& r = g_.nodes[i].reduction;
-        if (r.inner == 1) {
-            group.split = true;
-            row_level_[i] = true;
-            group.row_dims = row_dims_for(group.domain, r.outer);
-        } else {
-            group.column = true;
-            column_result_[i] = true;
-        }
-        group.reduction = r;
-    }
-
-    /// How many leading dimensions multiply to `outer`, or the domain's rank + 1 when the cut goes through a dimension.
-    static std::size_t row_dims_for(const Dims& domain, std::int64_t outer) {
-        std::int64_t p = 1;
-        std::size_t d = 0;
-        while (d < domain.size() && p < outer) p *= domain[d++];
-        return p == outer ? d : domain.size() + 1;
     }
 
     std::vector<std::uint32_t> candidate_groups(std::uint32_t i) const {
@@ -325,6 +297,43 @@ private:
 };
 
 }  // namespace
+
+namespace {
+
+/// How many leading dimensions multiply to `outer`, or the domain's rank + 1 when the cut goes through a dimension.
+std::size_t row_dims_for(const Dims& domain, std::int64_t outer) {
+    std::int64_t p = 1;
+    std::size_t d = 0;
+    while (d < domain.size() && p < outer) p *= domain[d++];
+    return p == outer ? d : domain.size() + 1;
+}
+
+}  // namespace
+
+Group Groups::group_of_one(std::uint32_t i) {
+    const Node& n = g_.nodes[i];
+    Group group;
+    group.members = {i};
+    group.first = group.last = i;
+    const ValueId shaped = n.kind == NodeKind::Reduction ? n.in[0] : n.out[0];
+    group.domain = without_ones(g_.aval(shaped).shape);
+    row_level_[i] = column_result_[i] = false;
+    if (n.kind == NodeKind::Reduction) mark_reduction(group, i);
+    return group;
+}
+
+void Groups::mark_reduction(Group& group, std::uint32_t i) {
+    const Reduction& r = g_.nodes[i].reduction;
+    if (r.inner == 1) {
+        group.split = true;
+        row_level_[i] = true;
+        group.row_dims = row_dims_for(group.domain, r.outer);
+    } else {
+        group.column = true;
+        column_result_[i] = true;
+    }
+    group.reduction = r;
+}
 
 Groups make_groups(const Graph& g, const FuseOptions& options) {
     GroupBuilder builder(g, options);

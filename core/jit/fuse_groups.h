@@ -78,6 +78,10 @@ protected:
     }
     static bool is_loop(const Node& n) { return n.kind == NodeKind::Element || n.kind == NodeKind::Reduction; }
 
+    Group group_of_one(std::uint32_t i);
+    /// Node i of the group reduces: that decides how its kernel goes through memory.
+    void mark_reduction(Group& group, std::uint32_t i);
+
     const Graph& g_;
     const FuseOptions& options_;
     std::vector<Group> groups_;

@@ -59,7 +59,11 @@ bool wants_barrier(const ParamsRef& params) {
 
 class GraphBuilder {
 public:
-    using Bodies = std::unordered_map<const Jaxpr*, GraphPtr>;
+    struct Body {
+        JaxprPtr jaxpr;  ///< kept, since expansions make jaxprs that nothing else holds
+        GraphPtr graph;
+    };
+    using Bodies = std::unordered_map<const Jaxpr*, Body>;
     explicit GraphBuilder(Bodies& bodies) : bodies_(bodies), rewrite_(graph_) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
@@ -116,9 +120,7 @@ private:
         if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
         static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve");
         if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
-        if (name == while_loop)
-            return add_control(NodeKind::While, op, in, {jaxpr_param(op.params, "cond_jaxpr"), jaxpr_param(op.params, "body_jaxpr")},
-                               prefix, eqn);
+        if (name == while_loop) return add_while(op, in, prefix, eqn);
         if (name == cond) return add_cond(std::move(op), in, prefix, eqn);
         if (name == barrier) return rewrite_.barrier(op, in);
         if (name == solve) return add_linear_solve(op, in, prefix, eqn);
@@ -158,13 +160,10 @@ private:
     }
 
     GraphPtr body_graph(const JaxprPtr& j, Sym prefix) {
-        GraphPtr& known = bodies_[j.get()];
-        if (!known) {
-            GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
-            bodies_[j.get()] = made;
-            return made;
-        }
-        return known;
+        if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
+        const GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
+        bodies_[j.get()] = {j, made};
+        return made;
     }
 
     std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in, const std::vector<JaxprPtr>& bodies,
@@ -177,6 +176,15 @@ private:
         n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
+    }
+
+    std::vector<ValueId> add_while(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
+        const JaxprPtr cond = jaxpr_param(op.params, "cond_jaxpr");
+        if (cond->aval(cond->outvars.front())->rank() > 0) {  // one answer an example: under vmap
+            const JaxprPtr scalar = op.prim->expand.fn(op);
+            return inline_jaxpr(*scalar, {}, in, prefix);
+        }
+        return add_control(NodeKind::While, op, in, {cond, jaxpr_param(op.params, "body_jaxpr")}, prefix, eqn);
     }
 
     std::vector<ValueId> add_cond(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
