@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "io/number_range.h"
 #include "io/primitive_names.h"
+#include "io/text_values.h"
 #include "ir/element.h"
 #include "ir/primitive.h"
 
@@ -105,7 +106,7 @@ void CaptureTables::add_aval(const JsonValue& v) {
     if (v.is_object()) {
         JsonValue::Items it(v);
         if (!it.more()) v.fail("an aval");
-        a.other = it.value().as_string();
+        a.other = other_aval_text(it.value().as_string());
         if (a.other.empty()) it.value().fail("a text");
         avals_.emplace_back(a);
         return;

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "io/text_surroundings.h"
 
 namespace jaxscope {
 
@@ -10,6 +15,12 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string_view trimmed_line(std::string_view s) {
+    while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
+    while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
+    return s;
+}
 
 /// `train.py:41:5 (loss)`, or `train.py:41 (loss)` of older versions.
 bool source_from_comment(std::string_view comment, Source& out) {
@@ -46,7 +57,34 @@ bool source_from_comment(std::string_view comment, Source& out) {
 TextCursor::TextCursor(std::string_view text, std::string name) : name_(std::move(name)) {
     constexpr std::string_view kBom = "\xEF\xBB\xBF";
     if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
-    take_comments(text);
+    if (text.find("\x1b[") == std::string_view::npos)
+        take_comments(text);
+    else
+        take_comments(without_colours(text));
+    skip_surroundings();
+}
+
+void TextCursor::skip_surroundings() {
+    const std::size_t begin = find_program(text_);
+    if (begin == std::string::npos) return;
+    const std::size_t line_begin = text_.rfind('\n', begin) + 1;
+    const std::string prefix = text_.substr(line_begin, begin - line_begin);
+    for (std::size_t i = 0; i < begin; ++i) {
+        surrounded_ = surrounded_ || !is_space(text_[i]);
+        if (text_[i] != '\n') text_[i] = ' ';
+    }
+    if (std::all_of(prefix.begin(), prefix.end(), is_space)) return;
+    for (std::size_t line = text_.find('\n', begin); line != std::string::npos; line = text_.find('\n', line + 1)) {
+        if (text_.compare(line + 1, prefix.size(), prefix) != 0) return;  // a prefix that all lines have, or the first alone
+        std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(line) + 1, prefix.size(), ' ');
+    }
+}
+
+void TextCursor::take_name_stack(std::string_view stack) {
+    if (sources_.empty()) return;
+    Source source = *sources_.back();
+    source.name_stack = stack;
+    sources_.back() = source;
 }
 
 void TextCursor::take_comments(std::string_view text) {
@@ -60,8 +98,17 @@ void TextCursor::take_comments(std::string_view text) {
         bool known = false;
         // The last " # " with a place behind it; a line that begins with # is a comment whatever it says.
         const std::size_t mark = line.rfind(" # ");
+        const auto stack_behind = [&](std::size_t at) {
+            const std::string_view stack = trimmed_line(line.substr(std::min(at, line.size())));
+            return stack.starts_with("# [") && stack.ends_with(']') ? std::optional(stack.substr(3, stack.size() - 4)) : std::nullopt;
+        };
         if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string_view::npos && line[first] == '#') {
+            if (const auto stack = stack_behind(first)) take_name_stack(*stack);
             line = line.substr(0, first);
+        } else if (const auto stack = mark == std::string_view::npos ? std::nullopt : stack_behind(line.find(" # ["))) {
+            line = line.substr(0, line.find(" # ["));
+            source.name_stack = *stack;
+            known = true;
         } else if (line.ends_with(" #") || line.ends_with(" # ")) {
             line = line.substr(0, line.rfind(" #"));  // JAX knows no place
         } else if (mark != std::string_view::npos && source_from_comment(line.substr(mark + 3), source)) {
@@ -229,9 +276,47 @@ bool TextCursor::at_equation() {
     } catch (const Error&) {
         any = false;
     }
-    const bool equation = any && at("=");
+    const bool equation = any && (at("=") || at("<-") || at(","));
     at_ = before;
     return equation;
+}
+
+TextCursor::Indexer TextCursor::indexer() {
+    Indexer out;
+    std::unordered_map<std::string, std::size_t> known;  // `i:i+4` is one index
+    const auto index = [&](const std::string& token, bool again) {
+        const auto [at, is_new] = again ? known.emplace(token, out.indices.size()) : std::pair(known.end(), true);
+        if (is_new) out.indices.push_back(token);
+        out.text += "%" + std::to_string(is_new ? out.indices.size() - 1 : at->second);
+    };
+    expect("[");
+    while (true) {
+        out.text += '[';
+        while (!take("]")) {
+            known.clear();
+            skip_spaces();
+            const bool slice = text_.substr(at_.at, text_.find_first_of(",]", at_.at) - at_.at).find(':') != std::string::npos;
+            while (!at(",") && !at("]")) {
+                const std::string token = peek_word();
+                if (token.empty()) {
+                    if (at_end() || text_[at_.at] == '[') fail("an index");
+                    out.text += text_[at_.at];
+                    advance(1);
+                    continue;
+                }
+                advance(token.size());
+                const bool digits = std::isdigit(static_cast<unsigned char>(token[0])) != 0;
+                if (digits && slice)
+                    out.text += token;
+                else
+                    index(token, slice);
+            }
+            if (take(",")) out.text += ',';
+        }
+        out.text += ']';
+        if (!at_now("[")) return out;
+        advance(1);
+    }
 }
 
 void TextCursor::skip_braces() {

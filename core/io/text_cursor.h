@@ -8,8 +8,10 @@
 
 namespace jaxscope {
 
-/// A place in a jaxpr's text, and the words that stand there. Source comments (`# train.py:41:5 (loss)`) are taken out beforehand
-/// and known by line; line ends are `\n`. Where JAX broke a line is used only where nothing else tells an equation's end.
+/// A place in a jaxpr's text, and the words that stand there. Source comments (`# train.py:41:5 (loss)`, `# [jvp(loss)]`) and terminal
+/// colours are taken out beforehand, comments are known by line; line ends are `\n`. What a log or a notebook wrote in front of the
+/// program, on lines of its own or at the beginning of each line, counts as space. Where JAX broke a line is used only where nothing
+/// else tells an equation's end.
 class TextCursor {
 public:
     /// `name` is what errors call the text.
@@ -19,6 +21,7 @@ public:
     };
     Mark mark() const { return at_; }
     void back_to(const Mark& m) { at_ = m; }
+    bool surrounded() const { return surrounded_; }  ///< by lines of a log or a notebook, before the program at least
     bool at_end() const { return at_.at >= text_.size(); }
     std::size_t line() const { return at_.line; }                   ///< from 1
     std::size_t column() const { return at_.at - at_.line_begin; }  ///< bytes into the line
@@ -42,7 +45,13 @@ public:
     std::string aval_text();
     bool at_jaxpr() const;  ///< `{ lambda`
     bool at_binder();       ///< `name:` of a result
-    bool at_equation();     ///< results and `=`, or a primitive with parameters
+    bool at_equation();     ///< results and `=`, `<-` or `,`, or a primitive with parameters (or a Ref with indices)
+    /// `[i,:][0]` behind a Ref: the text, and its variables and integers as the indices `%0`, `%1`, ... that they are.
+    struct Indexer {
+        std::string text;
+        std::vector<std::string> indices;
+    };
+    Indexer indexer();
     /// Names of all `let NAME = {`.
     std::vector<std::string> shared_names() const;
     void skip_braces();  ///< `{ ... }`
@@ -66,9 +75,12 @@ private:
     std::size_t value_end(const Layout& layout, bool brackets) const;
     bool parameter_begins(std::size_t i) const;  ///< `name=`
     void take_comments(std::string_view text);
+    void take_name_stack(std::string_view stack);
+    void skip_surroundings();
 
     std::string text_, name_;
     std::vector<SourceRef> sources_;  ///< by line
+    bool surrounded_ = false;         ///< by lines that are no program
     Mark at_;
     std::size_t searched_in_vain_ = 0;  ///< bytes, for brackets that close a value
 };

@@ -67,6 +67,16 @@ void custom_call(Entries& e, bool vjp) {
     if (vjp) set_default(e, "out_trees", Attr::Object{"function", "out_trees_", "out_trees_"});
 }
 
+void custom_lin(Entries& e, const Avals& in, const Avals& out) {
+    function_of_name(e, "bwd", "bwd");
+    Attrs avals(out.begin(), out.end());
+    set_default(e, "out_avals", Attr::list(std::move(avals)));
+    const Attr* residuals = find(e, "num_res");
+    const auto* n = residuals ? residuals->get<std::int64_t>() : nullptr;
+    const std::size_t tangents = n && *n >= 0 && *n <= static_cast<std::int64_t>(in.size()) ? in.size() - static_cast<std::size_t>(*n) : 0;
+    set_default(e, "in_zeros", Attr::list(Attrs(tangents, Attr(false))));  // JAX 0.4.30 has none
+}
+
 void dot_general(Entries& e) {
     for (const char* name : {"out_sharding", "precision", "preferred_element_type"}) set_default(e, name, Attr());
     Attr* numbers = find(e, "dimension_numbers");
@@ -96,7 +106,7 @@ std::vector<Params::Entry> with_hidden_params(std::string_view primitive, std::v
     if (primitive == "jit") jit(e, in, out);
     if (primitive == "custom_jvp_call") custom_call(e, false);
     if (primitive == "custom_vjp_call") custom_call(e, true);
-    if (primitive == "custom_lin") function_of_name(e, "bwd", "bwd");
+    if (primitive == "custom_lin") custom_lin(e, in, out);
     if (primitive == "dot_general") dot_general(e);
     if (primitive == "broadcast_in_dim") broadcast_in_dim(e, out);
     if (primitive == "convert_element_type") set_default(e, "sharding", Attr());

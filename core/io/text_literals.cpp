@@ -104,7 +104,7 @@ void settle(Jaxpr& j, const Eqn& e, std::span<const UntypedLiteral> literals) {
 
 bool is_untyped_literal(std::string_view t) {
     return !t.empty() && (std::isdigit(static_cast<unsigned char>(t[0])) || t[0] == '-' || t == "True" || t == "False" || t == "nan" ||
-                          t == "inf" || t[0] == '(');
+                          t == "inf" || t == "nanj" || t == "infj" || t[0] == '(');
 }
 
 LiteralRef guessed_literal(std::string_view token, const std::vector<DType>& likely) {

@@ -10,6 +10,7 @@
 #include "io/primitive_names.h"
 #include "io/text_cursor.h"
 #include "io/text_literals.h"
+#include "io/text_reading.h"
 #include "io/text_sharing.h"
 #include "io/text_values.h"
 #include "ir/primitive.h"
@@ -37,7 +38,8 @@ public:
         while (in_.at_word("let")) shared(1);
         std::shared_ptr<Jaxpr> root = jaxpr(1);
         in_.skip_spaces();
-        if (!in_.at_end()) in_.fail("the end of the text");
+        if (in_.at_jaxpr() || in_.at_word("let")) in_.fail("one program in a file, and the end of the text behind it");
+        if (!in_.at_end() && !in_.surrounded()) in_.fail("the end of the text");
         refuse_cycles(*root);
         for (const auto& [j, literals] : untyped_) settle_literals(*j, literals);
         restore_sharing(root, lets_);
@@ -54,17 +56,6 @@ public:
     }
 
 private:
-    using Places = std::vector<std::size_t>;  ///< where each equation begins in the text
-    using Scope = std::unordered_map<std::string, Var>;
-    /// The variables `_` of a jaxpr, which may be its results all the same: jit's outputs are called as its equation calls them.
-    struct Reading {
-        std::shared_ptr<Jaxpr> jaxpr = std::make_shared<Jaxpr>();
-        Scope scope;
-        std::vector<Var> dropped;
-        Places places;
-        std::vector<UntypedLiteral> untyped;
-    };
-
     void shared(std::size_t depth) {
         in_.expect_word("let");
         const std::string name = in_.let_name();
@@ -162,34 +153,14 @@ private:
     /// `in (`: a variable may be called `in`, but no open parenthesis follows one.
     bool at_results() const { return in_.at_word("in") && in_.after_word("in", '('); }
 
-    void bind(Reading& r, const std::string& name, AvalRef aval, const TextCursor::Mark& at) {
-        if (r.jaxpr->num_vars() >= 1u << 30)
-            throw Error(ErrorCode::LimitExceeded, "expected fewer than 2^30 variables, found more").at(in_.loc());
-        const Var v = r.jaxpr->add_var(aval, name == "_");
-        if (name == "_")
-            r.dropped.push_back(v);
-        else if (!r.scope.emplace(name, v).second)
-            throw Error(ErrorCode::BadInput, "expected a new variable, found '" + printable(name, 60) + "' again").at(in_.loc_at(at.at));
-    }
-    AvalRef aval() {
-        const TextCursor::Mark before = in_.mark();
-        const std::string text = in_.aval_text();
-        try {
-            return aval_from_text(text);
-        } catch (Error& e) {
-            in_.back_to(before);
-            e.at(in_.loc());
-            throw;
-        }
-    }
     /// `a:f32[3] b:f32[]`, up to `end`.
     std::vector<std::string> binders(Reading& r, std::string_view end) {
         std::vector<std::string> names;
         while (!in_.at(end)) {
             const TextCursor::Mark at = in_.mark();  // behind spaces
             names.push_back(in_.word("a variable"));
-            in_.expect(":");
-            bind(r, names.back(), aval(), at);
+            if (!in_.take(":")) in_.fail("':' and the type of '" + printable(names.back(), 60) + "' (print_shapes=True prints it)");
+            bind(in_, r, {names.back(), read_aval(in_), at});
         }
         return names;
     }
@@ -199,20 +170,20 @@ private:
         in_.skip_spaces();
         const std::size_t column = in_.column();
         r.places.push_back(in_.mark().at);
-        std::vector<std::pair<std::string, AvalRef>> outs;
-        std::vector<TextCursor::Mark> marks;
+        std::vector<Binder> outs;
         while (in_.at_binder()) {
-            marks.push_back(in_.mark());
+            const TextCursor::Mark at = in_.mark();
             std::string name = in_.word("a variable");
             in_.expect(":");
-            outs.emplace_back(std::move(name), aval());
+            outs.push_back({std::move(name), read_aval(in_), at});
         }
         const SourceRef source = in_.line_source();
+        if (at_ref_access(in_, r, outs.size())) return read_ref_access(in_, r, std::move(outs), source);
         if (!outs.empty()) in_.expect("=");
         in_.skip_spaces();
         const std::string primitive_name(normalised_primitive(in_.primitive_name()));
         Avals in_avals, out_avals;
-        for (const auto& [name, type] : outs) out_avals.push_back(type);
+        for (const Binder& b : outs) out_avals.push_back(b.aval);
         std::vector<Params::Entry> params;
         if (in_.at_now("[")) params = parameters(primitive_name, depth, out_avals);
         Eqn e;
@@ -224,7 +195,7 @@ private:
         e.first_out = r.jaxpr->num_vars();
         e.n_out = static_cast<std::uint32_t>(outs.size());
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
-        for (std::size_t k = 0; k < outs.size(); ++k) bind(r, outs[k].first, outs[k].second, marks[k]);
+        for (const Binder& b : outs) bind(in_, r, b);
         e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
         r.jaxpr->eqns.push_back(std::move(e));
     }
@@ -246,7 +217,7 @@ private:
             if (token.empty()) in_.fail("a variable or a literal");
             if (in_.at_now(":")) {
                 in_.expect(":");
-                const AvalRef type = aval();
+                const AvalRef type = read_aval(in_);
                 const auto l = literal_from_text(token, type);
                 if (!l) {
                     in_.back_to(before);
@@ -260,26 +231,12 @@ private:
             } else if (is_untyped_literal(token)) {
                 // Typed when all jaxprs are read; until then anything.
                 r.untyped.push_back({r.jaxpr->eqns.size(), r.jaxpr->atoms.size(), token});
-                r.jaxpr->atoms.emplace_back(guess(token, {}, before));
+                r.jaxpr->atoms.emplace_back(guess(in_, token, {}, before));
             } else {
                 in_.back_to(before);
                 in_.fail("a variable that is defined above");
             }
         }
-    }
-    LiteralRef guess(const std::string& token, const std::vector<DType>& likely, const TextCursor::Mark& at) const {
-        try {
-            return guessed_literal(token, likely);
-        } catch (Error& e) {
-            e.at(in_.loc_at(at.at));
-            throw;
-        }
-    }
-    /// A variable called `_` that is read: a result that goes by the name of an unused result of the calling jit. The latest one.
-    static Var read_dropped(Reading& r) {
-        const Var v = r.dropped.back();
-        r.jaxpr->set_dropped(v, false);
-        return v;
     }
     // ---- Parameters ----
     static bool holds_jaxprs(std::string_view name) { return name.find("jaxpr") != std::string_view::npos || name == "branches"; }
@@ -375,7 +332,7 @@ private:
                 r.jaxpr->outvars.emplace_back();
             } else if (in_.at_now(":")) {
                 in_.expect(":");
-                const AvalRef type = aval();
+                const AvalRef type = read_aval(in_);
                 const auto l = literal_from_text(token, type);
                 if (!l) in_.fail("a literal of " + to_text(type));
                 r.jaxpr->outvars.emplace_back(LiteralRef(*l));
@@ -384,31 +341,16 @@ private:
             } else if (is_untyped_literal(token)) {
                 const std::size_t k = r.jaxpr->outvars.size();
                 const bool known = k < types.size() && types[k]->is_array();
-                r.jaxpr->outvars.emplace_back(guess(token, known ? std::vector{types[k]->dtype} : std::vector<DType>{}, before));
+                r.jaxpr->outvars.emplace_back(guess(in_, token, known ? std::vector{types[k]->dtype} : std::vector<DType>{}, before));
             } else {
                 in_.back_to(before);
                 in_.fail("a variable that is defined above");
             }
             in_.take(",");
         }
-        dropped_results(r, dropped, types);
+        dropped_results(in_, r, dropped, types);
         if (in_.take(":")) in_.skip_braces();  // effects
         in_.expect("}");
-    }
-
-    /// Which variables `_` the results `_` are: the last ones (what jit's jaxpr returns for an unused result tends to stand behind what
-    /// it drops itself), of the type that the calling equation says.
-    void dropped_results(Reading& r, const std::vector<std::size_t>& results, const Avals& types) {
-        const bool typed = types.size() == r.jaxpr->outvars.size();
-        std::vector<bool> taken(r.dropped.size(), false);
-        for (std::size_t i = results.size(); i-- > 0;) {
-            std::size_t k = r.dropped.size();
-            while (k > 0 && (taken[k - 1] || (typed && r.jaxpr->aval(r.dropped[k - 1]) != types[results[i]]))) --k;
-            if (k == 0) in_.fail("as many variables '_' as results '_'");
-            taken[k - 1] = true;
-            r.jaxpr->set_dropped(r.dropped[k - 1], false);
-            r.jaxpr->outvars[results[i]] = r.dropped[k - 1];
-        }
     }
 
     static void add_unknown_consts(Jaxpr& j) {
@@ -427,34 +369,12 @@ private:
     std::vector<std::shared_ptr<Jaxpr>> lets_;  ///< those in front, in order
     bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
-    std::unordered_map<const Jaxpr*, Places> places_;
+    std::unordered_map<const Jaxpr*, std::vector<std::size_t>> places_;
     std::unordered_map<Jaxpr*, std::vector<UntypedLiteral>> untyped_;
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
     std::vector<std::string> input_names_;
 };
-
-}  // namespace
-
-bool looks_like_jaxpr_text(std::string_view text) {
-    constexpr std::string_view kBom = "\xEF\xBB\xBF";
-    if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
-    const auto skip = [&] {
-        while (!text.empty() && std::isspace(static_cast<unsigned char>(text[0]))) text.remove_prefix(1);
-    };
-    skip();
-    while (text.starts_with("#")) {  // comments in front
-        text.remove_prefix(std::min(text.find('\n'), text.size()));
-        skip();
-    }
-    if (text.starts_with("let ")) return true;
-    if (!text.starts_with("{")) return false;
-    text.remove_prefix(1);
-    skip();
-    return text.starts_with("lambda");
-}
-
-namespace {
 
 ProgramPtr program_of(const std::shared_ptr<Jaxpr>& root, const TextParser& parser, std::string_view text, const std::string& name) {
     auto program = std::make_shared<Program>();

@@ -75,9 +75,26 @@ std::string quoted_axes(std::string_view axes) {
 
 }  // namespace
 
+std::string other_aval_text(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size();) {
+        std::size_t end = i;
+        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+        const std::string_view word = text.substr(i, end - i);
+        const auto d = end < text.size() && text[end] == '[' ? dtype_from_name(word) : std::nullopt;
+        if (d)
+            out += info(*d).short_name;
+        else
+            out += word;
+        if (end < text.size()) out += text[end++];
+        i = end;
+    }
+    return out;
+}
+
 Aval aval_from_text(std::string_view text) {
     Aval a, unknown;
-    unknown.other = text;
+    unknown.other = other_aval_text(text);
     std::string varying;
     std::string_view shape_text = text;
     // `{V:x}`: the axes of a manual mesh over which it varies.
@@ -128,6 +145,11 @@ std::optional<Literal> literal_from_text(std::string_view text, AvalRef aval) {
     l.aval = aval;
     const DType d = aval->dtype;
     if (!aval->is_array() || aval->rank() != 0) return std::nullopt;
+    if (d == DType::Float0) {
+        if (text != "(b'',)") return std::nullopt;
+        l.text = text;
+        return l;
+    }
     if (d == DType::Bool) {
         if (text != "True" && text != "False") return std::nullopt;
         l.integer = text == "True";
@@ -279,7 +301,9 @@ private:
                              w.find('.', dot + 1) == std::string_view::npos;
         if (is_enum) return Attr::Enum{w.substr(0, dot), w.substr(dot + 1)};
         if (w == "UnspecifiedValue") return Attr::Object{w, {}, w};
-        return fail();
+        // `memory_kind=device` of a sharding: a word that is no string.
+        const bool bare = depth > 0 && std::isalpha(static_cast<unsigned char>(w[0])) && w.find_first_of(".+-") == std::string_view::npos;
+        return bare ? Attr(Attr::Object{"text", {}, w}) : fail();
     }
     /// `np.int64(3)`, `dtype('float32')`, `frozenset({...})`, `GatherDimensionNumbers(offset_dims=(0,), ...)`, `P('x',)`, `Mesh(...)`.
     Attr call(std::string_view w, int depth) {

@@ -41,7 +41,14 @@ void drop_if(PrintRule& r, std::string_view name, Test test) {
 /// A function's own name, where JAX prints that and not the object.
 std::string function_name(const Attr& a) {
     if (const auto* rule = a.get<Attr::Rule>()) return rule->text.str();
-    if (const auto* object = a.get<Attr::Object>()) return object->name.empty() ? object->text.str() : object->name.str();
+    if (const auto* object = a.get<Attr::Object>()) {
+        if (!object->name.empty()) return object->name.str();
+        // A WrappedFun's text: its transformations, then the function that it wraps.
+        const std::string text = object->text.str();
+        constexpr std::string_view kCore = "\nCore: ";
+        const std::size_t core = text.rfind(kCore);
+        return core == std::string::npos ? text : text.substr(core + kCore.size(), text.find('\n', core + 1) - core - kCore.size());
+    }
     return str_text(a);
 }
 void put(PrintRule& r, const std::string& name, std::string text) { r.params.push_back({name, nullptr, std::move(text)}); }

@@ -1,11 +1,14 @@
 #include "ir/printer.h"
 
 #include <algorithm>
+#include <cctype>
+#include <span>
 #include <unordered_set>
 
 #include "ir/attr_text.h"
 #include "ir/primitive.h"
 #include "ir/print_layout.h"
+#include "ir/print_refs.h"
 #include "ir/print_rules.h"
 
 namespace jaxscope {
@@ -294,7 +297,41 @@ private:
         suggest(inner, inner.outvars, j, outs);
     }
 
+    /// `a[i,:]` of a get or a swap.
+    std::string ref_text(const Jaxpr& j, const Eqn& e, const RefAccess& access) {
+        const std::span<const Atom> in = j.inputs(e);
+        std::string out = atom_text(j, in[0]);
+        for (std::size_t i = 0; i < access.indexer.size(); ++i) {
+            if (access.indexer[i] != '%') {
+                out += access.indexer[i];
+                continue;
+            }
+            std::size_t k = 0;
+            while (i + 1 < access.indexer.size() && std::isdigit(static_cast<unsigned char>(access.indexer[i + 1])))
+                k = std::min<std::size_t>(10 * k + static_cast<std::size_t>(access.indexer[++i] - '0'), 1u << 20);
+            if (access.first_index + k >= in.size()) {
+                out += '?';
+                continue;
+            }
+            const Atom index = in[access.first_index + k];
+            out += index.is_literal() ? value_text(*index.literal()) : atom_text(j, index);
+        }
+        return out;
+    }
+    void ref_equation(const Jaxpr& j, const Eqn& e, const RefAccess& access) {
+        const bool get = access.first_index == 1;
+        const bool written_only = e.n_out == 1 && !get && atom_text(j, j.output(e, 0)) == "_";
+        const std::string ref = ref_text(j, e, access);
+        if (e.n_out == 1 && !written_only) binders(j, e.first_out, 1);
+        if (!get) out_.text((e.n_out == 0 || written_only ? "" : ", ") + ref);
+        if (options_.source) out_.note(e.source->summary.str());
+        out_.text(e.n_out == 0 ? " += " : " <- ");
+        if (get || !(e.n_out == 0 || written_only)) out_.text(ref);
+        if (!get) out_.text((e.n_out == 0 || written_only ? "" : ", ") + atom_text(j, j.inputs(e)[1]));
+    }
+
     void equation(const Jaxpr& j, const Eqn& e) {
+        if (const auto access = ref_access(e)) return ref_equation(j, e, *access);
         const PrintRule rule = print_rule(e);
         if (rule.shares_names) suggest_names(j, e);
         if (rule.results) {

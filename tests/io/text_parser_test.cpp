@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 
 #include "base/error.h"
@@ -25,6 +26,12 @@ std::string read_file(const fs::path& path) {
 }
 std::string again(const std::string& text, bool source = false) {
     return to_text(*parse_jaxpr_text(text, "test.jaxpr")->jaxpr, {.source = source});
+}
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
 }
 Error error_of(const std::string& text) {
     try {
@@ -217,7 +224,7 @@ TEST(TextParser, ErrorsHaveLineAndColumn) {
         {"{ lambda ; a:f32[3]. let\n    b:f32[3] = sin é\n  in (b,) }", "expected a variable that is defined above, found 'é'", 2, 20},
         {"{ lambda ; a:f32[3]. let\n    b:f32[3] = sin a\n  in (b,)", "expected '}', found the end of the text", 4, 1},
         {"{ lambda ; a:f32[3] a:f32[]. let  in () }", "expected a new variable, found 'a' again", 1, 21},
-        {"{ lambda ; a. let  in () }", "expected ':', found '.'", 1, 13},
+        {"{ lambda ; a. let  in () }", "expected ':' and the type of 'a'", 1, 13},
         {"{ lambda ; a:f32[9223372036854775807,8]. let  in () }", "expected a size below 2^63", 1, 14},
         {"{ lambda ; a:f32[]. let b:f32[] = add a x:f32[] in () }", "expected a literal of f32[], found 'x:f32[]'", 1, 41},
         {"{ lambda ; a:f32[]. let b:f32[] = jit[name=f jaxpr=] a in () }", "expected the value of parameter 'jaxpr'", 1, 52},
@@ -244,6 +251,53 @@ TEST(TextParser, CyclesAndDepthAreRefused) {
     EXPECT_EQ(error_of(open + "{ lambda ; a:f32[]. let  in (a,) }" + close).code, ErrorCode::LimitExceeded);
 }
 
+/// What `print` makes of it, however it is dressed.
+TEST(TextParser, LogsNotebooksAndTerminals) {
+    const std::string wanted = again(kSmall);
+    std::string prefixed = "starting\n", first_line = "2026-01-01 INFO train: ", coloured;
+    for (const std::string& line : lines_of(kSmall)) prefixed += "[rank 0] " + line + "\n";
+    first_line += std::string(kSmall) + "\n2026-01-01 INFO train: step {1}\n";
+    coloured = std::regex_replace(std::string(kSmall), std::regex("lambda|let|:f32"), "\x1b[34;1m$&\x1b[0m");
+    for (const std::string& text :
+         {prefixed, first_line, coloured, "Out[3]: " + std::string(kSmall), "```\n" + std::string(kSmall) + "\n```\n"}) {
+        EXPECT_TRUE(looks_like_jaxpr_text(text)) << text;
+        EXPECT_EQ(again(text), wanted) << text;
+    }
+    const Error e = error_of("[rank 0] { lambda ; a:f32[]. let\n[rank 0]     b:f32[] = sin zz\n[rank 0]   in (b,) }");
+    EXPECT_EQ(e.loc.line, 2);
+    EXPECT_EQ(e.loc.column, 28);
+}
+
+TEST(TextParser, NameStacks) {
+    const ProgramPtr p = parse_jaxpr_text(
+        "{ lambda ; a:f32[]. let\n    b:f32[] = sin a # f.py:3:4 (f)\n                    # [jvp(loss)]\n"
+        "    c:f32[] = cos b # [layer # 1 (a)]\n  in (c,) }",
+        "test");
+    EXPECT_EQ(p->jaxpr->eqns[0].source->summary.str(), "f.py:3:4 (f)");
+    EXPECT_EQ(p->jaxpr->eqns[0].source->name_stack.str(), "jvp(loss)");
+    EXPECT_EQ(p->jaxpr->eqns[1].source->name_stack.str(), "layer # 1 (a)");
+}
+
+/// Reads, writes and additions of Refs, and arrays of symbolic shape: shown as they are.
+TEST(TextParser, RefsAndSymbolicShapes) {
+    const std::string text =
+        "{ lambda a:i32[2]; b:Ref{f32[3,4]} c:i32[] d:f32[2*b + 1,4]. let\n"
+        "    e:f32[2,4] <- b[c:c+2,:]\n"
+        "    f:f32[4], b[1:,:][0,:] <- b[1:,:][0,:], 2.0:f32[]\n"
+        "    b[...] <- e\n"
+        "    b[c,0] += f\n"
+        "    g:f32[2*b + 1,4] = sin d\n"
+        "    h:f32[2,4] <- b[a,:]\n"
+        "  in (f, g, h) }";
+    EXPECT_EQ(again(text), text);
+    const ProgramPtr p = read_jaxpr_text(text, "test");
+    EXPECT_EQ(p->jaxpr->eqns[0].n_in, 2u) << "c:c+2 is one index";
+    EXPECT_STREQ(p->jaxpr->eqns[3].prim->name, "addupdate");
+    EXPECT_EQ(p->jaxpr->eqns[3].n_in, 4u);
+    EXPECT_EQ(again("{ lambda ; a:Ref<default>{float32[3]}. let a[:] <- 1.0 in () }"),
+              "{ lambda ; a:Ref<default>{f32[3]}. let a[:] <- 1.0:f32[] in () }");
+}
+
 TEST(TextParser, EveryTruncationIsAnError) {
     const std::string text = read_file(fs::path(JAXSCOPE_SOURCE_DIR) / "tests/io/printed/remat_both.txt");
     for (std::size_t n = 0; n < text.size() - 1; n += 97) error_of(text.substr(0, n));
@@ -252,6 +306,7 @@ TEST(TextParser, EveryTruncationIsAnError) {
 TEST(TextParser, TellsTextFromCaptures) {
     EXPECT_TRUE(looks_like_jaxpr_text(kSmall));
     EXPECT_TRUE(looks_like_jaxpr_text("\xEF\xBB\xBF\n# comment\nlet f = {"));
+    EXPECT_FALSE(looks_like_jaxpr_text("hello { lam"));
     EXPECT_TRUE(looks_like_jaxpr_text("{lambda ; a:f32[]. let in () }"));
     EXPECT_FALSE(looks_like_jaxpr_text("{\"format\": \"jaxscope.capture\"}"));
     EXPECT_FALSE(looks_like_jaxpr_text("\x28\xb5\x2f\xfd"));
