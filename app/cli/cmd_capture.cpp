@@ -6,6 +6,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "io/load_program.h"
 #include "ir/jaxpr.h"
@@ -27,6 +28,8 @@ public:
         a.flag("--compile", compile_, "record what XLA says of memory, aliasing and cost");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
         a.option("--rule-depth", rule_depth_, 0, "how deep custom rules inside custom rules are traced");
+        a.option("--axis-size", axis_sizes_,
+                 "trace the rules of custom_vmap functions for axes of these sizes, e.g. 8,32 (default: 8, as vmap)");
         a.flag("--no-source", no_source_, "leave the text of your files out");
         a.flag("--absolute", absolute_, "keep absolute paths");
         a.option("--call", call_,
@@ -96,6 +99,8 @@ private:
         // With --json what the user's code prints goes to standard error: standard output is ours.
         r.command.insert(r.command.end(),
                          {"-m", "jaxscope", "--json", "-o", output_, "--values", values_, "--rule-depth", std::to_string(rule_depth_)});
+        for (const int n : axis_sizes_.empty() ? std::vector<int>() : parse_numbers(axis_sizes_, "--axis-size"))
+            r.command.insert(r.command.end(), {"--axis-size", std::to_string(n)});
         if (timeout_ > 0) r.command.push_back("--timeout=" + std::to_string(timeout_));
         if (!call_args_.empty()) r.command.push_back("--args=" + call_args_);
         if (!call_kwargs_.empty()) r.command.push_back("--kwargs=" + call_kwargs_);
@@ -139,7 +144,7 @@ private:
         return 0;
     }
 
-    std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_;
+    std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_, axis_sizes_;
     std::vector<std::string> command_;
     bool compile_ = false, continue_ = false, json_ = false, no_source_ = false, absolute_ = false;
     double timeout_ = 600;

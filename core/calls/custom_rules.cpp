@@ -1,6 +1,7 @@
 #include "calls/custom_rules.h"
 
 #include "calls/families.h"
+#include "calls/traced_rules.h"
 #include "ir/followed.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
@@ -9,27 +10,6 @@
 // custom_jvp_call, custom_vjp_call (custom_derivatives.py of JAX 0.10.2) and custom_lin (interpreters/ad.py).
 namespace jaxscope {
 
-FoundRule find_rule(const Attr& rule, const Op& op) {
-    const auto* ref = rule.get<Attr::Rule>();
-    const std::string what = std::string("expected the rule of this ") + op.prim->name;
-    if (!ref) {
-        Error error(ErrorCode::NoRule, what + ", found none: the program was captured or pasted without it");
-        const Attr* call = op.params->find("call_jaxpr");
-        if (const auto* body = call ? call->get<Attr::JaxprRef>() : nullptr; body && !body->jaxpr->name.empty())
-            error.advise("--rule " + printable(body->jaxpr->name.str(), 60) + "=inline, to differentiate the function's body");
-        throw error.at(op.source.loc());
-    }
-    FoundRule found{ref->table.lock(), nullptr};
-    if (!found.table || ref->index >= found.table->rules.size())
-        throw Error(ErrorCode::NoRule, what + " (" + printable(ref->text.str()) + "), found no table of rules").at(op.source.loc());
-    found.rule = &found.table->rules[ref->index];
-    if (!found.rule->jaxpr)
-        throw Error(ErrorCode::NoRule,
-                    what + " (" + printable(found.rule->function.str()) + "), found no jaxpr of it: " + printable(found.rule->why.str()))
-            .at(op.source.loc());
-    return found;
-}
-
 namespace {
 
 Avals custom_jvp_abstract_eval(const Op& op) { return op.as<CustomJvpParams>().call_jaxpr.jaxpr->out_avals(); }
@@ -37,32 +17,52 @@ Avals custom_vjp_abstract_eval(const Op& op) { return op.as<CustomVjpParams>().c
 JaxprPtr custom_jvp_expand(const Op& op) { return op.as<CustomJvpParams>().call_jaxpr.jaxpr; }
 JaxprPtr custom_vjp_expand(const Op& op) { return op.as<CustomVjpParams>().call_jaxpr.jaxpr; }
 
-/// The rule's jaxpr takes all primals and all tangents; where a tangent is zero an array of zeros is made, as JAX does. Under a split
-/// builder the rule is split like any other code.
+/// Values that a rule closes over, which stand in front of its own inputs.
+Values closed_values(const TracedRule& rule, const Values& x) {
+    Values out;
+    for (const int i : rule.closed_over) out.push_back(x.at(static_cast<std::size_t>(i)));
+    return out;
+}
+
+void expect_inputs(const TracedRule& rule, const Values& in, const char* kind) {
+    if (in.size() != rule.jaxpr->num_invars)
+        throw Error(ErrorCode::TypeMismatch, std::string("expected a ") + kind + " rule of " + std::to_string(in.size()) +
+                                                 " inputs, found one of " + std::to_string(rule.jaxpr->num_invars));
+}
+
+/// The rule's jaxpr takes all primals and all tangents; where a tangent is zero an array of zeros is made, as JAX does, or with
+/// symbolic_zeros nothing. Under a split builder the rule is split like any other code.
 PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const Values& dx, bool keep_places) {
     const CustomJvpParams& p = op.as<CustomJvpParams>();
-    const FoundRule rule = find_rule(p.jvp_jaxpr_fun, op);
     const auto skip = static_cast<std::size_t>(p.num_consts);
-    Values in(x.begin() + p.num_consts, x.end());
-    for (std::size_t i = skip; i < dx.size(); ++i) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
-    if (in.size() != rule->jaxpr->num_invars)
-        throw Error(ErrorCode::TypeMismatch, "expected a custom_jvp rule of " + std::to_string(in.size()) + " inputs, found one of " +
-                                                 std::to_string(rule->jaxpr->num_invars));
-    const Values out = eval_rule(b, *rule->jaxpr, in, op.source, keep_places);
+    RuleUse use;
+    for (std::size_t i = skip; i < dx.size(); ++i) use.perturbed.push_back(!dx[i].is_zero());
+    const TracedRule rule = find_rule(p.jvp_jaxpr_fun, op, use);
+    Values in = closed_values(rule, x);
+    in.insert(in.end(), x.begin() + p.num_consts, x.end());
+    for (std::size_t i = skip; i < dx.size(); ++i)
+        if (!p.symbolic_zeros || !dx[i].is_zero()) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
+    expect_inputs(rule, in, "custom_jvp");
+    const Values out = eval_rule(b, *rule.jaxpr, in, op.source, keep_places);
     const std::size_t n = op.out.size();
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
     std::size_t next = n;
     for (std::size_t k = 0; k < n; ++k) {
-        const bool zero = k < rule->out_zeros.size() && rule->out_zeros[k];
+        const bool zero = k < rule.out_zeros.size() && rule.out_zeros[k];
         r.tangents.push_back(zero || next >= out.size() ? Value::zero() : out[next++]);
     }
     return r;
 }
 
 PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) { return custom_jvp_with(b, op, x, dx, false); }
+/// Does JAX run the rule where the user's function calls it? Not in what a backward pass made: JAX sets the place itself while it
+/// transposes, and that place is then the rule's too.
+bool runs_in_place(const SplitBuilder& b, const Op& op) {
+    return b.outermost() && op.source->name_stack.str().find("transpose(") == std::string::npos;
+}
 PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
-    return custom_jvp_with(b, op, x, dx, b.outermost());
+    return custom_jvp_with(b, op, x, dx, runs_in_place(b, op));
 }
 
 /// JAX assumes that partial evaluation builds linear functions and keeps no rule (JaxprTrace.process_custom_jvp_call).
@@ -84,15 +84,22 @@ PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, c
                 "Try "
                 "passing the closed-over value into the custom_vjp function as an argument, and adapting the custom_vjp fwd and bwd rules.")
                 .at(op.source.loc());
-    const FoundRule fwd = find_rule(p.fwd_jaxpr_thunk, op);
+    RuleUse use;
+    for (std::size_t i = skip; i < dx.size(); ++i) use.perturbed.push_back(!dx[i].is_zero());
+    const TracedRule fwd = find_rule(p.fwd_jaxpr_thunk, op, use);
     const Values args(x.begin() + p.num_consts, x.end());
-    const Values out = eval_rule(known, *fwd->jaxpr, args, op.source, keep_places);
+    Values fwd_in = closed_values(fwd, x);
+    fwd_in.insert(fwd_in.end(), args.begin(), args.end());
+    expect_inputs(fwd, fwd_in, "custom_vjp forward");
+    const Values out = eval_rule(known, *fwd.jaxpr, fwd_in, op.source, keep_places);
     const std::size_t n = op.out.size();
-    Values in;
-    std::size_t next = n;
-    if (fwd->input_forwards.empty()) in.assign(out.begin() + static_cast<std::ptrdiff_t>(n), out.end());
-    for (const int f : fwd->input_forwards) in.push_back(f < 0 ? out[next++] : args[static_cast<std::size_t>(f)]);
     CustomLinParams lin;
+    Values in;
+    for (const int i : closed_over(p.bwd)) in.push_back(x.at(static_cast<std::size_t>(i)));
+    lin.num_closed = static_cast<std::int64_t>(in.size());
+    std::size_t next = n;
+    if (fwd.input_forwards.empty()) in.insert(in.end(), out.begin() + static_cast<std::ptrdiff_t>(n), out.end());
+    for (const int f : fwd.input_forwards) in.push_back(f < 0 ? out[next++] : args[static_cast<std::size_t>(f)]);
     lin.num_res = static_cast<std::int64_t>(in.size());
     lin.num_consts = p.num_consts;
     lin.bwd = p.bwd;
@@ -118,7 +125,7 @@ PrimalsTangents custom_vjp_jvp(Builder& b, const Op& op, const Values& x, const 
     return custom_vjp_with(b, b, op, x, dx, false);
 }
 PrimalsTangents custom_vjp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
-    return custom_vjp_with(b, b.tangent(), op, x, dx, b.outermost());
+    return custom_vjp_with(b, b.tangent(), op, x, dx, runs_in_place(b, op));
 }
 
 Avals custom_lin_abstract_eval(const Op& op) {
@@ -131,10 +138,20 @@ Avals custom_lin_abstract_eval(const Op& op) {
 
 void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     const CustomLinParams& p = op.as<CustomLinParams>();
-    const FoundRule bwd = find_rule(p.bwd, op);
-    Values in(x.begin(), x.begin() + p.num_res);
-    for (std::size_t k = 0; k < ct.size(); ++k) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
-    const Values out = eval_rule(b, *bwd->jaxpr, in, op.source, true);
+    RuleUse use;
+    for (std::size_t i = static_cast<std::size_t>(p.num_consts); i < p.in_zeros.size(); ++i) use.perturbed.push_back(!p.in_zeros[i]);
+    for (const Value c : ct) use.zero_cotangents.push_back(c.is_zero());
+    const TracedRule bwd = find_rule(p.bwd, op, use);
+    // Of the values that any variant of the rule closes over, those that this one reads.
+    const std::vector<int> closed = closed_over(p.bwd);
+    Values in;
+    for (const int i : bwd.closed_over)
+        in.push_back(x.at(static_cast<std::size_t>(std::lower_bound(closed.begin(), closed.end(), i) - closed.begin())));
+    in.insert(in.end(), x.begin() + p.num_closed, x.begin() + p.num_res);
+    for (std::size_t k = 0; k < ct.size(); ++k)
+        if (!p.symbolic_zeros || !ct[k].is_zero()) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
+    expect_inputs(bwd, in, "custom_vjp backward");
+    const Values out = eval_rule(b, *bwd.jaxpr, in, op.source, true);
     // The rule answers for the user's arguments: behind the closed-over ones, whose cotangents are zero.
     std::size_t next = 0;
     auto operand = static_cast<std::size_t>(p.num_res);
@@ -142,20 +159,48 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
         const bool closed_over = i < static_cast<std::size_t>(p.num_consts);
         const std::size_t k = i - static_cast<std::size_t>(p.num_consts);
         Value c = Value::zero();
-        if (!closed_over && !(k < bwd->out_zeros.size() && bwd->out_zeros[k]) && next < out.size()) c = out[next++];
+        if (!closed_over && !(k < bwd.out_zeros.size() && bwd.out_zeros[k]) && next < out.size()) c = out[next++];
         if (p.in_zeros[i]) continue;
         if (!c.is_zero() && b.aval(c)->dtype != DType::Float0) sink.add(operand, c);
         ++operand;
     }
 }
 
-/// vmap keeps the call, but not its rule: batching a rule of Python's needs Python (capture vmap and grad together instead).
-template <class P>
-BatchResult batch_body(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
-    const JaxprPtr& body = op.as<P>().call_jaxpr.jaxpr;
-    refuse_runaway(*body);  // its equations stand for the call from here on
-    const BatchedJaxpr& j = batch_jaxpr_front(body, size, dims, std::vector<bool>(op.out.size(), false));
-    return {eval_jaxpr(b, *j.jaxpr, x), j.out_dims};
+/// What every vmap of a custom call comes down to: the body batched, where its batch axes stand, and a rule batched alike.
+struct BatchedCall {
+    JaxprPtr body;
+    BatchedRule rule;  ///< but for the rule itself
+};
+BatchedCall batched_call(const Op& op, const JaxprPtr& body, std::int64_t num_consts, const std::vector<int>& dims, std::int64_t size) {
+    refuse_runaway(*body);
+    const BatchedJaxpr& j = batch_jaxpr(body, size, dims);
+    BatchedRule rule;
+    rule.size = size;
+    rule.num_consts = num_consts;
+    rule.in_dims = dims;
+    rule.out_dims = j.out_dims;
+    JAXSCOPE_ASSERT(rule.out_dims.size() == op.out.size());
+    return {j.jaxpr, std::move(rule)};
+}
+BatchResult custom_jvp_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    CustomJvpParams p = op.as<CustomJvpParams>();
+    BatchedCall call = batched_call(op, p.call_jaxpr.jaxpr, p.num_consts, dims, size);
+    call.rule.rule = p.jvp_jaxpr_fun;
+    p.call_jaxpr.jaxpr = call.body;
+    p.jvp_jaxpr_fun = batched_rule(call.rule);
+    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), effects_of(*call.body)), call.rule.out_dims};
+}
+BatchResult custom_vjp_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    CustomVjpParams p = op.as<CustomVjpParams>();
+    BatchedCall call = batched_call(op, p.call_jaxpr.jaxpr, p.num_consts, dims, size);
+    call.rule.rule = p.bwd;
+    call.rule.fwd = p.fwd_jaxpr_thunk;
+    p.bwd = batched_rule(call.rule);
+    call.rule.rule = p.fwd_jaxpr_thunk;
+    call.rule.fwd = Attr();
+    p.fwd_jaxpr_thunk = batched_rule(call.rule);
+    p.call_jaxpr.jaxpr = call.body;
+    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), effects_of(*call.body)), call.rule.out_dims};
 }
 
 constexpr Primitive kCustomJvpCall{
@@ -167,7 +212,7 @@ constexpr Primitive kCustomJvpCall{
     .partial_eval = custom_jvp_partial_eval,
     .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
     .transpose = NoRule{"partial evaluation leaves no call behind in linear code"},
-    .batch = batch_body<CustomJvpParams>,
+    .batch = custom_jvp_batch,
     .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
     .lower = NoRule{"calls are inlined before kernels are made"},
     .kernel = NoRule{"calls are inlined before kernels are made"},
@@ -184,7 +229,7 @@ constexpr Primitive kCustomVjpCall{
     .partial_eval = NoRule{"JAX keeps it whole"},
     .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
     .transpose = NoRule{"its linear part is custom_lin"},
-    .batch = batch_body<CustomVjpParams>,
+    .batch = custom_vjp_batch,
     .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
     .lower = NoRule{"calls are inlined before kernels are made"},
     .kernel = NoRule{"calls are inlined before kernels are made"},
@@ -205,41 +250,10 @@ constexpr Primitive kCustomLin{
 };
 const Primitive& custom_lin() { return kCustomLin; }
 
-/// custom_vmap_call (custom_batching.py): what remains of it in a program is not batched, so it is its body.
-Avals custom_vmap_abstract_eval(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr->out_avals(); }
-JaxprPtr custom_vmap_expand(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr; }
-/// A function, not a stated reason: without a rule the body would be batched, which is what the user's rule is there to replace.
-BatchResult custom_vmap_batch(Builder&, const Op& op, const Values&, const std::vector<int>&, std::int64_t) {
-    const auto* rule = op.as<CustomVmapParams>().rule.get<Attr::Rule>();
-    throw Error(ErrorCode::NoRule, std::string("expected the vmap rule of this custom_vmap_call") +
-                                       (rule ? " (" + printable(rule->text.str()) + ")" : "") +
-                                       ", found that it depends on the size of the axis: batch in Python, and capture that")
-        .at(op.source.loc());
-}
-constexpr const char* kNoLinear = "JAX can't linearize a custom_vmap function either: its primal outputs don't stay known";
-
-constexpr Primitive kCustomVmapCall{
-    .name = "custom_vmap_call",
-    .abstract_eval = custom_vmap_abstract_eval,
-    .jvp = NoRule{kNoLinear},
-    .jvp_call = NoRule{kNoLinear},
-    .linearize = NoRule{kNoLinear},
-    .partial_eval = NoRule{"JAX keeps it whole"},
-    .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
-    .transpose = NoRule{kNoLinear},
-    .batch = custom_vmap_batch,
-    .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
-    .lower = NoRule{"calls are inlined before kernels are made"},
-    .kernel = NoRule{"calls are inlined before kernels are made"},
-    .expand = custom_vmap_expand,
-    .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
-};
-
 }  // namespace
 
 std::span<const Primitive* const> custom_rule_primitives() {
-    static constexpr const Primitive* all[] = {&kCustomJvpCall, &kCustomVjpCall, &kCustomLin, &kCustomVmapCall};
+    static constexpr const Primitive* all[] = {&kCustomJvpCall, &kCustomVjpCall, &kCustomLin};
     return all;
 }
 

@@ -1,8 +1,5 @@
 #pragma once
-#include <memory>
-
 #include "ir/primitive.h"
-#include "ir/program.h"
 
 namespace jaxscope {
 
@@ -33,6 +30,16 @@ struct CustomVmapParams {
         std::tuple(field("call", &CustomVmapParams::call), optional_field("rule", &CustomVmapParams::rule),
                    optional_field("in_tree", &CustomVmapParams::in_tree), optional_field("out_tree", &CustomVmapParams::out_tree));
 };
+/// custom_transpose_call: inputs are what the function closes over, residuals, then the linear ones.
+struct CustomTransposeParams {
+    Attr::JaxprRef call_jaxpr;
+    Attr transpose_jaxpr_thunk, out_types, res_tree, lin_tree, out_tree;
+    static constexpr auto kFields = std::tuple(
+        field("call_jaxpr", &CustomTransposeParams::call_jaxpr),
+        optional_field("transpose_jaxpr_thunk", &CustomTransposeParams::transpose_jaxpr_thunk),
+        optional_field("out_types", &CustomTransposeParams::out_types), optional_field("res_tree", &CustomTransposeParams::res_tree),
+        optional_field("lin_tree", &CustomTransposeParams::lin_tree), optional_field("out_tree", &CustomTransposeParams::out_tree));
+};
 /// Parameters of custom_lin, the linear call that a custom_vjp function leaves behind: residuals, then nonzero tangents.
 struct CustomLinParams {
     std::int64_t num_res = 0;
@@ -40,20 +47,13 @@ struct CustomLinParams {
     Attr bwd;
     Attr out_avals;
     bool symbolic_zeros = false;
-    std::vector<bool> in_zeros;  ///< per input of the original, closed-over ones first: was its tangent zero?
+    std::vector<bool> in_zeros;   ///< per input of the original, closed-over ones first: was its tangent zero?
+    std::int64_t num_closed = 0;  ///< leading residuals that the backward rule closes over; JAX's rule has them in a closure
     static constexpr auto kFields =
         std::tuple(field("num_res", &CustomLinParams::num_res), optional_field("num_consts", &CustomLinParams::num_consts),
                    field("bwd", &CustomLinParams::bwd), field("out_avals", &CustomLinParams::out_avals),
-                   field("symbolic_zeros", &CustomLinParams::symbolic_zeros), field("in_zeros", &CustomLinParams::in_zeros));
+                   field("symbolic_zeros", &CustomLinParams::symbolic_zeros), field("in_zeros", &CustomLinParams::in_zeros),
+                   optional_field("num_closed", &CustomLinParams::num_closed));
 };
-
-/// A rule of the program's table, kept alive with it.
-struct FoundRule {
-    std::shared_ptr<const CustomRules> table;
-    const CustomRule* rule;
-    const CustomRule* operator->() const { return rule; }
-};
-/// Throws Error{NoRule} with the capture's reason when the rule's jaxpr isn't there.
-FoundRule find_rule(const Attr& rule, const Op& op);
 
 }  // namespace jaxscope

@@ -15,12 +15,20 @@ namespace jaxscope {
 
 void register_all_primitives() {
     const std::span<const Primitive* const> families[] = {
-        unary_primitives(),   inverse_trig_primitives(), special_primitives(), gamma_primitives(),      binary_primitives(),
-        compare_primitives(), convert_primitives(),      reduce_primitives(),  cumulative_primitives(), random_primitives(),
-        shape_primitives(),   joining_primitives(),      slicing_primitives(), gather_primitives(),     scatter_primitives(),
-        dot_primitives(),     conv_primitives(),         sort_primitives(),    window_primitives(),     linalg_primitives(),
-        fft_primitives(),     placement_primitives(),    call_primitives(),    remat_primitives(),      custom_rule_primitives(),
-        loop_primitives(),    typed_primitives(),
+        unary_primitives(),       inverse_trig_primitives(),
+        special_primitives(),     gamma_primitives(),
+        binary_primitives(),      compare_primitives(),
+        convert_primitives(),     reduce_primitives(),
+        cumulative_primitives(),  random_primitives(),
+        shape_primitives(),       joining_primitives(),
+        slicing_primitives(),     gather_primitives(),
+        scatter_primitives(),     dot_primitives(),
+        conv_primitives(),        sort_primitives(),
+        window_primitives(),      linalg_primitives(),
+        fft_primitives(),         placement_primitives(),
+        call_primitives(),        remat_primitives(),
+        custom_rule_primitives(), custom_transformation_primitives(),
+        loop_primitives(),        typed_primitives(),
     };
     set_primitive_families(families);
 }

@@ -69,14 +69,15 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     r.symbolic_zeros = flag(v, "symbolic_zeros");
     if (found_value(v, "jaxpr", found)) r.jaxpr = tables.jaxpr(found);
     r.why = sym(v, "why");
-    if (r.kind == "custom_vmap" && r.jaxpr) {  // for one size of the axis only: nothing here can use that
-        r.jaxpr = nullptr;
-        r.why = Sym("the rule depends on the axis size: batch the program in Python");
-    }
     r.out_zeros = bools(v, "out_zeros");
     if (found_value(v, "input_forwards", found))
         for (JsonValue::Items it(found); it.more(); it.step())
             r.input_forwards.push_back(it.value().is_null() ? -1 : static_cast<int>(it.value().as_int(-1, INT32_MAX, "an index")));
+    r.closed_over = ints(v, "closed_over");
+    if (found_value(v, "variant_of", found)) r.variant_of = static_cast<int>(found.as_int(0, INT32_MAX, "a custom rule"));
+    if (found_value(v, "axis_size", found)) r.axis_size = found.as_int(0, INT64_MAX, "the size of an axis");
+    r.in_batched = bools(v, "in_batched");
+    r.out_batched = bools(v, "out_batched");
     return r;
 }
 

@@ -168,6 +168,13 @@ std::string CaptureOutput::rules() {
             if (!r.why.empty()) entry(w, "why", r.why);
             bools(w, "out_zeros", r.out_zeros);
             ints(w, "input_forwards", r.input_forwards);
+            if (!r.closed_over.empty()) ints(w, "closed_over", r.closed_over);
+            if (r.variant_of >= 0) entry(w, "variant_of", r.variant_of);
+            if (r.axis_size > 0) {
+                entry(w, "axis_size", r.axis_size);
+                bools(w, "in_batched", r.in_batched);
+                bools(w, "out_batched", r.out_batched);
+            }
             w.end_object();
         }
         w.end_array();

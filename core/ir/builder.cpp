@@ -106,8 +106,18 @@ std::size_t JaxprBuilder::num_eqns() const { return jaxpr_->eqns.size(); }
 
 namespace {
 
-/// The same jaxpr with `late` as further constvars, behind those it has.
-std::shared_ptr<Jaxpr> with_constvars(const Jaxpr& j, const std::vector<ArrayPtr>& late) {
+/// The same jaxpr with those of `all` that it reads as further constvars, behind those it has: JAX keeps no others either.
+std::shared_ptr<Jaxpr> with_constvars(const Jaxpr& j, const std::vector<ArrayPtr>& all) {
+    std::vector<bool> used(all.size(), false);
+    for (const std::vector<Atom>* atoms : {&j.atoms, &j.outvars})
+        for (const Atom a : *atoms)
+            if (a.is_var() && kLateBase - a.var().index < all.size()) used[kLateBase - a.var().index] = true;
+    std::vector<ArrayPtr> late;
+    std::vector<std::uint32_t> position(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        position[i] = static_cast<std::uint32_t>(late.size());
+        if (used[i]) late.push_back(all[i]);
+    }
     const auto n = static_cast<std::uint32_t>(late.size());
     auto out = std::make_shared<Jaxpr>();
     out->num_constvars = j.num_constvars + n;
@@ -118,7 +128,7 @@ std::shared_ptr<Jaxpr> with_constvars(const Jaxpr& j, const std::vector<ArrayPtr
     const auto moved = [&](Atom a) {
         if (a.is_literal()) return a;
         const std::uint32_t i = a.var().index;
-        if (kLateBase - i < n) return Atom(Var{j.num_constvars + (kLateBase - i)});
+        if (kLateBase - i < all.size()) return Atom(Var{j.num_constvars + position[kLateBase - i]});
         return Atom(Var{i < j.num_constvars ? i : i + n});
     };
     for (std::uint32_t i = 0; i < j.num_constvars; ++i) out->add_var(j.aval(Var{i}));

@@ -94,6 +94,11 @@ void custom_call(PrintRule& r, const Eqn& e) {
 
 void custom_lin(PrintRule& r, const Eqn&) {
     drop(r, "out_avals");
+    for (const char* own : {"num_consts", "num_closed"}) drop(r, own);  // JAX's rules have these in their closures
+    if (PrintedParam* zeros = find(r, "in_zeros"); zeros && zeros->value && zeros->value->get_seq()) {
+        zeros->text = repr_text(Attr::list(zeros->value->get_seq()->items));
+        zeros->value = nullptr;
+    }
     name_function(r, "bwd", "bwd");
     sort_by_name(r);
 }

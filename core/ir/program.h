@@ -10,7 +10,7 @@ namespace jaxscope {
 
 /// Custom rules of a program (capture format, section 5). Equations refer to entries by Attr::Rule; rules may be recursive.
 struct CustomRule {
-    Sym kind;  ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", ...
+    Sym kind;  ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", "custom_vmap", "custom_transpose"
     Sym function;
     Sym static_args;
     Avals avals;
@@ -21,6 +21,10 @@ struct CustomRule {
     Sym why;
     std::vector<bool> out_zeros;
     std::vector<int> input_forwards;  ///< custom_vjp_fwd: which residuals are inputs; -1: none
+    std::vector<int> closed_over;     ///< the jaxpr's leading inputs are values that the rule closes over: these inputs of the equation
+    int variant_of = -1;              ///< the entry that equations name, of which this is another pattern
+    std::int64_t axis_size = 0;       ///< custom_vmap: what the rule was traced for, and its results
+    std::vector<bool> in_batched, out_batched;
 };
 struct CustomRules {
     std::vector<CustomRule> rules;

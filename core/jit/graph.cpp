@@ -33,6 +33,7 @@ std::optional<CallForm> call_form(Sym name) {
         {"custom_vjp_call_jaxpr", {"fun_jaxpr"}},
         {"custom_lin_call", {"call_jaxpr"}},
         {"custom_vmap_call", {"call"}},
+        {"custom_transpose_call", {"call_jaxpr"}},
     };
     const auto found = forms.find(name);
     return found == forms.end() ? std::nullopt : std::optional(found->second);

@@ -98,8 +98,8 @@ Value SplitBuilder::folded(LiteralRef literal) {
 
 namespace {
 
-template <class Place>
-Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place) {
+template <class Place, class Parameters>
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars);
     Values env(j.num_vars());
     const Values consts = constants_of(b, j);
@@ -114,7 +114,7 @@ Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place) {
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
         b.source = place(e.source);
         b.context = e.context;
-        const Values out = b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
+        const Values out = b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);
     }
     b.source = source;
@@ -124,13 +124,27 @@ Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place) {
     return outs;
 }
 
+/// A custom call inside a rule: JAX runs the rule anew and traces the call's body anew, so each use of the rule has a body of its own.
+ParamsRef with_own_body(ParamsRef params) {
+    const auto is_rule = [](const Params::Entry& e) { return e.second.get<Attr::Rule>() != nullptr; };
+    const std::span<const Params::Entry> entries = params->entries();
+    if (std::none_of(entries.begin(), entries.end(), is_rule)) return params;
+    std::vector<Params::Entry> own(entries.begin(), entries.end());
+    for (auto& [name, value] : own)
+        if (const auto* body = value.get<Attr::JaxprRef>())
+            value = Attr(Attr::JaxprRef{std::make_shared<const Jaxpr>(*body->jaxpr), body->closed});
+    return Params::make(std::move(own));
+}
+
 }  // namespace
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, [](SourceRef s) { return s; });
+    return evaluate(
+        b, j, in, [](SourceRef s) { return s; }, [](const ParamsRef& p) { return p; });
 }
 Values eval_rule(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller, bool keep_places) {
-    return evaluate(b, j, in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; });
+    return evaluate(
+        b, j, in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; }, with_own_body);
 }
 
 }  // namespace jaxscope

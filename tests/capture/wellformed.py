@@ -56,11 +56,12 @@ def _jaxpr(d, sizes, number, j):
 def _rule(d, i, r):
     j = d["jaxprs"][r["jaxpr"]]
     n = len(r["avals"])
+    closed = len(r.get("closed_over", ()))
     if r["kind"] == "custom_jvp":
-        assert len(j["invars"]) == n + sum(r["perturbed"]), f"custom_rules[{i}]: {len(j['invars'])} inputs"
+        assert len(j["invars"]) == closed + n + sum(r["perturbed"]), f"custom_rules[{i}]: {len(j['invars'])} inputs"
         assert len(j["outvars"]) == 2 * len(r["out_zeros"]) - sum(r["out_zeros"]), f"custom_rules[{i}]"
     elif r["kind"] == "custom_vjp_fwd":
-        assert len(j["invars"]) == n, f"custom_rules[{i}]"
+        assert len(j["invars"]) == closed + n, f"custom_rules[{i}]"
     elif r["kind"] == "custom_vjp_bwd":
         assert len(r["out_zeros"]) == n and len(j["outvars"]) == n - sum(r["out_zeros"]), f"custom_rules[{i}]"
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import __version__, compat, output, patterns, program as programs, regions, xla
+from . import __version__, compat, output, patterns, program as programs, regions, rule_memory, xla
 from .arrays import Arrays
 from .encode import Encoder
 from .errors import CaptureError
@@ -38,7 +38,7 @@ class Capture:
 
 
 def capture(fn: Any, *, values: str = "small", compile: bool = False, source: bool = True, root: str | None = None,
-            absolute: bool = False, rule_depth: int = 4, **options: Any) -> Callable[..., Capture]:
+            absolute: bool = False, rule_depth: int = 4, axis_sizes: tuple[int, ...] = (), **options: Any) -> Callable[..., Capture]:
     unknown = set(options) - {"donate_argnums", "donate_argnames", "static_argnums", "static_argnames", "differentiate",
                               "has_aux", "name", "jit", "donate"}
     if unknown:
@@ -46,16 +46,17 @@ def capture(fn: Any, *, values: str = "small", compile: bool = False, source: bo
 
     def captured(*args: Any, **kwargs: Any) -> Capture:
         p = programs.make_program(fn, args, kwargs, **options)
-        return capture_program(p, values=values, compile=compile, source=source, root=root, absolute=absolute, rule_depth=rule_depth)
+        return capture_program(p, values=values, compile=compile, source=source, root=root, absolute=absolute, rule_depth=rule_depth,
+                               axis_sizes=axis_sizes)
     return captured
 
 
 def capture_program(p: programs.Program, *, values: str = "small", compile: bool = False, source: bool = True,
-                    root: str | None = None, absolute: bool = False, rule_depth: int = 4) -> Capture:
+                    root: str | None = None, absolute: bool = False, rule_depth: int = 4, axis_sizes: tuple[int, ...] = ()) -> Capture:
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections(), patterns.kept():
-        return _captured(p, values, compile, source, root, absolute, rule_depth)
+    with _no_collections(), rule_memory.kept():
+        return _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
 
 
 @contextlib.contextmanager
@@ -70,9 +71,10 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _captured(p: programs.Program, values: str, compile: bool, source: bool, root: str | None, absolute: bool, rule_depth: int) -> Capture:
+def _captured(p: programs.Program, values: str, compile: bool, source: bool, root: str | None, absolute: bool, rule_depth: int,
+              axis_sizes: tuple[int, ...]) -> Capture:
     tables = Tables(Paths(root or programs.project_root(p.fn), absolute), source)
-    encoder = Encoder(tables, Arrays(tables, values), rule_depth)
+    encoder = Encoder(tables, Arrays(tables, values), rule_depth, axis_sizes)
     flat = programs.flatten(p)
     closed, shapes = jax.make_jaxpr(flat.traced, static_argnums=flat.static_argnums, return_shape=True)(*flat.traced_args, **flat.traced_kwargs)
     if not closed.jaxpr.outvars:
@@ -81,12 +83,11 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     if leaked is not None:
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
                            f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
-    found, marked, warnings = _marked_tracing(flat) if compat.is_differentiated(closed.jaxpr) else ([], None, [])
+    found, marked, warnings = _marked_tracing(flat, encoder.patterns) if compat.is_differentiated(closed.jaxpr) else ([], None, [])
     pure = compat.discharged(closed)
     if pure is not None:
         closed, marked = pure, marked and (compat.discharged(marked) or marked)
-    if not found:
-        _meet_patterns(closed, p, flat)
+    patterns.meet(encoder.patterns, closed, p, flat)
     region_entries = [_region_entry(encoder, r, found) for r in found]
     entry = _program_entry(encoder, p, flat, closed, shapes)
     encoder.rules.finish()
@@ -101,7 +102,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr))
 
 
-def _marked_tracing(flat: programs.Flat) -> tuple[list[regions.Region], Any, list[str]]:
+def _marked_tracing(flat: programs.Flat, seen: patterns.Patterns | None = None) -> tuple[list[regions.Region], Any, list[str]]:
     """The second tracing, which finds the differentiations. Where it fails the program itself is still whole."""
     recorder = regions.Recorder()
 
@@ -112,17 +113,12 @@ def _marked_tracing(flat: programs.Flat) -> tuple[list[regions.Region], Any, lis
             recorder.paths = {id(t): i.path for t, i in zip(leaves, flat.inputs)}
         return flat.traced(*args, **kwargs)
     try:
-        with recorder.active():
+        with recorder.active(), patterns.watching(seen or patterns.Patterns()):
             marked = jax.make_jaxpr(again, static_argnums=flat.static_argnums)(*flat.traced_args, **flat.traced_kwargs)
     except Exception as e:
         text = str(e).splitlines()[0] if str(e) else ""
         return [], None, [f"differentiations could not be recorded: {type(e).__name__}: {text}"[:500]]
     return regions.settle(recorder, marked.jaxpr), marked, []
-
-
-def _meet_patterns(closed: Any, p: programs.Program, flat: programs.Flat) -> None:
-    inexact = [i for i, v in enumerate(closed.jaxpr.invars) if jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact)]
-    patterns.meet(closed, [i for i in inexact if p.differentiate is None or flat.inputs[i].argument in p.differentiate])
 
 
 def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, closed: Any, shapes: Any) -> dict[str, Any]:

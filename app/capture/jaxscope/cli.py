@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     ap.add_argument("--no-compress", action="store_true", help="plain JSON")
     ap.add_argument("--absolute", action="store_true", help="keep absolute paths")
     ap.add_argument("--rule-depth", type=int, default=4, metavar="N", help="how deep rules inside rules are traced")
+    ap.add_argument("--axis-size", type=int, action="append", default=[], metavar="N", help="trace custom_vmap rules for axes of this size (8 if not given)")
     ap.add_argument("--call", metavar="NAME", help="capture a call of the jitted function NAME in a script that runs as it is")
     ap.add_argument("--nth", type=int, default=1, metavar="N", help="with --call: the N-th call")
     ap.add_argument("--continue", dest="go_on", action="store_true", help="with --call: let the script go on afterwards")
@@ -118,7 +119,8 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
 
 
 def capture_options(opt: Any) -> dict[str, Any]:
-    return dict(values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute, rule_depth=opt.rule_depth)
+    return dict(values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute, rule_depth=opt.rule_depth,
+                axis_sizes=tuple(dict.fromkeys(opt.axis_size)))
 
 
 def finish(captured: Any, opt: Any, pid: int) -> dict[str, Any]:

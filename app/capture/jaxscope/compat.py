@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
 import numpy as np
-from jax._src import config, core, dtypes, source_info_util
+from jax._src import config, core, custom_batching, dtypes, source_info_util
 from jax._src.interpreters import ad, partial_eval as pe
 
 try:
@@ -21,6 +21,9 @@ ClosedJaxpr = core.ClosedJaxpr
 Literal = core.Literal
 DropVar = core.DropVar
 Tracer = core.Tracer
+Var = core.Var
+custom_vmap_p = custom_batching.custom_vmap_p
+SymbolicZero = jax.custom_derivatives.SymbolicZero
 VERSION: tuple[int, ...] = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
 PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # As Python found it, `..` and all, which is what stands in our frames; and as it is.
@@ -102,6 +105,11 @@ def debug_name(jaxpr: Any) -> str | None:
     return text.split(" ")[0] if text else None
 
 
+def argument_names(jaxpr: Any) -> list[Any]:
+    names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)
+    return list(names) if names and len(names) == len(jaxpr.invars) else [""] * len(jaxpr.invars)
+
+
 def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | None = None) -> dict[str, Any]:
     """What to pass to `jaxpr.replace` so that its debug info still fits its inputs or outputs."""
     info = getattr(jaxpr, "debug_info", None)
@@ -163,7 +171,12 @@ def zero(aval: Any) -> Any:
 
 
 def is_zero(x: Any) -> bool:
-    return type(x) is ad.Zero
+    return type(x) in (ad.Zero, SymbolicZero)
+
+
+def variable_of(tracer: Any) -> Any:
+    """The variable that a tracer of a tracing that is over stands for. None where this JAX forgets it."""
+    return getattr(tracer, "val", None)
 
 
 def cotangent_aval(tangent_aval: Any) -> Any:

@@ -6,17 +6,19 @@ from typing import Any
 from . import compat, marks, older
 from .arrays import Arrays
 from .params import Params
+from .patterns import Patterns
 from .rules import Rules
 from .tables import Tables
 
 
 class Encoder:
-    def __init__(self, tables: Tables, arrays: Arrays, rule_depth: int = 4):
+    def __init__(self, tables: Tables, arrays: Arrays, rule_depth: int = 4, axis_sizes: tuple[int, ...] = ()):
         self.tables, self.arrays = tables, arrays
         self.jaxprs: list[dict[str, Any]] = []
         self._index: dict[Any, int] = {}
         self._alive: list[Any] = []  # ids stand for objects: those must not die meanwhile
-        self.rules = Rules(tables, self.closed_or_open, rule_depth)
+        self.patterns = Patterns(axis_sizes)
+        self.rules = Rules(tables, self.closed_or_open, rule_depth, self.patterns)
         self.params = Params(tables, arrays, self.closed_or_open, self.rules)
         self._primitive: dict[str, int] = {}
         self._jit_template: dict[str, Any] | None = None
@@ -33,6 +35,7 @@ class Encoder:
 
     def _entry(self, jaxpr: Any, consts: Any, arg_names: list[str] | None, name: str | None) -> dict[str, Any]:
         tables = self.tables
+        self.rules.origins.opened(jaxpr, consts)
         number: dict[Any, int] = {}
         for v in (*jaxpr.constvars, *jaxpr.invars):
             number[v] = len(number)

@@ -1,87 +1,186 @@
-"""Rules with symbolic zeros differ with what is differentiated: one differentiation shows which of them JAX asks for."""
+"""Rules that look at how they are called (symbolic zeros, custom_vmap): which cases JAX asks for when a program is transformed.
+
+Such a rule is another jaxpr in each case, so the capture has JAX transform the program, once for everything and once for each argument
+alone, and notes what the rules were asked. What else somebody wants later is refused by name.
+"""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from typing import Any, Callable, Iterator
 
 import jax
-from jax._src import source_info_util
-from jax._src.interpreters import partial_eval as pe
+from jax._src.interpreters import ad, batching
 
-from . import compat
+from . import compat, older, program as programs
+from .rule_identity import identity, memories
+from .rule_memory import meeting
 
-_meeting = threading.local()
+AXIS_SIZE = 8  # of an axis that nobody named: `jaxscope transform --apply vmap` takes so many examples
+_MOST_EQUATIONS = 2_000  # a program that has more is transformed for one choice of arguments only
+_MOST_ARGUMENTS = 8
+
+
+class Patterns:
+    """What rules were asked while `watching`."""
+
+    def __init__(self, axis_sizes: tuple[int, ...] = ()):
+        self.axis_sizes = axis_sizes or (AXIS_SIZE,)
+        self._cotangents: dict[Any, set[tuple[tuple[bool, ...], tuple[bool, ...]]]] = {}
+        self._batched: dict[int, set[tuple[int, tuple[bool, ...]]]] = {}
+        self._alive: list[Any] = []
+
+    def saw_cotangents(self, bwd: Any, in_zeros: Any, cotangents: Any) -> None:
+        key = identity(bwd)[2]
+        self._cotangents.setdefault(_function(key), set()).add((tuple(not z for z in in_zeros), tuple(compat.is_zero(c) for c in cotangents)))
+        self._alive.append(bwd)
+
+    def saw_batch(self, rule: Any, size: int, batched: tuple[bool, ...]) -> None:
+        self._batched.setdefault(id(rule), set()).add((size, batched))
+        self._alive.append(rule)
+
+    def zero_cotangents(self, bwd_key: Any, perturbed: tuple[bool, ...]) -> list[tuple[bool, ...]]:
+        met = self._cotangents.get(_function(bwd_key), ())
+        n = len(perturbed)
+        return sorted({zeros for p, zeros in met if p[len(p) - n:] == perturbed})
+
+    def batches(self, rule: Any, n: int) -> list[tuple[int, tuple[bool, ...]]]:
+        """(axis size, which inputs have the axis): all and, for jvp, none, or every case where those are few; then what was met."""
+        cases = itertools.product((True, False), repeat=n) if n <= 2 else [(True,) * n, (False,) * n]
+        usual = [(size, mapped) for mapped in cases for size in self.axis_sizes]
+        met = self._batched.get(id(rule), set())
+        return [*usual, *sorted(met - set(usual))]
+
+
+def _function(key: Any) -> Any:
+    return key[:2] if isinstance(key, tuple) else key
+
+
+def perturbed(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
+    """Which inputs were perturbed where JAX asked for this rule: its thunks remember. A backward rule goes with a forward one."""
+    thunk = eqn.params.get("fwd_jaxpr_thunk") or older.parameters(eqn).get("jvp_jaxpr_fun")
+    met = {k for memory in memories(thunk) for k in memory
+           if isinstance(k, tuple) and len(k) == n and all(isinstance(b, bool) for b in k)}
+    # custom_jvp's thunk takes which are zero, custom_vjp's which are not.
+    return sorted(k if kind.startswith("custom_vjp") else tuple(not b for b in k) for k in met)
+
+
+# ---- Watching
+
+_state = threading.local()
+_lock = threading.Lock()
+_users = 0
+_originals: list[tuple[dict[Any, Any], Any, Any]] = []
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Programs traced inside keep the jaxprs of the rules that `meet` leads to, as they are by themselves.
-
-    A rule that JAX traces while it differentiates gets the place of the call for all of its equations. What belongs into the
-    table of rules has its own lines; it is traced so, and JAX gets a copy that stands at the call. The rule runs once."""
-    original = pe._memoize
-    pe._memoize = lambda fn: original(_twofold(fn) if fn.__name__ in ("jvp_jaxpr_thunk", "fwd_jaxpr_from_zeros") else fn)
+def watching(patterns: Patterns) -> Iterator[None]:
+    """JAX's two tables have our functions only while somebody captures; other threads pass through them."""
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            for table, primitive, watched in _places():
+                if primitive in table:
+                    _originals.append((table, primitive, table[primitive]))
+                    table[primitive] = watched(table[primitive])
+    previous, _state.patterns = getattr(_state, "patterns", None), patterns
     try:
         yield
     finally:
-        pe._memoize = original
+        _state.patterns = previous
+        with _lock:
+            _users -= 1
+            if not _users:
+                for table, primitive, f in _originals:
+                    table[primitive] = f
+                _originals.clear()
 
 
-def _twofold(fn: Callable) -> Callable:
-    own: dict[Any, Any] = {}
-    rule = next((c.cell_contents for name, c in zip(fn.__code__.co_freevars, fn.__closure__ or ()) if name in ("jvp", "fwd")), None)
-
-    def thunk(*pattern: Any) -> Any:
-        if not getattr(_meeting, "now", False):
-            return fn(*pattern)
-        local = source_info_util._source_info_context
-        before = local.context
-        local.context = source_info_util.SourceInfo(None, before.name_stack)
-        try:
-            out = fn(*pattern)
-            own[pattern] = out, [(s, s.val) for s in getattr(rule, "stores", ()) if s]
-        finally:
-            local.context = before
-        return (_at(out[0], before.traceback), *out[1:])
-    return thunk
+def _places() -> list[tuple[dict[Any, Any], Any, Callable]]:
+    # In 0.10 `primitive_batchers` is a way to write into another table, whose functions take the axis first.
+    batchers = batching.primitive_batchers if isinstance(batching.primitive_batchers, dict) else batching.fancy_primitive_batchers
+    return [(ad.primitive_transposes, getattr(ad, "custom_lin_p", None), _watched_transpose), (batchers, compat.custom_vmap_p, _watched_batcher)]
 
 
-def _at(jaxpr: Any, traceback: Any) -> Any:
-    if traceback is None:
-        return jaxpr
-    return jaxpr.replace(eqns=[e.replace(source_info=e.source_info.replace(traceback=traceback)) for e in jaxpr.eqns])
+def _watched_transpose(original: Callable) -> Callable:
+    def transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
+        seen = getattr(_state, "patterns", None)
+        if seen is not None and params.get("symbolic_zeros") and "in_zeros" in params:
+            seen.saw_cotangents(params["bwd"], params["in_zeros"], cotangents)
+        return original(cotangents, *args, **params)
+    return transpose
 
 
-def traced(cells: Iterator[tuple[str, Any]], pattern: tuple[bool, ...]) -> Any | None:
-    """What the rule's thunk gave for this pattern, if `meet` came by; the trees that it left elsewhere are there again.
+def _watched_batcher(original: Callable) -> Callable:
+    def batch(*given: Any, **params: Any) -> Any:
+        seen = getattr(_state, "patterns", None)
+        args, dims = given[-2:]
+        mapped = [isinstance(d, int) for d in dims]
+        if seen is not None and any(mapped):
+            size = next(x.shape[d] for x, d in zip(args, dims) if isinstance(d, int))
+            seen.saw_batch(params["rule"], size, tuple(mapped))
+        return original(*given, **params)
+    return batch
 
-    `cells`: what the thunks close over."""
-    found = next((c[pattern] for name, c in cells if name == "own" and isinstance(c, dict) and pattern in c), None)
-    if found is None:
-        return None
-    for store, value in found[1]:
-        store.reset()
-        store.store(value)
-    return found[0]
 
+# ---- Asking JAX
 
-def meet(closed: Any, chosen: list[int]) -> None:
-    """Differentiate by the inputs `chosen`, for the sake of what the thunks in the equations are asked for: they remember."""
-    if not any(e.params.get("symbolic_zeros") for e in compat.iterate_eqns(closed.jaxpr)):
+def meet(patterns: Patterns, closed: Any, p: programs.Program, flat: programs.Flat) -> None:
+    symbolic = batched = False
+    count = 0
+    for e in compat.iterate_eqns(closed.jaxpr):
+        count += 1
+        symbolic = symbolic or bool(e.params.get("symbolic_zeros"))
+        batched = batched or e.primitive is compat.custom_vmap_p
+    if not symbolic and not batched:
         return
+    with watching(patterns), meeting(), compat.fresh_traces():
+        inexact = [jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact) for v in closed.jaxpr.invars]
+        for chosen in _choices(p, flat, count) if symbolic else ():
+            _quietly(_gradient, closed, [i for i in chosen if inexact[i]], p.has_aux)
+        for chosen in _choices(None, flat, count) if batched else ():
+            for size in patterns.axis_sizes:
+                _quietly(_mapped, closed, set(chosen), size)
 
-    def forward(*xs: Any) -> Any:
+
+def _choices(p: programs.Program | None, flat: programs.Flat, equations: int) -> list[list[int]]:
+    """Inputs of the program: of all arguments, of those to differentiate, of each one alone."""
+    arguments = sorted({i.argument for i in flat.inputs})
+    wanted = [arguments if p is None or p.differentiate is None else list(p.differentiate)]
+    if equations <= _MOST_EQUATIONS and len(arguments) <= _MOST_ARGUMENTS:
+        wanted += [arguments, *([a] for a in arguments)]
+    choices = [[i for i, x in enumerate(flat.inputs) if x.argument in w] for w in wanted]
+    return [c for n, c in enumerate(choices) if c and c not in choices[:n]]
+
+
+def _quietly(transform: Callable, *args: Any) -> None:
+    try:
+        transform(*args)
+    except Exception:  # JAX can't do it: then nobody will ask the rules for it
+        pass
+
+
+def _structs(closed: Any) -> list[Any]:
+    return [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+
+
+def _gradient(closed: Any, chosen: list[int], has_aux: bool) -> None:
+    def backward(*xs: Any) -> Any:
         def f(*diff: Any) -> Any:
             full = list(xs)
             for i, x in zip(chosen, diff):
                 full[i] = x
-            return compat.eval_jaxpr(closed.jaxpr, closed.consts, *full)
-        return jax.vjp(f, *[xs[i] for i in chosen])[0]
-    _meeting.now = True
-    try:
-        jax.make_jaxpr(forward)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars])
-    except Exception:  # not differentiable: then there is nothing to meet
-        pass
-    finally:
-        _meeting.now = False
+            out = compat.eval_jaxpr(closed.jaxpr, closed.consts, *full)
+            return out[:1] if has_aux else [o for o in out if jax.numpy.issubdtype(o.dtype, jax.numpy.inexact)]
+        out, pull = jax.vjp(f, *[xs[i] for i in chosen])
+        return pull([jax.numpy.ones_like(o) for o in out])
+    if chosen:
+        jax.make_jaxpr(backward)(*_structs(closed))
+
+
+def _mapped(closed: Any, chosen: set[int], size: int) -> None:
+    structs = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) if i in chosen else s for i, s in enumerate(_structs(closed))]
+    axes = tuple(0 if i in chosen else None for i in range(len(structs)))
+    jax.make_jaxpr(jax.vmap(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs), in_axes=axes, axis_size=size))(*structs)
