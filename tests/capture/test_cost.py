@@ -3,6 +3,7 @@ import cProfile
 import pstats
 
 import bench
+import jax
 import pytest
 from conftest import ROOT
 
@@ -18,6 +19,7 @@ def calls(f):
     return pstats.Stats(profile).total_calls
 
 
+@pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the figures are 0.10.2's")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_capture_does_not_trace_more_than_it_must(name, tmp_path):
     trace, capture = bench.both(str(ROOT / "tests" / "programs" / f"{name}.py"), str(tmp_path))
