@@ -55,13 +55,16 @@ public:
         const CatchInterrupt caught;
         const ProcessResult result = run_process(process());
         if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
-        if (result.cancelled || result.exit_code == exit_code(ErrorCode::Cancelled)) throw Error(ErrorCode::Cancelled, "cancelled");
+        if (result.cancelled) throw Error(ErrorCode::Cancelled, "cancelled");
         if (result.timed_out)
             throw Error(ErrorCode::CannotRun, "expected the capture to end within " + seconds_text(timeout_) + ", found it still running");
-        if (result.exit_code == 0) return tell();
-        // The package has said what is wrong, under the user's own traceback, in a line like ours. Its time limit is one of ours.
-        if (last_line(result).starts_with("jaxscope: "))
-            return exit_code(result.exit_code == exit_code(ErrorCode::CannotRun) ? ErrorCode::CannotRun : ErrorCode::BadInput);
+        // What the package prints in the end says that the file was written: an exit code of 0 may be the script's own.
+        if (result.exit_code == 0 && result.output.find("\"jaxscope.report/1\"") != std::string::npos) return tell();
+        // The package has said what is wrong, under the user's own traceback, in a line like ours. Two of its exit codes are ours.
+        if (last_line(result).starts_with("jaxscope: ")) {
+            const bool kept = result.exit_code == exit_code(ErrorCode::CannotRun) || result.exit_code == exit_code(ErrorCode::Cancelled);
+            return kept ? result.exit_code : exit_code(ErrorCode::BadInput);
+        }
         throw Error(ErrorCode::BadInput,
                     "expected Python to capture " + (target_.empty() ? call_ : target_) + ", found that it " + ending(result.exit_code));
     }
@@ -77,7 +80,7 @@ private:
 
     static std::string ending(int exit_code) {
         if (exit_code > 128) return std::string("was ended by a signal: ") + strsignal(exit_code - 128);
-        return "ended with exit code " + std::to_string(exit_code);
+        return "ended with exit code " + std::to_string(exit_code) + (exit_code == 0 ? " before anything was captured" : "");
     }
 
     /// `python -m jaxscope ...`. With --call the interpreter and its own options are those behind `--`.
@@ -120,6 +123,7 @@ private:
         r.timeout_seconds = timeout_ > 0 ? timeout_ + kGrace : 0;
         r.max_output = 8u << 20;
         r.forward_stderr = true;
+        r.inherit_input = true;
         r.cancel = &interrupted();
         return r;
     }

@@ -7,12 +7,33 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 
 namespace jaxscope {
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
+namespace {
+bool synced(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool done = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) close(fd);
+    return done;
+}
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+    std::error_code none;
+    const std::filesystem::path real = std::filesystem::canonical(path_, none);  // fails where there is no file yet
+    if (!none) target_ = real.string();
+    const std::filesystem::file_status status = std::filesystem::status(path_, none);
+    if (std::filesystem::is_directory(status))
+        throw Error(ErrorCode::BadUsage, "expected a file to write, found that '" + printable(path_) + "' is a directory");
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+        out_.open(path_, std::ios::binary);
+        return;
+    }
+    temporary_ = target_ + ".XXXXXX";
     const int fd = mkstemp(temporary_.data());
     if (fd < 0) throw Error(ErrorCode::BadUsage, "expected a place to write '" + printable(path_) + "', found: " + std::strerror(errno));
     const mode_t mask = umask(0);
@@ -23,18 +44,17 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(pa
 }
 
 AtomicFile::~AtomicFile() {
-    if (!done_) unlink(temporary_.c_str());
+    if (!done_ && !temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void AtomicFile::commit() {
+    errno = 0;
     out_.flush();
     const bool written = static_cast<bool>(out_);
     out_.close();
-    const int fd = open(temporary_.c_str(), O_RDONLY | O_CLOEXEC);
-    const bool synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) close(fd);
-    if (!written || !synced || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-        throw Error(ErrorCode::CannotRun, "expected to write '" + printable(path_) + "', found: " + std::strerror(errno));
+    if (!written || (!temporary_.empty() && !(synced(temporary_) && std::rename(temporary_.c_str(), target_.c_str()) == 0)))
+        throw Error(ErrorCode::CannotRun,
+                    "expected to write '" + printable(path_) + "', found: " + (errno != 0 ? std::strerror(errno) : "it can't be opened"));
     done_ = true;
 }
 

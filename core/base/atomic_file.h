@@ -5,10 +5,11 @@
 namespace jaxscope {
 
 /// The one way in which jaxscope writes files: into a temporary file beside `path`, renamed over it by `commit`. Without `commit`
-/// (an error on the way) the old file stays as it was and the temporary one is removed.
+/// (an error on the way) the old file stays as it was and the temporary one is removed. Symbolic links are followed. What is no
+/// regular file (/dev/stdout, a pipe) can't be replaced and is written to directly.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::string path);  ///< throws Error{BadUsage} when the folder can't be written
+    explicit AtomicFile(std::string path);  ///< throws Error{BadUsage} for a directory, and when the folder can't be written
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
@@ -17,7 +18,7 @@ public:
     void commit();
 
 private:
-    std::string path_, temporary_;
+    std::string path_, target_, temporary_;  ///< as named; where links lead; empty when written directly
     std::ofstream out_;
     bool done_ = false;
 };

@@ -102,14 +102,14 @@ struct Exec {
 };
 
 /// Between fork and exec only async-signal-safe calls are allowed: everything was prepared before.
-[[noreturn]] void child(Exec& exec, Pipe& in, Pipe& out, Pipe& err, Pipe& failure, std::size_t memory_limit) {
+[[noreturn]] void child(Exec& exec, Pipe& in, Pipe& out, Pipe& err, Pipe& failure, const ProcessRequest& r) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(in.read_end, 0);
+    if (!r.inherit_input || isatty(0)) dup2(in.read_end, 0);
     dup2(out.write_end, 1);
     dup2(err.write_end, 2);
-    if (memory_limit > 0) {
-        const rlimit limit{memory_limit, memory_limit};
+    if (r.memory_limit > 0) {
+        const rlimit limit{r.memory_limit, r.memory_limit};
         setrlimit(RLIMIT_AS, &limit);
     }
     execvpe(exec.argv[0], exec.argv.data(), exec.envp.data());
@@ -228,6 +228,21 @@ private:
     std::array<char, 65536> buf_;
 };
 
+/// A child may close its streams and go on. One that has to end may remove its temporary files before it does.
+void wait_for(pid_t pid, Waiter& child, const Deadline& deadline, ProcessResult& result) {
+    constexpr auto kGrace = std::chrono::milliseconds(500);
+    std::optional<std::chrono::steady_clock::time_point> asked;
+    while (!child.ended()) {
+        if (result.timed_out || result.cancelled || deadline.over(result)) {
+            const auto now = std::chrono::steady_clock::now();
+            if (!asked) kill(-pid, SIGTERM);
+            if (!asked) asked = now;
+            if (now - *asked > kGrace) kill(-pid, SIGKILL);
+        }
+        usleep(2000);
+    }
+}
+
 }  // namespace
 
 ProcessResult run_process(const ProcessRequest& r) {
@@ -238,7 +253,7 @@ ProcessResult run_process(const ProcessRequest& r) {
     signal(SIGPIPE, SIG_IGN);
     const pid_t pid = fork();
     if (pid < 0) throw Error(ErrorCode::CannotRun, std::string("expected to start a process, found: ") + std::strerror(errno));
-    if (pid == 0) child(exec, in, out, err, failure, r.memory_limit);
+    if (pid == 0) child(exec, in, out, err, failure, r);
     setpgid(pid, pid);
     in.close_read();
     out.close_write();
@@ -253,11 +268,7 @@ ProcessResult run_process(const ProcessRequest& r) {
     const Deadline deadline(r);
     Waiter waiter(pid);
     Conversation(r, in, out, err, result).run(deadline, waiter);
-    // A child may close its streams and go on.
-    while (!waiter.ended()) {
-        if (result.timed_out || result.cancelled || deadline.over(result)) kill(-pid, SIGKILL);
-        usleep(2000);
-    }
+    wait_for(pid, waiter, deadline, result);
     kill(-pid, SIGKILL);  // grandchildren that stayed behind
     end_descendants(marker);
     result.exit_code = waiter.exit_code();

@@ -11,10 +11,11 @@ struct ProcessRequest {
     std::vector<std::string> command;                ///< the program is looked up on PATH
     std::map<std::string, std::string> environment;  ///< added to this process's own
     std::string input;                               ///< given on standard input
-    double timeout_seconds = 0;                      ///< 0: none
-    std::size_t max_output = 64u << 20;              ///< of each stream, kept or passed on; the rest is read and thrown away, and said
-    std::size_t memory_limit = 0;                    ///< RLIMIT_AS of the child, 0: none
-    bool forward_stderr = false;                     ///< pass the child's standard error on as it comes
+    bool inherit_input = false;          ///< give it our standard input instead, unless that is a terminal (it runs in the background)
+    double timeout_seconds = 0;          ///< 0: none
+    std::size_t max_output = 64u << 20;  ///< of each stream, kept or passed on; the rest is read and thrown away, and said
+    std::size_t memory_limit = 0;        ///< RLIMIT_AS of the child, 0: none
+    bool forward_stderr = false;         ///< pass the child's standard error on as it comes
     const std::atomic<bool>* cancel = nullptr;
 };
 struct ProcessResult {
@@ -25,8 +26,9 @@ struct ProcessResult {
 };
 
 /// The one way in which jaxscope runs other programs. The child leads a process group of its own, which is ended as a whole: none of
-/// its children is left behind when it ends, times out, or is cancelled, nor are those that left the group (daemons): a variable of the
-/// environment tells them. Nobody waits for a grandchild that holds the streams open. Throws Error{NotFound} when there is no such program.
+/// its children is left behind when it ends, times out, or is cancelled (then it is asked with SIGTERM first, and gets half a second), nor
+/// are those that left the group (daemons): a variable of the environment tells them. Nobody waits for a grandchild that holds the streams
+/// open. Throws Error{NotFound} when there is no such program.
 ProcessResult run_process(const ProcessRequest& request);
 
 }  // namespace jaxscope

@@ -37,7 +37,7 @@ def refused(done, code=2):
 
 @pytest.mark.parametrize("target, words, traceback", [
     ("none.py:program", "none.py: no such file", None),
-    ("good.py:prgram", "there is no 'prgram' in it; it has f, program", None),
+    ("good.py:prgram", "there is no 'prgram' in it; it has program, f, ", None),
     ("good.py:no_mapping", "found int", None),
     ("good.py:fails", "fails() raised KeyError: 'missing'", 'return {}["missing"]'),
     ("good.py:raises_inside", "raised TypeError: add got incompatible shapes", "x + jnp.ones(4)"),

@@ -1,5 +1,4 @@
-import sys
-
 from .cli import main
+from .usercode import leave
 
-sys.exit(main())
+leave(main())

@@ -82,7 +82,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     leaked = next((c for c in closed.consts if isinstance(c, compat.Tracer)), None)
     if leaked is not None:
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
-                           f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}")
+                           f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}", compat.why_escaped(leaked))
     found, marked, warnings = _marked_tracing(flat, encoder.patterns) if compat.is_differentiated(closed.jaxpr) else ([], None, [])
     pure = compat.discharged(closed)
     if pure is not None:

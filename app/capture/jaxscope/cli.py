@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib.util
 import json
 import os
 import signal
 import sys
-import traceback
 from typing import Any, Iterator, Sequence
 
+from . import usercode
 from .errors import CaptureError, TimeOut
 
 
@@ -49,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as e:
         return 0 if e.code in (0, None) else 2
     pid = os.getpid()
+    opt.path = os.path.abspath(opt.output)  # the user's code may change the directory
     try:
+        _end_cleanly()
         if opt.timeout:
             _limit(opt.timeout)
         with _own_stdout() if opt.json else contextlib.nullcontext(sys.stdout) as out:
@@ -59,19 +62,36 @@ def main(argv: Sequence[str] | None = None) -> int:
                 out.flush()
     except CaptureError as e:
         if e.traceback_text:
-            print(e.traceback_text.rstrip(), file=sys.stderr)
-        print(f"jaxscope: {e}", file=sys.stderr)
+            _tell(e.traceback_text.rstrip())
+        _tell(f"jaxscope: {e}")
         return e.exit_code
     except TimeOut as e:
-        print(f"jaxscope: {e}", file=sys.stderr)
+        _tell(f"jaxscope: {e}")
         return TimeOut.exit_code
     except KeyboardInterrupt:
-        print("jaxscope: interrupted", file=sys.stderr)
+        _tell("jaxscope: interrupted")
         return 130
     finally:
         if os.getpid() != pid:  # a fork of the user's code that came back to us: its parent does the capturing
             os._exit(0)
     return 0
+
+
+def _tell(text: str) -> None:
+    """On standard error; the one that Python had, where the user's code has put something else in its place."""
+    for stream in (sys.stderr, sys.__stderr__):
+        with contextlib.suppress(Exception):
+            _flushed(sys.stdout)
+            print(text, file=stream, flush=True)
+            if stream is sys.__stderr__:
+                return
+    with contextlib.suppress(OSError):
+        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _flushed(stream: Any) -> None:
+    with contextlib.suppress(Exception):  # closed or replaced by the user's code
+        stream.flush()
 
 
 @contextlib.contextmanager
@@ -86,9 +106,17 @@ def _own_stdout() -> Iterator[Any]:
         with os.fdopen(own, "w", closefd=False) as f:
             yield f
     finally:
-        sys.stdout.flush()
+        _flushed(sys.stdout)
         os.dup2(own, 1)
         os.close(own)
+
+
+def _end_cleanly() -> None:
+    """SIGTERM, which our command line sends, is like Ctrl-C: temporary files go before the process does."""
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, stop)
 
 
 def _limit(seconds: float) -> None:
@@ -100,7 +128,7 @@ def _limit(seconds: float) -> None:
 
 
 def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
-    folder = os.path.dirname(os.path.abspath(opt.output))
+    folder = os.path.dirname(opt.path)
     if not os.path.isdir(folder):
         raise CaptureError(f"cannot write {opt.output}: there is no directory {folder}")
     if opt.call:
@@ -111,10 +139,10 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
     path, name = opt.target.rsplit(":", 1)
     pid = os.getpid()
     module = load(path)
-    import_jax()
+    usercode.import_jax()
     from . import api
     p = resolve(module, path, name, opt)
-    captured = user_code(f"{name} in {os.path.basename(path)}", api.capture_program, p, **capture_options(opt), root=os.path.dirname(os.path.abspath(path)))
+    captured = usercode.run(f"{name} in {os.path.basename(path)}", api.capture_program, p, **capture_options(opt), root=os.path.dirname(os.path.abspath(path)))
     return finish(captured, opt, pid)
 
 
@@ -126,65 +154,23 @@ def capture_options(opt: Any) -> dict[str, Any]:
 def finish(captured: Any, opt: Any, pid: int) -> dict[str, Any]:
     if os.getpid() != pid:
         os._exit(0)
-    captured.save(opt.output, compress=not opt.no_compress)
+    captured.save(opt.path, compress=not opt.no_compress)
     for w in captured.warnings:
-        print(f"jaxscope: warning: {w}", file=sys.stderr)
+        _tell(f"jaxscope: warning: {w}")
     return {"schema": "jaxscope.report/1", "output": opt.output, "equations": captured.equations,
             "jax_version": captured.document["producer"]["jax"]}
 
 
-def import_jax() -> Any:
-    try:
-        import jax
-    except ImportError as e:
-        raise CaptureError(f"this Python ({sys.executable}) has no JAX ({e}): choose another one with --python, or install it: pip install jax") from None
-    version = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
-    if version < (0, 4, 30):
-        raise CaptureError(f"JAX 0.4.30 or later is needed, found {jax.__version__}")
-    return jax
-
-
-def user_code(what: str, f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Run something of the user's; what it raises becomes its traceback and one line."""
-    try:
-        return f(*args, **kwargs)
-    except (CaptureError, KeyboardInterrupt):
-        raise
-    except TimeOut as e:
-        raise CaptureError(str(e), _traceback(e), TimeOut.exit_code) from None
-    except SystemExit as e:
-        raise CaptureError(f"{what} ended the Python process (exit code {e.code})") from None
-    except ModuleNotFoundError as e:
-        if (e.name or "").split(".")[0] in ("jax", "jaxlib"):
-            import_jax()
-        raise CaptureError(f"{what} raised ModuleNotFoundError: {e}", _traceback(e)) from None
-    except BaseException as e:
-        first = (str(e).splitlines() or [""])[0]
-        raise CaptureError(f"{what} raised {type(e).__name__}: {first}"[:1000], _traceback(e)) from None
-
-
-def _traceback(e: BaseException) -> str:
-    """Without our own frames at the top: the user's error is not about them."""
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    tb = e.__traceback__
-    while tb is not None and (tb.tb_frame.f_code.co_filename.startswith((here, "<frozen "))):
-        tb = tb.tb_next
-    if isinstance(e, TimeOut):  # what counts is where it stood, not how it was stopped
-        stood = [f for f in traceback.extract_tb(tb) if not f.filename.startswith(here)]
-        return "Traceback (most recent call last):\n" + "".join(traceback.format_list(stood))
-    return "".join(traceback.format_exception(type(e), e, tb))
-
-
 def load(path: str) -> Any:
     if not os.path.isfile(path):
-        raise CaptureError(f"{path}: no such file")
+        raise CaptureError(f"{path}: {'a directory, not a file' if os.path.isdir(path) else 'no such file'}")
     spec = importlib.util.spec_from_file_location("jaxscope_program", path)
     if spec is None or spec.loader is None:
         raise CaptureError(f"{path}: expected a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules["jaxscope_program"] = module
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    user_code(os.path.basename(path), spec.loader.exec_module, module)
+    usercode.run(os.path.basename(path), spec.loader.exec_module, module)
     return module
 
 
@@ -194,15 +180,16 @@ def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
     for part in name.split("."):
         if not hasattr(target, part):
             names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_") and getattr(v, "__module__", "") == "jaxscope_program"]
-            raise CaptureError(f"{path}: there is no {name!r} in it" + (f"; it has {', '.join(names[:12])}" if names else ""))
+            like = difflib.get_close_matches(name, names, 1)
+            raise CaptureError(f"{path}: there is no {name!r} in it" + (f"; it has {', '.join(dict.fromkeys(like + names[:12]))}" if names else ""))
         target = getattr(target, part)
     if opt.args is not None:
-        args = user_code("--args", eval, opt.args, vars(module))
-        kwargs = user_code("--kwargs", eval, opt.kwargs, vars(module)) if opt.kwargs else {}
+        args = usercode.run("--args", eval, opt.args, vars(module))
+        kwargs = usercode.run("--kwargs", eval, opt.kwargs, vars(module)) if opt.kwargs else {}
         return program.make_program(target, args if isinstance(args, tuple) else (args,), kwargs)
     if not callable(target):
         raise CaptureError(f"{path}:{name}: expected a function, found {type(target).__name__}")
-    mapping = user_code(f"{name}()", target)
+    mapping = usercode.run(f"{name}()", target)
     if not hasattr(mapping, "keys") or "fn" not in mapping or "args" not in mapping:
         found = f"a mapping with {', '.join(map(str, mapping.keys()))}" if hasattr(mapping, "keys") else type(mapping).__name__
         raise CaptureError(f"{path}:{name}: expected a function that returns a mapping with fn and args, found {found} "

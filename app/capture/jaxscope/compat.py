@@ -99,6 +99,14 @@ def typeof(x: Any) -> Any:
     return core.raise_to_shaped(core.get_aval(x))
 
 
+def why_escaped(tracer: Any) -> str | None:
+    """JAX's own words about a leaked tracer: which function was traced, and which line made the value."""
+    try:
+        return str(core.escaped_tracer_error(tracer))
+    except Exception:
+        return None
+
+
 def debug_name(jaxpr: Any) -> str | None:
     info = getattr(jaxpr, "debug_info", None)
     text = getattr(info, "func_src_info", None)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -46,11 +47,18 @@ def _compressor() -> Any:
 @contextlib.contextmanager
 def atomic(path: str) -> Iterator[Any]:
     """A binary file that gets its name when it is whole."""
-    folder = os.path.dirname(os.path.abspath(path))
     try:
-        fd, temporary = tempfile.mkstemp(dir=folder, prefix="." + os.path.basename(path) + ".")
+        with _renamed(os.path.realpath(path)) as f:  # through links: they stay what they are
+            yield f
     except OSError as e:
-        raise CaptureError(f"cannot write {path}: {e.strerror}") from None
+        raise CaptureError(f"cannot write {path}: {e.strerror or e}") from None
+
+
+@contextlib.contextmanager
+def _renamed(path: str) -> Iterator[Any]:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise IsADirectoryError(errno.EISDIR, "it is a directory" if os.path.isdir(path) else "it is not a regular file")
+    fd, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix="." + os.path.basename(path)[:100] + ".")
     try:
         with os.fdopen(fd, "wb") as f:
             yield f
@@ -69,15 +77,12 @@ def npz_path(path: str) -> str:
 
 
 def save(path: str, document: dict[str, Any], members: dict[str, np.ndarray], compress: bool = True) -> None:
-    if members:
-        with atomic(npz_path(path)) as f:
-            np.savez(f, **members)
     make = _compressor() if compress else None
-    with atomic(path) as f:
-        if make is None:
-            for text in chunks(document):
-                f.write(text.encode("utf-8", "surrogatepass"))
-            return
-        with make(f) as z:
-            for text in chunks(document):
-                z.write(text.encode("utf-8", "surrogatepass"))
+    with contextlib.ExitStack() as files:  # both get their names when both are whole
+        archive = files.enter_context(atomic(npz_path(path))) if members else None
+        f = files.enter_context(atomic(path))
+        if archive is not None:
+            np.savez(archive, **members)
+        z = f if make is None else files.enter_context(make(f))
+        for text in chunks(document):
+            z.write(text.encode("utf-8", "surrogatepass"))

@@ -14,6 +14,7 @@ import runpy
 import sys
 from typing import Any, Callable, Iterator
 
+from . import usercode
 from .errors import CaptureError
 
 _PJIT = "jax._src.pjit"
@@ -151,11 +152,11 @@ def _as_script(words: list[str]) -> Iterator[Callable[[], Any]]:
 
 
 def run(opt: Any, words: list[str]) -> dict[str, Any]:
-    from .cli import capture_options, finish, user_code
+    from .cli import capture_options, finish
 
     def take(p: Any) -> dict[str, Any]:
         from . import api
-        captured = user_code(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
+        captured = usercode.run(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
         return finish(captured, opt, watch.pid)
     watch = _Watch(opt.call, opt.nth, take, opt.go_on)
     if _PJIT in sys.modules:
@@ -165,7 +166,7 @@ def run(opt: Any, words: list[str]) -> dict[str, Any]:
     stop: CaptureError | None = None
     with _as_script(words) as script:
         try:
-            user_code(os.path.basename(words[0]) if not words[0].startswith("-") else words[-1], _until_captured, script, watch)
+            usercode.run(os.path.basename(words[0]) if not words[0].startswith("-") else words[-1], _until_captured, script, watch)
         except CaptureError as e:
             stop = e
     if watch.error is not None:
