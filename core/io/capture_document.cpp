@@ -208,9 +208,9 @@ void CaptureDocument::enter_root_value(JsonKind kind) {
 void CaptureDocument::enter_jaxpr_member(JsonKind kind) {
     using D = CaptureDocument;
     static constexpr Key kKeys[] = {
-        {"name", &D::jaxpr_name, nullptr},       {"constvars", &D::jaxpr_constvars, nullptr}, {"consts", &D::jaxpr_consts, nullptr},
-        {"invars", &D::jaxpr_invars, nullptr},   {"arg_names", &D::jaxpr_arg_names, nullptr}, {"effects", &D::jaxpr_effects, nullptr},
-        {"outvars", &D::jaxpr_outvars, nullptr},
+        {"name", &D::jaxpr_name, nullptr},       {"constvars", &D::jaxpr_constvars, nullptr},     {"consts", &D::jaxpr_consts, nullptr},
+        {"invars", &D::jaxpr_invars, nullptr},   {"arg_names", &D::jaxpr_arg_names, nullptr},     {"effects", &D::jaxpr_effects, nullptr},
+        {"outvars", &D::jaxpr_outvars, nullptr}, {"shared_vars", &D::jaxpr_shared_vars, nullptr},
     };
     const std::string& name = steps_.back().key;
     if (name == "eqns") {

@@ -82,6 +82,7 @@ private:
     void jaxpr_arg_names(const JsonValue& v);
     void jaxpr_effects(const JsonValue& v);
     void jaxpr_outvars(const JsonValue& v);
+    void jaxpr_shared_vars(const JsonValue& v);
     void eqn(const JsonValue& v);
     void begin_jaxpr();
     void end_jaxpr();

@@ -116,6 +116,24 @@ void CaptureDocument::jaxpr_outvars(const JsonValue& v) {
     for (JsonValue::Items it(v); it.more(); it.step()) jaxpr_->outvars.push_back(atom(it.value()));
 }
 
+void CaptureDocument::jaxpr_shared_vars(const JsonValue& v) {
+    if (!has_eqns_) v.fail("'eqns' before 'shared_vars'");
+    jaxpr_->shared_vars.clear();
+    std::int64_t free_from = 0;
+    constexpr std::int64_t kMostIds = std::int64_t{1} << 31;
+    for (JsonValue::Items it(v); it.more(); it.step()) {
+        const JsonValue run = it.value();
+        std::vector<std::int64_t> n;
+        for (JsonValue::Items number(run); number.more() && n.size() <= 3; number.step()) n.push_back(number.value().as_int());
+        if (n.size() != 3 || n[0] < free_from || n[1] < 1 || n[1] > jaxpr_->num_vars() || n[0] > jaxpr_->num_vars() - n[1] || n[2] < 0 ||
+            n[2] > kMostIds - n[1])
+            run.fail("[first, count, id] of variables below " + std::to_string(jaxpr_->num_vars()) + " behind those before");
+        jaxpr_->shared_vars.push_back(
+            {static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1]), static_cast<std::uint32_t>(n[2])});
+        free_from = n[0] + n[1];
+    }
+}
+
 Atom CaptureDocument::atom(const JsonValue& v) const {
     const std::int64_t i = v.as_int();
     if (i < 0) return tables_.literal(v, -1 - i);

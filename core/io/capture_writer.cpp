@@ -104,6 +104,21 @@ void CaptureOutput::write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e) {
     w.end_array();
 }
 
+namespace {
+
+void write_shared_vars(JsonWriter& w, const std::vector<SharedVars>& runs) {
+    w.key("shared_vars");
+    w.begin_array();
+    for (const SharedVars& run : runs) {
+        w.begin_array();
+        for (const std::uint32_t n : {run.first, run.count, run.id}) w.value(static_cast<std::int64_t>(n));
+        w.end_array();
+    }
+    w.end_array();
+}
+
+}  // namespace
+
 void CaptureOutput::write_jaxpr(const Jaxpr& j) {
     if (!jaxprs_.empty()) jaxprs_ += ',';
     jaxprs_ += json_text([&](JsonWriter& w) {
@@ -129,6 +144,7 @@ void CaptureOutput::write_jaxpr(const Jaxpr& j) {
         w.end_array();
         w.key("outvars");
         write_atoms(w, j.outvars);
+        if (!j.shared_vars.empty()) write_shared_vars(w, j.shared_vars);
         w.end_object();
     });
 }

@@ -78,19 +78,30 @@ private:
         const bool next_fits = next_ < lets_.size() && to_text(*lets_[next_]) == text;
         const auto known = met_by_text_.find(text);
         const bool prefer_known = prefer_ == Prefer::Known || (prefer_ == Prefer::NextLetButForPairs && pair);
-        if (known != met_by_text_.end() && (!next_fits || prefer_known)) return known->second;
+        if (known != met_by_text_.end() && (!next_fits || prefer_known)) return least_used(known->second);
         if (!next_fits) return s;
         const JaxprPtr& let = lets_[next_];
         unmet_.erase(let.get());
         met_.insert(let.get());
-        met_by_text_[text] = let;
+        met_by_text_[text].push_back({let, 1});
         return let;
+    }
+
+    struct Met {
+        JaxprPtr let;
+        std::size_t times = 0;
+    };
+    /// A `let` stands for something that is there more than once: of several with one text none may be left with one use.
+    static JaxprPtr least_used(std::vector<Met>& alike) {
+        Met& met = *std::min_element(alike.begin(), alike.end(), [](const Met& a, const Met& b) { return a.times < b.times; });
+        ++met.times;
+        return met.let;
     }
 
     const std::vector<std::shared_ptr<Jaxpr>>& lets_;
     const Prefer prefer_;
     std::unordered_set<const Jaxpr*> unmet_, met_, seen_;
-    std::unordered_map<std::string, JaxprPtr> met_by_text_;
+    std::unordered_map<std::string, std::vector<Met>> met_by_text_;
     std::vector<Place> queue_;
     std::vector<std::pair<Eqn*, Instead>> changes_;
     std::size_t next_ = 0;

@@ -189,7 +189,9 @@ std::string seq_text(const Attr::Seq& s) {
 std::string record_text(const Attr::Record& r) {
     bool holds_jaxpr = false;
     for (const auto& [name, value] : r.fields) holds_jaxpr = holds_jaxpr || value.holds_jaxpr();
-    if (!r.text.empty() && !holds_jaxpr) return recorded_text(r.text.str());
+    // A namedtuple's text holds the programs in it, which are ours to print; others (pallas' GridMapping) show none of theirs.
+    const bool shows_jaxpr = holds_jaxpr && r.text.str().find("{ lambda") != std::string::npos;
+    if (!r.text.empty() && !shows_jaxpr) return recorded_text(r.text.str());
     std::string out;
     for (const auto& [name, value] : r.fields) out += (out.empty() ? "" : ", ") + name.str() + "=" + repr_text(value);
     return r.type.str() + "(" + out + ")";

@@ -1,5 +1,7 @@
 #include "ir/jaxpr.h"
 
+#include <algorithm>
+
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,6 +38,15 @@ Avals Jaxpr::in_avals(const Eqn& e) const {
     return out;
 }
 Avals Jaxpr::out_avals(const Eqn& e) const { return avals_of(*this, e.first_out, e.n_out); }
+
+std::optional<std::uint32_t> Jaxpr::shared_id(Var v) const {
+    if (shared_vars.empty()) return std::nullopt;
+    const auto after = std::upper_bound(shared_vars.begin(), shared_vars.end(), v.index,
+                                        [](std::uint32_t index, const SharedVars& s) { return index < s.first; });
+    if (after == shared_vars.begin()) return std::nullopt;
+    const SharedVars& run = after[-1];
+    return v.index - run.first < run.count ? std::optional(run.id + (v.index - run.first)) : std::nullopt;
+}
 
 Var Jaxpr::add_var(AvalRef aval, bool dropped) {
     vars_.push_back(aval.id() | (dropped ? kDroppedBit : 0));

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,13 @@ struct Eqn {
     Sym effects;  ///< comma-separated effects of this equation; empty for pure ones
 };
 
+/// Variables `first` and on that are known by numbers, `id` and on, throughout a program: one number is one variable of JAX's, which
+/// jaxprs made of one another share (dead code elimination keeps them), and prints under one name.
+struct SharedVars {
+    std::uint32_t first = 0, count = 0, id = 0;
+    friend bool operator==(const SharedVars&, const SharedVars&) = default;
+};
+
 /// A jaxpr, open or closed: immutable once built, shared by pointer. A jaxpr that is one object in JAX is one object here.
 /// Built by JaxprBuilder or the readers only; `check_jaxpr` (type_check.h) stands between readers and everything else.
 class Jaxpr {
@@ -64,6 +72,7 @@ public:
     std::vector<Atom> outvars;
     std::vector<Sym> arg_names;  ///< of the invars, empty or one each: debug information
     std::vector<Sym> effects;
+    std::vector<SharedVars> shared_vars;  ///< by `first`, not overlapping; mostly none
 
     std::uint32_t num_vars() const { return static_cast<std::uint32_t>(vars_.size()); }
     Var constvar(std::uint32_t i) const { return Var{i}; }
@@ -79,6 +88,8 @@ public:
     Avals out_avals() const;
     Avals in_avals(const Eqn& e) const;
     Avals out_avals(const Eqn& e) const;
+    /// The number under which a variable is known throughout the program (SharedVars), if it is.
+    std::optional<std::uint32_t> shared_id(Var v) const;
     /// For builders and readers.
     Var add_var(AvalRef aval, bool dropped = false);
     void set_dropped(Var v, bool dropped);

@@ -60,6 +60,11 @@ VarNames::Of& VarNames::of(const Jaxpr& j) {
     return o;
 }
 
+std::uint32_t& VarNames::number(const Jaxpr& j, Var v) {
+    const std::optional<std::uint32_t> shared = j.shared_id(v);
+    return shared ? shared_vars_[*shared] : of(j).names[v.index];
+}
+
 void VarNames::find_shared(const Jaxpr& root) {
     root_ = &root;
     // How often each is printed, counted along paths (2 stands for more), and the order in which a walk by levels meets them.
@@ -97,7 +102,7 @@ void VarNames::find_shared(const Jaxpr& root) {
 
 std::uint32_t VarNames::assign(const Jaxpr& j, Var v) {
     if (j.dropped(v)) return kDropped;
-    std::uint32_t& name = of(j).names[v.index];
+    std::uint32_t& name = number(j, v);
     if (name == kUnnamed) {
         while (!shared_names_.empty() && shared_names_.contains(variable_name(next_))) ++next_;
         name = kFirstName + next_++;
@@ -109,6 +114,10 @@ std::string VarNames::spell(std::uint32_t name) const {
 }
 std::string VarNames::name(const Jaxpr& j, Var v) const {
     if (j.dropped(v)) return "_";
+    if (const std::optional<std::uint32_t> shared = j.shared_id(v)) {
+        const auto known = shared_vars_.find(*shared);
+        return known == shared_vars_.end() ? "?" : spell(known->second);
+    }
     const auto found = jaxprs_.find(&j);
     return found == jaxprs_.end() || v.index >= found->second.names.size() ? "?" : spell(found->second.names[v.index]);
 }
@@ -155,9 +164,8 @@ private:
             if (a.is_var()) used[a.var().index] = true;
         for (const Atom a : root.outvars)
             if (a.is_var()) used[a.var().index] = true;
-        std::vector<std::uint32_t>& names = names_.of(root).names;
         for (std::uint32_t v = root.num_constvars + root.num_invars; v < root.num_vars(); ++v)
-            if (!used[v]) names[v] = kDropped;
+            if (!used[v]) names_.number(root, Var{v}) = kDropped;
     }
 
     std::string atom_text(const Jaxpr& j, Atom a) {
@@ -278,11 +286,10 @@ private:
         std::unordered_set<std::uint32_t> used;
         for (std::size_t i = 0; i < for_vars.size(); ++i) {
             if (!for_vars[i].is_var() || !like[i].is_var() || used.contains(like[i].var().index)) continue;
-            std::uint32_t& name = names_.of(inner).names[for_vars[i].var().index];
-            if (name != kUnnamed) continue;
+            if (names_.number(inner, for_vars[i].var()) != kUnnamed) continue;
             used.insert(like[i].var().index);
             const std::uint32_t taken = names_.assign(j, like[i].var());
-            names_.of(inner).names[for_vars[i].var().index] = taken;  // `name` may have moved
+            names_.number(inner, for_vars[i].var()) = taken;
         }
     }
     void suggest_names(const Jaxpr& j, const Eqn& e) {

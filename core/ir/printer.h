@@ -43,9 +43,11 @@ private:
         std::string shared;
     };
     Of& of(const Jaxpr& j);
+    std::uint32_t& number(const Jaxpr& j, Var v);  ///< as in `names`; one for variables that jaxprs share
     std::string spell(std::uint32_t name) const;
     std::uint32_t assign(const Jaxpr& j, Var v);
     std::unordered_map<const Jaxpr*, Of> jaxprs_;
+    std::unordered_map<std::uint32_t, std::uint32_t> shared_vars_;  ///< by SharedVars' id
     std::unordered_map<std::string, int> shared_names_;
     std::vector<const Jaxpr*> shared_order_;
     const Jaxpr* root_ = nullptr;

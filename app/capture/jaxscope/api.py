@@ -176,5 +176,5 @@ def _document(tables: Tables, encoder: Encoder, p: programs.Program, entry: dict
         strings=tables.strings.items, avals=tables.avals.items, files=tables.files.items, frames=tables.frames.items,
         tracebacks=tables.tracebacks.items, name_stacks=tables.name_stacks.items, sources=tables.sources.items,
         contexts=tables.contexts.items, literals=tables.literals.items, arrays=encoder.arrays.items, params=tables.params.items,
-        jaxprs=encoder.jaxprs, custom_rules=encoder.rules.items, program=entry, marked=marked, regions=region_entries, xla=facts)
+        jaxprs=encoder.finished_jaxprs(), custom_rules=encoder.rules.items, program=entry, marked=marked, regions=region_entries, xla=facts)
     return document

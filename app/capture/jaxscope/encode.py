@@ -17,6 +17,7 @@ class Encoder:
         self.jaxprs: list[dict[str, Any]] = []
         self._index: dict[Any, int] = {}
         self._alive: list[Any] = []  # ids stand for objects: those must not die meanwhile
+        self.shared = SharedVars(self.jaxprs)
         self.patterns = Patterns(axis_sizes)
         self.rules = Rules(tables, self.closed_or_open, rule_depth, self.patterns)
         self.params = Params(tables, arrays, self.closed_or_open, self.rules)
@@ -27,13 +28,19 @@ class Encoder:
         key = (id(jaxpr), tuple(map(id, consts)) if consts else None)
         index = self._index.get(key)
         if index is None:
-            entry = self._entry(jaxpr, consts, arg_names, name)
+            entry, number = self._entry(jaxpr, consts, arg_names, name)
             index = self._index[key] = len(self.jaxprs)
             self.jaxprs.append(entry)
+            self.shared.add(index, number)
             self._alive.append((jaxpr, consts))
         return index
 
-    def _entry(self, jaxpr: Any, consts: Any, arg_names: list[str] | None, name: str | None) -> dict[str, Any]:
+    def finished_jaxprs(self) -> list[dict[str, Any]]:
+        self.shared.finish()
+        return self.jaxprs
+
+    def _entry(self, jaxpr: Any, consts: Any, arg_names: list[str] | None,
+               name: str | None) -> tuple[dict[str, Any], dict[Any, int]]:
         tables = self.tables
         self.rules.origins.opened(jaxpr, consts)
         number: dict[Any, int] = {}
@@ -58,7 +65,7 @@ class Encoder:
         entry["arg_names"] = arg_names if arg_names is not None else _arg_names(jaxpr)
         entry["effects"] = self._effects(jaxpr.effects)
         entry["eqns"], entry["outvars"] = eqns, outvars
-        return entry
+        return entry, number
 
     def _equation(self, eqn: Any, inputs: list[int], results: list[int]) -> list[Any]:
         if eqn.primitive is marks.call_p:
@@ -95,6 +102,42 @@ class Encoder:
         out["jaxpr"] = {"closed_jaxpr": self.closed_or_open(closed.jaxpr, closed.consts, name=eqn.params["name"])}
         out = dict(sorted(out.items()))
         return self.tables.params.add(json.dumps(out), out)
+
+
+class SharedVars:
+    """Variables that several jaxprs have: one that was made of another (dead code elimination) keeps its variables, and JAX prints
+    them under one name."""
+    def __init__(self, jaxprs: list[dict[str, Any]]):
+        self._jaxprs = jaxprs
+        self._home: dict[Any, tuple[int, int]] = {}
+        self._ids: dict[Any, int] = {}
+
+    def add(self, index: int, number: dict[Any, int]) -> None:
+        fresh = {v: (index, n) for v, n in number.items() if v not in self._home}
+        if len(fresh) < len(number):
+            for v, n in number.items():
+                if v not in fresh:
+                    home = self._home[v]
+                    if v not in self._ids:
+                        self._ids[v] = len(self._ids)
+                        self._note(*home, self._ids[v])
+                    self._note(index, n, self._ids[v])
+        self._home.update(fresh)
+
+    def _note(self, index: int, number: int, id_: int) -> None:
+        self._jaxprs[index].setdefault("shared_vars", []).append([number, 1, id_])
+
+    def finish(self) -> None:
+        """Puts the notes in order, runs of variables together."""
+        for entry in self._jaxprs:
+            runs: list[list[int]] = []
+            for number, count, id_ in sorted(entry.get("shared_vars", ())):
+                if runs and runs[-1][0] + runs[-1][1] == number and runs[-1][2] + runs[-1][1] == id_:
+                    runs[-1][1] += count
+                else:
+                    runs.append([number, count, id_])
+            if runs:
+                entry["shared_vars"] = runs
 
 
 def _arg_names(jaxpr: Any) -> list[str]:

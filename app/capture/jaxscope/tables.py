@@ -175,7 +175,7 @@ def aval_json(aval: Any) -> Any:
     if kind == "AbstractToken":
         return {"token": "Token"}
     if dtype is None or shape is None or kind.startswith("AbstractRef") or not all(isinstance(d, (int, np.integer)) for d in shape):
-        return {"other": _ADDRESS.sub("0x_", aval.str_short() if hasattr(aval, "str_short") else str(aval))}
+        return {"other": _ADDRESS.sub("0x_", aval.str_short(short_dtypes=True) if hasattr(aval, "str_short") else str(aval))}
     item: list[Any] = [dtype_name(dtype), [int(d) for d in shape]]
     more: dict[str, Any] = {}
     if getattr(aval, "weak_type", False):
