@@ -87,6 +87,38 @@ void TextCursor::take_name_stack(std::string_view stack) {
     sources_.back() = source;
 }
 
+/// What stands before the comment; notes the line's source and name stack. JAX 0.6 writes both on one line, 0.10 the stack on a line of
+/// its own or, where there is no source, alone.
+std::string_view TextCursor::without_comment(std::string_view line) {
+    Source source;
+    const auto stack_behind = [&](std::size_t at) {
+        const std::string_view stack = trimmed_line(line.substr(std::min(at, line.size())));
+        return stack.starts_with("# [") && stack.ends_with(']') ? std::optional(stack.substr(3, stack.size() - 4)) : std::nullopt;
+    };
+    if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string_view::npos && line[first] == '#') {
+        if (const auto stack = stack_behind(first)) take_name_stack(*stack);
+        sources_.emplace_back();
+        return line.substr(0, first);  // a comment, whatever it says
+    }
+    bool known = false;
+    if (const std::size_t at = line.find(" # ["); at != std::string_view::npos)
+        if (const auto stack = stack_behind(at)) {
+            source.name_stack = *stack;
+            known = true;
+            line = line.substr(0, at);
+        }
+    // The last " # " with a place behind it.
+    const std::size_t mark = line.rfind(" # ");
+    if (line.ends_with(" #") || line.ends_with(" # ")) {
+        line = line.substr(0, line.rfind(" #"));  // JAX knows no place
+    } else if (mark != std::string_view::npos && source_from_comment(line.substr(mark + 3), source)) {
+        line = line.substr(0, mark);
+        known = true;
+    }
+    sources_.push_back(known ? SourceRef(source) : SourceRef{});
+    return line;
+}
+
 void TextCursor::take_comments(std::string_view text) {
     text_.reserve(text.size());
     while (!text.empty()) {
@@ -94,28 +126,7 @@ void TextCursor::take_comments(std::string_view text) {
         std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.ends_with('\r')) line.remove_suffix(1);
-        Source source;
-        bool known = false;
-        // The last " # " with a place behind it; a line that begins with # is a comment whatever it says.
-        const std::size_t mark = line.rfind(" # ");
-        const auto stack_behind = [&](std::size_t at) {
-            const std::string_view stack = trimmed_line(line.substr(std::min(at, line.size())));
-            return stack.starts_with("# [") && stack.ends_with(']') ? std::optional(stack.substr(3, stack.size() - 4)) : std::nullopt;
-        };
-        if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string_view::npos && line[first] == '#') {
-            if (const auto stack = stack_behind(first)) take_name_stack(*stack);
-            line = line.substr(0, first);
-        } else if (const auto stack = mark == std::string_view::npos ? std::nullopt : stack_behind(line.find(" # ["))) {
-            line = line.substr(0, line.find(" # ["));
-            source.name_stack = *stack;
-            known = true;
-        } else if (line.ends_with(" #") || line.ends_with(" # ")) {
-            line = line.substr(0, line.rfind(" #"));  // JAX knows no place
-        } else if (mark != std::string_view::npos && source_from_comment(line.substr(mark + 3), source)) {
-            line = line.substr(0, mark);
-            known = true;
-        }
-        sources_.push_back(known ? SourceRef(source) : SourceRef{});
+        line = without_comment(line);
         text_.append(line);
         text_ += '\n';
     }

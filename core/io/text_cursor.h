@@ -75,6 +75,7 @@ private:
     std::size_t value_end(const Layout& layout, bool brackets) const;
     bool parameter_begins(std::size_t i) const;  ///< `name=`
     void take_comments(std::string_view text);
+    std::string_view without_comment(std::string_view line);
     void take_name_stack(std::string_view stack);
     void skip_surroundings();
 

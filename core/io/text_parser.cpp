@@ -10,6 +10,7 @@
 #include "io/primitive_names.h"
 #include "io/text_cursor.h"
 #include "io/text_literals.h"
+#include "io/text_names.h"
 #include "io/text_reading.h"
 #include "io/text_sharing.h"
 #include "io/text_values.h"
@@ -43,6 +44,7 @@ public:
         refuse_cycles(*root);
         for (const auto& [j, literals] : untyped_) settle_literals(*j, literals);
         restore_sharing(root, lets_);
+        names_.finish();
         for (const auto& j : closed_) add_unknown_consts(*j);
         add_unknown_consts(*root);
         accepted_ = true;
@@ -72,6 +74,7 @@ private:
             untyped.key() = slot.get();
             untyped_.insert(std::move(untyped));
         }
+        names_.is_let(slot);
         if (depth == 1) lets_.push_back(slot);
     }
     /// What `name` stands for, here or further down; null where no `let` defines it.
@@ -87,9 +90,11 @@ private:
     /// The jaxprs of a custom_linear_solve print as programs of their own inside one text.
     std::shared_ptr<Jaxpr> own_program(std::size_t depth) {
         std::unordered_map<std::string, std::shared_ptr<Jaxpr>> outer = std::exchange(shared_, {});
+        TextNames outer_names = std::exchange(names_, {});
         while (in_.at_word("let")) shared(depth + 1);
         std::shared_ptr<Jaxpr> root = jaxpr(depth + 1);
         shared_ = std::move(outer);
+        names_ = std::move(outer_names);
         return root;
     }
     /// `_LinearSolveTuple(matvec={ lambda ... }, vecmat=let ... in { lambda ... }, ...)`; nothing where it is something else.
@@ -147,6 +152,7 @@ private:
         places_[r.jaxpr.get()] = std::move(r.places);
         if (!r.untyped.empty()) untyped_[r.jaxpr.get()] = std::move(r.untyped);
         if (depth == 1) input_names_ = std::move(names);
+        names_.read(r.jaxpr, std::move(r.scope));
         return r.jaxpr;
     }
 
@@ -197,6 +203,7 @@ private:
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
         for (const Binder& b : outs) bind(in_, r, b);
         e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
+        names_.called_by(r, e, outs);
         r.jaxpr->eqns.push_back(std::move(e));
     }
 
@@ -363,6 +370,7 @@ private:
     }
 
     TextCursor in_;
+    TextNames names_;
     std::unordered_map<std::string, std::shared_ptr<Jaxpr>> shared_;
     std::unordered_set<std::string> shared_names_;  ///< of all `let`s, wherever they stand
     std::vector<std::pair<std::string, std::shared_ptr<Jaxpr>>> slots_;

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxscope
 from conftest import available, cut, load_module, names
 
 
@@ -67,3 +68,49 @@ def test_text_without_its_rules(cli, tmp_path):
     assert [r["aval"] for r in rows["residuals"]] and rows["total_bytes"] > 0
     code, message = cli.fails("residuals", str(file), "--rule", "tanh=inline")
     assert code == 2 and "such as relu, twice, found 'tanh'" in message
+
+
+def odeint_gradient():
+    from jax.experimental.ode import odeint
+    return jax.grad(lambda y: odeint(lambda y, t: -y, y, jnp.linspace(0, 1, 3)).sum()), (1.0,)  # its jaxprs share variables
+
+
+def linear_solve_gradient():
+    return jax.grad(lambda b: jax.lax.custom_linear_solve(lambda x: 2 * x, b, lambda _, y: y / 2, symmetric=True).sum()), (jnp.ones(3),)
+
+
+def pallas():
+    from jax.experimental import pallas as pl
+
+    def kernel(x, o):
+        o[...] = x[...] * 2 + 1
+        o[0] = x[1]
+    spec = pl.BlockSpec((4,), lambda i: (i,))
+    call = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8,), "float32"), interpret=True, grid=(2,), in_specs=[spec], out_specs=spec)
+    return call, (jnp.ones(8),)
+
+
+def explicitly_sharded():
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+    x = jax.device_put(jnp.ones((4, 8)), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x", None)))
+    return lambda x: jnp.sin(x) * 2, (x,)
+
+
+@pytest.mark.parametrize("make", [odeint_gradient, linear_solve_gradient, pallas, explicitly_sharded])
+def test_text_of_rarer_programs(cli, tmp_path, make):
+    fn, args = make()
+    jaxscope.capture(fn)(*args).save(str(tmp_path / "f.jaxscope"))
+    wanted = cut(str(jax.make_jaxpr(fn)(*args)))
+    assert cut(cli.json("print", str(tmp_path / "f.jaxscope"))["text"]) == wanted
+    (tmp_path / "f.jaxpr").write_text(wanted)
+    assert cli.json("print", str(tmp_path / "f.jaxpr"))["text"] == wanted
+
+
+@pytest.mark.parametrize("options", [{"use_color": True}, {"source_info": True, "name_stack": True}, {"name_stack": True}])
+def test_texts_with_more_in_them(cli, tmp_path, options):
+    def f(x):
+        with jax.named_scope("scope"):
+            return jax.lax.cond(x.sum() > 0, lambda a: jnp.sin(a), lambda a: a * 2, x)
+    jaxpr = jax.make_jaxpr(f)(jnp.ones(3))
+    (tmp_path / "f.jaxpr").write_text(jaxpr.pretty_print(**options))
+    assert cli.json("print", str(tmp_path / "f.jaxpr"))["text"] == str(jaxpr)

@@ -74,6 +74,20 @@ TEST(CaptureReader, KeepsValuesOfArrays) {
     EXPECT_TRUE(std::isinf(e.number.real()) && std::isnan(e.number.imag()));
 }
 
+TEST(CaptureReader, SharedVariablesStayInsideTheirJaxpr) {
+    json c = small_capture();
+    c["jaxprs"][1]["shared_vars"] = {{0, 2, 7}, {4, 1, 3}};
+    const ProgramPtr p = read(c);
+    EXPECT_EQ(p->jaxpr->shared_id(Var{1}), std::optional<std::uint32_t>(8));
+    EXPECT_EQ(p->jaxpr->shared_id(Var{4}), std::optional<std::uint32_t>(3));
+    EXPECT_FALSE(p->jaxpr->shared_id(Var{2}).has_value());
+    for (const json& runs :
+         {json{{4, 2, 0}}, json{{0, 0, 0}}, json{{-1, 1, 0}}, json{{2, 1, 0}, {2, 1, 1}}, json{{0, 1}}, json{{0, 1, 1ll << 40}}}) {
+        c["jaxprs"][1]["shared_vars"] = runs;
+        EXPECT_THROW(read(c), Error) << runs;
+    }
+}
+
 TEST(CaptureReader, LiteralsKeepHowTheyWereWritten) {
     json c = small_capture();
     c["jaxprs"][1]["eqns"][1][1][1] = -3;

@@ -312,5 +312,42 @@ TEST(TextParser, TellsTextFromCaptures) {
     EXPECT_FALSE(looks_like_jaxpr_text("\x28\xb5\x2f\xfd"));
 }
 
+TEST(TextParser, VariablesThatJaxprsShareKeepTheirNames) {
+    // Both jits have one variable c, whatever their equations read.
+    const std::string text = R"({ lambda ; a:f32[] b:f32[]. let
+    c:f32[] = sin a
+    d:f32[] = jit[
+      name=f
+      jaxpr={ lambda ; c:f32[]. let d:f32[] = cos c in (d,) }
+    ] c
+    e:f32[] = jit[
+      name=f
+      jaxpr={ lambda ; c:f32[]. let d:f32[] = cos c in (d,) }
+    ] b
+  in (d, e) })";
+    const ProgramPtr program = parse_jaxpr_text(text, "t");
+    EXPECT_EQ(to_text(*program->jaxpr), text);
+    const auto inner = [&](std::size_t e) { return program->jaxpr->eqns[e].params->jaxprs().front(); };
+    EXPECT_NE(inner(1), inner(2));
+    EXPECT_EQ(inner(1)->shared_id(inner(1)->invar(0)), inner(2)->shared_id(inner(2)->invar(0)));
+    EXPECT_TRUE(inner(1)->shared_id(inner(1)->invar(0)).has_value());
+}
+
+TEST(TextParser, NamesOfInputsAndResultsAreNoSharing) {
+    const std::string text = R"({ lambda ; a:f32[]. let
+    b:f32[] = jit[
+      name=f
+      jaxpr={ lambda ; a:f32[]. let b:f32[] = cos a in (b,) }
+    ] a
+    c:f32[] = jit[
+      name=f
+      jaxpr={ lambda ; a:f32[]. let c:f32[] = cos a in (c,) }
+    ] a
+  in (b, c) })";
+    const ProgramPtr program = parse_jaxpr_text(text, "t");
+    EXPECT_EQ(to_text(*program->jaxpr), text);
+    for (const std::size_t e : {0, 1}) EXPECT_TRUE(program->jaxpr->eqns[e].params->jaxprs().front()->shared_vars.empty());
+}
+
 }  // namespace
 }  // namespace jaxscope
