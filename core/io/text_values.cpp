@@ -317,6 +317,7 @@ private:
             return d && take(')') ? Attr(*d) : fail();
         }
         if (w == "ShapedArray") return shaped_array();
+        if (w == "range") return range(begin);
         if (w == "Mesh") return mesh(begin);
         Attr::Record r;
         r.type = w;
@@ -363,6 +364,10 @@ private:
         a->data.resize(static_cast<std::size_t>(byte_size(*d)));
         store_element(*d, a->data.data(), {l->integer, {l->real, l->imag}});
         return ArrayPtr(std::move(a));
+    }
+    Attr range(std::size_t begin) {
+        at_ = std::min(text_.find(')', at_), text_.size());
+        return take(')') ? Attr(Attr::Object{"range", {}, text_.substr(begin, at_ - begin)}) : fail();
     }
     Attr shaped_array() {
         const std::size_t end = text_.find(')', at_);

@@ -1,7 +1,10 @@
 #include "ir/params.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/intern.h"
@@ -173,6 +176,27 @@ std::int64_t expect_integer(const Attr& a) {
         return load_element((*p)->aval->dtype, (*p)->data.data()).integer;
     return expect<std::int64_t>(a, "an integer");
 }
+/// Python's range, which stands for a tuple in some of JAX's own dimension numbers and prints as itself: `range(1, 2)`.
+std::optional<Dims> dims_of_range(const Attr& a) {
+    const auto* o = a.get<Attr::Object>();
+    if (!o || o->type.str() != "range") return std::nullopt;
+    const std::string& text = o->text.str();
+    std::vector<std::int64_t> v;
+    const char* const last = text.data() + text.size();
+    for (const char* at = std::find(text.data(), last, '('); at < last && *at != ')';) {
+        at += std::min<std::ptrdiff_t>(*at == '(' ? 1 : 2, last - at);  // "range(1, 2)"
+        const auto r = std::from_chars(at, last, v.emplace_back());
+        if (r.ec != std::errc()) return std::nullopt;
+        at = r.ptr;
+    }
+    if (v.size() < 2 || v.size() > 3) return std::nullopt;
+    const std::int64_t begin = v[0], end = v[1], step = v.size() == 3 ? v[2] : 1;
+    constexpr std::int64_t kMost = 1 << 16;  // beyond any rank
+    if (step == 0 || std::abs(begin) > kMost || std::abs(end) > kMost || std::abs(step) > kMost) return std::nullopt;
+    Dims d;
+    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) d.push_back(i);
+    return d;
+}
 const Attrs& expect_items(const Attr& a, const char* what) {
     const Attr::Seq* s = a.get_seq();
     if (!s || s->kind == Attr::SeqKind::Dict) wrong_attr(a, what);
@@ -217,6 +241,10 @@ void from_attr(const Attr& a, PolicyPtr& v) {
 }
 void from_attr(const Attr& a, Dims& v) {
     v.clear();
+    if (auto range = dims_of_range(a)) {
+        v = std::move(*range);
+        return;
+    }
     for (const Attr& i : expect_items(a, "a sequence of integers")) v.push_back(expect_integer(i));
 }
 void from_attr(const Attr& a, std::vector<bool>& v) {

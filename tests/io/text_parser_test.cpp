@@ -155,6 +155,25 @@ TEST(TextParser, HiddenParametersAreThereAgain) {
     EXPECT_EQ(jit.jaxprs().at(0)->name.str(), "f");
 }
 
+/// JAX's batching rules leave Python's ranges in dimension numbers.
+TEST(TextParser, RangesStandForTuples) {
+    const auto text = [](const std::string& range) {
+        return "{ lambda ; a:f32[4,3] b:i32[2,1] c:f32[2,3]. let\n    d:f32[4,3] = scatter-add[\n"
+               "      dimension_numbers=ScatterDimensionNumbers(update_window_dims=" +
+               range +
+               ", inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), "
+               "scatter_indices_batching_dims=())\n"
+               "      indices_are_sorted=False\n      mode=GatherScatterMode.FILL_OR_DROP\n      unique_indices=False\n"
+               "      update_consts=()\n      update_jaxpr=None\n    ] a b c\n  in (d,) }";
+    };
+    for (const char* same : {"range(1, 2)", "range(1, 3, 2)", "range(1, -1, -2)"})
+        EXPECT_EQ(to_text(*parse_jaxpr_text(text(same), "test")->jaxpr), text(same));
+    EXPECT_NO_THROW(check_program(*parse_jaxpr_text(text("range(1, 2)"), "test")));
+    for (const char* other :
+         {"range(1, 2, 0)", "range(1)", "range()", "range(1,", "range(a, b)", "range(0, 99999999999999999999)", "range(0, 1 << 40)"})
+        EXPECT_THROW(check_program(*parse_jaxpr_text(text(other), "test")), Error) << other;
+}
+
 TEST(TextParser, OlderVersions) {
     const ProgramPtr p = parse_jaxpr_text(
         "{ lambda ; a:f32[]. let b:f32[] = mul a 2.0; c:f32[] = pjit[name=f jaxpr={ lambda ; d:f32[]. let  in (d,) }] b in (c,) }", "test");
