@@ -14,6 +14,7 @@
 #include "io/capture_reader.h"
 #include "ir/primitive.h"
 #include "ir/printer.h"
+#include "ir/type_check.h"
 
 namespace jaxscope {
 namespace {
