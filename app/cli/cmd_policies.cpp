@@ -16,6 +16,7 @@ public:
         a.option("--wrt", args_.wrt, "numbers of the arguments to differentiate by, or `all`");
         a.option("--policy", given_, "a further policy to try around the function (may be repeated)");
         a.option("--replace-policy", args_.replace_policy, "[SITE=]POLICY to try in the checkpoints inside (may be repeated)");
+        args_.add_strict(a);
         args_.add_execution(a);
         a.flag("--no-run", no_run_, "plan only, don't execute");
     }

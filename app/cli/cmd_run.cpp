@@ -31,6 +31,7 @@ public:
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
+        args_.refuse_unknown(inspection);
         const CancelOnInterrupt watch(inspection);
         RunRequest request;
         request.repeat = repeat_;
@@ -97,6 +98,7 @@ public:
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
+        args_.refuse_unknown(inspection);
         const CancelOnInterrupt watch(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
         const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));

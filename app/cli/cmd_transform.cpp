@@ -19,10 +19,15 @@ public:
         a.option("--apply", steps_, step_help());
         a.option("-o,--output", output_, "write the result as a capture");
         a.flag("--print", print_, "print the result's jaxpr");
+        args_.add_strict(a);
     }
     int run() override {
         if (steps_.empty()) throw Error(ErrorCode::BadUsage, "expected --apply STEP, found no step");
-        const ProgramPtr program = apply_steps(*args_.load(), steps_);
+        const ProgramPtr before = args_.load();
+        Choices whole_program;
+        whole_program.region = Choices::kProgram;
+        args_.refuse_unknown(Inspection(before, whole_program));
+        const ProgramPtr program = apply_steps(*before, steps_);
         const Inspection inspection(program, {});
         if (!output_.empty()) {
             const CatchInterrupt whole;

@@ -65,7 +65,28 @@ void ProgramArguments::add_region(Arguments& a) {
     a.option("--policy", policy, "wrap the function in jax.checkpoint with this policy, e.g. dots_saveable");
     a.option("--replace-policy", replace_policy,
              "[SITE=]POLICY: give the checkpoints inside another policy (SITE: function name or FILE:LINE)");
+    add_strict(a);
     a.option("--project", project, "the folder of your own files: their lines are the ones shown");
+}
+
+void ProgramArguments::add_strict(Arguments& a) {
+    a.flag("--strict", strict, "refuse programs with a checkpoint policy that gave no answer when it was captured (else: not saved)");
+}
+
+std::shared_ptr<const Inspection> ProgramArguments::inspect() {
+    auto inspection = std::make_shared<Inspection>(load(), choices());
+    refuse_unknown(*inspection);
+    return inspection;
+}
+
+void ProgramArguments::refuse_unknown(const Inspection& inspection) const {
+    if (!strict) return;
+    const std::vector<UnknownVerdictRow> unknown = inspection.unknown_verdicts();
+    if (unknown.empty()) return;
+    Error error(ErrorCode::BadInput, "expected an answer of the policy " + printable(unknown.front().policy) + " about '" +
+                                         printable(unknown.front().primitive) + "', found that it gave none when the program was captured");
+    if (unknown.size() > 1) error.in("the policies in it left " + std::to_string(unknown.size()) + " primitives unanswered");
+    throw error.advise("leave --strict out: such equations count as not saved; or --replace-policy with one of JAX's");
 }
 
 void ProgramArguments::add_execution(Arguments& a) {

@@ -19,19 +19,23 @@ struct ProgramArguments {
     std::string region, wrt, policy, donate, project;
     std::vector<std::string> replace_policy, rules;
     bool expand = false;
+    bool strict = false;
     int threads = 0;
     std::string memory_limit;
     bool recompute_cheap = false;
     double load_seconds = 0;  ///< of the last `load`
 
     void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
-    void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project
+    void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project --strict
+    void add_strict(Arguments& a);     ///< --strict
     void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
     ProgramPtr load();
     Choices choices() const;
     /// Standard output as a page: colours where it is a terminal and NO_COLOR isn't set, as wide as that.
     Page page() const;
-    std::shared_ptr<const Inspection> inspect() { return std::make_shared<Inspection>(load(), choices()); }
+    /// Throws Error{BadInput} under --strict, where a policy had no answer.
+    std::shared_ptr<const Inspection> inspect();
+    void refuse_unknown(const Inspection& inspection) const;
 };
 
 /// An inspection whose `cancel` Ctrl-C sets, for as long as this stands.

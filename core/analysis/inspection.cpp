@@ -80,6 +80,14 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
     return out;
 }
 
+/// A policy around the function overrules those inside: they aren't asked.
+std::vector<UnknownVerdictRow> unknown_rows(const Subject& s, const Choices& c) {
+    std::vector<UnknownVerdictRow> out;
+    for (const UnknownVerdict& u : c.policy ? std::vector<UnknownVerdict>() : unknown_verdicts(*s.jaxpr))
+        out.push_back({u.policy.str(), u.primitive.str(), u.signatures});
+    return out;
+}
+
 SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residuals) {
     SplitReport out;
     out.residuals = std::move(residuals);
@@ -138,9 +146,14 @@ const ProgramSummary& Inspection::summary() const {
 std::optional<int> Inspection::region() const { return chosen_region(*program_, choices_); }
 
 const ResidualReport& Inspection::residuals() const {
-    return cache_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project),
-                                       [&] { return residual_report(make_subject(*program_, choices_), choices_); });
+    return cache_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
+        const Subject s = make_subject(*program_, choices_);
+        ResidualReport r = residual_report(s, choices_);
+        r.unknown_verdicts = unknown_rows(s, choices_);
+        return r;
+    });
 }
+std::vector<UnknownVerdictRow> Inspection::unknown_verdicts() const { return unknown_rows(make_subject(*program_, choices_), choices_); }
 
 const SplitReport& Inspection::split() const {
     return cache_->get<SplitReport>("split " + subject_key(choices_) + choices_.project,

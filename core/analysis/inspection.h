@@ -41,6 +41,15 @@ struct UnsupportedRow {
     SourceLoc loc;
     std::vector<std::string> stops;  ///< "grad", "vmap", "run"
 };
+/// Equations that carry more than parameters: JAX's `compute_on`, `set_mesh`, `set_xla_metadata`, `threefry_partitionable`.
+struct ContextRow {
+    std::string compute_type, mesh, metadata;  ///< empty: none
+    bool threefry_partitionable = true;
+    std::int64_t equations = 0;  ///< of distinct jaxprs
+};
+struct FlagRow {
+    std::string name, value;
+};
 struct ProgramSummary {
     std::string name, jax_version;
     std::int64_t equations = 0;                      ///< recursive
@@ -50,6 +59,8 @@ struct ProgramSummary {
     std::int64_t jaxprs = 0;  ///< distinct sub-jaxprs
     std::vector<RegionRow> regions;
     std::vector<UnsupportedRow> unsupported;
+    std::vector<ContextRow> contexts;  ///< but for the one that says nothing
+    std::vector<FlagRow> flags;        ///< JAX's, in force when it was captured
 };
 
 /// One value that the backward pass keeps (docstring of saved_residuals).
@@ -64,12 +75,17 @@ struct ResidualRow {
     std::string name;      ///< of checkpoint_name, else empty
     int input = -1;        ///< which input of the region, for arguments
 };
+struct UnknownVerdictRow {
+    std::string policy, primitive;
+    std::int64_t signatures = 0;  ///< applications that differ in avals or parameters
+};
 struct ResidualReport {
     std::vector<int> wrt;
     std::optional<int> region;  ///< null: the program itself
     std::string region_name;
     std::vector<ResidualRow> rows;
     std::int64_t total_bytes = 0;
+    std::vector<UnknownVerdictRow> unknown_verdicts;  ///< what policies of the user's had no answer to: counted as not saved
 };
 
 struct RecomputedRow {
@@ -152,6 +168,8 @@ public:
     /// The region that `residuals`, `split` speak of; nothing: the program itself.
     std::optional<int> region() const;
     const ResidualReport& residuals() const;
+    /// What the policies in the function had no answer to (ResidualReport), without differentiating it.
+    std::vector<UnknownVerdictRow> unknown_verdicts() const;
     const SplitReport& split() const;
     const DonationReport& donation() const;
     /// The program to plan and run: the captured one, or with the region re-derived under the chosen policy and put back.

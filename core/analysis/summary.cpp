@@ -84,6 +84,32 @@ RegionRow describe(const Region& r) {
     return row;
 }
 
+std::string flag_text(const Attr& value) {
+    if (const bool* b = value.get<bool>()) return *b ? "True" : "False";
+    if (const Sym* s = value.get<Sym>()) return s->str();
+    if (const auto* n = value.get<std::int64_t>()) return std::to_string(*n);
+    return "None";
+}
+
+/// Contexts that say something, in the order in which they are met; PRNG partitionability says something where the program's flag is
+/// another.
+std::vector<ContextRow> contexts_of(const Program& program) {
+    bool partitionable = true;
+    for (const auto& [name, value] : program.flags)
+        if (name == Sym("jax_threefry_partitionable") && value.get<bool>()) partitionable = *value.get<bool>();
+    std::vector<ContextRow> rows;
+    std::unordered_map<std::uint32_t, std::size_t> row_of;
+    for (const Jaxpr* j : all_jaxprs(*program.jaxpr))
+        for (const Eqn& e : j->eqns) {
+            const EqnContext& c = *e.context;
+            if (c.compute_type.empty() && c.mesh.empty() && c.metadata.empty() && c.threefry_partitionable == partitionable) continue;
+            const auto [at, fresh] = row_of.emplace(e.context.id(), rows.size());
+            if (fresh) rows.push_back({c.compute_type.str(), c.mesh.str(), c.metadata.str(), c.threefry_partitionable, 0});
+            ++rows[at->second].equations;
+        }
+    return rows;
+}
+
 }  // namespace
 
 std::map<std::string, std::int64_t> count_primitives(const Jaxpr& jaxpr) {
@@ -118,6 +144,8 @@ ProgramSummary summarize(const Program& program) {
         s.outputs.push_back(
             {o < program.out_paths.size() ? program.out_paths[o].str() : std::to_string(o), to_text(out[o]), out[o]->bytes()});
     for (const Region& r : program.regions) s.regions.push_back(describe(r));
+    s.contexts = contexts_of(program);
+    for (const auto& [name, value] : program.flags) s.flags.push_back({name.str(), flag_text(value)});
     add_unsupported(j, s);
     return s;
 }

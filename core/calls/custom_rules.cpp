@@ -43,7 +43,7 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
     for (std::size_t i = skip; i < dx.size(); ++i)
         if (!p.symbolic_zeros || !dx[i].is_zero()) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
     expect_inputs(rule, in, "custom_jvp");
-    const Values out = eval_rule(b, *rule.jaxpr, in, op.source, keep_places);
+    const Values out = eval_rule(b, rule.jaxpr, in, op.source, keep_places);
     const std::size_t n = op.out.size();
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
@@ -91,7 +91,7 @@ PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, c
     Values fwd_in = closed_values(fwd, x);
     fwd_in.insert(fwd_in.end(), args.begin(), args.end());
     expect_inputs(fwd, fwd_in, "custom_vjp forward");
-    const Values out = eval_rule(known, *fwd.jaxpr, fwd_in, op.source, keep_places);
+    const Values out = eval_rule(known, fwd.jaxpr, fwd_in, op.source, keep_places);
     const std::size_t n = op.out.size();
     CustomLinParams lin;
     Values in;
@@ -151,7 +151,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
     for (std::size_t k = 0; k < ct.size(); ++k)
         if (!p.symbolic_zeros || !ct[k].is_zero()) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
     expect_inputs(bwd, in, "custom_vjp backward");
-    const Values out = eval_rule(b, *bwd.jaxpr, in, op.source, true);
+    const Values out = eval_rule(b, bwd.jaxpr, in, op.source, true);
     // The rule answers for the user's arguments: behind the closed-over ones, whose cotangents are zero.
     std::size_t next = 0;
     auto operand = static_cast<std::size_t>(p.num_res);

@@ -33,7 +33,7 @@ BatchResult custom_vmap_batch(Builder& b, const Op& op, const Values& x, const s
     if (in.size() != rule.jaxpr->num_invars)
         throw Error(ErrorCode::TypeMismatch, "expected a custom_vmap rule of " + std::to_string(in.size()) + " inputs, found one of " +
                                                  std::to_string(rule.jaxpr->num_invars));
-    BatchResult r{eval_rule(b, *rule.jaxpr, in, op.source, true), {}};
+    BatchResult r{eval_rule(b, rule.jaxpr, in, op.source, true), {}};
     for (std::size_t k = 0; k < r.out.size(); ++k)
         r.out_dims.push_back(k < rule.out_batched.size() && rule.out_batched[k] ? 0 : kNotMapped);
     return r;
@@ -128,7 +128,7 @@ void custom_transpose_transpose(Builder& b, const Op& op, const Values& ct, cons
     if (residuals > first_linear) throw Error(ErrorCode::TypeMismatch, "expected a transpose rule that takes the call's residuals");
     for (std::size_t i = first_linear - residuals; i < first_linear; ++i) in.push_back(x[i]);
     for (std::size_t k = 0; k < ct.size(); ++k) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
-    const Values out = eval_rule(b, *rule.jaxpr, in, op.source, true);
+    const Values out = eval_rule(b, rule.jaxpr, in, op.source, true);
     for (std::size_t i = 0; i < out.size(); ++i) sink.add(first_linear + i, out[i]);
 }
 

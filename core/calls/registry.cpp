@@ -28,7 +28,8 @@ void register_all_primitives() {
         fft_primitives(),         placement_primitives(),
         call_primitives(),        remat_primitives(),
         custom_rule_primitives(), custom_transformation_primitives(),
-        loop_primitives(),        typed_primitives(),
+        debug_primitives(),       loop_primitives(),
+        typed_primitives(),
     };
     set_primitive_families(families);
 }

@@ -182,13 +182,26 @@ std::vector<Frame> CaptureTables::frames_of(const std::vector<std::uint32_t>& tr
     return out;
 }
 
+namespace {
+
+/// {"a": "b", "n": "3"} as `a=b, n=3`; our own captures have the text.
+Sym metadata_text(const JsonValue& v) {
+    if (v.kind() != JsonKind::Object) return text_from_json(v);
+    std::string out;
+    for (JsonValue::Items it(v); it.more(); it.step())
+        out += (out.empty() ? "" : ", ") + std::string(it.key()) + "=" + text_from_json(it.value()).str();
+    return Sym(out);
+}
+
+}  // namespace
+
 void CaptureTables::add_context(const JsonValue& v) {
     EqnContext c;
     for (JsonValue::Items it(v); it.more(); it.step()) {
         if (it.key() == "compute_type") c.compute_type = text_from_json(it.value());
         if (it.key() == "threefry_partitionable" && !it.value().is_null()) c.threefry_partitionable = it.value().as_bool();
         if (it.key() == "mesh") c.mesh = text_from_json(it.value());
-        if (it.key() == "metadata") c.metadata = text_from_json(it.value());
+        if (it.key() == "metadata") c.metadata = metadata_text(it.value());
     }
     contexts_.emplace_back(c);
 }

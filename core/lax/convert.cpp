@@ -27,7 +27,7 @@ Values jvp_convert(Builder& b, const Op& op, const Values&, const Values&, const
 }
 void transpose_convert(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero() || !x[0].is_linear() || !is_inexact(op.in[0]->dtype)) return;
-    sink.add(0, b.bind1(kConvertElementType, {ct[0]}, make_params(ConvertParams{op.in[0]->dtype, op.in[0]->weak_type, {}})));
+    sink.add(0, lax::convert_element_type(b, ct[0], op.in[0]->dtype, op.in[0]->weak_type));
 }
 KScalar lower_convert(ElementBuilder& k, const Op& op, const KIndex& i) { return k.convert(k.load(0, i), op.out[0]->dtype); }
 

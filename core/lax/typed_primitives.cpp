@@ -77,15 +77,6 @@ Avals eval_same(const Op& op) {
     for (const AvalRef a : op.in) out.push_back(a);
     return out;
 }
-Avals eval_nothing(const Op&) { return {}; }
-/// Python's code isn't run: nothing comes of it.
-JaxprPtr expand_debug_callback(const Op& op) {
-    JaxprBuilder b;
-    for (const AvalRef a : op.in) b.add_input(a);
-    return b.finish({}, "debug_callback");
-}
-Values jvp_debug_callback(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
-
 // ---- psum, pmax, pmin: over axes of the operand (numbers) as a reduction; over axes of a mesh the type stays
 
 struct Axes {
@@ -302,13 +293,6 @@ constinit const Primitive kPlatformIndex{.name = "platform_index",
                                          .batch = NoRule{"it has no inputs"},
                                          .lower = NoRule{"expands to a number"},
                                          .expand = expand_platform_index};
-constinit const Primitive kDebugCallback{.name = "debug_callback",
-                                         .abstract_eval = eval_nothing,
-                                         .jvp = jvp_debug_callback,
-                                         .transpose = NoRule{"JAX refuses it too"},
-                                         .batch = NoRule{"JAX calls Python once for each element: not written"},
-                                         .lower = NoRule{"expands to nothing: Python isn't run"},
-                                         .expand = expand_debug_callback};
 constinit const Primitive kAxisIndex = typed("axis_index", eval_axis_index, kMesh);
 constinit const Primitive kPpermute = typed("ppermute", eval_same, kMesh);
 
@@ -337,9 +321,9 @@ constinit const Primitive kBcooDotGeneral = typed("bcoo_dot_general", eval_bcoo_
 }  // namespace
 
 std::span<const Primitive* const> typed_primitives() {
-    static constexpr const Primitive* all[] = {&kRandomGamma,  &kIota2x32,    &kPlatformIndex, &kDebugCallback, &kAxisIndex,
-                                               &kPpermute,     &kPsum,        &kPmax,          &kPmin,          &kTridiagonalSolve,
-                                               &kReduceWindow, &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
+    static constexpr const Primitive* all[] = {&kRandomGamma, &kIota2x32,      &kPlatformIndex, &kAxisIndex,        &kPpermute,
+                                               &kPsum,        &kPmax,          &kPmin,          &kTridiagonalSolve, &kReduceWindow,
+                                               &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
     return all;
 }
 

@@ -47,13 +47,26 @@ struct ReportFields<UnsupportedRow> {
                    report_field("stops", &UnsupportedRow::stops, "grad, vmap, run"));
 };
 template <>
+struct ReportFields<ContextRow> {
+    static constexpr auto fields = std::tuple(report_field("compute_type", &ContextRow::compute_type),
+                                              report_field("mesh", &ContextRow::mesh), report_field("metadata", &ContextRow::metadata),
+                                              report_field("threefry_partitionable", &ContextRow::threefry_partitionable),
+                                              report_field("equations", &ContextRow::equations, "of distinct jaxprs"));
+};
+template <>
+struct ReportFields<FlagRow> {
+    static constexpr auto fields = std::tuple(report_field("name", &FlagRow::name), report_field("value", &FlagRow::value));
+};
+template <>
 struct ReportFields<ProgramSummary> {
     static constexpr auto fields = std::tuple(
         report_field("name", &ProgramSummary::name), report_field("jax_version", &ProgramSummary::jax_version),
         report_field("equations", &ProgramSummary::equations, "recursive"), report_field("primitives", &ProgramSummary::primitives),
         report_field("inputs", &ProgramSummary::inputs), report_field("outputs", &ProgramSummary::outputs),
         report_field("jaxprs", &ProgramSummary::jaxprs, "distinct sub-jaxprs"), report_field("regions", &ProgramSummary::regions),
-        report_field("unsupported", &ProgramSummary::unsupported));
+        report_field("unsupported", &ProgramSummary::unsupported),
+        report_field("contexts", &ProgramSummary::contexts, "what equations carry besides parameters: compute_on, meshes, metadata"),
+        report_field("flags", &ProgramSummary::flags, "JAX's, in force when it was captured"));
 };
 template <>
 struct ReportFields<ResidualRow> {
@@ -64,11 +77,19 @@ struct ReportFields<ResidualRow> {
         report_field("equation", &ResidualRow::equation, "its path in split's known part"), report_field("name", &ResidualRow::name));
 };
 template <>
+struct ReportFields<UnknownVerdictRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("policy", &UnknownVerdictRow::policy), report_field("primitive", &UnknownVerdictRow::primitive),
+                   report_field("signatures", &UnknownVerdictRow::signatures, "applications that differ in avals or parameters"));
+};
+template <>
 struct ReportFields<ResidualReport> {
     static constexpr auto fields =
         std::tuple(report_field("wrt", &ResidualReport::wrt), report_field("region", &ResidualReport::region),
                    report_field("region_name", &ResidualReport::region_name), report_field("residuals", &ResidualReport::rows),
-                   report_field("total_bytes", &ResidualReport::total_bytes));
+                   report_field("total_bytes", &ResidualReport::total_bytes),
+                   report_field("unknown_verdicts", &ResidualReport::unknown_verdicts,
+                                "what policies of the user's had no answer to: counted as not saved, refused under --strict"));
 };
 template <>
 struct ReportFields<RecomputedRow> {

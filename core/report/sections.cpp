@@ -111,6 +111,26 @@ void by_line_table(Page& page, const ResidualReport& r) {
 
 }  // namespace
 
+namespace {
+
+void context_lines(Page& page, const ProgramSummary& s) {
+    for (const ContextRow& c : s.contexts) {
+        std::string what;
+        const auto add = [&](const std::string& text) { what += (what.empty() ? "" : ", ") + text; };
+        if (!c.compute_type.empty()) add("computed on " + c.compute_type);
+        if (!c.mesh.empty()) add("in the mesh " + c.mesh);
+        if (!c.metadata.empty()) add("with XLA metadata " + c.metadata);
+        if (what.empty() || !c.threefry_partitionable)
+            add(fmt::format("threefry_partitionable={}", c.threefry_partitionable ? "True" : "False"));
+        page.line(fmt::format("{} {}", counted(static_cast<std::size_t>(c.equations), "equation"), what));
+    }
+    std::string flags;
+    for (const FlagRow& f : s.flags) flags += (flags.empty() ? "flags: " : ", ") + f.name + "=" + f.value;
+    if (page.all() && !flags.empty()) page.line(flags);
+}
+
+}  // namespace
+
 void program_section(Page& page, const Inspection& inspection) {
     const ProgramSummary& s = inspection.summary();
     page.heading(s.name.empty() ? "Program" : "Program " + s.name);
@@ -133,15 +153,25 @@ void program_section(Page& page, const Inspection& inspection) {
         names += fmt::format("{}{} {}", i ? ", " : "", primitives[i].second, primitives[i].first);
     if (!page.all() && primitives.size() > kShown) names += fmt::format(", {} more kinds", primitives.size() - kShown);
     if (!names.empty()) page.line(names);
+    context_lines(page, s);
     if (page.all()) input_tables(page, s);
     regions_table(page, s);
     unsupported_table(page, s);
+}
+
+/// Policies that are Python functions were asked when the program was captured; some questions they had no answer to.
+void unknown_verdicts_line(Page& page, const std::vector<UnknownVerdictRow>& unknown) {
+    if (unknown.empty()) return;
+    std::string what;
+    for (const UnknownVerdictRow& u : unknown) what += fmt::format("{}{} ({})", what.empty() ? "" : ", ", u.primitive, u.policy);
+    page.line("a policy gave no answer about " + what + ": counted as not saved (--strict refuses)");
 }
 
 void residuals_section(Page& page, const Inspection& inspection) {
     const ResidualReport& r = inspection.residuals();
     page.heading(fmt::format("Residuals of {}: {} in {}", r.region_name.empty() ? "the program" : r.region_name, bytes_text(r.total_bytes),
                              counted(r.rows.size(), "value")));
+    unknown_verdicts_line(page, r.unknown_verdicts);
     if (r.rows.empty()) return;
     std::vector<SizedRow> rows;
     for (const ResidualRow& row : r.rows) {
@@ -161,6 +191,7 @@ void split_section(Page& page, const Inspection& inspection) {
     page.line(fmt::format("known (forward): {} equations; unknown (backward, linear): {} equations; {}, {}",
                           count_text(count_equations(*s.known)), count_text(count_equations(*s.unknown)),
                           counted(s.num_residuals, "residual"), bytes_text(s.residuals.total_bytes)));
+    unknown_verdicts_line(page, s.residuals.unknown_verdicts);
     if (s.recomputed.empty()) return;
     page.heading(fmt::format("Recomputed in the backward pass: {} of {}", flops_text(s.recomputed_flops), flops_text(s.total_flops)));
     Table t({{"primitive", Kind::Code}, {"count", Kind::Number}, {"work", Kind::Number}});

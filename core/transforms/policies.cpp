@@ -1,6 +1,7 @@
 #include "transforms/policies.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -122,12 +123,26 @@ PolicyVerdict recorded(const Ask& a) {
             if (v.primitive == best->primitive && !(v.verdict == best->verdict)) best = nullptr;
     const Sym word = best ? text_of(best->verdict) : Sym();
     if (best && word == Sym("save")) return save_if(true);
-    if (best && word == Sym("recompute")) return save_if(false);
+    if (best && (word == Sym("recompute") || word == Sym("unknown"))) return save_if(false);
     if (const Attrs* items = best ? &list_of(best->verdict) : nullptr; items && items->size() == 3)
         return {Kind::Offload, text_of((*items)[1]), text_of((*items)[2])};
     throw Error(ErrorCode::BadInput, "expected an answer of the policy " + printable(a.spec.text.str()) + " about '" + a.prim.name +
                                          "', found none in the capture: it is a Python function, and jaxscope runs no Python")
         .advise("choose one of JAX's policies, such as save_only_these_names(...)");
+}
+
+void collect_unknown(const PolicySpec& policy, std::vector<UnknownVerdict>& out) {
+    for (const PolicySpec::Verdict& v : policy.verdicts) {
+        if (text_of(v.verdict) != Sym("unknown")) continue;
+        const auto found = std::find_if(out.begin(), out.end(),
+                                        [&](const UnknownVerdict& u) { return u.policy == policy.text && u.primitive == v.primitive; });
+        if (found == out.end())
+            out.push_back({policy.text, v.primitive, 1});
+        else
+            ++found->signatures;
+    }
+    for (const Attr& a : policy.args)
+        if (const auto* inner = a.get<PolicyPtr>(); inner && *inner) collect_unknown(**inner, out);
 }
 
 struct Known {
@@ -327,6 +342,17 @@ PolicyPtr parse_policy(std::string_view text) {
     const std::string_view t = trim(text);
     if (t.empty() || t == "none" || t == "None") return nullptr;
     return Parser(t).whole();
+}
+
+std::vector<UnknownVerdict> unknown_verdicts(const Jaxpr& j) {
+    std::vector<UnknownVerdict> out;
+    std::set<const PolicySpec*> seen;
+    for (const Jaxpr* inner : all_jaxprs(j))
+        for (const Eqn& e : inner->eqns)
+            if (const Attr* a = e.params->find("policy"); a && a->get<PolicyPtr>())
+                if (const PolicyPtr& policy = *a->get<PolicyPtr>(); policy && seen.insert(policy.get()).second)
+                    collect_unknown(*policy, out);
+    return out;
 }
 
 }  // namespace jaxscope

@@ -22,12 +22,23 @@ struct PolicyVerdict {
 struct PolicyQuery {
     PolicyPtr spec;    ///< null: nothing_saveable
     SourceRef source;  ///< of the checkpointed call: what the equations that offload stand for
-    /// Asked for applications whose inputs are all known (behaviours D-13). Throws Error{BadInput} where a recorded callable has no
-    /// verdict or save_from_both_policies meets an answer that is no boolean.
+    /// Asked for applications whose inputs are all known (behaviours D-13). Throws Error{BadInput} where a recorded callable was not
+    /// asked or save_from_both_policies meets an answer that is no boolean.
     PolicyVerdict operator()(const Primitive& prim, const Avals& in, const ParamsRef& params) const;
     /// everything_saveable, JAX's default where no policy is in force (partial_eval_jaxpr_custom inside scan and others).
     static PolicyQuery everything();
 };
+
+/// A question that a policy of the user's had no answer to when the program was captured (it raised, or gave what JAX refuses, or answers
+/// differently each time). Such applications count as not saved.
+struct UnknownVerdict {
+    Sym policy;  ///< its text
+    Sym primitive;
+    std::int64_t signatures = 0;  ///< applications that differ in avals or parameters
+    friend bool operator==(const UnknownVerdict&, const UnknownVerdict&) = default;
+};
+/// Of the checkpoints in `j` and in the jaxprs that it holds, one for each policy and primitive, in their order.
+std::vector<UnknownVerdict> unknown_verdicts(const Jaxpr& j);
 
 struct PolicyInfo {
     const char* name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transforms/contexts.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
@@ -142,9 +143,9 @@ Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
     return evaluate(
         b, j, in, [](SourceRef s) { return s; }, [](const ParamsRef& p) { return p; });
 }
-Values eval_rule(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller, bool keep_places) {
+Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
     return evaluate(
-        b, j, in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; }, with_own_body);
+        b, *in_context(j, b.context), in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; }, with_own_body);
 }
 
 }  // namespace jaxscope

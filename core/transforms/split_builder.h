@@ -77,7 +77,7 @@ private:
 /// under a trace). Constvars with values become constants of the program; an open jaxpr's constvars must have been converted.
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in);
 /// The same of a rule that was traced apart: its equations stand where it is applied (`caller`), but for those that know a place of their
-/// own when `keep_places`.
-Values eval_rule(Builder& b, const Jaxpr& j, const Values& in, SourceRef caller, bool keep_places);
+/// own when `keep_places`, and in the context that is in force there (`b.context`).
+Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places);
 
 }  // namespace jaxscope

@@ -1,4 +1,5 @@
 #include "transforms/policies.h"
+#include "ir/builder.h"
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,25 @@ TEST(Policies, RecordedAnswersOfAPythonFunction) {
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {2, 2})}, {}).kind, Kind::Save);
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Save) << "another shape of the same primitive";
     EXPECT_THROW(q(primitive("cos"), {AvalRef(DType::F32, {3})}, {}), Error);
+}
+
+TEST(Policies, NoAnswerCountsAsNotSavedAndIsTold) {
+    PolicySpec spec;
+    spec.text = "<function mine>";
+    const Attr no_params = Attr::seq(Attr::SeqKind::Dict, {});
+    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {2})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {3})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({"cos", {AvalRef(DType::F32, {3})}, no_params, Attr("save")});
+    const auto policy = std::make_shared<const PolicySpec>(spec);
+    EXPECT_EQ((PolicyQuery{policy, {}})(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Recompute);
+    PolicySpec both;
+    both.name = "save_from_both_policies";
+    both.args = {Attr(PolicyPtr(policy)), Attr(PolicyPtr())};
+    JaxprBuilder b;
+    const Value x = b.add_input(AvalRef(DType::F32, {3}));
+    const ParamsRef params = Params::make({{Sym("policy"), Attr(PolicyPtr(std::make_shared<const PolicySpec>(both)))}});
+    const JaxprPtr j = b.finish(b.emit(primitive("checkpoint"), {x}, params, {AvalRef(DType::F32, {3})}));
+    EXPECT_EQ(unknown_verdicts(*j), (std::vector<UnknownVerdict>{{"<function mine>", "sin", 2}}));
 }
 
 }  // namespace

@@ -67,6 +67,6 @@ def verdict(policy: Callable, eqn: Any) -> Any:
         return ["offload", str(answer.src), str(answer.dst)]
     if answer is True or kind == "SaveableType":
         return "save"
-    if answer is False or answer is None or kind == "RecomputeType":
+    if answer is False or kind == "RecomputeType":  # JAX refuses anything else, None too
         return "recompute"
     return "unknown"

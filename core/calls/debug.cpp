@@ -1,0 +1,95 @@
+#include "calls/families.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
+#include "lax/slicing.h"
+#include "transforms/policies.h"
+
+// debug_print and debug_callback (debugging.py of JAX 0.10.2): Python that looks at values. It isn't run here; the equations stay.
+namespace jaxscope {
+
+namespace {
+
+constexpr std::int64_t kMostCalls = 4096;
+
+Avals debug_abstract_eval(const Op&) { return {}; }
+/// Python's code isn't run: nothing comes of it.
+JaxprPtr debug_expand(const Op& op) {
+    JaxprBuilder b;
+    for (const AvalRef a : op.in) b.add_input(a);
+    return b.finish({}, op.prim->name);
+}
+Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
+void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}
+
+Sym effect_of(const ParamsRef& params) {
+    if (const Attr* effect = params->find("effect"))
+        if (const auto* o = effect->get<Attr::Object>()) return o->text;
+    const Attr* ordered = params->find("ordered");
+    return ordered && ordered->get<bool>() && *ordered->get<bool>() ? Sym("OrderedDebug") : Sym("Debug");
+}
+
+/// One call for each example, as in JAX.
+BatchResult debug_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    if (size > kMostCalls)
+        throw Error(ErrorCode::NoRule, std::string("expected at most ") + std::to_string(kMostCalls) + " examples of a " + op.prim->name +
+                                           ", which JAX calls for each one, found " + std::to_string(size))
+            .at(op.source.loc());
+    for (std::int64_t i = 0; i < size; ++i) {
+        Values one = x;
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            if (dims[k] == kNotMapped) continue;
+            const auto axis = static_cast<std::size_t>(dims[k]);
+            Dims limit = b.aval(x[k])->shape, start(limit.size(), 0);
+            start[axis] = i;
+            limit[axis] = i + 1;
+            // As JAX's index_in_dim writes it, strides and all.
+            const Value row = size == 1 ? x[k] : b.bind1(kSlice, {x[k]}, make_params(SliceParams{start, limit, Dims(limit.size(), 1)}));
+            one[k] = lax::squeeze(b, row, {dims[k]});
+        }
+        b.emit(*op.prim, one, op.params, {}, effect_of(op.params));
+    }
+    return {};
+}
+
+/// JAX's _debug_partial_eval_custom: a call whose inputs are known happens in the forward pass, and again in the backward pass unless
+/// the policy saves it and that needs a value which isn't there.
+PartialEvalCustomResult debug_partial_eval_custom(const PartialEvalCustomArgs& a) {
+    PartialEvalCustomResult r;
+    HalfEqn whole{a.op.prim, a.op.params, {}, {}, a.eqn.effects.str()};
+    bool unknown = false, all_there = true;
+    for (std::size_t i = 0; i < a.unknown_in.size(); ++i) {
+        whole.inputs.push_back(static_cast<int>(i));
+        unknown = unknown || a.unknown_in[i];
+        all_there = all_there && a.inst_in[i];
+    }
+    if (!unknown) r.known = whole;
+    const bool saved = !unknown && a.policy(*a.op.prim, a.op.in, a.op.params).kind == PolicyVerdict::Kind::Save;
+    if (saved && !all_there) return r;
+    for (std::size_t i = 0; i < a.inst_in.size(); ++i)
+        if (!a.inst_in[i]) r.residual_inputs.push_back(static_cast<int>(i));
+    r.staged = std::move(whole);
+    return r;
+}
+
+constexpr Primitive debug(const char* name) {
+    return {.name = name,
+            .abstract_eval = debug_abstract_eval,
+            .jvp = debug_jvp,
+            .partial_eval_custom = debug_partial_eval_custom,
+            .transpose = debug_transpose,
+            .batch = debug_batch,
+            .lower = NoRule{"expands to nothing: Python isn't run"},
+            .kernel = NoRule{"expands to nothing: Python isn't run"},
+            .expand = debug_expand,
+            .cost = NoRule{"Python isn't run"}};
+}
+constexpr Primitive kDebugPrint = debug("debug_print"), kDebugCallback = debug("debug_callback");
+
+}  // namespace
+
+std::span<const Primitive* const> debug_primitives() {
+    static constexpr const Primitive* all[] = {&kDebugPrint, &kDebugCallback};
+    return all;
+}
+
+}  // namespace jaxscope
