@@ -79,8 +79,8 @@ void regions_table(Page& page, const ProgramSummary& s) {
                r.name,
                r.kind,
                count_cell(r.equations),
-               r.policy.empty() ? "-" : r.policy,
-               r.source});
+               r.policy.empty() ? "-" : r.policy == "none" ? "none: saves nothing" : r.policy,
+               r.loc.file.empty() ? r.source : place(r.loc.file, r.loc.line)});
     }
     page.table(t, 20);
 }
