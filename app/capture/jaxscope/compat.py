@@ -99,6 +99,15 @@ def typeof(x: Any) -> Any:
     return core.raise_to_shaped(core.get_aval(x))
 
 
+def struct(aval: Any) -> Any:
+    """What to trace a function with in the place of a value."""
+    weak = {"weak_type": True} if getattr(aval, "weak_type", False) else {}
+    try:
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **weak)
+    except TypeError:  # 0.4.30 has no weak ones, but takes avals
+        return aval
+
+
 def why_escaped(tracer: Any) -> str | None:
     """JAX's own words about a leaked tracer: which function was traced, and which line made the value."""
     try:

@@ -15,10 +15,11 @@ from jax._src.interpreters import ad, batching
 
 from . import compat, older, program as programs
 from .rule_identity import identity, memories
-from .rule_memory import meeting
+from .rule_memory import Backwards, meeting
 
 AXIS_SIZE = 8  # of an axis that nobody named: `jaxscope transform --apply vmap` takes so many examples
-_MOST_EQUATIONS = 2_000  # a program that has more is transformed for one choice of arguments only
+_MOST_EQUATIONS = 2_000  # a program that has more is transformed for one choice of arguments only,
+_MOST_OF_RULES = 200  # and so is one with more in the functions that have such rules: JAX traces all of it anew in each
 _MOST_ARGUMENTS = 8
 
 
@@ -29,19 +30,19 @@ class Patterns:
         self.axis_sizes = axis_sizes or (AXIS_SIZE,)
         self._cotangents: dict[Any, set[tuple[tuple[bool, ...], tuple[bool, ...]]]] = {}
         self._batched: dict[int, set[tuple[int, tuple[bool, ...]]]] = {}
+        self.backwards = Backwards()
         self._alive: list[Any] = []
 
     def saw_cotangents(self, bwd: Any, in_zeros: Any, cotangents: Any) -> None:
-        key = identity(bwd)[2]
-        self._cotangents.setdefault(_function(key), set()).add((tuple(not z for z in in_zeros), tuple(compat.is_zero(c) for c in cotangents)))
+        self._cotangents.setdefault(of_function(bwd), set()).add((tuple(not z for z in in_zeros), tuple(compat.is_zero(c) for c in cotangents)))
         self._alive.append(bwd)
 
     def saw_batch(self, rule: Any, size: int, batched: tuple[bool, ...]) -> None:
         self._batched.setdefault(id(rule), set()).add((size, batched))
         self._alive.append(rule)
 
-    def zero_cotangents(self, bwd_key: Any, perturbed: tuple[bool, ...]) -> list[tuple[bool, ...]]:
-        met = self._cotangents.get(_function(bwd_key), ())
+    def zero_cotangents(self, bwd: Any, perturbed: tuple[bool, ...]) -> list[tuple[bool, ...]]:
+        met = self._cotangents.get(of_function(bwd), ())
         n = len(perturbed)
         return sorted({zeros for p, zeros in met if p[len(p) - n:] == perturbed})
 
@@ -53,7 +54,9 @@ class Patterns:
         return [*usual, *sorted(met - set(usual))]
 
 
-def _function(key: Any) -> Any:
+def of_function(rule: Any) -> Any:
+    """Its Python function and what is bound to it, whatever was made of it."""
+    key = identity(rule)[2]
     return key[:2] if isinstance(key, tuple) else key
 
 
@@ -109,6 +112,9 @@ def _watched_transpose(original: Callable) -> Callable:
         seen = getattr(_state, "patterns", None)
         if seen is not None and params.get("symbolic_zeros") and "in_zeros" in params:
             seen.saw_cotangents(params["bwd"], params["in_zeros"], cotangents)
+            out = seen.backwards.transposed(of_function(params["bwd"]), cotangents, args, params)
+            if out is not None:
+                return out
         return original(cotangents, *args, **params)
     return transpose
 
@@ -129,27 +135,29 @@ def _watched_batcher(original: Callable) -> Callable:
 
 def meet(patterns: Patterns, closed: Any, p: programs.Program, flat: programs.Flat) -> None:
     symbolic = batched = False
-    count = 0
+    count = of_rules = 0
     for e in compat.iterate_eqns(closed.jaxpr):
         count += 1
-        symbolic = symbolic or bool(e.params.get("symbolic_zeros"))
-        batched = batched or e.primitive is compat.custom_vmap_p
+        mine = bool(e.params.get("symbolic_zeros")), e.primitive is compat.custom_vmap_p
+        symbolic, batched = symbolic or mine[0], batched or mine[1]
+        of_rules += sum(compat.count_eqns(s) for v in e.params.values() for s in compat.sub_jaxprs(v)) if any(mine) else 0
     if not symbolic and not batched:
         return
     with watching(patterns), meeting(), compat.fresh_traces():
         inexact = [jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact) for v in closed.jaxpr.invars]
-        for chosen in _choices(p, flat, count) if symbolic else ():
+        few = count <= _MOST_EQUATIONS and of_rules <= _MOST_OF_RULES
+        for chosen in _choices(p, flat, few) if symbolic else ():
             _quietly(_gradient, closed, [i for i in chosen if inexact[i]], p.has_aux)
-        for chosen in _choices(None, flat, count) if batched else ():
+        for chosen in _choices(None, flat, few) if batched else ():
             for size in patterns.axis_sizes:
                 _quietly(_mapped, closed, set(chosen), size)
 
 
-def _choices(p: programs.Program | None, flat: programs.Flat, equations: int) -> list[list[int]]:
+def _choices(p: programs.Program | None, flat: programs.Flat, few: bool) -> list[list[int]]:
     """Inputs of the program: of all arguments, of those to differentiate, of each one alone."""
     arguments = sorted({i.argument for i in flat.inputs})
     wanted = [arguments if p is None or p.differentiate is None else list(p.differentiate)]
-    if equations <= _MOST_EQUATIONS and len(arguments) <= _MOST_ARGUMENTS:
+    if few and len(arguments) <= _MOST_ARGUMENTS:
         wanted += [arguments, *([a] for a in arguments)]
     choices = [[i for i, x in enumerate(flat.inputs) if x.argument in w] for w in wanted]
     return [c for n, c in enumerate(choices) if c and c not in choices[:n]]

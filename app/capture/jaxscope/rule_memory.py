@@ -5,9 +5,12 @@ import contextlib
 import threading
 from typing import Any, Callable, Iterator
 
+import jax
+import numpy as np
 from jax._src import source_info_util
 from jax._src.interpreters import partial_eval as pe
 
+from . import compat
 from .rule_identity import cells_of, thunks
 
 _meeting = threading.local()
@@ -30,10 +33,24 @@ def kept() -> Iterator[None]:
 @contextlib.contextmanager
 def meeting() -> Iterator[None]:
     _meeting.now = True
+    # By the place where a forward rule leaves its trees (with it, so that it lives): the jaxpr that it left them for.
+    _meeting.forward_of = {}
     try:
         yield
     finally:
-        _meeting.now = False
+        _meeting.now, _meeting.forward_of = False, {}
+
+
+@contextlib.contextmanager
+def at_home() -> Iterator[None]:
+    """Inside, equations stand at the lines that make them, not at the call that is being transformed."""
+    local = source_info_util._source_info_context
+    before = local.context
+    local.context = source_info_util.SourceInfo(None, before.name_stack)
+    try:
+        yield
+    finally:
+        local.context = before
 
 
 def _twofold(fn: Callable) -> Callable:
@@ -43,15 +60,13 @@ def _twofold(fn: Callable) -> Callable:
     def thunk(*pattern: Any) -> Any:
         if not getattr(_meeting, "now", False):
             return fn(*pattern)
-        local = source_info_util._source_info_context
-        before = local.context
-        local.context = source_info_util.SourceInfo(None, before.name_stack)
-        try:
+        place = source_info_util._source_info_context.context.traceback
+        with at_home():
             out = fn(*pattern)
-            own[pattern] = out, [(s, s.val) for s in getattr(rule, "stores", ()) if s]
-        finally:
-            local.context = before
-        return (_at(out[0], before.traceback), *out[1:])
+        stores = [s for s in getattr(rule, "stores", ()) if s]
+        own[pattern] = out, [(s, s.val) for s in stores]
+        _meeting.forward_of.update((id(s), (s, out[0])) for s in stores)
+        return (_at(out[0], place), *out[1:])
     return thunk
 
 
@@ -71,3 +86,85 @@ def traced(thunk: Any, pattern: tuple[bool, ...]) -> Any | None:
         store.reset()
         store.store(value)
     return found[0]
+
+
+class Backward:
+    """The jaxpr of a backward rule: residuals and cotangents that aren't zero -> cotangents that aren't zero."""
+
+    def __init__(self, bwd: Any, residuals: list[Any], cotangents: list[Any], zeros: tuple[bool, ...], known: dict[int, Any]):
+        """`cotangents`: avals. `known`: residuals that are numbers to the rule."""
+        self.signature = _signature(residuals, cotangents, known)
+        self.zero_avals: list[Any] = []
+
+        def run(res: Any, nonzero: Any) -> Any:
+            res, given = [known.get(i, r) for i, r in enumerate(res)], iter(nonzero)
+            full = [compat.SymbolicZero(a) if z else next(given) for a, z in zip(cotangents, zeros)]
+            outs = bwd.call_wrapped(*res, *full) if hasattr(bwd, "call_wrapped") else bwd(*res, *full)
+            self.zero_avals = [o.aval if compat.is_zero(o) else None for o in outs]
+            return [o for o in outs if not compat.is_zero(o)]
+        for f in thunks(bwd):
+            for store in getattr(f, "stores", ()):
+                if store:
+                    store.reset()
+        with at_home():
+            self.closed = jax.make_jaxpr(run)([compat.struct(a) for a in residuals], [compat.struct(a) for a, z in zip(cotangents, zeros) if not z])
+
+    @property
+    def out_zeros(self) -> list[bool]:
+        return [a is not None for a in self.zero_avals]
+
+    def evaluate(self, residuals: list[Any], cotangents: list[Any]) -> list[Any]:
+        outs = iter(compat.eval_jaxpr(self.closed.jaxpr, self.closed.consts, *residuals, *[c for c in cotangents if not compat.is_zero(c)]))
+        return [next(outs) if a is None else compat.zero(a) for a in self.zero_avals]
+
+
+class Backwards:
+    """Those that were traced while JAX transposed: by function, perturbed inputs, zero cotangents."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, list[tuple[tuple[bool, ...], Backward]]] = {}
+
+    def transposed(self, function: Any, cotangents: Any, args: Any, params: Any) -> list[Any] | None:
+        """What JAX's transposition of `custom_lin` gives, from a jaxpr that is kept. None: JAX is to do it."""
+        n = params["num_res"]
+        residuals, cotangents = list(args[:n]), list(cotangents)
+        numbers = _literal_residuals(params["bwd"], n, len(cotangents))
+        if numbers is None or any(isinstance(residuals[i], compat.Tracer) for i in numbers):
+            return None
+        known = {i: residuals[i] for i in numbers}
+        zeros = tuple(map(compat.is_zero, cotangents))
+        avals = [c.aval if z else compat.typeof(c) for c, z in zip(cotangents, zeros)]
+        perturbed = tuple(not z for z in params["in_zeros"])
+        types = list(map(compat.typeof, residuals))
+        rule = self.find(function, perturbed, zeros, types, avals, known)
+        if rule is None:
+            rule = Backward(params["bwd"], types, avals, zeros, known)
+            if not any(isinstance(c, compat.Tracer) for c in rule.closed.consts):
+                self._known.setdefault((function, zeros), []).append((perturbed, rule))
+        outs = rule.evaluate(residuals, cotangents)
+        return [None] * n + [o for o, p in zip(outs, perturbed) if p]
+
+    def find(self, function: Any, perturbed: tuple[bool, ...], zeros: tuple[bool, ...], residuals: list[Any], cotangents: list[Any],
+             known: dict[int, Any]) -> Backward | None:
+        n, signature = len(perturbed), _signature(residuals, cotangents, known)
+        return next((r for p, r in self._known.get((function, zeros), ()) if p[len(p) - n:] == perturbed and r.signature == signature), None)
+
+
+def _literal_residuals(bwd: Any, n: int, n_out: int) -> list[int] | None:
+    """Which residuals are numbers to the forward rule, and so to the backward rule; None where its jaxpr isn't known.
+
+    The outermost of JAX's functions around the rule has the forward rule's trees, and for each residual the argument that it is, or None."""
+    trees = next((args[2] for f in thunks(bwd) for transform, args in getattr(f, "transforms", ())
+                  if getattr(transform, "__name__", "") == "_flatten_bwd" and len(args) > 2 and callable(args[2])), None)
+    left = _meeting.forward_of
+    jaxpr = next((left[id(c)][1] for _, c in cells_of(trees) if id(c) in left), None)
+    forwards = trees()[2] if jaxpr is not None else ()
+    if jaxpr is None or len(forwards) != n or len(jaxpr.outvars) - n_out != sum(f is None for f in forwards):
+        return None
+    made = iter(jaxpr.outvars)
+    return [i for i, f in enumerate(forwards) if f is None and isinstance(next(made), compat.Literal)]
+
+
+def _signature(residuals: list[Any], cotangents: list[Any], known: dict[int, Any]) -> Any:
+    kinds = [[(a.shape, a.dtype, bool(getattr(a, "weak_type", False))) for a in avals] for avals in (residuals, cotangents)]
+    return kinds, {i: np.asarray(v).item() for i, v in known.items()}

@@ -14,9 +14,9 @@ import numpy as np
 
 from . import compat, older
 from .closures import CLOSES_OVER, ClosesOver, Origins
-from .patterns import Patterns, perturbed as perturbed_met
+from .patterns import Patterns, of_function, perturbed as perturbed_met
 from .rule_identity import described, identity, memories, thunks
-from .rule_memory import traced
+from .rule_memory import Backward, traced
 from .tables import Tables
 
 
@@ -56,7 +56,7 @@ class Rules:
         n_consts = _num_consts(eqn)
         key = (kind, same, tuple(self.tables.aval(a) for a in avals), symbolic, self.origins.roots(eqn, n_consts) if n_consts else ())
         first: int | None = None
-        for case in self._cases(eqn, kind, same, len(avals), symbolic):
+        for case in self._cases(eqn, kind, len(avals), symbolic):
             index = self._entry(kind, key, case, function, static, avals, eqn, first)
             first = index if first is None else first
         assert first is not None
@@ -64,7 +64,7 @@ class Rules:
         self._alive.append((value, eqn))
         return first
 
-    def _cases(self, eqn: Any, kind: str, same: Any, n: int, symbolic: bool) -> list[Case]:
+    def _cases(self, eqn: Any, kind: str, n: int, symbolic: bool) -> list[Case]:
         """First the one that equations name, then those that JAX asked for."""
         every = (True,) * n
         if kind == "custom_vmap":
@@ -76,7 +76,7 @@ class Rules:
         none = (False,) * _n_out(eqn) if of_bwd else None
         cases = [Case(every, none)]
         for p in [every, *perturbed_met(eqn, kind, n)] if symbolic else ():
-            met = self.patterns.zero_cotangents(same, p) if of_bwd else [None]
+            met = self.patterns.zero_cotangents(eqn.params["bwd"], p) if of_bwd else [None]
             cases += [Case(p, zeros) for zeros in met if zeros is None or len(zeros) == _n_out(eqn)]
         return list(dict.fromkeys(cases))
 
@@ -193,24 +193,13 @@ class Rules:
         res = [next(pruned) if f is None else avals[f - shift] for f in forwards] if forwards is not None else list(pruned)
         # A residual that is a number to the forward rule is one to the backward rule too, which may branch on it.
         known = {i: _python_number(r) for i, r in enumerate(res) if isinstance(r, compat.Literal)}
-        structs = [_struct(r.aval if hasattr(r, "aval") else r) for r in res]
+        avals_of_res = [r.aval if hasattr(r, "aval") else r for r in res]
         zeros = case.zero_cotangents or (False,) * n_out
         cts = [compat.cotangent_aval(_tangent(v.aval)) for v in _body(eqn).outvars]
         bwd = eqn.params["bwd"]
-        for f in thunks(bwd):
-            for store in getattr(f, "stores", ()):
-                if store:
-                    store.reset()
-        out_zeros: list[bool] = []
-
-        def run(res: Any, nonzero: Any) -> Any:
-            res, given = [known.get(i, r) for i, r in enumerate(res)], iter(nonzero)
-            full = [compat.SymbolicZero(a) if z else next(given) for a, z in zip(cts, zeros)]
-            outs = bwd.call_wrapped(*res, *full) if hasattr(bwd, "call_wrapped") else bwd(*res, *full)
-            out_zeros[:] = [compat.is_zero(o) for o in outs]
-            return [o for o in outs if not compat.is_zero(o)]
-        closed = jax.make_jaxpr(run)(structs, [_struct(a) for a, z in zip(cts, zeros) if not z])
-        return {**self._jaxpr(eqn, closed.jaxpr, closed.consts), "out_zeros": list(out_zeros), "zero_cotangents": list(zeros)}
+        rule = self.patterns.backwards.find(of_function(bwd), case.perturbed, zeros, avals_of_res, cts, known)
+        rule = rule or Backward(bwd, avals_of_res, cts, zeros, known)
+        return {**self._jaxpr(eqn, rule.closed.jaxpr, rule.closed.consts), "out_zeros": rule.out_zeros, "zero_cotangents": list(zeros)}
 
     def custom_vmap(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         """The rule gets the size of the axis and which arguments have it, and may do another thing for each."""
@@ -274,10 +263,6 @@ def _out_trees(eqn: Any) -> tuple[Any, Any, Any]:
 
 def _tangent(aval: Any) -> Any:
     return aval.to_tangent_aval() if hasattr(aval, "to_tangent_aval") else aval.at_least_vspace()
-
-
-def _struct(aval: Any) -> Any:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **({"weak_type": True} if getattr(aval, "weak_type", False) else {}))
 
 
 def _python_number(lit: Any) -> Any:
