@@ -24,6 +24,10 @@ PeakRow to_row(const Program& program, const PlannedBuffer& b) {
         row.source = std::string(b.primitive.str()) + " from " + b.source->summary.str();
     else
         row.source = b.primitive.str();
+    if (const Frame* own = b.source.user_frame(); own != nullptr && b.role != BufferRole::Argument) {
+        row.file = own->file.str();
+        row.line = own->line;
+    }
     return row;
 }
 

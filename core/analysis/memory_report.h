@@ -14,6 +14,8 @@ struct PeakRow {
     std::int64_t bytes = 0;
     std::string equation;  ///< path of the equation that makes it; empty for arguments and constants
     std::string source;    ///< JAX's place string; for arguments their path
+    std::string file;      ///< of the user's own line; empty where none is known
+    int line = 0;          ///< from 1
     std::string role;      ///< "argument", "output", "residual", "temporary", "constant", "scratch"
 };
 

@@ -114,7 +114,8 @@ template <>
 struct ReportFields<PeakRow> {
     static constexpr auto fields = std::tuple(report_field("aval", &PeakRow::aval), report_field("bytes", &PeakRow::bytes),
                                               report_field("equation", &PeakRow::equation), report_field("source", &PeakRow::source),
-                                              report_field("role", &PeakRow::role));
+                                              report_field("file", &PeakRow::file, "of the user's own line"),
+                                              report_field("line", &PeakRow::line), report_field("role", &PeakRow::role));
 };
 template <>
 struct ReportFields<MemoryReport> {

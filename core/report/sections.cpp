@@ -79,7 +79,9 @@ void regions_table(Page& page, const ProgramSummary& s) {
                r.name,
                r.kind,
                count_cell(r.equations),
-               r.policy.empty() ? "-" : r.policy == "none" ? "none: saves nothing" : r.policy,
+               r.policy.empty()     ? "-"
+               : r.policy == "none" ? "none: saves nothing"
+                                    : r.policy,
                r.loc.file.empty() ? r.source : place(r.loc.file, r.loc.line)});
     }
     page.table(t, 20);
@@ -167,6 +169,12 @@ void unknown_verdicts_line(Page& page, const std::vector<UnknownVerdictRow>& unk
     page.line("a policy gave no answer about " + what + ": counted as not saved (--strict refuses)");
 }
 
+/// The user's line, but where JAX's string names it already.
+std::string own_line(const std::string& source, const std::string& file, int number) {
+    const std::string line = place(file, number);
+    return source.find(line + ":") == std::string::npos ? line : "";
+}
+
 void residuals_section(Page& page, const Inspection& inspection) {
     const ResidualReport& r = inspection.residuals();
     page.heading(fmt::format("Residuals of {}: {} in {}", r.region_name.empty() ? "the program" : r.region_name, bytes_text(r.total_bytes),
@@ -175,11 +183,9 @@ void residuals_section(Page& page, const Inspection& inspection) {
     if (r.rows.empty()) return;
     std::vector<SizedRow> rows;
     for (const ResidualRow& row : r.rows) {
-        // JAX's string names the line of most of them already.
-        const std::string line = place(row.file, row.line);
         const bool placeless = row.source.ends_with(" from ");  // JAX's own string, for what it wrote itself
         const std::string source = placeless ? row.source.substr(0, row.source.size() - 6) : row.source;
-        rows.push_back({row.bytes, 1, {row.aval, source, row.source.find(line + ":") == std::string::npos ? line : ""}});
+        rows.push_back({row.bytes, 1, {row.aval, source, own_line(row.source, row.file, row.line)}});
     }
     sized_table(page, rows, {{"aval", Kind::Code}, {"what JAX says"}, {"your line"}}, {1}, 20);
     by_line_table(page, r);
@@ -251,7 +257,7 @@ void memory_section(Page& page, const MemoryReport& m) {
     std::vector<SizedRow> rows;
     for (const PeakRow& r : m.at_peak) {
         by_role[r.role] += r.bytes;
-        rows.push_back({r.bytes, 1, {r.role, r.aval, r.source}});
+        rows.push_back({r.bytes, 1, {r.role, r.aval, r.source, own_line(r.source, r.file, r.line)}});
     }
     std::vector<std::pair<std::int64_t, std::string>> roles;
     for (const auto& [role, bytes] : by_role) roles.emplace_back(bytes, role);
@@ -259,7 +265,7 @@ void memory_section(Page& page, const MemoryReport& m) {
     std::string sums;
     for (const auto& [bytes, role] : roles) sums += fmt::format("{}{} {}", sums.empty() ? "" : ", ", role, bytes_text(bytes));
     page.heading("Alive at the peak: " + sums);
-    sized_table(page, rows, {{"role"}, {"aval", Kind::Code}, {"where from"}}, {2}, 12);
+    sized_table(page, rows, {{"role"}, {"aval", Kind::Code}, {"where from"}, {"your line"}}, {2}, 12);
 }
 
 void time_section(Page& page, const TimeReport& t) {
