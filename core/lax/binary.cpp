@@ -52,7 +52,9 @@ void transpose_add_any(Builder&, const Op&, const Values& ct, const Values& x, T
 }
 
 Avals eval_mul(const Op& op) {
-    const DType* wide = op.as<OutDtypeParams>().out_dtype.get<DType>();
+    const Attr& out = op.as<OutDtypeParams>().out_dtype;
+    const DType* wide = out.get<DType>();
+    if (!wide && !out.is_none()) wrong_attr(out, "a dtype or None for out_dtype");
     if (!wide) return eval_binary_in(op, kNumClass);
     const Dims shape = check_nary(op, 2, kNumClass);
     return {standard_result(op, *wide, shape)};
@@ -171,6 +173,9 @@ void transpose_complex(Builder& b, const Op& op, const Values& ct, const Values&
 
 Avals eval_add_any(const Op& op) {
     expect_arrays(op, 2);
+    expect_same_dtype(op, 0, 2);
+    if (op.in[0]->shape != op.in[1]->shape)
+        type_mismatch(op, "operands of shape " + shape_text(op.in[0]->shape), shape_text(op.in[1]->shape));
     return {op.in[0]};
 }
 /// The mapped axis of the second operand moves to, or appears at, that of the first.

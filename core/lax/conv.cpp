@@ -43,6 +43,18 @@ void check_groups(const Op& op, const ConvParams& p) {
                       shape_text({dim(0, d.lhs_spec[0]), dim(1, d.rhs_spec[0]), features, batches}));
 }
 
+/// JAX's _validate_preferred_element_type: of the same kind, no narrower, integers with the same sign or floating.
+DType result_dtype(const Op& op, const ConvParams& p) {
+    const DType in = op.in[0]->dtype, out = p.preferred_element_type.value_or(in);
+    const bool same_kind = is_integer(in)   ? is_float(out) || (is_signed_int(in) ? is_signed_int(out) : is_integer(out))
+                           : is_float(in)   ? is_float(out)
+                           : is_complex(in) ? is_complex(out)
+                                            : true;
+    if (!same_kind || byte_size(out) < byte_size(in))
+        type_mismatch(op, std::string("a preferred_element_type that holds ") + info(in).name, info(out).name);
+    return out;
+}
+
 Avals conv_eval(const Op& op) {
     expect_arrays(op, 2);
     const auto& p = op.as<ConvParams>();
@@ -71,7 +83,7 @@ Avals conv_eval(const Op& op) {
             type_mismatch(op, "padding that leaves a size of 0 and more", shape_text({p.padding[s].low, p.padding[s].high}));
         ordered.push_back(padded < window[s] ? 0 : (padded - window[s]) / p.window_strides[s] + 1);
     }
-    return {standard_result(op, p.preferred_element_type.value_or(op.in[0]->dtype), take(ordered, argsort(d.out_spec)))};
+    return {standard_result(op, result_dtype(op, p), take(ordered, argsort(d.out_spec)))};
 }
 
 // ---- Transposition (convolution.py, which explains the groups: the transpose of feature groups with respect to the kernel is

@@ -124,6 +124,11 @@ KScalar lower_reduce_precision(ElementBuilder& k, const Op& op, const KIndex& i)
 // ---- identities
 
 Avals eval_same(const Op& op) { return op.in; }
+/// Refs and tokens are copied too.
+Avals eval_identity(const Op& op) {
+    if (op.in.size() != 1) type_mismatch(op, "1 operands", std::to_string(op.in.size()));
+    return op.in;
+}
 Values jvp_name(Builder&, const Op&, const Values&, const Values&, const Values& dx) { return {dx[0]}; }  // the tangent has no name
 KScalar lower_same(ElementBuilder& k, const Op&, const KIndex& i) { return k.load(0, i); }
 
@@ -145,7 +150,7 @@ BatchResult batch_barrier(Builder& b, const Op& op, const Values& x, const std::
 
 constexpr Primitive identity(const char* name) {
     return {.name = name,
-            .abstract_eval = eval_same,
+            .abstract_eval = eval_identity,
             .jvp = jvp_linear,
             .transpose = transpose_same,
             .batch = batch_unary,
@@ -183,14 +188,14 @@ constinit const Primitive kReducePrecision{.name = "reduce_precision",
                                            .lower = lower_reduce_precision,
                                            .cost = data_movement_cost};
 constinit const Primitive kName{.name = "name",
-                                .abstract_eval = eval_same,
+                                .abstract_eval = eval_identity,
                                 .jvp = jvp_name,
                                 .transpose = NoRule{"Transpose rule (for reverse-mode differentiation) for 'name' not implemented"},
                                 .batch = batch_unary,
                                 .lower = lower_same,
                                 .cost = data_movement_cost};
 constinit const Primitive kStopGradient{.name = "stop_gradient",
-                                        .abstract_eval = eval_same,
+                                        .abstract_eval = eval_identity,
                                         .jvp = jvp_zero,
                                         .transpose = NoRule{"its derivative is zero: nothing linear remains"},
                                         .batch = batch_unary,

@@ -15,13 +15,29 @@ namespace {
 /// complex, exponent bits, mantissa bits, width, not unsigned
 using Order = std::tuple<bool, int, int, int, bool>;
 
+/// Bits that a number has in XLA: of a complex one, those of a part.
+int bit_width(DType d) {
+    switch (d) {
+        case DType::Bool:
+            return 1;
+        case DType::S2:
+        case DType::U2:
+            return 2;
+        case DType::S4:
+        case DType::U4:
+            return 4;
+        default:
+            return 8 * info(d).bytes / (is_complex(d) ? 2 : 1);
+    }
+}
+
 /// Which of two operand dtypes the product has: complex before real, then by exponent, mantissa, width, sign.
 Order precedence(DType d) {
     const bool complex = is_complex(d);
     const DType real = d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d;
     const bool floating = is_float(real);
     const auto& facts = info(real);
-    return {complex, floating ? facts.exponent_bits : -1, floating ? facts.mantissa_bits : -1, 8 * facts.bytes, !is_unsigned_int(real)};
+    return {complex, floating ? facts.exponent_bits : -1, floating ? facts.mantissa_bits : -1, bit_width(d), !is_unsigned_int(real)};
 }
 
 DType product_dtype(const Op& op, const DotGeneralParams& p) {
@@ -32,9 +48,7 @@ DType product_dtype(const Op& op, const DotGeneralParams& p) {
     if (!p.preferred_element_type || *p.preferred_element_type == result) return result;
     const DType preferred = *p.preferred_element_type;
     const bool algorithm = !p.precision.is_none() && !p.precision.get_seq() && !p.precision.get<Attr::Enum>();
-    // Of complex numbers JAX compares the width of one part.
-    const auto width = [](DType d) { return is_complex(d) ? byte_size(d) / 2 : byte_size(d); };
-    if (!algorithm && !is_float(result) && width(preferred) < width(result))
+    if (!algorithm && !is_float(result) && bit_width(preferred) < bit_width(result))
         type_mismatch(op, std::string("a preferred_element_type no narrower than ") + info(result).name, info(preferred).name);
     return preferred;
 }

@@ -21,9 +21,27 @@ struct RandomImplParams {
     static constexpr auto kFields = std::tuple(field("impl", &RandomImplParams::impl));
 };
 
-void expect_key(const Op& op) {
-    if (op.in.empty() || !op.in[0]->is_array() || !is_key(op.in[0]->dtype))
-        type_mismatch(op, "a typed key", op.in.empty() ? "nothing" : to_text(op.in[0]));
+void expect_key(const Op& op, std::size_t inputs = 1) {
+    expect_arrays(op, inputs);
+    if (!is_key(op.in[0]->dtype)) type_mismatch(op, "a typed key", to_text(op.in[0]));
+}
+DType unsigned_of(const Op& op, std::int64_t bits) {
+    switch (bits) {
+        case 2:
+            return DType::U2;
+        case 4:
+            return DType::U4;
+        case 8:
+            return DType::U8;
+        case 16:
+            return DType::U16;
+        case 32:
+            return DType::U32;
+        case 64:
+            return DType::U64;
+        default:
+            type_mismatch(op, "a bit_width of an unsigned dtype", std::to_string(bits));
+    }
 }
 Dims appended(Dims a, const Dims& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -51,16 +69,14 @@ DType key_type(const Op& op) {
 Avals eval_bits(const Op& op) {
     expect_key(op);
     const auto& p = op.as<RandomBitsParams>();
-    const DType d = p.bit_width == 8 ? DType::U8 : p.bit_width == 16 ? DType::U16 : p.bit_width == 64 ? DType::U64 : DType::U32;
-    return {AvalRef(d, appended(op.in[0]->shape, p.shape))};
+    return {AvalRef(unsigned_of(op, p.bit_width), appended(op.in[0]->shape, p.shape))};
 }
 Avals eval_split(const Op& op) {
     expect_key(op);
     return {AvalRef(op.in[0]->dtype, appended(op.in[0]->shape, op.as<RandomSplitParams>().shape))};
 }
 Avals eval_fold_in(const Op& op) {
-    expect_key(op);
-    if (op.in.size() != 2) type_mismatch(op, "a key and data", std::to_string(op.in.size()) + " inputs");
+    expect_key(op, 2);
     return {op.in[0]->shape.empty() ? AvalRef(op.in[0]->dtype, op.in[1]->shape) : op.in[0]};
 }
 Avals eval_seed(const Op& op) {

@@ -1,6 +1,8 @@
 // Primitives that JAX ships and jaxscope types, but neither differentiates nor runs unless a rule says so: each says what is missing.
 // Result types as in JAX 0.10.2: random.py, lax/parallel.py, lax/linalg.py, lax/windowed_reductions.py, debugging.py, experimental/sparse.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <optional>
 
 #include "ir/builder.h"
@@ -161,6 +163,50 @@ BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const st
     return {{b.bind1(*op.prim, x, over_axes(op, axes))}, {out}};
 }
 
+// ---- Approximate top_k (ann.py)
+
+struct ApproxTopKParams {
+    std::int64_t k = 0, dimension = 0, input_size_override = -1;
+    double recall_target = 1;
+    bool aggregate = true;
+    static constexpr auto kFields =
+        std::tuple(field("k", &ApproxTopKParams::k), field("reduction_dimension", &ApproxTopKParams::dimension),
+                   field("recall_target", &ApproxTopKParams::recall_target), field("aggregate_to_topk", &ApproxTopKParams::aggregate),
+                   field("reduction_input_size_override", &ApproxTopKParams::input_size_override));
+};
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+/// How many candidates are left of `n`: XLA's ApproxTopKReductionOutputSize, which folds tiles of TPU lanes onto each other by
+/// powers of two for as long as the recall allows.
+std::int64_t candidates(const Op& op, const ApproxTopKParams& p, std::int64_t n) {
+    const std::int64_t tile = op.in[0]->rank() == 1 ? 1024 : 128;
+    if (n <= tile) return n;
+    const std::int64_t logical = p.input_size_override >= 0 ? p.input_size_override : n;
+    if (logical < n) type_mismatch(op, "an input size of at least " + std::to_string(n), std::to_string(logical));
+    if (p.k == 1) return tile;
+    if (p.recall_target <= 0 || p.recall_target > 1) type_mismatch(op, "a recall target in (0, 1]", std::to_string(p.recall_target));
+    const double recall = static_cast<float>(p.recall_target);
+    if (!(recall < 1)) return n;
+    const double wanted = std::max((1.0 - static_cast<double>(p.k)) / std::log(recall), static_cast<double>(tile));
+    if (wanted >= static_cast<double>(logical)) return n;
+    const auto log2_floor = std::bit_width(static_cast<std::uint64_t>(logical / static_cast<std::int64_t>(wanted))) - 1;
+    if (log2_floor == 0) return n;
+    const std::int64_t tiles = divided_up(n, tile);
+    const auto log2_ceil = std::bit_width(static_cast<std::uint64_t>(tiles - 1));
+    return divided_up(tiles, std::int64_t{1} << std::min(log2_floor, log2_ceil)) * tile;
+}
+Avals eval_approx_top_k(const Op& op) {
+    expect_arrays(op, 1);
+    ApproxTopKParams p = op.as<ApproxTopKParams>();
+    Dims shape = op.in[0]->shape;
+    if (p.dimension < 0) p.dimension += std::ssize(shape);
+    if (!is_float(op.in[0]->dtype)) type_mismatch(op, "a floating dtype", info(op.in[0]->dtype).name);
+    if (!in_range({p.dimension}, op.in[0]->rank())) type_mismatch(op, "a dimension of " + shape_text(shape), std::to_string(p.dimension));
+    std::int64_t& size = shape[static_cast<std::size_t>(p.dimension)];
+    if (p.k <= 0 || p.k > size) type_mismatch(op, "k from 1 to " + std::to_string(size), std::to_string(p.k));
+    size = p.aggregate ? p.k : candidates(op, p, size);
+    return {with_shape(op.in[0], shape), with_dtype(with_shape(op.in[0], shape), DType::S32)};
+}
+
 // ---- Tridiagonal systems, windows
 
 Avals eval_tridiagonal_solve(const Op& op) {
@@ -311,6 +357,8 @@ constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
+constinit const Primitive kApproxTopK =
+    typed("approx_top_k", eval_approx_top_k, "the candidates that XLA's approximation keeps are not computed: top_k is exact");
 constinit const Primitive kTridiagonalSolve = typed("tridiagonal_solve", eval_tridiagonal_solve, "LAPACK's gtsv is not called");
 constinit const Primitive kReduceWindow =
     typed("reduce_window", eval_reduce_window, "windows with a computation of the user's are not written");
@@ -321,9 +369,9 @@ constinit const Primitive kBcooDotGeneral = typed("bcoo_dot_general", eval_bcoo_
 }  // namespace
 
 std::span<const Primitive* const> typed_primitives() {
-    static constexpr const Primitive* all[] = {&kRandomGamma, &kIota2x32,      &kPlatformIndex, &kAxisIndex,        &kPpermute,
-                                               &kPsum,        &kPmax,          &kPmin,          &kTridiagonalSolve, &kReduceWindow,
-                                               &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
+    static constexpr const Primitive* all[] = {&kRandomGamma,  &kIota2x32,    &kPlatformIndex, &kAxisIndex,     &kPpermute,
+                                               &kPsum,         &kPmax,        &kPmin,          &kApproxTopK,    &kTridiagonalSolve,
+                                               &kReduceWindow, &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
     return all;
 }
 

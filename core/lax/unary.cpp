@@ -113,6 +113,7 @@ Avals eval_abs(const Op& op) {
 Avals eval_conj(const Op& op) {
     const Dims shape = check_nary(op, 1, kFC);
     const DType d = op.in[0]->dtype;
+    if (byte_size(d) < 4) type_mismatch(op, "float32, float64 or a complex dtype", info(d).name);
     return {standard_result(op, is_complex(d) ? d : d == DType::F64 ? DType::C128 : DType::C64, shape)};
 }
 

@@ -20,9 +20,6 @@ from jaxscope import api
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 harnesses = pytest.importorskip("jax._src.internal_test_util.test_harnesses")
 
-# In the harnesses alone: primitives whose result types jaxscope takes from the capture.
-WITHOUT_TYPE_RULE = {"approx_top_k"}
-
 
 def as_printed(text: str) -> str:
     """Addresses cut; the items of frozensets, which JAX prints in hash order, sorted."""
