@@ -149,6 +149,7 @@ case("eig", lambda x: linalg.eig_p.bind(x, compute_left_eigenvectors=False, comp
 case("schur", lambda x: linalg.schur_p.bind(x, compute_schur_vectors=True, sort_eig_vals=False, select_callable=None), "f32[3,3]")
 case("hessenberg", lambda x: linalg.hessenberg_p.bind(x), "f32[3,3]")
 case("tridiagonal", lambda x: linalg.tridiagonal_p.bind(x, lower=True), "f32[3,3]")
+case("approx_top_k", lambda x: lax.approx_max_k(x, 3, aggregate_to_topk=False), "f32[2,1000]")
 case("tridiagonal_solve", lambda a, b, c, d: linalg.tridiagonal_solve_p.bind(a, b, c, d), "f32[3]", "f32[3]", "f32[3]", "f32[3,1]")
 case("householder_product", lambda a, t: linalg.householder_product_p.bind(a, t), "f32[4,3]", "f32[3]")
 case("lu_pivots_to_permutation", lambda p: linalg.lu_pivots_to_permutation_p.bind(p, permutation_size=3), "i32[3]")
@@ -242,7 +243,7 @@ DIFFERENT = {
 }
 TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call"}
 UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "ragged_dot_general", "random_clone", "random_gamma", "reduce_window",
-           "bcoo_todense", "bcoo_transpose", "bcoo_dot_general"}
+           "bcoo_todense", "bcoo_transpose", "bcoo_dot_general", "approx_top_k"}
 
 
 def compared(name, step, expected):
