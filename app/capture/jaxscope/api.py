@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import __version__, compat, output, patterns, program as programs, regions, rule_memory, xla
+from . import __version__, compat, output, patterns, program as programs, refs, regions, rule_memory, xla
 from .arrays import Arrays
 from .encode import Encoder
 from .errors import CaptureError
@@ -84,9 +84,8 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
         raise CaptureError(f"{p.name} uses a value that escaped from another traced function "
                            f"(UnexpectedTracerError): {tables.paths.in_text(str(leaked).splitlines()[0])[:300]}", compat.why_escaped(leaked))
     found, marked, warnings = _marked_tracing(flat, encoder.patterns) if compat.is_differentiated(closed.jaxpr) else ([], None, [])
-    pure = compat.discharged(closed)
-    if pure is not None:
-        closed, marked = pure, marked and (compat.discharged(marked) or marked)
+    closed = refs.discharged(closed) or closed
+    marked = marked and (refs.discharged(marked) or marked)
     patterns.meet(encoder.patterns, closed, p, flat)
     region_entries = [_region_entry(encoder, r, found) for r in found]
     entry = _program_entry(encoder, p, flat, closed, shapes)
@@ -150,7 +149,7 @@ def _is_distributed(x: Any) -> bool:
 def _region_entry(encoder: Encoder, r: regions.Region, found: list[regions.Region]) -> dict[str, Any]:
     slots = r.site.slots
     paths = [s.path for s in slots]
-    index = encoder.closed_or_open(r.jaxpr, None, paths, r.site.name)
+    index = encoder.closed_or_open(refs.discharged_open(r.jaxpr), None, paths, r.site.name)
     differentiated = set(r.diff_slots)
     entry = {"name": r.site.name, "kind": r.site.kind, "jaxpr": index, "in_paths": paths,
              "arg_of_input": [s.argument for s in slots], "arg_names": r.site.arg_names, "out_paths": r.out_paths,

@@ -10,9 +10,6 @@ from typing import Any
 from . import compat
 
 
-CLOSES_OVER = "the rule closes over a value of the program that the function itself doesn't read: pass it as an argument"
-
-
 class ClosesOver(Exception):
     """A rule reads a value of the program that its equation doesn't take."""
 
@@ -33,7 +30,9 @@ class Origins:
             known = {id(t), id(compat.variable_of(t))}
             found = next((i for i, chain in enumerate(chains) if not known.isdisjoint(chain)), None)
             if found is None:
-                raise ClosesOver(CLOSES_OVER)
+                found = compat.position_in_its_trace(t, eqn.params.get("call_jaxpr") or eqn.params.get("fun_jaxpr"))
+            if found is None:
+                raise ClosesOver("the rule closes over a value of the program that its equation doesn't take: pass it as an argument")
             out.append(found)
         return out
 

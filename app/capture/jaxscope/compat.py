@@ -154,27 +154,14 @@ def with_jvp(jaxpr: Any) -> list[Any]:
         return [jaxpr]
 
 
-def discharged(closed: Any) -> Any | None:
-    """The program without mutable references inside, as JAX itself compiles it; None where it has none.
-
-    References that are arguments stay: the program's inputs and outputs would change with them."""
-    internal = any(type(v.aval).__name__ == "AbstractRef" for e in closed.jaxpr.eqns for v in e.outvars)
-    outside = any(type(v.aval).__name__ == "AbstractRef" for v in (*closed.jaxpr.invars, *closed.jaxpr.constvars))
-    if not internal or outside:
-        return None
-    from jax._src.state import discharge
-    import inspect
-    if "closed_jaxpr" in inspect.signature(discharge.discharge_state).parameters:
-        new = discharge.discharge_state(closed)
-        return ClosedJaxpr(new.jaxpr.replace(debug_info=closed.jaxpr.debug_info), new.consts)
-    jaxpr, consts = discharge.discharge_state(closed.jaxpr, closed.consts)
-    return ClosedJaxpr(jaxpr, consts)
-
-
 def kept_inputs(jaxpr: Any) -> list[bool]:
     """Which inputs `jit` keeps; it drops those that nothing reads (keep_unused=False)."""
     used = pe.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]
     return [bool(u) for u in used]
+
+
+def constvars_to_invars(jaxpr: Any) -> Any:
+    return pe.convert_constvars_jaxpr(jaxpr) if jaxpr.constvars else jaxpr
 
 
 def invars_to_constvars(jaxpr: Any, n: int) -> Any:
@@ -192,8 +179,18 @@ def is_zero(x: Any) -> bool:
 
 
 def variable_of(tracer: Any) -> Any:
-    """The variable that a tracer of a tracing that is over stands for. None where this JAX forgets it."""
+    """The variable that a tracer of a tracing that is over stands for. None where this JAX writes other ones into the jaxpr."""
     return getattr(tracer, "val", None)
+
+
+def position_in_its_trace(tracer: Any, body: Any) -> int | None:
+    """Which input a tracer is of the equation with this body. Until 0.6 a finished jaxpr has new variables, but the tracing has the old ones."""
+    frame = getattr(getattr(tracer, "_trace", None), "frame", None)
+    var = getattr(frame, "tracer_to_var", {}).get(id(tracer))
+    for e in getattr(frame, "eqns", ()) if var is not None else ():
+        if any(e.params.get(k) is body for k in ("call_jaxpr", "fun_jaxpr")) and var in e.invars:
+            return list(e.invars).index(var)
+    return None
 
 
 def cotangent_aval(tangent_aval: Any) -> Any:

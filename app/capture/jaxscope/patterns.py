@@ -28,13 +28,14 @@ class Patterns:
 
     def __init__(self, axis_sizes: tuple[int, ...] = ()):
         self.axis_sizes = axis_sizes or (AXIS_SIZE,)
-        self._cotangents: dict[Any, set[tuple[tuple[bool, ...], tuple[bool, ...]]]] = {}
+        self._cotangents: dict[Any, set[tuple[tuple[bool, ...] | None, tuple[bool, ...]]]] = {}
         self._batched: dict[int, set[tuple[int, tuple[bool, ...]]]] = {}
         self.backwards = Backwards()
         self._alive: list[Any] = []
 
     def saw_cotangents(self, bwd: Any, in_zeros: Any, cotangents: Any) -> None:
-        self._cotangents.setdefault(of_function(bwd), set()).add((tuple(not z for z in in_zeros), tuple(compat.is_zero(c) for c in cotangents)))
+        perturbed = None if in_zeros is None else tuple(not z for z in in_zeros)  # JAX 0.4.30 doesn't say
+        self._cotangents.setdefault(of_function(bwd), set()).add((perturbed, tuple(compat.is_zero(c) for c in cotangents)))
         self._alive.append(bwd)
 
     def saw_batch(self, rule: Any, size: int, batched: tuple[bool, ...]) -> None:
@@ -44,7 +45,7 @@ class Patterns:
     def zero_cotangents(self, bwd: Any, perturbed: tuple[bool, ...]) -> list[tuple[bool, ...]]:
         met = self._cotangents.get(of_function(bwd), ())
         n = len(perturbed)
-        return sorted({zeros for p, zeros in met if p[len(p) - n:] == perturbed})
+        return sorted({zeros for p, zeros in met if p is None or p[len(p) - n:] == perturbed})
 
     def batches(self, rule: Any, n: int) -> list[tuple[int, tuple[bool, ...]]]:
         """(axis size, which inputs have the axis): all and, for jvp, none, or every case where those are few; then what was met."""
@@ -110,9 +111,9 @@ def _places() -> list[tuple[dict[Any, Any], Any, Callable]]:
 def _watched_transpose(original: Callable) -> Callable:
     def transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
         seen = getattr(_state, "patterns", None)
-        if seen is not None and params.get("symbolic_zeros") and "in_zeros" in params:
-            seen.saw_cotangents(params["bwd"], params["in_zeros"], cotangents)
-            out = seen.backwards.transposed(of_function(params["bwd"]), cotangents, args, params)
+        if seen is not None and params.get("symbolic_zeros"):
+            seen.saw_cotangents(params["bwd"], params.get("in_zeros"), cotangents)
+            out = seen.backwards.transposed(of_function(params["bwd"]), cotangents, args, params) if "in_zeros" in params else None
             if out is not None:
                 return out
         return original(cotangents, *args, **params)

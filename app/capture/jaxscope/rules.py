@@ -12,8 +12,8 @@ from typing import Any, Callable, Iterator
 import jax
 import numpy as np
 
-from . import compat, older
-from .closures import CLOSES_OVER, ClosesOver, Origins
+from . import compat, older, refs
+from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
 from .rule_identity import described, identity, memories, thunks
 from .rule_memory import Backward, traced
@@ -132,12 +132,18 @@ class Rules:
             try:
                 item.update(trace())
             except Exception as e:
-                if isinstance(e, jax.errors.UnexpectedTracerError):  # JAX of before 0.6 looks whether a tracer's time is over
-                    e = ClosesOver(CLOSES_OVER)
+                if isinstance(e, jax.errors.UnexpectedTracerError):  # before 0.6 JAX looks whether a tracer's time is over
+                    e = ClosesOver(f"the rule closes over a value of the program, which JAX {jax.__version__} can't trace apart: pass it as an argument")
+                if isinstance(e, ClosesOver):
+                    item["why"] = str(e)
+                    continue
                 item["why"] = self.tables.paths.in_text(f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}")[:500]
 
     def _jaxpr(self, eqn: Any, jaxpr: Any, consts: Any) -> dict[str, Any]:
         """The entry's `jaxpr`, and `closed_over`: values of the program become its leading inputs."""
+        pure = refs.discharged(compat.ClosedJaxpr(jaxpr, list(consts)))
+        if pure is not None:
+            jaxpr, consts = pure.jaxpr, pure.consts
         mine = [isinstance(c, compat.Tracer) for c in consts]
         if not any(mine):
             return {"jaxpr": self.encode(jaxpr, list(consts))}
