@@ -29,7 +29,7 @@ void register_all_primitives() {
         call_primitives(),        remat_primitives(),
         custom_rule_primitives(), custom_transformation_primitives(),
         debug_primitives(),       loop_primitives(),
-        typed_primitives(),
+        typed_primitives(),       ragged_dot_primitives(),
     };
     set_primitive_families(families);
 }

@@ -40,6 +40,8 @@ Order precedence(DType d) {
     return {complex, floating ? facts.exponent_bits : -1, floating ? facts.mantissa_bits : -1, bit_width(d), !is_unsigned_int(real)};
 }
 
+}  // namespace
+
 DType product_dtype(const Op& op, const DotGeneralParams& p) {
     const DType l = op.in[0]->dtype, r = op.in[1]->dtype;
     const Order left = precedence(l), right = precedence(r);
@@ -52,6 +54,8 @@ DType product_dtype(const Op& op, const DotGeneralParams& p) {
         type_mismatch(op, std::string("a preferred_element_type no narrower than ") + info(result).name, info(preferred).name);
     return preferred;
 }
+
+namespace {
 
 void check_side(const Op& op, const Aval& aval, const Dims& contract, const Dims& batch, const char* side) {
     Dims both = contract;

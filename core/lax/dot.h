@@ -26,6 +26,9 @@ struct DotGeneralParams {
                                                optional_field("out_sharding", &DotGeneralParams::out_sharding));
 };
 
+/// What a product's elements are (_dot_general_dtype_rule); refuses dtypes that don't combine.
+DType product_dtype(const Op& op, const DotGeneralParams& p);
+
 /// Each spec holds the positions of (batch, feature, spatial...); of the kernel (output feature, input feature, spatial...).
 struct ConvDims {
     Dims lhs_spec, rhs_spec, out_spec;
@@ -61,7 +64,8 @@ struct ConvParams {
         field("rhs_dilation", &ConvParams::rhs_dilation), field("window_strides", &ConvParams::window_strides));
 };
 
-std::span<const Primitive* const> dot_primitives();   ///< dot_general
-std::span<const Primitive* const> conv_primitives();  ///< conv_general_dilated
+std::span<const Primitive* const> dot_primitives();         ///< dot_general
+std::span<const Primitive* const> ragged_dot_primitives();  ///< ragged_dot_general
+std::span<const Primitive* const> conv_primitives();        ///< conv_general_dilated
 
 }  // namespace jaxscope

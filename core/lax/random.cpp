@@ -125,13 +125,29 @@ constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random
 constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
 constinit const Primitive kRandomWrap = random_primitive<eval_wrap>("random_wrap", batch_key);
 constinit const Primitive kRandomUnwrap = random_primitive<eval_unwrap>("random_unwrap", batch_key);
+/// jax.random.clone: the key again, which JAX's check for reused keys takes for another.
+Avals eval_clone(const Op& op) {
+    expect_key(op);
+    return {op.in[0]};
+}
+JaxprPtr expand_clone(const Op& op) {
+    JaxprBuilder b;
+    return b.finish({b.add_input(op.in[0])}, "random_clone");
+}
+constinit const Primitive kRandomClone{.name = "random_clone",
+                                       .abstract_eval = eval_clone,
+                                       .jvp = jvp_zero,
+                                       .transpose = NoRule{"its derivative is zero: nothing linear remains"},
+                                       .batch = batch_nary,
+                                       .lower = NoRule{"expands to the key"},
+                                       .expand = expand_clone};
 constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
 
 }  // namespace
 
 std::span<const Primitive* const> random_primitives() {
     static constexpr const Primitive* all[] = {&kRandomBits, &kRandomSplit,  &kRandomFoldIn, &kRandomSeed,
-                                               &kRandomWrap, &kRandomUnwrap, &kThreefry};
+                                               &kRandomWrap, &kRandomUnwrap, &kThreefry,     &kRandomClone};
     return all;
 }
 

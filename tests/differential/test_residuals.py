@@ -11,7 +11,7 @@ from conftest import available, cut, load_module, names
 POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
 # Programs whose fn is differentiated as a whole, and those that differentiate inside (regions).
 WHOLE = [n for n in names() if n.startswith("remat_")] + ["haiku_lstm_scan", "flax_moe", "control_flow", "conv_variants", "eqx_mamba_scan", "fft_signal",
-                                                                "higher_order_ad", "optax_zoo"]
+                                                                "higher_order_ad", "optax_zoo", "moe_ragged"]
 STEPS = ["step_lm_adam_names", "step_scan_accumulate", "transformer_lm", "transformer_lm_scan"]
 
 

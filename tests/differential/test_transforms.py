@@ -60,3 +60,15 @@ def test_vmap_keeps_custom_rules(cli, tmp_path):
                 np.testing.assert_allclose(z[f"out{i}"], want, rtol=1e-5, atol=1e-6)
     file = captured(tmp_path, g, x[0], s[0])
     assert cli.json("transform", file, "--apply", "vmap@2", "--print")["text"] == text_of(jax.vmap(g), x, s)
+
+
+def test_vmap_prints_each_example(cli, tmp_path):
+    def f(x):
+        def body(carry, t):
+            jax.debug.print("carry {}", carry, ordered=True)
+            return carry + t, None
+        jax.debug.print("x {}", x.sum())
+        return jax.lax.scan(body, x, x)[0]
+    x = R.randn(2, 3).astype(np.float32)
+    file = captured(tmp_path, f, x[0])
+    assert cli.json("transform", file, "--apply", "vmap@2", "--print")["text"] == text_of(jax.vmap(f), x)

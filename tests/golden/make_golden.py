@@ -136,7 +136,7 @@ case("clamp_scalars", summed(lambda x: lax.clamp(np.float32(0), x, np.float32(1)
 case("dot_general", lambda x, y: scalar(lax.dot_general(x, y, (((1,), (0,)), ((), ())))), "f32[3,4]", "f32[4,5]")
 case("dot_general_batched", lambda x, y: scalar(lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,))), preferred_element_type=jnp.float32)), "f32[2,3,4]", "f32[2,4,5]")
 case("conv_general_dilated", summed(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))), "f32[1,4,4,2]", "f32[3,3,2,3]")
-case("ragged_dot_general", lambda x, y, g: lax.ragged_dot(x, y, g), "f32[6,3]", "f32[2,3,4]", "i32[2]")
+case("ragged_dot_general", summed(lambda x, y, g: lax.ragged_dot(x, y, g)), "f32[6,3]", "f32[2,3,4]", "i32[2]")
 case("fft", lambda x: scalar(fft.fft_p.bind(x, fft_type=lax.FftType.FFT, fft_lengths=(4,))), "c64[4]")
 
 # ---- linear algebra ---------------------------------------------------------------------------------------------------------------
@@ -167,6 +167,7 @@ case("rng_uniform", lambda a, b: lax.rng_uniform(a, b, (3,)), "f32[]", "f32[]")
 
 # ---- what jaxscope types and does little else with ------------------------------------------------------------------------------------
 case("iota_2x32_shape", lambda: jax._src.random.prng.iota_2x32_shape((3, 2)))
+case("debug_print", lambda x: (jax.debug.print("x {}", x), scalar(lax.sin(x)))[1], "f32[3]")
 case("debug_callback", lambda x: (jax.debug.callback(print, x), scalar(lax.sin(x)))[1], "f32[3]")
 for _name in "psum pmax pmin".split():  # over a dimension of the operand: what vmap leaves of an axis name
     case(_name, lambda x, f=getattr(lax, _name): scalar(jax.vmap(lambda y: lax.sin(f(y, "i")), axis_name="i", out_axes=None)(x)), "f32[3,2]")
@@ -236,13 +237,13 @@ case("jit_used_twice", lambda x, f=jax.jit(sin2): lax.mul(f(x), f(x)), "f32[]")
 DIFFERENT = {
     "cumlogsumexp jvp": "jaxscope derives it otherwise", "cumlogsumexp grad": "jaxscope derives it otherwise",
     "fft grad": "JAX's rules call its jitted fft", "fft vmap": "JAX's rules call its jitted fft",
-    "debug_callback vmap": "jaxscope runs no Python: nothing is left of it",
+    "ragged_dot_general vmap": "jaxscope expands it to a product of masked rows",
     "random_gamma_grad jvp": "a zero that nothing reads is no DropVar in JAX",
     "random_wrap_split_fold_in vmap": "JAX's key primitives broadcast by themselves",
     "rng_bit_generator vmap": "JAX wraps it in a loop",
 }
 TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call"}
-UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "ragged_dot_general", "random_clone", "random_gamma", "reduce_window",
+UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "random_gamma", "reduce_window",
            "bcoo_todense", "bcoo_transpose", "bcoo_dot_general", "approx_top_k"}
 
 
