@@ -14,7 +14,7 @@ import runpy
 import sys
 from typing import Any, Callable, Iterator
 
-from . import usercode
+from . import attach, usercode
 from .errors import CaptureError
 
 _PJIT = "jax._src.pjit"
@@ -24,8 +24,8 @@ class _Captured(BaseException):
     """Ends the script; not an Exception, so that the script's own handlers let it through."""
 
 
-class _Watch:
-    def __init__(self, name: str, nth: int, take: Callable[[Any], dict[str, Any]], go_on: bool):
+class Watch:
+    def __init__(self, name: str, nth: int, take: Callable[[Any], dict[str, Any] | None], go_on: bool):
         self.name, self.nth, self.take, self.go_on = name, nth, take, go_on
         self.calls: dict[str, int] = {}
         self.nested: set[str] = set()
@@ -33,11 +33,15 @@ class _Watch:
         self.error: CaptureError | None = None
         self.busy = False
         self.pid = os.getpid()
+        self.fail: Callable[[CaptureError], None] | None = None  # instead of ending the script by an exception
 
     def seen(self, fun: Any, info: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         if self.busy or self.result is not None or os.getpid() != self.pid:
             return
-        name = getattr(fun, "__name__", type(fun).__name__)
+        from .naming import function_name
+        name = function_name(fun)
+        if name != self.name and _is_called(self.name, fun):
+            name = self.name
         if _is_jaxs(fun) and name != self.name:
             return
         if _has_tracers(args, kwargs):
@@ -51,15 +55,28 @@ class _Watch:
             self.result = self.take(_program(fun, info, args, kwargs, name))
         except CaptureError as e:
             self.error = e
+            if self.fail is not None:
+                self.fail(e)
             raise _Captured from None
         finally:
             self.busy = False
-        if not self.go_on:
+        if self.result is not None and not self.go_on:
             raise _Captured
 
 
 def _is_jaxs(fun: Any) -> bool:
     return (getattr(fun, "__module__", None) or "").split(".")[0] in ("jax", "jaxlib")
+
+
+def _is_called(name: str, fun: Any) -> bool:
+    """Whether the caller knows a function of another name by this one: `update = jax.jit(partial(step, lr=0.1))`."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("jax.", "jaxscope.")):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    known = frame.f_locals.get(name, frame.f_globals.get(name))
+    return known is not None and getattr(known, "__wrapped__", None) is fun
 
 
 def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
@@ -94,7 +111,7 @@ def _equinox_call() -> Any:
     return None
 
 
-def _patch(module: Any, watch: _Watch) -> None:
+def _patch(module: Any, watch: Watch) -> None:
     import inspect
     original, fastpath = module._infer_params, module._get_fastpath_data
     takes_fun = list(inspect.signature(original).parameters)[0] == "fun"
@@ -108,7 +125,7 @@ def _patch(module: Any, watch: _Watch) -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, watch: _Watch):
+    def __init__(self, watch: Watch):
         self.watch = watch
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
@@ -135,9 +152,15 @@ def _as_script(words: list[str]) -> Iterator[Callable[[], Any]]:
     if not words:
         raise CaptureError("--call: expected the script to run behind --, as in: --call train_step -- python train.py")
     before, path = list(sys.argv), list(sys.path)
-    module = words[0] == "-m"
     try:
-        if module:
+        if words[0] in ("-m", "-c") and len(words) < 2:
+            raise CaptureError(f"--call: expected something to run behind {words[0]}")
+        if words[0] == "-c":
+            sys.argv = ["-c", *words[2:]]
+            sys.path.insert(0, "")
+            code = compile(words[1], "<string>", "exec")
+            yield lambda: exec(code, {"__name__": "__main__"})
+        elif words[0] == "-m":
             sys.argv = [words[1], *words[2:]]
             sys.path.insert(0, os.getcwd())
             yield lambda: runpy.run_module(words[1], run_name="__main__", alter_sys=True)
@@ -151,35 +174,59 @@ def _as_script(words: list[str]) -> Iterator[Callable[[], Any]]:
         sys.argv, sys.path[:] = before, path
 
 
-def run(opt: Any, words: list[str]) -> dict[str, Any]:
-    from .cli import capture_options, finish
-
-    def take(p: Any) -> dict[str, Any]:
-        from . import api
-        captured = usercode.run(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
-        return finish(captured, opt, watch.pid)
-    watch = _Watch(opt.call, opt.nth, take, opt.go_on)
+def install(watch: Watch) -> None:
     if _PJIT in sys.modules:
         _patch(sys.modules[_PJIT], watch)
     else:
         sys.meta_path.insert(0, _Finder(watch))
+
+
+def jax_is_there() -> bool:
+    return _PJIT in sys.modules
+
+
+def capture_call(p: Any, opt: Any, pid: int) -> dict[str, Any]:
+    from . import api
+    from .cli import capture_options, finish
+    captured = usercode.run(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
+    return finish(captured, opt, pid)
+
+
+def run(opt: Any, words: list[str]) -> dict[str, Any]:
+    if words and not _is_python(words):
+        return attach.run(opt, words)
+    watch = Watch(opt.call, opt.nth, lambda p: capture_call(p, opt, watch.pid), opt.go_on)
+    install(watch)
     stop: CaptureError | None = None
-    with _as_script(words) as script:
+    with _as_script(words) as script, attach.environment(opt) as (post, variables):
+        os.environ.update(variables)
+        if not opt.go_on:
+            attach.interrupt_when_captured(post, _Captured())
         try:
             usercode.run(os.path.basename(words[0]) if not words[0].startswith("-") else words[-1], _until_captured, script, watch)
         except CaptureError as e:
             stop = e
+        elsewhere, error, seen = post.read("result"), post.read("error"), post.seen()
+    if watch.result is None and error is not None:
+        raise CaptureError(error["text"], error["traceback"], error["exit_code"])
     if watch.error is not None:
         raise watch.error
-    if watch.result is None:
-        raise stop if stop is not None else CaptureError(_never_called(opt, watch))
+    result = watch.result or elsewhere
+    if result is None:
+        calls = {**(seen or {}), **watch.calls} if jax_is_there() or seen is not None else None
+        raise stop if stop is not None else CaptureError(attach.never_called(opt, calls, sorted(watch.nested)))
     if stop is not None and stop.traceback_text:  # --continue: the capture is whole, the script failed afterwards
         print(stop.traceback_text.rstrip(), file=sys.stderr)
         print(f"jaxscope: warning: after the capture, {stop}", file=sys.stderr)
-    return watch.result
+    return result
 
 
-def _until_captured(script: Callable[[], Any], watch: _Watch) -> None:
+def _is_python(words: list[str]) -> bool:
+    first = os.path.basename(words[0])
+    return first.startswith("python") or first.endswith(".py") or words[0] in ("-m", "-c")
+
+
+def _until_captured(script: Callable[[], Any], watch: Watch) -> None:
     try:
         script()
     except _Captured:
@@ -187,19 +234,3 @@ def _until_captured(script: Callable[[], Any], watch: _Watch) -> None:
     except SystemExit as e:
         if watch.result is None and e.code not in (0, None):
             raise
-
-
-def _never_called(opt: Any, watch: _Watch) -> str:
-    if _PJIT not in sys.modules:
-        return "the script ended without importing jax"
-    count = watch.calls.get(opt.call.split(".")[-1], 0)
-    if count:
-        return f"{opt.call} was called {count} time{'s' * (count != 1)}, not {opt.nth}"
-    if opt.call in watch.nested:
-        return f"{opt.call} is only called inside other jitted functions: {_listed(watch.calls)}"
-    return f"no jitted function {opt.call!r} was called" + (f"; there were {_listed(watch.calls)}" if watch.calls else "")
-
-
-def _listed(calls: dict[str, int]) -> str:
-    names = sorted(calls)
-    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
