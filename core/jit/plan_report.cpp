@@ -97,7 +97,15 @@ void count_live(MemoryPlan& plan) {
 MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int>>& pairs) {
     MemoryPlan plan;
     for (const Buffer& b : c.buffers) plan.buffers.push_back(describe(c, b));
-    for (const Thunk& t : c.thunks) plan.steps.push_back(describe(c, t));
+    for (const Thunk& t : c.thunks) {
+        plan.steps.push_back(describe(c, t));
+        if (t.scratch < 0) continue;
+        const PlannedStep& step = plan.steps.back();
+        PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
+        scratch.eqn = step.eqn;
+        scratch.primitive = step.kind;
+        scratch.source = step.source;
+    }
     mark_residuals(c, plan.buffers);
     plan.notes = c.notes;
     plan.alias_of_output.resize(c.output_buffer.size());
