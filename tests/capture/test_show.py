@@ -1,9 +1,11 @@
 """`jaxscope.show`: the window on a capture of the call, or the report where a notebook runs."""
+import html
 import os
 import sys
 import time
 import types
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -37,18 +39,27 @@ def test_the_window_opens_on_the_capture(recorder):
 
 def notebook(monkeypatch):
     shell = type("ZMQInteractiveShell", (), {})()
-    ipython, shown = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    ipython = types.ModuleType("IPython")
     ipython.get_ipython = lambda: shell
-    shown.HTML = lambda text: ("HTML", text)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", shown)
 
 
 def test_a_notebook_gets_the_report(binary, monkeypatch):
     monkeypatch.setenv("JAXSCOPE", binary)
     notebook(monkeypatch)
-    kind, text = jaxscope.show(lambda x: jnp.sum(jnp.sin(x)), differentiate=0, name="in_a_notebook")(jnp.ones(3))
-    assert kind == "HTML" and "<html" in text.lower() and "in_a_notebook" in text and "cos" in text
+    report = jaxscope.show(lambda x: jnp.sum(jnp.sin(x)), differentiate=0, name="in_a_notebook")(jnp.ones(3))
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe") and shown.count("<") == 2  # the page is an attribute: its style stays inside
+    page = html.unescape(shown)
+    assert "<html" in page.lower() and "in_a_notebook" in page and "cos" in page and len(repr(report)) < 100
+
+
+def test_a_capture_in_a_notebook_says_what_is_in_it():
+    def loss(w, x):
+        return jnp.sum(jnp.tanh(x @ w))
+    captured = jaxscope.capture(lambda w, x: w - jax.grad(loss)(w, x), donate_argnums=0, name="<step>")(jnp.ones((3, 3)), jnp.ones((2, 3)))
+    text = captured._repr_html_()
+    assert "&lt;step&gt;" in text and "<step>" not in text and "float32[3,3]" in text and "donated" in text and "by w" in text
 
 
 def test_a_report_that_fails_says_why(recorder, monkeypatch, tmp_path):

@@ -32,6 +32,10 @@ class Capture:
     def warnings(self) -> list[str]:
         return list(self.document.get("warnings", []))
 
+    def _repr_html_(self) -> str:
+        from .display import summary
+        return summary(self.document, self.equations)
+
     def __repr__(self) -> str:
         n = len(self.document["regions"])
         return f"<jaxscope capture of {self.document['name']!r}: {self.equations} equations, {n} differentiation{'s' * (n != 1)}>"

@@ -1,6 +1,7 @@
 """`jaxscope.show`: the window, or in a notebook the report."""
 from __future__ import annotations
 
+import html
 import os
 import shutil
 import subprocess
@@ -42,20 +43,55 @@ def show_capture(captured: Capture) -> Any:
     folder = tempfile.mkdtemp(prefix="jaxscope-")
     path = captured.save(os.path.join(folder, "program.jaxscope"))
     if in_notebook():
-        return _report(program, path, folder)
+        return _report(program, path, folder, captured.document["name"])
     # The window outlives the call: a training script goes on while its user looks at it.
     subprocess.Popen([program, "open", path], stdin=subprocess.DEVNULL, start_new_session=True)
     return captured
 
 
-def _report(program: str, path: str, folder: str) -> Any:
-    from IPython.display import HTML
+class Report:
+    """A page for a notebook, in a frame of its own: its style is not the notebook's."""
+
+    def __init__(self, page: str, name: str):
+        self.page, self.name = page, name
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe title="{html.escape(self.name)}" sandbox="allow-scripts allow-popups" style="width:100%;height:720px;border:0" '
+                f'srcdoc="{html.escape(self.page)}"></iframe>')
+
+    def __repr__(self) -> str:
+        return f"<jaxscope report on {self.name!r}: a notebook shows it>"
+
+
+def _report(program: str, path: str, folder: str, name: str) -> Report:
     page = os.path.join(folder, "report.html")
     try:
         done = subprocess.run([program, "export", path, "-o", page], capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             raise CaptureError(done.stderr.strip().removeprefix("jaxscope: ") or f"export ended with code {done.returncode}")
         with open(page, encoding="utf-8") as f:
-            return HTML(f.read())
+            return Report(f.read(), name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def summary(document: dict[str, Any], equations: int) -> str:
+    """What a notebook shows for a capture: what is in it, without running anything."""
+    def aval(i: int) -> str:
+        a = document["avals"][i]
+        return f"{a[0]}[{','.join(map(str, a[1]))}]" if isinstance(a, list) else next(iter(a.values()))
+
+    def row(*cells: str) -> str:
+        return "<tr>" + "".join(f'<td style="text-align:left">{html.escape(c)}</td>' for c in cells) + "</tr>"
+    program = document["program"]
+    types = document["jaxprs"][program["jaxpr"]]["invars"]
+    inputs = [row(path, aval(t), "donated" if d else "") for path, t, d in zip(program["in_paths"], types, program["donated"])]
+    if len(inputs) > _ROWS:
+        inputs[_ROWS:] = [row(f"... {len(inputs) - _ROWS} more", "", "")]
+    regions = [row(r["name"], r["kind"], f"by {', '.join(r['arg_names'][i] for i in r['wrt'])}") for r in document["regions"][:_ROWS]]
+    head = f"<b>{html.escape(document['name'])}</b>: {equations} equations, JAX {html.escape(document['producer']['jax'])}"
+    tables = [f"<p>{title}</p><table>{''.join(rows)}</table>" for title, rows in (("Inputs", inputs), ("Differentiated inside", regions)) if rows]
+    return f"<div><p>{head}</p>{''.join(tables)}</div>"
+
+
+_ROWS = 12
