@@ -167,6 +167,7 @@ std::string python_float(double value) { return float_text(value); }
 std::string value_text(const Literal& literal) {
     if (!literal.text.empty()) return literal.text.str();
     const DType d = literal.aval->dtype;
+    if (d == DType::Float0) return "(b'',)";
     if (d == DType::Bool) return literal.integer ? "True" : "False";
     if (d == DType::U64) return std::to_string(static_cast<std::uint64_t>(literal.integer));
     if (is_integer(d)) return std::to_string(literal.integer);

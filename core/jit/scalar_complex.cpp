@@ -67,11 +67,42 @@ Number ScalarOps::complex_unary(KOp o, const Number& a) {
                                         b.CreateSelect(right, other, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, t, y)));
             return o == KOp::Sqrt ? root : complex_binary(KOp::Div, complex(constant(1), constant(0)), root);
         }
+        case KOp::Sinh:
+            return complex(b.CreateFMul(f(KOp::Sinh, x), f(KOp::Cos, y)), b.CreateFMul(f(KOp::Cosh, x), f(KOp::Sin, y)));
+        case KOp::Cosh:
+            return complex(b.CreateFMul(f(KOp::Cosh, x), f(KOp::Cos, y)), b.CreateFMul(f(KOp::Sinh, x), f(KOp::Sin, y)));
         case KOp::Tanh: {
-            // tanh(x + iy) = (sinh 2x + i sin 2y) / (cosh 2x + cos 2y)
-            Value *x2 = b.CreateFMul(constant(2), x), *y2 = b.CreateFMul(constant(2), y);
+            // tanh(x + iy) = (sinh 2x + i sin 2y) / (cosh 2x + cos 2y); beyond 20 it is 1, where cosh would overflow.
+            Value* near = b.CreateMaxNum(b.CreateMinNum(x, constant(20)), constant(-20));
+            Value* bounded = b.CreateSelect(b.CreateFCmpUNO(x, x), x, near);
+            Value *x2 = b.CreateFMul(constant(2), bounded), *y2 = b.CreateFMul(constant(2), y);
             Value* d = b.CreateFAdd(f(KOp::Cosh, x2), f(KOp::Cos, y2));
             return complex(b.CreateFDiv(f(KOp::Sinh, x2), d), b.CreateFDiv(f(KOp::Sin, y2), d));
+        }
+        case KOp::Tan:
+        case KOp::Asinh:
+        case KOp::Atan: {
+            // g(z) = -i h(iz) for tan and tanh, asinh and asin, atan and atanh.
+            const KOp other = o == KOp::Tan ? KOp::Tanh : o == KOp::Asinh ? KOp::Asin : KOp::Atanh;
+            const Number h = complex_unary(other, complex(b.CreateFNeg(y), x));
+            return complex(h.im, b.CreateFNeg(h.re));
+        }
+        case KOp::Asin:
+        case KOp::Acos:
+        case KOp::Acosh:
+            return complex_inverse(o, a);
+        case KOp::Atanh: {
+            // log|(1 + z) / (1 - z)| / 2 and half the angle, neither by differences of what is nearly equal.
+            Value *up = b.CreateFAdd(constant(1), x), *down = b.CreateFSub(constant(1), x), *y2 = b.CreateFMul(y, y);
+            Value* ratio = b.CreateFDiv(b.CreateFMul(constant(4), x), b.CreateFAdd(b.CreateFMul(down, down), y2));
+            Value* angle = call_libm(b, "atan2", {b.CreateFMul(constant(2), y), b.CreateFSub(b.CreateFMul(down, up), y2)});
+            return complex(b.CreateFMul(constant(0.25), f(KOp::Log1p, ratio)), b.CreateFMul(constant(0.5), angle));
+        }
+        case KOp::Exp2:
+            return complex_unary(KOp::Exp, complex(b.CreateFMul(constant(M_LN2), x), b.CreateFMul(constant(M_LN2), y)));
+        case KOp::Logistic: {
+            const Number e = complex_unary(KOp::Exp, complex_unary(KOp::Neg, a)), one = complex(constant(1), constant(0));
+            return complex_binary(KOp::Div, one, complex_binary(KOp::Add, one, e));
         }
         case KOp::Log1p:
             return complex_unary(KOp::Log, complex(b.CreateFAdd(x, constant(1)), y));
@@ -83,6 +114,26 @@ Number ScalarOps::complex_unary(KOp o, const Number& a) {
             throw Error(ErrorCode::NoRule,
                         std::string("expected an operation that exists for ") + info(a.dtype).name + ", found one that isn't written");
     }
+}
+
+/// asin, acos, acosh by roots of 1 - z and 1 + z (Kahan, Branch cuts for complex elementary functions): right on both sides of the cuts.
+Number ScalarOps::complex_inverse(KOp o, const Number& a) {
+    Value* x = a.re;
+    const auto constant = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
+    const auto root = [&](Value* re, Value* im) { return complex_unary(KOp::Sqrt, {re, im, a.dtype}); };
+    const auto asinh = [&](Value* v) { return math_function(b, KOp::Asinh, v); };
+    /// conj(p) * q
+    const auto with_conjugate = [&](const Number& p, const Number& q) { return complex_binary(KOp::Mul, complex_unary(KOp::Conj, p), q); };
+    const auto twice_angle = [&](Value* im, Value* re) { return b.CreateFMul(constant(2), call_libm(b, "atan2", {im, re})); };
+    const Number plus = root(b.CreateFAdd(constant(1), x), a.im);
+    if (o == KOp::Acosh) {
+        const Number below = root(b.CreateFSub(x, constant(1)), a.im);
+        return {asinh(with_conjugate(below, plus).re), twice_angle(below.im, plus.re), a.dtype};
+    }
+    const Number minus = root(b.CreateFSub(constant(1), x), b.CreateFNeg(a.im));
+    if (o == KOp::Acos) return {twice_angle(minus.re, plus.re), asinh(with_conjugate(plus, minus).im), a.dtype};
+    const Number product = complex_binary(KOp::Mul, minus, plus);
+    return {call_libm(b, "atan2", {x, product.re}), asinh(with_conjugate(minus, plus).im), a.dtype};
 }
 
 Number ScalarOps::complex_binary(KOp o, const Number& l, const Number& r) {

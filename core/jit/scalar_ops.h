@@ -45,6 +45,7 @@ private:
     Number real_unary(KOp o, const Number& a);
     Number integer_unary(KOp o, const Number& a);
     Number complex_unary(KOp o, const Number& a);
+    Number complex_inverse(KOp o, const Number& a);
     Number float_binary(KOp o, const Number& x, const Number& y);
     Number integer_binary(KOp o, const Number& x, const Number& y);
     Number complex_binary(KOp o, const Number& x, const Number& y);
