@@ -44,6 +44,14 @@ std::int64_t statistic(const JsonValue& v, std::string_view key) {
     return found_value(v, key, found) ? static_cast<std::int64_t>(found.as_double()) : 0;
 }
 
+/// What a writer left out: inputs without a name are in0, in1, ..., and each is an argument of its own.
+void fill_arguments(std::vector<Sym>& paths, std::vector<int>& argument, std::vector<Sym>& names, std::size_t inputs) {
+    for (std::size_t i = paths.size(); i < inputs; ++i) paths.emplace_back("in" + std::to_string(i));
+    if (!argument.empty() || inputs == 0) return;
+    for (std::size_t i = 0; i < inputs; ++i) argument.push_back(static_cast<int>(i));
+    if (names.size() < inputs) names = paths;
+}
+
 }  // namespace
 
 void read_producer(const JsonValue& v, Program& out) {
@@ -97,6 +105,9 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
     expect_count(v, "arg_of_input", out.arg_of_input, inputs, "inputs");
     expect_count(v, "donated", out.donated, inputs, "inputs");
     expect_count(v, "kept", out.kept, inputs, "inputs");
+    fill_arguments(out.in_paths, out.arg_of_input, out.arg_names, inputs);
+    if (out.donated.empty()) out.donated.assign(inputs, false);
+    if (out.kept.empty()) out.kept.assign(inputs, true);
     JsonValue found;
     if (found_value(v, "static", found))
         for (JsonValue::Items it(found); it.more(); it.step()) {
@@ -132,6 +143,7 @@ Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t 
     expect_count(v, "in_paths", r.in_paths, inputs, "inputs");
     expect_count(v, "arg_of_input", r.arg_of_input, inputs, "inputs");
     expect_count(v, "wrt_inputs", r.wrt_inputs, inputs, "inputs");
+    fill_arguments(r.in_paths, r.arg_of_input, r.arg_names, inputs);
     if (r.out_paths.size() > r.jaxpr->outvars.size())
         v.get("out_paths").fail("at most " + std::to_string(r.jaxpr->outvars.size()) + " paths");
     r.has_aux = flag(v, "has_aux");
