@@ -67,6 +67,17 @@ bool same_types(const Avals& a, const Avals& b) {
     });
 }
 
+Avals called_avals(const Op& op, const Jaxpr& body) {
+    const auto mismatch = [&](const std::string& expected, const std::string& found) {
+        throw Error(ErrorCode::TypeMismatch, std::string(op.prim->name) + ": expected " + expected + " as its body has, found " + found);
+    };
+    if (body.num_invars != op.in.size()) mismatch(std::to_string(body.num_invars) + " inputs", std::to_string(op.in.size()));
+    for (std::uint32_t i = 0; i < body.num_invars; ++i)
+        if (const AvalRef wanted = body.aval(body.invar(i)); wanted != op.in[i] && !same_types({wanted}, {op.in[i]}))
+            mismatch("input " + std::to_string(i) + " of type " + to_text(wanted), to_text(op.in[i]));
+    return body.out_avals();
+}
+
 std::string types_text(const Avals& avals) {
     std::string out;
     for (const AvalRef a : avals) out += (out.empty() ? "" : " ") + to_text(a);

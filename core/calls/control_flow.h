@@ -89,6 +89,8 @@ Sym joined_effects(const std::vector<JaxprPtr>& bodies);
 /// Do avals fit as JAX's typecompat has it: equal but for weak types?
 bool same_types(const Avals& a, const Avals& b);
 std::string types_text(const Avals& avals);
+/// Result types of an application that calls `body` with its inputs. Throws Error{TypeMismatch} when those aren't what the body takes.
+Avals called_avals(const Op& op, const Jaxpr& body);
 
 /// The aval with a leading axis of `length`, or without its leading axis.
 AvalRef stacked(AvalRef a, std::int64_t length);

@@ -1,5 +1,6 @@
 #include "calls/custom_rules.h"
 
+#include "calls/control_flow.h"
 #include "calls/families.h"
 #include "calls/traced_rules.h"
 #include "ir/followed.h"
@@ -12,8 +13,8 @@ namespace jaxscope {
 
 namespace {
 
-Avals custom_jvp_abstract_eval(const Op& op) { return op.as<CustomJvpParams>().call_jaxpr.jaxpr->out_avals(); }
-Avals custom_vjp_abstract_eval(const Op& op) { return op.as<CustomVjpParams>().call_jaxpr.jaxpr->out_avals(); }
+Avals custom_jvp_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomJvpParams>().call_jaxpr.jaxpr); }
+Avals custom_vjp_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomVjpParams>().call_jaxpr.jaxpr); }
 JaxprPtr custom_jvp_expand(const Op& op) { return op.as<CustomJvpParams>().call_jaxpr.jaxpr; }
 JaxprPtr custom_vjp_expand(const Op& op) { return op.as<CustomVjpParams>().call_jaxpr.jaxpr; }
 

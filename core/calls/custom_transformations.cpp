@@ -1,3 +1,4 @@
+#include "calls/control_flow.h"
 #include "calls/custom_rules.h"
 #include "calls/families.h"
 #include "calls/traced_rules.h"
@@ -14,7 +15,7 @@ namespace {
 
 // ---- custom_vmap --------------------------------------------------------------------------------------------------------------
 
-Avals custom_vmap_abstract_eval(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr->out_avals(); }
+Avals custom_vmap_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomVmapParams>().call.jaxpr); }
 JaxprPtr custom_vmap_expand(const Op& op) { return op.as<CustomVmapParams>().call.jaxpr; }
 
 /// Batch axes in front, then the user's rule for just these and for this size.
@@ -89,7 +90,7 @@ constexpr Primitive kCustomVmapCall{
 
 // ---- custom_transpose ---------------------------------------------------------------------------------------------------------
 
-Avals custom_transpose_abstract_eval(const Op& op) { return op.as<CustomTransposeParams>().call_jaxpr.jaxpr->out_avals(); }
+Avals custom_transpose_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomTransposeParams>().call_jaxpr.jaxpr); }
 JaxprPtr custom_transpose_expand(const Op& op) { return op.as<CustomTransposeParams>().call_jaxpr.jaxpr; }
 
 /// The rule answers for the linear inputs, which stand last: how many they are is known from it.

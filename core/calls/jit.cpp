@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "calls/call_params.h"
+#include "calls/control_flow.h"
 #include "calls/families.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -37,13 +38,7 @@ Values emit_call(Builder& b, const Op& op, const Values& in, const ParamsRef& pa
     return b.emit(*op.prim, in, params, j.out_avals(), effects_of(j));
 }
 
-Avals call_abstract_eval(const Op& op) {
-    const JaxprPtr& j = body(op);
-    if (j->num_invars != op.in.size())
-        throw Error(ErrorCode::TypeMismatch, std::string(op.prim->name) + ": expected " + std::to_string(j->num_invars) +
-                                                 " inputs as its body has, found " + std::to_string(op.in.size()));
-    return j->out_avals();
-}
+Avals call_abstract_eval(const Op& op) { return called_avals(op, *body(op)); }
 
 JaxprPtr call_expand(const Op& op) { return body(op); }
 

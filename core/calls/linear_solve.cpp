@@ -92,8 +92,10 @@ Avals solve_abstract_eval(const Op& op) {
             throw Error(ErrorCode::TypeMismatch, std::string("custom_linear_solve: expected inputs of ") + name + " of types " +
                                                      types_text(wanted) + ", found " + types_text(found));
     };
+    check(kMatvec, "matvec");
     check(kVecmat, "vecmat");
     check(kSolve, "solve");
+    check(kTransposeSolve, "transpose_solve");
     const Avals out = s.jaxpr[kSolve]->out_avals();
     if (out.size() < s.num_b)
         throw Error(ErrorCode::TypeMismatch, "custom_linear_solve: expected a solve with " + std::to_string(s.num_b) +

@@ -1,4 +1,5 @@
 #include "calls/remat.h"
+#include "calls/control_flow.h"
 
 #include "calls/call_params.h"
 #include "calls/families.h"
@@ -34,13 +35,7 @@ ParamsRef remat_params(const Op& op, JaxprPtr body, const Picks& in, bool differ
     return make_params(p);
 }
 
-Avals remat_abstract_eval(const Op& op) {
-    const Jaxpr& j = *op.as<RematParams>().jaxpr.jaxpr;
-    if (j.num_invars != op.in.size())
-        throw Error(ErrorCode::TypeMismatch,
-                    "remat2: expected " + std::to_string(j.num_invars) + " inputs as its body has, found " + std::to_string(op.in.size()));
-    return j.out_avals();
-}
+Avals remat_abstract_eval(const Op& op) { return called_avals(op, *op.as<RematParams>().jaxpr.jaxpr); }
 
 PrimalsTangents remat_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
     const std::vector<bool> nz = nonzero_pattern(b, dx);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "io/number_range.h"
 #include "ir/element.h"
 
 namespace jaxscope {
@@ -22,6 +23,14 @@ void complex_pair(JsonWriter& w, std::complex<double> v) {
     w.begin_array();
     w.value(v.real());
     w.value(v.imag());
+    w.end_array();
+}
+void real(JsonWriter& w, DType d, double v) { std::isnan(v) ? w.value(nan_text(d, v)) : w.value(v); }
+void number(JsonWriter& w, DType d, const Element& e) {
+    if (!is_complex(d)) return is_float(d) ? real(w, d, e.number.real()) : integer(w, d, e.integer);
+    w.begin_array();
+    real(w, d, e.number.real());
+    real(w, d, e.number.imag());
     w.end_array();
 }
 void syms(JsonWriter& w, const std::vector<Sym>& list) {
@@ -50,10 +59,7 @@ void elements(JsonWriter& w, const ArrayConst& a, std::size_t dim, std::size_t& 
         for (std::int64_t word = 0; word < byte_size(d); word += 4) w.value(load_element(DType::U32, p + word).integer);
         return w.end_array();
     }
-    const Element e = load_element(d, p);
-    if (is_complex(d)) return complex_pair(w, e.number);
-    if (is_float(d)) return w.value(e.number.real());
-    integer(w, d, e.integer);
+    number(w, d, load_element(d, p));
 }
 
 }  // namespace
@@ -65,9 +71,8 @@ void write_elements(JsonWriter& w, const ArrayConst& a) {
 
 void write_literal_value(JsonWriter& w, const Literal& l) {
     const DType d = l.aval->dtype;
-    if (is_complex(d)) return complex_pair(w, {l.real, l.imag});
-    if (is_float(d)) return w.value(l.text.empty() ? l.real : std::strtod(l.text.c_str(), nullptr));
-    integer(w, d, l.integer);
+    const double real = is_float(d) && !l.text.empty() ? std::strtod(l.text.c_str(), nullptr) : l.real;
+    number(w, d, {l.integer, {real, l.imag}});
 }
 
 std::int64_t CaptureOutput::Table::add(std::string element) {

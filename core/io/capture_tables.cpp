@@ -40,8 +40,13 @@ bool integer_from_text(std::string_view s, std::int64_t& out) {
     return false;
 }
 
-double float_from_json(const JsonValue& v) {
+double float_from_json(const JsonValue& v, DType dtype) {
     if (!v.is_string()) return v.as_double();
+    if (v.as_string().starts_with("nan:")) {
+        const auto nan = nan_from_text(dtype, v.as_string());
+        if (!nan) v.fail(std::string("the bits of a NaN of ") + info(dtype).name);
+        return *nan;
+    }
     const auto out = float_from_digits(v.as_string());
     if (!out) v.fail("a number, \"nan\", \"inf\" or \"-inf\"");
     return *out;
@@ -67,11 +72,11 @@ Element element_from_json(const JsonValue& v, DType dtype) {
     Element e;
     if (is_complex(dtype)) {
         if (v.is_array())
-            e.number = {float_from_json(v.at(0)), float_from_json(v.at(1))};
+            e.number = {float_from_json(v.at(0), dtype), float_from_json(v.at(1), dtype)};
         else
-            e.number = float_from_json(v);
+            e.number = float_from_json(v, dtype);
     } else if (is_float(dtype)) {
-        e.number = float_from_json(v);
+        e.number = float_from_json(v, dtype);
     } else if (v.kind() == JsonKind::Bool) {
         e.integer = v.as_bool();
     } else {

@@ -1,6 +1,10 @@
 #include "io/number_range.h"
 
+#include <cmath>
+#include <iterator>
 #include <limits>
+
+#include "ir/element.h"
 
 namespace jaxscope {
 
@@ -17,8 +21,39 @@ bool fits(DType d, std::int64_t value, bool beyond_int64) {
     return value >= 0 && value < std::int64_t{1} << bits;
 }
 
+namespace {
+
+DType part_of(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
+
+}  // namespace
+
+std::string nan_text(DType dtype, double nan) {
+    const DType d = part_of(dtype);
+    std::uint64_t bits = 0, usual = 0;
+    store_element(d, reinterpret_cast<std::byte*>(&bits), {0, nan});
+    store_element(d, reinterpret_cast<std::byte*>(&usual), {0, std::numeric_limits<double>::quiet_NaN()});
+    if (bits == usual) return "nan";
+    char digits[20];
+    const auto [end, ec] = std::to_chars(std::begin(digits), std::end(digits), bits, 16);
+    return "nan:" + std::string(std::begin(digits), end);
+}
+
+std::optional<double> nan_from_text(DType dtype, std::string_view text) {
+    const DType d = part_of(dtype);
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (!text.starts_with("nan:") || !is_float(d)) return std::nullopt;
+    text.remove_prefix(4);
+    std::uint64_t bits = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+    const auto width = static_cast<unsigned>(8 * byte_size(d));
+    if (ec != std::errc() || end != text.data() + text.size() || (width < 64 && bits >> width != 0)) return std::nullopt;
+    const double v = load_element(d, reinterpret_cast<const std::byte*>(&bits)).number.real();
+    return std::isnan(v) ? std::optional(v) : std::nullopt;
+}
+
 std::optional<double> float_from_digits(std::string_view s) {
-    if (s == "nan" || s == "-nan") return std::numeric_limits<double>::quiet_NaN();
+    if (s == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (s == "-nan") return -std::numeric_limits<double>::quiet_NaN();
     if (s == "inf") return std::numeric_limits<double>::infinity();
     if (s == "-inf") return -std::numeric_limits<double>::infinity();
     double v = 0;

@@ -60,6 +60,24 @@ template <class T>
 void write(std::byte* p, T v) {
     std::memcpy(p, &v, sizeof v);
 }
+/// NaNs keep their sign and their payload, signalling ones too: conversions of the machine's would quieten those.
+double nan_of(bool negative, std::uint64_t payload, int payload_bits) {
+    return std::bit_cast<double>((std::uint64_t{negative} << 63) | (std::uint64_t{0x7FF} << 52) | (payload << (52 - payload_bits)));
+}
+/// The first bits of a NaN's payload; those of the usual NaN where they are all zero, which would be an infinity.
+std::uint64_t payload_of(double nan, int payload_bits) {
+    const std::uint64_t payload = (std::bit_cast<std::uint64_t>(nan) & ((std::uint64_t{1} << 52) - 1)) >> (52 - payload_bits);
+    return payload != 0 ? payload : std::uint64_t{1} << (payload_bits - 1);
+}
+double read_float(const std::byte* p) {
+    const auto bits = read<std::uint32_t>(p);
+    const auto v = std::bit_cast<float>(bits);
+    return std::isnan(v) ? nan_of(bits >> 31 != 0, bits & 0x7FFFFF, 23) : static_cast<double>(v);
+}
+void write_float(std::byte* p, double v) {
+    if (!std::isnan(v)) return write(p, static_cast<float>(v));
+    write(p, static_cast<std::uint32_t>((std::signbit(v) ? 0xFF800000U : 0x7F800000U) | payload_of(v, 23)));
+}
 /// float0 takes no bytes and a key is read word by word.
 std::int64_t load_integer(DType d, const std::byte* p) {
     switch (d) {
@@ -133,8 +151,10 @@ double small_float_value(DType d, std::uint16_t bits) {
     const double sign = (bits >> (l.mantissa + l.exponent)) & 1 ? -1.0 : 1.0;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     if (l.special == Special::NanMinus0 && sign < 0 && exponent == 0 && mantissa == 0) return nan;
-    if (l.special == Special::NanAllOnes && exponent == top && mantissa == mantissa_mask) return nan;
-    if (l.special == Special::Ieee && exponent == top) return mantissa ? nan : sign * std::numeric_limits<double>::infinity();
+    if (l.special == Special::NanAllOnes && exponent == top && mantissa == mantissa_mask) return std::copysign(nan, sign);
+    if (l.special == Special::Ieee && exponent == top)
+        return mantissa ? nan_of(sign < 0, static_cast<std::uint64_t>(mantissa), l.mantissa)
+                        : sign * std::numeric_limits<double>::infinity();
     if (exponent == 0) return sign * std::ldexp(mantissa, 1 - l.bias - l.mantissa);
     return sign * std::ldexp(mantissa + (1 << l.mantissa), exponent - l.bias - l.mantissa);
 }
@@ -150,7 +170,8 @@ std::uint16_t small_float_bits(DType d, double value) {
         if (l.special == Special::NanMinus0) return static_cast<std::uint16_t>(1 << (l.exponent + l.mantissa));
         if (l.special == Special::NanAllOnes) return static_cast<std::uint16_t>(sign | ((1 << (l.exponent + l.mantissa)) - 1));
         if (l.special == Special::None) return static_cast<std::uint16_t>(sign | ((1 << (l.exponent + l.mantissa)) - 1));
-        return static_cast<std::uint16_t>(sign | (top << l.mantissa) | (1 << (l.mantissa - 1)));
+        return static_cast<std::uint16_t>(sign | (top << l.mantissa) |
+                                          static_cast<int>(payload_of(std::isnan(v) ? v : nan_of(false, 0, 1), l.mantissa)));
     }
     if (std::isinf(v)) return static_cast<std::uint16_t>(sign | (top << l.mantissa));
     if (v == 0) return static_cast<std::uint16_t>(l.special == Special::NanMinus0 ? 0 : sign);
@@ -164,11 +185,11 @@ std::uint16_t small_float_bits(DType d, double value) {
 Element load_element(DType d, const std::byte* p) {
     Element e;
     if (d == DType::F32) {
-        e.number = static_cast<double>(read<float>(p));
+        e.number = read_float(p);
     } else if (d == DType::F64) {
         e.number = read<double>(p);
     } else if (d == DType::C64) {
-        e.number = {static_cast<double>(read<float>(p)), static_cast<double>(read<float>(p + 4))};
+        e.number = {read_float(p), read_float(p + 4)};
     } else if (d == DType::C128) {
         e.number = {read<double>(p), read<double>(p + 8)};
     } else if (is_float(d)) {
@@ -180,11 +201,11 @@ Element load_element(DType d, const std::byte* p) {
 }
 
 void store_element(DType d, std::byte* p, const Element& e) {
-    if (d == DType::F32) return write(p, static_cast<float>(e.number.real()));
+    if (d == DType::F32) return write_float(p, e.number.real());
     if (d == DType::F64) return write(p, e.number.real());
     if (d == DType::C64) {
-        write(p, static_cast<float>(e.number.real()));
-        return write(p + 4, static_cast<float>(e.number.imag()));
+        write_float(p, e.number.real());
+        return write_float(p + 4, e.number.imag());
     }
     if (d == DType::C128) {
         write(p, e.number.real());

@@ -77,6 +77,15 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
          "t:2:3: expected f32[] from neg, found f32[2] [type-mismatch]"},
         {with_equation("c:f32[] = " + jit + "{ lambda ; d:f32[]. let  in (d,) }] a b"),
          "t:1:34: jit: expected 1 inputs as its body has, found 2 [type-mismatch]"},
+        {with_equation("c:f32[] = " + jit + "{ lambda ; d:f32[]. let  in (d,) }] a"),
+         "t:1:34: jit: expected input 0 of type f32[] as its body has, found f32[3] [type-mismatch]"},
+        {with_equation("c:f32[] = remat2[differentiated=False jaxpr={ lambda ; d:f32[]. let  in (d,) } policy=None prevent_cse=True] a"),
+         "t:1:34: remat2: expected input 0 of type f32[] as its body has, found f32[3] [type-mismatch]"},
+        {with_equation("c:f32[] = custom_jvp_call[name=g call_jaxpr={ lambda ; d:f32[]. let  in (d,) } jvp=h symbolic_zeros=False] a"),
+         "t:1:34: custom_jvp_call: expected input 0 of type f32[] as its body has, found f32[3] [type-mismatch]"},
+        {with_equation(
+             "c:f32[] = custom_vjp_call[name=g bwd=i call_jaxpr={ lambda ; d:f32[]. let  in (d,) } fwd=h symbolic_zeros=False] b b"),
+         "t:1:34: custom_vjp_call: expected 1 inputs as its body has, found 2 [type-mismatch]"},
         // Dtypes, shapes
         {with_equation("c:f33[3] = sin a"), "t:1:36: expected a dtype, found 'f33' [bad-input]"},
         {"{ lambda ; a:quux[3]. let  in (a,) }", "t:1:14: expected a dtype, found 'quux' [bad-input]"},

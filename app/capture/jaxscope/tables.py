@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sysconfig
@@ -226,7 +227,9 @@ def number_json(x: Any) -> Any:
 
 
 def literal_json(value: Any) -> Any:
-    if isinstance(value, (bool, int, float, complex)) and type(value) in (bool, int, float, complex):
+    if type(value) is float and value != value:
+        return "nan" if math.copysign(1.0, value) > 0 else "-nan"
+    if type(value) in (bool, int, float, complex):
         return number_json(value)
     a = np.asarray(value)
     if a.dtype == jax.dtypes.float0:  # NumPy has no numbers for it; all of them are zero
@@ -234,14 +237,25 @@ def literal_json(value: Any) -> Any:
     return nested_json(a)
 
 
+# The bits of the NaN that is written as "nan"; all others, and those of narrower types, are written as "nan:" and their bits.
+_USUAL_NAN = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8 << 48}
+
+
 def nested_json(a: np.ndarray) -> Any:
-    if a.dtype.kind not in "biufc":  # ml_dtypes: bfloat16, float8, int4
+    if a.dtype.kind == "c":
+        a = np.array(a, order="C").reshape(*a.shape, 1).view(a.real.dtype)
+    if jax.numpy.issubdtype(a.dtype, np.floating) and (nan := a != a).any():
+        usual = _USUAL_NAN.get(a.dtype.name)
+        numbers = a.astype(np.float64).astype(object)
+        numbers[nan] = ["nan" if b == usual else f"nan:{b:x}" for b in a.view(f"u{a.dtype.itemsize}")[nan].tolist()]
+        return _nested(numbers.tolist())
+    if a.dtype.kind not in "biuf":  # ml_dtypes: bfloat16, float8, int4
         a = a.astype(np.int32 if jax.numpy.issubdtype(a.dtype, np.integer) else np.float64)
     return _nested(a.tolist())
 
 
 def _nested(v: Any) -> Any:
-    return [_nested(e) for e in v] if isinstance(v, list) else number_json(v)
+    return [_nested(e) for e in v] if isinstance(v, list) else v if isinstance(v, str) else number_json(v)
 
 
 def _read_text(path: str) -> str | None:
