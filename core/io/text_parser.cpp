@@ -228,7 +228,7 @@ private:
                 const auto l = literal_from_text(token, type);
                 if (!l) {
                     in_.back_to(before);
-                    in_.fail("a literal of " + to_text(type));
+                    in_.fail("a literal of " + printable(to_text(type), 60));
                 }
                 r.jaxpr->atoms.emplace_back(LiteralRef(*l));
             } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
@@ -341,7 +341,7 @@ private:
                 in_.expect(":");
                 const AvalRef type = read_aval(in_);
                 const auto l = literal_from_text(token, type);
-                if (!l) in_.fail("a literal of " + to_text(type));
+                if (!l) in_.fail("a literal of " + printable(to_text(type), 60));
                 r.jaxpr->outvars.emplace_back(LiteralRef(*l));
             } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
                 r.jaxpr->outvars.emplace_back(v->second);

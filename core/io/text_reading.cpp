@@ -79,7 +79,7 @@ Atom written_value(TextCursor& in, const Reading& r) {
         const AvalRef type = read_aval(in);
         if (const auto l = literal_from_text(token, type)) return LiteralRef(*l);
         in.back_to(before);
-        in.fail("a literal of " + to_text(type));
+        in.fail("a literal of " + printable(to_text(type), 60));
     }
     if (const auto v = r.scope.find(token); v != r.scope.end()) return v->second;
     if (is_untyped_literal(token)) return guess(in, token, {DType::S32, DType::F32}, before);

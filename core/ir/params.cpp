@@ -227,12 +227,7 @@ void from_attr(const Attr& a, DType& v) {
         }
     v = expect<DType>(a, "a dtype");
 }
-void from_attr(const Attr& a, Attr::JaxprRef& v) {
-    if (a.is_none())
-        v = {};
-    else
-        v = expect<Attr::JaxprRef>(a, "a jaxpr");
-}
+void from_attr(const Attr& a, Attr::JaxprRef& v) { v = expect<Attr::JaxprRef>(a, "a jaxpr"); }
 void from_attr(const Attr& a, PolicyPtr& v) {
     if (a.is_none())
         v = nullptr;

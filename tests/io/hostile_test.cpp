@@ -98,6 +98,8 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
          "t:1:14: expected at most 64 dimensions, found 101 [limit-exceeded]"},
         // Numbers
         {with_equation("c:f32[] = mul b 1e999999:f32[]"), "t:1:50: expected a literal of f32[], found '1e999999:f32[]' [bad-input]"},
+        {with_equation(std::string("c:f32[] = mul b 1:f32[]\0x", 25)),
+         "t:1:50: expected a literal of f32[]\\x00x, found '1:f32[]\\x00x' [bad-input]"},
         {with_equation("c:f32[] = mul b one:f32[]"), "t:1:50: expected a literal of f32[], found 'one:f32[]' [bad-input]"},
         {with_equation("c:i32[] = neg 2147483648:i32[]"), "t:1:48: expected a literal of i32[], found '2147483648:i32[]' [bad-input]"},
         {with_equation("c:u8[] = neg -1:u8[]"), "t:1:47: expected a literal of u8[], found '-1:u8[]' [bad-input]"},
@@ -107,6 +109,7 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
         {with_equation("c:f32[] = reduce_sum a"), "t:1:34: expected the parameter 'axes', found none [bad-input]"},
         {with_equation("c:f32[] = reduce_sum[axes=foo] a"), "t:1:34: expected a sequence of integers, found a string [bad-input]"},
         {with_equation("c:f32[] = jit[name=f jaxpr=g] a"), "t:1:34: expected a jaxpr, found a string [bad-input]"},
+        {with_equation("c:f32[] = jit[name=f jaxpr=None] a"), "t:1:34: expected a jaxpr, found None [bad-input]"},
         {with_equation("c:f32[] = jit[name=f jaxpr=] a"), "t:1:61: expected the value of parameter 'jaxpr', found ']' [bad-input]"},
         // Nesting and cycles
         {deep, "t:1:13057: expected jaxprs nested at most 256 deep, found more [limit-exceeded]"},
@@ -168,6 +171,7 @@ TEST(HostileCapture, IsRefusedWhereItIsWrong) {
          "$.avals[0][1]: expected a size below 2^63, found a product of dimensions that exceeds it [bad-input]"},
         {"/avals/0/1/0", 1.5, "$.avals[0][1][0]: expected an integer, found 1.5 [bad-input]"},
         {"/params/1/jaxpr/closed_jaxpr", 1, "$.params[1].jaxpr.closed_jaxpr: expected a jaxpr below 1, found 1 [bad-input]"},
+        {"/params/1/jaxpr", nullptr, "$.jaxprs[1].eqns[0]: expected a jaxpr, found None [bad-input]"},
         {"/literals/0/1", "1e99999", "$.literals[0][1]: expected a number, \"nan\", \"inf\" or \"-inf\", found '1e99999' [bad-input]"},
         {"/arrays/0/values/1/1", "nan", "$.arrays[0].values: expected a value of int32, found 'nan' [bad-input]"},
         {"/strings/0", "", "$.jaxprs[0].eqns[0][0]: expected the name of a primitive, found '' [bad-input]"},
