@@ -112,7 +112,8 @@ void CaptureTables::add_aval(const JsonValue& v) {
         JsonValue::Items it(v);
         if (!it.more()) v.fail("an aval");
         a.other = other_aval_text(it.value().as_string());
-        if (a.other.empty()) it.value().fail("a text");
+        const std::string& shown = a.other.str();
+        if (shown.empty() || printable(shown, shown.size()) != shown) it.value().fail("a text that can be shown");
         avals_.emplace_back(a);
         return;
     }

@@ -73,6 +73,11 @@ std::string quoted_axes(std::string_view axes) {
     return out + "')";
 }
 
+/// A type that is shown as it is: its bytes must be fit to be shown.
+void expect_printable(std::string_view text) {
+    if (printable(text, text.size()) != text) throw Error(ErrorCode::BadInput, "expected a type, found '" + printable(text, 40) + "'");
+}
+
 }  // namespace
 
 std::string other_aval_text(std::string_view text) {
@@ -93,8 +98,13 @@ std::string other_aval_text(std::string_view text) {
 }
 
 Aval aval_from_text(std::string_view text) {
-    Aval a, unknown;
-    unknown.other = other_aval_text(text);
+    Aval a;
+    const auto unknown = [&] {
+        expect_printable(text);
+        Aval shown;
+        shown.other = other_aval_text(text);
+        return shown;
+    };
     std::string varying;
     std::string_view shape_text = text;
     // `{V:x}`: the axes of a manual mesh over which it varies.
@@ -104,7 +114,7 @@ Aval aval_from_text(std::string_view text) {
         shape_text = text.substr(0, brace + 1);
     }
     const std::size_t open = shape_text.find('[');
-    if (open == std::string_view::npos || shape_text.back() != ']') return unknown;
+    if (open == std::string_view::npos || shape_text.back() != ']') return unknown();
     std::string_view type = shape_text.substr(0, open);
     if (constexpr std::string_view kHost = "<host>"; type.ends_with(kHost)) {
         a.space = MemorySpace::Host;
@@ -112,7 +122,7 @@ Aval aval_from_text(std::string_view text) {
     }
     const auto d = dtype_from_short_name(type);
     if (!d && is_name_of_dtype(type)) throw Error(ErrorCode::BadInput, "expected a dtype, found '" + printable(type, 40) + "'");
-    if (!d) return unknown;
+    if (!d) return unknown();
     a.dtype = *d;
     std::string spec;
     bool sharded = false;
@@ -124,15 +134,17 @@ Aval aval_from_text(std::string_view text) {
         const auto n = all_digits(number) ? integer_from_text(number) : std::nullopt;
         if ((all_digits(number) && (!n || *n < 0)) || (number.starts_with('-') && all_digits(number.substr(1))))
             throw Error(ErrorCode::BadInput, "expected a dimension from 0 to 2^63 - 1, found " + printable(number, 40));
-        if (!n) return unknown;  // a symbolic dimension
+        if (!n) return unknown();  // a symbolic dimension
         a.shape.push_back(*n);
         if (!spec.empty()) spec += ", ";
         spec += at == std::string_view::npos ? "None" : quoted_axes(one.substr(at + 1));
         sharded = sharded || at != std::string_view::npos;
     }
-    if (sharded || !varying.empty())
+    if (sharded || !varying.empty()) {
+        expect_printable(text);
         a.sharding =
             (sharded ? "P(" + spec + ")" : "") + (sharded && !varying.empty() ? " " : "") + (varying.empty() ? "" : "vma=" + varying);
+    }
     if (a.shape.size() > kMaxRank.value)
         throw Error(ErrorCode::LimitExceeded,
                     "expected at most " + std::to_string(kMaxRank.value) + " dimensions, found " + std::to_string(a.shape.size()));

@@ -98,8 +98,8 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
          "t:1:14: expected at most 64 dimensions, found 101 [limit-exceeded]"},
         // Numbers
         {with_equation("c:f32[] = mul b 1e999999:f32[]"), "t:1:50: expected a literal of f32[], found '1e999999:f32[]' [bad-input]"},
-        {with_equation(std::string("c:f32[] = mul b 1:f32[]\0x", 25)),
-         "t:1:50: expected a literal of f32[]\\x00x, found '1:f32[]\\x00x' [bad-input]"},
+        {std::string("{ lambda ; a:\0f32[]. let  in (a,) }", 35), "t:1:14: expected a type, found '\\x00f32[]' [bad-input]"},
+        {"{ lambda ; a:f32[\xff]. let  in (a,) }", "t:1:14: expected a type, found 'f32[\\xff]' [bad-input]"},
         {with_equation("c:f32[] = mul b one:f32[]"), "t:1:50: expected a literal of f32[], found 'one:f32[]' [bad-input]"},
         {with_equation("c:i32[] = neg 2147483648:i32[]"), "t:1:48: expected a literal of i32[], found '2147483648:i32[]' [bad-input]"},
         {with_equation("c:u8[] = neg -1:u8[]"), "t:1:47: expected a literal of u8[], found '-1:u8[]' [bad-input]"},
