@@ -40,6 +40,16 @@ struct CustomTransposeParams {
         optional_field("out_types", &CustomTransposeParams::out_types), optional_field("res_tree", &CustomTransposeParams::res_tree),
         optional_field("lin_tree", &CustomTransposeParams::lin_tree), optional_field("out_tree", &CustomTransposeParams::out_tree));
 };
+/// linear_call: inputs are what the function closes over, residuals, then the linear ones.
+struct LinearCallParams {
+    Attr::JaxprRef callee;
+    Attr transpose_thunk;
+    std::int64_t num_callee_consts = 0;
+    std::int64_t num_res = 0;
+    static constexpr auto kFields =
+        std::tuple(field("callee", &LinearCallParams::callee), optional_field("transpose_thunk", &LinearCallParams::transpose_thunk),
+                   field("num_callee_consts", &LinearCallParams::num_callee_consts), field("num_res", &LinearCallParams::num_res));
+};
 /// Parameters of custom_lin, the linear call that a custom_vjp function leaves behind: residuals, then nonzero tangents.
 struct CustomLinParams {
     std::int64_t num_res = 0;

@@ -8,7 +8,8 @@
 #include "transforms/jvp.h"
 #include "transforms/split_builder.h"
 
-// custom_vmap_call (custom_batching.py of JAX 0.10.2) and custom_transpose_call (custom_transpose.py of JAX 0.6.2, the last to have it).
+// custom_vmap_call (custom_batching.py of JAX 0.10.2), linear_call (custom_derivatives.py) and custom_transpose_call (custom_transpose.py
+// of JAX 0.6.2, the last to have it).
 namespace jaxscope {
 
 namespace {
@@ -151,10 +152,75 @@ constexpr Primitive kCustomTransposeCall{
     .call = true,
 };
 
+// ---- linear_call --------------------------------------------------------------------------------------------------------------
+
+Avals linear_call_abstract_eval(const Op& op) { return op.as<LinearCallParams>().callee.jaxpr->out_avals(); }
+JaxprPtr linear_call_expand(const Op& op) { return op.as<LinearCallParams>().callee.jaxpr; }
+
+PrimalsTangents linear_call_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    const LinearCallParams& p = op.as<LinearCallParams>();
+    if (const Attr* n = op.params->find("num_transpose_consts"); n && !(n->get<std::int64_t>() && *n->get<std::int64_t>() == 0))
+        throw Error(ErrorCode::NoRule,
+                    "expected a linear_call whose transposition is a rule, found that of an older JAX, which takes its constants as inputs")
+            .at(op.source.loc());
+    const auto first = static_cast<std::size_t>(p.num_callee_consts + p.num_res);
+    for (std::size_t i = 0; i < first; ++i)
+        if (!dx[i].is_zero())
+            throw Error(ErrorCode::NotDifferentiable,
+                        "linear_call can't be differentiated by its residuals: JAX's rule takes them for constants")
+                .at(op.source.loc());
+    PrimalsTangents r;
+    r.primals = b.emit(*op.prim, x, op.params, op.out);
+    Values in(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(first));
+    for (std::size_t i = first; i < dx.size(); ++i) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
+    r.tangents = b.emit(*op.prim, in, op.params, op.out);
+    return r;
+}
+
+/// The transposition is a linear call too, of the function that the user gave for it.
+void linear_call_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
+    const LinearCallParams& p = op.as<LinearCallParams>();
+    const TracedRule rule = find_rule(p.transpose_thunk, op, {});
+    Values in = constants_of(b, *rule.jaxpr);
+    for (const int i : rule.closed_over) in.push_back(x.at(static_cast<std::size_t>(i)));
+    LinearCallParams q;
+    q.callee = {convert_constvars(rule.jaxpr), true};
+    q.num_callee_consts = static_cast<std::int64_t>(in.size());
+    q.num_res = p.num_res;
+    q.transpose_thunk =
+        Attr::Object{"function", "new_transpose_thunk", "<function _linear_call_transpose_rule.<locals>.new_transpose_thunk at 0x_>"};
+    const auto first = static_cast<std::size_t>(p.num_callee_consts + p.num_res);
+    in.insert(in.end(), x.begin() + p.num_callee_consts, x.begin() + static_cast<std::ptrdiff_t>(first));
+    for (std::size_t k = 0; k < ct.size(); ++k) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
+    if (in.size() != q.callee.jaxpr->num_invars || q.callee.jaxpr->outvars.size() + first != x.size())
+        throw Error(ErrorCode::TypeMismatch, "expected a transposition of " + std::to_string(in.size()) + " inputs, found one of " +
+                                                 std::to_string(q.callee.jaxpr->num_invars));
+    const Values out = b.emit(*op.prim, in, make_params(q), q.callee.jaxpr->out_avals());
+    for (std::size_t i = 0; i < out.size(); ++i) sink.add(first + i, out[i]);
+}
+
+constexpr Primitive kLinearCall{
+    .name = "linear_call",
+    .abstract_eval = linear_call_abstract_eval,
+    .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
+    .jvp_call = linear_call_jvp,
+    .linearize = NoRule{"its jvp_call rule serves"},
+    .partial_eval = NoRule{"JAX keeps it whole"},
+    .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
+    .transpose = linear_call_transpose,
+    .batch = NoRule{"JAX has none either"},
+    .dce = NoRule{"kept whole, as in JAX"},
+    .lower = NoRule{"calls are inlined before kernels are made"},
+    .kernel = NoRule{"calls are inlined before kernels are made"},
+    .expand = linear_call_expand,
+    .cost = NoRule{"the cost of a call is that of its equations"},
+    .call = true,
+};
+
 }  // namespace
 
 std::span<const Primitive* const> custom_transformation_primitives() {
-    static constexpr const Primitive* all[] = {&kCustomVmapCall, &kCustomTransposeCall};
+    static constexpr const Primitive* all[] = {&kCustomVmapCall, &kCustomTransposeCall, &kLinearCall};
     return all;
 }
 

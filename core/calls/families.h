@@ -8,7 +8,7 @@ struct Primitive;
 std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();                  ///< remat2
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin
-std::span<const Primitive* const> custom_transformation_primitives();  ///< custom_vmap_call, custom_transpose_call
+std::span<const Primitive* const> custom_transformation_primitives();  ///< custom_vmap_call, custom_transpose_call, linear_call
 std::span<const Primitive* const> debug_primitives();                  ///< debug_print, debug_callback
 std::span<const Primitive* const> loop_primitives();                   ///< scan, while, cond, custom_linear_solve, reduce
 

@@ -193,6 +193,10 @@ std::string record_text(const Attr::Record& r) {
     const bool shows_jaxpr = holds_jaxpr && r.text.str().find("{ lambda") != std::string::npos;
     if (!r.text.empty() && !shows_jaxpr) return recorded_text(r.text.str());
     std::string out;
+    if (r.text.str().starts_with(r.type.str() + "[{")) {  // a primitive with parameters of its own prints them as a mapping
+        for (const auto& [name, value] : r.fields) out += (out.empty() ? "" : ", ") + python_repr(name.str()) + ": " + repr_text(value);
+        return r.type.str() + "[{" + out + "}]";
+    }
     for (const auto& [name, value] : r.fields) out += (out.empty() ? "" : ", ") + name.str() + "=" + repr_text(value);
     return r.type.str() + "(" + out + ")";
 }

@@ -34,6 +34,7 @@ std::optional<CallForm> call_form(Sym name) {
         {"custom_lin_call", {"call_jaxpr"}},
         {"custom_vmap_call", {"call"}},
         {"custom_transpose_call", {"call_jaxpr"}},
+        {"linear_call", {"callee"}},
     };
     const auto found = forms.find(name);
     return found == forms.end() ? std::nullopt : std::optional(found->second);

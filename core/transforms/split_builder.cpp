@@ -1,7 +1,9 @@
 #include "transforms/split_builder.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "lax/ops.h"
 #include "transforms/contexts.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -99,6 +101,15 @@ Value SplitBuilder::folded(LiteralRef literal) {
 
 namespace {
 
+/// A conversion of what turns out to be a number: JAX folds it, here and now.
+std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& in, const Jaxpr& j) {
+    static const Sym convert("convert_element_type");
+    if (in.size() != 1 || !in[0].is_literal() || e.prim->name != convert.str()) return {};
+    const Aval& to = *j.aval(j.output(e, 0));
+    if (!to.is_array() || to.rank() != 0 || !b.aval(in[0])->is_array()) return {};
+    return lax::convert_element_type(b, in[0], to.dtype, to.weak_type);
+}
+
 template <class Place, class Parameters>
 Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars);
@@ -115,6 +126,10 @@ Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Param
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
         b.source = place(e.source);
         b.context = e.context;
+        if (const auto number = folded_conversion(b, e, args, j)) {
+            env[e.first_out] = *number;
+            continue;
+        }
         const Values out = b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);
     }

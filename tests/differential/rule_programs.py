@@ -304,6 +304,20 @@ def custom_gradient(x, y):
     return jnp.sum(f(x, y))
 
 
+@program(X, Y)
+def linear_call(x, y):
+    return jnp.sum(jax.custom_derivatives.linear_call(lambda r, x: x * r, lambda r, ct: ct * r * 2, y, jnp.sin(x)))
+
+
+@program(X)
+def numbers_as_arguments(x):
+    @jax.custom_vjp
+    def f(x, y=2.0):
+        return x * y
+    f.defvjp(lambda x, y: (x * y, (x, y)), lambda r, g: (g * r[1], jnp.sum(g * r[0])))
+    return jnp.sum(f(x, y=3.0) + f(x))
+
+
 @program(A, B, wrt=(0, 1))
 def symmetric_solve(a, b):
     return jnp.sum(lax.custom_linear_solve(lambda x: a @ x, b, lambda mv, b: jnp.linalg.solve(a, b), symmetric=True))

@@ -218,6 +218,7 @@ def custom3(x):
 
 custom3.def_vmap(lambda axis_size, in_batched, x: (lax.cos(x), True))
 case("custom_vmap_call", lambda x: scalar(custom3(x)), "f32[3]")
+case("linear_call", lambda r, x: jax.custom_derivatives.linear_call(lambda r, x: x * r, lambda r, ct: ct * r, r, x), "f32[3]", "f32[3]")
 case("custom_linear_solve", lambda b: lax.custom_linear_solve(lambda x: lax.mul(x, np.float32(2)), b, lambda mv, b: lax.div(b, np.float32(2)), symmetric=True), "f32[3]")
 
 case("tile", summed(lambda x: laxlax.tile_p.bind(x, reps=(2,))), "f32[3]")
@@ -242,7 +243,7 @@ DIFFERENT = {
     "random_wrap_split_fold_in vmap": "JAX's key primitives broadcast by themselves",
     "rng_bit_generator vmap": "JAX wraps it in a loop",
 }
-TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call"}
+TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "linear_call"}
 UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "random_gamma", "reduce_window",
            "bcoo_todense", "bcoo_transpose", "bcoo_dot_general", "approx_top_k"}
 

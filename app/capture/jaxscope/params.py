@@ -16,7 +16,7 @@ from .tables import Tables, dtype_name, number_json
 
 _RULES = {"custom_jvp_call": ("jvp_jaxpr_fun",), "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd"),
           "custom_vjp_call_jaxpr": ("fwd_jaxpr_thunk", "bwd"), "custom_vmap_call": ("rule",),
-          "custom_transpose_call": ("transpose_jaxpr_thunk",)}
+          "custom_transpose_call": ("transpose_jaxpr_thunk",), "linear_call": ("transpose_thunk",)}
 
 
 class Params:
@@ -46,7 +46,7 @@ class Params:
         name = naming.function_name(value)
         info = getattr(value, "debug_info", None)
         text = info.func_src_info.split(" ")[0] if info is not None and getattr(info, "func_src_info", None) else name
-        if key in ("rule", "transpose_jaxpr_thunk"):  # printed as the function that it is
+        if key in ("rule", "transpose_jaxpr_thunk", "transpose_thunk"):  # printed as the function that it is
             text = self.text(value)
         index = self.rules.index_of(eqn, key) if self.rules is not None else None
         if index is None:

@@ -97,7 +97,8 @@ class Rules:
                 item["why"] = "only the marked program uses it, which is not differentiated"
                 return index
             together = (id(eqn.params.get("fwd_jaxpr_thunk")), case.perturbed) if "fwd_jaxpr_thunk" in eqn.params else index
-            self._queue.append((index, lambda: _TRACERS[kind](self, eqn, avals, case), self._depth + 1, together))
+            trace = Rules.linear_call if eqn.primitive.name == "linear_call" else _TRACERS[kind]
+            self._queue.append((index, lambda: trace(self, eqn, avals, case), self._depth + 1, together))
         return index
 
     def _text(self, static: list[Any]) -> str:
@@ -226,18 +227,23 @@ class Rules:
         jaxpr, consts = eqn.params["transpose_jaxpr_thunk"]()
         return self._jaxpr(eqn, jaxpr, consts)
 
+    def linear_call(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
+        closed, consts = eqn.params["transpose_thunk"]()
+        return self._jaxpr(eqn, compat.invars_to_constvars(closed.jaxpr, len(consts)), consts)
+
 
 STATIC_TEXT = 300  # characters of a rule's static arguments that are shown
 _KINDS = {("custom_jvp_call", "jvp_jaxpr_fun"): "custom_jvp",
           ("custom_vjp_call", "fwd_jaxpr_thunk"): "custom_vjp_fwd", ("custom_vjp_call", "bwd"): "custom_vjp_bwd",
-          ("custom_vmap_call", "rule"): "custom_vmap", ("custom_transpose_call", "transpose_jaxpr_thunk"): "custom_transpose"}
+          ("custom_vmap_call", "rule"): "custom_vmap", ("custom_transpose_call", "transpose_jaxpr_thunk"): "custom_transpose",
+          ("linear_call", "transpose_thunk"): "custom_transpose"}
 _TRACERS: dict[str, Callable] = {"custom_jvp": Rules.custom_jvp, "custom_vjp_fwd": Rules.custom_vjp_fwd,
                                  "custom_vjp_bwd": Rules.custom_vjp_bwd, "custom_vmap": Rules.custom_vmap,
                                  "custom_transpose": Rules.custom_transpose}
 
 
 def _body(eqn: Any) -> Any:
-    for key in ("call_jaxpr", "fun_jaxpr", "call"):
+    for key in ("call_jaxpr", "fun_jaxpr", "call", "callee"):
         if key in eqn.params:
             return getattr(eqn.params[key], "jaxpr", eqn.params[key])
     raise KeyError("no body")
