@@ -204,7 +204,7 @@ Values svd_vector_tangents(Builder& b, const ThinSvd& t, Value da) {
     const Value s_zeros = converted(b, lax::eq(b, t.s, make_literal(AvalRef(real, {}), 0.0)), real);
     const Value s_inverse = diagonal_matrix(b, safe_reciprocal(b, t.s, s_zeros));
     const Value skew = lax::sub(b, t.ds, adjoint(b, t.ds));
-    const Value half = lax::mul(b, make_literal(AvalRef(t.dtype, {}), 0.5), skew);
+    const Value half = lax::mul(b, b.folded(make_literal(AvalRef(t.dtype, {}), 0.5)), skew);
     const Value phases = lax::mul(b, half, converted(b, s_inverse, t.dtype));
 
     const Value f_left = converted(b, f, t.dtype);

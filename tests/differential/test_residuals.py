@@ -2,10 +2,12 @@
 from collections import Counter
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
 
+import jaxscope
 from conftest import available, cut, load_module, names
 
 POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
@@ -79,3 +81,23 @@ def test_bytes_are_sizes_in_memory(cli):
         dtype, shape = row["aval"].rstrip("]").split("[")
         size = {"f32": 4, "i32": 4, "bool": 1}[dtype]
         assert row["bytes"] == size * int(np.prod([int(d) for d in shape.split(",") if d]))
+
+
+MATRIX_FUNCTIONS = {
+    "svd": jnp.linalg.svd, "svd of a tall one": lambda a: jnp.linalg.svd(a[:, :3], full_matrices=False), "eigh": jnp.linalg.eigh, "qr": jnp.linalg.qr,
+    "pinv": jnp.linalg.pinv, "lstsq": lambda a: jnp.linalg.lstsq(a, a)[0], "expm": jax.scipy.linalg.expm, "slogdet": jnp.linalg.slogdet,
+}
+
+
+@pytest.mark.parametrize("name", MATRIX_FUNCTIONS)
+def test_jitted_matrix_functions(cli, tmp_path, name):
+    """Constants of JAX's rules are residuals of the jitted call."""
+    f = jax.jit(MATRIX_FUNCTIONS[name])
+    a = np.random.RandomState(0).randn(4, 4).astype(np.float32)
+
+    def fn(a):
+        return sum(jnp.sum(x) for x in jax.tree.leaves(f(a)))
+    file = str(tmp_path / "p.jaxscope")
+    jaxscope.capture(fn, differentiate=0)(a).save(file)
+    ours, theirs = rows_of(cli.json("residuals", file)), rows_of_jax(fn, a)
+    same(Counter(aval for aval, _ in ours.elements()), Counter(aval for aval, _ in theirs.elements()))
