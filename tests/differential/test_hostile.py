@@ -30,6 +30,14 @@ def capture(**tables) -> str:
     return json.dumps({"format": "jaxscope.capture", "version": 1, **tables})
 
 
+def chain(n: int, calls, **changed) -> str:
+    """A capture of `n` jaxprs; the i-th calls `calls(i)`."""
+    jaxprs = [{"name": "f", "constvars": [], "invars": [0], "eqns": [[0, [0], [0], i, 0, 0]] if i else [], "outvars": [1 if i else 0]} for i in range(n)]
+    return capture(**{"strings": ["jit"], "avals": [["float32", []]], "files": [], "frames": [], "tracebacks": [[]], "name_stacks": [""],
+                      "sources": [[0, 0, "s"]], "contexts": [{}], "params": [{"name": "f", "jaxpr": {"closed_jaxpr": calls(i)}} for i in range(n)], "jaxprs": jaxprs,
+                      "program": {"jaxpr": n - 1, "in_paths": ["x"], "out_paths": [""], "arg_of_input": [0], "arg_names": ["x"]}, **changed})
+
+
 # What is right, if unusual, and must not cost more than its size allows.
 BIG = {
     "equations on one line": ONE % "; ".join(f"v{i}:f32[] = sin a" for i in range(N)),
@@ -61,6 +69,16 @@ BAD = {
         sources=[[0, 0, f"s{i}"] for i in range(20_000)]),
     "a promise of much": capture(avals=[["float32", [10**12]]], arrays=[{"aval": 0, "values": [1, 2]}]),
     "empty strings": capture(strings=[""] * 1_000_000), "no program": capture(),
+    "10,000 jaxprs called by each other": chain(10_000, lambda i: i - 1),
+    "a jaxpr that calls itself": chain(5, lambda i: i), "jaxprs that call each other": chain(6, lambda i: i ^ 1),
+    "a number beyond doubles": chain(3, lambda i: max(i - 1, 0)).replace("[]]", "[1e400]]", 1),
+    "a number beyond integers": chain(3, lambda i: max(i - 1, 0)).replace("[]]", "[99999999999999999999]]", 1),
+    "NaN as Python writes it": chain(3, lambda i: max(i - 1, 0)).replace("[]]", "[NaN]]", 1),
+    "a key twice": chain(3, lambda i: max(i - 1, 0))[:-1] + ', "avals": []}',
+    "a lying type": chain(3, lambda i: max(i - 1, 0), avals=[["float32", []], ["int32", [4]]]).replace("[[0, [0], [0], 2", "[[0, [0], [1], 2"),
+    "an input that isn't there": chain(3, lambda i: max(i - 1, 0)).replace("[[0, [0], [0], 2", "[[0, [7], [0], 2"),
+    "too few inputs": chain(3, lambda i: max(i - 1, 0)).replace("[[0, [0], [0], 2", "[[0, [], [0], 2"),
+    "a gigantic constant": chain(3, lambda i: max(i - 1, 0), avals=[["float32", [2**62, 2**62]]]),
     "keys": capture(**{f"k{i}": 1 for i in range(300_000)}),
 }
 DOUBLING = {
@@ -76,9 +94,10 @@ COMMANDS = ["inspect -", "print -", "print - --source", "residuals -", "residual
             "transform - --apply checkpoint --apply grad", "transform - --apply dce"]
 
 
-def run(command: str, data) -> tuple[int, str]:
-    """Exit code and message, after a look at time and memory."""
+def run(command: str, data, size: int = 0) -> tuple[int, str]:
+    """Exit code and message, after a look at time and memory; `size`: of the data before compression."""
     data = data.encode() if isinstance(data, str) else data
+    size = size or len(data)
     begin = time.monotonic()
     process = subprocess.Popen([jaxscope_binary(), *command.split()], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
@@ -91,7 +110,7 @@ def run(command: str, data) -> tuple[int, str]:
     process.returncode = os.waitstatus_to_exitcode(status)
     # The child counts from this process's own memory.
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    assert usage.ru_maxrss * 1024 <= max(50 * len(data) + 200 * 2**20, own + 2**20), f"{usage.ru_maxrss >> 10} MB for {len(data)} bytes"
+    assert usage.ru_maxrss * 1024 <= max(50 * size + 200 * 2**20, own + 2**20), f"{usage.ru_maxrss >> 10} MB for {size} bytes"
     assert time.monotonic() - begin < 60
     assert len(message.encode()) <= 1025 and all(c >= " " or c == "\n" for c in message), message
     return process.returncode, message
@@ -111,9 +130,19 @@ def test_bad_input_is_refused(name):
     assert "expected" in message and "found" in message
 
 
+@pytest.mark.parametrize("name", [n for n in BAD if str(BAD[n]).startswith("{\"")])
+def test_bad_captures_are_refused_compressed(name):
+    """Memory is held to the size before compression, but for what expands more than 200 times."""
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.compress(BAD[name].encode())
+    code, message = run("print -", packed, len(BAD[name]) if len(BAD[name]) < 200 * len(packed) else 0)
+    assert code == 2 and message.startswith("jaxscope: <stdin>:") and "expected" in message and "found" in message, message
+
+
 @pytest.mark.parametrize("name", DOUBLING)
-def test_jaxprs_that_would_inline_to_2_to_the_59(name):
-    for command in COMMANDS:
+def test_jaxprs_that_would_inline_to_2_to_the_59(name, tmp_path):
+    exports = [f"export - -o {tmp_path}/x.{end}" for end in ("html", "svg", "json", "md", "dot", "jaxpr")]
+    for command in [*COMMANDS, *exports, f"export - -o {tmp_path}/x.svg --what split", f"export - -o {tmp_path}/x.dot --what split"]:
         code, message = run(command, DOUBLING[name])
         assert code in (0, 3), f"{command}: {message}"
         if code == 3:
@@ -137,6 +166,11 @@ def test_archives(tmp_path):
     with zipfile.ZipFile(archive, "w") as z:
         z.writestr("arg0.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (30000000,), }".ljust(128) + b"x" * 8)
     assert "expected a dtype of JAX in 'arg0', found '|O'" in refused()
+
+
+def test_the_chains_are_right_but_for_what_is_wrong():
+    code, message = run("print -", chain(30, lambda i: max(i - 1, 0)))
+    assert code == 0, message
 
 
 def test_files_that_are_none(tmp_path):
