@@ -144,6 +144,13 @@ void transpose_barrier(Builder& b, const Op& op, const Values& ct, const Values&
     const Values out = b.bind(kOptimizationBarrier, cts, op.params);
     for (std::size_t i = 0; i < out.size(); ++i) sink.add(i, out[i]);
 }
+/// Its values are its operands.
+JaxprPtr expand_barrier(const Op& op) {
+    JaxprBuilder b;
+    Values x;
+    for (const AvalRef a : op.in) x.push_back(b.add_input(a));
+    return b.finish(x, "optimization_barrier");
+}
 BatchResult batch_barrier(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
     return {b.bind(kOptimizationBarrier, x, op.params), dims};
 }
@@ -210,6 +217,7 @@ constinit const Primitive kOptimizationBarrier{.name = "optimization_barrier",
                                                .transpose = transpose_barrier,
                                                .batch = batch_barrier,
                                                .lower = NoRule{"the executor keeps it as a border that nothing is merged across"},
+                                               .expand = expand_barrier,
                                                .cost = data_movement_cost};
 
 std::span<const Primitive* const> convert_primitives() {
