@@ -109,7 +109,9 @@ Branches join_inputs(const Branches& branches, const MergedResiduals& m) {
     Branches out;
     for (std::size_t i = 0; i < branches.size(); ++i) {
         const Avals in = rest(branches[i]->in_avals(), m.place[i].size());
+        // Never the branch itself, though nothing be added: in JAX equal branches are jaxprs of their own from here on.
         out.push_back(widen_inputs(branches[i], joined(m.all, in), joined(m.place[i], positions(m.all.size(), in.size()))));
+        if (out.back() == branches[i]) out.back() = std::make_shared<const Jaxpr>(*branches[i]);
     }
     return out;
 }

@@ -204,9 +204,27 @@ BatchResult custom_vjp_batch(Builder& b, const Op& op, const Values& x, const st
     return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), effects_of(*call.body)), call.rule.out_dims};
 }
 
+/// JAX traces the function anew wherever the call is met again, so that its jaxpr is another one each time, and so are those of the calls
+/// in it. Inner ones of large functions stay shared here: a small file can hold functions that call each other 2^59 times.
+template <class P>
+ParamsRef restage_call(const ParamsRef& params) {
+    constexpr std::int64_t kDeep = 4096;
+    P p = params->as<P>();
+    const JaxprPtr& body = p.call_jaxpr.jaxpr;
+    if (body->num_constvars > 0) return params;
+    JaxprBuilder b;
+    Values in;
+    for (const AvalRef a : body->in_avals()) in.push_back(b.add_input(a));
+    const Values out = count_equations(*body) <= kDeep ? eval_jaxpr(b, *body, in) : inline_jaxpr(b, *body, {}, in, true);
+    p.call_jaxpr.jaxpr = b.finish(out, body->name);
+    p.restaged = true;
+    return make_params(p);
+}
+
 constexpr Primitive kCustomJvpCall{
     .name = "custom_jvp_call",
     .abstract_eval = custom_jvp_abstract_eval,
+    .restage = restage_call<CustomJvpParams>,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_jvp_jvp,
     .linearize = custom_jvp_linearize,
@@ -224,6 +242,7 @@ constexpr Primitive kCustomJvpCall{
 constexpr Primitive kCustomVjpCall{
     .name = "custom_vjp_call",
     .abstract_eval = custom_vjp_abstract_eval,
+    .restage = restage_call<CustomVjpParams>,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_vjp_jvp,
     .linearize = custom_vjp_linearize,

@@ -79,7 +79,7 @@ JaxprPtr reduction_tree(const JaxprPtr& body, const Avals& operands, const Avals
     Values out;
     for (std::size_t i = 0; i < xs.size(); ++i)
         out.push_back(shape.front() == 0 ? lax::broadcast_in_dim(b, init[i], erased(shape, 0), {}) : lax::squeeze(b, xs[i], {0}));
-    return b.finish(out, body->name, false);
+    return b.finish(out, body->name);
 }
 
 struct Flattened {

@@ -244,7 +244,10 @@ void call_transpose(Builder& b, const Op& op, const Values& ct, const Values& x,
 
 BatchResult call_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     const BatchedJaxpr& j = batch_jaxpr(body(op), size, dims);
-    return {emit_call(b, op, x, with_body(op, j.jaxpr, pick_all(x.size()), pick_all(op.out.size())), *j.jaxpr), j.out_dims};
+    ParamsRef params = with_body(op, j.jaxpr, pick_all(x.size()), pick_all(op.out.size()));
+    // JAX's process_call names the function that it calls, which is the one that evaluates the body.
+    if (!is_jit(op) && !params->find("name")) params = with_param(params, "name", Attr(Sym("eval_jaxpr")));
+    return {emit_call(b, op, x, params, *j.jaxpr), j.out_dims};
 }
 
 DceResult call_dce(const Op& op, const std::vector<bool>& used_outputs) {

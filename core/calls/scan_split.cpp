@@ -161,7 +161,7 @@ KnownCall known_call(const ScanView& s, const CustomPartialEval& split, std::siz
     b.source = op.source;
     b.context = op.context;
     const Values out = s.emit(b, joined(consts, rest(in, num_consts)), parts.unknown, consts.size(), num_carry);
-    r.call = b.finish(joined(part(front, 0, num_fixed), out), s.body->name, false);
+    r.call = b.finish(joined(part(front, 0, num_fixed), out), s.body->name);
     return r;
 }
 

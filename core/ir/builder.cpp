@@ -77,7 +77,24 @@ Value JaxprBuilder::constant(ArrayPtr array) {
     return Value::known(kLateBase - it->second);
 }
 
+std::optional<LiteralRef> Builder::literal_of(Value v) const { return v.is_literal() ? std::optional(v.literal()) : std::nullopt; }
+std::optional<Value> Builder::fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals) {
+    if (!prim.fold) return std::nullopt;
+    JAXSCOPE_ASSERT(in.size() == 1);
+    return prim.fold.fn(*this, Op{&prim, params, {aval(in[0])}, out_avals, source, context}, in[0]);
+}
+std::optional<LiteralRef> JaxprBuilder::literal_of(Value v) const {
+    if (v.kind() == Value::Kind::Known && kLiteralBase - v.index() < literal_handles_.size())
+        return literal_handles_[kLiteralBase - v.index()];
+    return Builder::literal_of(v);
+}
+
 Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+    if (const auto value = fold(prim, in, params, out_avals)) return {*value};
+    return append(prim, in, prim.restage ? prim.restage.fn(params) : std::move(params), out_avals, effects);
+}
+
+Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
     Eqn e;
     e.prim = &prim;
     e.params = std::move(params);
@@ -180,7 +197,7 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
     return done;
 }
 
-Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in) {
+Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are) {
     JAXSCOPE_ASSERT(consts.size() == j.num_constvars && in.size() == j.num_invars);
     Values env(j.num_vars());
     std::copy(consts.begin(), consts.end(), env.begin());
@@ -192,7 +209,9 @@ Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const
     for (const Eqn& e : j.eqns) {
         args.clear();
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        const Values out = b.copy(j, e, args);
+        b.source = e.source;
+        b.context = e.context;
+        const Values out = as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects) : b.copy(j, e, args);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);
     }
     b.source = source;

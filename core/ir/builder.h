@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,10 @@ public:
     /// A scalar that a rule computes while building: zeros of rank 0, a converted literal. The literal itself, but where a jaxpr is
     /// split: there JAX holds it for a value of the known half, and the unknown half takes it as a residual.
     virtual Value folded(LiteralRef literal) { return literal; }
+    /// The literal that `v` is or stands for, if any.
+    virtual std::optional<LiteralRef> literal_of(Value v) const;
+    /// The result of an application that needs no equation, by the primitive's fold rule.
+    std::optional<Value> fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals);
 
     /// Provenance of what is emitted next; transformations set it to that of the equation at work.
     SourceRef source;
@@ -47,9 +52,14 @@ public:
     /// Copies one equation of `from` as it is (params, avals, source, effects), its inputs replaced.
     Values copy(const Jaxpr& from, const Eqn& eqn, const Values& in);
     std::size_t num_eqns() const;
-    /// `outs` may hold literals. `drop_unused`: results that nothing reads are marked dropped, as JAX marks them; equations stay.
-    JaxprPtr finish(const Values& outs, Sym name = {}, bool drop_unused = true);
+    /// `outs` may hold literals. `drop_unused`: results that nothing reads are marked dropped. JAX does so for what partial evaluation by
+    /// data stages (tracers_to_jaxpr); what it traces keeps a variable for every result.
+    JaxprPtr finish(const Values& outs, Sym name = {}, bool drop_unused = false);
     Jaxpr& jaxpr() { return *jaxpr_; }
+
+    /// Appends an equation as it is: what a transformation has collected already and nothing traces again.
+    Values append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {});
+    std::optional<LiteralRef> literal_of(Value v) const override;
 
 private:
     Atom atom(Value v) const;
@@ -59,8 +69,9 @@ private:
     std::unordered_map<const ArrayConst*, std::uint32_t> late_index_;
 };
 
-/// Copies `j`'s equations into `b` with inputs `consts` and `in`; returns the results (JAX's eval_jaxpr under a tracer).
-Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in);
+/// Copies `j`'s equations into `b` with inputs `consts` and `in`; returns the results (JAX's eval_jaxpr under a tracer; with `as_they_are`
+/// nothing is folded or traced again).
+Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are = false);
 
 /// Receives cotangents in transposition. Several for one operand are summed with add_any, in the order they come.
 class TransposeSink {

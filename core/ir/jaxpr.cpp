@@ -1,7 +1,7 @@
 #include "ir/jaxpr.h"
 
 #include <algorithm>
-
+#include <atomic>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -52,6 +52,20 @@ Var Jaxpr::add_var(AvalRef aval, bool dropped) {
     vars_.push_back(aval.id() | (dropped ? kDroppedBit : 0));
     return Var{static_cast<std::uint32_t>(vars_.size() - 1)};
 }
+std::uint64_t Jaxpr::var_id(Var v) const {
+    if (v.index < var_ids_.size() && var_ids_[v.index]) return var_ids_[v.index];
+    const std::optional<std::uint32_t> shared = shared_id(v);
+    return shared ? std::uint64_t{kSharedSpace} << 32 | *shared : own_id(v);
+}
+void Jaxpr::set_var_id(Var v, std::uint64_t id) {
+    if (id == own_id(v)) return;
+    if (var_ids_.size() <= v.index) var_ids_.resize(v.index + 1, 0);
+    var_ids_[v.index] = id;
+}
+std::uint32_t Jaxpr::next_space() {
+    static std::atomic<std::uint32_t> next{1};
+    return next++;
+}
 void Jaxpr::set_dropped(Var v, bool dropped) { vars_[v.index] = (vars_[v.index] & ~kDroppedBit) | (dropped ? kDroppedBit : 0); }
 void Jaxpr::reserve(std::size_t n_eqns) {
     eqns.reserve(n_eqns);
@@ -60,7 +74,8 @@ void Jaxpr::reserve(std::size_t n_eqns) {
 }
 std::size_t Jaxpr::memory_bytes() const {
     return sizeof(*this) + eqns.capacity() * sizeof(Eqn) + atoms.capacity() * sizeof(Atom) + vars_.capacity() * sizeof(std::uint32_t) +
-           outvars.capacity() * sizeof(Atom) + arg_names.capacity() * sizeof(Sym) + consts.capacity() * sizeof(ArrayPtr);
+           var_ids_.capacity() * sizeof(std::uint64_t) + outvars.capacity() * sizeof(Atom) + arg_names.capacity() * sizeof(Sym) +
+           consts.capacity() * sizeof(ArrayPtr);
 }
 
 std::vector<const Jaxpr*> all_jaxprs(const Jaxpr& root) {

@@ -81,6 +81,13 @@ public:
     AvalRef aval(Atom a) const { return a.is_literal() ? a.literal()->aval : aval(a.var()); }
     /// JAX's DropVar: a result that nothing uses, printed `_`.
     bool dropped(Var v) const { return (vars_[v.index] & kDroppedBit) != 0; }
+    /// Which variable it is in JAX: there jaxprs made of one another's equations share variables, and the printer their names. Numbers are
+    /// unique in the process; copies of a jaxpr have the same ones.
+    std::uint64_t var_id(Var v) const;
+    /// Upper half of the var_id of variables that a capture numbers throughout the program (SharedVars); the lower half is that number.
+    static constexpr std::uint32_t kSharedSpace = UINT32_MAX;
+    /// Makes `v` the same variable as another one: `id` is its var_id.
+    void set_var_id(Var v, std::uint64_t id);
     std::span<const Atom> inputs(const Eqn& e) const { return {atoms.data() + e.in_begin, e.n_in}; }
     Var output(const Eqn& e, std::uint32_t k) const { return Var{e.first_out + k}; }
     Avals in_avals() const;  ///< of the invars
@@ -99,7 +106,11 @@ public:
 
 private:
     static constexpr std::uint32_t kDroppedBit = 1u << 31;
+    std::uint64_t own_id(Var v) const { return std::uint64_t{space_} << 32 | v.index; }
+    static std::uint32_t next_space();
     std::vector<std::uint32_t> vars_;  ///< aval id and the dropped bit of each variable
+    std::uint32_t space_ = next_space();
+    std::vector<std::uint64_t> var_ids_;  ///< 0, or absent behind the last that isn't: its own
 };
 
 /// Equations of `j` and, for each equation that names it, of every sub-jaxpr: JAX's recursive count. Saturates at 2^63-1.

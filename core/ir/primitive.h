@@ -70,6 +70,13 @@ using LinearizeFn = PrimalsTangents(SplitBuilder& b, const Op& op, const Values&
 /// JAX's custom_partial_eval_rules: an application in which some inputs are unknown, met while linearizing.
 using PartialEvalFn = Values(SplitBuilder& b, const Op& op, const Values& x);
 
+/// JAX's const_fold_rules and forwarding_rules, asked while tracing: the value of an application of one operand that needs no equation (a
+/// literal: by `b.folded`). None: it needs one.
+using FoldFn = std::optional<Value>(Builder& b, const Op& op, Value x);
+
+/// Parameters of an application that is traced again, where JAX doesn't keep them as they are.
+using RestageFn = ParamsRef(const ParamsRef& params);
+
 /// Reverse mode of a linear application. x: known values, or `Value::linear()` where the cotangent is wanted; ct: cotangents of the
 /// outputs, possibly zero. Reports to the sink, in JAX's order.
 using TransposeFn = void(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
@@ -138,6 +145,8 @@ using PartitionFn = void(const Op& op);
 struct Primitive {
     const char* name = nullptr;
     Rule<AbstractEvalFn> abstract_eval;
+    Rule<FoldFn> fold = NoRule{"JAX keeps the equation"};
+    Rule<RestageFn> restage = NoRule{"JAX keeps its parameters"};
     Rule<JvpFn> jvp;
     Rule<JvpCallFn> jvp_call;
     Rule<LinearizeFn> linearize;

@@ -81,8 +81,11 @@ void jit(PrintRule& r, const Eqn& e) {
 }
 
 void custom_call(PrintRule& r, const Eqn& e) {
-    drop_if(r, "num_consts", is_zero);
-    drop(r, "out_trees");
+    if (find(r, "restaged"))
+        drop(r, "num_consts");
+    else
+        drop_if(r, "num_consts", is_zero);
+    for (const char* hidden : {"out_trees", "restaged"}) drop(r, hidden);
     name_function(r, "jvp_jaxpr_fun", "jvp");
     name_function(r, "fwd_jaxpr_thunk", "fwd");
     name_function(r, "bwd", "bwd");

@@ -54,15 +54,23 @@ std::string without_angles(const std::string& s) {
 
 }  // namespace
 
-VarNames::Of& VarNames::of(const Jaxpr& j) {
-    Of& o = jaxprs_[&j];
-    if (o.names.size() < j.num_vars()) o.names.resize(j.num_vars(), kUnnamed);
-    return o;
-}
-
 std::uint32_t& VarNames::number(const Jaxpr& j, Var v) {
-    const std::optional<std::uint32_t> shared = j.shared_id(v);
-    return shared ? shared_vars_[*shared] : of(j).names[v.index];
+    const std::uint64_t id = j.var_id(v);
+    const auto space = static_cast<std::uint32_t>(id >> 32), index = static_cast<std::uint32_t>(id);
+    if (space == Jaxpr::kSharedSpace) return shared_vars_[index];
+    std::vector<std::uint32_t>& names = names_[space];
+    if (names.size() <= index) names.resize(std::max(std::size_t{index} + 1, std::size_t{j.num_vars()}), kUnnamed);
+    return names[index];
+}
+const std::uint32_t* VarNames::find(const Jaxpr& j, Var v) const {
+    const std::uint64_t id = j.var_id(v);
+    const auto space = static_cast<std::uint32_t>(id >> 32), index = static_cast<std::uint32_t>(id);
+    if (space == Jaxpr::kSharedSpace) {
+        const auto known = shared_vars_.find(index);
+        return known == shared_vars_.end() ? nullptr : &known->second;
+    }
+    const auto found = names_.find(space);
+    return found == names_.end() || index >= found->second.size() ? nullptr : &found->second[index];
 }
 
 void VarNames::find_shared(const Jaxpr& root) {
@@ -95,7 +103,7 @@ void VarNames::find_shared(const Jaxpr& root) {
             name += std::to_string(count);
             ++shared_names_[name];
         }
-        jaxprs_[j].shared = name;
+        shared_[j] = name;
         shared_order_.push_back(j);
     }
 }
@@ -114,16 +122,12 @@ std::string VarNames::spell(std::uint32_t name) const {
 }
 std::string VarNames::name(const Jaxpr& j, Var v) const {
     if (j.dropped(v)) return "_";
-    if (const std::optional<std::uint32_t> shared = j.shared_id(v)) {
-        const auto known = shared_vars_.find(*shared);
-        return known == shared_vars_.end() ? "?" : spell(known->second);
-    }
-    const auto found = jaxprs_.find(&j);
-    return found == jaxprs_.end() || v.index >= found->second.names.size() ? "?" : spell(found->second.names[v.index]);
+    const std::uint32_t* name = find(j, v);
+    return name ? spell(*name) : "?";
 }
 std::string VarNames::shared_name(const Jaxpr& j) const {
-    const auto found = jaxprs_.find(&j);
-    return found == jaxprs_.end() ? std::string() : found->second.shared;
+    const auto found = shared_.find(&j);
+    return found == shared_.end() ? std::string() : found->second;
 }
 
 // ---- The document -----------------------------------------------------------------------------------------------------------

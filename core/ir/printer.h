@@ -38,15 +38,13 @@ private:
     VarNames() = default;
     void find_shared(const Jaxpr& root);
     friend std::string eqn_text(const Jaxpr& j, const Eqn& e, const PrintOptions& options, const VarNames* names);
-    struct Of {
-        std::vector<std::uint32_t> names;  ///< 0: none yet, 1: "_", else 2 + number
-        std::string shared;
-    };
-    Of& of(const Jaxpr& j);
-    std::uint32_t& number(const Jaxpr& j, Var v);  ///< as in `names`; one for variables that jaxprs share
+    /// Of a variable: 0 where it has no name yet, 1 for "_", else 2 + number. One for all that have its var_id.
+    std::uint32_t& number(const Jaxpr& j, Var v);
+    const std::uint32_t* find(const Jaxpr& j, Var v) const;
     std::string spell(std::uint32_t name) const;
     std::uint32_t assign(const Jaxpr& j, Var v);
-    std::unordered_map<const Jaxpr*, Of> jaxprs_;
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> names_;  ///< by the two halves of var_id
+    std::unordered_map<const Jaxpr*, std::string> shared_;
     std::unordered_map<std::uint32_t, std::uint32_t> shared_vars_;  ///< by SharedVars' id
     std::unordered_map<std::string, int> shared_names_;
     std::vector<const Jaxpr*> shared_order_;

@@ -136,15 +136,25 @@ public:
     explicit RandomFoldIn(const Op& op) : op_(op) { require_fry(op.in[0]->dtype); }
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t n = op_.out[0]->size();
-        const bool one_key = op_.in[0]->shape.empty(), one_number = op_.in[1]->shape.empty();
         for (std::int64_t i = 0; i < n; ++i) {
-            const auto data = static_cast<std::uint32_t>(integer_at(op_.in[1]->dtype, in[1], one_number ? 0 : i));
-            const Pair y = threefry(key_at(in[0], one_key ? 0 : i), {0, data});
+            const auto data = static_cast<std::uint32_t>(integer_at(op_.in[1]->dtype, in[1], stretched(op_.in[1]->shape, i)));
+            const Pair y = threefry(key_at(in[0], stretched(op_.in[0]->shape, i)), {0, data});
             std::memcpy(static_cast<std::byte*>(out[0]) + 8 * i, &y, 8);
         }
     }
 
 private:
+    /// Which element of an operand of shape `from` stands for element `i` of the result: scalars and dimensions of 1 are stretched.
+    std::int64_t stretched(const Dims& from, std::int64_t i) const {
+        const Dims& to = op_.out[0]->shape;
+        std::int64_t at = 0, stride = 1;
+        for (std::size_t d = from.size(); d-- > 0;) {
+            if (from[d] != 1) at += i % to[d] * stride;
+            stride *= from[d];
+            i /= to[d];
+        }
+        return at;
+    }
     Op op_;
 };
 

@@ -29,6 +29,36 @@ void transpose_convert(Builder& b, const Op& op, const Values& ct, const Values&
     if (ct[0].is_zero() || !x[0].is_linear() || !is_inexact(op.in[0]->dtype)) return;
     sink.add(0, lax::convert_element_type(b, ct[0], op.in[0]->dtype, op.in[0]->weak_type));
 }
+/// As NumPy converts it; not where its answer depends on the machine (a float that no such integer has).
+std::optional<LiteralRef> converted(const Literal& l, AvalRef to) {
+    const DType from = l.aval->dtype;
+    if (to->dtype == DType::Bool) return make_literal(to, std::int64_t{l.integer != 0 || l.real != 0 || l.imag != 0});
+    if (is_complex(to->dtype) && is_inexact(from)) return make_literal(to, std::complex<double>(l.real, l.imag));
+    if (is_inexact(to->dtype)) return is_inexact(from) ? make_literal(to, l.real) : make_literal(to, l.integer);
+    const int bits = static_cast<int>(8 * byte_size(to->dtype));
+    if (is_inexact(from)) {
+        if (!(std::abs(l.real) < std::ldexp(1.0, bits - 1))) return std::nullopt;
+        return make_literal(to, static_cast<std::int64_t>(l.real));
+    }
+    if (bits < 8 || bits > 64) return std::nullopt;
+    const auto low = static_cast<std::uint64_t>(l.integer) << (64 - bits) >> (64 - bits);
+    const bool negative = is_signed_int(to->dtype) && bits < 64 && (low >> (bits - 1) & 1) != 0;
+    return make_literal(to, static_cast<std::int64_t>(negative ? low - (std::uint64_t{1} << bits) : low));
+}
+
+/// A literal is converted at once. (JAX also forwards what has the type already. Texts don't show weak types, so there it can't be told;
+/// rules that convert take care of it.)
+std::optional<Value> fold_convert(Builder& b, const Op& op, Value x) {
+    const auto& p = op.as<ConvertParams>();
+    const AvalRef from = op.in[0];
+    if (const auto literal = b.literal_of(x); literal && from->shape.empty() && !is_key(from->dtype) && !is_key(p.new_dtype)) {
+        const AvalRef to(p.new_dtype, {}, p.weak_type);
+        const Literal& l = **literal;
+        if (const auto value = converted(l, to)) return b.folded(*value);
+        return std::nullopt;
+    }
+    return std::nullopt;
+}
 KScalar lower_convert(ElementBuilder& k, const Op& op, const KIndex& i) { return k.convert(k.load(0, i), op.out[0]->dtype); }
 
 // ---- bitcast_convert_type: a dtype of another width adds or takes a last dimension
@@ -169,6 +199,7 @@ constexpr Primitive identity(const char* name) {
 
 constinit const Primitive kConvertElementType{.name = "convert_element_type",
                                               .abstract_eval = eval_convert,
+                                              .fold = fold_convert,
                                               .jvp = jvp_convert,
                                               .transpose = transpose_convert,
                                               .batch = batch_unary,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/kernel_builder.h"
+#include "lax/jitted.h"
 #include "lax/linalg.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -59,7 +60,9 @@ Avals fft_eval(const Op& op) {
 }
 
 Value transform(Builder& b, Value x, FftType type, const Dims& lengths) {
-    return b.bind1(kFft, {x}, make_params(FftParams{lengths, type}));
+    return jitted(b, "fft", kFftNames[static_cast<std::size_t>(type)] + shape_text(lengths), {x}, [&](Builder& inner, const Values& v) {
+        return inner.bind1(kFft, v, make_params(FftParams{lengths, type}));
+    });
 }
 
 /// 1 at the elements of half a spectrum that stand for themselves (the first, and the last of even lengths), 2 at those that stand for
@@ -76,19 +79,22 @@ Value redundancy(Builder& b, DType dtype, std::int64_t size, std::int64_t length
     return mask;
 }
 
-/// The equations are JAX's, without the inner jit that wraps its fft functions.
+Value rfft_transpose(Builder& b, Value ct, const Dims& lengths, double total) {
+    const AvalRef t = b.aval(ct);
+    const Value mask = lax::expand_dims(b, redundancy(b, t->dtype, t->shape.back(), lengths.back()), iota_dims(t->rank() - 1));
+    const Value scaled = lax::div(b, lax::conj(b, ct), mask);
+    const Value out = transform(b, scaled, FftType::Irfft, lengths);
+    return lax::mul(b, make_literal(AvalRef(b.aval(out)->dtype, {}), total), out);
+}
+
 void fft_transpose(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
     const auto& p = op.as<FftParams>();
-    const AvalRef t = b.aval(ct[0]);
     double total = 1;
     for (const std::int64_t length : p.fft_lengths) total *= static_cast<double>(length);
-    if (p.fft_type == FftType::Rfft) {
-        const Value mask = lax::expand_dims(b, redundancy(b, t->dtype, t->shape.back(), p.fft_lengths.back()), iota_dims(t->rank() - 1));
-        const Value scaled = lax::div(b, lax::conj(b, ct[0]), mask);
-        const Value out = transform(b, scaled, FftType::Irfft, p.fft_lengths);
-        return sink.add(0, lax::mul(b, make_literal(AvalRef(b.aval(out)->dtype, {}), total), out));
-    }
+    if (p.fft_type == FftType::Rfft)
+        return sink.add(0, jitted(b, "_rfft_transpose", shape_text(p.fft_lengths), {ct[0]},
+                                  [&](Builder& inner, const Values& v) { return rfft_transpose(inner, v[0], p.fft_lengths, total); }));
     if (p.fft_type != FftType::Irfft) return sink.add(0, transform(b, ct[0], p.fft_type, p.fft_lengths));
     const Value spectrum = transform(b, ct[0], FftType::Rfft, p.fft_lengths);
     const AvalRef s = b.aval(spectrum);
@@ -98,7 +104,8 @@ void fft_transpose(Builder& b, const Op& op, const Values& ct, const Values&, Tr
 }
 
 BatchResult fft_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
-    return {{b.bind1(kFft, {moveaxis(b, x[0], dims[0], 0)}, op.params)}, {0}};
+    const auto& p = op.as<FftParams>();
+    return {{transform(b, moveaxis(b, x[0], dims[0], 0), p.fft_type, p.fft_lengths)}, {0}};
 }
 
 KernelSpec fft_kernel(const Op&) { return {RuntimeKernel{"fft"}}; }

@@ -86,12 +86,6 @@ Value select(Builder& b, Value pred, Value on_true, Value on_false) { return sel
 Value convert_element_type(Builder& b, Value x, DType dtype, bool weak) {
     const AvalRef a = b.aval(x);
     if (a->dtype == dtype && a->weak_type == weak) return x;
-    if (x.is_literal()) {
-        const Literal& l = *x.literal();
-        const AvalRef to(dtype, {}, weak);
-        if (is_complex(a->dtype)) return b.folded(make_literal(to, std::complex<double>(l.real, l.imag)));
-        return b.folded(is_float(a->dtype) ? make_literal(to, l.real) : make_literal(to, l.integer));
-    }
     return b.bind1(kConvertElementType, {x}, make_params(ConvertParams{dtype, weak, {}}));
 }
 Value reduce_precision(Builder& b, Value x, int exponent_bits, int mantissa_bits) {

@@ -4,8 +4,11 @@
 
 #include "ir/builder.h"
 #include "ir/kernel_builder.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/slicing.h"
 
 namespace jaxscope {
 
@@ -125,6 +128,26 @@ Avals rng_bit_generator_eval(const Op& op) {
     return {op.in[0], AvalRef(p.dtype, p.shape)};
 }
 
+/// All bits come of the first key, which alone moves on.
+BatchResult rng_bit_generator_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const Value keys = moveaxis(b, x[0], dims[0], 0);
+    const std::int64_t words = b.aval(keys)->shape[1];
+    const Value first = lax::squeeze(b, lax::slice(b, keys, {0, 0}, {1, words}), {0});
+    RngBitGeneratorParams p = op.as<RngBitGeneratorParams>();
+    p.shape = with_front(size, p.shape);
+    const Values out = b.bind(*op.prim, {first}, make_params(p));
+    const Value moved =
+        jitted(b, "dynamic_update_index_in_dim", "", {keys, out[0], make_literal(AvalRef(DType::S32, {}, true), std::int64_t{0})},
+               [&](Builder& inner, const Values& v) {
+                   const auto number = [](std::int64_t n) { return Value(make_literal(AvalRef(DType::S32, {}), n)); };
+                   const Value row = lax::broadcast_in_dim(inner, v[1], {1, words}, {1});
+                   const Value negative = lax::lt(inner, v[2], number(0));
+                   const Value wrapped = lax::add(inner, lax::convert_element_type(inner, v[2], DType::S32), number(size));
+                   const Value at = lax::select(inner, negative, wrapped, v[2]);
+                   return inner.bind1(kDynamicUpdateSlice, {v[0], row, at, number(0)}, make_params(DynamicUpdateSliceParams{}));
+               });
+    return {{moved, out[1]}, {0, 0}};
+}
 KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{"rng_bit_generator"}}; }
 
 }  // namespace
@@ -176,7 +199,7 @@ constinit const Primitive kRngBitGenerator{
     .abstract_eval = rng_bit_generator_eval,
     .jvp = NoRule{"its results are integers, which have no tangents"},
     .transpose = NoRule{"not linear"},
-    .batch = NoRule{"JAX has none either: vmap over jax.random maps the keys"},
+    .batch = rng_bit_generator_batch,
     .lower = NoRule{"runs as a kernel"},
     .kernel = rng_bit_generator_kernel,
     .cost = data_movement_cost,

@@ -77,7 +77,7 @@ Avals eval_split(const Op& op) {
 }
 Avals eval_fold_in(const Op& op) {
     expect_key(op, 2);
-    return {op.in[0]->shape.empty() ? AvalRef(op.in[0]->dtype, op.in[1]->shape) : op.in[0]};
+    return {AvalRef(op.in[0]->dtype, check_nary(op, 2, kKeyClass | kIntClass))};
 }
 Avals eval_seed(const Op& op) {
     expect_arrays(op, 1);
@@ -121,7 +121,7 @@ constexpr Primitive random_primitive(const char* name, BatchFn* batch) {
 
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
 constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
-constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_key);
+constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_nary);
 constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
 constinit const Primitive kRandomWrap = random_primitive<eval_wrap>("random_wrap", batch_key);
 constinit const Primitive kRandomUnwrap = random_primitive<eval_unwrap>("random_unwrap", batch_key);

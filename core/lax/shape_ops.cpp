@@ -28,6 +28,11 @@ Avals broadcast_in_dim_eval(const Op& op) {
     return {standard_result(op, op.in[0]->dtype, p.shape)};
 }
 
+std::optional<Value> broadcast_in_dim_fold(Builder&, const Op& op, Value x) {
+    const auto& p = op.as<BroadcastInDimParams>();
+    return p.shape == op.in[0]->shape && p.sharding.is_none() ? std::optional(x) : std::nullopt;
+}
+
 void broadcast_in_dim_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero() || !x[0].is_linear()) return;
     const auto& p = op.as<BroadcastInDimParams>();
@@ -267,6 +272,7 @@ KScalar tile_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
 constinit const Primitive kBroadcastInDim{
     .name = "broadcast_in_dim",
     .abstract_eval = broadcast_in_dim_eval,
+    .fold = broadcast_in_dim_fold,
     .jvp = jvp_linear,
     .transpose = broadcast_in_dim_transpose,
     .batch = broadcast_in_dim_batch,

@@ -15,7 +15,8 @@ struct Key {
     std::vector<bool> used_outputs, instantiate;
     friend bool operator==(const Key&, const Key&) = default;
 };
-/// What the cache keeps: a null jaxpr means that nothing changed (the jaxpr itself would keep its own entry alive).
+/// What the cache keeps. Where nothing changes it is a jaxpr of its own all the same, of the same variables: so it is in JAX, and the text
+/// of a program tells which calls went through here.
 struct Entry {
     JaxprPtr jaxpr;
     std::vector<bool> used_inputs;
@@ -33,7 +34,10 @@ public:
         Entry out;
         for (std::uint32_t i = 0; i < j_.num_invars; ++i) out.used_inputs.push_back(used_[j_.invar(i).index] || key_.instantiate[i]);
         const auto all = [](const std::vector<bool>& v) { return std::find(v.begin(), v.end(), false) == v.end(); };
-        if (!changed_ && all(out.used_inputs) && all(key_.used_outputs)) return out;
+        if (!changed_ && all(out.used_inputs) && all(key_.used_outputs)) {
+            out.jaxpr = std::make_shared<const Jaxpr>(j_);
+            return out;
+        }
         out.jaxpr = tape_.assemble(signature(out.used_inputs), EqnTape::Order::Reverse);
         return out;
     }
@@ -102,7 +106,7 @@ DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, con
     static auto& cache = *new JaxprCache<Key, Entry>;
     const Key key{used_outputs, instantiate};
     const Entry& e = cache.get(j, key, hash_mix(hash_of(used_outputs), hash_of(instantiate)), [&] { return Dce(*j, key).run(); });
-    return {e.jaxpr ? e.jaxpr : j, e.used_inputs};
+    return {e.jaxpr, e.used_inputs};
 }
 
 DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate) {

@@ -7,7 +7,12 @@ namespace jaxscope {
 void EqnTape::add_vars_of(const Jaxpr& j) {
     JAXSCOPE_ASSERT(avals_.empty());
     avals_.reserve(j.num_vars());
-    for (std::uint32_t i = 0; i < j.num_vars(); ++i) avals_.push_back(j.aval(Var{i}));
+    for (std::uint32_t i = 0; i < j.num_vars(); ++i) {
+        avals_.push_back(j.aval(Var{i}));
+        ids_.push_back(j.var_id(Var{i}));
+        if (j.dropped(Var{i})) dropped_.resize(i + 1, false), dropped_[i] = true;
+    }
+    if (!dropped_.empty()) dropped_.resize(avals_.size(), false);
 }
 
 void EqnTape::reserve(std::size_t n_eqns) {
@@ -56,11 +61,14 @@ EqnTape::Reachable EqnTape::reachable(std::span<const Atom> outs) const {
     return r;
 }
 
-JaxprPtr EqnTape::assemble(const Signature& s, Order order, const std::vector<bool>& keep) const {
+JaxprPtr EqnTape::assemble(const Signature& s, Order order, const std::vector<bool>& keep, bool drop_unused) const {
     constexpr std::uint32_t kUnset = UINT32_MAX;
     JaxprBuilder b;
     std::vector<std::uint32_t> number(avals_.size(), kUnset);
-    const auto bind = [&](std::uint32_t var, Value v) { number[var] = v.index(); };
+    const auto bind = [&](std::uint32_t var, Value v) {
+        number[var] = v.index();
+        if (!ids_.empty()) b.jaxpr().set_var_id(Var{v.index()}, ids_[var]);
+    };
     for (std::size_t i = 0; i < s.constvars.size(); ++i)
         bind(s.constvars[i], b.add_constvar(avals_[s.constvars[i]], i < s.consts.size() ? s.consts[i] : nullptr));
     for (std::size_t i = 0; i < s.invars.size(); ++i)
@@ -83,12 +91,15 @@ JaxprPtr EqnTape::assemble(const Signature& s, Order order, const std::vector<bo
         for (const std::uint32_t v : outputs(e)) out_avals.push_back(avals_[v]);
         b.source = e.source;
         b.context = e.context;
-        const Values out = b.emit(*e.prim, in, e.params, out_avals, e.effects);
-        for (std::size_t k = 0; k < out.size(); ++k) bind(outputs(e)[k], out[k]);
+        const Values out = b.append(*e.prim, in, e.params, out_avals, e.effects);
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            bind(outputs(e)[k], out[k]);
+            if (!dropped_.empty() && dropped_[outputs(e)[k]]) b.jaxpr().set_dropped(Var{out[k].index()}, true);
+        }
     }
     Values outs;
     for (const Atom a : s.outvars) outs.push_back(read(a));
-    return b.finish(outs, s.name);
+    return b.finish(outs, s.name, drop_unused);
 }
 
 }  // namespace jaxscope

@@ -24,9 +24,11 @@ public:
 
     std::uint32_t add_var(AvalRef aval) {
         avals_.push_back(aval);
+        if (!dropped_.empty()) dropped_.push_back(false);
+        if (!ids_.empty()) ids_.push_back(fresh_.var_id(fresh_.add_var(aval)));
         return static_cast<std::uint32_t>(avals_.size() - 1);
     }
-    /// The variables of `j`, under their own numbers, as the first ones.
+    /// The variables of `j`, under their own numbers, as the first ones. What is assembled has the same variables (Jaxpr::var_id).
     void add_vars_of(const Jaxpr& j);
     AvalRef aval(std::uint32_t var) const { return avals_[var]; }
     std::uint32_t num_vars() const { return static_cast<std::uint32_t>(avals_.size()); }
@@ -54,8 +56,10 @@ public:
     /// Order of the equations: as added, or from the last to the first (what backward walks collect).
     enum class Order { Forward, Reverse };
     /// Every variable read must be a constvar, an invar, or the result of an earlier equation.
-    /// `keep`: only these equations (empty: all).
-    JaxprPtr assemble(const Signature& signature, Order order = Order::Forward, const std::vector<bool>& keep = {}) const;
+    /// `keep`: only these equations (empty: all). `drop_unused` as for JaxprBuilder::finish; without it results that `j` of `add_vars_of`
+    /// drops stay dropped, and no others.
+    JaxprPtr assemble(const Signature& signature, Order order = Order::Forward, const std::vector<bool>& keep = {},
+                      bool drop_unused = false) const;
 
     struct Reachable {
         std::vector<bool> eqns, vars;
@@ -65,6 +69,9 @@ public:
 
 private:
     Avals avals_;
+    std::vector<bool> dropped_;       ///< per variable; empty: none
+    std::vector<std::uint64_t> ids_;  ///< Jaxpr::var_id of each; empty: of its own in every jaxpr
+    Jaxpr fresh_;                     ///< numbers those that `j` of `add_vars_of` doesn't have
     std::vector<Entry> entries_;
     std::vector<Atom> atoms_;
     std::vector<std::uint32_t> outs_;

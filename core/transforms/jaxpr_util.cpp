@@ -25,12 +25,12 @@ JaxprPtr with_signature(const Jaxpr& j, const std::vector<std::uint32_t>& inputs
     std::vector<std::uint32_t> number(n);
     for (std::uint32_t i = 0; i < n; ++i) {
         number[inputs[i]] = i;
-        out->add_var(j.aval(Var{inputs[i]}));
+        out->set_var_id(out->add_var(j.aval(Var{inputs[i]})), j.var_id(Var{inputs[i]}));
     }
     if (!j.arg_names.empty())
         for (std::uint32_t i = num_constvars; i < n; ++i)
             out->arg_names.push_back(inputs[i] < j.num_constvars ? Sym() : j.arg_names[inputs[i] - j.num_constvars]);
-    for (std::uint32_t i = n; i < j.num_vars(); ++i) out->add_var(j.aval(Var{i}), j.dropped(Var{i}));
+    for (std::uint32_t i = n; i < j.num_vars(); ++i) out->set_var_id(out->add_var(j.aval(Var{i}), j.dropped(Var{i})), j.var_id(Var{i}));
     const auto moved = [&](Atom a) { return a.is_literal() || a.var().index >= n ? a : Atom(Var{number[a.var().index]}); };
     for (const Atom a : j.atoms) out->atoms.push_back(moved(a));
     for (const Atom a : outs) out->outvars.push_back(moved(a));
@@ -93,9 +93,12 @@ JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<i
     out->consts = j->consts;
     out->effects = j->effects;
     out->reserve(j->eqns.size());
-    for (std::uint32_t i = 0; i < j->num_constvars; ++i) out->add_var(j->aval(Var{i}));
+    for (std::uint32_t i = 0; i < j->num_constvars; ++i) out->set_var_id(out->add_var(j->aval(Var{i})), j->var_id(Var{i}));
     for (const AvalRef a : avals) out->add_var(a);
-    for (std::uint32_t v = first_result; v < j->num_vars(); ++v) out->add_var(j->aval(Var{v}), j->dropped(Var{v}));
+    for (std::uint32_t i = 0; i < j->num_invars; ++i)
+        out->set_var_id(out->invar(static_cast<std::uint32_t>(position[i])), j->var_id(j->invar(i)));
+    for (std::uint32_t v = first_result; v < j->num_vars(); ++v)
+        out->set_var_id(out->add_var(j->aval(Var{v}), j->dropped(Var{v})), j->var_id(Var{v}));
     const auto moved = [&](Atom a) {
         if (a.is_literal() || a.var().index < j->num_constvars) return a;
         if (a.var().index >= first_result) return Atom(Var{a.var().index + added});
@@ -146,11 +149,7 @@ Sym effects_of(const Jaxpr& j) {
 
 Value instantiate_zero(Builder& b, Value t, AvalRef primal) {
     if (!t.is_zero()) return t;
-    const AvalRef a = tangent_aval(primal);
-    if (a->dtype != DType::Float0) return lax::zeros_like(b, a);
-    ArrayConst zero;
-    zero.aval = a;
-    return b.constant(std::make_shared<const ArrayConst>(std::move(zero)));
+    return lax::zeros_like(b, tangent_aval(primal));
 }
 
 bool has_effects(Sym effects) {

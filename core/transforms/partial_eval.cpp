@@ -17,7 +17,7 @@ struct Key {
 
 PartialEvalJaxpr split_by_data(const Jaxpr& j, const Key& key) {
     JaxprBuilder known;
-    SplitBuilder b(known);
+    SplitBuilder b(known, false, true);
     const Avals in_avals = j.in_avals();
     Values x, known_in;
     for (std::size_t i = 0; i < in_avals.size(); ++i)

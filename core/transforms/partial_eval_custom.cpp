@@ -204,8 +204,7 @@ private:
 
 struct Key {
     std::vector<bool> unknown_in, inst_in, ensure_out_unknown, ensure_out_inst;
-    PolicyPtr policy;  ///< by identity, as JAX's cache has it; kept alive
-    SourceRef source;
+    PolicyPtr policy;  ///< by identity, as JAX's cache has it; kept alive. What offloads stands where the first call of the body stands
     friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -251,7 +250,7 @@ CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector
                                             const PolicyQuery& policy) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && inst_in.size() == j->num_invars);
     static auto& cache = *new JaxprCache<Key, CustomPartialEval>;
-    const Key key{unknown_in, inst_in, ensure_out_unknown, ensure_out_inst, policy.spec, policy.source};
+    const Key key{unknown_in, inst_in, ensure_out_unknown, ensure_out_inst, policy.spec};
     const std::size_t h = hash_mix(hash_mix(hash_of(unknown_in), hash_of(inst_in)), reinterpret_cast<std::size_t>(policy.spec.get()));
     return cache.get(j, key, h, [&] { return PolicySplit(j, unknown_in, inst_in, policy).run(ensure_out_unknown, ensure_out_inst); });
 }

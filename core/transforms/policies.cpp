@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "ir/attr_text.h"
 
 namespace jaxscope {
 
@@ -319,6 +320,23 @@ const std::vector<PolicyInfo>& known_policies() {
     return all;
 }
 
+namespace {
+
+/// A policy of JAX's is a dataclass or a function; functions have addresses, which captures and we replace.
+std::string printed_by_jax(const Known& k, const Attrs& args) {
+    const std::string name = k.info.name;
+    const auto function = [](const std::string& qualified) { return "<function " + qualified + " at 0xXXXXXXXXXXXX>"; };
+    const auto names = [&] { return args.empty() ? "frozenset()" : repr_text(Attr::seq(Attr::SeqKind::Set, args)); };
+    if (k.answer == dots) return "DotsSaveable(only_if_no_batch_dims=False)";
+    if (k.answer == dots_without_batch) return "DotsSaveable(only_if_no_batch_dims=True)";
+    if (k.answer == only_names) return "SaveOnlyTheseNames(saveable_names=" + names() + ")";
+    if (k.answer == any_names_but) return "SaveAnyNamesButThese(names=" + names() + ")";
+    if (k.args == Known::Args::None) return function(name);
+    return function(name + ".<locals>." + (k.args == Known::Args::Names ? "<lambda>" : "policy"));
+}
+
+}  // namespace
+
 PolicyPtr make_policy(Sym name, Attrs args) {
     const Known* k = find_known(name);
     if (!k || !fits(*k, args)) {
@@ -334,7 +352,7 @@ PolicyPtr make_policy(Sym name, Attrs args) {
                             "`names_which_can_be_offloaded`. Got '" +
                                 printable(text_of(a).str()) + "' in both");
     PolicySpec p{name, std::move(args), {}, {}};
-    p.text = policy_text(p);
+    p.text = printed_by_jax(*k, p.args);
     return std::make_shared<const PolicySpec>(std::move(p));
 }
 

@@ -10,7 +10,8 @@
 
 namespace jaxscope {
 
-SplitBuilder::SplitBuilder(JaxprBuilder& known, bool outermost) : known_(known), half_(*this), outermost_(outermost) {}
+SplitBuilder::SplitBuilder(JaxprBuilder& known, bool outermost, bool by_data)
+    : known_(known), half_(*this), outermost_(outermost), by_data_(by_data) {}
 
 Value SplitBuilder::add_unknown_input(AvalRef aval) {
     inputs_.push_back(tape_.add_var(aval));
@@ -35,7 +36,11 @@ Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
         JAXSCOPE_ASSERT(v.kind() != Value::Kind::Mark);
         known = known && !v.is_unknown();
     }
-    if (known) return primal().emit(prim, in, std::move(params), out_avals, effects);
+    if (const auto value = fold(prim, in, params, out_avals)) return {*value};
+    // JAX's partial evaluation splits a jit even where all is known: its body is traced again.
+    static const Primitive& jit = primitive("jit");
+    const bool split_anyway = by_data_ && &prim == &jit && !in.empty();
+    if (known && !split_anyway) return primal().emit(prim, in, std::move(params), out_avals, effects);
     if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
     Op op{&prim, std::move(params), {}, out_avals, source, context};
     op.in.reserve(in.size());
@@ -58,6 +63,7 @@ Atom SplitBuilder::lift(Value v) {
 }
 
 Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+    if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     SplitBuilder& o = owner_;
     o.scratch_.clear();
     o.scratch_outs_.clear();
@@ -67,7 +73,7 @@ Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsR
         o.scratch_outs_.push_back(o.tape_.add_var(a));
         out.push_back(Value::unknown(o.scratch_outs_.back()));
     }
-    o.tape_.add(prim, std::move(params), o.scratch_, o.scratch_outs_, source, context, effects);
+    o.tape_.add(prim, prim.restage ? prim.restage.fn(params) : std::move(params), o.scratch_, o.scratch_outs_, source, context, effects);
     return out;
 }
 
@@ -83,7 +89,7 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
             out.residuals.push_back(value);
         }
     s.invars.insert(s.invars.end(), inputs_.begin(), inputs_.end());
-    out.jaxpr = tape_.assemble(s, EqnTape::Order::Forward, needed.eqns);
+    out.jaxpr = tape_.assemble(s, EqnTape::Order::Forward, needed.eqns, !deep);
     if (!deep) return out;
     std::vector<bool> instantiate(s.invars.size(), true);
     std::fill_n(instantiate.begin(), out.residuals.size(), false);

@@ -15,7 +15,8 @@ namespace jaxscope {
 class SplitBuilder final : public Builder {
 public:
     /// The known half goes into `known`, which must outlive this builder; the unknown half is kept here until `finish_unknown`.
-    explicit SplitBuilder(JaxprBuilder& known, bool outermost = false);
+    /// `by_data`: partial evaluation alone (JAX's JaxprTrace), not linearize.
+    explicit SplitBuilder(JaxprBuilder& known, bool outermost = false, bool by_data = false);
 
     /// Is this the function that the user differentiates, rather than the body of a call in it? There JAX runs custom rules where it meets
     /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
@@ -29,6 +30,7 @@ public:
     AvalRef aval(Value v) const override;
     Value constant(ArrayPtr array) override;
     Value folded(LiteralRef literal) override;
+    std::optional<LiteralRef> literal_of(Value v) const override { return known_.literal_of(v); }
 
     /// The known half, for rules that decide themselves: takes known values and literals only.
     JaxprBuilder& primal();
@@ -55,6 +57,7 @@ private:
         AvalRef aval(Value v) const override { return owner_.aval(v); }
         Value constant(ArrayPtr array) override { return owner_.constant(std::move(array)); }
         Value folded(LiteralRef literal) override { return owner_.folded(literal); }
+        std::optional<LiteralRef> literal_of(Value v) const override { return owner_.literal_of(v); }
 
     private:
         SplitBuilder& owner_;
@@ -64,7 +67,7 @@ private:
 
     JaxprBuilder& known_;
     Half half_;
-    bool outermost_;
+    bool outermost_, by_data_;
     EqnTape tape_;
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape

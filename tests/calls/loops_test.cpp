@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "io/text_parser.h"
 #include "ir/printer.h"
@@ -42,27 +43,29 @@ json rows_of(const Residuals& residuals) {
     return rows;
 }
 
-/// The jaxpr with every result that nothing reads marked as dropped: which of them JAX marks depends on how often it traced them anew.
-JaxprPtr marked(const JaxprPtr& j) {
-    auto out = std::make_shared<Jaxpr>(*j);
-    std::vector<bool> used(j->num_vars(), false);
-    for (const Atom a : j->atoms)
-        if (a.is_var()) used[a.var().index] = true;
-    for (const Atom a : j->outvars)
-        if (a.is_var()) used[a.var().index] = true;
-    for (Eqn& e : out->eqns) {
-        e.params = map_jaxprs(e.params, marked);
-        for (std::uint32_t v = e.first_out; v < e.first_out + e.n_out; ++v) out->set_dropped(Var{v}, !used[v]);
-    }
+/// The golden texts call a policy by the name that the case asks for it with.
+std::string with_policy_named(std::string text, const json& c) {
+    const PolicyPtr policy = c.contains("policy") ? parse_policy(c["policy"].get<std::string>()) : nullptr;
+    const std::string printed = policy ? "policy=" + policy->text.str() + "\n" : "";
+    for (std::size_t at = 0; policy && (at = text.find(printed, at)) != std::string::npos;)
+        text.replace(at, printed.size(), "policy=" + c["policy"].get<std::string>() + "\n");
+    return text;
+}
+
+/// Where lines break depends on NumPy's integers in JAX's parameters, which the golden texts show as plain ones.
+std::string without_spaces(const std::string& text) {
+    std::istringstream words(text);
+    std::string out, word;
+    while (words >> word) out += word;
     return out;
 }
 
 json run(const json& c) {
     const JaxprPtr j = parse_jaxpr_text(c["jaxpr"].get<std::string>(), "golden")->jaxpr;
     const std::string kind = c["kind"];
-    const auto printed = [](const JaxprPtr& made) {
+    const auto printed = [&](const JaxprPtr& made) {
         check_jaxpr(*made);
-        return to_text(*marked(made));
+        return with_policy_named(to_text(*made), c);
     };
     if (kind == "grad") return printed(grad(j, chosen(*j, c["wrt"])));
     if (kind == "checkpoint_grad") return printed(grad(checkpoint(j, parse_policy(c["policy"].get<std::string>())), chosen(*j, c["wrt"])));
@@ -92,7 +95,7 @@ TEST_P(LoopGolden, EqualsJax) {
     const json& c = GetParam();
     const json found = run(c);
     if (c["expect"].is_string())
-        EXPECT_EQ(found.get<std::string>(), to_text(*marked(parse_jaxpr_text(c["expect"].get<std::string>(), "golden")->jaxpr)));
+        EXPECT_EQ(without_spaces(found.get<std::string>()), without_spaces(c["expect"].get<std::string>()));
     else
         EXPECT_EQ(found.dump(1), c["expect"].dump(1));
 }

@@ -78,7 +78,10 @@ TEST(Dce, F29GoesIntoCheckpointedBodies) {
               "{ lambda ; a:f32[]. let\n    b:f32[] = remat2[\n      differentiated=False\n"
               "      jaxpr={ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }\n      policy=None\n      prevent_cse=True\n"
               "    ] a\n  in (b,) }");
-    EXPECT_EQ(dce_jaxpr(j, {true, true}).jaxpr, j) << "nothing to drop: the same object";
+    const JaxprPtr whole = dce_jaxpr(j, {true, true}).jaxpr;
+    EXPECT_NE(whole, j) << "nothing to drop, and another object all the same: so it is in JAX";
+    EXPECT_EQ(to_text(*whole), to_text(*j));
+    EXPECT_EQ(whole, dce_jaxpr(j, {true, true}).jaxpr) << "but one for all who ask";
 }
 
 TEST(Dce, F31AnEquationWithoutInputsStays) {

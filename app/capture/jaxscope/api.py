@@ -139,7 +139,7 @@ def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, c
     return {"jaxpr": index, "in_paths": paths,
             "out_paths": [jax.tree_util.keystr(q) for q, _ in jax.tree_util.tree_flatten_with_path(shapes)[0]],
             "arg_of_input": [i.argument for i in inputs], "arg_names": flat.arg_names,
-            "donated": [i.donated for i in inputs], "kept": compat.kept_inputs(closed.jaxpr), "static": flat.static,
+            "donated": [i.donated for i in inputs], "kept": [True] * len(inputs) if p.keep_unused else compat.kept_inputs(closed.jaxpr), "static": flat.static,
             "differentiate": None if p.differentiate is None else list(p.differentiate), "has_aux": p.has_aux, "jit": p.jit,
             "in_shardings": shardings if any(s is not None for s in shardings) else None, "out_shardings": None,
             "donate_warnings": [], "values": values}

@@ -26,6 +26,7 @@ class Program:
     jit: str = "jax"
     donate: str = "none"
     name: str = "program"
+    keep_unused: bool = False  # of the jit that `fn` is
 
 
 def _tuple(v: Any, kind: type) -> tuple:
@@ -61,6 +62,7 @@ def _take_from_jit(p: Program) -> None:
         p.static_argnames = p.static_argnames or tuple(info.static_argnames)
         p.donate_argnums = p.donate_argnums or tuple(info.donate_argnums)
         p.donate_argnames = p.donate_argnames or tuple(info.donate_argnames)
+        p.keep_unused = bool(getattr(info, "keep_unused", False))
         return
     if type(p.fn).__name__ == "_JitWrapper" and type(p.fn).__module__.startswith("equinox"):
         p.jit = "eqx"
@@ -73,7 +75,7 @@ def _normalise(p: Program) -> None:
     n = len(p.args)
     names = naming.argument_names(p.fn, n)
 
-    def both(nums: tuple[int, ...], words: tuple[str, ...], what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    def both(nums: tuple[int, ...], words: tuple[str, ...], what: str, from_end: bool = True) -> tuple[tuple[int, ...], tuple[str, ...]]:
         sig = compat.signature(p.fn)
         by_position = list(sig.parameters) if sig is not None else names
         out, out_names = set(), set(words)
@@ -81,13 +83,15 @@ def _normalise(p: Program) -> None:
             if not -n <= i < n and not (0 <= i < len(by_position)):
                 raise CaptureError(f"{what}: argument {i} of {len(by_position)} arguments of {naming.function_name(p.fn)}")
             if -n <= i < n:
-                out.add(i % n)
+                if i >= 0 or from_end:
+                    out.add(i % n)
             elif by_position[i] in p.kwargs:
                 out_names.add(by_position[i])
         out |= {names.index(w) for w in words if w in names}
         return tuple(sorted(out)), tuple(sorted(w for w in out_names if w in p.kwargs))
     p.static_argnums, p.static_argnames = both(p.static_argnums, p.static_argnames, "static_argnums")
-    p.donate_argnums, p.donate_argnames = both(p.donate_argnums, p.donate_argnames, "donate_argnums")
+    # JAX accepts donated numbers that count from the end and donates nothing for them.
+    p.donate_argnums, p.donate_argnames = both(p.donate_argnums, p.donate_argnames, "donate_argnums", from_end=False)
     for i in p.differentiate or ():
         if not -n <= i < n:
             raise CaptureError(f"differentiate: argument {i} of {n}")
