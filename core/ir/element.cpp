@@ -217,4 +217,19 @@ void store_element(DType d, std::byte* p, const Element& e) {
     write(p, static_cast<std::uint8_t>(bits));
 }
 
+int bit_width(DType dtype) {
+    switch (dtype) {
+        case DType::Bool:
+            return 1;
+        case DType::S2:
+        case DType::U2:
+            return 2;
+        case DType::S4:
+        case DType::U4:
+            return 4;
+        default:
+            return 8 * info(dtype).bytes / (is_complex(dtype) ? 2 : 1);
+    }
+}
+
 }  // namespace jaxscope

@@ -19,6 +19,9 @@ Element load_element(DType dtype, const std::byte* p);
 /// Writes an element at `p`. Floats round to nearest even, integers keep their low bits, as NumPy's `astype` does.
 void store_element(DType dtype, std::byte* p, const Element& e);
 
+/// Bits that an element has in XLA; of a complex one, those of a part.
+int bit_width(DType dtype);
+
 /// Bits of a float of at most 16 bits (BF16, F16, the F8 kinds, F4) for a number, and back.
 std::uint16_t small_float_bits(DType dtype, double value);
 double small_float_value(DType dtype, std::uint16_t bits);

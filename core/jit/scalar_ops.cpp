@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 
 #include "base/error.h"
+#include "ir/element.h"
 #include "jit/vector_math.h"
 
 namespace jaxscope::exec {
@@ -17,20 +18,6 @@ namespace {
 using llvm::Value;
 
 bool narrow_int(DType d) { return d == DType::S2 || d == DType::S4 || d == DType::U2 || d == DType::U4; }
-int int_bits(DType d) {
-    switch (d) {
-        case DType::Bool:
-            return 1;
-        case DType::S2:
-        case DType::U2:
-            return 2;
-        case DType::S4:
-        case DType::U4:
-            return 4;
-        default:
-            return static_cast<int>(byte_size(d)) * 8;
-    }
-}
 /// Floats that live in a float register and are rounded after each operation.
 bool small_float(DType d) { return is_float(d) && d != DType::F32 && d != DType::F64; }
 DType part_of(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
@@ -132,7 +119,7 @@ Value* ScalarOps::round_to(DType d, Value* v) {
 /// Keeps an int4/int2 register in range: sign or zero extension of the low bits.
 Value* ScalarOps::wrap(DType d, Value* v) {
     if (!narrow_int(d)) return v;
-    Value* shift = b.getInt8(static_cast<std::uint8_t>(8 - int_bits(d)));
+    Value* shift = b.getInt8(static_cast<std::uint8_t>(8 - bit_width(d)));
     Value* up = b.CreateShl(v, shift);
     return is_signed_int(d) ? b.CreateAShr(up, shift) : b.CreateLShr(up, shift);
 }
@@ -142,7 +129,7 @@ Number ScalarOps::select(const Number& c, const Number& t, const Number& f) {
 }
 
 Value* ScalarOps::float_to_int(Value* v, DType to) {
-    const unsigned bits = static_cast<unsigned>(int_bits(to));
+    const unsigned bits = static_cast<unsigned>(bit_width(to));
     const bool is_signed = is_signed_int(to);
     llvm::Type* wide = b.getIntNTy(static_cast<unsigned>(byte_size(to) * 8));
     const double low = is_signed ? -std::ldexp(1.0, static_cast<int>(bits) - 1) : 0.0;
@@ -285,10 +272,10 @@ Number ScalarOps::integer_unary(KOp o, const Number& a) {
         }
         case KOp::PopulationCount:
         case KOp::Clz: {
-            Value* v = narrow_int(d) ? b.CreateAnd(x, llvm::ConstantInt::get(t, (1u << int_bits(d)) - 1)) : x;
+            Value* v = narrow_int(d) ? b.CreateAnd(x, llvm::ConstantInt::get(t, (1u << bit_width(d)) - 1)) : x;
             if (o == KOp::PopulationCount) return {b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, v), nullptr, d};
             Value* n = b.CreateIntrinsic(llvm::Intrinsic::ctlz, {t}, {v, b.getFalse()});
-            return {b.CreateSub(n, llvm::ConstantInt::get(t, t->getIntegerBitWidth() - static_cast<unsigned>(int_bits(d)))), nullptr, d};
+            return {b.CreateSub(n, llvm::ConstantInt::get(t, t->getIntegerBitWidth() - static_cast<unsigned>(bit_width(d)))), nullptr, d};
         }
         case KOp::IsFinite:
             return {b.getTrue(), nullptr, DType::Bool};
@@ -414,17 +401,18 @@ Number ScalarOps::integer_binary(KOp o, const Number& l, const Number& r) {
         case KOp::Shl:
         case KOp::ShrLogical:
         case KOp::ShrArithmetic: {
-            Value* width = llvm::ConstantInt::get(t, static_cast<std::uint64_t>(int_bits(d)));
-            Value* last = llvm::ConstantInt::get(t, static_cast<std::uint64_t>(int_bits(d) - 1));
+            Value* width = llvm::ConstantInt::get(t, static_cast<std::uint64_t>(bit_width(d)));
+            Value* last = llvm::ConstantInt::get(t, static_cast<std::uint64_t>(bit_width(d) - 1));
             Value* inside = b.CreateICmpULT(y, width);
             Value* safe = b.CreateSelect(inside, y, o == KOp::ShrArithmetic ? last : llvm::ConstantInt::get(t, 0));
             if (o == KOp::ShrArithmetic) {
-                Value* v = narrow_int(d) && !is_signed ? b.CreateAShr(b.CreateShl(x, b.getInt8(static_cast<std::uint8_t>(8 - int_bits(d)))),
-                                                                      b.getInt8(static_cast<std::uint8_t>(8 - int_bits(d))))
-                                                       : x;
+                Value* v = narrow_int(d) && !is_signed
+                               ? b.CreateAShr(b.CreateShl(x, b.getInt8(static_cast<std::uint8_t>(8 - bit_width(d)))),
+                                              b.getInt8(static_cast<std::uint8_t>(8 - bit_width(d))))
+                               : x;
                 return number(b.CreateAShr(v, safe));
             }
-            Value* v = narrow_int(d) ? b.CreateAnd(x, llvm::ConstantInt::get(t, (1u << int_bits(d)) - 1)) : x;
+            Value* v = narrow_int(d) ? b.CreateAnd(x, llvm::ConstantInt::get(t, (1u << bit_width(d)) - 1)) : x;
             Value* shifted = o == KOp::Shl ? b.CreateShl(v, safe) : b.CreateLShr(v, safe);
             return number(b.CreateSelect(inside, shifted, llvm::ConstantInt::get(t, 0)));
         }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "ir/element.h"
 #include "ir/kernel_builder.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -14,22 +15,6 @@ namespace {
 
 /// complex, exponent bits, mantissa bits, width, not unsigned
 using Order = std::tuple<bool, int, int, int, bool>;
-
-/// Bits that a number has in XLA: of a complex one, those of a part.
-int bit_width(DType d) {
-    switch (d) {
-        case DType::Bool:
-            return 1;
-        case DType::S2:
-        case DType::U2:
-            return 2;
-        case DType::S4:
-        case DType::U4:
-            return 4;
-        default:
-            return 8 * info(d).bytes / (is_complex(d) ? 2 : 1);
-    }
-}
 
 /// Which of two operand dtypes the product has: complex before real, then by exponent, mantissa, width, sign.
 Order precedence(DType d) {
