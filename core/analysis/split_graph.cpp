@@ -34,9 +34,9 @@ std::vector<Row> rows_of(const VisibleGraph& graph, const GraphLayout& layout) {
         if (graph.nodes[n].frame == VisibleGraph::kTop) nodes.push_back({layout.nodes[n].y, layout.nodes[n].bottom()});
     std::sort(nodes.begin(), nodes.end(), [](const Row& a, const Row& b) { return a.top < b.top; });
     std::vector<Row> rows;
-    for (Row& node : nodes) {
+    for (const Row& node : nodes) {
         if (rows.empty() || node.top >= rows.back().bottom)
-            rows.push_back(std::move(node));
+            rows.push_back(node);
         else
             rows.back().bottom = std::max(rows.back().bottom, node.bottom);
     }
