@@ -81,7 +81,7 @@ void jit(PrintRule& r, const Eqn& e) {
 }
 
 void custom_call(PrintRule& r, const Eqn& e) {
-    if (find(r, "restaged"))
+    if (find(r, "restaged") && !r.outermost)
         drop(r, "num_consts");
     else
         drop_if(r, "num_consts", is_zero);
@@ -165,8 +165,9 @@ RuleFn rule_of(std::string_view name) {
 
 }  // namespace
 
-PrintRule print_rule(const Eqn& e) {
+PrintRule print_rule(const Eqn& e, bool outermost) {
     PrintRule r;
+    r.outermost = outermost;
     for (const auto& [name, value] : e.params->entries()) r.params.push_back({name.str(), &value, {}});
     if (const RuleFn rule = rule_of(e.prim->name)) rule(r, e);
     return r;

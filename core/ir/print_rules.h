@@ -18,7 +18,10 @@ struct PrintRule {
     std::vector<PrintedParam> params;
     bool results = true;        ///< false: no left side (check)
     bool shares_names = false;  ///< jit
+    bool outermost = false;
 };
-PrintRule print_rule(const Eqn& e);
+/// `outermost`: of the jaxpr that is printed, whose function JAX runs as Python when it transforms it; what stands further in is traced
+/// anew from its jaxpr, and closes over nothing then.
+PrintRule print_rule(const Eqn& e, bool outermost);
 
 }  // namespace jaxscope

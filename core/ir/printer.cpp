@@ -343,7 +343,7 @@ private:
 
     void equation(const Jaxpr& j, const Eqn& e) {
         if (const auto access = ref_access(e)) return ref_equation(j, e, *access);
-        const PrintRule rule = print_rule(e);
+        const PrintRule rule = print_rule(e, &j == names_.root_);
         if (rule.shares_names) suggest_names(j, e);
         if (rule.results) {
             binders(j, e.first_out, e.n_out);

@@ -163,7 +163,7 @@ private:
 
     GraphPtr body_graph(const JaxprPtr& j, Sym prefix) {
         if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
-        const GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
+        GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
         bodies_[j.get()] = {j, made};
         return made;
     }
