@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -161,12 +162,20 @@ def finish(captured: Any, opt: Any, pid: int) -> dict[str, Any]:
             "jax_version": captured.document["producer"]["jax"]}
 
 
+class _Script(importlib.machinery.SourceFileLoader):
+    """Keeps no byte code, as Python keeps none of the script that it runs. On a full disk half of it would be written, and read next time."""
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        pass
+
+
 def load(path: str) -> Any:
     if not os.path.isfile(path):
         raise CaptureError(f"{path}: {'a directory, not a file' if os.path.isdir(path) else 'no such file'}")
     spec = importlib.util.spec_from_file_location("jaxscope_program", path)
     if spec is None or spec.loader is None:
         raise CaptureError(f"{path}: expected a Python file")
+    if isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        spec.loader = _Script(spec.name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["jaxscope_program"] = module
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
