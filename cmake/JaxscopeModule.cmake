@@ -41,7 +41,7 @@ endfunction()
 
 function(jaxscope_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_LIBS;PUBLIC_LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   add_library(jaxscope_${name} STATIC ${sources})
   list(TRANSFORM ARG_DEPENDS PREPEND jaxscope_)
   target_link_libraries(jaxscope_${name} PUBLIC jaxscope_flags ${ARG_DEPENDS} ${ARG_PUBLIC_LIBS} PRIVATE fmt::fmt ${ARG_PRIVATE_LIBS})

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope::cli {
 

@@ -6,7 +6,7 @@
 #include "app/cli/program_arguments.h"
 #include "app/cli/run_output.h"
 #include "app/cli/steps.h"
-#include "io/npz.h"
+#include "io/arrays/npz.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 

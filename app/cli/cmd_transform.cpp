@@ -3,8 +3,8 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/steps.h"
-#include "io/capture_writer.h"
-#include "ir/printer.h"
+#include "io/capture/writer.h"
+#include "ir/print/printer.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "calls/remat.h"
 #include "calls/simplify.h"
-#include "io/text_values.h"
+#include "io/text/values.h"
 #include "ir/builder.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"

@@ -1,5 +1,6 @@
 // jaxscope-layout: lays out levels of graphs with Graphviz's dot, in a process of its own, because dot may take very long and has been
-// seen to abort. Requests on standard input, answers on standard output, each followed by a line "end" (analysis/layout.h has the text).
+// seen to abort. Requests on standard input, answers on standard output, each followed by a line "end" (analysis/graph/layout.h has the
+// text).
 #include <gvc.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "analysis/layout.h"
+#include "analysis/graph/layout.h"
 #include "base/error.h"
 
 namespace {

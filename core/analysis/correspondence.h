@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "analysis/eqn_path.h"
+#include "analysis/equations/eqn_path.h"
 #include "analysis/inspection.h"
 
 namespace jaxscope {

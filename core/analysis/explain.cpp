@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "analysis/graph_index.h"
-#include "analysis/graph_model.h"
-#include "analysis/linearity.h"
+#include "analysis/equations/linearity.h"
+#include "analysis/graph/graph_index.h"
+#include "analysis/graph/graph_model.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "ir/primitive.h"

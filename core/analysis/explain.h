@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/correspondence.h"
-#include "analysis/scope_tree.h"
+#include "analysis/graph/scope_tree.h"
 
 namespace jaxscope {
 

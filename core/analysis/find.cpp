@@ -4,7 +4,7 @@
 #include <cctype>
 #include <unordered_set>
 
-#include "analysis/graph_model.h"
+#include "analysis/graph/graph_model.h"
 
 namespace jaxscope {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/eqn_path.h"
+#include "analysis/equations/eqn_path.h"
 
 namespace jaxscope {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "analysis/cost.h"
+#include "analysis/equations/cost.h"
 #include "analysis/region_splice.h"
 #include "analysis/residual_rows.h"
 #include "analysis/subject.h"

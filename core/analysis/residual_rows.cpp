@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/eqn_path.h"
+#include "analysis/equations/eqn_path.h"
 #include "ir/primitive.h"
 #include "transforms/residuals.h"
 

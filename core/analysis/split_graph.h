@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/graph_layout.h"
+#include "analysis/graph/graph_layout.h"
 #include "analysis/inspection.h"
 
 namespace jaxscope {

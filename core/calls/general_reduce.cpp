@@ -5,7 +5,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/slicing.h"
+#include "lax/shapes/slicing.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"

@@ -2,14 +2,14 @@
 
 #include "calls/families.h"
 #include "ir/primitive.h"
-#include "lax/dot.h"
 #include "lax/families.h"
-#include "lax/linalg.h"
-#include "lax/placement.h"
-#include "lax/shape_ops.h"
-#include "lax/slicing.h"
-#include "lax/sort.h"
-#include "lax/windows.h"
+#include "lax/linalg/dot.h"
+#include "lax/linalg/linalg.h"
+#include "lax/reductions/sort.h"
+#include "lax/reductions/windows.h"
+#include "lax/shapes/placement.h"
+#include "lax/shapes/shape_ops.h"
+#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 

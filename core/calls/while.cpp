@@ -1,6 +1,6 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
-#include "lax/elementwise_params.h"
+#include "lax/elementwise/params.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"

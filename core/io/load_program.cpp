@@ -10,8 +10,8 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "io/capture_reader.h"
-#include "io/text_parser.h"
+#include "io/capture/reader.h"
+#include "io/text/parser.h"
 
 namespace jaxscope {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lax/primitives.h"
-#include "lax/slicing.h"
+#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 

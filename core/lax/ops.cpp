@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lax/dot.h"
-#include "lax/elementwise_params.h"
+#include "lax/elementwise/params.h"
+#include "lax/linalg/dot.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/slicing.h"
+#include "lax/shapes/slicing.h"
 
 namespace jaxscope::lax {
 

@@ -1,4 +1,4 @@
-#include "lax/elementwise_support.h"
+#include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/rule_support.h"
 

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "ir/builder.h"
-#include "lax/elementwise_params.h"
-#include "lax/elementwise_support.h"
+#include "lax/elementwise/params.h"
+#include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
+#include "lax/reductions/windows.h"
 #include "lax/rule_support.h"
-#include "lax/windows.h"
 
 namespace jaxscope {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/graph_model.h"
+#include "analysis/graph/graph_model.h"
 #include "analysis/split_graph.h"
 #include "base/units.h"
 #include "report/palette.h"

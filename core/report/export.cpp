@@ -4,11 +4,11 @@
 #include <iterator>
 #include <span>
 
-#include "analysis/graph_model.h"
+#include "analysis/graph/graph_model.h"
 #include "analysis/measure.h"
 #include "base/subprocess.h"
 #include "base/units.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "report/array_json.h"
 #include "report/dot.h"
 #include "report/report_fields.h"

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "analysis/scope_tree.h"
+#include "analysis/graph/scope_tree.h"
 
 namespace jaxscope {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "ir/attr_text.h"
+#include "ir/print/attr_text.h"
 
 namespace jaxscope {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/cost.h"
-#include "analysis/linearity.h"
+#include "analysis/equations/cost.h"
+#include "analysis/equations/linearity.h"
 #include "analysis/memory_timeline.h"
 #include "support/toy_programs.h"
 

@@ -1,10 +1,10 @@
-#include "analysis/layout.h"
+#include "analysis/graph/layout.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/graph_layout.h"
+#include "analysis/graph/graph_layout.h"
 #include "base/error.h"
 #include "support/toy_programs.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/capture_reader.h"
+#include "io/capture/reader.h"
 
 namespace jaxscope {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/atomic_file.h"
 #include "bench/synthetic.h"
-#include "io/capture_reader.h"
-#include "ir/printer.h"
+#include "io/capture/reader.h"
+#include "ir/print/printer.h"
 #include "ir/registry.h"
 #include "jit/jit.h"
 #include "transforms/residuals.h"

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "calls/custom_rules.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "ir/type_check.h"
 #include "lax/ops.h"
 #include "transforms/batch.h"

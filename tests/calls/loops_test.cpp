@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "io/text_parser.h"
-#include "ir/printer.h"
+#include "io/text/parser.h"
+#include "ir/print/printer.h"
 #include "ir/program.h"
 #include "ir/type_check.h"
 #include "transforms/batch.h"

@@ -1,9 +1,9 @@
 // Whatever the bytes are: a program that checks, prints and can be written and read again, or one Error.
 #include <string_view>
 
-#include "io/capture_reader.h"
-#include "io/capture_writer.h"
-#include "ir/printer.h"
+#include "io/capture/reader.h"
+#include "io/capture/writer.h"
+#include "ir/print/printer.h"
 #include "ir/registry.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "io/npz.h"
+#include "io/arrays/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     using namespace jaxscope;

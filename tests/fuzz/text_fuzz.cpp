@@ -1,8 +1,8 @@
 // A jaxpr out of any text: a program that checks and prints, or one Error.
 #include <string_view>
 
-#include "io/text_parser.h"
-#include "ir/printer.h"
+#include "io/text/parser.h"
+#include "ir/print/printer.h"
 #include "ir/registry.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "io/capture_reader.h"
-#include "ir/printer.h"
+#include "io/capture/reader.h"
+#include "ir/print/printer.h"
 #include "ir/registry.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {

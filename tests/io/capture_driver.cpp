@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "io/load_program.h"
-#include "io/text_parser.h"
+#include "io/text/parser.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "ir/registry.h"
 #include "ir/type_check.h"
 

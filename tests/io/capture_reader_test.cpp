@@ -1,4 +1,4 @@
-#include "io/capture_reader.h"
+#include "io/capture/reader.h"
 
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -9,7 +9,7 @@
 #include "capture_builder.h"
 #include "ir/element.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/capture_writer.h"
+#include "io/capture/writer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "capture_builder.h"
-#include "io/capture_reader.h"
-#include "ir/attr_text.h"
+#include "io/capture/reader.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/attr_text.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope {
 namespace {

@@ -12,10 +12,10 @@
 #include <sstream>
 
 #include "capture_builder.h"
-#include "io/capture_reader.h"
-#include "io/capture_writer.h"
-#include "io/text_parser.h"
-#include "ir/printer.h"
+#include "io/capture/reader.h"
+#include "io/capture/writer.h"
+#include "io/text/parser.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope {
 namespace {

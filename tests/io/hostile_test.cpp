@@ -9,12 +9,12 @@
 
 #include "base/limits.h"
 #include "capture_builder.h"
-#include "io/capture_reader.h"
-#include "io/npz.h"
-#include "io/text_parser.h"
+#include "io/arrays/npz.h"
+#include "io/capture/reader.h"
+#include "io/text/parser.h"
 #include "ir/followed.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope {
 namespace {

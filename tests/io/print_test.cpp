@@ -7,9 +7,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "io/capture_reader.h"
+#include "io/capture/reader.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 
 namespace jaxscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/text_parser.h"
+#include "io/text/parser.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "io/capture_reader.h"
+#include "io/capture/reader.h"
 #include "ir/primitive.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "ir/type_check.h"
 
 namespace jaxscope {

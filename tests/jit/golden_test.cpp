@@ -4,8 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "io/arrays/npz.h"
 #include "io/load_program.h"
-#include "io/npz.h"
 #include "ir/element.h"
 #include "jit/jit.h"
 

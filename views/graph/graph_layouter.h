@@ -3,7 +3,7 @@
 #include <QString>
 #include <QThreadPool>
 
-#include "analysis/graph_layout.h"
+#include "analysis/graph/graph_layout.h"
 
 namespace jaxscope::views {
 

@@ -2,7 +2,7 @@
 #include <QAbstractItemModel>
 #include <memory>
 
-#include "analysis/graph_model.h"
+#include "analysis/graph/graph_model.h"
 
 namespace jaxscope::views {
 

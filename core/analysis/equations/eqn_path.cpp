@@ -1,0 +1,106 @@
+#include "analysis/equations/eqn_path.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+
+namespace jaxscope {
+
+std::string to_text(const JaxprPath& path) {
+    std::string text;
+    for (const auto& step : path.steps) {
+        if (!text.empty()) text += '/';
+        text += std::to_string(step.eqn) + '/' + step.param.str();
+        if (step.index > 0) text += '[' + std::to_string(step.index) + ']';
+    }
+    return text;
+}
+
+std::string to_text(const EqnPath& path) {
+    const std::string prefix = to_text(path.jaxpr);
+    return (prefix.empty() ? "" : prefix + '/') + std::to_string(path.eqn);
+}
+
+namespace {
+
+std::uint32_t parse_number(std::string_view text, std::string_view whole) {
+    std::uint32_t value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc() || end != text.data() + text.size() || text.empty())
+        throw Error(ErrorCode::BadInput, "expected an equation like '12/jaxpr/5', found '" + printable(whole) + "'");
+    return value;
+}
+
+}  // namespace
+
+EqnPath parse_eqn_path(std::string_view text) {
+    EqnPath path;
+    std::string_view rest = text;
+    const auto next = [&] {
+        const std::size_t slash = std::min(rest.find('/'), rest.size());
+        const std::string_view part = rest.substr(0, slash);
+        rest.remove_prefix(std::min(slash + 1, rest.size()));
+        return part;
+    };
+    path.eqn = parse_number(next(), text);
+    while (!rest.empty()) {
+        std::string_view param = next();
+        if (param.empty() || rest.empty() || rest.back() == '/') parse_number({}, text);
+        JaxprPath::Step step{path.eqn, {}, 0};
+        if (const std::size_t open = param.find('['); open != std::string_view::npos && param.back() == ']') {
+            step.index = parse_number(param.substr(open + 1, param.size() - open - 2), text);
+            param = param.substr(0, open);
+        }
+        step.param = Sym(param);
+        path.jaxpr.steps.push_back(step);
+        path.eqn = parse_number(next(), text);
+    }
+    return path;
+}
+
+std::vector<SubJaxpr> sub_jaxprs(const Eqn& eqn) {
+    std::vector<SubJaxpr> found;
+    if (!eqn.params->holds_jaxpr()) return found;
+    for (const auto& [name, value] : eqn.params->entries()) {
+        std::vector<JaxprPtr> here;
+        value.collect_jaxprs(here);
+        for (std::uint32_t k = 0; k < here.size(); ++k) found.push_back({here[k], name, k, here.size() == 1});
+    }
+    return found;
+}
+
+const Jaxpr& resolve(const Jaxpr& root, const JaxprPath& path) {
+    const Jaxpr* at = &root;
+    for (const auto& step : path.steps) {
+        const Jaxpr* inner = nullptr;
+        if (step.eqn < at->eqns.size())
+            for (const SubJaxpr& sub : sub_jaxprs(at->eqns[step.eqn]))
+                if (sub.param == step.param && sub.index == step.index) inner = sub.jaxpr.get();  // kept alive by the root
+        if (inner == nullptr) throw Error(ErrorCode::NotFound, "expected a jaxpr at '" + to_text(path) + "', found none");
+        at = inner;
+    }
+    return *at;
+}
+
+const Eqn& resolve(const Jaxpr& root, const EqnPath& path) {
+    const Jaxpr& jaxpr = resolve(root, path.jaxpr);
+    if (path.eqn >= jaxpr.eqns.size())
+        throw Error(ErrorCode::NotFound,
+                    "expected an equation at '" + to_text(path) + "', found " + std::to_string(jaxpr.eqns.size()) + " equations there");
+    return jaxpr.eqns[path.eqn];
+}
+
+std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
+    const Eqn& e = jaxpr.eqns[eqn];
+    for (const Atom a : jaxpr.inputs(e)) {
+        if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
+        if (e.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(e, 0))) continue;
+        const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + eqn, a.var().index,
+                                            [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
+        return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
+    }
+    return {};
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,248 @@
+#include "analysis/graph/scope_tree.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace jaxscope {
+namespace {
+
+using Segments = std::vector<Sym>;
+
+/// "jvp(a/b)/c" has two segments: slashes in parentheses belong to the name inside.
+Segments split_name_stack(const std::string& text) {
+    Segments out;
+    std::size_t begin = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        const char c = i < text.size() ? text[i] : '/';
+        if (c == '(') ++depth;
+        if (c == ')') --depth;
+        if (c != '/' || (depth > 0 && i < text.size())) continue;
+        if (i > begin) out.emplace_back(std::string_view(text).substr(begin, i - begin));
+        begin = i + 1;
+    }
+    return out;
+}
+
+constexpr const char *kForward = "forward", *kBackward = "backward", *kRecomputed = "recomputed";
+
+bool is_transformation(Sym segment) {
+    const std::string& text = segment.str();
+    return text.find('(') != std::string::npos || text == kForward || text == kBackward || text == kRecomputed;
+}
+
+/// Group paths per distinct source; equations share sources, so this is worked out once for each.
+class SegmentTable {
+public:
+    SegmentTable(const Jaxpr& jaxpr, Grouping grouping) : grouping_(grouping == Grouping::Auto ? choose(jaxpr) : grouping) {}
+    bool functions() const { return grouping_ == Grouping::Function; }
+    const Segments& of(SourceRef source) {
+        auto [it, fresh] = table_.try_emplace(source.id());
+        if (fresh) it->second = make(*source);
+        return it->second;
+    }
+
+private:
+    /// Name scopes where the program gives most equations one; else functions, for what libraries name now and then (einsum) says little.
+    static Grouping choose(const Jaxpr& jaxpr) {
+        std::unordered_map<std::uint32_t, bool> known;
+        std::size_t named = 0;
+        for (const Eqn& eqn : jaxpr.eqns) {
+            const auto [it, fresh] = known.try_emplace(eqn.source.id(), false);
+            if (fresh) {
+                const Segments segments = split_name_stack(eqn.source->name_stack.str());
+                it->second = std::any_of(segments.begin(), segments.end(), [](Sym s) { return !is_transformation(s); });
+            }
+            named += it->second ? 1 : 0;
+        }
+        return named * 2 > jaxpr.eqns.size() ? Grouping::Scope : Grouping::Function;
+    }
+    Segments make(const Source& source) const {
+        if (grouping_ == Grouping::Flat) return {};
+        if (grouping_ == Grouping::Scope) return split_name_stack(source.name_stack.str());
+        Segments segments;
+        // What autodiff made of a function stands apart from the function; the transformations' own names would part it further.
+        if (const char* part = part_of(role_of(source))) segments.emplace_back(part);
+        for (auto frame = source.frames.rbegin(); frame != source.frames.rend(); ++frame)
+            if (frame->project && frame->function.str() != "<module>") segments.push_back(frame->function);
+        return segments;
+    }
+    static const char* part_of(Role role) {
+        switch (role) {
+            case Role::Forward:
+                return kForward;
+            case Role::Backward:
+                return kBackward;
+            case Role::Recomputed:
+                return kRecomputed;
+            case Role::Plain:
+                break;
+        }
+        return nullptr;
+    }
+    Grouping grouping_;
+    std::unordered_map<std::uint32_t, Segments> table_;
+};
+
+constexpr std::uint32_t kShortestCall = 16;  // equations; what repeats sooner (updates leaf by leaf) is no call worth a group
+
+bool same_application(const Jaxpr& jaxpr, std::uint32_t a, std::uint32_t b) {
+    const Eqn &x = jaxpr.eqns[a], &y = jaxpr.eqns[b];
+    return x.source == y.source && x.prim == y.prim && x.n_out == y.n_out &&
+           (x.n_out == 0 || jaxpr.aval(jaxpr.output(x, 0)) == jaxpr.aval(jaxpr.output(y, 0)));
+}
+
+std::vector<Scope> nest_runs(const Jaxpr& jaxpr, Grouping grouping) {
+    SegmentTable table(jaxpr, grouping);
+    std::vector<Scope> scopes(1);
+    scopes[0].label = jaxpr.name;
+    scopes[0].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
+    std::vector<std::uint32_t> open{0};
+    for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) {
+        const Segments& path = table.of(jaxpr.eqns[i].source);
+        std::size_t common = 0;
+        while (common < path.size() && common + 1 < open.size() && scopes[open[common + 1]].label == path[common]) ++common;
+        // A function that a loop calls again starts over with its first equation: that is the next group, not more of the last one.
+        for (std::size_t k = table.functions() ? common : 0; k > 0; --k) {
+            const Scope& scope = scopes[open[k]];
+            if (i - scope.begin < kShortestCall || is_transformation(scope.label) || !same_application(jaxpr, scope.begin, i)) continue;
+            common = k - 1;
+            break;
+        }
+        while (open.size() > common + 1) {
+            scopes[open.back()].end = i;
+            open.pop_back();
+        }
+        for (std::size_t k = common; k < path.size(); ++k) {
+            const auto id = static_cast<std::uint32_t>(scopes.size());
+            scopes[open.back()].children.push_back(Scope::kScopeChild | id);
+            scopes.push_back({.label = path[k], .run = false, .begin = i, .end = 0, .parent = open.back(), .children = {}});
+            open.push_back(id);
+        }
+        scopes[open.back()].children.push_back(i);
+    }
+    for (const std::uint32_t id : open) scopes[id].end = static_cast<std::uint32_t>(jaxpr.eqns.size());
+    return scopes;
+}
+
+/// Drops scopes of one equation and joins chains of scopes that hold nothing but each other.
+void simplify(std::vector<Scope>& scopes) {
+    for (std::size_t s = scopes.size(); s-- > 0;) {  // inner scopes stand behind outer ones
+        Scope& scope = scopes[s];
+        for (std::uint32_t& child : scope.children) {
+            if ((child & Scope::kScopeChild) == 0) continue;
+            const Scope& inner = scopes[child & ~Scope::kScopeChild];
+            if (inner.end - inner.begin == 1) child = inner.begin;
+        }
+        if (scope.children.size() != 1 || (scope.children[0] & Scope::kScopeChild) == 0) continue;
+        Scope& only = scopes[scope.children[0] & ~Scope::kScopeChild];
+        if (s != 0) scope.label = Sym(scope.label.str() + "/" + only.label.str());
+        std::vector<std::uint32_t> inherited = std::move(only.children);
+        scope.children = std::move(inherited);
+    }
+}
+
+/// Puts the children of a crowded scope into at most `limit` runs, and goes on with the runs.
+void split_crowded(std::vector<Scope>& scopes, std::uint32_t limit) {
+    for (std::uint32_t s = 0; s < scopes.size(); ++s) {  // grows while it runs
+        const auto count = static_cast<std::uint32_t>(scopes[s].children.size());
+        if (count <= limit) continue;
+        std::uint32_t size = 10;  // round sizes, so that runs begin at round numbers
+        while (std::uint64_t{size} * limit < count) size *= 10;
+        const std::vector<std::uint32_t> all = std::move(scopes[s].children);
+        std::vector<std::uint32_t> runs;
+        const auto begin_of = [&](std::uint32_t child) {
+            return (child & Scope::kScopeChild) != 0 ? scopes[child & ~Scope::kScopeChild].begin : child;
+        };
+        for (std::uint32_t k = 0; k < count; k += size) {
+            const std::uint32_t stop = std::min(k + size, count);
+            if (stop - k == 1) {
+                runs.push_back(all[k]);
+                continue;
+            }
+            Scope run{.label = {}, .run = true, .begin = begin_of(all[k]), .end = 0, .parent = s, .children = {}};
+            run.end = stop < count ? begin_of(all[stop]) : scopes[s].end;
+            run.label = Sym("equations " + std::to_string(run.begin) + " - " + std::to_string(run.end - 1));
+            run.children.assign(all.begin() + k, all.begin() + stop);
+            runs.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
+            scopes.push_back(std::move(run));
+        }
+        scopes[s].children = std::move(runs);
+    }
+}
+
+/// Groups of one name on one level get numbers: "block 1", "block 2".
+void number_repeats(std::vector<Scope>& scopes) {
+    for (const Scope& scope : scopes) {
+        std::unordered_map<Sym, std::uint32_t> count, next;
+        for (const std::uint32_t child : scope.children)
+            if ((child & Scope::kScopeChild) != 0) ++count[scopes[child & ~Scope::kScopeChild].label];
+        for (const std::uint32_t child : scope.children) {
+            if ((child & Scope::kScopeChild) == 0) continue;
+            Sym& label = scopes[child & ~Scope::kScopeChild].label;
+            if (count[label] > 1) label = Sym(label.str() + " " + std::to_string(++next[label]));
+        }
+    }
+}
+
+/// Parents and innermost scopes anew; scopes that were dropped stay in the vector, unreachable.
+void link(ScopeTree& tree) {
+    std::vector<std::uint32_t> pending{0};
+    while (!pending.empty()) {
+        const std::uint32_t s = pending.back();
+        pending.pop_back();
+        for (const std::uint32_t child : tree.scopes[s].children) {
+            if ((child & Scope::kScopeChild) == 0) {
+                tree.scope_of_eqn[child] = s;
+                continue;
+            }
+            tree.scopes[child & ~Scope::kScopeChild].parent = s;
+            pending.push_back(child & ~Scope::kScopeChild);
+        }
+    }
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+Role role_of(const Source& source) {
+    const std::string& stack = source.name_stack.str();
+    if (contains(stack, "rematted_computation")) return Role::Recomputed;
+    if (contains(stack, "transpose(")) return Role::Backward;
+    if (contains(stack, "jvp(")) return Role::Forward;
+    return Role::Plain;
+}
+
+ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t max_children) {
+    ScopeTree tree;
+    tree.scopes = nest_runs(jaxpr, grouping);
+    simplify(tree.scopes);
+    number_repeats(tree.scopes);
+    split_crowded(tree.scopes, max_children);
+    tree.scope_of_eqn.resize(jaxpr.eqns.size());
+    link(tree);
+    return tree;
+}
+
+std::string scope_title(Sym label) {
+    std::string text = label.str();
+    // Python's qualified names: the enclosing functions say less than they take room.
+    for (std::size_t at = text.find(".<locals>."); at != std::string::npos; at = text.find(".<locals>.")) {
+        const std::size_t begin = text.rfind('/', at) == std::string::npos ? 0 : text.rfind('/', at) + 1;
+        text.erase(begin, at + 10 - begin);
+    }
+    const auto unwrap = [&](std::string_view before, std::string_view after, const char* word) {
+        if (text.compare(0, before.size(), before) != 0) return false;
+        const std::size_t close = text.find(after, before.size());
+        if (close == std::string::npos) return false;
+        const std::string inside = text.substr(before.size(), close - before.size());
+        const std::string rest = text.substr(close + after.size());
+        text = (inside.empty() ? std::string(word) : inside + ' ' + word) + rest;
+        return true;
+    };
+    if (!unwrap("transpose(jvp(", "))", "backward")) unwrap("jvp(", ")", "forward");
+    return text;
+}
+
+}  // namespace jaxscope

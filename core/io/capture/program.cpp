@@ -1,0 +1,183 @@
+#include "io/capture/program.h"
+
+namespace jaxscope {
+
+namespace {
+
+bool found_value(const JsonValue& v, std::string_view key, JsonValue& found) { return v.find(key, found) && !found.is_null(); }
+
+Sym sym(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    return found_value(v, key, found) ? Sym(found.as_string()) : Sym{};
+}
+bool flag(const JsonValue& v, std::string_view key, bool otherwise = false) {
+    JsonValue found;
+    return found_value(v, key, found) ? found.as_bool() : otherwise;
+}
+template <class T, class F>
+std::vector<T> list(const JsonValue& v, std::string_view key, F convert) {
+    JsonValue found;
+    std::vector<T> out;
+    if (found_value(v, key, found))
+        for (JsonValue::Items it(found); it.more(); it.step()) out.push_back(convert(it.value()));
+    return out;
+}
+std::vector<Sym> syms(const JsonValue& v, std::string_view key) {
+    return list<Sym>(v, key, [](const JsonValue& i) { return Sym(i.as_string()); });
+}
+std::vector<int> ints(const JsonValue& v, std::string_view key, std::int64_t low = 0) {
+    return list<int>(v, key, [&](const JsonValue& i) { return static_cast<int>(i.as_int(low, INT32_MAX, "an index")); });
+}
+std::vector<bool> bools(const JsonValue& v, std::string_view key) {
+    return list<bool>(v, key, [](const JsonValue& i) { return i.as_bool(); });
+}
+
+/// A list that says something of every input (or output): exactly as many, or none at all.
+template <class T>
+void expect_count(const JsonValue& v, const char* key, const std::vector<T>& found, std::size_t wanted, const char* of) {
+    if (found.empty() || found.size() == wanted) return;
+    v.get(key).fail("one entry for each of the " + std::to_string(wanted) + " " + of);
+}
+
+std::int64_t statistic(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    return found_value(v, key, found) ? static_cast<std::int64_t>(found.as_double()) : 0;
+}
+
+/// What a writer left out: inputs without a name are in0, in1, ..., and each is an argument of its own.
+void fill_arguments(std::vector<Sym>& paths, std::vector<int>& argument, std::vector<Sym>& names, std::size_t inputs) {
+    for (std::size_t i = paths.size(); i < inputs; ++i) paths.emplace_back("in" + std::to_string(i));
+    if (!argument.empty() || inputs == 0) return;
+    for (std::size_t i = 0; i < inputs; ++i) argument.push_back(static_cast<int>(i));
+    if (names.size() < inputs) names = paths;
+}
+
+}  // namespace
+
+void read_producer(const JsonValue& v, Program& out) {
+    JsonValue found;
+    if (found_value(v, "jax", found)) out.jax_version = found.as_string();
+    if (found_value(v, "jaxscope", found)) out.producer = "jaxscope " + std::string(found.as_string());
+}
+
+void read_flags(const JsonValue& v, const CaptureTables& tables, Program& out) {
+    int depth = 0;
+    for (JsonValue::Items it(v); it.more(); it.step()) out.flags.emplace_back(it.key(), tables.attr(it.value(), depth));
+}
+
+CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
+    CustomRule r;
+    r.kind = v.get("kind").as_string();
+    r.function = sym(v, "function");
+    JsonValue found;
+    if (found_value(v, "static", found)) r.static_args = text_from_json(found);
+    if (found_value(v, "avals", found)) r.avals = tables.avals(found);
+    r.perturbed = bools(v, "perturbed");
+    r.zero_cotangents = bools(v, "zero_cotangents");
+    r.symbolic_zeros = flag(v, "symbolic_zeros");
+    if (found_value(v, "jaxpr", found)) r.jaxpr = tables.jaxpr(found);
+    r.why = sym(v, "why");
+    r.out_zeros = bools(v, "out_zeros");
+    if (found_value(v, "input_forwards", found))
+        for (JsonValue::Items it(found); it.more(); it.step())
+            r.input_forwards.push_back(it.value().is_null() ? -1 : static_cast<int>(it.value().as_int(-1, INT32_MAX, "an index")));
+    r.closed_over = ints(v, "closed_over");
+    if (found_value(v, "variant_of", found)) r.variant_of = static_cast<int>(found.as_int(0, INT32_MAX, "a custom rule"));
+    if (found_value(v, "axis_size", found)) r.axis_size = found.as_int(0, INT64_MAX, "the size of an axis");
+    r.in_batched = bools(v, "in_batched");
+    r.out_batched = bools(v, "out_batched");
+    return r;
+}
+
+void read_program(const JsonValue& v, const CaptureTables& tables, Program& out) {
+    const JsonValue jaxpr = v.get("jaxpr");
+    out.jaxpr = tables.jaxpr(jaxpr);
+    const std::size_t inputs = out.jaxpr->num_invars;
+    if (out.jaxpr->consts.size() != out.jaxpr->num_constvars) jaxpr.fail("a closed jaxpr (as many consts as constvars)");
+    out.in_paths = syms(v, "in_paths");
+    out.out_paths = syms(v, "out_paths");
+    out.arg_of_input = ints(v, "arg_of_input", -1);
+    out.arg_names = syms(v, "arg_names");
+    out.donated = bools(v, "donated");
+    out.kept = bools(v, "kept");
+    expect_count(v, "in_paths", out.in_paths, inputs, "inputs");
+    expect_count(v, "out_paths", out.out_paths, out.jaxpr->outvars.size(), "outputs");
+    expect_count(v, "arg_of_input", out.arg_of_input, inputs, "inputs");
+    expect_count(v, "donated", out.donated, inputs, "inputs");
+    expect_count(v, "kept", out.kept, inputs, "inputs");
+    fill_arguments(out.in_paths, out.arg_of_input, out.arg_names, inputs);
+    if (out.donated.empty()) out.donated.assign(inputs, false);
+    if (out.kept.empty()) out.kept.assign(inputs, true);
+    JsonValue found;
+    if (found_value(v, "static", found))
+        for (JsonValue::Items it(found); it.more(); it.step()) {
+            const JsonValue entry = it.value();
+            out.static_args.emplace_back(entry.get("path").as_string(), text_from_json(entry.get("text")));
+        }
+    out.differentiate_given = found_value(v, "differentiate", found);
+    out.differentiate = ints(v, "differentiate");
+    out.has_aux = flag(v, "has_aux");
+    out.jit = sym(v, "jit");
+    for (const Sym w : syms(v, "donate_warnings")) out.donate_warnings.push_back(w.str());
+    out.values = list<ArrayPtr>(v, "values", [&](const JsonValue& i) { return i.is_null() ? nullptr : tables.array(i); });
+    expect_count(v, "values", out.values, inputs, "inputs");
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+        const AvalRef wanted = out.jaxpr->aval(out.jaxpr->invar(static_cast<std::uint32_t>(i)));
+        if (const ArrayPtr& a = out.values[i]; a && (a->aval->shape != wanted->shape || a->aval->dtype != wanted->dtype))
+            v.get("values").at(i).fail_found("an array of " + to_text(wanted), to_text(a->aval));
+    }
+}
+
+Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t num_regions) {
+    Region r;
+    r.name = sym(v, "name");
+    r.kind = sym(v, "kind");
+    r.jaxpr = tables.jaxpr(v.get("jaxpr"));
+    const std::size_t inputs = r.jaxpr->num_invars;
+    r.in_paths = syms(v, "in_paths");
+    r.arg_of_input = ints(v, "arg_of_input", -1);
+    r.arg_names = syms(v, "arg_names");
+    r.out_paths = syms(v, "out_paths");
+    r.wrt = ints(v, "wrt");
+    r.wrt_inputs = bools(v, "wrt_inputs");
+    expect_count(v, "in_paths", r.in_paths, inputs, "inputs");
+    expect_count(v, "arg_of_input", r.arg_of_input, inputs, "inputs");
+    expect_count(v, "wrt_inputs", r.wrt_inputs, inputs, "inputs");
+    fill_arguments(r.in_paths, r.arg_of_input, r.arg_names, inputs);
+    if (r.out_paths.size() > r.jaxpr->outvars.size())
+        v.get("out_paths").fail("at most " + std::to_string(r.jaxpr->outvars.size()) + " paths");
+    r.has_aux = flag(v, "has_aux");
+    JsonValue found;
+    if (found_value(v, "outputs", found))
+        r.outputs = static_cast<int>(found.as_int(0, static_cast<std::int64_t>(r.jaxpr->outvars.size()) + 1, "a number of outputs"));
+    if (found_value(v, "source", found)) r.source = tables.source(found);
+    if (found_value(v, "parent", found)) r.parent = static_cast<int>(found.as_int(0, static_cast<std::int64_t>(num_regions), "a region"));
+    if (found_value(v, "mark", found)) r.mark = static_cast<int>(found.as_int(0, INT32_MAX, "a mark"));
+    r.why_unmarked = sym(v, "why_unmarked");
+    return r;
+}
+
+void read_xla(const JsonValue& v, Program& out) {
+    XlaFacts& x = out.xla;
+    x.known = true;
+    JsonValue found;
+    if (found_value(v, "memory_analysis", found)) {
+        x.arguments = statistic(found, "argument_size_in_bytes");
+        x.outputs = statistic(found, "output_size_in_bytes");
+        x.aliased = statistic(found, "alias_size_in_bytes");
+        x.temporaries = statistic(found, "temp_size_in_bytes");
+    }
+    if (found_value(v, "cost_analysis", found)) {
+        JsonValue number;
+        if (found_value(found, "flops", number)) x.flops = number.as_double();
+        if (found_value(found, "bytes accessed", number)) x.bytes_accessed = number.as_double();
+    }
+    if (found_value(v, "input_output_alias", found))
+        for (JsonValue::Items it(found); it.more(); it.step()) {
+            const JsonValue pair = it.value();
+            x.aliases.emplace_back(static_cast<int>(pair.at(0).as_int(0, INT32_MAX, "an output")),
+                                   static_cast<int>(pair.at(1).as_int(0, INT32_MAX, "an input")));
+        }
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,337 @@
+#include "jit/codegen/element_codegen.h"
+
+#include <algorithm>
+
+#include "ir/literal.h"
+
+namespace jaxscope::exec {
+
+using llvm::Value;
+
+namespace {
+
+bool small_counters(const Kernel& k) { return k.rows <= (1ll << 31) / std::max<std::int64_t>(1, k.cols); }
+Level deeper(Level a, Level b) { return std::max(a, b); }
+std::int64_t run_length(const Dims& shape, int first, int last) {
+    std::int64_t n = 1;
+    for (int d = first; d <= last; ++d) n *= shape[static_cast<std::size_t>(d)];
+    return n;
+}
+
+}  // namespace
+
+ElementCodegen::ElementCodegen(llvm::IRBuilder<>& builder, const Kernel& kernel)
+    : ops_(builder), kernel_(kernel), values_(kernel.nodes.size(), nullptr) {}
+
+ElementCodegen::Scalar* ElementCodegen::make(const Number& n, Level level) {
+    scalars_.push_back({n, level});
+    return &scalars_.back();
+}
+KScalar ElementCodegen::handle(Scalar* s) {
+    const DType d = s->set ? DType::S64 : s->n.dtype;
+    return {s, is_complex(d) ? s : nullptr, d};
+}
+ElementCodegen::Scalar* ElementCodegen::force(Scalar* s) { return s->set ? run(*s->set, s->dim, s->dim) : s; }
+
+void ElementCodegen::set_counters(Value* row, Level row_level, Value* col) {
+    row_ = integer(row, llvm::isa<llvm::Constant>(row) ? Level::Entry : row_level);
+    col_ = col ? integer(col, Level::Column) : nullptr;
+    linear_ = nullptr;
+}
+
+void ElementCodegen::begin_row() {
+    std::erase_if(runs_, [](const auto& r) { return r.second->level >= Level::Row; });
+    std::erase_if(loads_, [](const auto& l) { return l.second->level >= Level::Row; });
+    for (Scalar*& v : values_)
+        if (v && v->level >= Level::Row) v = nullptr;
+    linear_ = nullptr;
+}
+void ElementCodegen::begin_columns() {
+    std::erase_if(runs_, [](const auto& r) { return r.second->level == Level::Column; });
+    std::erase_if(loads_, [](const auto& l) { return l.second->level == Level::Column; });
+    for (Scalar*& v : values_)
+        if (v && v->level == Level::Column) v = nullptr;
+    linear_ = nullptr;
+}
+
+// ---- Indices ------------------------------------------------------------------------------------------------------------------------
+
+const ElementCodegen::IndexSet& ElementCodegen::index_set(const Dims& shape, bool row_level) {
+    std::unique_ptr<IndexSet>& set = sets_[{shape, row_level}];
+    if (set) return *set;
+    set = std::make_unique<IndexSet>();
+    set->shape = shape;
+    set->row_only = row_level;
+    set->coordinates.resize(shape.size());
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        set->coordinates[d].set = set.get();
+        set->coordinates[d].dim = static_cast<int>(d);
+    }
+    const int rank = static_cast<int>(shape.size());
+    set->first_column = rank;
+    std::int64_t n = 1;
+    if (!row_level)
+        while (set->first_column > 0 && n < kernel_.cols) n *= shape[static_cast<std::size_t>(--set->first_column)];
+    set->aligned = row_level || n == kernel_.cols;
+    return *set;
+}
+
+KIndex ElementCodegen::identity(const Dims& shape, bool row_level) {
+    auto& set = const_cast<IndexSet&>(index_set(shape, row_level));
+    KIndex out;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        out.at.push_back(shape[d] == 1 ? constant_int(DType::S64, 0) : handle(&set.coordinates[d]));
+    return out;
+}
+
+/// counter / below % length: the digits of a counter that belong to a run of dimensions.
+ElementCodegen::Scalar* ElementCodegen::digits(Scalar* counter, std::int64_t below, std::int64_t length, bool top) {
+    if (below == 1 && top) return counter;
+    at(counter->level);
+    llvm::IRBuilder<>& b = ops_.b;
+    Value* v = counter->n.re;
+    llvm::Type* t = small_counters(kernel_) ? b.getInt32Ty() : b.getInt64Ty();
+    v = b.CreateTrunc(v, t);
+    if (below != 1) v = b.CreateUDiv(v, llvm::ConstantInt::get(t, static_cast<std::uint64_t>(below)));
+    if (!top) v = b.CreateURem(v, llvm::ConstantInt::get(t, static_cast<std::uint64_t>(length)));
+    return integer(b.CreateZExt(v, b.getInt64Ty()), counter->level);
+}
+
+Value* ElementCodegen::linear() {
+    if (!linear_) {
+        const Level level = deeper(row_->level, Level::Column);
+        at(row_->level);
+        Value* base = ops_.b.CreateMul(row_->n.re, ops_.b.getInt64(static_cast<std::uint64_t>(kernel_.cols)));
+        at(level);
+        linear_ = integer(ops_.b.CreateAdd(base, col_->n.re), level);
+    }
+    return linear_->n.re;
+}
+
+/// The number that dimensions first..last of `set` make up together.
+ElementCodegen::Scalar* ElementCodegen::run(const IndexSet& set, int first, int last) {
+    Scalar*& known = runs_[{&set, first, last}];
+    if (known) return known;
+    const int rank = static_cast<int>(set.shape.size());
+    const std::int64_t length = run_length(set.shape, first, last);
+    const std::int64_t below_all = run_length(set.shape, last + 1, rank - 1);
+    Scalar* result = nullptr;
+    if (set.row_only || (set.aligned && last < set.first_column)) {
+        const std::int64_t below = run_length(set.shape, last + 1, (set.row_only ? rank : set.first_column) - 1);
+        result = digits(row_, below, length, first == 0);
+    } else if (set.aligned && first >= set.first_column) {
+        result = digits(col_, below_all, length, first == set.first_column);
+    } else if (set.aligned && last == rank - 1) {
+        // Across the cut: the lower digits of the row, then the column, so that it still counts up by one.
+        Scalar* upper = digits(row_, 1, run_length(set.shape, first, set.first_column - 1), first == 0);
+        at(upper->level);
+        Value* base = ops_.b.CreateMul(upper->n.re, ops_.b.getInt64(static_cast<std::uint64_t>(kernel_.cols)));
+        at(Level::Column);
+        result = integer(ops_.b.CreateAdd(base, col_->n.re), Level::Column);
+    } else {
+        linear();
+        result = digits(linear_, below_all, length, first == 0);
+    }
+    return runs_[{&set, first, last}] = result;
+}
+
+ElementCodegen::Scalar* ElementCodegen::linearize(const KIndex& i, const Dims& shape) {
+    struct Term {
+        Scalar* value;
+        std::int64_t stride;
+    };
+    std::vector<Term> terms;
+    std::int64_t stride = 1;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+        const std::int64_t here = stride;
+        stride *= shape[d];
+        if (shape[d] == 1) continue;
+        Scalar* s = of(i.at[d]);
+        if (!s->set) {
+            terms.push_back({s, here});
+            continue;
+        }
+        const IndexSet& set = *s->set;
+        const int last = s->dim;
+        int first = last;
+        while (true) {  // extend the run while the next dimension of both is the same
+            std::size_t e = d;
+            while (e > 0 && shape[e - 1] == 1) --e;
+            int g = first;
+            while (g > 0 && set.shape[static_cast<std::size_t>(g - 1)] == 1) --g;
+            if (e == 0 || g == 0 || set.shape[static_cast<std::size_t>(first)] != shape[d]) break;
+            const Scalar* next = of(i.at[e - 1]);
+            if (next->set != &set || next->dim != g - 1 || set.shape[static_cast<std::size_t>(g - 1)] != shape[e - 1]) break;
+            first = g - 1;
+            d = e - 1;
+            stride *= shape[d];
+        }
+        int top = first;
+        while (top > 0 && set.shape[static_cast<std::size_t>(top) - 1] == 1) --top;
+        int bottom = last;
+        while (bottom + 1 < static_cast<int>(set.shape.size()) && set.shape[static_cast<std::size_t>(bottom) + 1] == 1) ++bottom;
+        terms.push_back({run(set, top, bottom), here});
+    }
+    std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.value->level < b.value->level; });
+    Scalar* sum = nullptr;
+    for (const Term& t : terms) {
+        at(t.value->level);
+        Value* v = ops_.b.CreateMul(t.value->n.re, ops_.b.getInt64(static_cast<std::uint64_t>(t.stride)));
+        const Level level = sum ? deeper(sum->level, t.value->level) : t.value->level;
+        at(level);
+        sum = integer(sum ? ops_.b.CreateAdd(sum->n.re, v) : v, level);
+    }
+    return sum ? sum : integer(ops_.b.getInt64(0), Level::Entry);
+}
+
+/// The same element's index for a shape that differs in dimensions of length 1.
+KIndex ElementCodegen::rerank(const KIndex& i, const Dims& from, const Dims& to) {
+    if (from == to) return i;
+    KIndex out;
+    std::size_t d = 0;
+    for (const std::int64_t length : to) {
+        if (length == 1) {
+            out.at.push_back(constant_int(DType::S64, 0));
+            continue;
+        }
+        while (from[d] == 1) ++d;
+        out.at.push_back(i.at[d++]);
+    }
+    return out;
+}
+
+// ---- Values -------------------------------------------------------------------------------------------------------------------------
+
+Value* ElementCodegen::element_address(Value* base, Value* index, DType d) {
+    llvm::Type* t = ops_.storage_type(d);
+    Value* typed = ops_.b.CreateBitCast(base, t->getPointerTo());
+    if (is_complex(d)) index = ops_.b.CreateMul(index, ops_.b.getInt64(2));
+    return ops_.b.CreateGEP(t, typed, index);
+}
+
+ElementCodegen::Scalar* ElementCodegen::load_extern(std::uint32_t ext, Scalar* where, DType d) {
+    Scalar*& known = loads_[{ext, where->n.re}];
+    if (!known) {
+        at(where->level);
+        known = make(ops_.load(element_address(externs[ext], where->n.re, d), d), where->level);
+    }
+    return known;
+}
+
+ElementCodegen::Scalar* ElementCodegen::literal(LiteralRef l) {
+    return make(ops_.literal(l->aval->dtype, l->real, l->imag, l->integer), Level::Entry);
+}
+
+ElementCodegen::Scalar* ElementCodegen::operand_value(const KernelNode& n, std::size_t operand, const KIndex& i) {
+    const KernelRef r = n.operands.at(operand);
+    const Aval& aval = *n.op.in[operand];
+    switch (r.kind) {
+        case KernelRef::Kind::Literal: {
+            Scalar* s = literal(LiteralRef::from_id(r.index));
+            if (s->n.dtype != aval.dtype) s = make(ops_.convert(s->n, aval.dtype), Level::Entry);
+            return s;
+        }
+        case KernelRef::Kind::Extern:
+            return load_extern(r.index, linearize(i, aval.shape), aval.dtype);
+        case KernelRef::Kind::Node:
+            break;
+    }
+    const KernelNode& from = kernel_.nodes[r.index];
+    if (from.on_demand) return evaluate(r.index, rerank(i, aval.shape, from.shape));
+    node_value(r.index);
+    return values_[r.index];
+}
+
+ElementCodegen::Scalar* ElementCodegen::evaluate(std::uint32_t node, const KIndex& i) {
+    const KernelNode* outer = node_;
+    node_ = &kernel_.nodes[node];
+    Scalar* s = force(of(node_->op.prim->lower.fn(*this, node_->op, i)));
+    const DType want = node_->op.out[0]->dtype;
+    if (s->n.dtype != want) {  // a rule may compute in another dtype of the same kind (weak types, index types)
+        at(s->level);
+        s = make(ops_.convert(s->n, want), s->level);
+    }
+    node_ = outer;
+    return s;
+}
+
+Number ElementCodegen::node_value(std::uint32_t node) {
+    if (!values_[node]) {
+        const KernelNode& n = kernel_.nodes[node];
+        JAXSCOPE_ASSERT(n.kind == NodeKind::Element);
+        values_[node] = evaluate(node, identity(n.shape, n.row_level));
+    }
+    return values_[node]->n;
+}
+
+Number ElementCodegen::reduction_operand(std::uint32_t node) {
+    const KernelNode& n = kernel_.nodes[node];
+    Scalar* s = operand_value(n, 0, identity(n.op.in[0]->shape, false));
+    if (s->n.dtype == n.op.out[0]->dtype) return s->n;
+    at(Level::Column);
+    return ops_.convert(s->n, n.op.out[0]->dtype);
+}
+
+void ElementCodegen::set_node_value(std::uint32_t node, const Number& v, Level level) { values_[node] = make(v, level); }
+
+// ---- ElementBuilder -----------------------------------------------------------------------------------------------------------------
+
+KScalar ElementCodegen::load(int operand, const KIndex& i) { return handle(operand_value(*node_, static_cast<std::size_t>(operand), i)); }
+
+KScalar ElementCodegen::op(KOp o, KScalar a) {
+    Scalar* x = force(of(a));
+    at(x->level);
+    return handle(make(ops_.unary(o, x->n), x->level));
+}
+KScalar ElementCodegen::op(KOp o, KScalar a, KScalar b) {
+    Scalar *x = force(of(a)), *y = force(of(b));
+    const Level level = deeper(x->level, y->level);
+    at(level);
+    return handle(make(ops_.binary(o, x->n, y->n), level));
+}
+KScalar ElementCodegen::select(KScalar condition, KScalar if_true, KScalar if_false) {
+    Scalar *c = force(of(condition)), *t = force(of(if_true)), *f = force(of(if_false));
+    const Level level = deeper(c->level, deeper(t->level, f->level));
+    at(level);
+    return handle(make(ops_.select(c->n, t->n, f->n), level));
+}
+KScalar ElementCodegen::convert(KScalar v, DType to) {
+    Scalar* x = force(of(v));
+    at(x->level);
+    return handle(make(ops_.convert(x->n, to), x->level));
+}
+KScalar ElementCodegen::bitcast(KScalar v, DType to) {
+    Scalar* x = force(of(v));
+    at(x->level);
+    return handle(make(ops_.bitcast(x->n, to), x->level));
+}
+KScalar ElementCodegen::constant(DType d, double v) {
+    const bool floating = is_inexact(d);
+    return handle(make(ops_.literal(d, v, 0, floating ? 0 : static_cast<std::int64_t>(v)), Level::Entry));
+}
+KScalar ElementCodegen::constant_int(DType d, std::int64_t v) {
+    return handle(make(ops_.literal(d, static_cast<double>(v), 0, v), Level::Entry));
+}
+KScalar ElementCodegen::clamp_index(KScalar v, std::int64_t bound) {
+    Scalar* x = force(of(v));
+    at(x->level);
+    llvm::IRBuilder<>& b = ops_.b;
+    Value* last = b.getInt64(static_cast<std::uint64_t>(std::max<std::int64_t>(bound - 1, 0)));
+    Value* t = b.CreateSelect(b.CreateICmpSLT(x->n.re, last), x->n.re, last);
+    t = b.CreateSelect(b.CreateICmpSGT(t, b.getInt64(0)), t, b.getInt64(0));
+    return handle(integer(t, x->level));
+}
+KScalar ElementCodegen::masked_load(int operand, const KIndex& i, KScalar inside, KScalar otherwise) {
+    const Dims& shape = node_->op.in.at(static_cast<std::size_t>(operand))->shape;
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return otherwise;  // nothing to load
+    KIndex safe;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        Scalar* s = of(i.at[d]);
+        const bool in_range =
+            s->set && s->set->shape[static_cast<std::size_t>(s->dim)] <= shape[d];  // a coordinate can't leave its dimension
+        safe.at.push_back(in_range ? i.at[d] : clamp_index(i.at[d], shape[d]));
+    }
+    return select(inside, load(operand, safe), otherwise);
+}
+
+}  // namespace jaxscope::exec

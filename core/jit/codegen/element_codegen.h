@@ -1,0 +1,99 @@
+#pragma once
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "jit/codegen/scalar_ops.h"
+#include "jit/graph/kernel.h"
+
+namespace jaxscope::exec {
+
+/// How deep in the loop nest a value is made: code goes to the outermost level where its operands are there.
+enum class Level : std::uint8_t { Entry, Outer, Row, Column };
+
+/// Emits the equations of one kernel. Positions are kept symbolic as long as possible: the coordinates of an array's index that
+/// make up a run of the loop counters are never taken apart and put together again.
+class ElementCodegen final : public ElementBuilder {
+public:
+    ElementCodegen(llvm::IRBuilder<>& builder, const Kernel& kernel);
+
+    // ---- Set up by the loop generator
+    void set_block(Level level, llvm::BasicBlock* block) { blocks_[static_cast<std::size_t>(level)] = block; }
+    llvm::BasicBlock* block(Level level) const { return blocks_[static_cast<std::size_t>(level)]; }
+    void set_counters(llvm::Value* row, Level row_level, llvm::Value* col);
+    void begin_row();                   ///< forgets what was computed for the row before
+    void begin_columns();               ///< a new loop over columns: forgets what the last one computed
+    std::vector<llvm::Value*> externs;  ///< i8* each
+
+    // ---- Values of nodes
+    Number node_value(std::uint32_t node);  ///< at the current row and column; computes it when it isn't there
+    Number reduction_operand(std::uint32_t node);
+    void set_node_value(std::uint32_t node, const Number& v, Level level);
+    bool has_value(std::uint32_t node) const { return values_[node] != nullptr; }
+    /// row * cols + col, or the row, at its level.
+    llvm::Value* linear();
+    Level level_of(std::uint32_t node) const { return values_[node]->level; }
+    void at(Level level) { ops_.b.SetInsertPoint(block(level)); }
+    llvm::Value* element_address(llvm::Value* base, llvm::Value* index, DType d);
+    ScalarOps& ops() { return ops_; }
+
+    // ---- ElementBuilder
+    KScalar load(int operand, const KIndex& i) override;
+    KScalar op(KOp o, KScalar a) override;
+    KScalar op(KOp o, KScalar a, KScalar b) override;
+    KScalar select(KScalar condition, KScalar if_true, KScalar if_false) override;
+    KScalar convert(KScalar v, DType to) override;
+    KScalar bitcast(KScalar v, DType to) override;
+    KScalar constant(DType d, double v) override;
+    KScalar constant_int(DType d, std::int64_t v) override;
+    KScalar clamp_index(KScalar v, std::int64_t bound) override;
+    KScalar masked_load(int operand, const KIndex& i, KScalar inside, KScalar otherwise) override;
+
+private:
+    struct IndexSet;
+    struct Scalar {
+        Number n;
+        Level level = Level::Entry;
+        const IndexSet* set = nullptr;  ///< a coordinate that isn't computed yet: dimension `dim` of the domain seen as this shape
+        int dim = 0;
+    };
+    struct IndexSet {
+        Dims shape;
+        std::vector<Scalar> coordinates;
+        int first_column = 0;   ///< dimensions from here on make up the column counter
+        bool aligned = true;    ///< false: the cut goes through a dimension
+        bool row_only = false;  ///< a row-level shape: all dimensions make up the row counter
+    };
+    Scalar* make(const Number& n, Level level);
+    static KScalar handle(Scalar* s);
+    static Scalar* of(KScalar s) { return static_cast<Scalar*>(s.handle); }
+    Scalar* force(Scalar* s);
+    const IndexSet& index_set(const Dims& shape, bool row_level);
+    KIndex identity(const Dims& shape, bool row_level);
+    Scalar* run(const IndexSet& set, int first, int last);
+    Scalar* digits(Scalar* counter, std::int64_t below, std::int64_t length, bool top);
+    Scalar* linearize(const KIndex& i, const Dims& shape);
+    Scalar* integer(llvm::Value* v, Level level) { return make({v, nullptr, DType::S64}, level); }
+    Scalar* evaluate(std::uint32_t node, const KIndex& i);
+    Scalar* operand_value(const KernelNode& n, std::size_t operand, const KIndex& i);
+    Scalar* load_extern(std::uint32_t ext, Scalar* linear, DType d);
+    Scalar* literal(LiteralRef l);
+    KIndex rerank(const KIndex& i, const Dims& from, const Dims& to);
+
+    ScalarOps ops_;
+    const Kernel& kernel_;
+    std::array<llvm::BasicBlock*, 4> blocks_{};
+    std::deque<Scalar> scalars_;
+    std::map<std::pair<Dims, bool>, std::unique_ptr<IndexSet>> sets_;
+    using RunKey = std::tuple<const IndexSet*, int, int>;
+    using LoadKey = std::pair<std::uint32_t, llvm::Value*>;
+    std::map<RunKey, Scalar*> runs_;
+    std::map<LoadKey, Scalar*> loads_;
+    std::vector<Scalar*> values_;
+    Scalar *row_ = nullptr, *col_ = nullptr, *linear_ = nullptr;
+    const KernelNode* node_ = nullptr;
+};
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,360 @@
+#include "jit/codegen/loop_codegen.h"
+
+#include <algorithm>
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include "base/checked.h"
+#include "jit/codegen/element_codegen.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+class LoopGenerator {
+public:
+    LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name)
+        : context_(module.getContext()), k_(kernel), b_(context_), code_(b_, kernel), ops_(code_.ops()) {
+        llvm::Type* i8p = b_.getInt8PtrTy();
+        auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
+        f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+        f_->addFnAttr(llvm::Attribute::NoUnwind);
+        entry_ = BasicBlock::Create(context_, "entry", f_);
+        access_group_ = llvm::MDNode::getDistinct(context_, {});
+    }
+
+    llvm::Function* run() {
+        b_.SetInsertPoint(entry_);
+        for (std::size_t i = 0; i < k_.externs.size() + k_.stores.size(); ++i) {
+            Value* slot = b_.CreateGEP(b_.getInt8PtrTy(), f_->getArg(0), b_.getInt64(i));
+            Value* p = b_.CreateAlignedLoad(b_.getInt8PtrTy(), slot, llvm::Align(8));
+            if (i < k_.externs.size())
+                code_.externs.push_back(p);
+            else
+                stores_.push_back(p);
+        }
+        for (std::size_t l = 0; l < 4; ++l) code_.set_block(static_cast<Level>(l), entry_);
+        switch (k_.form) {
+            case Kernel::Form::Flat:
+                flat();
+                break;
+            case Kernel::Form::Row:
+                rows();
+                break;
+            case Kernel::Form::Column:
+                columns();
+                break;
+        }
+        return f_;
+    }
+
+private:
+    /// A counted loop around what is emitted between open and close. `level`: whose code goes into its body.
+    struct Loop {
+        Level level;
+        BasicBlock* before;
+        BasicBlock* head;
+        llvm::PHINode* counter;
+        Value* end;
+    };
+    Loop open(Level level, Value* begin, Value* end) {
+        Loop l{level, code_.block(level == Level::Column ? Level::Row : static_cast<Level>(static_cast<int>(level) - 1)), nullptr, nullptr,
+               end};
+        l.head = BasicBlock::Create(context_, "loop", f_);
+        b_.SetInsertPoint(l.head);
+        l.counter = b_.CreatePHI(b_.getInt64Ty(), 2);
+        l.counter->addIncoming(begin, l.before);
+        for (auto inner = static_cast<std::size_t>(level); inner < 4; ++inner) code_.set_block(static_cast<Level>(inner), l.head);
+        return l;
+    }
+    /// Closes the loop; code of the enclosing levels continues behind it. The trip count must be positive.
+    void close(const Loop& l, bool vectorise) {
+        BasicBlock* last = code_.block(l.level);
+        BasicBlock* exit = BasicBlock::Create(context_, "after", f_);
+        b_.SetInsertPoint(last);
+        Value* next = b_.CreateAdd(l.counter, b_.getInt64(1), "", true, true);
+        llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, l.end), l.head, exit);
+        l.counter->addIncoming(next, last);
+        if (vectorise) mark_parallel(l.head, back);
+        b_.SetInsertPoint(l.before);
+        b_.CreateBr(l.head);
+        for (std::size_t i = 0; i < 4; ++i)
+            if (code_.block(static_cast<Level>(i)) == l.before || i >= static_cast<std::size_t>(l.level) ||
+                (l.level == Level::Column && i == static_cast<std::size_t>(Level::Row)))
+                code_.set_block(static_cast<Level>(i), exit);
+        b_.SetInsertPoint(exit);
+    }
+    /// Iterations touch different elements, or the same ones only to read: what kernels are made of.
+    void mark_parallel(BasicBlock* body, llvm::BranchInst* back) {
+        for (llvm::Instruction& i : *body)
+            if (i.mayReadOrWriteMemory()) i.setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+        const auto str = [&](const char* s) { return llvm::MDString::get(context_, s); };
+        llvm::Metadata* enable[] = {str("llvm.loop.vectorize.enable"), llvm::ConstantAsMetadata::get(b_.getTrue())};
+        llvm::Metadata* parallel[] = {str("llvm.loop.parallel_accesses"), access_group_};
+        llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context_, enable), llvm::MDNode::get(context_, parallel)};
+        llvm::MDNode* id = llvm::MDNode::getDistinct(context_, parts);
+        id->replaceOperandWith(0, id);
+        back->setMetadata(llvm::LLVMContext::MD_loop, id);
+    }
+
+    void store_element(std::size_t store, const Number& v, Value* index) {
+        ops_.store(code_.element_address(stores_[store], index, v.dtype), v);
+    }
+    bool full_member(const KernelNode& n) const { return n.kind == NodeKind::Element && !n.row_level && !n.on_demand; }
+
+    void flat() {
+        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        const Loop loop = open(Level::Column, begin, end);
+        code_.set_counters(b_.getInt64(0), Level::Entry, loop.counter);
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (full_member(k_.nodes[j])) code_.node_value(j);
+        for (std::size_t s = 0; s < k_.stores.size(); ++s) {
+            const Number v = code_.node_value(k_.stores[s].node);
+            code_.at(Level::Column);
+            store_element(s, v, loop.counter);
+        }
+        close(loop, true);
+        b_.CreateRetVoid();
+    }
+
+    // ---- Rows: passes over the columns with reductions in between ------------------------------------------------------------------
+    void rows() {
+        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        std::int64_t at = 0;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (k_.nodes[j].spilled) scratch_[j] = at, at += checked_align(k_.cols * 8, 64);
+        const Loop loop = open(Level::Row, begin, end);
+        code_.set_counters(loop.counter, Level::Row, nullptr);
+        code_.begin_row();
+        for (int phase = 0; phase < k_.phases; ++phase) {
+            row_values(phase);
+            pass(loop.counter, phase);
+        }
+        row_values(k_.phases);
+        for (std::size_t s = 0; s < k_.stores.size(); ++s) {
+            if (!at_row_level(k_.nodes[k_.stores[s].node])) continue;
+            const Number v = code_.node_value(k_.stores[s].node);
+            code_.at(Level::Row);
+            store_element(s, v, loop.counter);
+        }
+        close(loop, false);
+        b_.CreateRetVoid();
+    }
+    static bool at_row_level(const KernelNode& n) { return n.row_level; }
+
+    /// Row-level equations whose operands are there before pass `phase`.
+    void row_values(int phase) {
+        code_.at(Level::Row);
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j) {
+            const KernelNode& n = k_.nodes[j];
+            if (n.row_level && n.kind == NodeKind::Element && n.phase == phase) code_.node_value(j);
+        }
+    }
+
+    void pass(Value* row, int phase) {
+        std::vector<std::uint32_t> members, reductions;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j) {
+            const KernelNode& n = k_.nodes[j];
+            if (full_member(n) && n.phase == phase) members.push_back(j);
+            if (n.kind == NodeKind::Reduction && n.phase == phase + 1) reductions.push_back(j);
+        }
+        if (k_.cols == 0) {
+            code_.at(Level::Row);
+            for (const std::uint32_t j : reductions) finish_reduction(j, start(j));
+            return;
+        }
+        if (members.empty() && reductions.empty()) return;
+        const Loop loop = open(Level::Column, b_.getInt64(0), b_.getInt64(static_cast<std::uint64_t>(k_.cols)));
+        code_.set_counters(row, Level::Row, loop.counter);
+        code_.begin_columns();
+        std::vector<std::vector<llvm::PHINode*>> sums;
+        for (const std::uint32_t j : reductions) {
+            sums.emplace_back();
+            for (Value* first : start(j)) {
+                sums.back().push_back(b_.CreatePHI(first->getType(), 2));
+                sums.back().back()->addIncoming(first, loop.before);
+            }
+        }
+        reload_spilled(loop.counter, phase);
+        for (const std::uint32_t j : members) code_.node_value(j);
+        std::vector<std::vector<Value*>> next;
+        for (std::size_t r = 0; r < reductions.size(); ++r) next.push_back(add_element(reductions[r], {sums[r].begin(), sums[r].end()}));
+        store_members(members, loop.counter);
+        BasicBlock* last = code_.block(Level::Column);
+        for (std::size_t r = 0; r < reductions.size(); ++r)
+            for (std::size_t part = 0; part < next[r].size(); ++part) sums[r][part]->addIncoming(next[r][part], last);
+        close(loop, true);
+        code_.begin_columns();
+        for (std::size_t r = 0; r < reductions.size(); ++r) finish_reduction(reductions[r], next[r]);
+    }
+
+    Value* scratch_address(std::uint32_t node, Value* col) {
+        Value* base = b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), b_.getInt64(static_cast<std::uint64_t>(scratch_.at(node))));
+        return code_.element_address(base, col, k_.nodes[node].op.out[0]->dtype);
+    }
+    void reload_spilled(Value* col, int phase) {
+        for (const auto& [j, offset] : scratch_) {
+            const KernelNode& n = k_.nodes[j];
+            if (n.phase >= phase) continue;
+            const bool used = std::any_of(k_.nodes.begin(), k_.nodes.end(), [&, node = j](const KernelNode& user) {
+                const int runs = user.kind == NodeKind::Reduction ? user.phase - 1 : user.phase;
+                return runs == phase && std::any_of(user.operands.begin(), user.operands.end(),
+                                                    [&](const KernelRef& r) { return r.kind == KernelRef::Kind::Node && r.index == node; });
+            });
+            if (!used) continue;
+            code_.at(Level::Column);
+            code_.set_node_value(j, ops_.load(scratch_address(j, col), n.op.out[0]->dtype), Level::Column);
+        }
+    }
+    void store_members(const std::vector<std::uint32_t>& members, Value* col) {
+        for (const std::uint32_t j : members) {
+            const Number v = code_.node_value(j);
+            if (k_.nodes[j].spilled) {
+                code_.at(Level::Column);
+                ops_.store(scratch_address(j, col), v);
+            }
+            for (std::size_t s = 0; s < k_.stores.size(); ++s) {
+                if (k_.stores[s].node != j) continue;
+                Value* index = code_.linear();
+                code_.at(Level::Column);
+                store_element(s, v, index);
+            }
+        }
+    }
+
+    // ---- Reductions: one accumulator, two for complex sums -----------------------------------------------------------------------
+    std::vector<Value*> start(std::uint32_t j) {
+        const KernelNode& n = k_.nodes[j];
+        const DType d = n.op.out[0]->dtype;
+        if (!is_complex(d)) return {ops_.accumulator_start(n.reduce, d)};
+        if (n.reduce != ReduceKind::Sum && n.reduce != ReduceKind::Prod)
+            throw Error(ErrorCode::NoRule, "expected a sum or product of complex numbers, found another reduction");
+        return {llvm::ConstantFP::get(ops_.register_type(d), n.reduce == ReduceKind::Prod ? 1.0 : 0.0),
+                llvm::ConstantFP::get(ops_.register_type(d), 0.0)};
+    }
+    std::vector<Value*> add_element(std::uint32_t j, const std::vector<Value*>& acc) {
+        const KernelNode& n = k_.nodes[j];
+        const DType d = n.op.out[0]->dtype;
+        const Number v = code_.reduction_operand(j);
+        code_.at(Level::Column);
+        if (is_complex(d)) {
+            const Number r = ops_.binary(n.reduce == ReduceKind::Sum ? KOp::Add : KOp::Mul, {acc[0], acc[1], d}, v);
+            return {r.re, r.im};
+        }
+        return {ops_.accumulate(n.reduce, d, acc[0], ops_.to_accumulator(n.reduce, v))};
+    }
+    Number result(std::uint32_t j, const std::vector<Value*>& acc) {
+        const KernelNode& n = k_.nodes[j];
+        const DType d = n.op.out[0]->dtype;
+        return is_complex(d) ? Number{acc[0], acc[1], d} : ops_.from_accumulator(n.reduce, d, acc[0]);
+    }
+    void finish_reduction(std::uint32_t j, const std::vector<Value*>& acc) {
+        code_.at(Level::Row);
+        code_.set_node_value(j, result(j, acc), Level::Row);
+    }
+
+    // ---- Columns: one task sums a block of columns over all reduced rows; the sums stand in scratch memory ------------------------
+    void columns() {
+        Value *begin = f_->getArg(1), *end = f_->getArg(2);
+        const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
+        const std::int64_t block = k_.column_block(), blocks = (k_.cols + block - 1) / block;
+        std::int64_t at = 0;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (k_.nodes[j].kind == NodeKind::Reduction) scratch_[j] = at, at += checked_align(block * 16, 64);
+        const Loop tasks = open(Level::Outer, begin, end);
+        Value* outer = b_.CreateUDiv(tasks.counter, i64(blocks));
+        Value* first = b_.CreateMul(b_.CreateURem(tasks.counter, i64(blocks)), i64(block));
+        Value* last = b_.CreateAdd(first, i64(block));
+        last = b_.CreateSelect(b_.CreateICmpSLT(last, i64(k_.cols)), last, i64(k_.cols));
+        for_columns(first, last, [&](Value* col) {
+            for (const auto& [j, offset] : scratch_) write_sums(j, b_.CreateSub(col, first), start(j));
+        });
+        if (k_.reduced > 0) {
+            const Loop rows = open(Level::Row, i64(0), i64(k_.reduced));
+            Value* row = b_.CreateAdd(b_.CreateMul(outer, i64(k_.reduced)), rows.counter);
+            code_.set_counters(row, Level::Row, nullptr);
+            code_.begin_row();
+            sum_row(row, first, last);
+            close(rows, false);
+        }
+        code_.begin_row();
+        for_columns(first, last, [&](Value* col) {
+            for (const auto& [j, offset] : scratch_) {
+                const Number v = result(j, read_sums(j, b_.CreateSub(col, first)));
+                Value* index = b_.CreateAdd(b_.CreateMul(outer, i64(k_.cols)), col);
+                for (std::size_t s = 0; s < k_.stores.size(); ++s)
+                    if (k_.stores[s].node == j) store_element(s, v, index);
+            }
+        });
+        code_.set_block(Level::Outer, b_.GetInsertBlock());
+        close(tasks, false);
+        b_.CreateRetVoid();
+    }
+
+    template <class Fn>
+    void for_columns(Value* first, Value* last, Fn&& fn) {
+        code_.set_block(Level::Row, b_.GetInsertBlock());
+        const Loop loop = open(Level::Column, first, last);
+        fn(loop.counter);
+        close(loop, true);
+        code_.set_block(Level::Outer, b_.GetInsertBlock());
+    }
+
+    void sum_row(Value* row, Value* first, Value* last) {
+        const Loop loop = open(Level::Column, first, last);
+        code_.set_counters(row, Level::Row, loop.counter);
+        code_.begin_columns();
+        std::vector<std::uint32_t> members;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (full_member(k_.nodes[j])) members.push_back(j), code_.node_value(j);
+        for (const auto& [j, offset] : scratch_) {
+            code_.at(Level::Column);
+            Value* position = b_.CreateSub(loop.counter, first);
+            const std::vector<Value*> next = add_element(j, read_sums(j, position));
+            write_sums(j, position, next);
+        }
+        store_members(members, loop.counter);
+        close(loop, true);
+    }
+
+    Value* sum_address(std::uint32_t j, Value* position, llvm::Type* t, std::size_t part) {
+        const std::int64_t offset = scratch_.at(j) + static_cast<std::int64_t>(part) * k_.column_block() * 8;
+        Value* base = b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), b_.getInt64(static_cast<std::uint64_t>(offset)));
+        return b_.CreateGEP(t, b_.CreateBitCast(base, t->getPointerTo()), position);
+    }
+    void write_sums(std::uint32_t j, Value* position, const std::vector<Value*>& acc) {
+        for (std::size_t part = 0; part < acc.size(); ++part)
+            b_.CreateStore(acc[part], sum_address(j, position, acc[part]->getType(), part));
+    }
+    std::vector<Value*> read_sums(std::uint32_t j, Value* position) {
+        std::vector<Value*> out = start(j);
+        for (std::size_t part = 0; part < out.size(); ++part) {
+            llvm::Type* t = out[part]->getType();
+            out[part] = b_.CreateLoad(t, sum_address(j, position, t, part));
+        }
+        return out;
+    }
+
+    llvm::LLVMContext& context_;
+    const Kernel& k_;
+    llvm::IRBuilder<> b_;
+    ElementCodegen code_;
+    ScalarOps& ops_;
+    llvm::Function* f_;
+    BasicBlock* entry_;
+    llvm::MDNode* access_group_;
+    std::vector<Value*> stores_;
+    std::map<std::uint32_t, std::int64_t> scratch_;  ///< byte offset of a node's row or sums
+};
+
+}  // namespace
+
+llvm::Function* emit_kernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
+    return LoopGenerator(module, kernel, name).run();
+}
+
+}  // namespace jaxscope::exec

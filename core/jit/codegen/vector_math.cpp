@@ -1,0 +1,333 @@
+#include "jit/codegen/vector_math.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <string>
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+namespace jaxscope::exec {
+
+namespace {
+
+using llvm::Value;
+
+/// Arithmetic on one f32 (or f64) value, written as formulas.
+class Formula {
+public:
+    explicit Formula(llvm::IRBuilder<>& builder) : b(builder) {}
+    Value* c(double v) const { return llvm::ConstantFP::get(b.getFloatTy(), v); }
+    Value* ci(std::uint32_t v) const { return b.getInt32(v); }
+    Value* fma(Value* x, Value* y, Value* z) const { return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
+    Value* fabs(Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
+    Value* round(Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, x); }
+    Value* bits(Value* x) const { return b.CreateBitCast(x, b.getInt32Ty()); }
+    Value* number(Value* x) const { return b.CreateBitCast(x, b.getFloatTy()); }
+    Value* is_nan(Value* x) const { return b.CreateFCmpUNO(x, x); }
+    Value* copysign(Value* x, Value* sign) const { return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, sign); }
+    /// Horner's scheme, highest power first.
+    Value* poly(Value* x, std::initializer_list<double> coefficients) const {
+        Value* r = nullptr;
+        for (const double k : coefficients)
+            r = r ? fma(r, x, llvm::ConstantFP::get(x->getType(), k)) : llvm::ConstantFP::get(x->getType(), k);
+        return r;
+    }
+    Value* clamp(Value* x, double low, double high) const {  // NaN becomes a bound: callers put it back
+        Value* t = b.CreateSelect(b.CreateFCmpOGT(x, c(low)), x, c(low));
+        return b.CreateSelect(b.CreateFCmpOLT(t, c(high)), t, c(high));
+    }
+    /// 2^n for an integral float n in [-126, 127].
+    Value* pow2(Value* n) const { return number(b.CreateShl(b.CreateAdd(b.CreateFPToSI(n, b.getInt32Ty()), ci(127)), ci(23))); }
+    llvm::IRBuilder<>& b;
+};
+
+/// exp: x = n ln2 + r, |r| <= ln2/2, a polynomial for e^r, scaled by 2^n in two steps so that subnormal results come out.
+Value* exp_f32(const Formula& f, Value* x) {
+    Value* t = f.clamp(x, -104.0, 89.0);
+    Value* n = f.round(f.b.CreateFMul(t, f.c(1.44269504088896341)));
+    Value* r = f.fma(n, f.c(-0.693359375), t);
+    r = f.fma(n, f.c(2.12194440e-4), r);
+    Value* p = f.poly(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+    p = f.fma(f.b.CreateFMul(r, r), p, f.b.CreateFAdd(r, f.c(1)));
+    Value* half = f.b.CreateFMul(n, f.c(0.5));
+    half = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, half);
+    Value* y = f.b.CreateFMul(f.b.CreateFMul(p, f.pow2(half)), f.pow2(f.b.CreateFSub(n, half)));
+    return f.b.CreateSelect(f.is_nan(x), x, y);
+}
+
+/// log: x = m 2^e with m in [sqrt(1/2), sqrt(2)); Cephes' polynomial of m - 1.
+Value* log_f32(const Formula& f, Value* x) {
+    Value* tiny = f.b.CreateFCmpOLT(x, f.c(1.17549435e-38));
+    Value* scaled = f.b.CreateSelect(tiny, f.b.CreateFMul(x, f.c(8388608.0)), x);
+    Value* i = f.b.CreateSub(f.bits(scaled), f.ci(0x3f3504f3));
+    Value* e = f.b.CreateSIToFP(f.b.CreateAShr(i, f.ci(23)), f.b.getFloatTy());
+    e = f.b.CreateFSub(e, f.b.CreateSelect(tiny, f.c(23), f.c(0)));
+    Value* m = f.number(f.b.CreateAdd(f.b.CreateAnd(i, f.ci(0x007fffff)), f.ci(0x3f3504f3)));
+    Value* r = f.b.CreateFSub(m, f.c(1));
+    Value* z = f.b.CreateFMul(r, r);
+    Value* p = f.poly(r, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                          2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+    Value* y = f.b.CreateFMul(f.b.CreateFMul(p, r), z);
+    y = f.fma(e, f.c(-2.12194440e-4), y);
+    y = f.fma(z, f.c(-0.5), y);
+    y = f.fma(e, f.c(0.693359375), f.b.CreateFAdd(r, y));
+    y = f.b.CreateSelect(f.b.CreateFCmpOEQ(x, f.c(INFINITY)), x, y);
+    y = f.b.CreateSelect(f.b.CreateFCmpOEQ(x, f.c(0)), f.c(-INFINITY), y);
+    return f.b.CreateSelect(f.b.CreateFCmpULT(x, f.c(0)), f.c(NAN), y);
+}
+
+/// log1p by Kahan's correction of log(1 + x) for the rounding of 1 + x.
+Value* log1p_f32(const Formula& f, Value* x) {
+    Value* u = f.b.CreateFAdd(x, f.c(1));
+    Value* um1 = f.b.CreateFSub(u, f.c(1));
+    Value* same = f.b.CreateFCmpOEQ(um1, f.c(0));
+    Value* safe = f.b.CreateSelect(same, f.c(1), um1);
+    Value* y = f.b.CreateFMul(log_f32(f, u), f.b.CreateFDiv(x, safe));
+    Value* huge = f.b.CreateFCmpOEQ(u, f.c(INFINITY));
+    return f.b.CreateSelect(same, x, f.b.CreateSelect(huge, x, y));
+}
+
+Value* expm1_f32(const Formula& f, Value* x) {
+    Value* u = exp_f32(f, x);
+    Value* small = f.b.CreateFCmpOLT(f.fabs(x), f.c(0.34657));
+    // Near zero: the same polynomial without the 1 that would swallow it.
+    Value* p = f.poly(x, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+    Value* near = f.fma(f.b.CreateFMul(x, x), p, x);
+    return f.b.CreateSelect(small, near, f.b.CreateFSub(u, f.c(1)));
+}
+
+/// tanh: a rational function on [-7.9, 7.9], x itself near 0 (the coefficients that XLA and Eigen use).
+Value* tanh_f32(const Formula& f, Value* x) {
+    Value* t = f.clamp(x, -7.90531110763549805, 7.90531110763549805);
+    Value* z = f.b.CreateFMul(t, t);
+    Value* p = f.poly(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05,
+                          6.37261928875436e-04, 4.89352455891786e-03});
+    Value* q = f.poly(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
+    Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
+    y = f.b.CreateSelect(f.b.CreateFCmpOLT(f.fabs(x), f.c(0.0004)), x, y);
+    return f.b.CreateSelect(f.is_nan(x), x, y);
+}
+
+Value* erf_f32(const Formula& f, Value* x) {
+    Value* t = f.clamp(x, -4, 4);
+    Value* z = f.b.CreateFMul(t, t);
+    Value* p = f.poly(z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
+                          -2.95459980854025e-03, -1.60960333262415e-02});
+    Value* q =
+        f.poly(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02});
+    Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
+    return f.b.CreateSelect(f.is_nan(x), x, y);
+}
+
+/// erf_inv after Giles, "Approximating the erfinv function": two polynomials of w = -log(1 - x^2).
+Value* erf_inv_f32(const Formula& f, Value* x) {
+    Value* w = f.b.CreateFNeg(log1p_f32(f, f.b.CreateFNeg(f.b.CreateFMul(x, x))));
+    Value* central = f.b.CreateFCmpOLT(w, f.c(5));
+    Value* w1 = f.b.CreateFSub(w, f.c(2.5));
+    Value* root = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, w);
+    Value* w2 = f.b.CreateFSub(root, f.c(3));
+    Value* p1 = f.poly(w1, {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+                            0.246640727, 1.50140941});
+    Value* p2 = f.poly(w2, {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+                            1.00167406, 2.83297682});
+    Value* y = f.b.CreateFMul(f.b.CreateSelect(central, p1, p2), x);
+    Value* edge = f.b.CreateFCmpOEQ(f.fabs(x), f.c(1));
+    return f.b.CreateSelect(edge, f.b.CreateFMul(x, f.c(INFINITY)), y);
+}
+
+/// 2^e * (2 / pi) modulo 4 for e = 0 .. 104, to 64 bits: a table in the module, looked up by exponent.
+llvm::GlobalVariable* two_over_pi_table(llvm::Module& module) {
+    static const char* const name = "two_over_pi";
+    if (llvm::GlobalVariable* known = module.getGlobalVariable(name, true)) return known;
+    static constexpr std::uint32_t bits[] = {0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
+    std::vector<double> values;
+    for (int e = 0; e <= 104; ++e) {
+        double v = 0;
+        for (int i = 63; i >= 0; --i) {
+            const int j = e - 2 + i;  // bit j behind the point weighs 2^(e - j - 1)
+            if (j >= 0 && (bits[j / 32] >> (31 - j % 32) & 1)) v += std::ldexp(1.0, 1 - i);
+        }
+        values.push_back(v);
+    }
+    llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), values);
+    return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
+}
+
+/// x * (2 / pi) modulo 4 for |x| >= 2^24, where the product in f64 has no fraction left: mantissa times table (Payne and Hanek).
+Value* huge_quadrants(const Formula& f, Value* x) {
+    llvm::IRBuilder<>& b = f.b;
+    Value* i = f.bits(x);
+    Value* exponent = b.CreateSub(b.CreateAnd(b.CreateLShr(i, f.ci(23)), f.ci(255)), f.ci(150));
+    Value* safe = b.CreateSelect(b.CreateICmpSLT(exponent, f.ci(0)), f.ci(0), exponent);
+    safe = b.CreateSelect(b.CreateICmpSGT(safe, f.ci(104)), f.ci(104), safe);
+    Value* mantissa = b.CreateOr(b.CreateAnd(i, f.ci(0x007fffff)), f.ci(0x00800000));
+    llvm::GlobalVariable* table = two_over_pi_table(*b.GetInsertBlock()->getModule());
+    Value* entry = b.CreateInBoundsGEP(table->getValueType(), table, {b.getInt64(0), b.CreateZExt(safe, b.getInt64Ty())});
+    Value* p = b.CreateFMul(b.CreateSIToFP(mantissa, b.getDoubleTy()), b.CreateLoad(b.getDoubleTy(), entry));
+    return b.CreateSelect(b.CreateICmpSLT(i, f.ci(0)), b.CreateFNeg(p), p);
+}
+
+/// sin and cos: the argument is reduced in f64 with a two-part pi/2, and by table where that is not exact enough.
+Value* sin_cos_f32(const Formula& f, Value* x, bool cosine) {
+    llvm::IRBuilder<>& b = f.b;
+    llvm::Type* f64 = b.getDoubleTy();
+    const auto cd = [&](double v) { return llvm::ConstantFP::get(f64, v); };
+    Value* finite = b.CreateFCmpOLT(f.fabs(x), f.c(INFINITY));
+    Value* huge = b.CreateFCmpOGE(f.fabs(x), f.c(16777216.0));
+    Value* wide = b.CreateFPExt(x, f64);
+    Value* product = b.CreateSelect(huge, huge_quadrants(f, x), b.CreateFMul(wide, cd(0.63661977236758134308)));
+    Value* q = f.round(product);
+    Value* r = f.fma(q, cd(-1.5707963267948965580), wide);
+    r = f.fma(q, cd(-6.1232339957367660359e-17), r);
+    r = b.CreateSelect(huge, b.CreateFMul(b.CreateFSub(product, q), cd(1.5707963267948965580)), r);
+    // The quadrant: q mod 4, found without a 64-bit conversion that could overflow.
+    Value* q4 = b.CreateFSub(q, b.CreateFMul(cd(4), b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFMul(q, cd(0.25)))));
+    Value* k = b.CreateFPToSI(b.CreateSelect(finite, q4, cd(0)), b.getInt32Ty());
+    if (cosine) k = b.CreateAdd(k, f.ci(1));
+    Value* t = b.CreateFPTrunc(r, b.getFloatTy());
+    Value* z = b.CreateFMul(t, t);
+    Value* s = f.poly(z, {2.718311493989822e-6, -1.9839334836096632e-4, 8.3333293858894632e-3, -1.6666666641626524e-1});
+    s = f.fma(b.CreateFMul(s, z), t, t);
+    Value* c = f.poly(z, {-2.7557314135e-7, 2.48015873e-5, -1.3888888397e-3, 4.1666667908e-2, -0.5});
+    c = f.fma(c, z, f.c(1));
+    Value* odd = b.CreateICmpNE(b.CreateAnd(k, f.ci(1)), f.ci(0));
+    Value* y = b.CreateSelect(odd, c, s);
+    Value* negative = b.CreateICmpNE(b.CreateAnd(k, f.ci(2)), f.ci(0));
+    y = b.CreateSelect(negative, b.CreateFNeg(y), y);
+    return b.CreateSelect(finite, y, f.c(NAN));
+}
+
+Value* logistic(const Formula& f, Value* x) {
+    Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
+    return f.b.CreateFDiv(one, f.b.CreateFAdd(one, math_function(f.b, KOp::Exp, f.b.CreateFNeg(x))));
+}
+
+/// exp2 through exp for f32; the product's rounding costs accuracy for large |x|, so n is split off first.
+Value* exp2_f32(const Formula& f, Value* x) {
+    Value* t = f.clamp(x, -151, 129);
+    Value* n = f.round(t);
+    Value* p = exp_f32(f, f.b.CreateFMul(f.b.CreateFSub(t, n), f.c(0.69314718055994531)));
+    Value* half = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, f.b.CreateFMul(n, f.c(0.5)));
+    Value* y = f.b.CreateFMul(f.b.CreateFMul(p, f.pow2(half)), f.pow2(f.b.CreateFSub(n, half)));
+    return f.b.CreateSelect(f.is_nan(x), x, y);
+}
+
+Value* f32_function(const Formula& f, KOp o, Value* x) {
+    switch (o) {
+        case KOp::Exp:
+            return exp_f32(f, x);
+        case KOp::Exp2:
+            return exp2_f32(f, x);
+        case KOp::Expm1:
+            return expm1_f32(f, x);
+        case KOp::Log:
+            return log_f32(f, x);
+        case KOp::Log1p:
+            return log1p_f32(f, x);
+        case KOp::Tanh:
+            return tanh_f32(f, x);
+        case KOp::Sin:
+            return sin_cos_f32(f, x, false);
+        case KOp::Cos:
+            return sin_cos_f32(f, x, true);
+        case KOp::Erf:
+            return erf_f32(f, x);
+        case KOp::ErfInv:
+            return erf_inv_f32(f, x);
+        default:
+            return nullptr;
+    }
+}
+
+const char* libm_name(KOp o) {
+    switch (o) {
+        case KOp::Exp:
+            return "exp";
+        case KOp::Exp2:
+            return "exp2";
+        case KOp::Expm1:
+            return "expm1";
+        case KOp::Log:
+            return "log";
+        case KOp::Log1p:
+            return "log1p";
+        case KOp::Tanh:
+            return "tanh";
+        case KOp::Sin:
+            return "sin";
+        case KOp::Cos:
+            return "cos";
+        case KOp::Tan:
+            return "tan";
+        case KOp::Sinh:
+            return "sinh";
+        case KOp::Cosh:
+            return "cosh";
+        case KOp::Asin:
+            return "asin";
+        case KOp::Acos:
+            return "acos";
+        case KOp::Atan:
+            return "atan";
+        case KOp::Asinh:
+            return "asinh";
+        case KOp::Acosh:
+            return "acosh";
+        case KOp::Atanh:
+            return "atanh";
+        case KOp::Cbrt:
+            return "cbrt";
+        case KOp::Erf:
+            return "erf";
+        case KOp::Erfc:
+            return "erfc";
+        case KOp::Lgamma:
+            return "lgamma";
+        case KOp::ErfInv:
+            return "jaxscope_erf_inv";
+        case KOp::Digamma:
+            return "jaxscope_digamma";
+        case KOp::Pow:
+            return "pow";
+        case KOp::Atan2:
+            return "atan2";
+        case KOp::NextAfter:
+            return "nextafter";
+        case KOp::Rem:
+            return "fmod";
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+Value* call_libm(llvm::IRBuilder<>& b, const char* name, llvm::ArrayRef<Value*> args) {
+    llvm::Type* t = args[0]->getType();
+    const std::vector<llvm::Type*> types(args.size(), t);
+    llvm::Module* module = b.GetInsertBlock()->getModule();
+    const std::string full = t->isFloatTy() ? std::string(name) + "f" : name;
+    const llvm::FunctionCallee callee = module->getOrInsertFunction(full, llvm::FunctionType::get(t, types, false));
+    llvm::CallInst* call = b.CreateCall(callee, args);
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return call;
+}
+
+Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x) {
+    const Formula f(b);
+    Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
+    if (o == KOp::Sqrt) return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+    if (o == KOp::Rsqrt) return b.CreateFDiv(one, b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+    if (o == KOp::Logistic) return logistic(f, x);
+    if (x->getType()->isFloatTy())
+        if (Value* y = f32_function(f, o, x)) return y;
+    const char* name = libm_name(o);
+    if (!name) throw Error(ErrorCode::NoRule, "expected a function of one number, found an operation that the code generator doesn't know");
+    return call_libm(b, name, {x});
+}
+
+Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x, Value* y) { return call_libm(b, libm_name(o), {x, y}); }
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,344 @@
+#include "jit/graph/fuse_groups.h"
+
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::size_t kMaxVisits = 256;  ///< of one search for cycles; beyond it two groups stay apart
+
+class GroupBuilder : public Groups {
+public:
+    using Groups::Groups;
+
+    void run() {
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) place(i);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) materialise_for(i);
+        for (const ValueId v : g_.outputs) materialise(v);
+    }
+
+private:
+    /// Scalar operations to compute `n` again at any index, or -1 where storing it is better.
+    int recompute_cost(const Node& n) const {
+        if (n.kind != NodeKind::Element || n.map->cost > kMaxRecomputed) return -1;
+        int cost = std::max(1, n.map->cost);  // at least 1 each, which bounds the depth of chains
+        const std::int64_t size = g_.aval(n.out[0]).size();
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            if (n.map->operands[k].access == IndexMap::Access::None || g_.values[n.in[k]].kind == GraphValue::Kind::Literal) continue;
+            if (n.map->operands[k].access == IndexMap::Access::General) return -1;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (on_demand(p)) {
+                cost += on_demand_cost_[p];
+                continue;
+            }
+            const bool small = g_.aval(n.in[k]).size() * 8 <= size;
+            if (!small || n.map->operands[k].access != IndexMap::Access::Broadcast) return -1;
+        }
+        if (size <= 1 && cost > 0) return -1;
+        return cost <= kMaxRecomputed ? cost : -1;
+    }
+
+    // ---- Placing nodes into groups -------------------------------------------------------------------------------------------
+    void place(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        if (!is_loop(n)) return;
+        if (options_.fuse) {
+            if ((on_demand_cost_[i] = recompute_cost(n)) >= 0) return;
+            std::vector<std::uint32_t> candidates = candidate_groups(i);
+            for (const std::uint32_t c : candidates)
+                if (try_join(c, i)) return absorb(c, candidates);
+        }
+        start_group(i);
+    }
+
+    void start_group(std::uint32_t i) {
+        group_of_[i] = static_cast<std::uint32_t>(groups_.size());
+        groups_.push_back(group_of_one(i));
+        note_reader(i);
+    }
+
+    std::vector<std::uint32_t> candidate_groups(std::uint32_t i) const {
+        std::vector<std::uint32_t> out;
+        for_each_leaf(i, [&](ValueId v) {
+            if (const std::uint32_t p = direct_producer(v); p != kNone && group_of_[p] != kNone) out.push_back(group_of_[p]);
+        });
+        if (g_.nodes[i].kind == NodeKind::Reduction)  // reductions of one array share the pass over it
+            if (const auto r = reader_.find(g_.root(g_.nodes[i].in[0])); r != reader_.end()) out.push_back(r->second);
+        std::sort(out.rbegin(), out.rend());
+        out.erase(std::unique(out.begin(), out.end()), out.end());
+        return out;
+    }
+    void note_reader(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        if (n.kind == NodeKind::Reduction) reader_[g_.root(n.in[0])] = group_of_[i];
+    }
+
+    bool try_join(std::uint32_t c, std::uint32_t i) {
+        Group& group = groups_[c];
+        const Node& n = g_.nodes[i];
+        if (group.members.size() >= kMaxMembers) return false;
+        bool row = false;
+        if (n.kind == NodeKind::Reduction ? !reduction_fits(group, c, i) : !element_fits(group, c, i, row)) return false;
+        if (makes_cycle(c, {&i, 1})) return false;
+        group_of_[i] = c;
+        group.members.push_back(i);
+        group.last = std::max(group.last, i);
+        row_level_[i] = row;
+        if (n.kind == NodeKind::Reduction) mark_reduction(group, i), note_reader(i);
+        return true;
+    }
+
+    // ---- Merging groups --------------------------------------------------------------------------------------------------------
+    /// A node that reads the results of several groups brings them together: 0.9*m, made before the gradient, joins Adam's kernel.
+    void absorb(std::uint32_t c, const std::vector<std::uint32_t>& candidates) {
+        for (const std::uint32_t d : candidates)
+            if (d != c) try_merge(c, d);
+    }
+
+    /// Makes the element-wise group d part of c, when nothing in between waits for d and c reads no more memory than it spares.
+    void try_merge(std::uint32_t c, std::uint32_t d) {
+        Group &into = groups_[c], &from = groups_[d];
+        if (from.split || from.column || from.domain != into.domain || into.members.size() + from.members.size() > kMaxMembers) return;
+        const std::uint64_t pair = std::uint64_t{c} << 32 | d;
+        if (apart_.contains(pair) || memory_of_merging(c, d) > 0) return;
+        const Group before = into;
+        for (const std::uint32_t m : from.members) group_of_[m] = c;
+        into.members.insert(into.members.end(), from.members.begin(), from.members.end());
+        into.first = std::min(into.first, from.first);
+        into.last = std::max(into.last, from.last);
+        const bool fine = std::all_of(into.members.begin(), into.members.end(), [&](std::uint32_t m) { return still_fits(c, m); });
+        if (fine && !makes_cycle(c, into.members)) {
+            from.members.clear();
+            return;
+        }
+        into = before;
+        for (const std::uint32_t m : from.members) group_of_[m] = d;
+        apart_.insert(pair);
+    }
+    bool still_fits(std::uint32_t c, std::uint32_t m) const {
+        if (g_.nodes[m].kind == NodeKind::Reduction) return full_operand(c, g_.nodes[m].in[0]);
+        bool row = false;
+        return element_fits(groups_[c], c, m, row) && row == row_level_[m];
+    }
+
+    /// Bytes that d's operands stay alive for c's sake, less the results of d that are never stored then. Counts what c reads already
+    /// and what the program was given as free.
+    std::int64_t memory_of_merging(std::uint32_t c, std::uint32_t d) const {
+        std::vector<ValueId> kept, added;
+        const auto leaves = [&](std::uint32_t group, std::vector<ValueId>& out) {
+            for (const std::uint32_t m : groups_[group].members)
+                for_each_leaf(m, [&](ValueId v) {
+                    if (g_.values[g_.root(v)].kind == GraphValue::Kind::Result) out.push_back(g_.root(v));
+                });
+            std::sort(out.begin(), out.end());
+            out.erase(std::unique(out.begin(), out.end()), out.end());
+        };
+        leaves(c, kept), leaves(d, added);
+        std::int64_t bytes = 0;
+        for (const ValueId v : added)
+            if (group_of_[g_.values[v].index] != d && group_of_[g_.values[v].index] != c &&
+                !std::binary_search(kept.begin(), kept.end(), v))
+                bytes += g_.bytes(v);
+        for (const ValueId v : kept)
+            if (group_of_[g_.values[v].index] == d && only_read_in(v, c, d)) bytes -= g_.bytes(v);
+        return bytes;
+    }
+    bool only_read_in(ValueId v, std::uint32_t c, std::uint32_t d) const {
+        return !is_output_[v] &&
+               std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return group_of_[u] == c || group_of_[u] == d; });
+    }
+
+    bool reduction_fits(const Group& group, std::uint32_t c, std::uint32_t i) const {
+        const Node& n = g_.nodes[i];
+        if (without_ones(g_.aval(n.in[0]).shape) != group.domain) return false;
+        const Reduction& r = n.reduction;
+        if (r.inner == 1) {
+            if (group.column) return false;
+            if (group.split && group.reduction.outer != r.outer) return false;
+        } else {
+            if (group.split) return false;
+            if (group.column && (group.reduction.outer != r.outer || group.reduction.inner != r.inner)) return false;
+        }
+        return full_operand(c, n.in[0]);
+    }
+
+    /// Can a full-size node take `v` at its own index: from outside, or from a full-size member?
+    bool full_operand(std::uint32_t c, ValueId v) const {
+        const std::uint32_t p = direct_producer(v);
+        if (on_demand(p)) return leaves_outside_or_rows(c, p);
+        if (p == kNone || group_of_[p] != c) return !made_by(c, v);
+        return !row_level_[p] && !column_result_[p];
+    }
+    /// A view of a member's value at other indices has to go through memory.
+    bool made_by(std::uint32_t c, ValueId v) const {
+        const GraphValue& value = g_.values[v];
+        return value.kind == GraphValue::Kind::Result && group_of_[value.index] == c;
+    }
+    /// On-demand chains inside a group may end in outside values or in broadcasts of row-level members.
+    bool leaves_outside_or_rows(std::uint32_t c, std::uint32_t on_demand_node) const {
+        bool good = true;
+        const auto check = [&](std::uint32_t node, const auto& self) -> void {
+            const Node& n = g_.nodes[node];
+            for (std::size_t k = 0; k < n.in.size() && good; ++k) {
+                const std::uint32_t p = direct_producer(n.in[k]);
+                if (on_demand(p))
+                    self(p, self);
+                else if (made_by(c, n.in[k]))
+                    good = p != kNone && row_level_[p] && broadcast_of_rows(groups_[c], node, k);
+            }
+        };
+        check(on_demand_node, check);  // depth is bounded by kMaxRecomputed: every step but a plain broadcast costs
+        return good;
+    }
+    /// Does operand k of `node`, a full-size node, read exactly the row's element?
+    bool broadcast_of_rows(const Group& group, std::uint32_t node, std::size_t k) const {
+        const Node& n = g_.nodes[node];
+        const IndexMap::Operand& o = n.map->operands[k];
+        if (!group.split || o.access != IndexMap::Access::Broadcast) return false;
+        if (without_ones(g_.aval(n.out[0]).shape) != group.domain || o.dims.size() != group.row_dims) return false;
+        for (std::size_t d = 0; d < o.dims.size(); ++d)
+            if (o.dims[d] != static_cast<int>(d)) return false;
+        return true;
+    }
+
+    bool element_fits(const Group& group, std::uint32_t c, std::uint32_t i, bool& row) const {
+        const Node& n = g_.nodes[i];
+        const Dims shape = without_ones(g_.aval(n.out[0]).shape);
+        const bool full = shape == group.domain;
+        const bool rows = group.split && !full && group.row_dims <= group.domain.size() &&
+                          std::equal(shape.begin(), shape.end(), group.domain.begin(),
+                                     group.domain.begin() + static_cast<std::ptrdiff_t>(group.row_dims));
+        if (!full && !rows) return false;
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const IndexMap::Operand& o = n.map->operands[k];
+            if (o.access == IndexMap::Access::None) continue;
+            const std::uint32_t p = direct_producer(n.in[k]);
+            const bool member = p != kNone && !on_demand(p) && group_of_[p] == c;
+            if (!member) {
+                if (on_demand(p) ? !(rows ? leaves_outside(c, p) : leaves_outside_or_rows(c, p)) : made_by(c, n.in[k])) return false;
+                continue;
+            }
+            if (column_result_[p]) return false;
+            const bool fits = full ? (row_level_[p] ? broadcast_of_rows(group, i, k) : o.access == IndexMap::Access::Identity)
+                                   : row_level_[p] && o.access == IndexMap::Access::Identity;
+            if (!fits) return false;
+        }
+        row = rows;
+        return true;
+    }
+    bool leaves_outside(std::uint32_t c, std::uint32_t on_demand_node) const {
+        bool good = true;
+        for_each_leaf(on_demand_node, [&](ValueId v) { good = good && !made_by(c, v); });
+        return good;
+    }
+
+    /// Would one of `nodes` in group c wait for something that itself waits for c? Only nodes behind the group's first member can.
+    bool makes_cycle(std::uint32_t c, std::span<const std::uint32_t> nodes) const {
+        const std::uint32_t first = groups_[c].first;
+        std::vector<std::uint32_t> stack;
+        std::vector<std::uint32_t> seen;
+        const auto push = [&](std::uint32_t node) {
+            if (std::find(seen.begin(), seen.end(), node) != seen.end()) return;
+            seen.push_back(node);
+            stack.push_back(node);
+        };
+        bool found = false;
+        // A node outside waits for all operands of all members of its own group.
+        const auto operands = [&](std::uint32_t node, bool self) {
+            for_each_leaf(node, [&](ValueId v) {
+                const GraphValue& value = g_.values[v];
+                if (value.kind != GraphValue::Kind::Result) return;
+                const std::uint32_t p = value.index;
+                if (group_of_[p] == c) {
+                    found = found || !self;
+                    return;
+                }
+                const std::uint32_t last = group_of_[p] == kNone ? p : groups_[group_of_[p]].last;
+                if (last > first) push(group_of_[p] == kNone ? p : groups_[group_of_[p]].members[0]);
+            });
+        };
+        for (const std::uint32_t i : nodes) operands(i, true);
+        while (!stack.empty() && !found) {
+            if (seen.size() > kMaxVisits) return true;
+            const std::uint32_t node = stack.back();
+            stack.pop_back();
+            if (group_of_[node] == kNone) {
+                operands(node, false);
+                continue;
+            }
+            for (const std::uint32_t m : groups_[group_of_[node]].members) operands(m, false);
+        }
+        return found;
+    }
+
+    // ---- On-demand values that somebody needs in memory ------------------------------------------------------------------------
+    void materialise_for(std::uint32_t i) {
+        const Node& n = g_.nodes[i];
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const std::uint32_t p = direct_producer(n.in[k]);
+            if (!is_loop(n) || (p == kNone)) materialise(n.in[k]);
+        }
+    }
+    /// Makes sure that the node behind `v` runs as (part of) a kernel.
+    void materialise(ValueId v) {
+        const GraphValue& value = g_.values[v];
+        if (value.kind != GraphValue::Kind::Result) return;
+        const GraphValue& root = g_.values[value.root];
+        if (root.kind != GraphValue::Kind::Result) return;
+        const std::uint32_t p = root.index;
+        if (is_loop(g_.nodes[p]) && group_of_[p] == kNone) start_group(p);
+    }
+
+    std::unordered_map<ValueId, std::uint32_t> reader_;
+    std::unordered_set<std::uint64_t> apart_;  ///< pairs of groups that can't be one
+};
+
+}  // namespace
+
+namespace {
+
+/// How many leading dimensions multiply to `outer`, or the domain's rank + 1 when the cut goes through a dimension.
+std::size_t row_dims_for(const Dims& domain, std::int64_t outer) {
+    std::int64_t p = 1;
+    std::size_t d = 0;
+    while (d < domain.size() && p < outer) p *= domain[d++];
+    return p == outer ? d : domain.size() + 1;
+}
+
+}  // namespace
+
+Group Groups::group_of_one(std::uint32_t i) {
+    const Node& n = g_.nodes[i];
+    Group group;
+    group.members = {i};
+    group.first = group.last = i;
+    const ValueId shaped = n.kind == NodeKind::Reduction ? n.in[0] : n.out[0];
+    group.domain = without_ones(g_.aval(shaped).shape);
+    row_level_[i] = column_result_[i] = false;
+    if (n.kind == NodeKind::Reduction) mark_reduction(group, i);
+    return group;
+}
+
+void Groups::mark_reduction(Group& group, std::uint32_t i) {
+    const Reduction& r = g_.nodes[i].reduction;
+    if (r.inner == 1) {
+        group.split = true;
+        row_level_[i] = true;
+        group.row_dims = row_dims_for(group.domain, r.outer);
+    } else {
+        group.column = true;
+        column_result_[i] = true;
+    }
+    group.reduction = r;
+}
+
+Groups make_groups(const Graph& g, const FuseOptions& options) {
+    GroupBuilder builder(g, options);
+    builder.run();
+    return builder;
+}
+
+}  // namespace jaxscope::exec

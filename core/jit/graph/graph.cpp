@@ -1,0 +1,251 @@
+#include "jit/graph/graph.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ir/builder.h"
+#include "ir/followed.h"
+#include "jit/graph/rewrite.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+/// What an inlined call does besides standing for its body.
+struct CallForm {
+    const char* param;
+    bool remat = false;
+};
+std::optional<CallForm> call_form(Sym name) {
+    static const std::unordered_map<Sym, CallForm> forms{
+        {"jit", {"jaxpr"}},
+        {"pjit", {"jaxpr"}},
+        {"closed_call", {"call_jaxpr"}},
+        {"core_call", {"call_jaxpr"}},
+        {"core_closed_call", {"call_jaxpr"}},
+        {"remat2", {"jaxpr", true}},
+        {"checkpoint", {"jaxpr", true}},
+        {"remat", {"jaxpr", true}},
+        {"custom_jvp_call", {"call_jaxpr"}},
+        {"custom_vjp_call", {"call_jaxpr"}},
+        {"custom_vjp_call_jaxpr", {"fun_jaxpr"}},
+        {"custom_lin_call", {"call_jaxpr"}},
+        {"custom_vmap_call", {"call"}},
+        {"custom_transpose_call", {"call_jaxpr"}},
+        {"linear_call", {"callee"}},
+    };
+    const auto found = forms.find(name);
+    return found == forms.end() ? std::nullopt : std::optional(found->second);
+}
+
+JaxprPtr jaxpr_param(const ParamsRef& params, Sym name) {
+    if (const Attr* a = params->find(name))
+        if (const auto* j = a->get<Attr::JaxprRef>()) return j->jaxpr;
+    throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter " + name.str());
+}
+
+/// JAX's _should_barrier: remat is kept apart from its forward twin unless inside a scan, which keeps them apart anyway.
+bool wants_barrier(const ParamsRef& params) {
+    const auto flag = [&](Sym name) {
+        const Attr* a = params->find(name);
+        if (!a) return false;
+        if (const bool* b = a->get<bool>()) return *b;
+        if (const auto* s = a->get_seq())  // prevent_cse may be given per input
+            return std::any_of(s->items.begin(), s->items.end(), [](const Attr& x) { return x.get<bool>() && *x.get<bool>(); });
+        return false;
+    };
+    return flag("differentiated") && flag("prevent_cse");
+}
+
+class GraphBuilder {
+public:
+    struct Body {
+        JaxprPtr jaxpr;  ///< kept, since expansions make jaxprs that nothing else holds
+        GraphPtr graph;
+    };
+    using Bodies = std::unordered_map<const Jaxpr*, Body>;
+    explicit GraphBuilder(Bodies& bodies) : bodies_(bodies), rewrite_(graph_) {}
+
+    GraphPtr build(const Jaxpr& j, Sym prefix) {
+        const std::vector<ValueId> consts = constants(j);
+        for (std::uint32_t i = 0; i < j.num_invars; ++i)
+            graph_.inputs.push_back(rewrite_.add_value(j.aval(j.invar(i)), GraphValue::Kind::Input, i));
+        graph_.outputs = inline_jaxpr(j, consts, graph_.inputs, prefix);
+        drop_dead_nodes(graph_);
+        fold_transposes(graph_);
+        drop_dead_nodes(graph_);
+        return std::make_shared<const Graph>(std::move(graph_));
+    }
+
+private:
+    std::vector<ValueId> constants(const Jaxpr& j) {
+        std::vector<ValueId> out;
+        for (std::uint32_t i = 0; i < j.num_constvars; ++i)
+            out.push_back(rewrite_.constant(i < j.consts.size() ? j.consts[i] : nullptr, j.aval(j.constvar(i))));
+        return out;
+    }
+
+    std::vector<ValueId> inline_jaxpr(const Jaxpr& j, const std::vector<ValueId>& consts, const std::vector<ValueId>& args, Sym prefix) {
+        JAXSCOPE_ASSERT(consts.size() == j.num_constvars && args.size() == j.num_invars);
+        std::vector<ValueId> env(j.num_vars());
+        std::copy(consts.begin(), consts.end(), env.begin());
+        std::copy(args.begin(), args.end(), env.begin() + j.num_constvars);
+        const auto read = [&](Atom a) { return a.is_literal() ? rewrite_.literal(a.literal()) : env[a.var().index]; };
+        std::vector<ValueId> in;
+        for (std::uint32_t i = 0; i < j.eqns.size(); ++i) {
+            const Eqn& e = j.eqns[i];
+            in.clear();
+            for (const Atom a : j.inputs(e)) in.push_back(read(a));
+            std::vector<ValueId> out;
+            try {
+                out = add_equation(make_op(j, e), in, prefix, i);
+            } catch (Error& error) {
+                error.at(e.source.loc())
+                    .in("compiling eqn " + (prefix.empty() ? "" : prefix.str() + "/") + std::to_string(i) + ": " + e.prim->name);
+                throw;
+            }
+            JAXSCOPE_ASSERT(out.size() == e.n_out);
+            for (std::uint32_t k = 0; k < e.n_out; ++k) env[e.first_out + k] = out[k];
+        }
+        std::vector<ValueId> outs;
+        for (const Atom a : j.outvars) outs.push_back(read(a));
+        return outs;
+    }
+
+    std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
+        const Sym name = op.prim->name;
+        // Code that a backward pass runs carries "transpose(" in its name stack; equations inside its calls don't repeat that.
+        const bool backward = backward_ || op.source->name_stack.str().find("transpose(") != std::string::npos;
+        rewrite_.at(prefix, eqn, backward);
+        if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
+        static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve");
+        if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
+        if (name == while_loop) return add_while(op, in, prefix, eqn);
+        if (name == cond) return add_cond(std::move(op), in, prefix, eqn);
+        if (name == barrier) return rewrite_.barrier(op, in);
+        if (name == solve) return add_linear_solve(op, in, prefix, eqn);
+        if (auto out = rewrite_.add(op, in)) return *out;
+        if (op.prim->expand) {
+            const JaxprPtr body = op.prim->expand.fn(op);
+            return inline_jaxpr(*body, constants(*body), in, prefix);  // its equations stand for this one
+        }
+        refuse(op);
+    }
+
+    [[noreturn]] static void refuse(const Op& op) {
+        const std::string name = op.prim->name;
+        if (op.prim->opaque)
+            throw Error(ErrorCode::UnknownPrimitive,
+                        "expected a primitive that jaxscope can run, found '" + name + "', which it doesn't know");
+        throw Error(ErrorCode::NoRule,
+                    "expected a primitive that jaxscope can run, found '" + name + "' without a kernel: " + op.prim->lower.absent);
+    }
+
+    std::vector<ValueId> add_call(const Op& op, CallForm form, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
+        const JaxprPtr body = jaxpr_param(op.params, form.param);
+        if (form.remat && wants_barrier(op.params)) in = rewrite_.barrier(op, in);
+        std::vector<ValueId> consts = constants(*body);
+        if (body->num_constvars && in.size() == body->num_constvars + body->num_invars && body->consts.empty()) {
+            consts.assign(in.begin(), in.begin() + body->num_constvars);  // an open jaxpr whose constvars are passed in front
+            in.erase(in.begin(), in.begin() + body->num_constvars);
+        }
+        const bool outer = std::exchange(backward_, backward);
+        std::vector<ValueId> out = inline_jaxpr(*body, consts, in, child(prefix, eqn, form.param));
+        backward_ = outer;
+        return out;
+    }
+
+    static Sym child(Sym prefix, std::uint32_t eqn, const std::string& param) {
+        return Sym((prefix.empty() ? "" : prefix.str() + "/") + std::to_string(eqn) + "/" + param);
+    }
+
+    GraphPtr body_graph(const JaxprPtr& j, Sym prefix) {
+        if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
+        GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
+        bodies_[j.get()] = {j, made};
+        return made;
+    }
+
+    std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in, const std::vector<JaxprPtr>& bodies,
+                                     Sym prefix, std::uint32_t eqn) {
+        Node n;
+        n.kind = kind;
+        static const char* const params[] = {"cond_jaxpr", "body_jaxpr"};
+        for (std::size_t b = 0; b < bodies.size(); ++b)
+            n.bodies.push_back(body_graph(bodies[b], child(prefix, eqn, kind == NodeKind::Scan ? "jaxpr" : params[b])));
+        n.op = op;
+        n.in = in;
+        return rewrite_.add_node(std::move(n));
+    }
+
+    std::vector<ValueId> add_while(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
+        const JaxprPtr cond = jaxpr_param(op.params, "cond_jaxpr");
+        if (cond->aval(cond->outvars.front())->rank() > 0) {  // one answer an example: under vmap
+            const JaxprPtr scalar = op.prim->expand.fn(op);
+            return inline_jaxpr(*scalar, {}, in, prefix);
+        }
+        return add_control(NodeKind::While, op, in, {cond, jaxpr_param(op.params, "body_jaxpr")}, prefix, eqn);
+    }
+
+    std::vector<ValueId> add_cond(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
+        const Attr* branches = op.params->find("branches");
+        if (!branches || !branches->get_seq()) throw Error(ErrorCode::BadInput, "expected a sequence of jaxprs in parameter branches");
+        Node n;
+        n.kind = NodeKind::Cond;
+        for (std::size_t b = 0; b < branches->get_seq()->items.size(); ++b) {
+            const auto* ref = branches->get_seq()->items[b].get<Attr::JaxprRef>();
+            if (!ref) throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter branches");
+            n.bodies.push_back(body_graph(ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches")));
+        }
+        n.op = std::move(op);
+        n.in = in;
+        return rewrite_.add_node(std::move(n));
+    }
+
+    /// The solution is what the `solve` jaxpr computes of its own constants and b.
+    std::vector<ValueId> add_linear_solve(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
+        const Attr* lengths = op.params->find("const_lengths");
+        const Attr* jaxprs = op.params->find("jaxprs");
+        if (!lengths || !lengths->get_record() || !jaxprs || !jaxprs->get_record())
+            throw Error(ErrorCode::BadInput, "expected const_lengths and jaxprs");
+        std::size_t before = 0, own = 0, total = 0;
+        bool found = false;
+        for (const auto& [field, value] : lengths->get_record()->fields) {
+            const auto* n = value.get<std::int64_t>();
+            const auto length = static_cast<std::size_t>(n ? *n : 0);
+            if (field == Sym("solve"))
+                own = length, found = true;
+            else if (!found)
+                before += length;
+            total += length;
+        }
+        for (const auto& [field, value] : jaxprs->get_record()->fields) {
+            const auto* ref = value.get<Attr::JaxprRef>();
+            if (field != Sym("solve") || !ref) continue;
+            std::vector<ValueId> args(in.begin() + static_cast<std::ptrdiff_t>(before),
+                                      in.begin() + static_cast<std::ptrdiff_t>(before + own));
+            args.insert(args.end(), in.begin() + static_cast<std::ptrdiff_t>(total), in.end());
+            return inline_jaxpr(*ref->jaxpr, constants(*ref->jaxpr), args, child(prefix, eqn, "jaxprs"));
+        }
+        throw Error(ErrorCode::BadInput, "expected a jaxpr named solve in parameter jaxprs");
+    }
+
+    Bodies& bodies_;
+    Graph graph_;
+    GraphRewriter rewrite_;
+    bool backward_ = false;
+};
+
+}  // namespace
+
+std::string path_of(const Node& n) { return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn); }
+
+GraphPtr build_graph(const JaxprPtr& program) {
+    refuse_runaway(*program);
+    GraphBuilder::Bodies bodies;
+    return GraphBuilder(bodies).build(*program, Sym());
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,77 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/jaxpr.h"
+#include "ir/kernel_builder.h"
+#include "ir/primitive.h"
+#include "jit/graph/index_map.h"
+
+namespace jaxscope::exec {
+
+using ValueId = std::uint32_t;
+
+struct GraphValue {
+    enum class Kind : std::uint8_t { Input, Constant, Literal, Result };
+    AvalRef aval;
+    Kind kind = Kind::Result;
+    std::uint32_t index = 0;  ///< number of the input, constant, literal id, or node (~0: dead)
+    ValueId root = 0;         ///< the value whose memory this one shows (itself unless a view: same bytes in the same order)
+};
+
+enum class NodeKind : std::uint8_t {
+    Element,    ///< has a lower rule: any output element by itself
+    Reduction,  ///< `reduction`
+    Library,    ///< `spec`: a product, convolution, scatter, sort, ...
+    Barrier,    ///< outputs are the inputs, and wait for all of them
+    Scan,
+    While,
+    Cond,
+};
+
+/// out[o, i] = reduce over r of in[o, r, i]: axes merged to one run of the operand's elements in memory order.
+struct Reduction {
+    ReduceKind kind = ReduceKind::Sum;
+    std::int64_t outer = 1, reduced = 1, inner = 1;
+};
+
+class Graph;
+using GraphPtr = std::shared_ptr<const Graph>;
+
+struct Node {
+    NodeKind kind = NodeKind::Element;
+    Op op;
+    std::vector<ValueId> in, out;
+    Reduction reduction;
+    std::shared_ptr<const KernelSpec> spec;
+    const IndexMap* map = nullptr;  ///< of Element nodes
+    std::vector<Dims> layouts;      ///< of products: element strides per operand, then of the result; empty: row-major
+    std::vector<GraphPtr> bodies;   ///< scan: body; while: cond, body; cond: branches
+    Sym path_prefix;                ///< with `eqn`: where the equation stands
+    std::uint32_t eqn = 0;
+    bool backward = false;  ///< in a backward pass, or inlined from a call in one
+};
+std::string path_of(const Node& n);  ///< "12/jaxpr/3"
+
+/// A jaxpr with calls inlined, equal equations merged, views resolved and dead equations dropped. Nodes are in program order.
+class Graph {
+public:
+    std::vector<GraphValue> values;
+    std::vector<Node> nodes;
+    std::vector<ValueId> inputs, outputs;
+    std::vector<ArrayPtr> constants;
+    std::vector<AvalRef> constant_avals;
+    ValueId root(ValueId v) const { return values[v].root; }
+    const Aval& aval(ValueId v) const { return *values[v].aval; }
+    std::int64_t bytes(ValueId v) const { return values[v].aval->bytes(); }
+};
+
+/// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier where JAX lowers it so), expands what has no
+/// kernel of its own, merges equal equations (never across a barrier) and drops dead ones.
+/// Throws Error{UnknownPrimitive, NoRule} with the equation and source of what can't run. Cost linear in equations.
+GraphPtr build_graph(const JaxprPtr& program);
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "jit/graph/graph.h"
+
+namespace jaxscope::exec {
+
+/// Where a kernel's node takes an operand from.
+struct KernelRef {
+    enum class Kind : std::uint8_t { Extern, Node, Literal } kind = Kind::Extern;
+    std::uint32_t index = 0;  ///< of the extern, the node, or the literal's id
+};
+
+/// One equation inside a kernel.
+struct KernelNode {
+    Op op;
+    NodeKind kind = NodeKind::Element;  ///< or Reduction
+    ReduceKind reduce = ReduceKind::Sum;
+    std::vector<KernelRef> operands;
+    Dims shape;              ///< of the result
+    std::int16_t phase = 0;  ///< the pass over the columns that computes it (row level: before which pass it is there)
+    bool row_level = false;  ///< one element per row
+    bool on_demand = false;  ///< computed at whatever index a consumer asks for: broadcasts, iotas
+    bool spilled = false;    ///< kept in a scratch row for a later pass
+};
+
+struct KernelExtern {
+    AvalRef aval;
+    bool own_index = true;  ///< every read is at the element's own position in the domain
+    std::int16_t last_phase = 0;
+};
+struct KernelStore {
+    std::uint32_t node;
+    AvalRef aval;
+};
+
+/// A fused loop nest. The domain is rows x cols elements in memory order; element (r, c) has the linear index r * cols + c.
+///   Flat    rows = 1 and threads share the columns
+///   Row     threads share the rows; each row is passed over once per phase, reductions over columns in between
+///   Column  rows = outer * reduced: for each o, sums over the reduced rows into inner columns; full-size results may be stored too
+struct Kernel {
+    enum class Form : std::uint8_t { Flat, Row, Column } form = Form::Flat;
+    std::int64_t rows = 1, cols = 1;
+    std::int64_t reduced = 1;     ///< Column: how many rows make one result row
+    std::int64_t outer_rows = 1;  ///< Column: result rows
+    int phases = 1;
+    std::vector<KernelNode> nodes;      ///< operands before users
+    std::vector<KernelExtern> externs;  ///< buffers read, in the order of the kernel's arguments
+    std::vector<KernelStore> stores;    ///< buffers written, behind the externs
+    std::int64_t scratch_bytes = 0;     ///< per thread: spilled rows, column sums
+    int cost = 0;                       ///< scalar operations per element
+
+    /// Column: how many columns one task sums up, and how many tasks there are. Row: tasks are rows. Flat: columns.
+    std::int64_t column_block() const;
+    std::int64_t tasks() const;
+    /// Everything that code generation depends on: equal keys, same machine code.
+    std::vector<std::uint64_t> key() const;
+    /// May the output `store` take the memory of `ext`? Same width, read only at its own position and not after the store.
+    bool in_place(std::size_t ext, std::size_t store) const;
+};
+
+}  // namespace jaxscope::exec

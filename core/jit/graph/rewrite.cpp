@@ -1,0 +1,274 @@
+#include "jit/graph/rewrite.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/checked.h"
+#include "base/intern.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::uint32_t kNobody = ~0u;             ///< number of the node that makes a dead value
+constexpr std::int64_t kSplitReduction = 1 << 15;  ///< a longer reduction with few results is done in two stages, for threads
+
+bool always_view(Sym name) {
+    static const Sym names[] = {
+        "reshape", "squeeze",       "expand_dims", "random_wrap",         "random_unwrap",     "copy",  "copy_p", "device_put",
+        "name",    "stop_gradient", "mesh_cast",   "sharding_constraint", "layout_constraint", "pvary", "pcast",  "reshard"};
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool is_view(const Op& op) {
+    if (op.in.empty() || op.out.size() != op.in.size()) return false;
+    for (std::size_t i = 0; i < op.in.size(); ++i)
+        if (op.in[i]->bytes() != op.out[i]->bytes()) return false;
+    static const Sym bitcast("bitcast_convert_type"), reshape("reshape");
+    const Sym name = op.prim->name;
+    if (name == bitcast)
+        return byte_size(op.in[0]->dtype) == byte_size(op.out[0]->dtype) && op.in[0]->dtype != DType::Bool &&
+               op.out[0]->dtype != DType::Bool;
+    if (name == reshape)
+        if (const Attr* d = op.params->find("dimensions"); d && !d->is_none()) return false;
+    return always_view(name);
+}
+
+/// Divisor of n nearest to the square root from below, or 1.
+std::int64_t balanced_divisor(std::int64_t n) {
+    for (std::int64_t d = 1024; d > 1; --d)
+        if (n % d == 0 && d * 64 <= n) return d;
+    return 1;
+}
+
+}  // namespace
+
+ValueId GraphRewriter::add_value(AvalRef aval, GraphValue::Kind kind, std::uint32_t index) {
+    const auto id = static_cast<ValueId>(graph_.values.size());
+    graph_.values.push_back({aval, kind, index, id});
+    return id;
+}
+
+ValueId GraphRewriter::literal(LiteralRef l) {
+    const auto [it, fresh] = literals_.try_emplace(l.id(), 0);
+    if (fresh) it->second = add_value(l->aval, GraphValue::Kind::Literal, l.id());
+    return it->second;
+}
+
+ValueId GraphRewriter::constant(const ArrayPtr& array, AvalRef aval) {
+    if (array) {
+        if (const auto known = constants_.find(array.get()); known != constants_.end()) return known->second;
+    }
+    const ValueId v = add_value(aval, GraphValue::Kind::Constant, static_cast<std::uint32_t>(graph_.constants.size()));
+    graph_.constants.push_back(array);
+    graph_.constant_avals.push_back(aval);
+    if (array) constants_.emplace(array.get(), v);
+    return v;
+}
+
+ValueId GraphRewriter::view(ValueId of, AvalRef aval) {
+    if (graph_.values[of].aval == aval) return of;
+    const ValueId v = add_value(aval, graph_.values[of].kind, graph_.values[of].index);
+    graph_.values[v].root = graph_.root(of);
+    return v;
+}
+
+/// Results are new values in the memory of the inputs, so that nothing behind the barrier equals anything before it.
+/// Literals pass: what is computed of literals alone costs nothing to keep.
+std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<ValueId>& in) {
+    Node n;
+    n.kind = NodeKind::Barrier;
+    n.op = Op{op.prim, {}, {}, {}, op.source, op.context};
+    for (const ValueId v : in)
+        if (graph_.values[v].kind != GraphValue::Kind::Literal) n.in.push_back(v), n.op.out.push_back(graph_.values[v].aval);
+    n.op.in = n.op.out;
+    const std::vector<ValueId> sources = n.in, passed = add_node(std::move(n));
+    for (std::size_t k = 0; k < passed.size(); ++k) graph_.values[passed[k]].root = graph_.root(sources[k]);
+    std::vector<ValueId> out;
+    std::size_t k = 0;
+    for (const ValueId v : in) out.push_back(graph_.values[v].kind == GraphValue::Kind::Literal ? v : passed[k++]);
+    return out;
+}
+
+std::vector<ValueId> GraphRewriter::add_node(Node n) {
+    n.path_prefix = prefix_;
+    n.eqn = eqn_;
+    n.backward = backward_;
+    const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
+    for (const AvalRef a : n.op.out) n.out.push_back(add_value(a, GraphValue::Kind::Result, index));
+    graph_.nodes.push_back(std::move(n));
+    return graph_.nodes.back().out;
+}
+
+/// Adds a pure node, or finds the equal one that is there.
+std::vector<ValueId> GraphRewriter::merged(Node n) {
+    std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(n.op.prim), n.op.params->hash());
+    for (const ValueId v : n.in) h = hash_mix(h, v);
+    h = hash_mix(h, static_cast<std::size_t>(n.reduction.outer * 31 + n.reduction.inner));
+    const auto [first, last] = by_content_.equal_range(h);
+    for (auto it = first; it != last; ++it) {
+        const Node& k = graph_.nodes[it->second];
+        if (k.op.prim == n.op.prim && k.in == n.in && k.kind == n.kind && k.op.out == n.op.out && k.reduction.outer == n.reduction.outer &&
+            k.reduction.reduced == n.reduction.reduced && k.reduction.inner == n.reduction.inner && k.op.params == n.op.params)
+            return k.out;
+    }
+    by_content_.emplace(h, static_cast<std::uint32_t>(graph_.nodes.size()));
+    return add_node(std::move(n));
+}
+
+std::optional<std::vector<ValueId>> GraphRewriter::add_view(const Op& op, const std::vector<ValueId>& in) {
+    if (!is_view(op)) return std::nullopt;
+    std::vector<ValueId> out;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        // Literals have no memory to show: they become one element made by a kernel where an array is wanted.
+        if (graph_.values[in[i]].kind == GraphValue::Kind::Literal && graph_.values[in[i]].aval->shape != op.out[i]->shape)
+            return std::nullopt;
+        out.push_back(view(in[i], op.out[i]));
+    }
+    return out;
+}
+
+/// Maps are kept for the life of the process, by content: layers of a model share them.
+const IndexMap* GraphRewriter::index_map(const Op& op) {
+    struct Key {
+        const Primitive* prim;
+        ParamsRef params;
+        Avals in, out;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& k) const {
+            std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(k.prim), k.params->hash());
+            for (const AvalRef a : k.in) h = hash_mix(h, a.id());
+            for (const AvalRef a : k.out) h = hash_mix(h, a.id());
+            return h;
+        }
+    };
+    static auto& table = *new std::unordered_map<Key, std::unique_ptr<const IndexMap>, Hash>;
+    static std::mutex mutex;
+    Key key{op.prim, op.params, op.in, op.out};
+    {
+        std::lock_guard lock(mutex);
+        if (const auto known = table.find(key); known != table.end()) return known->second.get();
+    }
+    auto made = std::make_unique<const IndexMap>(probe_index_map(op));
+    std::lock_guard lock(mutex);
+    return table.try_emplace(std::move(key), std::move(made)).first->second.get();
+}
+
+std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::vector<ValueId>& in) {
+    if (auto viewed = add_view(op, in)) return viewed;
+    Node n;
+    n.op = op;
+    n.in = in;
+    if (op.prim->lower && op.out.size() == 1) {
+        n.map = index_map(op);
+        const bool same_order = n.map->copies && n.map->operands[0].access == IndexMap::Access::Identity;
+        if (same_order && graph_.values[in[0]].kind != GraphValue::Kind::Literal) return std::vector{view(in[0], op.out[0])};
+        return merged(std::move(n));
+    }
+    if (!op.prim->kernel) return std::nullopt;
+    n.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));
+    if (const auto* reduce = std::get_if<ReduceKernel>(&n.spec->kind); reduce && reduce->kind < ReduceKind::ArgMax)
+        return add_reduction(op, in, *reduce);
+    n.kind = NodeKind::Library;
+    return merged(std::move(n));
+}
+
+/// Merges the reduced axes into runs of neighbours and reduces run by run, the last one first: every kernel then sees
+/// [outer, reduced, inner].
+std::vector<ValueId> GraphRewriter::add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec) {
+    struct Axis {
+        std::int64_t length;
+        bool reduced;
+    };
+    std::vector<Axis> axes;  // without 1s, equal neighbours merged
+    const Dims& shape = op.in[0]->shape;
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+        const std::int64_t length = shape[static_cast<std::size_t>(d)];
+        if (length == 1) continue;
+        const bool reduced = std::find(spec.axes.begin(), spec.axes.end(), d) != spec.axes.end();
+        if (!axes.empty() && axes.back().reduced == reduced)
+            axes.back().length = checked_mul(axes.back().length, length);
+        else
+            axes.push_back({length, reduced});
+    }
+    const DType out_dtype = op.out[0]->dtype;
+    const bool narrow = out_dtype == DType::BF16 || out_dtype == DType::F16;
+    ValueId v = in[0];
+    bool any = false;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+        if (!axes[a].reduced) continue;
+        Reduction r{spec.kind, 1, axes[a].length, 1};
+        for (std::size_t b = 0; b < a; ++b) r.outer = checked_mul(r.outer, axes[b].length);
+        for (std::size_t b = a + 1; b < axes.size(); ++b) r.inner = checked_mul(r.inner, axes[b].length);
+        axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(a));
+        const bool last = std::none_of(axes.begin(), axes.end(), [](const Axis& x) { return x.reduced; });
+        const DType partial = last || !narrow ? out_dtype : DType::F32;
+        // Few results of many elements: partial results first, so that threads share the work and sums stay accurate.
+        const bool few = r.inner == 1 ? r.outer < 16 : r.outer * r.inner < 128;
+        if (few && r.reduced >= kSplitReduction)
+            if (const std::int64_t parts = balanced_divisor(r.reduced); parts > 1) {
+                v = add_run(op, v, {r.kind, r.outer * parts, r.reduced / parts, r.inner},
+                            AvalRef(narrow ? DType::F32 : partial, {r.outer, parts, r.inner}));
+                r.reduced = parts;
+            }
+        const Dims kept{r.outer, r.inner};
+        v = add_run(op, v, r, last ? op.out[0] : AvalRef(partial, kept));
+        any = true;
+    }
+    if (any) return {v};
+    if (graph_.values[v].aval->dtype == out_dtype && graph_.values[v].kind != GraphValue::Kind::Literal) return {view(v, op.out[0])};
+    return {add_run(op, v, {spec.kind, op.out[0]->size(), 1, 1}, op.out[0])};
+}
+
+ValueId GraphRewriter::add_run(const Op& op, ValueId in, Reduction r, AvalRef out) {
+    Node n;
+    n.kind = NodeKind::Reduction;
+    n.reduction = r;
+    n.op = Op{op.prim, op.params, {graph_.values[in].aval}, {out}, op.source, op.context};
+    n.in = {in};
+    return merged(std::move(n))[0];
+}
+
+void drop_dead_nodes(Graph& g) {
+    std::vector<bool> live(g.values.size(), false);
+    const auto mark = [&](ValueId v) { live[v] = live[g.root(v)] = true; };
+    for (const ValueId v : g.outputs) mark(v);
+    std::vector<bool> keep(g.nodes.size(), false);
+    for (std::size_t i = g.nodes.size(); i-- > 0;) {
+        const Node& n = g.nodes[i];
+        if (n.kind == NodeKind::Barrier) {
+            // A barrier passes each input through: those nobody reads don't hold anything alive.
+            keep[i] = std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return live[v]; });
+            for (std::size_t k = 0; k < n.out.size(); ++k)
+                if (live[n.out[k]]) mark(n.in[k]);
+            continue;
+        }
+        keep[i] = std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return live[v]; });
+        if (keep[i])
+            for (const ValueId v : n.in) mark(v);
+    }
+    std::vector<std::uint32_t> number(g.nodes.size(), 0);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+        if (!keep[i]) continue;
+        if (g.nodes[i].kind == NodeKind::Barrier) {
+            Node& n = g.nodes[i];
+            std::size_t k = 0;
+            for (std::size_t o = 0; o < n.out.size(); ++o)
+                if (live[n.out[o]]) n.in[k] = n.in[o], n.out[k] = n.out[o], ++k;
+            n.in.resize(k), n.out.resize(k);
+            n.op.in.resize(k), n.op.out.resize(k);
+            for (std::size_t o = 0; o < k; ++o) n.op.in[o] = n.op.out[o] = g.values[n.out[o]].aval;
+        }
+        number[i] = static_cast<std::uint32_t>(kept);
+        if (kept != i) g.nodes[kept] = std::move(g.nodes[i]);
+        ++kept;
+    }
+    g.nodes.resize(kept);
+    for (std::size_t v = 0; v < g.values.size(); ++v)
+        if (g.values[v].kind == GraphValue::Kind::Result) g.values[v].index = live[v] ? number[g.values[v].index] : kNobody;
+}
+
+}  // namespace jaxscope::exec

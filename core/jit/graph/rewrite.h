@@ -1,0 +1,50 @@
+#pragma once
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/graph/graph.h"
+
+namespace jaxscope::exec {
+
+/// Adds equations to a graph: views become aliases, equal equations one node, reductions runs of merged axes.
+class GraphRewriter {
+public:
+    explicit GraphRewriter(Graph& g) : graph_(g) {}
+    /// Where what is added next stands.
+    void at(Sym path_prefix, std::uint32_t eqn, bool backward) { prefix_ = path_prefix, eqn_ = eqn, backward_ = backward; }
+
+    ValueId add_value(AvalRef aval, GraphValue::Kind kind, std::uint32_t index);
+    ValueId literal(LiteralRef l);
+    /// A null or unknown array stands for zeros.
+    ValueId constant(const ArrayPtr& array, AvalRef aval);
+    std::vector<ValueId> barrier(const Op& op, const std::vector<ValueId>& in);
+    /// The results of an equation with a kernel of its own; nothing when it has none.
+    std::optional<std::vector<ValueId>> add(const Op& op, const std::vector<ValueId>& in);
+    std::vector<ValueId> add_node(Node n);
+
+private:
+    ValueId view(ValueId of, AvalRef aval);
+    std::optional<std::vector<ValueId>> add_view(const Op& op, const std::vector<ValueId>& in);
+    std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
+    ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);
+    const IndexMap* index_map(const Op& op);
+    std::vector<ValueId> merged(Node n);
+
+    Graph& graph_;
+    Sym prefix_;
+    std::uint32_t eqn_ = 0;
+    bool backward_ = false;
+    std::unordered_map<std::uint32_t, ValueId> literals_;
+    std::unordered_map<const ArrayConst*, ValueId> constants_;
+    std::unordered_multimap<std::size_t, std::uint32_t> by_content_;
+};
+
+/// Drops nodes that no output depends on, and unused values' memory with them. Values keep their numbers.
+void drop_dead_nodes(Graph& g);
+
+/// Products read transposed operands where they lie and write results transposed, when nobody else wants the other layout.
+/// Run between two calls of drop_dead_nodes.
+void fold_transposes(Graph& g);
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "ir/element.h"
+#include "jit/kernels/library.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+/// An array as [outer, length, inner] around one axis.
+struct AxisShape {
+    std::int64_t outer = 1, length = 1, inner = 1;
+    AxisShape(const Dims& shape, int axis) {
+        for (int d = 0; d < static_cast<int>(shape.size()); ++d)
+            (d < axis ? outer : d == axis ? length : inner) *= shape[static_cast<std::size_t>(d)];
+    }
+};
+
+Element element_at(DType d, const void* base, std::int64_t i) {
+    return load_element(d, static_cast<const std::byte*>(base) + i * byte_size(d));
+}
+void put_element(DType d, void* base, std::int64_t i, const Element& e) {
+    store_element(d, static_cast<std::byte*>(base) + i * byte_size(d), e);
+}
+
+/// The order of lax.sort: -0 equals 0, NaN last, complex numbers by real then imaginary part.
+int compare_floats(double a, double b) {
+    const bool na = std::isnan(a), nb = std::isnan(b);
+    if (na || nb) return static_cast<int>(na) - static_cast<int>(nb);
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+int compare(DType d, const Element& a, const Element& b) {
+    if (is_complex(d)) {
+        const int re = compare_floats(a.number.real(), b.number.real());
+        return re ? re : compare_floats(a.number.imag(), b.number.imag());
+    }
+    if (is_float(d)) return compare_floats(a.number.real(), b.number.real());
+    if (is_unsigned_int(d)) {
+        const auto x = static_cast<std::uint64_t>(a.integer), y = static_cast<std::uint64_t>(b.integer);
+        return x < y ? -1 : x > y ? 1 : 0;
+    }
+    return a.integer < b.integer ? -1 : a.integer > b.integer ? 1 : 0;
+}
+
+class SortCall final : public LibraryCall {
+public:
+    SortCall(const Op& op, const SortKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.dimension) {}
+    void run(void* const* in, void* const* out, void*) const override {
+        const double work = 20.0 * static_cast<double>(op_.in[0]->size());
+        parallel_for(threads, shape_.outer * shape_.inner, work, [&](std::int64_t begin, std::int64_t end) {
+            std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.length));
+            std::vector<std::vector<Element>> keys(static_cast<std::size_t>(spec_.num_keys));
+            for (std::int64_t line = begin; line < end; ++line) sort_line(in, out, line, order, keys);
+        });
+    }
+
+private:
+    void sort_line(void* const* in, void* const* out, std::int64_t line, std::vector<std::int64_t>& order,
+                   std::vector<std::vector<Element>>& keys) const {
+        const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
+        for (std::size_t k = 0; k < keys.size(); ++k) {
+            keys[k].clear();
+            for (std::int64_t i = 0; i < shape_.length; ++i)
+                keys[k].push_back(element_at(op_.in[k]->dtype, in[k], first + i * shape_.inner));
+        }
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+            for (std::size_t k = 0; k < keys.size(); ++k)
+                if (const int c = compare(op_.in[k]->dtype, keys[k][static_cast<std::size_t>(a)], keys[k][static_cast<std::size_t>(b)]))
+                    return c < 0;
+            return false;
+        });
+        for (std::size_t o = 0; o < op_.in.size(); ++o) {
+            const std::int64_t width = byte_size(op_.in[o]->dtype);
+            for (std::int64_t i = 0; i < shape_.length; ++i)
+                std::memcpy(static_cast<char*>(out[o]) + (first + i * shape_.inner) * width,
+                            static_cast<const char*>(in[o]) + (first + order[static_cast<std::size_t>(i)] * shape_.inner) * width,
+                            static_cast<std::size_t>(width));
+        }
+    }
+    Op op_;
+    SortKernel spec_;
+    AxisShape shape_;
+};
+
+double logaddexp(double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+    const double m = std::max(a, b);
+    if (std::isinf(m)) return m;
+    return m + std::log1p(std::exp(std::min(a, b) - m));
+}
+
+Element combine(const CumulativeKernel& k, DType d, const Element& a, const Element& b) {
+    if (is_complex(d)) return {0, k.kind == ReduceKind::Prod ? a.number * b.number : a.number + b.number};
+    if (is_float(d)) {
+        const double x = a.number.real(), y = b.number.real();
+        if (k.logsumexp) return {0, {logaddexp(x, y), 0}};
+        switch (k.kind) {
+            case ReduceKind::Prod:
+                return {0, {x * y, 0}};
+            case ReduceKind::Max:
+                return {0, {std::isnan(x) || x > y ? x : y, 0}};
+            case ReduceKind::Min:
+                return {0, {std::isnan(x) || x < y ? x : y, 0}};
+            default:
+                return {0, {x + y, 0}};
+        }
+    }
+    const auto x = static_cast<std::uint64_t>(a.integer), y = static_cast<std::uint64_t>(b.integer);
+    const bool less = is_unsigned_int(d) || d == DType::Bool ? x < y : a.integer < b.integer;
+    switch (k.kind) {
+        case ReduceKind::Prod:
+            return {static_cast<std::int64_t>(x * y), {}};
+        case ReduceKind::Max:
+            return less ? b : a;
+        case ReduceKind::Min:
+            return less ? a : b;
+        case ReduceKind::And:
+            return {a.integer & b.integer, {}};
+        case ReduceKind::Or:
+            return {a.integer | b.integer, {}};
+        case ReduceKind::Xor:
+            return {a.integer ^ b.integer, {}};
+        default:
+            return {d == DType::Bool ? (a.integer | b.integer) : static_cast<std::int64_t>(x + y), {}};
+    }
+}
+
+/// Sums run in f64 (and integers in 64 bits), rounded at each element that is stored.
+class CumulativeCall final : public LibraryCall {
+public:
+    CumulativeCall(const Op& op, const CumulativeKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.axis) {}
+    bool in_place(std::size_t, std::size_t) const override { return true; }
+    void run(void* const* in, void* const* out, void*) const override {
+        const DType d = op_.in[0]->dtype;
+        parallel_for(threads, shape_.outer * shape_.inner, 8.0 * static_cast<double>(op_.in[0]->size()),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t line = begin; line < end; ++line) {
+                             const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
+                             Element sum{};
+                             for (std::int64_t i = 0; i < shape_.length; ++i) {
+                                 const std::int64_t at = first + (spec_.reverse ? shape_.length - 1 - i : i) * shape_.inner;
+                                 const Element e = element_at(d, in[0], at);
+                                 sum = i ? combine(spec_, d, sum, e) : e;
+                                 put_element(d, out[0], at, sum);
+                             }
+                         }
+                     });
+    }
+
+private:
+    Op op_;
+    CumulativeKernel spec_;
+    AxisShape shape_;
+};
+
+/// Position of the first largest or smallest element along one axis; the first NaN wins.
+class ArgReduceCall final : public LibraryCall {
+public:
+    ArgReduceCall(const Op& op, const ReduceKernel& spec)
+        : op_(op), max_(spec.kind == ReduceKind::ArgMax), shape_(op.in[0]->shape, spec.axes.at(0)) {}
+    void run(void* const* in, void* const* out, void*) const override {
+        parallel_for(threads, shape_.outer * shape_.inner, static_cast<double>(op_.in[0]->size()),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t line = begin; line < end; ++line) {
+                             const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
+                             put_element(op_.out[0]->dtype, out[0], line, position(in[0], first));
+                         }
+                     });
+    }
+
+private:
+    Element position(const void* base, std::int64_t first) const {
+        const DType d = op_.in[0]->dtype;
+        std::int64_t at = 0;
+        if (d == DType::F32)
+            at = scan(static_cast<const float*>(base) + first);
+        else if (d == DType::F64)
+            at = scan(static_cast<const double*>(base) + first);
+        else if (d == DType::S32)
+            at = scan(static_cast<const std::int32_t*>(base) + first);
+        else {
+            Element best = element_at(d, base, first);
+            for (std::int64_t i = 1; i < shape_.length && !(is_float(d) && std::isnan(best.number.real())); ++i) {
+                const Element e = element_at(d, base, first + i * shape_.inner);
+                const bool nan = is_float(d) && std::isnan(e.number.real());
+                const int c = compare(d, e, best);
+                if (nan || (max_ ? c > 0 : c < 0)) best = e, at = i;
+            }
+        }
+        return is_inexact(op_.out[0]->dtype) ? Element{0, {static_cast<double>(at), 0}} : Element{at, {}};
+    }
+    template <class T>
+    std::int64_t scan(const T* p) const {
+        std::int64_t at = 0;
+        T best = p[0];
+        for (std::int64_t i = 1; i < shape_.length && best == best; ++i) {
+            const T v = p[i * shape_.inner];
+            if (v != v || (max_ ? v > best : v < best)) best = v, at = i;
+        }
+        return at;
+    }
+    Op op_;
+    bool max_;
+    AxisShape shape_;
+};
+
+}  // namespace
+
+LibraryCallPtr make_sort(const Op& op, const SortKernel& spec) { return std::make_shared<SortCall>(op, spec); }
+LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec) { return std::make_shared<CumulativeCall>(op, spec); }
+LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec) { return std::make_shared<ArgReduceCall>(op, spec); }
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,47 @@
+#include "jit/kernels/library.h"
+
+#include <algorithm>
+
+#include "jit/kernels/routines.h"
+
+namespace jaxscope::exec {
+
+Dims row_major_strides(const Dims& shape) {
+    Dims s(shape.size(), 1);
+    for (std::size_t d = shape.size(); d-- > 1;) s[d - 1] = s[d] * std::max<std::int64_t>(shape[d], 1);
+    return s;
+}
+
+LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
+    if (LibraryCallPtr call = make_random_routine(op, spec.routine)) return call;
+    if (LibraryCallPtr call = make_linalg_routine(op, spec.routine)) return call;
+    throw Error(ErrorCode::NoRule,
+                std::string("expected a routine of the runtime for ") + op.prim->name + ", found none named '" + spec.routine.str() + "'");
+}
+
+LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads) {
+    const auto make = [&](const auto& k) -> LibraryCallPtr {
+        using K = std::decay_t<decltype(k)>;
+        if constexpr (std::is_same_v<K, DotKernel>)
+            return make_dot(op, k, layouts);
+        else if constexpr (std::is_same_v<K, ConvKernel>)
+            return make_conv(op, k);
+        else if constexpr (std::is_same_v<K, ScatterKernel>)
+            return make_scatter(op, k);
+        else if constexpr (std::is_same_v<K, DynamicUpdateSliceKernel>)
+            return make_dynamic_update_slice(op);
+        else if constexpr (std::is_same_v<K, SortKernel>)
+            return make_sort(op, k);
+        else if constexpr (std::is_same_v<K, CumulativeKernel>)
+            return make_cumulative(op, k);
+        else if constexpr (std::is_same_v<K, ReduceKernel>)
+            return make_arg_reduce(op, k);
+        else
+            return make_routine(op, k);
+    };
+    LibraryCallPtr call = std::visit(make, spec.kind);
+    call->threads = threads;
+    return call;
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,451 @@
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#include <cblas.h>
+#include <lapacke.h>
+
+#include "base/checked.h"
+#include "jit/kernels/routines.h"
+#include "lax/linalg/linalg.h"
+
+// Matrix decompositions and triangular solves through LAPACK and BLAS, batch by batch. Matrices are copied to column order and back;
+// copies and workspace stand in the arena. What LAPACK can't do is NaN, as in JAX (lax/linalg.py of 0.10.2).
+namespace jaxscope::exec {
+
+namespace {
+
+using C64 = std::complex<float>;
+using C128 = std::complex<double>;
+template <class T>
+struct RealOf {
+    using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+    using type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+constexpr int kCol = LAPACK_COL_MAJOR;
+
+// One name for the four types of each routine.
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
+#define JAXSCOPE_LAPACK(T, p)                                                                                             \
+    int potrf(int n, T* a) { return LAPACKE_##p##potrf_work(kCol, 'L', n, a, std::max(n, 1)); }                           \
+    int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(kCol, m, n, a, std::max(m, 1), pivots); } \
+    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                            \
+        return LAPACKE_##p##geqrf_work(kCol, m, n, a, std::max(m, 1), tau, work, size);                                   \
+    }
+JAXSCOPE_LAPACK(float, s)
+JAXSCOPE_LAPACK(double, d)
+JAXSCOPE_LAPACK(C64, c)
+JAXSCOPE_LAPACK(C128, z)
+#undef JAXSCOPE_LAPACK
+// NOLINTEND(bugprone-macro-parentheses)
+int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
+    return LAPACKE_sorgqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s);
+}
+int ungqr(int m, int n, int k, double* a, double* t, double* w, int s) {
+    return LAPACKE_dorgqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s);
+}
+int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) { return LAPACKE_cungqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s); }
+int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) { return LAPACKE_zungqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s); }
+int heev(char uplo, int n, float* a, float* w, float* work, int s, float*) {
+    return LAPACKE_ssyev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+}
+int heev(char uplo, int n, double* a, double* w, double* work, int s, double*) {
+    return LAPACKE_dsyev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+}
+int heev(char uplo, int n, C64* a, float* w, C64* work, int s, float* r) {
+    return LAPACKE_cheev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+}
+int heev(char uplo, int n, C128* a, double* w, C128* work, int s, double* r) {
+    return LAPACKE_zheev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+}
+
+/// Operands of gesdd: a (destroyed), singular values, u and vt with their leading dimensions, workspaces.
+template <class T>
+struct SvdArguments {
+    char job;
+    int m, n;
+    T* a;
+    Real<T>* s;
+    T* u;
+    int ldu;
+    T* vt;
+    int ldvt;
+    T* work;
+    int size;
+    Real<T>* real;
+    int* integers;
+};
+int gesdd(const SvdArguments<float>& x) {
+    return LAPACKE_sgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.integers);
+}
+int gesdd(const SvdArguments<double>& x) {
+    return LAPACKE_dgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.integers);
+}
+int gesdd(const SvdArguments<C64>& x) {
+    return LAPACKE_cgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.real,
+                               x.integers);
+}
+int gesdd(const SvdArguments<C128>& x) {
+    return LAPACKE_zgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.real,
+                               x.integers);
+}
+
+void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const float* a, int lda, float* b) {
+    cblas_strsm(CblasRowMajor, s, u, t, d, m, n, 1.0f, a, lda, b, n);
+}
+void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const double* a, int lda, double* b) {
+    cblas_dtrsm(CblasRowMajor, s, u, t, d, m, n, 1.0, a, lda, b, n);
+}
+void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const C64* a, int lda, C64* b) {
+    const C64 one(1);
+    cblas_ctrsm(CblasRowMajor, s, u, t, d, m, n, &one, a, lda, b, n);
+}
+void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const C128* a, int lda, C128* b) {
+    const C128 one(1);
+    cblas_ztrsm(CblasRowMajor, s, u, t, d, m, n, &one, a, lda, b, n);
+}
+
+int small(std::int64_t n) {
+    if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::CannotRun, "expected matrices within LAPACK's 32-bit sizes");
+    return static_cast<int>(n);
+}
+
+/// Rows, columns and batch count of operand or result; calls `run_one` of the derived class for each matrix.
+template <class T>
+class MatrixCall : public LibraryCall {
+public:
+    explicit MatrixCall(const Op& op) : op_(op) {
+        const Dims& s = op.in[0]->shape;
+        rows_ = small(s[s.size() - 2]), cols_ = small(s.back());
+        for (std::size_t d = 0; d + 2 < s.size(); ++d) batch_ = checked_mul(batch_, s[d]);
+    }
+    std::int64_t scratch_bytes() const override { return bytes_; }
+
+protected:
+    std::int64_t reserve(std::int64_t bytes) {
+        const std::int64_t at = bytes_;
+        bytes_ = checked_add(bytes_, checked_align(std::max<std::int64_t>(bytes, 1), 64));
+        return at;
+    }
+    std::int64_t reserve_numbers(std::int64_t n) { return reserve(checked_mul(n, static_cast<std::int64_t>(sizeof(T)))); }
+    template <class U = T>
+    static U* place(void* scratch, std::int64_t at) {
+        return reinterpret_cast<U*>(static_cast<char*>(scratch) + at);
+    }
+    /// Matrix number `b` of an operand or result.
+    template <class U, class P>
+    static U* matrix(P* base, std::int64_t b, std::int64_t size) {
+        return static_cast<U*>(base) + b * size;
+    }
+    static void to_columns(const T* from, int m, int n, T* to) {
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(j) * m + i] = from[static_cast<std::int64_t>(i) * n + j];
+    }
+    static void to_rows(const T* from, int m, int n, T* to) {
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(i) * n + j] = from[static_cast<std::int64_t>(j) * m + i];
+    }
+    template <class U>
+    static void fill_nan(U* p, std::int64_t n) {
+        std::fill_n(p, n, U(std::numeric_limits<Real<U>>::quiet_NaN()));
+    }
+    std::int64_t size() const { return std::int64_t{rows_} * cols_; }
+
+    Op op_;
+    int rows_ = 0, cols_ = 0;
+    std::int64_t batch_ = 1, bytes_ = 0;
+};
+
+template <class T>
+class Cholesky final : public MatrixCall<T> {
+public:
+    explicit Cholesky(const Op& op) : MatrixCall<T>(op) { copy_ = this->reserve_numbers(this->size()); }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const int n = this->rows_;
+        T* a = this->place(scratch, copy_);
+        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
+            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
+            const int failed = potrf(n, a);
+            for (int j = 0; j < n; ++j)
+                for (int i = 0; i < j; ++i) a[static_cast<std::int64_t>(j) * n + i] = T(0);
+            if (failed) this->fill_nan(a, this->size());
+            this->to_rows(a, n, n, this->template matrix<T>(out[0], b, this->size()));
+        }
+    }
+
+private:
+    std::int64_t copy_ = 0;
+};
+
+template <class T>
+class TriangularSolve final : public MatrixCall<T> {
+public:
+    explicit TriangularSolve(const Op& op) : MatrixCall<T>(op), p_(op.as<TriangularSolveParams>()) {
+        const Dims& s = op.in[1]->shape;
+        m_ = small(s[s.size() - 2]), n_ = small(s.back());
+    }
+    bool in_place(std::size_t in, std::size_t) const override { return in == 1; }
+    void run(void* const* in, void* const* out, void*) const override {
+        const std::int64_t each = std::int64_t{m_} * n_;
+        if (in[1] != out[0]) std::memcpy(out[0], in[1], static_cast<std::size_t>(this->op_.in[1]->bytes()));
+        if (each == 0) return;
+        // conj(a) x = b is a conj(x) = conj(b).
+        const bool around = p_.conjugate_a && !p_.transpose_a;
+        for (std::int64_t b = 0; b < this->batch_; ++b) {
+            const T* a = this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size());
+            T* x = this->template matrix<T>(out[0], b, each);
+            if (around) conjugate(x, each);
+            trsm(p_.left_side ? CblasLeft : CblasRight, p_.lower ? CblasLower : CblasUpper,
+                 !p_.transpose_a  ? CblasNoTrans
+                 : p_.conjugate_a ? CblasConjTrans
+                                  : CblasTrans,
+                 p_.unit_diagonal ? CblasUnit : CblasNonUnit, m_, n_, a, this->cols_, x);
+            if (around) conjugate(x, each);
+        }
+    }
+
+private:
+    static void conjugate(T* x, std::int64_t n) {
+        if constexpr (!std::is_same_v<T, Real<T>>)
+            for (std::int64_t i = 0; i < n; ++i) x[i] = std::conj(x[i]);
+        static_cast<void>(x), static_cast<void>(n);
+    }
+    TriangularSolveParams p_;
+    int m_ = 0, n_ = 0;
+};
+
+/// Row exchanges, one after the other, as the permutation that they make.
+void permutation_of(const std::int32_t* pivots, std::int64_t n, std::int32_t* permutation, std::int64_t size) {
+    std::iota(permutation, permutation + size, 0);
+    for (std::int64_t i = 0; i < n; ++i)
+        if (pivots[i] >= 0 && pivots[i] < size) std::swap(permutation[i], permutation[pivots[i]]);
+}
+
+template <class T>
+class Lu final : public MatrixCall<T> {
+public:
+    explicit Lu(const Op& op) : MatrixCall<T>(op) { copy_ = this->reserve_numbers(this->size()); }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const int m = this->rows_, n = this->cols_, k = std::min(m, n);
+        T* a = this->place(scratch, copy_);
+        for (std::int64_t b = 0; b < this->batch_; ++b) {
+            auto* pivots = this->template matrix<std::int32_t>(out[1], b, k);
+            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
+            if (k > 0) getrf(m, n, a, pivots);  // a singular matrix has factors, too
+            for (int i = 0; i < k; ++i) --pivots[i];
+            permutation_of(pivots, k, this->template matrix<std::int32_t>(out[2], b, m), m);
+            this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));
+        }
+    }
+
+private:
+    std::int64_t copy_ = 0;
+};
+
+class PivotsToPermutation final : public LibraryCall {
+public:
+    explicit PivotsToPermutation(const Op& op) : n_(op.in[0]->shape.back()), size_(op.out[0]->shape.back()) {
+        batch_ = n_ ? op.in[0]->size() / n_ : size_ ? op.out[0]->size() / size_ : 0;
+    }
+    void run(void* const* in, void* const* out, void*) const override {
+        for (std::int64_t b = 0; b < batch_; ++b)
+            permutation_of(static_cast<const std::int32_t*>(in[0]) + b * n_, n_, static_cast<std::int32_t*>(out[0]) + b * size_, size_);
+    }
+
+private:
+    std::int64_t n_, size_, batch_ = 0;
+};
+
+/// qr: geqrf, then q of its reflectors. Also geqrf and householder_product by themselves.
+template <class T>
+class Orthogonal final : public MatrixCall<T> {
+public:
+    enum class Part : std::uint8_t { Qr, Reflectors, Product };
+    Orthogonal(const Op& op, Part part) : MatrixCall<T>(op), part_(part) {
+        const int m = this->rows_;
+        k_ = std::min(m, this->cols_);
+        q_cols_ = this->cols_;
+        if (part == Part::Qr) {
+            if (op.as<QrParams>().pivoting) throw Error(ErrorCode::NoRule, "expected qr without pivoting: with it there is no kernel yet");
+            q_cols_ = op.as<QrParams>().full_matrices ? m : k_;
+        }
+        if (part == Part::Product) k_ = small(op.in[1]->shape.back());
+        const int widest = std::max(this->cols_, q_cols_);
+        copy_ = this->reserve_numbers(std::int64_t{m} * widest);
+        upper_ = this->reserve_numbers(this->size());
+        tau_ = this->reserve_numbers(std::max(k_, 1));
+        work_size_ = small(std::max<std::int64_t>(1, std::int64_t{widest} * 64));  // 64: LAPACK's largest block
+        work_ = this->reserve_numbers(work_size_);
+    }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const int m = this->rows_, n = this->cols_;
+        T *a = this->place(scratch, copy_), *tau = this->place(scratch, tau_), *work = this->place(scratch, work_);
+        for (std::int64_t b = 0; b < this->batch_; ++b) {
+            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, a);
+            if (part_ == Part::Product)
+                std::copy_n(static_cast<const T*>(in[1]) + b * k_, k_, tau);
+            else if (k_ > 0)
+                geqrf(m, n, a, tau, work, work_size_);
+            if (part_ == Part::Reflectors) {
+                this->to_rows(a, m, n, this->template matrix<T>(out[0], b, this->size()));
+                std::copy_n(tau, k_, static_cast<T*>(out[1]) + b * k_);
+                continue;
+            }
+            if (part_ == Part::Qr) store_r(a, static_cast<T*>(out[1]) + b * q_cols_ * n);
+            if (m > 0 && q_cols_ > 0) ungqr(m, q_cols_, k_, a, tau, work, work_size_);
+            this->to_rows(a, m, q_cols_, this->template matrix<T>(out[0], b, std::int64_t{m} * q_cols_));
+        }
+    }
+
+private:
+    void store_r(const T* a, T* r) const {
+        for (int i = 0; i < q_cols_; ++i)
+            for (int j = 0; j < this->cols_; ++j)
+                r[std::int64_t{i} * this->cols_ + j] = i <= j ? a[std::int64_t{j} * this->rows_ + i] : T(0);
+    }
+    Part part_;
+    int k_ = 0, q_cols_ = 0, work_size_ = 1;
+    std::int64_t copy_ = 0, upper_ = 0, tau_ = 0, work_ = 0;
+};
+
+/// Eigenvectors and ascending eigenvalues of Hermitian matrices.
+template <class T>
+class Eigh final : public MatrixCall<T> {
+public:
+    explicit Eigh(const Op& op) : MatrixCall<T>(op) {
+        const auto& p = op.as<EighParams>();
+        if (p.subset_by_index && *p.subset_by_index != Dims{0, this->rows_})
+            throw Error(ErrorCode::NoRule, "expected eigh of all eigenvalues: for subset_by_index there is no kernel yet");
+        uplo_ = p.lower ? 'L' : 'U';
+        copy_ = this->reserve_numbers(this->size());
+        work_size_ = small(std::max<std::int64_t>(1, std::int64_t{this->rows_} * 66));
+        work_ = this->reserve_numbers(work_size_);
+        real_ = this->reserve_numbers(std::max(1, 3 * this->rows_));
+    }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const int n = this->rows_;
+        T* a = this->place(scratch, copy_);
+        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
+            Real<T>* w = static_cast<Real<T>*>(out[1]) + b * n;
+            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
+            if (heev(uplo_, n, a, w, this->place(scratch, work_), work_size_, this->template place<Real<T>>(scratch, real_))) {
+                this->fill_nan(a, this->size());
+                this->fill_nan(w, n);
+            }
+            this->to_rows(a, n, n, this->template matrix<T>(out[0], b, this->size()));
+        }
+    }
+
+private:
+    char uplo_ = 'L';
+    int work_size_ = 1;
+    std::int64_t copy_ = 0, work_ = 0, real_ = 0;
+};
+
+/// Singular values, descending, then u and vh when asked for.
+template <class T>
+class Svd final : public MatrixCall<T> {
+public:
+    explicit Svd(const Op& op) : MatrixCall<T>(op) {
+        const auto& p = op.as<SvdParams>();
+        rank_ = std::min(this->rows_, this->cols_);
+        if (p.subset_by_index && *p.subset_by_index != Dims{0, rank_})
+            throw Error(ErrorCode::NoRule, "expected svd with all singular values: for subset_by_index there is no kernel yet");
+        job_ = !p.compute_uv ? 'N' : p.full_matrices ? 'A' : 'S';
+        u_cols_ = job_ == 'A' ? this->rows_ : rank_;
+        v_rows_ = job_ == 'A' ? this->cols_ : rank_;
+        copy_ = this->reserve_numbers(this->size());
+        u_ = this->reserve_numbers(job_ == 'N' ? 1 : std::int64_t{this->rows_} * u_cols_);
+        v_ = this->reserve_numbers(job_ == 'N' ? 1 : std::int64_t{v_rows_} * this->cols_);
+        integers_ = this->reserve(std::int64_t{8} * std::max(rank_, 1) * static_cast<std::int64_t>(sizeof(int)));
+        const std::int64_t k = rank_, larger = std::max(this->rows_, this->cols_);
+        // What LAPACK's manual asks for of complex matrices.
+        real_ = this->reserve(std::max(5 * k * k + 5 * k, 2 * larger * k + 2 * k * k + k) * static_cast<std::int64_t>(sizeof(Real<T>)));
+        T best{};
+        SvdArguments<T> query = arguments(nullptr);
+        query.work = &best, query.size = -1;
+        if (rank_ > 0) gesdd(query);
+        work_size_ = std::max(1, static_cast<int>(std::real(best) * 1.0001) + 1);
+        work_ = this->reserve_numbers(work_size_);
+    }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const int m = this->rows_, n = this->cols_;
+        SvdArguments<T> x = arguments(static_cast<char*>(scratch));
+        x.work = this->place(scratch, work_), x.size = work_size_;
+        for (std::int64_t b = 0; b < this->batch_; ++b) {
+            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), m, n, x.a);
+            x.s = static_cast<Real<T>*>(out[0]) + b * rank_;
+            if (rank_ > 0 && gesdd(x)) {
+                this->fill_nan(x.s, rank_);
+                if (job_ != 'N') this->fill_nan(x.u, std::int64_t{m} * u_cols_), this->fill_nan(x.vt, std::int64_t{v_rows_} * n);
+            }
+            if (job_ == 'N') continue;
+            if (rank_ == 0) identity(x.u, u_cols_), identity(x.vt, v_rows_);
+            this->to_rows(x.u, m, u_cols_, static_cast<T*>(out[1]) + b * m * u_cols_);
+            this->to_rows(x.vt, v_rows_, n, static_cast<T*>(out[2]) + b * v_rows_ * n);
+        }
+    }
+
+private:
+    SvdArguments<T> arguments(char* scratch) const {
+        SvdArguments<T> x{};
+        x.job = job_, x.m = this->rows_, x.n = this->cols_;
+        x.ldu = std::max(this->rows_, 1), x.ldvt = std::max(v_rows_, 1);
+        if (!scratch) return x;
+        x.a = this->place(scratch, copy_), x.u = this->place(scratch, u_), x.vt = this->place(scratch, v_);
+        x.real = this->template place<Real<T>>(scratch, real_), x.integers = this->template place<int>(scratch, integers_);
+        return x;
+    }
+    static void identity(T* a, int n) {
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j) a[std::int64_t{i} * n + j] = T(i == j ? 1 : 0);
+    }
+    char job_ = 'N';
+    int rank_ = 0, u_cols_ = 0, v_rows_ = 0, work_size_ = 1;
+    std::int64_t copy_ = 0, u_ = 0, v_ = 0, work_ = 0, real_ = 0, integers_ = 0;
+};
+
+template <class T>
+LibraryCallPtr make_for(const Op& op, Sym routine) {
+    using Part = typename Orthogonal<T>::Part;
+    if (routine == Sym("cholesky")) return std::make_shared<Cholesky<T>>(op);
+    if (routine == Sym("triangular_solve")) return std::make_shared<TriangularSolve<T>>(op);
+    if (routine == Sym("lu")) return std::make_shared<Lu<T>>(op);
+    if (routine == Sym("qr")) return std::make_shared<Orthogonal<T>>(op, Part::Qr);
+    if (routine == Sym("geqrf")) return std::make_shared<Orthogonal<T>>(op, Part::Reflectors);
+    if (routine == Sym("householder_product")) return std::make_shared<Orthogonal<T>>(op, Part::Product);
+    if (routine == Sym("eigh")) return std::make_shared<Eigh<T>>(op);
+    if (routine == Sym("svd")) return std::make_shared<Svd<T>>(op);
+    return nullptr;
+}
+
+}  // namespace
+
+LibraryCallPtr make_linalg_routine(const Op& op, Sym routine) {
+    if (routine == Sym("lu_pivots_to_permutation")) return std::make_shared<PivotsToPermutation>(op);
+    if (op.in.empty() || op.in[0]->shape.size() < 2) return nullptr;
+    switch (op.in[0]->dtype) {
+        case DType::F32:
+            return make_for<float>(op, routine);
+        case DType::F64:
+            return make_for<double>(op, routine);
+        case DType::C64:
+            return make_for<C64>(op, routine);
+        case DType::C128:
+            return make_for<C128>(op, routine);
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace jaxscope::exec

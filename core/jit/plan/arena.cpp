@@ -1,0 +1,136 @@
+#include "jit/plan/arena.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <set>
+
+#include "base/checked.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::size_t kQuadraticLimit = 6000;
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t by_size(std::vector<ArenaBlock>& blocks) {
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return blocks[a].bytes != blocks[b].bytes ? blocks[a].bytes > blocks[b].bytes : blocks[a].first < blocks[b].first;
+    });
+    std::vector<std::size_t> placed;  // sorted by offset
+    std::int64_t top = 0;
+    for (const std::size_t i : order) {
+        ArenaBlock& block = blocks[i];
+        std::int64_t end = 0, best = -1, best_gap = 0;
+        for (const std::size_t p : placed) {
+            const ArenaBlock& other = blocks[p];
+            if (other.last < block.first || other.first > block.last) continue;
+            const std::int64_t gap = other.offset - end;
+            if (gap >= block.bytes && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
+            end = std::max(end, checked_align(checked_add(other.offset, other.bytes), kAlignment));
+        }
+        block.offset = best >= 0 ? best : end;
+        top = std::max(top, checked_add(block.offset, block.bytes));
+        placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                       [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; }),
+                      i);
+    }
+    return checked_align(top, kAlignment);
+}
+
+/// Free gaps by offset and by size; neighbours merge when a block is freed.
+class FreeList {
+public:
+    std::int64_t take(std::int64_t bytes) {
+        bytes = checked_align(bytes, kAlignment);
+        const auto fit = by_size_.lower_bound({bytes, 0});
+        if (fit == by_size_.end()) {
+            std::int64_t offset = top_;
+            // A gap that reaches the top is grown rather than left behind.
+            if (!by_offset_.empty() && by_offset_.rbegin()->first + by_offset_.rbegin()->second == top_) {
+                offset = by_offset_.rbegin()->first;
+                erase(offset);
+            }
+            top_ = checked_add(offset, bytes);
+            return offset;
+        }
+        const auto [size, offset] = *fit;
+        erase(offset);
+        if (size > bytes) insert(offset + bytes, size - bytes);
+        return offset;
+    }
+    void give(std::int64_t offset, std::int64_t bytes) {
+        bytes = checked_align(bytes, kAlignment);
+        auto next = by_offset_.lower_bound(offset);
+        if (next != by_offset_.end() && offset + bytes == next->first) {
+            bytes += next->second;
+            erase(next->first);
+        }
+        next = by_offset_.lower_bound(offset);
+        if (next != by_offset_.begin()) {
+            const auto before = std::prev(next);
+            if (before->first + before->second == offset) {
+                offset = before->first;
+                bytes += before->second;
+                erase(offset);
+            }
+        }
+        insert(offset, bytes);
+    }
+    std::int64_t top() const { return top_; }
+
+private:
+    void insert(std::int64_t offset, std::int64_t bytes) {
+        by_offset_[offset] = bytes;
+        by_size_.insert({bytes, offset});
+    }
+    void erase(std::int64_t offset) {
+        by_size_.erase({by_offset_.at(offset), offset});
+        by_offset_.erase(offset);
+    }
+    std::map<std::int64_t, std::int64_t> by_offset_;
+    std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
+    std::int64_t top_ = 0;
+};
+
+std::int64_t by_time(std::vector<ArenaBlock>& blocks) {
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return blocks[a].first != blocks[b].first ? blocks[a].first < blocks[b].first : blocks[a].bytes > blocks[b].bytes;
+    });
+    FreeList free;
+    using Entry = std::pair<int, std::size_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> alive;
+    for (const std::size_t i : order) {
+        while (!alive.empty() && alive.top().first < blocks[i].first) {
+            const ArenaBlock& done = blocks[alive.top().second];
+            alive.pop();
+            free.give(done.offset, done.bytes);
+        }
+        blocks[i].offset = free.take(blocks[i].bytes);
+        alive.emplace(blocks[i].last, i);
+    }
+    return free.top();
+}
+
+}  // namespace
+
+std::int64_t place_blocks(std::vector<ArenaBlock>& blocks) {
+    std::vector<ArenaBlock> nonempty;
+    std::vector<std::size_t> number;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (blocks[i].bytes > 0) nonempty.push_back(blocks[i]), number.push_back(i);
+    std::vector<ArenaBlock> other = nonempty;
+    std::int64_t top = by_time(nonempty);
+    if (other.size() <= kQuadraticLimit)
+        if (const std::int64_t t = by_size(other); t <= top) top = t, nonempty = std::move(other);
+    for (std::size_t k = 0; k < number.size(); ++k) blocks[number[k]].offset = nonempty[k].offset;
+    return top;
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,167 @@
+#include "jit/plan/schedule.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::uint32_t kNone = ~0u;
+constexpr std::int64_t kSlack =
+    256;  ///< the scalars and statistics that a big kernel waits for: this part of the largest value counts as nothing
+
+/// Units, the values between them and what running one costs, the same for both directions of time.
+class Scheduler {
+public:
+    Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool place_io)
+        : g_(g), units_(units), reads_(units.size()), bytes_(g.values.size(), 0), lasting_(g.values.size(), false), before_(units.size()) {
+        maker_.assign(g.values.size(), kNone);
+        readers_.resize(g.values.size());
+        for (std::uint32_t u = 0; u < units.size(); ++u) {
+            for (const ValueId v : units[u].writes) bytes_[v] = g.bytes(v), maker_[v] = u;
+            before_[u] = units[u].after;
+            if (is_barrier(units[u])) continue;  // orders others, reads nothing
+            reads_[u] = units[u].reads;
+            std::sort(reads_[u].begin(), reads_[u].end());
+            reads_[u].erase(std::unique(reads_[u].begin(), reads_[u].end()), reads_[u].end());
+            for (const ValueId v : reads_[u]) readers_[v].push_back(u);
+        }
+        for (const ValueId v : g.outputs) {
+            lasting_[g.root(v)] = true;
+            if (!place_io) bytes_[g.root(v)] = 0;
+        }
+        for (const std::int64_t b : bytes_) slack_ = std::max(slack_, b / kSlack);
+        for (std::size_t k = 0; k < alias.size(); ++k)
+            if (alias[k]) keep_alias(g.root(g.outputs[k]), g.inputs[static_cast<std::size_t>(*alias[k])]);
+        for (std::uint32_t u = 0; u < units.size(); ++u) {
+            std::sort(before_[u].begin(), before_[u].end());
+            before_[u].erase(std::unique(before_[u].begin(), before_[u].end()), before_[u].end());
+        }
+        behind_.resize(units.size());
+        for (std::uint32_t u = 0; u < units.size(); ++u)
+            for (const std::uint32_t b : before_[u]) behind_[b].push_back(u);
+    }
+
+    /// From the first unit to the last: a value takes memory when its maker runs and gives it back with its last reader.
+    Order early(const Order& base) {
+        std::vector<std::uint32_t> missing(g_.values.size(), 0);  // readers that haven't run
+        std::vector<std::int64_t> growth(units_.size(), 0);
+        for (std::uint32_t u = 0; u < units_.size(); ++u)
+            for (const ValueId v : units_[u].writes) growth[u] += bytes_[v];
+        for (std::uint32_t v = 0; v < missing.size(); ++v) {
+            missing[v] = static_cast<std::uint32_t>(readers_[v].size());
+            if (missing[v] == 1 && !lasting_[v]) growth[readers_[v][0]] -= bytes_[v];
+        }
+        std::vector<bool> done(units_.size(), false);
+        return run(base, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
+            done[u] = true;
+            for (const ValueId v : reads_[u]) {
+                if (--missing[v] != 1 || lasting_[v] || bytes_[v] == 0) continue;
+                for (const std::uint32_t r : readers_[v])
+                    if (!done[r]) growth[r] -= bytes_[v], changed(r);
+            }
+        });
+    }
+
+    /// From the last unit to the first: a value takes memory with its first reader met and gives it back with its maker.
+    Order late(Order base) {
+        std::reverse(base.begin(), base.end());
+        std::vector<std::int64_t> growth(units_.size(), 0);
+        std::vector<bool> alive(g_.values.size(), false);
+        for (std::uint32_t u = 0; u < units_.size(); ++u) {
+            for (const ValueId v : units_[u].writes) growth[u] -= bytes_[v];
+            for (const ValueId v : reads_[u])
+                if (!lasting_[v]) growth[u] += bytes_[v];
+        }
+        Order order = run(base, behind_, before_, growth, [&](std::uint32_t u, const auto& changed) {
+            for (const ValueId v : reads_[u]) {
+                if (alive[v] || lasting_[v] || bytes_[v] == 0) continue;
+                alive[v] = true;
+                for (const std::uint32_t r : readers_[v])
+                    if (r != u) growth[r] -= bytes_[v], changed(r);
+            }
+        });
+        std::reverse(order.begin(), order.end());
+        return order;
+    }
+
+    bool anything_to_choose() const {
+        return std::any_of(bytes_.begin(), bytes_.end(), [](std::int64_t b) { return b > 0; }) && units_.size() > 2;
+    }
+
+private:
+    bool is_barrier(const Unit& u) const { return !u.kernel && g_.nodes[u.nodes[0]].kind == NodeKind::Barrier; }
+
+    /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.
+    void keep_alias(ValueId out, ValueId in) {
+        const std::uint32_t maker = maker_[out];
+        if (maker == kNone) return;
+        for (const std::uint32_t r : readers_[in])
+            if (r > maker) return;  // the memory is lost in program order already
+        for (const std::uint32_t r : readers_[in])
+            if (r != maker) before_[maker].push_back(r);
+        bytes_[out] = 0;
+    }
+
+    /// List scheduling: of the units that may run, one that takes no memory worth mentioning, else the next one of `base`.
+    /// `after_run(u, changed)` lowers growths and says whose; growth never rises, so a unit that shrinks memory goes on doing so.
+    template <class AfterRun>
+    Order run(const Order& base, const std::vector<std::vector<std::uint32_t>>& before,
+              const std::vector<std::vector<std::uint32_t>>& behind, const std::vector<std::int64_t>& growth, AfterRun&& after_run) const {
+        using Entry = std::pair<std::uint32_t, std::uint32_t>;  // position in base, unit
+        using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+        Queue ready, shrinking;
+        std::vector<std::uint32_t> position(base.size()), waiting(base.size());
+        std::vector<bool> done(base.size(), false);
+        for (std::uint32_t p = 0; p < base.size(); ++p) position[base[p]] = p;
+        const auto offer = [&](std::uint32_t u) { (growth[u] <= slack_ ? shrinking : ready).emplace(position[u], u); };
+        for (std::uint32_t u = 0; u < base.size(); ++u)
+            if ((waiting[u] = static_cast<std::uint32_t>(before[u].size())) == 0) offer(u);
+        const auto changed = [&](std::uint32_t u) {
+            if (!done[u] && waiting[u] == 0 && growth[u] <= slack_) shrinking.emplace(position[u], u);
+        };
+        Order order;
+        order.reserve(base.size());
+        while (!ready.empty() || !shrinking.empty()) {
+            Queue& from = shrinking.empty() ? ready : shrinking;
+            const std::uint32_t u = from.top().second;
+            from.pop();
+            if (done[u]) continue;
+            done[u] = true;
+            order.push_back(u);
+            after_run(u, changed);
+            for (const std::uint32_t b : behind[u])
+                if (--waiting[b] == 0) offer(b);
+        }
+        JAXSCOPE_ASSERT(order.size() == base.size());
+        return order;
+    }
+
+    const Graph& g_;
+    const std::vector<Unit>& units_;
+    std::vector<std::vector<ValueId>> reads_;  ///< per unit, each value once
+    std::vector<std::int64_t> bytes_;          ///< per value made here; 0 where it takes no memory of the arena's
+    std::int64_t slack_ = 0;
+    std::vector<bool> lasting_;  ///< per value: an output, kept to the end
+    std::vector<std::uint32_t> maker_;
+    std::vector<std::vector<std::uint32_t>> readers_;
+    std::vector<std::vector<std::uint32_t>> before_, behind_;  ///< per unit
+};
+
+}  // namespace
+
+std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
+                                     bool place_io) {
+    Scheduler s(g, units, alias, place_io);
+    if (!s.anything_to_choose()) return {};
+    Order program(units.size());
+    std::iota(program.begin(), program.end(), 0u);
+    std::vector<Order> out{s.early(program), s.late(program)};
+    out.push_back(s.early(out[1]));
+    std::erase(out, program);
+    return out;
+}
+
+}  // namespace jaxscope::exec

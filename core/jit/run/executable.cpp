@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include <omp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "ir/element.h"
+#include "jit/plan/computation.h"
+#include "jit/plan/plan_report.h"
+
+namespace jaxscope {
+
+namespace {
+
+using namespace exec;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+int usable_threads(int wanted) {
+    if (wanted > 0) return wanted;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// Two values of one piece of memory have as many bytes; no input serves twice.
+void check(const Jaxpr& j, const Aliases& aliases) {
+    std::vector<bool> taken(j.num_invars, false);
+    for (std::size_t k = 0; k < aliases.size(); ++k) {
+        if (!aliases[k]) continue;
+        const auto i = static_cast<std::uint32_t>(*aliases[k]);
+        if (k >= j.outvars.size() || i >= j.num_invars || taken[i] || j.aval(j.outvars[k])->bytes() != j.aval(j.invar(i))->bytes())
+            throw Error(ErrorCode::BadInput,
+                        "expected output " + std::to_string(k) + " to take the memory of an input of its size, each once");
+        taken[i] = true;
+    }
+}
+
+struct Planned {
+    std::shared_ptr<Computation> computation;
+    MemoryPlan plan;
+};
+Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
+    check(*program, aliases);
+    const GraphPtr graph = build_graph(program);
+    ComputationOptions c;
+    c.threads = usable_threads(options.threads);
+    c.fuse.fuse = options.fuse;
+    c.fuse.recompute_cheap = options.recompute_cheap;
+    c.schedule = options.schedule;
+    c.place_io = true;
+    c.kept = kept;
+    Planned p;
+    p.computation = Computation::build(graph, aliases, c);
+    p.plan = report_plan(*p.computation, aliases);
+    return p;
+}
+
+void* at(char* arena, std::int64_t offset) { return arena + std::max<std::int64_t>(offset, 0); }
+
+/// Memory of a run: pages straight from the system, so that what was touched can be told (and is zero before).
+class Arena {
+public:
+    explicit Arena(std::int64_t bytes) : bytes_(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))) {
+        void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) throw Error(ErrorCode::CannotRun, "the system refused " + std::to_string(bytes) + " bytes for the arena");
+        base_ = static_cast<char*>(p);
+    }
+    ~Arena() { munmap(base_, bytes_); }
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    char* base() const { return base_; }
+    /// Bytes of pages that somebody has touched.
+    std::int64_t resident() const {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        std::vector<unsigned char> in_core((bytes_ + page - 1) / page);
+        if (mincore(base_, bytes_, in_core.data()) != 0) return 0;
+        const auto pages = std::count_if(in_core.begin(), in_core.end(), [](unsigned char c) { return c & 1; });
+        return static_cast<std::int64_t>(pages) * static_cast<std::int64_t>(page);
+    }
+
+private:
+    std::size_t bytes_;
+    char* base_ = nullptr;
+};
+
+class CompiledProgram final : public Executable {
+public:
+    CompiledProgram(JaxprPtr program, Planned planned, const CancelFlag* cancel)
+        : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)) {
+        const Clock::time_point start = Clock::now();
+        std::vector<std::shared_ptr<const Kernel>> kernels;
+        collect_kernels(*c_, kernels);
+        const std::vector<KernelFunction> code = compile_kernels(kernels, c_->threads, cancel);
+        std::size_t next = 0;
+        attach_code(*c_, code, next);
+        fill_pool(*c_);
+        compile_seconds_ = seconds_since(start);
+    }
+    const MemoryPlan& plan() const override { return plan_; }
+
+    RunResult run(std::span<const ArrayPtr> inputs, const RunOptions& options) override {
+        if (inputs.size() != c_->input_buffer.size() && !inputs.empty())
+            throw Error(ErrorCode::BadInput,
+                        "expected " + std::to_string(c_->input_buffer.size()) + " inputs, found " + std::to_string(inputs.size()));
+        if (!arena_) arena_ = std::make_unique<Arena>(c_->arena_bytes);
+        std::vector<void*> in, out;
+        for (const int b : c_->input_buffer) in.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
+        for (const int b : c_->output_buffer) out.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
+        RunResult result;
+        result.compile_seconds = compile_seconds_;
+        std::vector<double> times, steps(c_->thunks.size());
+        std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
+        RunState state{options.cancel, options.profile || options.timeline ? &steps : nullptr, options.check_nan};
+        omp_set_num_threads(c_->threads);  // the matrix library asks OpenMP how many it may use
+        for (int r = 0; r < std::max(1, options.repeats); ++r) {
+            copy_in(inputs, in);
+            const Clock::time_point start = Clock::now();
+            run_computation(*c_, in.data(), out.data(), arena_->base(), state);
+            times.push_back(seconds_since(start));
+            if (r == 0) result.measured_peak = arena_->resident();
+            for (std::size_t s = 0; s < profile.size(); ++s) profile[s].push_back(steps[s]);
+        }
+        result.first_seconds = times.front();
+        if (times.size() > 1) times.erase(times.begin());
+        std::sort(times.begin(), times.end());
+        result.best_seconds = times.front();
+        result.median_seconds = times[times.size() / 2];
+        for (auto& p : profile) {
+            std::sort(p.begin(), p.end());
+            result.step_seconds.push_back(p[p.size() / 2]);
+        }
+        if (options.timeline) result.events = timeline(plan_, steps);
+        for (std::size_t k = 0; k < out.size(); ++k) result.outputs.push_back(copy_out(k, static_cast<const char*>(out[k])));
+        return result;
+    }
+
+private:
+    void copy_in(std::span<const ArrayPtr> inputs, const std::vector<void*>& in) const {
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
+            if (b.bytes == 0) continue;
+            ArrayPtr array = i < inputs.size() ? inputs[i] : nullptr;
+            if (!array || !array->known()) array = synthesise(b.aval, i);
+            if (array->aval->dtype != b.aval->dtype || array->aval->shape != b.aval->shape ||
+                static_cast<std::int64_t>(array->data.size()) != b.bytes)
+                throw Error(ErrorCode::BadInput,
+                            "expected input " + std::to_string(i) + " of type " + to_text(b.aval) + ", found " + to_text(array->aval));
+            std::memcpy(in[i], array->data.data(), array->data.size());
+        }
+    }
+    ArrayPtr copy_out(std::size_t k, const char* data) const {
+        auto array = std::make_shared<ArrayConst>();
+        array->aval = program_->aval(program_->outvars[k]);
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        array->data.assign(bytes, bytes + array->aval->bytes());
+        return array;
+    }
+
+    JaxprPtr program_;
+    std::shared_ptr<Computation> c_;
+    MemoryPlan plan_;
+    std::unique_ptr<Arena> arena_;
+    double compile_seconds_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
+                                                const JitOptions& options, const CancelFlag* cancel) {
+    Planned planned = make_plan(program, aliases, kept, options);
+    if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
+        throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +
+                                              std::to_string(planned.plan.planned_peak));
+    if (cancel && *cancel) throw Error(ErrorCode::Cancelled, "compilation was cancelled");
+    return std::make_shared<CompiledProgram>(program, std::move(planned), cancel);
+}
+
+MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
+    return make_plan(program, aliases, kept, options).plan;
+}
+
+ArrayPtr synthesise(AvalRef aval, std::uint64_t seed) {
+    auto array = std::make_shared<ArrayConst>();
+    array->aval = aval;
+    array->data.resize(static_cast<std::size_t>(aval->bytes()));
+    const std::int64_t width = byte_size(aval->dtype);
+    std::uint64_t x = 0x9E3779B97F4A7C15ull * (seed + 1);
+    const std::int64_t n = width ? aval->size() : 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        const double unit = static_cast<double>(x >> 11) * 0x1p-52 - 1.0;
+        const Element e{static_cast<std::int64_t>(x >> 62), {unit, is_complex(aval->dtype) ? 0.5 * unit : 0.0}};
+        store_element(aval->dtype, array->data.data() + i * width, aval->dtype == DType::Bool ? Element{e.integer & 1, {}} : e);
+    }
+    return array;
+}
+
+}  // namespace jaxscope

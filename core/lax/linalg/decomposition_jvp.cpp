@@ -1,0 +1,246 @@
+// Forward mode of the decompositions whose rules are whole programs (linalg.py, JAX 0.10.2).
+#include "lax/linalg/dot.h"
+#include "lax/linalg/linalg.h"
+#include "lax/linalg/linalg_jvp.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
+#include "lax/shapes/shape_ops.h"
+#include "lax/shapes/slicing.h"
+
+namespace jaxscope {
+namespace {
+
+Value adjoint(Builder& b, Value x) {
+    const Value t = matrix_transpose(b, x);
+    return is_complex(b.aval(x)->dtype) ? lax::conj(b, t) : t;
+}
+
+Value real_part(Builder& b, Value x) { return is_complex(b.aval(x)->dtype) ? lax::real(b, x) : x; }
+
+/// `x @ y` of NumPy: the product's dtype is asked for by name.
+Value matmul(Builder& b, Value x, Value y, bool precise) {
+    const AvalRef aval = b.aval(x);
+    const std::int64_t rank = aval->rank();
+    DotGeneralParams p{
+        .dimension_numbers = {
+            .lhs_contract = {rank - 1}, .rhs_contract = {rank - 2}, .lhs_batch = iota_dims(rank - 2), .rhs_batch = iota_dims(rank - 2)}};
+    const Attr highest = Attr::Enum{"Precision", "HIGHEST"};
+    if (precise) p.precision = Attr::tuple({highest, highest});
+    p.preferred_element_type = aval->dtype;
+    return b.bind1(kDotGeneral, {x, y}, make_params(p));
+}
+
+/// NumPy's reading of indices: negative ones count from the end of a dimension of `size`. Scalar index vectors of length 1.
+Value wrapped(Builder& b, Value indices, std::int64_t size) {
+    const LiteralRef zero = make_literal(AvalRef(DType::S32, {}), std::int64_t{0});
+    const Value negative = lax::lt(b, indices, zero);
+    const Value shifted = lax::add(b, indices, make_literal(AvalRef(DType::S32, {}), size));
+    return lax::select_n(b, negative, {indices, shifted});
+}
+Value as_vectors(Builder& b, Value indices) { return lax::broadcast_in_dim(b, indices, {b.aval(indices)->shape[0], 1}, {0}); }
+
+/// x[..., i, i] for all i.
+Value diagonal(Builder& b, Value x) {
+    const Dims shape = b.aval(x)->shape;
+    const auto rank = std::ssize(shape);
+    const std::int64_t rows = shape[shape.size() - 2], columns = shape.back(), n = std::min(rows, columns);
+    const Value i = b.bind1(kIota, {}, make_params(IotaParams{.dtype = DType::S32, .shape = {n}}));
+    const Value row = wrapped(b, i, rows), column = wrapped(b, i, columns);
+    const Value row_vectors = as_vectors(b, row);
+    const Value indices = lax::concatenate(b, {row_vectors, as_vectors(b, column)}, 1);
+    GatherParams g{.dimension_numbers = {.offset_dims = iota_dims(rank - 2),
+                                         .collapsed_slice_dims = {rank - 2, rank - 1},
+                                         .start_index_map = {rank - 2, rank - 1},
+                                         .operand_batching_dims = {},
+                                         .start_indices_batching_dims = {}}};
+    g.slice_sizes = shape;
+    g.slice_sizes[shape.size() - 2] = g.slice_sizes.back() = 1;
+    return lax::gather(b, x, indices, g);
+}
+
+/// A vector (or batch of vectors) as rows (n copies to come by stretching) or as columns.
+Value as_rows(Builder& b, Value v) { return lax::expand_dims(b, v, {b.aval(v)->rank() - 1}); }
+Value as_columns(Builder& b, Value v) { return lax::expand_dims(b, v, {b.aval(v)->rank()}); }
+Value to_rank(Builder& b, Value x, std::int64_t rank) { return lax::expand_dims(b, x, iota_dims(rank - b.aval(x)->rank())); }
+
+}  // namespace
+
+/// Perturbation theory of distinct eigenvalues: dV = V (F * V^H dA V), dw = diag(V^H dA V), F_ij = 1 / (w_j - w_i) off the diagonal.
+PrimalsTangents eigh_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    const auto& p = op.as<EighParams>();
+    const AvalRef aval = op.in[0];
+    const std::int64_t rank = aval->rank(), n = aval->shape.back();
+    if (p.subset_by_index && *p.subset_by_index != Dims{0, n})
+        throw Error(ErrorCode::NotDifferentiable, "expected all eigenvalues, found subset_by_index=" + shape_text(*p.subset_by_index) +
+                                                      ": JAX doesn't differentiate partial decompositions either");
+    const Value sum = lax::add(b, x[0], adjoint(b, x[0]));
+    const Value symmetric = lax::div(b, sum, make_literal(AvalRef(aval->dtype, {}), 2.0));
+    const Values vw = b.bind(*op.prim, {symmetric}, op.params);
+    const Value v = vw[0], w = lax::convert_element_type(b, vw[1], aval->dtype);
+    const Value eye = identity_matrix(b, aval->dtype, n);
+    const Value rows = as_rows(b, w);
+    const Value shifted = lax::add(b, to_rank(b, eye, rank), rows);
+    const Value gaps = lax::sub(b, shifted, as_columns(b, w));
+    const Value inverse = lax::integer_pow(b, gaps, -1);
+    const Value f = lax::sub(b, inverse, to_rank(b, eye, rank));
+    const Value left = precise_matmul(b, adjoint(b, v), dx[0]);
+    const Value rotated = precise_matmul(b, left, v);
+    const Value dv = precise_matmul(b, v, lax::mul(b, f, rotated));
+    return {vw, {dv, diagonal(b, real_part(b, rotated))}};
+}
+
+/// dLU = L tril(L^-1 P dA U^-1, -1) + triu(L^-1 P dA U^-1) U, with L and U made square.
+Values lu_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
+    if (dx[0].is_zero()) return Values(3, Value::zero());
+    if (op.in[0]->rank() != 2)
+        throw Error(ErrorCode::NoRule, "expected one matrix to differentiate lu, found a batch " + shape_text(op.in[0]->shape) +
+                                           ": the rule for batches is not written");
+    const DType dtype = op.in[0]->dtype;
+    const std::int64_t m = op.in[0]->shape[0], n = op.in[0]->shape[1], k = std::min(m, n);
+    const Value lu = y[0];
+    const LiteralRef zero = make_literal(AvalRef(dtype, {}), 0.0);
+    const Value strict = triangle(b, lax::slice(b, lu, {0, 0}, {m, k}), true, -1);
+    const Value strict_padded = lax::pad(b, strict, zero, {{}, {0, m - k, 0}});
+    const Value l = lax::add(b, strict_padded, identity_matrix(b, dtype, m));
+    const Value u_eye = lax::pad(b, identity_matrix(b, dtype, n - k), zero, {{k, 0, 0}, {k, 0, 0}});
+    const Value upper = triangle(b, lax::slice(b, lu, {0, 0}, {k, n}), false, 0);
+    const Value u = lax::add(b, lax::pad(b, upper, zero, {{0, n - k, 0}, {}}), u_eye);
+
+    GatherParams rows{.dimension_numbers = {.offset_dims = {1},
+                                            .collapsed_slice_dims = {0},
+                                            .start_index_map = {0},
+                                            .operand_batching_dims = {},
+                                            .start_indices_batching_dims = {}}};
+    rows.slice_sizes = {1, n};
+    const Value permuted = lax::gather(b, dx[0], as_vectors(b, wrapped(b, y[2], m)), rows);
+    const Value la = b.bind1(kTriangularSolve, {l, permuted},
+                             make_params(TriangularSolveParams{.left_side = true, .lower = true, .unit_diagonal = true}));
+    const Value lau = b.bind1(kTriangularSolve, {u, la}, make_params(TriangularSolveParams{}));
+    const Value l_dot = matmul(b, l, triangle(b, lau, true, -1), true);
+    const Value u_dot = matmul(b, triangle(b, lau, false, 0), u, true);
+    return {lax::add(b, l_dot, u_dot), Value::zero(), Value::zero()};
+}
+
+/// The thin decomposition of matrices with at least as many rows as columns (j-towns' derivation).
+Values qr_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
+    const auto& p = op.as<QrParams>();
+    if (dx[0].is_zero()) return Values(y.size(), Value::zero());
+    const Dims& shape = op.in[0]->shape;
+    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
+    if (p.pivoting || m < n || (p.full_matrices && m != n))
+        throw Error(ErrorCode::NoRule, "expected a thin qr without pivoting of a matrix with rows >= columns, found " + shape_text(shape) +
+                                           ": the rule for the others is not written");
+    const Value q = y[0], r = y[1];
+    const Value dx_rinv = b.bind1(kTriangularSolve, {r, dx[0]}, make_params(TriangularSolveParams{}));
+    const Value qt_dx_rinv = matmul(b, adjoint(b, q), dx_rinv, false);
+    const Value lower = triangle(b, qt_dx_rinv, true, -1);
+    const Value skew = lax::sub(b, lower, adjoint(b, lower));
+    const AvalRef aval = b.aval(qt_dx_rinv);
+    const Value eye = to_rank(b, identity_matrix(b, aval->dtype, n), aval->rank());
+    const Value imaginary = lax::sub(b, qt_dx_rinv, lax::convert_element_type(b, real_part(b, qt_dx_rinv), aval->dtype));
+    const Value omega = lax::add(b, skew, lax::mul(b, eye, imaginary));
+    const Value dq = lax::add(b, matmul(b, q, lax::sub(b, omega, qt_dx_rinv), false), dx_rinv);
+    return {dq, matmul(b, lax::sub(b, qt_dx_rinv, omega), r, false)};
+}
+
+namespace {
+
+/// Matrices with `v` on their diagonals.
+Value diagonal_matrix(Builder& b, Value v) {
+    const AvalRef aval = b.aval(v);
+    const auto rank = aval->rank();
+    const std::int64_t n = aval->shape.back();
+    const Value i = b.bind1(kIota, {}, make_params(IotaParams{.dtype = DType::S32, .shape = {n}}));
+    Dims shape = aval->shape;
+    shape.push_back(n);
+    const Value zeros = lax::zeros_like(b, AvalRef(aval->dtype, shape));
+    const Value row = wrapped(b, i, n), column = wrapped(b, i, n);
+    const Value row_vectors = as_vectors(b, row);
+    const Value indices = lax::concatenate(b, {row_vectors, as_vectors(b, column)}, 1);
+    const ScatterParams p{.dimension_numbers = {.update_window_dims = iota_dims(rank - 1),
+                                                .inserted_window_dims = {rank - 1, rank},
+                                                .scatter_dims_to_operand_dims = {rank - 1, rank},
+                                                .operand_batching_dims = {},
+                                                .scatter_indices_batching_dims = {}}};
+    return lax::scatter(b, kScatter, zeros, indices, v, p);
+}
+
+/// What the rule of svd computes with: the thin decomposition A = U diag(s) Vh, and dS = U^H dA V.
+struct ThinSvd {
+    Value s, u, vh, uh, v, s_rows, ds;
+    DType dtype;
+};
+
+Value converted(Builder& b, Value x, DType dtype) { return lax::convert_element_type(b, x, dtype); }
+
+/// 1 / x, and 0 where x is 0 and `zeros` is 1.
+Value safe_reciprocal(Builder& b, Value x, Value zeros) {
+    const Value sum = lax::add(b, x, zeros);
+    return lax::sub(b, lax::div(b, make_literal(AvalRef(b.aval(x)->dtype, {}), 1.0), sum), zeros);
+}
+
+/// F_ij = 1 / (s_j^2 - s_i^2) off the diagonal, 0 on it.
+Value gap_reciprocals(Builder& b, const ThinSvd& t) {
+    const Value sums = lax::add(b, t.s_rows, matrix_transpose(b, t.s_rows));
+    const Value differences = lax::sub(b, t.s_rows, matrix_transpose(b, t.s_rows));
+    const Value gaps = lax::mul(b, sums, differences);
+    const AvalRef s = b.aval(t.s);
+    return safe_reciprocal(b, gaps, to_rank(b, identity_matrix(b, s->dtype, s->shape.back()), s->rank() + 1));
+}
+
+/// The part of dA that leaves the space of `basis`: (X - B (B^H X)) / s.
+Value leaving(Builder& b, const ThinSvd& t, Value x, Value basis, Value basis_adjoint) {
+    const Value inside = matmul(b, basis, matmul(b, basis_adjoint, x, true), true);
+    const Value outside = lax::sub(b, x, inside);
+    return lax::div(b, outside, converted(b, t.s_rows, t.dtype));
+}
+
+Values svd_vector_tangents(Builder& b, const ThinSvd& t, Value da) {
+    const Value f = gap_reciprocals(b, t);
+    const Value dss = lax::mul(b, converted(b, t.s_rows, t.dtype), t.ds);
+    const Value sds = lax::mul(b, matrix_transpose(b, converted(b, t.s_rows, t.dtype)), t.ds);
+    const DType real = b.aval(t.s)->dtype;
+    const Value s_zeros = converted(b, lax::eq(b, t.s, make_literal(AvalRef(real, {}), 0.0)), real);
+    const Value s_inverse = diagonal_matrix(b, safe_reciprocal(b, t.s, s_zeros));
+    const Value skew = lax::sub(b, t.ds, adjoint(b, t.ds));
+    const Value half = lax::mul(b, b.folded(make_literal(AvalRef(t.dtype, {}), 0.5)), skew);
+    const Value phases = lax::mul(b, half, converted(b, s_inverse, t.dtype));
+
+    const Value f_left = converted(b, f, t.dtype);
+    const Value left = lax::mul(b, f_left, lax::add(b, dss, adjoint(b, dss)));
+    Value du = matmul(b, t.u, lax::add(b, left, phases), true);
+    const Value f_right = converted(b, f, t.dtype);
+    const Value right = lax::mul(b, f_right, lax::add(b, sds, adjoint(b, sds)));
+    Value dv = matmul(b, t.v, right, true);
+    const Dims& shape = b.aval(da)->shape;
+    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
+    if (m > n) du = lax::add(b, du, leaving(b, t, matmul(b, da, t.v, true), t.u, t.uh));
+    if (n > m) dv = lax::add(b, dv, leaving(b, t, matmul(b, adjoint(b, da), t.u, true), t.v, t.vh));
+    return {du, adjoint(b, dv)};
+}
+
+}  // namespace
+
+PrimalsTangents svd_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    SvdParams p = op.as<SvdParams>();
+    const Dims& shape = op.in[0]->shape;
+    if (p.compute_uv && p.full_matrices && shape[shape.size() - 2] != shape.back())
+        throw Error(ErrorCode::NotDifferentiable,
+                    "expected full_matrices=False to differentiate svd of " + shape_text(shape) + ", found True: JAX doesn't either");
+    const bool vectors = p.compute_uv;
+    p.full_matrices = false;
+    p.compute_uv = true;
+    const Values y = b.bind(*op.prim, x, make_params(p));
+    ThinSvd t{.s = y[0], .u = y[1], .vh = y[2], .uh = {}, .v = {}, .s_rows = {}, .ds = {}, .dtype = op.in[0]->dtype};
+    t.uh = adjoint(b, t.u);
+    t.v = adjoint(b, t.vh);
+    t.s_rows = as_rows(b, t.s);
+    t.ds = matmul(b, matmul(b, t.uh, dx[0], true), t.v, true);
+    const Value d_values = diagonal(b, real_part(b, t.ds));
+    if (!vectors) return {{t.s}, {d_values}};
+    const Values d_vectors = svd_vector_tangents(b, t, dx[0]);
+    return {y, {d_values, d_vectors[0], d_vectors[1]}};
+}
+
+}  // namespace jaxscope

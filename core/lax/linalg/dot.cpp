@@ -1,0 +1,170 @@
+#include "lax/linalg/dot.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/checked.h"
+#include "ir/element.h"
+#include "ir/kernel_builder.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
+
+namespace jaxscope {
+namespace {
+
+/// complex, exponent bits, mantissa bits, width, not unsigned
+using Order = std::tuple<bool, int, int, int, bool>;
+
+/// Which of two operand dtypes the product has: complex before real, then by exponent, mantissa, width, sign.
+Order precedence(DType d) {
+    const bool complex = is_complex(d);
+    const DType real = d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d;
+    const bool floating = is_float(real);
+    const auto& facts = info(real);
+    return {complex, floating ? facts.exponent_bits : -1, floating ? facts.mantissa_bits : -1, bit_width(d), !is_unsigned_int(real)};
+}
+
+}  // namespace
+
+DType product_dtype(const Op& op, const DotGeneralParams& p) {
+    const DType l = op.in[0]->dtype, r = op.in[1]->dtype;
+    const Order left = precedence(l), right = precedence(r);
+    if (left == right && l != r) type_mismatch(op, "operands of dtypes that combine", std::string(info(l).name) + " and " + info(r).name);
+    const DType result = left < right ? r : l;
+    if (!p.preferred_element_type || *p.preferred_element_type == result) return result;
+    const DType preferred = *p.preferred_element_type;
+    const bool algorithm = !p.precision.is_none() && !p.precision.get_seq() && !p.precision.get<Attr::Enum>();
+    if (!algorithm && !is_float(result) && bit_width(preferred) < bit_width(result))
+        type_mismatch(op, std::string("a preferred_element_type no narrower than ") + info(result).name, info(preferred).name);
+    return preferred;
+}
+
+namespace {
+
+void check_side(const Op& op, const Aval& aval, const Dims& contract, const Dims& batch, const char* side) {
+    Dims both = contract;
+    both.insert(both.end(), batch.begin(), batch.end());
+    if (!in_range(both, aval.rank()) || !distinct(both))
+        type_mismatch(op, std::string("distinct contracting and batch dimensions of ") + side + " " + shape_text(aval.shape),
+                      shape_text(contract) + " and " + shape_text(batch));
+}
+
+Avals dot_general_eval(const Op& op) {
+    expect_arrays(op, 2);
+    const auto& p = op.as<DotGeneralParams>();
+    const DotDims& d = p.dimension_numbers;
+    const Dims &lhs = op.in[0]->shape, &rhs = op.in[1]->shape;
+    check_side(op, *op.in[0], d.lhs_contract, d.lhs_batch, "lhs");
+    check_side(op, *op.in[1], d.rhs_contract, d.rhs_batch, "rhs");
+    const Dims batch = take(lhs, d.lhs_batch);
+    if (batch != take(rhs, d.rhs_batch))
+        type_mismatch(op, "batch dimensions of one shape", shape_text(batch) + " and " + shape_text(take(rhs, d.rhs_batch)));
+    if (take(lhs, d.lhs_contract) != take(rhs, d.rhs_contract))
+        type_mismatch(op, "contracting dimensions of one shape",
+                      shape_text(take(lhs, d.lhs_contract)) + " and " + shape_text(take(rhs, d.rhs_contract)));
+    Dims shape = batch;
+    const Dims lhs_free = take(lhs, remaining(op.in[0]->rank(), d.lhs_contract, d.lhs_batch));
+    const Dims rhs_free = take(rhs, remaining(op.in[1]->rank(), d.rhs_contract, d.rhs_batch));
+    shape.insert(shape.end(), lhs_free.begin(), lhs_free.end());
+    shape.insert(shape.end(), rhs_free.begin(), rhs_free.end());
+    return {standard_result(op, product_dtype(op, p), shape)};
+}
+
+/// Cotangent of operand `x` (side 0 or 1) from that of the product `g` and the other operand `y`: the product of g and y over y's
+/// free dimensions, permuted into x's order.
+Value transpose_side(Builder& b, const Op& op, Value g, Value y, int side) {
+    const auto& p = op.as<DotGeneralParams>();
+    const DotDims& d = p.dimension_numbers;
+    const bool left = side == 0;
+    const Dims &x_contract = left ? d.lhs_contract : d.rhs_contract, &y_contract = left ? d.rhs_contract : d.lhs_contract;
+    const Dims &x_batch = left ? d.lhs_batch : d.rhs_batch, &y_batch = left ? d.rhs_batch : d.lhs_batch;
+    const AvalRef x_aval = op.in[static_cast<std::size_t>(side)];
+    const Dims x_kept = remaining(x_aval->rank(), x_contract, x_batch);
+    const Dims y_kept = remaining(b.aval(y)->rank(), y_contract, y_batch);
+    const auto n_batch = std::ssize(x_batch), before = n_batch + (left ? std::ssize(x_kept) : 0);
+    DotGeneralParams q = p;
+    q.dimension_numbers = {.lhs_contract = plus(iota_dims(std::ssize(y_kept)), before),
+                           .rhs_contract = y_kept,
+                           .lhs_batch = iota_dims(n_batch),
+                           .rhs_batch = y_batch};
+    const Value product = b.bind1(kDotGeneral, {g, y}, make_params(q));
+    Dims order = x_batch;
+    order.insert(order.end(), x_kept.begin(), x_kept.end());
+    const Dims contracted = take(x_contract, argsort(y_contract));
+    order.insert(order.end(), contracted.begin(), contracted.end());
+    const Value x_bar = lax::transpose(b, product, argsort(order));
+    if (b.aval(x_bar)->dtype == x_aval->dtype) return x_bar;
+    return lax::convert_element_type(b, x_bar, x_aval->dtype, x_aval->weak_type);
+}
+
+void dot_general_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
+    if (ct[0].is_zero()) return;
+    const std::size_t side = x[0].is_linear() ? 0 : 1;
+    if (sink.wanted(side)) sink.add(side, transpose_side(b, op, ct[0], x[1 - side], static_cast<int>(side)));
+}
+
+/// Both mapped: one more batch dimension. One mapped: one more free dimension of that operand.
+BatchResult dot_general_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
+    DotGeneralParams p = op.as<DotGeneralParams>();
+    DotDims& d = p.dimension_numbers;
+    const DotDims old = d;
+    const auto unbatched_rank = [&](std::size_t n) { return b.aval(x[n])->rank() - (dims[n] != kNotMapped); };
+    const auto free_before = [&](std::size_t n, const Dims& contract, const Dims& batch) {
+        const Dims free = remaining(unbatched_rank(n), contract, batch);
+        return static_cast<int>(std::ranges::count_if(free, [&](std::int64_t f) { return f < dims[n]; }));
+    };
+    int out = 0;
+    if (dims[0] != kNotMapped) {
+        d.lhs_batch = bump(d.lhs_batch, dims[0]);
+        d.lhs_contract = bump(d.lhs_contract, dims[0]);
+    }
+    if (dims[1] != kNotMapped) {
+        d.rhs_batch = bump(d.rhs_batch, dims[1]);
+        d.rhs_contract = bump(d.rhs_contract, dims[1]);
+    }
+    if (dims[0] != kNotMapped && dims[1] != kNotMapped) {
+        d.lhs_batch = with_front(dims[0], d.lhs_batch);
+        d.rhs_batch = with_front(dims[1], d.rhs_batch);
+    } else if (dims[0] != kNotMapped) {
+        out = static_cast<int>(old.lhs_batch.size()) + free_before(0, old.lhs_contract, old.lhs_batch);
+    } else {
+        out = unbatched_rank(0) - static_cast<int>(old.lhs_contract.size()) + free_before(1, old.rhs_contract, old.rhs_batch);
+    }
+    return {{b.bind1(kDotGeneral, x, make_params(p))}, {out}};
+}
+
+KernelSpec dot_general_kernel(const Op& op) {
+    const DotDims& d = op.as<DotGeneralParams>().dimension_numbers;
+    return {DotKernel{to_ints(d.lhs_contract), to_ints(d.rhs_contract), to_ints(d.lhs_batch), to_ints(d.rhs_batch)}};
+}
+
+/// A multiplication and an addition for each element of the result and of the contracted dimensions; complex products are four each.
+Cost dot_general_cost(const Op& op) {
+    double flops = 2;
+    for (const std::int64_t d : op.out[0]->shape) flops *= static_cast<double>(d);
+    for (const std::int64_t d : take(op.in[0]->shape, op.as<DotGeneralParams>().dimension_numbers.lhs_contract))
+        flops *= static_cast<double>(d);
+    return {.flops = is_complex(op.out[0]->dtype) ? 4 * flops : flops, .bytes = total_bytes(op)};
+}
+
+}  // namespace
+
+// Rules of lax.py, JAX 0.10.2: bilinear, each side's transpose a product again.
+constinit const Primitive kDotGeneral{
+    .name = "dot_general",
+    .abstract_eval = dot_general_eval,
+    .jvp = jvp_bilinear,
+    .transpose = dot_general_transpose,
+    .batch = dot_general_batch,
+    .lower = NoRule{"runs as a kernel"},
+    .kernel = dot_general_kernel,
+    .cost = dot_general_cost,
+};
+
+std::span<const Primitive* const> dot_primitives() {
+    static constexpr const Primitive* all[] = {&kDotGeneral};
+    return all;
+}
+
+}  // namespace jaxscope
