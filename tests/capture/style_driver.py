@@ -38,7 +38,7 @@ def main(path, out):
     module = load(path)
     p = module.program()
     from jaxscope import api, program
-    from jaxscope.tables import Paths
+    from jaxscope.document.tables import Paths
     known = dict(p)
     captured = api.capture_program(program.make_program(known.pop("fn"), known.pop("args"), known.pop("kwargs", None), **known), values="all")
     captured.save(out, compress=False)

@@ -301,7 +301,7 @@ def test_compile_facts():
 
 
 def test_plain_json_where_there_is_no_zstd(tmp_path, monkeypatch):
-    from jaxscope import output
+    from jaxscope.document import output
     monkeypatch.setattr(output, "_compressor", lambda: None)
     path = tmp_path / "a.jaxscope"
     jaxscope.capture(jnp.sin)(1.0).save(str(path))

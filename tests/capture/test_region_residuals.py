@@ -12,7 +12,7 @@ from jax._src import ad_checkpoint
 from jax.ad_checkpoint import checkpoint_name
 
 import jaxscope
-from jaxscope.tables import Paths
+from jaxscope.document.tables import Paths
 
 pytestmark = pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the residuals are those of 0.10.2")
 HERE = os.path.dirname(os.path.abspath(__file__))

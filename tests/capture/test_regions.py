@@ -11,7 +11,7 @@ from conftest import PROGRAMS
 from rebuild import residual_rows
 
 from jaxscope import api, compat, program as programs
-from jaxscope.tables import Paths
+from jaxscope.document.tables import Paths
 
 STEPS = ["step_lm_adam_names", "step_scan_accumulate", "step_eqx_filter_donate", "step_linen_remat_adamw", "step_nnx_value_and_grad"]
 

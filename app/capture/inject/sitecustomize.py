@@ -16,6 +16,6 @@ def _go_on():
 
 
 if "JAXSCOPE_CALL" in os.environ:
-    from jaxscope import attach
+    from jaxscope.command import attach
     attach.watch()
 _go_on()

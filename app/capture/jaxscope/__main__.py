@@ -1,4 +1,4 @@
-from .cli import main
-from .usercode import leave
+from .command.cli import main
+from .command.usercode import leave
 
 leave(main())

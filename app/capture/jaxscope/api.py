@@ -8,11 +8,16 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import __version__, compat, output, patterns, program as programs, refs, regions, rule_memory, xla
-from .arrays import Arrays
-from .encode import Encoder
+from . import compat, program as programs, refs, xla
+from .differentiation import regions
+from .document import output
+from .document.arrays import Arrays
+from .document.tables import Paths, Tables
+from .encoder import Encoder
 from .errors import CaptureError
-from .tables import Paths, Tables
+from .rules import memory as rule_memory, patterns
+from .summary import summary
+from .version import VERSION
 
 
 class Capture:
@@ -33,7 +38,6 @@ class Capture:
         return list(self.document.get("warnings", []))
 
     def _repr_html_(self) -> str:
-        from .display import summary
         return summary(self.document, self.equations)
 
     def __repr__(self) -> str:
@@ -168,7 +172,7 @@ def _region_entry(encoder: Encoder, r: regions.Region, found: list[regions.Regio
 def _document(tables: Tables, encoder: Encoder, p: programs.Program, entry: dict[str, Any], marked: Any,
               region_entries: list[Any], facts: Any, warnings: list[str]) -> dict[str, Any]:
     import jaxlib
-    producer = {"jaxscope": __version__, "jax": jax.__version__, "jaxlib": getattr(jaxlib, "__version__", "unknown"),
+    producer = {"jaxscope": VERSION, "jax": jax.__version__, "jaxlib": getattr(jaxlib, "__version__", "unknown"),
                 "python": ".".join(map(str, sys.version_info[:3]))}
     document: dict[str, Any] = {"format": "jaxscope.capture", "version": 2, "producer": producer, "name": p.name, "flags": compat.flags()}
     if tables.paths.absolute:

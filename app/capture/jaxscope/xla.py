@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from .tables import Paths, number_json
+from .document.tables import Paths, number_json
 
 _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
            "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import compat, marks, older
-from .arrays import Arrays
-from .params import Params
-from .patterns import Patterns
-from .rules import Rules
-from .tables import Tables
+from . import compat, older
+from .differentiation import marks
+from .document.arrays import Arrays
+from .document.params import Params
+from .document.tables import Tables
+from .rules.patterns import Patterns
+from .rules.rules import Rules
 
 
 class Encoder:

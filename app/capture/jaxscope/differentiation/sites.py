@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import compat, naming
+from .. import compat, naming
 
 
 @dataclass(eq=False)

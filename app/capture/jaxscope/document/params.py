@@ -10,7 +10,8 @@ import jax
 import numpy as np
 from jax._src import core
 
-from . import compat, naming, older, policies
+from .. import compat, naming, older
+from . import policies
 from .arrays import Arrays
 from .tables import Tables, dtype_name, number_json
 

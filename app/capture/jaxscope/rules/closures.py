@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import compat
+from .. import compat
 
 
 class ClosesOver(Exception):

@@ -12,12 +12,12 @@ from typing import Any, Callable, Iterator
 import jax
 import numpy as np
 
-from . import compat, older, refs
+from .. import compat, older, refs
+from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
-from .rule_identity import described, identity, memories, thunks
-from .rule_memory import Backward, traced
-from .tables import Tables
+from .identity import described, identity, memories, thunks
+from .memory import Backward, traced
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any, Callable, Iterator
 import jax
 from jax._src.interpreters import ad, batching
 
-from . import compat, older, program as programs
-from .rule_identity import identity, memories
-from .rule_memory import Backwards, meeting
+from .. import compat, older, program as programs
+from .identity import identity, memories
+from .memory import Backwards, meeting
 
 AXIS_SIZE = 8  # of an axis that nobody named: `jaxscope transform --apply vmap` takes so many examples
 _MOST_EQUATIONS = 2_000  # a program that has more is transformed for one choice of arguments only,

@@ -13,7 +13,8 @@ import sys
 from typing import Any, Iterator, Sequence
 
 from . import usercode
-from .errors import CaptureError, TimeOut
+from ..errors import CaptureError, TimeOut
+from .request import capture_program, flushed, tell
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,36 +64,19 @@ def main(argv: Sequence[str] | None = None) -> int:
                 out.flush()
     except CaptureError as e:
         if e.traceback_text:
-            _tell(e.traceback_text.rstrip())
-        _tell(f"jaxscope: {e}")
+            tell(e.traceback_text.rstrip())
+        tell(f"jaxscope: {e}")
         return e.exit_code
     except TimeOut as e:
-        _tell(f"jaxscope: {e}")
+        tell(f"jaxscope: {e}")
         return TimeOut.exit_code
     except KeyboardInterrupt:
-        _tell("jaxscope: interrupted")
+        tell("jaxscope: interrupted")
         return 130
     finally:
         if os.getpid() != pid:  # a fork of the user's code that came back to us: its parent does the capturing
             os._exit(0)
     return 0
-
-
-def _tell(text: str) -> None:
-    """On standard error; the one that Python had, where the user's code has put something else in its place."""
-    for stream in (sys.stderr, sys.__stderr__):
-        with contextlib.suppress(Exception):
-            _flushed(sys.stdout)
-            print(text, file=stream, flush=True)
-            if stream is sys.__stderr__:
-                return
-    with contextlib.suppress(OSError):
-        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
-
-
-def _flushed(stream: Any) -> None:
-    with contextlib.suppress(Exception):  # closed or replaced by the user's code
-        stream.flush()
 
 
 @contextlib.contextmanager
@@ -107,7 +91,7 @@ def _own_stdout() -> Iterator[Any]:
         with os.fdopen(own, "w", closefd=False) as f:
             yield f
     finally:
-        _flushed(sys.stdout)
+        flushed(sys.stdout)
         os.dup2(own, 1)
         os.close(own)
 
@@ -141,25 +125,8 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
     pid = os.getpid()
     module = load(path)
     usercode.import_jax()
-    from . import api
     p = resolve(module, path, name, opt)
-    captured = usercode.run(f"{name} in {os.path.basename(path)}", api.capture_program, p, **capture_options(opt), root=os.path.dirname(os.path.abspath(path)))
-    return finish(captured, opt, pid)
-
-
-def capture_options(opt: Any) -> dict[str, Any]:
-    return dict(values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute, rule_depth=opt.rule_depth,
-                axis_sizes=tuple(dict.fromkeys(opt.axis_size)))
-
-
-def finish(captured: Any, opt: Any, pid: int) -> dict[str, Any]:
-    if os.getpid() != pid:
-        os._exit(0)
-    captured.save(opt.path, compress=not opt.no_compress)
-    for w in captured.warnings:
-        _tell(f"jaxscope: warning: {w}")
-    return {"schema": "jaxscope.report/1", "output": opt.output, "equations": captured.equations,
-            "jax_version": captured.document["producer"]["jax"]}
+    return capture_program(p, opt, pid, f"{name} in {os.path.basename(path)}", root=os.path.dirname(os.path.abspath(path)))
 
 
 class _Script(importlib.machinery.SourceFileLoader):
@@ -184,7 +151,7 @@ def load(path: str) -> Any:
 
 
 def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
-    from . import program
+    from .. import program
     target = module
     for part in name.split("."):
         if not hasattr(target, part):

@@ -1,4 +1,4 @@
-"""`capture --call NAME -- python train.py ...`: a script runs as it is, and a call of one of its jitted functions is captured.
+"""Waiting, in a process that runs the user's code, for the call of a jitted function.
 
 JAX asks `_infer_params` (jax._src.pjit) about every call of a jitted function that its C++ cache doesn't answer. It is
 replaced when JAX gets imported, and the cache is kept from answering, so that every call can be counted. `jax.jit`
@@ -6,21 +6,18 @@ itself stays what it is: what the script's libraries test for (types, attributes
 """
 from __future__ import annotations
 
-import contextlib
 import importlib.abc
 import importlib.machinery
 import os
-import runpy
 import sys
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
-from . import attach, usercode
-from .errors import CaptureError
+from ..errors import CaptureError
 
 _PJIT = "jax._src.pjit"
 
 
-class _Captured(BaseException):
+class Captured(BaseException):
     """Ends the script; not an Exception, so that the script's own handlers let it through."""
 
 
@@ -38,7 +35,7 @@ class Watch:
     def seen(self, fun: Any, info: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         if self.busy or self.result is not None or os.getpid() != self.pid:
             return
-        from .naming import function_name
+        from ..naming import function_name
         name = function_name(fun)
         if name != self.name and _is_called(self.name, fun):
             name = self.name
@@ -57,11 +54,11 @@ class Watch:
             self.error = e
             if self.fail is not None:
                 self.fail(e)
-            raise _Captured from None
+            raise Captured from None
         finally:
             self.busy = False
         if self.result is not None and not self.go_on:
-            raise _Captured
+            raise Captured
 
 
 def _is_jaxs(fun: Any) -> bool:
@@ -85,7 +82,7 @@ def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 
 def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str) -> Any:
-    from . import program
+    from .. import program
     code = getattr(fun, "__code__", None)
     if code is not None and code.co_filename.replace("\\", "/").endswith("equinox/_jit.py"):
         found = _equinox_call()
@@ -143,37 +140,6 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-@contextlib.contextmanager
-def _as_script(words: list[str]) -> Iterator[Callable[[], Any]]:
-    """sys.argv and sys.path as `python train.py ...` would have them."""
-    words = list(words)
-    if words and os.path.basename(words[0]).startswith("python"):
-        words.pop(0)
-    if not words:
-        raise CaptureError("--call: expected the script to run behind --, as in: --call train_step -- python train.py")
-    before, path = list(sys.argv), list(sys.path)
-    try:
-        if words[0] in ("-m", "-c") and len(words) < 2:
-            raise CaptureError(f"--call: expected something to run behind {words[0]}")
-        if words[0] == "-c":
-            sys.argv = ["-c", *words[2:]]
-            sys.path.insert(0, "")
-            code = compile(words[1], "<string>", "exec")
-            yield lambda: exec(code, {"__name__": "__main__"})
-        elif words[0] == "-m":
-            sys.argv = [words[1], *words[2:]]
-            sys.path.insert(0, os.getcwd())
-            yield lambda: runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-        else:
-            if not os.path.isfile(words[0]):
-                raise CaptureError(f"{words[0]}: no such file")
-            sys.argv = words
-            sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
-            yield lambda: runpy.run_path(words[0], run_name="__main__")
-    finally:
-        sys.argv, sys.path[:] = before, path
-
-
 def install(watch: Watch) -> None:
     if _PJIT in sys.modules:
         _patch(sys.modules[_PJIT], watch)
@@ -183,54 +149,3 @@ def install(watch: Watch) -> None:
 
 def jax_is_there() -> bool:
     return _PJIT in sys.modules
-
-
-def capture_call(p: Any, opt: Any, pid: int) -> dict[str, Any]:
-    from . import api
-    from .cli import capture_options, finish
-    captured = usercode.run(f"tracing {opt.call}", api.capture_program, p, **capture_options(opt))
-    return finish(captured, opt, pid)
-
-
-def run(opt: Any, words: list[str]) -> dict[str, Any]:
-    if words and not _is_python(words):
-        return attach.run(opt, words)
-    watch = Watch(opt.call, opt.nth, lambda p: capture_call(p, opt, watch.pid), opt.go_on)
-    install(watch)
-    stop: CaptureError | None = None
-    with _as_script(words) as script, attach.environment(opt) as (post, variables):
-        os.environ.update(variables)
-        if not opt.go_on:
-            attach.interrupt_when_captured(post, _Captured())
-        try:
-            usercode.run(os.path.basename(words[0]) if not words[0].startswith("-") else words[-1], _until_captured, script, watch)
-        except CaptureError as e:
-            stop = e
-        elsewhere, error, seen = post.read("result"), post.read("error"), post.seen()
-    if watch.result is None and error is not None:
-        raise CaptureError(error["text"], error["traceback"], error["exit_code"])
-    if watch.error is not None:
-        raise watch.error
-    result = watch.result or elsewhere
-    if result is None:
-        calls = {**(seen or {}), **watch.calls} if jax_is_there() or seen is not None else None
-        raise stop if stop is not None else CaptureError(attach.never_called(opt, calls, sorted(watch.nested)))
-    if stop is not None and stop.traceback_text:  # --continue: the capture is whole, the script failed afterwards
-        print(stop.traceback_text.rstrip(), file=sys.stderr)
-        print(f"jaxscope: warning: after the capture, {stop}", file=sys.stderr)
-    return result
-
-
-def _is_python(words: list[str]) -> bool:
-    first = os.path.basename(words[0])
-    return first.startswith("python") or first.endswith(".py") or words[0] in ("-m", "-c")
-
-
-def _until_captured(script: Callable[[], Any], watch: Watch) -> None:
-    try:
-        script()
-    except _Captured:
-        pass
-    except SystemExit as e:
-        if watch.result is None and e.code not in (0, None):
-            raise

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import compat
+from .. import compat
 from .tables import Tables, nested_json
 
 INLINE_ELEMENTS = 256

@@ -10,7 +10,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from .errors import CaptureError
+from ..errors import CaptureError
 
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import naming
+from .. import naming
 
 
 def identity(value: Any) -> tuple[str, list[Any], Any]:

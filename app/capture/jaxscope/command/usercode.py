@@ -10,7 +10,7 @@ import threading
 import traceback
 from typing import Any, Callable, NoReturn
 
-from .errors import CaptureError, TimeOut
+from ..errors import CaptureError, TimeOut
 
 _LINE, _TRACEBACK = 500, 16_000  # characters that are shown
 _LEAVING = 2.0  # seconds for the exit handlers of the user's libraries
@@ -64,9 +64,10 @@ def _plain(text: str) -> str:
 
 def _traceback(e: BaseException) -> str:
     """Without our own frames at the top: the user's error is not about them."""
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    package = os.path.dirname(os.path.dirname(__file__))
+    here = os.path.abspath(package) + os.sep
     tb = e.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith((here, os.path.dirname(__file__) + os.sep, "<frozen ")):
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith((here, package + os.sep, "<frozen ")):
         tb = tb.tb_next
     if isinstance(e, TimeOut):  # what counts is where it stood, not how it was stopped
         stood = [f for f in traceback.extract_tb(tb) if not f.filename.startswith(here)]

@@ -20,7 +20,9 @@ from argparse import Namespace
 from typing import Any, Iterator, Sequence
 
 from . import usercode
-from .errors import CaptureError
+from ..errors import CaptureError
+from .request import capture_program
+from .watch import Watch, install, jax_is_there
 
 _VARIABLE = "JAXSCOPE_CALL"
 _POLL = 0.1
@@ -74,7 +76,7 @@ class Post:
 @contextlib.contextmanager
 def environment(opt: Any) -> Iterator[tuple[Post, dict[str, str]]]:
     """What a process has to have in its environment so that it and its children watch."""
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     folder = tempfile.mkdtemp(prefix="jaxscope-")
     plain = {k: v for k, v in vars(opt).items() if v is None or isinstance(v, (bool, int, float, str, list, tuple))}
     paths = [os.path.join(here, "inject"), here, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -86,14 +88,13 @@ def environment(opt: Any) -> Iterator[tuple[Post, dict[str, str]]]:
 
 def watch() -> None:
     """In a process of the command, before its own code."""
-    from . import runner
     opt = Namespace(**json.loads(os.environ[_VARIABLE]))
     post = Post(opt.post)
 
     def take(p: Any) -> dict[str, Any] | None:
         if not post.take():  # another process was first
             return None
-        result = runner.capture_call(p, opt, seen.pid)
+        result = capture_program(p, opt, seen.pid, f"tracing {opt.call}")
         post.leave("result", result)
         if not opt.go_on:
             usercode.leave(0)
@@ -102,10 +103,10 @@ def watch() -> None:
     def fail(e: CaptureError) -> None:
         post.leave("error", {"text": str(e), "traceback": e.traceback_text, "exit_code": e.exit_code})
         usercode.leave(e.exit_code)
-    seen = runner.Watch(opt.call, opt.nth, take, opt.go_on)
+    seen = Watch(opt.call, opt.nth, take, opt.go_on)
     seen.fail = fail
-    runner.install(seen)
-    atexit.register(lambda: post.saw(seen.calls) if seen.pid == os.getpid() and runner.jax_is_there() else None)
+    install(seen)
+    atexit.register(lambda: post.saw(seen.calls) if seen.pid == os.getpid() and jax_is_there() else None)
 
 
 def run(opt: Any, words: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ import jax
 from jax._src import source_info_util
 from jax._src.interpreters import ad
 
-from . import compat, marks, sites
+from .. import compat
+from . import marks, sites
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from jax._src import core, dtypes
 from jax._src.interpreters import ad, batching, mlir
 
-from . import compat
+from .. import compat
 
 call_p = core.Primitive("jaxscope_call")
 call_p.multiple_results = True

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import compat
+from .. import compat
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 

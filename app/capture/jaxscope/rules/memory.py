@@ -10,8 +10,8 @@ import numpy as np
 from jax._src import source_info_util
 from jax._src.interpreters import partial_eval as pe
 
-from . import compat
-from .rule_identity import cells_of, thunks
+from .. import compat
+from .identity import cells_of, thunks
 
 _meeting = threading.local()
 

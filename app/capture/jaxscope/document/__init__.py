@@ -1,0 +1,1 @@
+"""The capture as it is written: tables of strings, avals, sources, parameters and arrays, and the files. Nothing here traces."""

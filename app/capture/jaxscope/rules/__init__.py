@@ -1,0 +1,1 @@
+"""custom_jvp, custom_vjp and their kin: whose rule a call has, what the rule is as a jaxpr, which values it closes over."""
