@@ -6,7 +6,7 @@
 
 #include "analysis/inspection.h"
 #include "app/cli/command.h"
-#include "report/json_writer.h"
+#include "base/json_writer.h"
 #include "report/page.h"
 
 namespace jaxscope::cli {

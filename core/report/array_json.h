@@ -1,6 +1,6 @@
 #pragma once
+#include "base/json_writer.h"
 #include "ir/attr.h"
-#include "report/json_writer.h"
 
 namespace jaxscope {
 

@@ -6,7 +6,7 @@
 
 #include "analysis/inspection.h"
 #include "analysis/memory_report.h"
-#include "report/json_writer.h"
+#include "base/json_writer.h"
 #include "report/page.h"
 
 namespace jaxscope {

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/sym.h"
-#include "report/json_writer.h"
 
 namespace jaxscope {
 
