@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/primitive.h"
+#include "jit/graph/fuse.h"
 #include "jit/jit.h"
 
 namespace jaxscope {
@@ -62,6 +63,30 @@ TEST(Schedule, OrderDoesNotChangeValues) {
     const RunResult a = Executable::compile(step(5, 64), donate(step(5, 64)))->run(in);
     const RunResult b = Executable::compile(step(5, 64), donate(step(5, 64)), {}, in_program_order())->run(in);
     for (std::size_t k = 0; k < a.outputs.size(); ++k) EXPECT_EQ(a.outputs[k]->data, b.outputs[k]->data);
+}
+
+// Behind a barrier a value may be seen as another type only (reshape, a key's words), so that nobody reads what the barrier passed itself.
+TEST(Schedule, ViewsBehindABarrierWaitForTheMakerOfTheirMemory) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({8, 8}));
+    const Value made = cumsum(b, x);
+    const Values passed = b.bind(primitive("optimization_barrier"), {x, made});
+    const Attr new_sizes = Attr::tuple({Attr(std::int64_t{64})});
+    const ParamsRef flat = Params::make({{"dimensions", Attr()}, {"new_sizes", new_sizes}, {"sharding", Attr()}});
+    const exec::GraphPtr g =
+        exec::build_graph(b.finish({cumsum(b, b.bind1(primitive("reshape"), {passed[1]}, flat)), cumsum(b, passed[0])}));
+    const std::vector<exec::Unit> units = exec::fuse(*g, {});
+    std::vector<std::uint32_t> maker(g->values.size(), ~0u);
+    for (std::uint32_t u = 0; u < units.size(); ++u)
+        for (const exec::ValueId v : units[u].writes) maker[v] = u;
+    int readers = 0;
+    for (const exec::Unit& u : units)
+        for (const exec::ValueId v : u.reads) {
+            if (maker[v] == ~0u || !g->nodes[u.nodes[0]].spec) continue;
+            EXPECT_EQ(std::count(u.after.begin(), u.after.end(), maker[v]), 1) << "a reader of value " << v;
+            ++readers;
+        }
+    EXPECT_EQ(readers, 1);
 }
 
 // Values made early and read late wait for their readers.

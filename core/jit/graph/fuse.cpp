@@ -238,8 +238,12 @@ private:
         for (const std::uint32_t i : u.nodes)
             for_each_leaf(i, [&](ValueId v) {
                 if (g_.values[v].kind != GraphValue::Kind::Result) return;
-                std::uint32_t before = unit_of_[g_.values[v].index];
-                if (before != kNone && before != self) u.after.push_back(before);
+                // Behind a barrier a view of a value names the barrier; whoever made the memory that it shows comes first as well.
+                for (const ValueId made : {v, g_.root(v)}) {
+                    if (g_.values[made].kind != GraphValue::Kind::Result) continue;
+                    const std::uint32_t before = unit_of_[g_.values[made].index];
+                    if (before != kNone && before != self) u.after.push_back(before);
+                }
             });
         std::sort(u.after.begin(), u.after.end());
         u.after.erase(std::unique(u.after.begin(), u.after.end()), u.after.end());
