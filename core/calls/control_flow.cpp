@@ -97,7 +97,7 @@ AvalRef unstacked(AvalRef a) {
 }
 
 std::span<const Primitive* const> loop_primitives() {
-    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond, &kLinearSolve, &kGeneralReduce};
+    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond, &kLinearSolve, &kGeneralReduce, &kGeneralWindow};
     return all;
 }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 #include "calls/control_flow.h"
+#include "calls/window_fold.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "lax/shapes/slicing.h"
-#include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
 #include "transforms/split_builder.h"
@@ -41,13 +41,6 @@ Avals reduce_abstract_eval(const Op& op) {
         out.emplace_back(x.dtype, take(x.shape, remaining(x.rank(), p.dimensions)), x.weak_type && init.weak_type);
     }
     return out;
-}
-
-/// The function on arrays of `shape`, one vmap per dimension.
-JaxprPtr on_arrays(JaxprPtr j, const Dims& shape) {
-    for (auto d = shape.rbegin(); d != shape.rend(); ++d)
-        j = vmap(j, *d, std::vector<int>(j->num_invars, 0), std::vector<int>(j->outvars.size(), 0));
-    return j;
 }
 
 /// The reduction as a tree, from operands (reduced dimensions flattened, in front) and initial values: halves are combined until one is
@@ -123,14 +116,50 @@ BatchResult reduce_batch(Builder& b, const Op& op, const Values& x, const std::v
     return {b.bind(*op.prim, joined(in, rest(x, n)), params), std::vector<int>(n, 0)};
 }
 
+/// The reduced dimensions in windows of at most `limit`, side by side; the last one overhangs as with JAX's padding "SAME".
+ReduceWindowParams blocks(const Dims& shape, const Dims& reduced, std::int64_t limit) {
+    const Dims ones(shape.size(), 1);
+    ReduceWindowParams w{.base_dilation = ones,
+                         .padding = PadPairs(shape.size()),
+                         .window_dilation = ones,
+                         .window_dimensions = ones,
+                         .window_strides = ones};
+    for (const std::int64_t axis : reduced) {
+        const auto d = static_cast<std::size_t>(axis);
+        const std::int64_t size = std::min(shape[d], limit), missing = (size - shape[d] % size) % size;
+        w.window_dimensions[d] = w.window_strides[d] = size;
+        w.padding[d] = {missing / 2, missing - missing / 2};
+    }
+    return w;
+}
+
+/// What XLA's CPU compiler computes: a fold of each result's elements in row-major order. Reductions of one operand it first makes smaller
+/// by windows of 32 (TreeReductionRewriter), and the initial value counts in each of them: JAX leaves open what a value that isn't the
+/// function's identity does, and users see this.
 JaxprPtr reduce_expand(const Op& op) {
     JaxprBuilder b;
+    const auto& p = op.as<GeneralReduceParams>();
     const std::size_t n = op.in.size() / 2;
-    const Flattened f = flattened(op);
     Values in;
     for (const AvalRef a : op.in) in.push_back(b.add_input(a));
-    for (std::size_t i = 0; i < n; ++i) in[i] = lax::reshape(b, in[i], f.shape, f.permutation);
-    return b.finish(eval_jaxpr(b, *tree_of(op), in));
+    Values x = part(in, 0, n);
+    const Values init = rest(in, n);
+    const auto shape = [&] { return b.aval(x.front())->shape; };
+    const std::int64_t kept = op.out.front()->size();
+    if (kept == op.in.front()->size() || element_count(take(shape(), p.dimensions)) == 0) {
+        // One element for each result: XLA keeps it as it is, without the initial value.
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = kept == op.in[i]->size() ? lax::reshape(b, x[i], op.out[i]->shape)
+                                            : lax::broadcast_in_dim(b, init[i], op.out[i]->shape, {});
+        return b.finish(x);
+    }
+    constexpr std::int64_t kWindow = 32;
+    const auto large = [&](std::int64_t d) { return shape()[static_cast<std::size_t>(d)] > kWindow; };
+    while (n == 1 && std::any_of(p.dimensions.begin(), p.dimensions.end(), large))
+        x = fold_windows(b, p.jaxpr.jaxpr, x, init, blocks(shape(), p.dimensions, kWindow));
+    x = fold_windows(b, p.jaxpr.jaxpr, x, init, blocks(shape(), p.dimensions, std::numeric_limits<std::int64_t>::max()));
+    for (std::size_t i = 0; i < n; ++i) x[i] = lax::reshape(b, x[i], op.out[i]->shape);
+    return b.finish(x);
 }
 
 Cost reduce_cost(const Op& op) {
@@ -147,8 +176,8 @@ constinit const Primitive kGeneralReduce{
     .jvp_call = reduce_jvp,
     .transpose = NoRule{"JAX has none either: its derivative is a tree of the function's own equations"},
     .batch = reduce_batch,
-    .lower = NoRule{"expands to a tree of its function"},
-    .kernel = NoRule{"expands to a tree of its function"},
+    .lower = NoRule{"expands to a scan over its elements"},
+    .kernel = NoRule{"expands to a scan over its elements"},
     .expand = reduce_expand,
     .cost = reduce_cost,
 };

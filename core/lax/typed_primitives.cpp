@@ -11,7 +11,6 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
-#include "lax/reductions/windows.h"
 #include "lax/rule_support.h"
 
 namespace jaxscope {
@@ -142,25 +141,29 @@ ParamsRef over_axes(const Op& op, const Dims& positional) {
     for (const std::int64_t axis : positional) axes.emplace_back(axis);
     return with_param(op.params, "axes", Attr::tuple(std::move(axes)));
 }
-/// Axes of the operand are spread out again; over axes of a mesh the cotangent is summed once more.
+/// Axes of the operand are spread out again; over axes of a mesh the cotangents are summed once more, all in one psum.
 void transpose_psum(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
-    if (ct[0].is_zero()) return;
     const Dims summed = axes_of(op).positional;
-    Dims kept;
-    for (std::int64_t d = 0; d < static_cast<std::int64_t>(op.in[0]->rank()); ++d)
-        if (std::find(summed.begin(), summed.end(), d) == summed.end()) kept.push_back(d);
-    const Value spread = summed.empty() ? ct[0] : lax::broadcast_in_dim(b, ct[0], op.in[0]->shape, kept);
-    sink.add(0, b.bind1(*op.prim, {spread}, over_axes(op, {})));
-}
-BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
-    if (x.size() != 1) type_mismatch(op, "one operand", std::to_string(x.size()));
-    Dims axes = axes_of(op).positional;
-    int out = dims[0];
-    for (std::int64_t& axis : axes) {
-        axis += dims[0] <= axis;
-        out -= axis < dims[0];
+    Values spread;
+    std::vector<std::size_t> operands;
+    for (std::size_t i = 0; i < ct.size(); ++i) {
+        if (ct[i].is_zero() || !sink.wanted(i)) continue;
+        operands.push_back(i);
+        const Dims kept = remaining(op.in[i]->rank(), summed);
+        spread.push_back(summed.empty() ? ct[i] : lax::broadcast_in_dim(b, ct[i], op.in[i]->shape, kept));
     }
-    return {{b.bind1(*op.prim, x, over_axes(op, axes))}, {out}};
+    if (operands.empty()) return;
+    const Values out = b.bind(*op.prim, spread, over_axes(op, {}));
+    for (std::size_t k = 0; k < operands.size(); ++k) sink.add(operands[k], out[k]);
+}
+/// Over axes of a mesh each operand keeps its batch axis; else the axes count from the front, so that the batch axes of all operands go
+/// there.
+BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const Dims axes = axes_of(op).positional;
+    if (axes.empty()) return {b.bind(*op.prim, x, op.params), dims};
+    Values in;
+    for (std::size_t i = 0; i < x.size(); ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
+    return {b.bind(*op.prim, in, over_axes(op, plus(axes, 1))), std::vector<int>(x.size(), 0)};
 }
 
 // ---- Approximate top_k (ann.py)
@@ -207,7 +210,7 @@ Avals eval_approx_top_k(const Op& op) {
     return {with_shape(op.in[0], shape), with_dtype(with_shape(op.in[0], shape), DType::S32)};
 }
 
-// ---- Tridiagonal systems, windows
+// ---- Tridiagonal systems
 
 Avals eval_tridiagonal_solve(const Op& op) {
     expect_arrays(op, 4);
@@ -219,20 +222,6 @@ Avals eval_tridiagonal_solve(const Op& op) {
     for (std::size_t i = 0; i < 3; ++i)
         if (op.in[i]->shape != diagonal) type_mismatch(op, "diagonals of " + shape_text(diagonal), shape_text(op.in[i]->shape));
     return {with_shape(op.in[3], b)};
-}
-/// With a computation of the user's: operands of one shape, then as many initial scalars.
-Avals eval_reduce_window(const Op& op) {
-    if (op.in.empty() || op.in.size() % 2 != 0)
-        type_mismatch(op, "as many initial values as operands", std::to_string(op.in.size()) + " inputs");
-    const std::size_t n = op.in.size() / 2;
-    Avals out;
-    for (std::size_t i = 0; i < n; ++i) {
-        if (!op.in[i]->is_array() || op.in[i]->shape != op.in[0]->shape) type_mismatch(op, "operands of one shape", to_text(op.in[i]));
-        if (!op.in[n + i]->shape.empty() || op.in[n + i]->dtype != op.in[i]->dtype)
-            type_mismatch(op, "initial scalars of the operands' dtypes", to_text(op.in[n + i]));
-        out.push_back(with_shape(op.in[i], window_shape(op, op.in[i]->shape, op.as<ReduceWindowParams>())));
-    }
-    return out;
 }
 
 // ---- jax.experimental.sparse: data [batch..., nse, dense...], indices [batch..., nse, sparse dimensions]
@@ -360,8 +349,6 @@ constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
 constinit const Primitive kApproxTopK =
     typed("approx_top_k", eval_approx_top_k, "the candidates that XLA's approximation keeps are not computed: top_k is exact");
 constinit const Primitive kTridiagonalSolve = typed("tridiagonal_solve", eval_tridiagonal_solve, "LAPACK's gtsv is not called");
-constinit const Primitive kReduceWindow =
-    typed("reduce_window", eval_reduce_window, "windows with a computation of the user's are not written");
 constinit const Primitive kBcooTodense = typed("bcoo_todense", eval_bcoo_todense, kSparse);
 constinit const Primitive kBcooTranspose = typed("bcoo_transpose", eval_bcoo_transpose, kSparse);
 constinit const Primitive kBcooDotGeneral = typed("bcoo_dot_general", eval_bcoo_dot_general, kSparse);
@@ -369,9 +356,9 @@ constinit const Primitive kBcooDotGeneral = typed("bcoo_dot_general", eval_bcoo_
 }  // namespace
 
 std::span<const Primitive* const> typed_primitives() {
-    static constexpr const Primitive* all[] = {&kRandomGamma,  &kIota2x32,    &kPlatformIndex, &kAxisIndex,     &kPpermute,
-                                               &kPsum,         &kPmax,        &kPmin,          &kApproxTopK,    &kTridiagonalSolve,
-                                               &kReduceWindow, &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
+    static constexpr const Primitive* all[] = {&kRandomGamma, &kIota2x32,      &kPlatformIndex, &kAxisIndex,  &kPpermute,
+                                               &kPsum,        &kPmax,          &kPmin,          &kApproxTopK, &kTridiagonalSolve,
+                                               &kBcooTodense, &kBcooTranspose, &kBcooDotGeneral};
     return all;
 }
 
