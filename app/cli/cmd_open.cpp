@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "base/error.h"
+#include "base/signals.h"
 
 namespace jaxscope::cli {
 
@@ -23,6 +24,7 @@ public:
         std::vector<char*> argv{const_cast<char*>(program.c_str())};
         if (!file_.empty()) argv.push_back(file_.data());
         argv.push_back(nullptr);
+        unblock_signals();
         execvp(program.c_str(), argv.data());
         throw Error(ErrorCode::NotFound, "expected the window's program jaxscope-gui beside jaxscope or on PATH, found none")
             .advise("build with -DJAXSCOPE_GUI=ON (needs qtbase5-dev), or install the package jaxscope-gui");

@@ -1,16 +1,15 @@
 #include "app/cli/interrupt.h"
 
-#include <csignal>
 #include <cstdlib>
+
+#include "base/signals.h"
 
 namespace jaxscope::cli {
 
 namespace {
 std::atomic<bool> flag{false};
 std::atomic<int> catchers{0};
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
-              "a signal handler may touch lock-free atomics only");
-void on_interrupt(int) {
+void on_interrupt() {
     if (flag.exchange(true) || catchers.load() == 0) std::_Exit(130);
 }
 }  // namespace
@@ -18,11 +17,6 @@ void on_interrupt(int) {
 std::atomic<bool>& interrupted() { return flag; }
 CatchInterrupt::CatchInterrupt() { ++catchers; }
 CatchInterrupt::~CatchInterrupt() { --catchers; }
-void watch_for_interrupt() {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
+void watch_for_interrupt() { start_signal_thread(on_interrupt); }
 
 }  // namespace jaxscope::cli

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/idle_threads.h"
 #include "base/limits.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "ir/registry.h"
 
@@ -119,7 +120,6 @@ int run(int argc, char** argv) {
         std::cout << limits_text();
         return 0;
     }
-    watch_for_interrupt();
     register_all_primitives();
     for (const Made& m : made)
         if (m.app->parsed()) return m.command->run();
@@ -130,11 +130,13 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    block_signals();  // before any other thread is there: libraries start some before main, so what is started anew has it from its start
     // Starting anew costs as much as a small command: only for those that run programs.
-    constexpr std::string_view kRunning[] = {"run", "policies", "report", "samples"};
+    constexpr std::string_view kRunning[] = {"run", "policies", "report", "samples", "--run"};
     if (std::any_of(argv, argv + argc,
                     [&](const char* a) { return std::find(std::begin(kRunning), std::end(kRunning), a) != std::end(kRunning); }))
-        let_idle_threads_sleep(argv);
+        bound_idle_spinning(argv);
+    watch_for_interrupt();
     std::ios::sync_with_stdio(false);
     try {
         const int code = run(argc, argv);

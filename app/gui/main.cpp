@@ -66,7 +66,7 @@ bool has_platform(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    jaxscope::let_idle_threads_sleep(argv);
+    jaxscope::bound_idle_spinning(argv);
     if (!has_platform(argc, argv)) {
         std::fprintf(stderr, "jaxscope-gui: expected a display, found neither DISPLAY nor WAYLAND_DISPLAY (--screenshot PNG needs none)\n");
         return 3;

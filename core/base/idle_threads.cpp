@@ -6,16 +6,16 @@
 
 namespace jaxscope {
 
-void let_idle_threads_sleep(char** argv) {
-    constexpr const char* policy = "OMP_WAIT_POLICY";
+void bound_idle_spinning(char** argv) {
+    constexpr const char* spins = "GOMP_SPINCOUNT";
     constexpr const char* restarted = "JAXSCOPE_RESTARTED";
     if (!std::getenv(restarted)) {
-        if (std::getenv(policy) || std::getenv("GOMP_SPINCOUNT")) return;
-        setenv(policy, "passive", 1);
+        if (std::getenv(spins) || std::getenv("OMP_WAIT_POLICY")) return;
+        setenv(spins, "2000", 1);
         setenv(restarted, "1", 1);
         execv("/proc/self/exe", argv);  // returns only when it fails: then it runs as it is
     }
-    unsetenv(policy);
+    unsetenv(spins);
     unsetenv(restarted);
 }
 

@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/signals.h"
 
 namespace jaxscope {
 
@@ -112,6 +113,7 @@ struct Exec {
         const rlimit limit{r.memory_limit, r.memory_limit};
         setrlimit(RLIMIT_AS, &limit);
     }
+    unblock_signals();
     execvpe(exec.argv[0], exec.argv.data(), exec.envp.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t n = write(failure.write_end, &error, sizeof error);

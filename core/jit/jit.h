@@ -107,6 +107,11 @@ public:
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.
+    /// Signals   The matrix library keeps its stack register in the heap while it works: the frame of a signal handler would be written
+    ///           over the heap. So `run` blocks signals in the calling thread until it returns, and for good in the threads that OpenMP
+    ///           starts for it. A process that calls `run` and wants Ctrl-C meanwhile has another thread that takes signals (sigwait, or
+    ///           one where they aren't blocked) and sets `RunOptions::cancel` there; a process of one thread gets them when `run` is over.
+    ///           Its handlers for crashes (SIGSEGV, SIGFPE, ...) aren't blocked: they need SA_ONSTACK, every thread has a stack for them.
     virtual RunResult run(std::span<const ArrayPtr> inputs, const RunOptions& options = {}) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
 

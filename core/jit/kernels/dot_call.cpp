@@ -4,11 +4,11 @@
 #include <functional>
 
 #include <dnnl.h>
-#include <omp.h>
 
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/kernels/parallel.h"
 #include "jit/kernels/routines.h"
 
 namespace jaxscope::exec {
@@ -39,6 +40,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
         else
             return make_routine(op, k);
     };
+    const LibraryThreads prepared_for(threads);
     LibraryCallPtr call = std::visit(make, spec.kind);
     call->threads = threads;
     return call;

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,8 +38,5 @@ LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
 LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
 
 Dims row_major_strides(const Dims& shape);
-
-/// Calls fn(begin, end) on shares of [0, n), on this call's threads when there is work enough (`work`: scalar operations in all).
-void parallel_for(int threads, std::int64_t n, double work, const std::function<void(std::int64_t, std::int64_t)>& fn);
 
 }  // namespace jaxscope::exec

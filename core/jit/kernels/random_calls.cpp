@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/parallel.h"
 #include "jit/kernels/routines.h"
 
 // Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), 20 rounds, and what JAX builds of it: bits, split,

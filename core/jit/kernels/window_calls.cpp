@@ -4,6 +4,7 @@
 
 #include "ir/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
 

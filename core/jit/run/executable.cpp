@@ -4,13 +4,13 @@
 #include <cstring>
 #include <thread>
 
-#include <omp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/checked.h"
 #include "ir/element.h"
+#include "jit/kernels/parallel.h"
 #include "jit/plan/computation.h"
 #include "jit/plan/plan_report.h"
 
@@ -118,7 +118,7 @@ public:
         std::vector<double> times, steps(c_->thunks.size());
         std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
         RunState state{options.cancel, options.profile || options.timeline ? &steps : nullptr, options.check_nan};
-        omp_set_num_threads(c_->threads);  // the matrix library asks OpenMP how many it may use
+        const ComputingThreads computing(c_->threads);
         for (int r = 0; r < std::max(1, options.repeats); ++r) {
             copy_in(inputs, in);
             const Clock::time_point start = Clock::now();

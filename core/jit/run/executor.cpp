@@ -1,19 +1,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <functional>
-
-#include <omp.h>
 
 #include "ir/element.h"
+#include "jit/kernels/parallel.h"
 #include "jit/plan/computation.h"
 #include "jit/run/loops.h"
 
 namespace jaxscope::exec {
 
 namespace {
-
-constexpr double kParallelWork = 60000;  ///< scalar operations below which waking threads costs more than it brings
 
 double kernel_work(const Kernel& k) { return static_cast<double>(k.rows) * static_cast<double>(k.cols) * (1.0 + 0.25 * k.cost) * k.phases; }
 
@@ -25,13 +21,9 @@ void run_kernel(const Thunk& t, void** pointers, char* scratch, int threads) {
         return;
     }
     const std::int64_t unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
-    const std::int64_t share = ((n + threads - 1) / threads + unit - 1) / unit * unit;
-#pragma omp parallel num_threads(threads)
-    {
-        const std::int64_t id = omp_get_thread_num();
-        const std::int64_t begin = id * share, end = std::min(n, begin + share);
-        if (begin < end) t.function(pointers, begin, end, scratch + id * t.scratch_each);
-    }
+    parallel_shares(threads, n, unit, [&](int thread, std::int64_t begin, std::int64_t end) {
+        t.function(pointers, begin, end, scratch + thread * t.scratch_each);
+    });
 }
 
 std::vector<char*> buffer_pointers(const Computation& c, void* const* in, void* const* out, char* arena) {
@@ -101,17 +93,6 @@ void run_thunk(const Computation& c, const Thunk& t, const std::vector<char*>& p
 }
 
 }  // namespace
-
-void parallel_for(int threads, std::int64_t n, double work, const std::function<void(std::int64_t, std::int64_t)>& fn) {
-    if (n <= 0) return;
-    if (threads <= 1 || n == 1 || work < kParallelWork) return fn(0, n);
-    const std::int64_t share = (n + threads - 1) / threads;
-#pragma omp parallel num_threads(threads)
-    {
-        const std::int64_t begin = omp_get_thread_num() * share, end = std::min(n, begin + share);
-        if (begin < end) fn(begin, end);
-    }
-}
 
 void run_computation(const Computation& c, void* const* in, void* const* out, char* arena, const RunState& state) {
     const std::vector<char*> pointers = buffer_pointers(c, in, out, arena);
