@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/equations/eqn_path.h"
+#include "calls/remat.h"
 #include "ir/primitive.h"
 #include "transforms/residuals.h"
 
@@ -82,9 +83,7 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices) {
     query.wrt = subject.wrt;
     query.in_paths = subject.in_paths;
     query.num_outputs = subject.num_outputs;
-    query.policy = choices.policy;
-    query.checkpoint = choices.policy != nullptr;
-    const Residuals found = saved_residuals(subject.jaxpr, query);
+    const Residuals found = saved_residuals(choices.policy ? checkpoint(subject.jaxpr, choices.policy) : subject.jaxpr, query);
     ResidualReport out;
     out.wrt = subject.wrt_args;
     out.region = subject.region;

@@ -2,6 +2,7 @@
 
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
+#include "calls/families.h"
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
@@ -321,5 +322,10 @@ constinit const Primitive kCond{
     .cost = NoRule{"which branch runs depends on a value"},
     .call = true,
 };
+
+std::span<const Primitive* const> cond_primitives() {
+    static constexpr const Primitive* all[] = {&kCond};
+    return all;
+}
 
 }  // namespace jaxscope

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "calls/families.h"
-
 namespace jaxscope {
 
 Attr to_attr(const std::vector<JaxprPtr>& v) {
@@ -94,11 +92,6 @@ AvalRef unstacked(AvalRef a) {
     JAXSCOPE_ASSERT(!out.shape.empty());
     out.shape.erase(out.shape.begin());
     return out;
-}
-
-std::span<const Primitive* const> loop_primitives() {
-    static constexpr const Primitive* all[] = {&kScan, &kWhile, &kCond, &kLinearSolve, &kGeneralReduce, &kGeneralWindow};
-    return all;
 }
 
 }  // namespace jaxscope

@@ -42,7 +42,7 @@ struct CondParams {
     static constexpr auto kFields = std::tuple(field("branches", &CondParams::branches));
 };
 
-extern const Primitive kScan, kWhile, kCond, kLinearSolve, kGeneralReduce, kGeneralWindow;
+extern const Primitive kScan, kWhile, kCond;
 
 // ---- What the rules of these three share
 

@@ -1,7 +1,7 @@
 #include "calls/families.h"
 #include "lax/ops.h"
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
-#include "lax/shapes/slicing.h"
 #include "transforms/policies.h"
 
 // debug_print and debug_callback (debugging.py of JAX 0.10.2): Python that looks at values. It isn't run here; the equations stay.

@@ -10,6 +10,11 @@ std::span<const Primitive* const> remat_primitives();                  ///< rema
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin
 std::span<const Primitive* const> custom_transformation_primitives();  ///< custom_vmap_call, custom_transpose_call, linear_call
 std::span<const Primitive* const> debug_primitives();                  ///< debug_print, debug_callback
-std::span<const Primitive* const> loop_primitives();                   ///< scan, while, cond, custom_linear_solve, reduce, reduce_window
+std::span<const Primitive* const> scan_primitives();
+std::span<const Primitive* const> while_primitives();
+std::span<const Primitive* const> cond_primitives();
+std::span<const Primitive* const> linear_solve_primitives();    ///< custom_linear_solve
+std::span<const Primitive* const> general_reduce_primitives();  ///< reduce: with a function of the user's own
+std::span<const Primitive* const> general_window_primitives();  ///< reduce_window: likewise
 
 }  // namespace jaxscope

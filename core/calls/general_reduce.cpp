@@ -2,11 +2,12 @@
 #include <limits>
 
 #include "calls/control_flow.h"
+#include "calls/families.h"
 #include "calls/window_fold.h"
 #include "lax/ops.h"
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/slicing.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
 #include "transforms/split_builder.h"
@@ -181,5 +182,10 @@ constinit const Primitive kGeneralReduce{
     .expand = reduce_expand,
     .cost = reduce_cost,
 };
+
+std::span<const Primitive* const> general_reduce_primitives() {
+    static constexpr const Primitive* all[] = {&kGeneralReduce};
+    return all;
+}
 
 }  // namespace jaxscope

@@ -1,6 +1,8 @@
 #include "calls/control_flow.h"
+#include "calls/families.h"
 #include "calls/window_fold.h"
 #include "lax/ops.h"
+#include "lax/reductions/windows.h"
 #include "lax/rule_support.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
@@ -113,5 +115,10 @@ constinit const Primitive kGeneralWindow{
     .expand = general_window_expand,
     .cost = general_window_cost,
 };
+
+std::span<const Primitive* const> general_window_primitives() {
+    static constexpr const Primitive* all[] = {&kGeneralWindow};
+    return all;
+}
 
 }  // namespace jaxscope

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "calls/control_flow.h"
+#include "calls/families.h"
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
@@ -222,5 +223,10 @@ constinit const Primitive kLinearSolve{
     .cost = NoRule{"the cost of a solve is that of its equations"},
     .call = true,
 };
+
+std::span<const Primitive* const> linear_solve_primitives() {
+    static constexpr const Primitive* all[] = {&kLinearSolve};
+    return all;
+}
 
 }  // namespace jaxscope

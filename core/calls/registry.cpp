@@ -3,33 +3,49 @@
 #include "calls/families.h"
 #include "ir/primitive.h"
 #include "lax/families.h"
-#include "lax/linalg/dot.h"
-#include "lax/linalg/linalg.h"
-#include "lax/reductions/sort.h"
-#include "lax/reductions/windows.h"
-#include "lax/shapes/placement.h"
-#include "lax/shapes/shape_ops.h"
-#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 
 void register_all_primitives() {
     const std::span<const Primitive* const> families[] = {
-        unary_primitives(),       inverse_trig_primitives(),
-        special_primitives(),     gamma_primitives(),
-        binary_primitives(),      compare_primitives(),
-        convert_primitives(),     reduce_primitives(),
-        cumulative_primitives(),  random_primitives(),
-        shape_primitives(),       joining_primitives(),
-        slicing_primitives(),     gather_primitives(),
-        scatter_primitives(),     dot_primitives(),
-        conv_primitives(),        sort_primitives(),
-        window_primitives(),      linalg_primitives(),
-        fft_primitives(),         placement_primitives(),
-        call_primitives(),        remat_primitives(),
-        custom_rule_primitives(), custom_transformation_primitives(),
-        debug_primitives(),       loop_primitives(),
-        typed_primitives(),       ragged_dot_primitives(),
+        unary_primitives(),
+        inverse_trig_primitives(),
+        special_primitives(),
+        gamma_primitives(),
+        binary_primitives(),
+        compare_primitives(),
+        convert_primitives(),
+        reduce_primitives(),
+        cumulative_primitives(),
+        random_primitives(),
+        shape_primitives(),
+        joining_primitives(),
+        slicing_primitives(),
+        gather_primitives(),
+        scatter_primitives(),
+        dot_primitives(),
+        conv_primitives(),
+        sort_primitives(),
+        window_primitives(),
+        linalg_primitives(),
+        fft_primitives(),
+        placement_primitives(),
+        call_primitives(),
+        remat_primitives(),
+        custom_rule_primitives(),
+        custom_transformation_primitives(),
+        debug_primitives(),
+        scan_primitives(),
+        while_primitives(),
+        cond_primitives(),
+        linear_solve_primitives(),
+        general_reduce_primitives(),
+        general_window_primitives(),
+        approx_top_k_primitives(),
+        tridiagonal_primitives(),
+        collective_primitives(),
+        sparse_primitives(),
+        ragged_dot_primitives(),
     };
     set_primitive_families(families);
 }

@@ -1,4 +1,5 @@
 #include "calls/scan.h"
+#include "calls/families.h"
 
 #include "calls/call_params.h"
 #include "lax/ops.h"
@@ -227,5 +228,10 @@ constinit const Primitive kScan{
     .cost = NoRule{"the cost of a scan is that of its body's equations, times its length"},
     .call = true,
 };
+
+std::span<const Primitive* const> scan_primitives() {
+    static constexpr const Primitive* all[] = {&kScan};
+    return all;
+}
 
 }  // namespace jaxscope

@@ -1,7 +1,8 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
-#include "lax/elementwise/params.h"
+#include "calls/families.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
@@ -245,5 +246,10 @@ constinit const Primitive kWhile{
     .cost = NoRule{"how often it runs depends on values"},
     .call = true,
 };
+
+std::span<const Primitive* const> while_primitives() {
+    static constexpr const Primitive* all[] = {&kWhile};
+    return all;
+}
 
 }  // namespace jaxscope

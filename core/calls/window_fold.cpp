@@ -4,9 +4,9 @@
 
 #include "calls/control_flow.h"
 #include "lax/ops.h"
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/slicing.h"
 #include "transforms/batch.h"
 #include "transforms/split_builder.h"
 

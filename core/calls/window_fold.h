@@ -1,6 +1,6 @@
 #pragma once
 #include "ir/builder.h"
-#include "lax/reductions/windows.h"
+#include "lax/params/windows.h"
 
 namespace jaxscope {
 

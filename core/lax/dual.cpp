@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
-#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 

@@ -4,8 +4,9 @@
 namespace jaxscope {
 struct Primitive;
 
-// The element-wise families and reductions, for registry.cpp; the families of shapes, slices, gathers, products and sorts are declared
-// with their parameters (shape_ops.h, slicing.h, dot.h, sort.h).
+// The families of core/lax, one file each, for registry.cpp of calls: nothing else asks for them.
+
+// elementwise/
 std::span<const Primitive* const> unary_primitives();
 std::span<const Primitive* const> inverse_trig_primitives();
 std::span<const Primitive* const> special_primitives();
@@ -13,9 +14,29 @@ std::span<const Primitive* const> gamma_primitives();
 std::span<const Primitive* const> binary_primitives();
 std::span<const Primitive* const> compare_primitives();
 std::span<const Primitive* const> convert_primitives();
+// shapes/
+std::span<const Primitive* const> shape_primitives();      ///< broadcast_in_dim, reshape, squeeze, transpose, rev, pad, iota, tile
+std::span<const Primitive* const> joining_primitives();    ///< concatenate, split, stack, unstack
+std::span<const Primitive* const> slicing_primitives();    ///< slice, dynamic_slice, dynamic_update_slice
+std::span<const Primitive* const> gather_primitives();     ///< gather
+std::span<const Primitive* const> scatter_primitives();    ///< scatter, scatter-add, -sub, -mul, -min, -max
+std::span<const Primitive* const> placement_primitives();  ///< device_put, sharding_constraint, empty, rng_bit_generator, platform_index
+// reductions/
 std::span<const Primitive* const> reduce_primitives();
 std::span<const Primitive* const> cumulative_primitives();
+std::span<const Primitive* const> window_primitives();  ///< reduce_window_sum, _max, _min, select_and_gather_add, select_and_scatter_add
+std::span<const Primitive* const> sort_primitives();    ///< sort, top_k
+std::span<const Primitive* const> approx_top_k_primitives();
+// linalg/
+std::span<const Primitive* const> dot_primitives();         ///< dot_general
+std::span<const Primitive* const> ragged_dot_primitives();  ///< ragged_dot_general
+std::span<const Primitive* const> conv_primitives();        ///< conv_general_dilated
+std::span<const Primitive* const> linalg_primitives();      ///< triangular_solve and decompositions
+std::span<const Primitive* const> tridiagonal_primitives();
+std::span<const Primitive* const> fft_primitives();
+// random/, collectives/, sparse/
 std::span<const Primitive* const> random_primitives();
-std::span<const Primitive* const> typed_primitives();  ///< of which jaxscope knows little more than the types
+std::span<const Primitive* const> collective_primitives();  ///< psum, pmax, pmin, ppermute, axis_index
+std::span<const Primitive* const> sparse_primitives();      ///< jax.experimental.sparse
 
 }  // namespace jaxscope

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lax/elementwise/params.h"
-#include "lax/linalg/dot.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/products.h"
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/slicing.h"
 
 namespace jaxscope::lax {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "ir/builder.h"
-#include "lax/shapes/shape_ops.h"
+#include "lax/params/shapes.h"
 
 namespace jaxscope::lax {
 

@@ -17,6 +17,9 @@ void type_mismatch(const Op& op, const std::string& expected, const std::string&
 
 std::string shape_text(const Dims& dims) { return fmt::format("({}{})", fmt::join(dims, ", "), dims.size() == 1 ? "," : ""); }
 
+void expect_inputs(const Op& op, std::size_t n) {
+    if (op.in.size() != n) type_mismatch(op, std::to_string(n) + " operands", std::to_string(op.in.size()));
+}
 void expect_arrays_at_least(const Op& op, std::size_t n) {
     if (op.in.size() < n) type_mismatch(op, fmt::format("at least {} operands", n), std::to_string(op.in.size()));
     for (const AvalRef a : op.in)
@@ -66,6 +69,14 @@ AvalRef standard_result(const Op& op, DType dtype, Dims shape) {
 
 AvalRef result_like_input(const Op& op, std::size_t input, DType dtype, Dims shape) {
     return make_result(op, dtype, std::move(shape), op.in[input]->weak_type);
+}
+
+Dims dims_param(const Op& op, const Attr* param, const char* what) {
+    Dims out;
+    if (!param) type_mismatch(op, what, "none");
+    from_attr(*param, out);
+    if (std::any_of(out.begin(), out.end(), [](std::int64_t d) { return d < 0; })) type_mismatch(op, what, shape_text(out));
+    return out;
 }
 
 bool contains(const Dims& dims, std::int64_t d) { return std::ranges::find(dims, d) != dims.end(); }

@@ -16,6 +16,8 @@ std::string shape_text(const Dims& dims);  ///< (2, 3) and (4,), as Python print
 
 /// Checks that the application has `n` inputs and that all are arrays.
 void expect_arrays(const Op& op, std::size_t n);
+/// The same for inputs of any kind.
+void expect_inputs(const Op& op, std::size_t n);
 /// All inputs are arrays, at least `n` of them.
 void expect_arrays_at_least(const Op& op, std::size_t n);
 /// JAX's check_same_dtypes on inputs [first, first + n).
@@ -26,6 +28,14 @@ void expect_same_dtype(const Op& op, std::size_t first, std::size_t n);
 AvalRef standard_result(const Op& op, DType dtype, Dims shape);
 /// The same with the weak type of one input (JAX's _argnum_weak_type).
 AvalRef result_like_input(const Op& op, std::size_t input, DType dtype, Dims shape);
+
+/// A parameter that holds dimensions or sizes, none of them negative; refuses another one, and one that is missing.
+Dims dims_param(const Op& op, const Attr* param, const char* what);
+
+/// A primitive whose types are known and nothing else: `why` is what the user reads where a rule is asked for.
+constexpr Primitive typed_only(const char* name, AbstractEvalFn* eval, const char* why) {
+    return {.name = name, .abstract_eval = eval, .jvp = NoRule{why}, .transpose = NoRule{why}, .batch = NoRule{why}, .lower = NoRule{why}};
+}
 
 // ---- Lists of dimensions
 

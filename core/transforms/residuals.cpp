@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "transforms/checkpoint.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/vjp.h"
 
@@ -88,29 +87,17 @@ private:
 }  // namespace
 
 Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query) {
-    const bool wrap = query.checkpoint || query.policy;
-    const JaxprPtr function = wrap ? checkpoint(j, query.policy) : j;
     const std::vector<bool> wrt = query.wrt.empty() ? std::vector<bool>(j->num_invars, true) : query.wrt;
     if (wrt.size() != j->num_invars)
         throw Error(ErrorCode::BadUsage,
                     "expected one choice per input (" + std::to_string(j->num_invars) + "), found " + std::to_string(wrt.size()));
-    const Linearized v = linearize(function, wrt, query.num_outputs);
+    const Linearized v = linearize(j, wrt, query.num_outputs);
     Residuals out;
     out.rows = Reader(*v.forward, query, v.num_residuals).rows();
     for (const SavedResidual& r : out.rows) out.total_bytes += r.bytes;
     out.forward = v.forward;
     out.linear = v.linear;
     return out;
-}
-
-Residuals region_residuals(const Region& region, const PolicyPtr& policy, bool checkpoint, bool all_args) {
-    ResidualQuery q;
-    if (!all_args) q.wrt = region.wrt_inputs;
-    q.in_paths = region.in_paths;
-    q.num_outputs = static_cast<std::size_t>(std::max(region.outputs, 0));
-    q.policy = policy;
-    q.checkpoint = checkpoint;
-    return saved_residuals(region.jaxpr, q);
 }
 
 std::string to_text(const Residuals& residuals) {

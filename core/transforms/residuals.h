@@ -34,8 +34,6 @@ struct ResidualQuery {
     std::vector<bool> wrt;               ///< per input; empty: all
     std::vector<Sym> in_paths;           ///< per input: "params['w']"
     std::size_t num_outputs = SIZE_MAX;  ///< results that are differentiated; the rest is aux
-    PolicyPtr policy;                    ///< laid over the whole function, as jax.checkpoint(f, policy=...)
-    bool checkpoint = false;             ///< with a null policy: jax.checkpoint(f)
 };
 
 /// What autodiff saves of `j`, a function's jaxpr before autodiff. Inputs that are not differentiated are "from a constant", as are
@@ -43,9 +41,6 @@ struct ResidualQuery {
 /// residual outputs, through reduce_precision). Cost linear in the equations; nothing is executed. Throws Error{NoRule | NotDifferentiable
 /// | UnknownPrimitive}, context "linearizing eqn 7: ...".
 Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query);
-
-/// The whole program or one of its regions, with respect to `differentiate` or `wrt`.
-Residuals region_residuals(const Region& region, const PolicyPtr& policy = nullptr, bool checkpoint = false, bool all_args = false);
 
 /// `aval text`, one line a row: what print_saved_residuals prints.
 std::string to_text(const Residuals& residuals);

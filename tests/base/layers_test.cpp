@@ -57,6 +57,42 @@ TEST(Layers, DependenciesPointOneWay) {
     EXPECT_TRUE(allowed("io", "analysis"));
 }
 
+/// The floors of core/lax: parameters at the bottom, then what all rules share (the folder itself), then the families, each on those before
+/// it. `families.h` is for whoever lists them all.
+TEST(Layers, FamiliesOfLaxStandOnEachOtherOneWay) {
+    const std::map<std::string, std::string> may_include = {
+        {"params", ""},
+        {"", "params"},
+        {"elementwise", "params"},
+        {"shapes", "params elementwise"},
+        {"reductions", "params elementwise shapes"},
+        {"linalg", "params elementwise shapes reductions"},
+        {"random", "params elementwise"},
+        {"collectives", "params elementwise"},
+        {"sparse", "params"},
+    };
+    const fs::path lax = fs::path(JAXSCOPE_SOURCE_DIR) / "core" / "lax";
+    const std::regex include("^#include \"lax/(?:([a-z]+)/)?[a-z_]+\\.h\"");
+    int seen = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(lax)) {
+        const std::string ext = entry.path().extension().string();
+        if (ext != ".h" && ext != ".cpp") continue;
+        const fs::path folder = fs::relative(entry.path().parent_path(), lax);
+        const std::string from = folder == "." ? "" : folder.string();
+        ASSERT_TRUE(may_include.contains(from)) << from << " is no floor of core/lax";
+        std::ifstream in(entry.path());
+        for (std::string line; std::getline(in, line);) {
+            std::smatch m;
+            if (!std::regex_search(line, m, include)) continue;
+            ++seen;
+            const std::string to = m[1];
+            const bool below = to.empty() ? from != "params" : (" " + may_include.at(from) + " ").find(" " + to + " ") != std::string::npos;
+            EXPECT_TRUE(from == to || below) << entry.path() << ": " << line;
+        }
+    }
+    EXPECT_GT(seen, 100);
+}
+
 /// Heavy headers cost seconds in every file that sees them: LLVM's stay in core/jit's .cpp files, Qt's out of core.
 TEST(Layers, HeavyHeadersStayOutOfPublicHeaders) {
     const fs::path core = fs::path(JAXSCOPE_SOURCE_DIR) / "core";

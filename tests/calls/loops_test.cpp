@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "calls/remat.h"
 #include "io/text/parser.h"
 #include "ir/print/printer.h"
 #include "ir/program.h"
 #include "ir/type_check.h"
 #include "transforms/batch.h"
-#include "transforms/checkpoint.h"
 #include "transforms/dce.h"
 #include "transforms/jvp.h"
 #include "transforms/policies.h"
@@ -75,10 +75,8 @@ json run(const json& c) {
         return printed(vmap(j, c["size"], in_dims, std::vector<int>(j->outvars.size(), 0)));
     }
     if (kind == "residuals") {
-        ResidualQuery q;
         const std::string policy = c["policy"];
-        if (!policy.empty()) q.policy = parse_policy(policy);
-        return rows_of(saved_residuals(j, q));
+        return rows_of(saved_residuals(policy.empty() ? j : checkpoint(j, parse_policy(policy)), {}));
     }
     std::vector<bool> used;
     for (const int u : c["used"]) used.push_back(u != 0);

@@ -1,10 +1,10 @@
 // Splitting and dead code on small jaxprs: behaviours F-29 to F-46, with the jaxprs of JAX 0.10.2 as written there.
 #include <gtest/gtest.h>
 
+#include "calls/remat.h"
 #include "ir/print/printer.h"
 #include "ir/type_check.h"
 #include "lax/ops.h"
-#include "transforms/checkpoint.h"
 #include "transforms/dce.h"
 #include "transforms/linearize.h"
 #include "transforms/partial_eval.h"

@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "jit/kernels/routines.h"
-#include "lax/linalg/linalg.h"
+#include "lax/params/linalg.h"
 
 // Matrix decompositions and triangular solves through LAPACK and BLAS, batch by batch. Matrices are copied to column order and back;
 // copies and workspace stand in the arena. What LAPACK can't do is NaN, as in JAX (lax/linalg.py of 0.10.2).

@@ -1,9 +1,9 @@
 #include <cmath>
 
-#include "lax/elementwise/params.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 

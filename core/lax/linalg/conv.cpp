@@ -2,12 +2,13 @@
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/linalg/conv_batch.h"
 #include "lax/linalg/dot.h"
 #include "lax/ops.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 
 namespace jaxscope {
 namespace {

@@ -1,11 +1,11 @@
 // Forward mode of the decompositions whose rules are whole programs (linalg.py, JAX 0.10.2).
 #include "lax/linalg/dot.h"
-#include "lax/linalg/linalg.h"
 #include "lax/linalg/linalg_jvp.h"
 #include "lax/ops.h"
+#include "lax/params/linalg.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {

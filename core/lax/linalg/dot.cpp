@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"

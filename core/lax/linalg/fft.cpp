@@ -2,37 +2,15 @@
 #include <cmath>
 
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/jitted.h"
-#include "lax/linalg/linalg.h"
 #include "lax/ops.h"
+#include "lax/params/linalg.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
-
-namespace {
-constexpr const char* kFftNames[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-}
-
-Attr to_attr(FftType v) { return Attr(Attr::Enum{"FftType", kFftNames[static_cast<std::size_t>(v)]}); }
-
-void from_attr(const Attr& a, FftType& v) {
-    if (const auto* n = a.get<std::int64_t>(); n && 0 <= *n && *n < 4) {
-        v = static_cast<FftType>(*n);
-        return;
-    }
-    Sym name;
-    const auto* object = a.get<Attr::Object>();
-    const auto* text = a.get<Sym>();
-    if (const std::string* qualified = object ? &object->text.str() : text ? &text->str() : nullptr)
-        name = qualified->substr(qualified->rfind('.') + 1);  // jaxlib.xla_extension.FftType.FFT in JAX before 0.5
-    else
-        from_attr(a, name);
-    const auto* found = std::ranges::find_if(kFftNames, [&](const char* one) { return name == Sym(one); });
-    if (found == std::end(kFftNames)) wrong_attr(a, "FFT, IFFT, RFFT or IRFFT");
-    v = static_cast<FftType>(found - std::begin(kFftNames));
-}
 
 namespace {
 
@@ -60,7 +38,7 @@ Avals fft_eval(const Op& op) {
 }
 
 Value transform(Builder& b, Value x, FftType type, const Dims& lengths) {
-    return jitted(b, "fft", kFftNames[static_cast<std::size_t>(type)] + shape_text(lengths), {x}, [&](Builder& inner, const Values& v) {
+    return jitted(b, "fft", std::to_string(static_cast<int>(type)) + shape_text(lengths), {x}, [&](Builder& inner, const Values& v) {
         return inner.bind1(kFft, v, make_params(FftParams{lengths, type}));
     });
 }

@@ -1,8 +1,9 @@
-#include "lax/linalg/linalg.h"
+#include "lax/params/linalg.h"
 
 #include <algorithm>
 
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/linalg/linalg_jvp.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"

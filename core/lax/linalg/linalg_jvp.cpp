@@ -1,11 +1,11 @@
 #include "lax/linalg/linalg_jvp.h"
 
 #include "lax/linalg/dot.h"
-#include "lax/linalg/linalg.h"
 #include "lax/ops.h"
+#include "lax/params/linalg.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 
 namespace jaxscope {
 namespace {

@@ -1,12 +1,13 @@
 // ragged_dot_general (lax.py, JAX 0.10.2): a product whose rows belong to groups, each with a matrix of its own (mixture of experts).
 #include <algorithm>
 
-#include "lax/elementwise/params.h"
+#include "lax/families.h"
 #include "lax/linalg/dot.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 
 namespace jaxscope {
 

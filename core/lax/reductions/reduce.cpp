@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "lax/dual.h"
-#include "lax/elementwise/params.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 

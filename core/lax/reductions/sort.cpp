@@ -1,14 +1,15 @@
-#include "lax/reductions/sort.h"
+#include "lax/params/sort.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {

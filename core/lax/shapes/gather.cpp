@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"

@@ -5,10 +5,11 @@
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {

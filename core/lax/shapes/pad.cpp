@@ -2,32 +2,14 @@
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
-#include "lax/elementwise/params.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
-
-Attr to_attr(const PadConfig& v) {
-    Attrs items;
-    for (const PadDim& d : v) items.push_back(Attr::tuple({d.low, d.high, d.interior}));
-    return Attr::tuple(std::move(items));
-}
-
-void from_attr(const Attr& a, PadConfig& v) {
-    const Attr::Seq* seq = a.get_seq();
-    if (!seq) wrong_attr(a, "a sequence of (low, high, interior)");
-    v.clear();
-    for (const Attr& item : seq->items) {
-        Dims one;
-        from_attr(item, one);
-        if (one.size() != 3) wrong_attr(item, "(low, high, interior)");
-        v.push_back({one[0], one[1], one[2]});
-    }
-}
 
 namespace {
 

@@ -1,9 +1,11 @@
-#include "lax/shapes/placement.h"
+#include "lax/params/placement.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "ir/builder.h"
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -11,14 +13,6 @@
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
-
-Attr to_attr(const Attrs& v) { return Attr::tuple(v); }
-
-void from_attr(const Attr& a, Attrs& v) {
-    const Attr::Seq* seq = a.get_seq();
-    if (!seq) wrong_attr(a, "a sequence");
-    v = seq->items;
-}
 
 namespace {
 
@@ -150,6 +144,29 @@ BatchResult rng_bit_generator_batch(Builder& b, const Op& op, const Values& x, c
 }
 KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{"rng_bit_generator"}}; }
 
+// ---- platform_index
+
+Avals eval_platform_index(const Op& op) {
+    expect_inputs(op, 0);
+    return {AvalRef(DType::S32, {})};
+}
+/// Which branch of platform_dependent runs here: the one for "cpu", else the default one (None).
+JaxprPtr expand_platform_index(const Op& op) {
+    const Attr* platforms = op.params->find("platforms");
+    const auto* branches = platforms ? platforms->get_seq() : nullptr;
+    std::optional<std::int64_t> chosen;
+    for (std::size_t i = branches ? branches->items.size() : 0; i-- > 0;) {
+        const Attr& names = branches->items[i];
+        const auto* list = names.get_seq();
+        const bool cpu = list && std::any_of(list->items.begin(), list->items.end(),
+                                             [](const Attr& name) { return name.get<Sym>() && *name.get<Sym>() == Sym("cpu"); });
+        if (cpu || (names.is_none() && !chosen)) chosen = static_cast<std::int64_t>(i);
+    }
+    if (!chosen) throw Error(ErrorCode::CannotRun, "expected a branch for the CPU in parameter platforms");
+    JaxprBuilder b;
+    return b.finish({Value(make_literal(AvalRef(DType::S32, {}), *chosen))}, "platform_index");
+}
+
 }  // namespace
 
 constinit const Primitive kDevicePut{
@@ -205,8 +222,16 @@ constinit const Primitive kRngBitGenerator{
     .cost = data_movement_cost,
 };
 
+constinit const Primitive kPlatformIndex{.name = "platform_index",
+                                         .abstract_eval = eval_platform_index,
+                                         .jvp = NoRule{"it has no inputs"},
+                                         .transpose = NoRule{"it has no inputs"},
+                                         .batch = NoRule{"it has no inputs"},
+                                         .lower = NoRule{"expands to a number"},
+                                         .expand = expand_platform_index};
+
 std::span<const Primitive* const> placement_primitives() {
-    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kEmpty, &kEmpty2, &kRngBitGenerator};
+    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kEmpty, &kEmpty2, &kRngBitGenerator, &kPlatformIndex};
     return all;
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "ir/builder.h"
+#include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
@@ -10,6 +11,32 @@
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
+
+GatherDims inverse_gather(const ScatterDims& d) {
+    return {.offset_dims = d.update_window_dims,
+            .collapsed_slice_dims = d.inserted_window_dims,
+            .start_index_map = d.scatter_dims_to_operand_dims,
+            .operand_batching_dims = d.operand_batching_dims,
+            .start_indices_batching_dims = d.scatter_indices_batching_dims};
+}
+
+ScatterDims inverse_scatter(const GatherDims& d) {
+    return {.update_window_dims = d.offset_dims,
+            .inserted_window_dims = d.collapsed_slice_dims,
+            .scatter_dims_to_operand_dims = d.start_index_map,
+            .operand_batching_dims = d.operand_batching_dims,
+            .scatter_indices_batching_dims = d.start_indices_batching_dims};
+}
+
+Dims scatter_window_sizes(const ScatterDims& dims, int operand_rank, const Dims& updates) {
+    Dims sizes;
+    std::size_t window = 0;
+    for (int d = 0; d < operand_rank; ++d) {
+        const bool single = contains(dims.inserted_window_dims, d) || contains(dims.operand_batching_dims, d);
+        sizes.push_back(single ? 1 : updates[static_cast<std::size_t>(dims.update_window_dims[window++])]);
+    }
+    return sizes;
+}
 namespace {
 
 // ---- Types

@@ -1,9 +1,9 @@
 #include "lax/shapes/scatter_jvp.h"
 
 #include "lax/ops.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {

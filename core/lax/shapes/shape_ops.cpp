@@ -1,9 +1,10 @@
-#include "lax/shapes/shape_ops.h"
+#include "lax/params/shapes.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
+#include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"

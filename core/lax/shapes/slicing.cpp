@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/shape_ops.h"
 
 namespace jaxscope {
 namespace {

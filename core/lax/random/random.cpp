@@ -143,11 +143,31 @@ constinit const Primitive kRandomClone{.name = "random_clone",
                                        .expand = expand_clone};
 constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
 
+// ---- Typed only
+
+Avals eval_random_gamma(const Op& op) {
+    expect_inputs(op, 2);
+    if (!op.in[0]->is_array() || !is_key(op.in[0]->dtype)) type_mismatch(op, "a typed key", to_text(op.in[0]));
+    const Dims &key = op.in[0]->shape, &alpha = op.in[1]->shape;
+    if (!is_float(op.in[1]->dtype)) type_mismatch(op, "a floating dtype", info(op.in[1]->dtype).name);
+    if (key.size() > alpha.size() || !std::equal(key.begin(), key.end(), alpha.begin()))
+        type_mismatch(op, "keys for leading dimensions of " + shape_text(alpha), shape_text(key));
+    return {with_shape(op.in[1], alpha)};
+}
+Avals eval_iota_2x32(const Op& op) {
+    expect_inputs(op, 0);
+    const AvalRef half(DType::U32, dims_param(op, op.params->find("shape"), "a shape"));
+    return {half, half};
+}
+constinit const Primitive kRandomGamma = typed_only(
+    "random_gamma", eval_random_gamma, "JAX draws each sample in a loop of its own, and maps its derivative sample by sample: not written");
+constinit const Primitive kIota2x32 = typed_only("iota_2x32_shape", eval_iota_2x32, "its 64-bit counts in two halves are not written");
+
 }  // namespace
 
 std::span<const Primitive* const> random_primitives() {
-    static constexpr const Primitive* all[] = {&kRandomBits, &kRandomSplit,  &kRandomFoldIn, &kRandomSeed,
-                                               &kRandomWrap, &kRandomUnwrap, &kThreefry,     &kRandomClone};
+    static constexpr const Primitive* all[] = {&kRandomBits,   &kRandomSplit, &kRandomFoldIn, &kRandomSeed,  &kRandomWrap,
+                                               &kRandomUnwrap, &kThreefry,    &kRandomClone,  &kRandomGamma, &kIota2x32};
     return all;
 }
 

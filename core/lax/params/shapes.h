@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "ir/params.h"
@@ -91,8 +90,5 @@ struct IotaParams {
         std::tuple(field("dtype", &IotaParams::dtype), field("shape", &IotaParams::shape), field("dimension", &IotaParams::dimension),
                    optional_field("sharding", &IotaParams::sharding));
 };
-
-std::span<const Primitive* const> shape_primitives();    ///< broadcast_in_dim, reshape, squeeze, transpose, rev, pad, iota, tile
-std::span<const Primitive* const> joining_primitives();  ///< concatenate, split, stack, unstack
 
 }  // namespace jaxscope

@@ -1,5 +1,4 @@
 #pragma once
-#include <span>
 #include <vector>
 
 #include "ir/params.h"
@@ -36,7 +35,5 @@ struct EmptyParams {
         std::tuple(field("dtype", &EmptyParams::dtype), optional_field("out_sharding", &EmptyParams::out_sharding),
                    field("shape", &EmptyParams::shape));
 };
-
-std::span<const Primitive* const> placement_primitives();  ///< device_put, sharding_constraint, empty, empty2, rng_bit_generator
 
 }  // namespace jaxscope

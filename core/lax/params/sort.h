@@ -1,5 +1,4 @@
 #pragma once
-#include <span>
 
 #include "ir/params.h"
 #include "ir/primitive.h"
@@ -20,7 +19,5 @@ struct TopKParams {
     std::int64_t axis = -1, k = 0;  ///< JAX before 0.8 has no axis: the last one
     static constexpr auto kFields = std::tuple(optional_field("axis", &TopKParams::axis), field("k", &TopKParams::k));
 };
-
-std::span<const Primitive* const> sort_primitives();  ///< sort, top_k
 
 }  // namespace jaxscope

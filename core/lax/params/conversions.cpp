@@ -1,9 +1,14 @@
-// The dimension numbers of gathers, scatters, products and convolutions: Python's named tuples on one side, plain structs on the other.
+// Python's named tuples, enums and nested tuples on one side, plain structs on the other.
 #include <fmt/format.h>
 
-#include "lax/linalg/dot.h"
-#include "lax/rule_support.h"
-#include "lax/shapes/slicing.h"
+#include <algorithm>
+
+#include "ir/print/attr_text.h"
+#include "lax/params/linalg.h"
+#include "lax/params/placement.h"
+#include "lax/params/products.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
 
 namespace jaxscope {
 namespace {
@@ -15,7 +20,7 @@ Attr make_record(const char* type, std::initializer_list<NamedDims> fields) {
     std::string text;
     for (const auto& [name, dims] : fields) {
         record.fields.emplace_back(name, to_attr(*dims));
-        text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, shape_text(*dims));
+        text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, repr_text(to_attr(*dims)));
     }
     record.text = fmt::format("{}({})", type, text);
     return Attr(std::make_shared<const Attr::Record>(std::move(record)));
@@ -90,32 +95,6 @@ void from_attr(const Attr& a, OutOfBounds& mode) {
         wrong_attr(a, "CLIP, FILL_OR_DROP or PROMISE_IN_BOUNDS");
 }
 
-GatherDims inverse_gather(const ScatterDims& d) {
-    return {.offset_dims = d.update_window_dims,
-            .collapsed_slice_dims = d.inserted_window_dims,
-            .start_index_map = d.scatter_dims_to_operand_dims,
-            .operand_batching_dims = d.operand_batching_dims,
-            .start_indices_batching_dims = d.scatter_indices_batching_dims};
-}
-
-ScatterDims inverse_scatter(const GatherDims& d) {
-    return {.update_window_dims = d.offset_dims,
-            .inserted_window_dims = d.collapsed_slice_dims,
-            .scatter_dims_to_operand_dims = d.start_index_map,
-            .operand_batching_dims = d.operand_batching_dims,
-            .scatter_indices_batching_dims = d.start_indices_batching_dims};
-}
-
-Dims scatter_window_sizes(const ScatterDims& dims, int operand_rank, const Dims& updates) {
-    Dims sizes;
-    std::size_t window = 0;
-    for (int d = 0; d < operand_rank; ++d) {
-        const bool single = contains(dims.inserted_window_dims, d) || contains(dims.operand_batching_dims, d);
-        sizes.push_back(single ? 1 : updates[static_cast<std::size_t>(dims.update_window_dims[window++])]);
-    }
-    return sizes;
-}
-
 Attr to_attr(const DotDims& v) {
     return Attr::tuple(
         {Attr::tuple({to_attr(v.lhs_contract), to_attr(v.rhs_contract)}), Attr::tuple({to_attr(v.lhs_batch), to_attr(v.rhs_batch)})});
@@ -155,6 +134,55 @@ void from_attr(const Attr& a, PadPairs& v) {
         if (one.size() != 2) wrong_attr(item, "(low, high)");
         v.push_back({one[0], one[1]});
     }
+}
+
+Attr to_attr(const PadConfig& v) {
+    Attrs items;
+    for (const PadDim& d : v) items.push_back(Attr::tuple({d.low, d.high, d.interior}));
+    return Attr::tuple(std::move(items));
+}
+
+void from_attr(const Attr& a, PadConfig& v) {
+    const Attr::Seq* seq = a.get_seq();
+    if (!seq) wrong_attr(a, "a sequence of (low, high, interior)");
+    v.clear();
+    for (const Attr& item : seq->items) {
+        Dims one;
+        from_attr(item, one);
+        if (one.size() != 3) wrong_attr(item, "(low, high, interior)");
+        v.push_back({one[0], one[1], one[2]});
+    }
+}
+
+Attr to_attr(const Attrs& v) { return Attr::tuple(v); }
+
+void from_attr(const Attr& a, Attrs& v) {
+    const Attr::Seq* seq = a.get_seq();
+    if (!seq) wrong_attr(a, "a sequence");
+    v = seq->items;
+}
+
+namespace {
+constexpr const char* kFftNames[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
+}
+
+Attr to_attr(FftType v) { return Attr(Attr::Enum{"FftType", kFftNames[static_cast<std::size_t>(v)]}); }
+
+void from_attr(const Attr& a, FftType& v) {
+    if (const auto* n = a.get<std::int64_t>(); n && 0 <= *n && *n < 4) {
+        v = static_cast<FftType>(*n);
+        return;
+    }
+    Sym name;
+    const auto* object = a.get<Attr::Object>();
+    const auto* text = a.get<Sym>();
+    if (const std::string* qualified = object ? &object->text.str() : text ? &text->str() : nullptr)
+        name = qualified->substr(qualified->rfind('.') + 1);  // jaxlib.xla_extension.FftType.FFT in JAX before 0.5
+    else
+        from_attr(a, name);
+    const auto* found = std::ranges::find_if(kFftNames, [&](const char* one) { return name == Sym(one); });
+    if (found == std::end(kFftNames)) wrong_attr(a, "FFT, IFFT, RFFT or IRFFT");
+    v = static_cast<FftType>(found - std::begin(kFftNames));
 }
 
 }  // namespace jaxscope

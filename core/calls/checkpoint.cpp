@@ -1,4 +1,4 @@
-#include "transforms/checkpoint.h"
+#include "calls/remat.h"
 
 #include <unordered_map>
 

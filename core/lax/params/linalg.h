@@ -1,6 +1,5 @@
 #pragma once
 #include <optional>
-#include <span>
 
 #include "ir/params.h"
 #include "ir/primitive.h"
@@ -73,9 +72,5 @@ struct FftParams {
     FftType fft_type = FftType::Fft;
     static constexpr auto kFields = std::tuple(field("fft_lengths", &FftParams::fft_lengths), field("fft_type", &FftParams::fft_type));
 };
-
-/// cholesky, triangular_solve, lu, lu_pivots_to_permutation, qr, geqrf, householder_product, svd, eigh, eig
-std::span<const Primitive* const> linalg_primitives();
-std::span<const Primitive* const> fft_primitives();  ///< fft
 
 }  // namespace jaxscope

@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "lax/families.h"
+#include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
+
+// Collectives (lax/parallel.py of JAX 0.10.2). psum, pmax, pmin: over axes of the operand (numbers) they are a reduction; over axes of a
+// mesh the type stays, and jaxscope, which runs programs on one device, doesn't run them.
+namespace jaxscope {
+
+namespace {
+
+struct Axes {
+    Dims positional;
+    bool named = false;
+};
+Axes axes_of(const Op& op) {
+    Axes out;
+    const Attr* a = op.params->find("axes");
+    const Attr::Seq* s = a ? a->get_seq() : nullptr;
+    if (!s) type_mismatch(op, "axes", "none");
+    for (const Attr& axis : s->items) {
+        if (const auto* n = axis.get<std::int64_t>())
+            out.positional.push_back(*n);
+        else
+            out.named = true;
+    }
+    return out;
+}
+Avals eval_all_reduce(const Op& op) {
+    const Axes axes = axes_of(op);
+    Avals out;
+    for (const AvalRef a : op.in) {
+        if (!a->is_array()) type_mismatch(op, "arrays", to_text(a));
+        std::vector<bool> gone(a->shape.size());
+        for (const std::int64_t axis : axes.positional) {
+            if (axis < 0 || axis >= static_cast<std::int64_t>(a->shape.size()) || gone[static_cast<std::size_t>(axis)])
+                type_mismatch(op, "distinct axes of " + shape_text(a->shape), std::to_string(axis));
+            gone[static_cast<std::size_t>(axis)] = true;
+        }
+        Dims shape;
+        for (std::size_t d = 0; d < gone.size(); ++d)
+            if (!gone[d]) shape.push_back(a->shape[d]);
+        out.push_back(with_shape(a, shape));
+    }
+    return out;
+}
+JaxprPtr reduced(const Op& op, const Primitive& reduce, bool sum) {
+    const Axes axes = axes_of(op);
+    if (axes.named)
+        throw Error(ErrorCode::CannotRun, std::string("expected axes of the operand, found axes of a mesh in ") + op.prim->name)
+            .at(op.source.loc());
+    JaxprBuilder b;
+    Values out, in;
+    for (const AvalRef a : op.in) in.push_back(b.add_input(a));
+    for (const Value v : in)
+        out.push_back(sum ? lax::reduce_sum(b, v, axes.positional)
+                          : b.bind1(reduce, {v}, make_params(ReduceParams{.axes = axes.positional})));
+    return b.finish(out, op.prim->name);
+}
+JaxprPtr expand_psum(const Op& op) { return reduced(op, kReduceSum, true); }
+JaxprPtr expand_pmax(const Op& op) { return reduced(op, kReduceMax, false); }
+JaxprPtr expand_pmin(const Op& op) { return reduced(op, kReduceMin, false); }
+
+ParamsRef over_axes(const Op& op, const Dims& positional) {
+    Attrs axes;
+    const Attr* before = op.params->find("axes");
+    if (const Attr::Seq* s = before ? before->get_seq() : nullptr)
+        for (const Attr& a : s->items)
+            if (!a.get<std::int64_t>()) axes.push_back(a);
+    for (const std::int64_t axis : positional) axes.emplace_back(axis);
+    return with_param(op.params, "axes", Attr::tuple(std::move(axes)));
+}
+/// Axes of the operand are spread out again; over axes of a mesh the cotangents are summed once more, all in one psum.
+void transpose_psum(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    const Dims summed = axes_of(op).positional;
+    Values spread;
+    std::vector<std::size_t> operands;
+    for (std::size_t i = 0; i < ct.size(); ++i) {
+        if (ct[i].is_zero() || !sink.wanted(i)) continue;
+        operands.push_back(i);
+        const Dims kept = remaining(op.in[i]->rank(), summed);
+        spread.push_back(summed.empty() ? ct[i] : lax::broadcast_in_dim(b, ct[i], op.in[i]->shape, kept));
+    }
+    if (operands.empty()) return;
+    const Values out = b.bind(*op.prim, spread, over_axes(op, {}));
+    for (std::size_t k = 0; k < operands.size(); ++k) sink.add(operands[k], out[k]);
+}
+/// Over axes of a mesh each operand keeps its batch axis; else the axes count from the front, so that the batch axes of all operands go
+/// there.
+BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const Dims axes = axes_of(op).positional;
+    if (axes.empty()) return {b.bind(*op.prim, x, op.params), dims};
+    Values in;
+    for (std::size_t i = 0; i < x.size(); ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
+    return {b.bind(*op.prim, in, over_axes(op, plus(axes, 1))), std::vector<int>(x.size(), 0)};
+}
+
+Avals eval_axis_index(const Op& op) {
+    expect_inputs(op, 0);
+    return {AvalRef(DType::S32, {})};
+}
+Avals eval_same(const Op& op) {
+    Avals out;
+    for (const AvalRef a : op.in) out.push_back(a);
+    return out;
+}
+
+constexpr const char* kMesh = "a collective over devices: jaxscope runs programs on one";
+
+constinit const Primitive kAxisIndex = typed_only("axis_index", eval_axis_index, kMesh);
+constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
+
+constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
+    Primitive p = typed_only(name, eval_all_reduce, kMesh);
+    p.batch = batch_all_reduce;
+    p.expand = expand;
+    return p;
+}
+constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
+    Primitive p = all_reduce(name, expand);
+    p.jvp = jvp_linear;
+    p.transpose = transpose_psum;
+    return p;
+}
+constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
+constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
+constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
+
+}  // namespace
+
+std::span<const Primitive* const> collective_primitives() {
+    static constexpr const Primitive* all[] = {&kAxisIndex, &kPpermute, &kPsum, &kPmax, &kPmin};
+    return all;
+}
+
+}  // namespace jaxscope
