@@ -1,10 +1,16 @@
 #pragma once
+// core/calls: the primitives that hold jaxprs (jit, checkpoint, custom rules, scan, while, cond, solves and reductions with functions of
+// the user's own), and registry.cpp, which knows all families of core/lax and of this folder. In come applications whose parameters hold
+// jaxprs, out go applications with transformed jaxprs: each rule asks core/transforms for the body's jvp, batch, transpose or split and
+// puts it back as JAX does. Never here: a transformation itself, what a primitive without a jaxpr does, anything that runs or shows a
+// program.
+//
+// This header lists the families.
 #include <span>
 
 namespace jaxscope {
 struct Primitive;
 
-/// Families of primitives that hold jaxprs, for registry.cpp.
 std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();                  ///< remat2
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin

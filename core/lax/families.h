@@ -1,10 +1,17 @@
 #pragma once
+// core/lax: the primitives whose rules need no transformation of a jaxpr. In come applications (`Op`) with the values, tangents, cotangents
+// or batch axes of their inputs; out go equations, written to a Builder, and descriptions of what a run computes. Its floors, each of which
+// includes only those before it: params/ (what a primitive's parameters are), this folder (what all rules share: ops.h, rule_support.h,
+// primitives.h), then the families elementwise/, shapes/, reductions/, linalg/, random/, collectives/, sparse/. Never here: a rule that
+// differentiates, batches or evaluates a jaxpr (core/calls), a choice that depends on the machine (core/jit), text for people.
+//
+// This header lists the families.
 #include <span>
 
 namespace jaxscope {
 struct Primitive;
 
-// The families of core/lax, one file each, for registry.cpp of calls: nothing else asks for them.
+// One file each, for registry.cpp of core/calls: nothing else asks for them.
 
 // elementwise/
 std::span<const Primitive* const> unary_primitives();

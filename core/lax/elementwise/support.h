@@ -1,4 +1,7 @@
 #pragma once
+// core/lax/elementwise: primitives whose result at an index depends on the operands at that index alone. In come operands of one shape (or
+// scalars, which stretch), out goes an array of that shape, by one scalar operation an element. Never here: what looks at neighbours or
+// changes shapes.
 #include "ir/builder.h"
 #include "ir/kernel_builder.h"
 #include "ir/primitive.h"

@@ -1,4 +1,7 @@
 #pragma once
+// core/lax/linalg: products, convolutions, Fourier transforms, triangular solves and decompositions. In come matrices with batch
+// dimensions, out go descriptions that the runtime gives to a library. Never here: calls of such a library (core/jit/kernels), and solves
+// with functions of the user's own (core/calls/linear_solve.cpp).
 #include "ir/primitive.h"
 #include "lax/params/products.h"
 

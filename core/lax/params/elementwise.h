@@ -1,4 +1,7 @@
 #pragma once
+// core/lax/params: the parameters of lax's primitives as plain structs with a field list, a header for each family. In comes the generic
+// form that captures and texts hold (Attr), out goes the struct, and back (conversions.cpp, where a field is more than a number or a list).
+// Any floor of core/lax may include these. Never here: what a primitive does with its parameters.
 #include "ir/params.h"
 
 namespace jaxscope {

@@ -1,4 +1,7 @@
 #pragma once
+// core/lax/shapes: primitives that move elements and compute nothing but what several of them come to in one place: broadcasts, reshapes,
+// slices, joins, gathers, scatters, and what places arrays on devices. In come arrays and positions, out go the same elements elsewhere.
+// Never here: reductions over axes and arithmetic, which stand above and below.
 #include "ir/builder.h"
 #include "ir/primitive.h"
 #include "lax/params/slicing.h"
