@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "io/capture/document.h"
 #include "io/capture/program.h"
+#include "io/capture/ref_indexers.h"
 #include "io/primitive_names.h"
 #include "ir/primitive.h"
 
@@ -199,7 +200,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
     if (it.more()) {
         CaptureTables::ParamsAndDepth p = tables_.params(next(false));
         jaxpr_depth_ = std::max(jaxpr_depth_, p.depth);
-        e.params = with_normalised_names(*e.prim, std::move(p.params));
+        e.params = with_indexer_read(with_normalised_names(*e.prim, std::move(p.params)));
     }
     if (it.more()) e.source = tables_.source(next(false));
     if (it.more()) e.context = tables_.context(next(false));

@@ -138,7 +138,7 @@ void read_ref_access(TextCursor& in, Reading& r, std::vector<Binder> results, So
     e.first_out = r.jaxpr->num_vars();
     e.n_out = static_cast<std::uint32_t>(results.size());
     for (const Binder& b : results) bind(in, r, b);
-    e.params = Params::make({{"tree", indexer_attr(indexer.text)}});
+    e.params = Params::make({{"tree", indexer_attr(indexer.text, indexer.text)}});
     r.jaxpr->eqns.push_back(std::move(e));
 }
 

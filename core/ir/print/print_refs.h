@@ -12,10 +12,11 @@ struct RefAccess {
     std::string indexer;            ///< `[%0:%0+2,:]`: `%k` stands for the k-th index
     std::uint32_t first_index = 1;  ///< among the equation's inputs
 };
-/// Nothing for other primitives, and where the parameter `tree` says something else than an indexer.
+/// Nothing for other primitives, and where the parameter `tree` is no indexer: readers make it one (indexer_attr).
 std::optional<RefAccess> ref_access(const Eqn& e);
 
-/// The parameter `tree` of an access whose indexer is known by its text alone.
-Attr indexer_attr(const std::string& indexer);
+/// The parameter `tree` of an access with that indexer; `text`: how the parameter itself is shown, as Python's tree prints where there is
+/// one.
+Attr indexer_attr(const std::string& indexer, const std::string& text);
 
 }  // namespace jaxscope
