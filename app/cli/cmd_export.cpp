@@ -37,7 +37,7 @@ public:
         file.commit();
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "export");
+            begin_json(w, "export", args_.notes);
             w.key("output");
             w.value(output_);
             finish_json(w);

@@ -21,7 +21,7 @@ public:
         if (args_.json) {
             const ResidualReport& report = inspection->residuals();
             JsonWriter w(std::cout);
-            begin_json(w, "residuals");
+            begin_json(w, "residuals", args_.notes);
             write_fields(w, report);
             finish_json(w);
         } else {

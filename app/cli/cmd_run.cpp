@@ -6,6 +6,8 @@
 #include "app/cli/program_arguments.h"
 #include "app/cli/run_output.h"
 #include "app/cli/steps.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "io/arrays/npz.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -42,7 +44,7 @@ public:
         tell_synthesised(inspection, report);
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "run");
+            begin_json(w, "run", args_.notes);
             write_run(w, args_, inspection, report);
             finish_json(w);
         } else {
@@ -92,7 +94,7 @@ public:
         a.option("--apply", steps_, step_help());
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--device-memory", device_memory_,
-                 "compare arguments + residuals + undonated outputs, a lower bound on any device, with this size");
+                 "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
     }
     int run() override {
         ProgramPtr program = args_.load();
@@ -104,7 +106,7 @@ public:
         const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "plan");
+            begin_json(w, "plan", args_.notes);
             w.key("memory");
             write_json(w, memory);
             if (fit) {
@@ -120,7 +122,11 @@ public:
                 page.line(fit->sentence);
             }
         }
-        return 0;
+        const std::int64_t limit = args_.choices().jit.memory_limit;
+        if (limit <= 0 || memory.planned_peak <= limit) return 0;
+        std::cerr << "jaxscope: " << printable(args_.file) << ": expected a planned peak of at most " << bytes_text(limit) << ", found "
+                  << bytes_text(memory.planned_peak) << '\n';
+        return 1;
     }
 
 private:

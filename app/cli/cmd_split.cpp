@@ -25,7 +25,7 @@ public:
             return 0;
         }
         JsonWriter w(std::cout);
-        begin_json(w, "split");
+        begin_json(w, "split", args_.notes);
         w.key("known");
         w.value(to_text(*split.known, {}));
         w.key("unknown");

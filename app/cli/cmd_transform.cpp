@@ -35,7 +35,7 @@ public:
         }
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "transform");
+            begin_json(w, "transform", args_.notes);
             w.key("program");
             write_json(w, inspection.summary());
             if (print_) {

@@ -10,9 +10,11 @@
 #include <iostream>
 #include <thread>
 
+#include "analysis/caveats.h"
 #include "app/cli/interrupt.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "report/report_fields.h"
 #include "transforms/inline_rules.h"
 #include "transforms/policies.h"
 
@@ -100,6 +102,8 @@ ProgramPtr ProgramArguments::load() {
     ProgramPtr program = load_program(file);
     if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    notes = caveats(*program);
+    for (const std::string& n : notes) std::cerr << "jaxscope: note: " << n << '\n';
     return program;
 }
 
@@ -147,12 +151,15 @@ CancelOnInterrupt::CancelOnInterrupt(const Inspection& inspection) : watch_(std:
 }
 CancelOnInterrupt::~CancelOnInterrupt() = default;
 
-void begin_json(JsonWriter& w, const char* command) {
+void begin_json(JsonWriter& w, const char* command, const std::vector<std::string>& notes) {
     w.begin_object();
     w.key("schema");
     w.value("jaxscope.report/1");
     w.key("command");
     w.value(command);
+    if (notes.empty()) return;
+    w.key("notes");
+    write_json(w, notes);
 }
 void finish_json(JsonWriter& w) {
     w.end_object();

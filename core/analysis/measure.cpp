@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "analysis/caveats.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -36,9 +38,7 @@ std::string explain_difference(const MemoryReport& m) {
     const std::int64_t difference = *m.measured_peak - m.planned_peak;
     const double allowed = std::max(0.01 * static_cast<double>(m.planned_peak), 1048576.0);
     if (std::abs(static_cast<double>(difference)) <= allowed) return {};
-    return difference > 0
-               ? fmt::format("measured {} above the plan: scratch memory of the library kernels", bytes_text(difference))
-               : fmt::format("measured {} below the plan: pages of the arena that the run never touched", bytes_text(-difference));
+    return fmt::format("measured {} {} the plan", bytes_text(std::abs(difference)), difference > 0 ? "above" : "below");
 }
 
 }  // namespace
@@ -53,6 +53,12 @@ MemoryReport memory_report(const Program& program, const MemoryPlan& plan, const
     if (run) m.measured_peak = run->result.measured_peak;
     for (const int b : plan.at_peak) m.at_peak.push_back(to_row(program, plan.buffers[static_cast<std::size_t>(b)]));
     m.difference = explain_difference(m);
+    const auto path = [](const std::vector<Sym>& paths, int i) {
+        return static_cast<std::size_t>(i) < paths.size() ? paths[static_cast<std::size_t>(i)].str() : std::to_string(i);
+    };
+    for (const CopiedPair& c : plan.copied)
+        m.notes.push_back(fmt::format("{} is read after output {} is made, which takes its memory: a temporary of {} and a copy",
+                                      path(program.in_paths, c.input), path(program.out_paths, c.output), bytes_text(c.bytes)));
     return m;
 }
 
@@ -65,18 +71,48 @@ TimeReport time_report(const RunReport& run, double load_seconds) {
             run.result.best_seconds};
 }
 
+namespace {
+
+/// JAX may store four-bit numbers in half a byte.
+std::int64_t least_bytes(AvalRef a) { return a->dtype == DType::S4 || a->dtype == DType::U4 ? (a->bytes() + 1) / 2 : a->bytes(); }
+
+/// What stands on the device at once whatever the compiler does: all arguments when the program begins; those that aren't donated and every
+/// distinct result that an equation computes when it ends.
+std::int64_t provable_bytes(const Program& program, const std::vector<bool>& donated) {
+    const Jaxpr& j = *program.jaxpr;
+    std::int64_t begin = 0, end = 0;
+    for (std::size_t i = 0; i < j.num_invars; ++i) {
+        if (i < program.kept.size() && !program.kept[i]) continue;
+        const std::int64_t bytes = least_bytes(j.aval(j.invar(static_cast<std::uint32_t>(i))));
+        begin += bytes;
+        end += donated[i] ? 0 : bytes;
+    }
+    std::vector<bool> counted(j.num_vars(), false);
+    for (const Atom a : j.outvars)
+        if (a.is_var() && a.var().index >= j.num_constvars + j.num_invars && !counted[a.var().index]) {
+            counted[a.var().index] = true;
+            end += least_bytes(j.aval(a));
+        }
+    return std::max(begin, end);
+}
+
+}  // namespace
+
 DeviceFit device_fit(const Inspection& inspection, const std::string& device_memory) {
-    const MemoryPlan& plan = inspection.plan();
     DeviceFit fit;
     fit.device_memory = parse_size(device_memory);
-    // Saved arguments and constants are counted as arguments already.
-    std::int64_t residuals = 0;
-    for (const ResidualRow& r : inspection.residuals().rows) residuals += r.equation.empty() ? 0 : r.bytes;
-    fit.lower_bound = plan.arguments + residuals + plan.outputs - plan.aliased;
-    fit.fits = fit.lower_bound <= fit.device_memory;
-    fit.sentence = fmt::format("arguments {} + residuals {} + undonated outputs {} = {}: {} in {}, whatever the compiler does",
-                               bytes_text(plan.arguments), bytes_text(residuals), bytes_text(plan.outputs - plan.aliased),
-                               bytes_text(fit.lower_bound), fit.fits ? "may fit" : "can't fit", bytes_text(fit.device_memory));
+    fit.planned_peak = inspection.plan().planned_peak;
+    std::vector<bool> donated(inspection.program().jaxpr->num_invars, false);
+    for (const DonatedLeaf& d : inspection.donation().donated) donated[static_cast<std::size_t>(d.input)] = true;
+    const bool one_device = !distribution_of(inspection.program());
+    fit.lower_bound = one_device ? provable_bytes(inspection.program(), donated) : 0;
+    fit.fits = fit.planned_peak <= fit.device_memory;
+    fit.impossible = fit.lower_bound > fit.device_memory;
+    const std::string size = bytes_text(fit.device_memory);
+    fit.sentence = fit.impossible
+                       ? fmt::format("doesn't fit: arguments and results alone are {}, more than {}", bytes_text(fit.lower_bound), size)
+                       : fmt::format("the plan of jaxscope's CPU JIT ({}) {} {}; another compiler may need more or less",
+                                     bytes_text(fit.planned_peak), fit.fits ? "fits in" : "exceeds", size);
     return fit;
 }
 

@@ -25,7 +25,8 @@ struct MemoryReport {
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries
     std::optional<std::int64_t> measured_peak;  ///< null when nothing was run
     std::vector<PeakRow> at_peak;               ///< largest first
-    std::string difference;                     ///< explains measured against planned where they differ by more than 1 % and 1 MiB
+    std::string difference;                     ///< measured against planned where they differ by more than 1 % and 1 MiB
+    std::vector<std::string> notes;             ///< donations that cost a copy
 };
 
 struct TimeReport {

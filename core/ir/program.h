@@ -77,8 +77,10 @@ struct Program {
     std::vector<int> differentiate;                ///< argument numbers, empty: not said
     bool differentiate_given = false;
     bool has_aux = false;
-    Sym jit;                       ///< "jax" or "eqx"
-    std::vector<ArrayPtr> values;  ///< per input leaf, null where left out
+    Sym jit;                         ///< "jax" or "eqx"
+    std::vector<ArrayPtr> values;    ///< per input leaf, null where left out
+    std::vector<std::vector<int>> same_arrays;  ///< inputs that were one array in memory when captured, by leaf number
+    std::vector<Attr> in_shardings;  ///< per input leaf: over which devices it was spread when captured, None for one; empty: nothing is
     std::vector<std::string> donate_warnings;
     std::vector<Region> regions;
     std::shared_ptr<const CustomRules> rules;

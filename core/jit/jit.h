@@ -52,6 +52,12 @@ struct PlannedStep {
     std::int64_t live_bytes = 0;     ///< while the step runs
 };
 
+/// A donated input whose output is made while the input is still to be read: the output stands in a temporary and is copied in the end.
+struct CopiedPair {
+    int output = 0, input = 0;
+    std::int64_t bytes = 0;
+};
+
 /// Where the memory of one run goes. All sizes in bytes.
 struct MemoryPlan {
     std::int64_t arguments = 0;  ///< of kept arguments
@@ -66,7 +72,7 @@ struct MemoryPlan {
     std::vector<PlannedStep> steps;
     std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
-    std::vector<std::string> notes;                   ///< e.g. a donation that cost a copy, and why
+    std::vector<CopiedPair> copied;
 };
 
 struct RunOptions {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 
+#include "analysis/caveats.h"
 #include "analysis/graph/graph_model.h"
 #include "analysis/measure.h"
 #include "base/subprocess.h"
@@ -85,6 +86,10 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     w.value("jaxscope.report/1");
     w.key("command");
     w.value("report");
+    if (const auto notes = caveats(inspection.program()); !notes.empty()) {
+        w.key("notes");
+        write_json(w, notes);
+    }
     w.key("program");
     write_json(w, inspection.summary());
     w.key("text");
@@ -120,6 +125,8 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     std::vector<std::string> problems = full.problems;
     const auto section = [&](const char* what, const auto& write) { attempt(problems, what, [&] { write(page, inspection); }); };
     program_section(page, inspection);
+    if (!page.is_terminal())  // there they stand on standard error
+        for (const std::string& note : caveats(inspection.program())) page.line("note: " + note);
     section("residuals", residuals_section);
     section("split", split_section);
     section("donation", donation_section);

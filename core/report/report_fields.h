@@ -124,7 +124,7 @@ struct ReportFields<MemoryReport> {
                    report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
                    report_field("planned_peak", &MemoryReport::planned_peak, "of jaxscope's CPU JIT"),
                    report_field("measured_peak", &MemoryReport::measured_peak), report_field("at_peak", &MemoryReport::at_peak),
-                   report_field("difference", &MemoryReport::difference));
+                   report_field("difference", &MemoryReport::difference), report_field("notes", &MemoryReport::notes));
 };
 template <>
 struct ReportFields<TimeReport> {
@@ -146,8 +146,11 @@ struct ReportFields<PolicyRow> {
 template <>
 struct ReportFields<DeviceFit> {
     static constexpr auto fields =
-        std::tuple(report_field("lower_bound", &DeviceFit::lower_bound, "arguments + residuals + undonated outputs"),
-                   report_field("device_memory", &DeviceFit::device_memory), report_field("fits", &DeviceFit::fits),
+        std::tuple(report_field("device_memory", &DeviceFit::device_memory),
+                   report_field("planned_peak", &DeviceFit::planned_peak, "of jaxscope's CPU JIT"),
+                   report_field("lower_bound", &DeviceFit::lower_bound, "what any compiler needs: arguments, and what stands when it ends"),
+                   report_field("fits", &DeviceFit::fits, "the plan does"),
+                   report_field("impossible", &DeviceFit::impossible, "the lower bound exceeds the device"),
                    report_field("sentence", &DeviceFit::sentence));
 };
 

@@ -63,18 +63,36 @@ TEST(Executable, WithoutDonationOutputsTakeMemoryOfTheirOwn) {
     EXPECT_EQ(plan.planned_peak, 16384);
 }
 
-// A donated argument that is read after the output is made: the output takes memory of its own, and a note says so.
-TEST(Executable, DonationThatWouldOverwriteIsRefused) {
+// A donated argument that is read after the output is made: the pair holds, as in XLA, and costs a temporary, which a note says.
+TEST(Executable, DonationThatWouldOverwriteIsCopiedBehindItsReaders) {
     JaxprBuilder b;
     const Value x = b.add_input(f32({4, 4}));
     const Value y = b.bind1(primitive("exp"), {x});
     const ParamsRef axes = Params::make({{"axes", Attr::tuple({0, 1})}, {"out_sharding", Attr()}});
-    const Value late = b.bind1(primitive("reduce_sum"), {b.bind1(primitive("optimization_barrier"), {x})}, axes);
+    const Value late = b.bind1(primitive("reduce_sum"), {b.bind(primitive("optimization_barrier"), {x, y})[0]}, axes);
     const JaxprPtr j = b.finish({y, late});
     const auto executable = Executable::compile(j, donated(j, {true}));
+    EXPECT_EQ(executable->plan().aliased, 64);
+    EXPECT_GE(executable->plan().temporaries, 64);
+    ASSERT_EQ(executable->plan().copied.size(), 1u);
+    EXPECT_EQ(executable->plan().copied[0].bytes, 64);
     const RunResult r = executable->run(std::vector{floats({4, 4}, std::vector<float>(16, 1.0f))});
     EXPECT_NEAR(floats_of(*r.outputs[0])[3], 2.7182817f, 1e-6);
     EXPECT_EQ(floats_of(*r.outputs[1])[0], 16.0f);
+}
+
+// f(a, b) = b, a with both donated: two copies that cross, at once.
+TEST(Executable, DonatedArgumentsThatSwapPlaces) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({2})), y = b.add_input(f32({2})), z = b.add_input(f32({2}));
+    const JaxprPtr j = b.finish({y, z, x, b.bind1(primitive("neg"), {x})});
+    const auto executable = Executable::compile(j, {0, 1, 2, std::nullopt});
+    const RunResult r = executable->run(std::vector{floats({2}, {1, 2}), floats({2}, {3, 4}), floats({2}, {5, 6})});
+    EXPECT_EQ(executable->plan().aliased, 24);
+    EXPECT_EQ(floats_of(*r.outputs[0]), (std::vector<float>{3, 4}));
+    EXPECT_EQ(floats_of(*r.outputs[1]), (std::vector<float>{5, 6}));
+    EXPECT_EQ(floats_of(*r.outputs[2]), (std::vector<float>{1, 2}));
+    EXPECT_EQ(floats_of(*r.outputs[3]), (std::vector<float>{-1, -2}));
 }
 
 TEST(Executable, PassedThroughAndRepeatedOutputs) {

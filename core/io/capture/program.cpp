@@ -119,6 +119,15 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
     out.has_aux = flag(v, "has_aux");
     out.jit = sym(v, "jit");
     for (const Sym w : syms(v, "donate_warnings")) out.donate_warnings.push_back(w.str());
+    int depth = 0;
+    out.in_shardings = list<Attr>(v, "in_shardings", [&](const JsonValue& i) { return tables.attr(i, depth); });
+    expect_count(v, "in_shardings", out.in_shardings, inputs, "inputs");
+    out.same_arrays = list<std::vector<int>>(v, "same_arrays", [&](const JsonValue& group) {
+        std::vector<int> inputs_of;
+        for (JsonValue::Items it(group); it.more(); it.step())
+            inputs_of.push_back(static_cast<int>(it.value().as_int(0, static_cast<std::int64_t>(inputs) - 1, "an input")));
+        return inputs_of;
+    });
     out.values = list<ArrayPtr>(v, "values", [&](const JsonValue& i) { return i.is_null() ? nullptr : tables.array(i); });
     expect_count(v, "values", out.values, inputs, "inputs");
     for (std::size_t i = 0; i < out.values.size(); ++i) {

@@ -226,6 +226,22 @@ std::string CaptureOutput::program() {
         w.begin_array();
         for (const std::string& s : p.donate_warnings) w.value(s);
         w.end_array();
+        if (!p.same_arrays.empty()) {
+            w.key("same_arrays");
+            w.begin_array();
+            for (const std::vector<int>& group : p.same_arrays) {
+                w.begin_array();
+                for (const int i : group) w.value(static_cast<std::int64_t>(i));
+                w.end_array();
+            }
+            w.end_array();
+        }
+        if (!p.in_shardings.empty()) {
+            w.key("in_shardings");
+            w.begin_array();
+            for (const Attr& s : p.in_shardings) attr(w, s);
+            w.end_array();
+        }
         w.key("values");
         w.begin_array();
         for (const ArrayPtr& a : p.values) {

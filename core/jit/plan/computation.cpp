@@ -208,6 +208,8 @@ private:
             if (free[static_cast<std::size_t>(*wish_[k])] && alias_is_free(k, *wish_[k])) grant(k, *wish_[k]);
         for (const std::size_t k : order)
             if (!c_->granted[k] && options_.place_io) swap_pairs(k, order, free);  // a loop's carries stand each in their own place
+        for (std::size_t k = 0; k < wish_.size() && options_.place_io; ++k)
+            if (wish_[k] && !c_->granted[k] && free[static_cast<std::size_t>(*wish_[k])]) grant(k, *wish_[k]), copy_behind_readers(k);
         for (std::size_t k = 0; k < wish_.size(); ++k) {
             if (!c_->granted[k]) continue;
             const int b = c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])];
@@ -295,25 +297,70 @@ private:
             if (buffer_of_[v] == b) return last_read_[v];
         return -1;
     }
-    /// Outputs that are inputs, constants or the same value as another output, and aliases that weren't free.
+    /// The input is still read when the output is made: as in XLA the pair holds, the output is made elsewhere and copied in the end.
+    void copy_behind_readers(std::size_t k) {
+        if (!direct_[k]) return;  // copied anyway
+        direct_[k] = false;
+        buffer_of_[g_.root(g_.outputs[k])] = kNoBuffer;
+        c_->copied.push_back({static_cast<int>(k), *c_->granted[k], g_.bytes(g_.outputs[k])});
+    }
+
+    struct Move {
+        int to, from;
+        ValueId value;
+    };
+    /// Outputs that are inputs, constants or the same value as another output, and those that wait for readers of their input.
     void add_copies() {
+        std::vector<Move> moves;
         for (std::size_t k = 0; k < g_.outputs.size(); ++k) {
             const ValueId root = g_.root(g_.outputs[k]);
             const bool in_input = c_->granted[k].has_value();
-            if (wish_[k] && !in_input && direct_[k])
-                c_->notes.push_back("output " + std::to_string(k) + " is paired with donated input " + std::to_string(*wish_[k]) +
-                                    ", which is still read after the output is made: it takes memory of its own");
-            if (in_input && g_.inputs[static_cast<std::size_t>(*c_->granted[k])] == root) continue;
-            if (direct_[k]) continue;
-            Thunk t;
-            t.kind = Thunk::Kind::Copy;
-            t.reads = {memory_of(root)};
-            t.writes = {in_input ? c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])] : c_->output_buffer[k]};
-            if (g_.values[root].kind == GraphValue::Kind::Result) t.nodes = {g_.values[root].index};
-            Buffer& b = buffer(t.writes[0]);
-            if (b.thunk < 0) b.thunk = steps();
-            c_->thunks.push_back(std::move(t));
+            if (direct_[k] || (in_input && g_.inputs[static_cast<std::size_t>(*c_->granted[k])] == root)) continue;
+            moves.push_back(
+                {in_input ? c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])] : c_->output_buffer[k], memory_of(root), root});
         }
+        make_at_once(std::move(moves));
+    }
+    /// A move into memory that another one still reads waits for it; a circle is opened by a temporary.
+    void make_at_once(std::vector<Move> moves) {
+        std::map<int, std::size_t> into;  ///< the move that writes a buffer
+        std::map<int, int> readers;       ///< moves that still read a buffer
+        std::vector<std::size_t> ready;
+        std::vector<bool> done(moves.size(), false);
+        for (std::size_t m = 0; m < moves.size(); ++m) into[moves[m].to] = m, ++readers[moves[m].from];
+        const auto make = [&](std::size_t m) {
+            add_copy(moves[m]);
+            done[m] = true;
+            const auto waiting = into.find(moves[m].from);
+            if (--readers[moves[m].from] == 0 && waiting != into.end() && !done[waiting->second]) ready.push_back(waiting->second);
+        };
+        const auto make_all_ready = [&] {
+            while (!ready.empty()) {
+                const std::size_t m = ready.back();
+                ready.pop_back();
+                make(m);
+            }
+        };
+        for (std::size_t m = moves.size(); m-- > 0;)
+            if (readers[moves[m].to] == 0) ready.push_back(m);
+        make_all_ready();
+        for (std::size_t m = 0; m < moves.size(); ++m) {
+            if (done[m]) continue;
+            const int spare = add_buffer(Buffer::Place::Arena, 0, g_.values[moves[m].value].aval);
+            add_copy({spare, moves[m].from, moves[m].value});
+            if (--readers[moves[m].from] == 0) ready.push_back(into.at(moves[m].from));
+            moves[m].from = spare, ++readers[spare];
+            make_all_ready();
+        }
+    }
+    void add_copy(const Move& m) {
+        Thunk t;
+        t.kind = Thunk::Kind::Copy;
+        t.reads = {m.from};
+        t.writes = {m.to};
+        if (g_.values[m.value].kind == GraphValue::Kind::Result) t.nodes = {g_.values[m.value].index};
+        if (buffer(m.to).thunk < 0) buffer(m.to).thunk = steps();
+        c_->thunks.push_back(std::move(t));
     }
 
     // ---- Live ranges and offsets -----------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ public:
     std::vector<Thunk> thunks;
     std::vector<int> input_buffer, output_buffer;
     std::vector<std::optional<int>> granted;  ///< per output: the input whose memory it really takes
-    std::vector<std::string> notes;
+    std::vector<CopiedPair> copied;
     std::int64_t arena_bytes = 0;
     int threads = 1;
 

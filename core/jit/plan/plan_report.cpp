@@ -107,7 +107,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
         scratch.source = step.source;
     }
     mark_residuals(c, plan.buffers);
-    plan.notes = c.notes;
+    plan.copied = c.copied;
     plan.alias_of_output.resize(c.output_buffer.size());
     std::vector<bool> used(c.input_buffer.size(), false);
     for (const auto& g : c.granted)
@@ -128,7 +128,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     for (const PlannedBuffer& b : plan.buffers)
         if (b.role == BufferRole::Constant) plan.constants += b.bytes;
     plan.planned_peak = c.arena_bytes;
-    plan.temporaries = std::max<std::int64_t>(0, plan.planned_peak - plan.arguments - plan.outputs + plan.aliased);
+    plan.temporaries = plan.planned_peak - plan.arguments - plan.outputs + plan.aliased;
     count_live(plan);
     return plan;
 }
