@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ir/builder.h"
+#include "ir/interpret.h"
 
 namespace jaxscope {
 
@@ -67,25 +67,14 @@ private:
             std::any_of(j.eqns.begin(), j.eqns.end(), [&](const Eqn& e) { return is_call(e, forward_name_) || holds_changed(e); });
         if (!touched) return nullptr;
         JaxprBuilder b;
-        env_.assign(j.num_vars(), Value());
         residuals_.clear();
-        for (std::uint32_t i = 0; i < j.num_constvars; ++i)
-            env_[i] = b.add_constvar(j.aval(Var{i}), j.consts.empty() ? nullptr : j.consts[i]);
-        for (std::uint32_t i = 0; i < j.num_invars; ++i)
-            env_[j.num_constvars + i] = b.add_input(j.aval(j.invar(i)), i < j.arg_names.size() ? j.arg_names[i] : Sym());
-        for (const Eqn& e : j.eqns) copy(b, j, e);
-        Values outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
+        Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+        run.bind_all(b.add_signature(j));
+        const Values outs = run.forward([&](const Eqn& e, const Values& in) { return spliced(b, j, e, in); });
         return b.finish(outs, j.name);
     }
 
-    Value read(Atom a) const { return a.is_literal() ? Value(a.literal()) : env_[a.var().index]; }
-
-    void copy(JaxprBuilder& b, const Jaxpr& j, const Eqn& e) {
-        Values in;
-        for (const Atom a : j.inputs(e)) in.push_back(read(a));
-        b.source = e.source;
-        b.context = e.context;
+    Values spliced(JaxprBuilder& b, const Jaxpr& j, const Eqn& e, const Values& in) {
         Values out;
         if (is_call(e, forward_name_))
             out = forward_call(b, e, in);
@@ -94,7 +83,8 @@ private:
         else
             out = b.emit(*e.prim, in, map_jaxprs(e.params, [&](const JaxprPtr& s) { return changed(s); }), j.out_avals(e), e.effects);
         // The old residuals have no successors one to one; only the backward call reads them.
-        for (std::size_t k = 0; k < std::min<std::size_t>(out.size(), e.n_out); ++k) env_[e.first_out + k] = out[k];
+        out.resize(e.n_out);
+        return out;
     }
     JaxprPtr changed(const JaxprPtr& s) const {
         const auto found = changed_.find(s.get());
@@ -125,7 +115,7 @@ private:
     const Jaxpr forward_, backward_;
     std::size_t results_, old_residuals_ = 0;
     bool have_residuals_ = false, spliced_ = false;
-    Values env_, residuals_;
+    Values residuals_;
     std::unordered_map<const Jaxpr*, JaxprPtr> changed_;
 };
 

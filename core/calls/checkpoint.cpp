@@ -12,11 +12,7 @@ const Sym kRemat("remat2");
 
 JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source) {
     JaxprBuilder b;
-    Values in;
-    for (std::uint32_t i = 0; i < j->num_constvars; ++i)
-        in.push_back(b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
-    for (std::uint32_t i = 0; i < j->num_invars; ++i)
-        in.push_back(b.add_input(j->aval(j->invar(i)), j->arg_names.empty() ? Sym() : j->arg_names[i]));
+    const Values in = b.add_signature(*j);
     const JaxprPtr body = convert_constvars(j);
     RematParams p;
     p.jaxpr = {body, false};

@@ -3,6 +3,7 @@
 
 #include "calls/call_params.h"
 #include "calls/families.h"
+#include "ir/interpret.h"
 #include "lax/primitives.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -75,24 +76,26 @@ JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
         return Params::make({{"exponent_bits", Attr(int{info(d).exponent_bits})}, {"mantissa_bits", Attr(int{info(d).mantissa_bits})}});
     };
     JaxprBuilder b;
-    Values env(j->num_vars());
-    for (std::uint32_t i = 0; i < j->num_invars; ++i) env[j->invar(i).index] = b.add_input(j->aval(j->invar(i)));
-    for (std::uint32_t i = 0; i < j->num_invars; ++i)
-        if (const std::uint32_t v = j->invar(i).index; rounded[v])
-            env[v] = b.emit(reduce_precision, {env[v]}, params_of(j->aval(Var{v})), {j->aval(Var{v})}).front();
-    Values in;
-    for (const Eqn& e : j->eqns) {
-        in.clear();
-        for (const Atom a : j->inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
-        const Values out = b.copy(*j, e, in);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-        for (std::uint32_t v = e.first_out; v < e.first_out + e.n_out; ++v) {
-            if (!rounded[v] || (e.prim == &reduce_precision && e.params == params_of(j->aval(Var{v})))) continue;
-            env[v] = b.emit(reduce_precision, {env[v]}, params_of(j->aval(Var{v})), {j->aval(Var{v})}).front();
+    // Rounds those of `values` that are to be, the values of variables `first` and on; `made_by`: the equation that they come from.
+    const auto round = [&](Values& values, Var first, const Eqn* made_by) {
+        for (std::uint32_t k = 0; k < values.size(); ++k) {
+            const Var v{first.index + k};
+            if (!rounded[v.index]) continue;
+            const ParamsRef params = params_of(j->aval(v));
+            if (made_by && made_by->prim == &reduce_precision && made_by->params == params) continue;
+            values[k] = b.emit(reduce_precision, {values[k]}, params, {j->aval(v)}).front();
         }
-    }
-    Values outs;
-    for (const Atom a : j->outvars) outs.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
+    };
+    Values in;
+    for (const AvalRef a : j->in_avals()) in.push_back(b.add_input(a));
+    round(in, j->invar(0), nullptr);
+    Interpreter run(*j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_inputs(in);
+    const Values outs = run.forward([&](const Eqn& e, const Values& args) {
+        Values out = b.copy(*j, e, args);
+        round(out, j->output(e, 0), &e);
+        return out;
+    });
     return b.finish(outs, j->name);
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "ir/builder.h"
+#include "ir/interpret.h"
 #include "ir/primitive.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -40,12 +40,8 @@ public:
     JaxprPtr whole(const JaxprPtr& j) {
         if (const auto seen = done_.find(j.get()); seen != done_.end()) return seen->second;
         Body body;
-        Values env;
-        for (std::uint32_t i = 0; i < j->num_constvars; ++i)
-            env.push_back(body.b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
-        for (std::uint32_t i = 0; i < j->num_invars; ++i)
-            env.push_back(body.b.add_input(j->aval(j->invar(i)), j->arg_names.empty() ? Sym() : j->arg_names[i]));
-        const JaxprPtr built = body.b.finish(walk(body, *j, std::move(env)), j->name);
+        const Values in = body.b.add_signature(*j);
+        const JaxprPtr built = body.b.finish(walk(body, *j, in), j->name);
         return done_[j.get()] = dce_jaxpr(built, std::vector<bool>(built->outvars.size(), true), true).jaxpr;
     }
 
@@ -55,20 +51,11 @@ private:
         std::unordered_map<Application, Values, ApplicationHash> seen;
     };
 
-    Values walk(Body& body, const Jaxpr& j, Values env) {
-        env.resize(j.num_vars());
-        const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-        for (const Eqn& e : j.eqns) {
-            Values in;
-            for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            body.b.source = e.source;
-            body.b.context = e.context;
-            const Values out = apply(body, j, e, in);
-            std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-        }
-        Values outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
-        return outs;
+    /// `in`: constants, then inputs.
+    Values walk(Body& body, const Jaxpr& j, const Values& in) {
+        Interpreter run(j, {.builder = &body.b}, LiteralAsValue(), Value());
+        run.bind_all(in);
+        return run.forward([&](const Eqn& e, const Values& args) { return apply(body, j, e, args); });
     }
 
     Values apply(Body& body, const Jaxpr& j, const Eqn& e, const Values& in) {
@@ -87,9 +74,9 @@ private:
     Values inlined(Body& body, const Jaxpr& callee, const Values& in) {
         if (static_cast<std::int64_t>(body.b.num_eqns()) > kMaxEquations)
             throw Error(ErrorCode::LimitExceeded, "expected at most ten million equations after inlining, found more");
-        Values env = constants_of(body.b, callee);
-        env.insert(env.end(), in.begin(), in.end());
-        return walk(body, callee, std::move(env));
+        Values all = constants_of(body.b, callee);
+        all.insert(all.end(), in.begin(), in.end());
+        return walk(body, callee, all);
     }
 
     /// The result is the operand: same shape and type, whatever the parameters say.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/interpret.h"
+
 namespace jaxscope {
 
 Values Builder::bind(const Primitive& prim, const Values& in, ParamsRef params) {
@@ -49,6 +51,15 @@ Value JaxprBuilder::add_input(AvalRef aval, Sym name) {
     if (!name.empty() || !jaxpr_->arg_names.empty()) jaxpr_->arg_names.push_back(name);
     ++jaxpr_->num_invars;
     return Value::known(jaxpr_->add_var(aval).index);
+}
+
+Values JaxprBuilder::add_signature(const Jaxpr& j) {
+    Values out;
+    for (std::uint32_t i = 0; i < j.num_constvars; ++i)
+        out.push_back(add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
+    for (std::uint32_t i = 0; i < j.num_invars; ++i)
+        out.push_back(add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    return out;
 }
 
 AvalRef JaxprBuilder::aval(Value v) const {
@@ -198,27 +209,12 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
 }
 
 Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are) {
-    JAXSCOPE_ASSERT(consts.size() == j.num_constvars && in.size() == j.num_invars);
-    Values env(j.num_vars());
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
-    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-    const SourceRef source = b.source;
-    const ContextRef context = b.context;
-    Values args;
-    for (const Eqn& e : j.eqns) {
-        args.clear();
-        for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        b.source = e.source;
-        b.context = e.context;
-        const Values out = as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects) : b.copy(j, e, args);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-    }
-    b.source = source;
-    b.context = context;
-    Values outs;
-    for (const Atom a : j.outvars) outs.push_back(read(a));
-    return outs;
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_consts(consts);
+    run.bind_inputs(in);
+    return run.forward([&](const Eqn& e, const Values& args) {
+        return as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects) : b.copy(j, e, args);
+    });
 }
 
 }  // namespace jaxscope

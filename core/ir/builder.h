@@ -43,6 +43,8 @@ public:
     JaxprBuilder();
     Value add_constvar(AvalRef aval, ArrayPtr value = nullptr);  ///< before the first invar
     Value add_input(AvalRef aval, Sym name = {});                ///< before the first equation
+    /// Constvars and inputs like those of `j`, with their values and names: the constvars, then the inputs.
+    Values add_signature(const Jaxpr& j);
     Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
     AvalRef aval(Value v) const override;
     /// Constants met after the inputs: collected, and hoisted to constvars by `finish`.

@@ -138,8 +138,6 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
     return out;
 }
 
-std::string eqn_label(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
-
 Sym effects_of(const Jaxpr& j) {
     if (j.effects.empty()) return {};
     std::string out;

@@ -43,9 +43,6 @@ std::vector<bool> negated(std::vector<bool> which);
 /// Everywhere but in Zero marks and float0.
 std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
 
-/// "eqn 7: mul", for the context of errors.
-std::string eqn_label(const Jaxpr& j, std::size_t index);
-
 /// The jaxpr's effects as an equation that holds it carries them: comma-separated.
 Sym effects_of(const Jaxpr& j);
 

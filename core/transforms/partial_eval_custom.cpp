@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/interpret.h"
 #include "transforms/eqn_tape.h"
 #include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
@@ -25,14 +26,7 @@ public:
     }
 
     CustomPartialEval run(const std::vector<bool>& ensure_out_unknown, const std::vector<bool>& ensure_out_inst) {
-        for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
-            try {
-                visit(j_.eqns[i]);
-            } catch (Error& error) {
-                error.at(j_.eqns[i].source.loc()).in("partial evaluation of " + eqn_label(j_, i));
-                throw;
-            }
-        }
+        EqnWalk(j_, {.doing = "partial evaluation of"}).forward([&](const Eqn& e) { visit(e); });
         CustomPartialEval out;
         for (std::size_t k = 0; k < j_.outvars.size(); ++k) {
             const Atom a = j_.outvars[k];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/interpret.h"
 #include "lax/ops.h"
 #include "transforms/contexts.h"
 #include "transforms/dce.h"
@@ -118,32 +119,14 @@ std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& i
 
 template <class Place, class Parameters>
 Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
-    JAXSCOPE_ASSERT(in.size() == j.num_invars);
-    Values env(j.num_vars());
-    const Values consts = constants_of(b, j);
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
-    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-    const SourceRef source = b.source;
-    const ContextRef context = b.context;
-    Values args;
-    for (const Eqn& e : j.eqns) {
-        args.clear();
-        for (const Atom a : j.inputs(e)) args.push_back(read(a));
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_consts(constants_of(b, j));
+    run.bind_inputs(in);
+    return run.forward([&](const Eqn& e, const Values& args) {
         b.source = place(e.source);
-        b.context = e.context;
-        if (const auto number = folded_conversion(b, e, args, j)) {
-            env[e.first_out] = *number;
-            continue;
-        }
-        const Values out = b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-    }
-    b.source = source;
-    b.context = context;
-    Values outs;
-    for (const Atom a : j.outvars) outs.push_back(read(a));
-    return outs;
+        if (const auto number = folded_conversion(b, e, args, j)) return Values{*number};
+        return b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
+    });
 }
 
 /// A custom call inside a rule: JAX runs the rule anew and traces the call's body anew, so each use of the rule has a body of its own.

@@ -56,11 +56,7 @@ struct Signature {
     std::vector<bool> wrt;
 };
 Signature copy_signature(JaxprBuilder& b, const Jaxpr& j, const std::vector<bool>& wrt) {
-    Signature s;
-    for (std::uint32_t i = 0; i < j.num_constvars; ++i)
-        s.in.push_back(b.add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
-    for (std::uint32_t i = 0; i < j.num_invars; ++i)
-        s.in.push_back(b.add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    Signature s{b.add_signature(j), {}};
     s.wrt.assign(j.num_constvars, false);
     s.wrt.insert(s.wrt.end(), wrt.begin(), wrt.end());
     return s;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "ir/builder.h"
 #include "ir/followed.h"
+#include "ir/interpret.h"
 #include "jit/graph/rewrite.h"
 
 namespace jaxscope::exec {
@@ -88,30 +88,13 @@ private:
     }
 
     std::vector<ValueId> inline_jaxpr(const Jaxpr& j, const std::vector<ValueId>& consts, const std::vector<ValueId>& args, Sym prefix) {
-        JAXSCOPE_ASSERT(consts.size() == j.num_constvars && args.size() == j.num_invars);
-        std::vector<ValueId> env(j.num_vars());
-        std::copy(consts.begin(), consts.end(), env.begin());
-        std::copy(args.begin(), args.end(), env.begin() + j.num_constvars);
-        const auto read = [&](Atom a) { return a.is_literal() ? rewrite_.literal(a.literal()) : env[a.var().index]; };
-        std::vector<ValueId> in;
-        for (std::uint32_t i = 0; i < j.eqns.size(); ++i) {
-            const Eqn& e = j.eqns[i];
-            in.clear();
-            for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            std::vector<ValueId> out;
-            try {
-                out = add_equation(make_op(j, e), in, prefix, i);
-            } catch (Error& error) {
-                error.at(e.source.loc())
-                    .in("compiling eqn " + (prefix.empty() ? "" : prefix.str() + "/") + std::to_string(i) + ": " + e.prim->name);
-                throw;
-            }
-            JAXSCOPE_ASSERT(out.size() == e.n_out);
-            for (std::uint32_t k = 0; k < e.n_out; ++k) env[e.first_out + k] = out[k];
-        }
-        std::vector<ValueId> outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
-        return outs;
+        Interpreter run(
+            j, {.doing = "compiling", .path = prefix}, [this](LiteralRef l) { return rewrite_.literal(l); }, ValueId(0));
+        run.bind_consts(consts);
+        run.bind_inputs(args);
+        return run.forward([&](const Eqn& e, const std::vector<ValueId>& in) {
+            return add_equation(make_op(j, e), in, prefix, static_cast<std::uint32_t>(run.index()));
+        });
     }
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
