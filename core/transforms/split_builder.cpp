@@ -103,7 +103,7 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
 
 Value SplitBuilder::folded(LiteralRef literal) {
     // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
-    return outermost_ ? Value(literal) : known_.literal_handle(literal);
+    return outermost_ ? Value(literal) : known_.hold(literal);
 }
 
 namespace {
