@@ -186,7 +186,8 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     r.residual_inputs = not_instantiated(args);
     r.inst_out = Flags(n, true);
     if (args.unknown_in.front()) {
-        r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, n), args.eqn.effects.str()};
+        r.staged =
+            HalfEqn{op.prim, op.params, originals_where(Flags(op.in.size(), true)), results_where(r.inst_out), args.eqn.effects.str()};
         r.unknown_out = r.inst_out;
         return r;
     }
@@ -208,12 +209,13 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     r.residuals = m.all;
     known = join_outputs(known, m, count_true(negated(r.unknown_out)));
     staged = join_inputs(staged, m);
-    std::vector<int> fresh;
-    for (std::size_t k = 0; k < m.all.size(); ++k) fresh.push_back(-1 - static_cast<int>(k));
-    r.known = HalfEqn{op.prim, with_branches(op, known), pick_where(args.unknown_in, false),
-                      joined(pick_where(r.unknown_out, false), fresh), joined_effects(known).str()};
-    r.staged = HalfEqn{op.prim, with_branches(op, staged), joined(std::vector<int>{0}, fresh, positions(1, unknown.size())),
-                       positions(0, n), joined_effects(staged).str()};
+    r.known =
+        HalfEqn{op.prim, with_branches(op, known), originals_where(args.unknown_in, false),
+                joined(results_where(r.unknown_out, false), residuals_between<HalfOutput>(0, m.all.size())), joined_effects(known).str()};
+    const std::vector<HalfInput> whole = originals_where(Flags(op.in.size(), true));
+    r.staged = HalfEqn{op.prim, with_branches(op, staged),
+                       joined(part(whole, 0, 1), residuals_between<HalfInput>(0, m.all.size()), rest(whole, 1)), results_where(r.inst_out),
+                       joined_effects(staged).str()};
     return r;
 }
 

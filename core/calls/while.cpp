@@ -139,7 +139,8 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
         partial_eval_jaxpr_custom(w.cond, joined(cond_uk, carry_uk), Flags(w.cond->num_invars, true), false, true, nothing);
     PartialEvalCustomResult r;
     r.residual_inputs = not_instantiated(args);
-    r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, op.out.size()), args.eqn.effects.str()};
+    r.staged = HalfEqn{op.prim, op.params, originals_where(Flags(op.in.size(), true)), results_where(Flags(op.out.size(), true)),
+                       args.eqn.effects.str()};
     r.unknown_out = carry_uk;
     r.inst_out = Flags(w.num_carry, true);
     if (cond.unknown_out.front()) {
@@ -148,7 +149,7 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
     }
     const Flags unknown = joined(cond_uk, body_uk, carry_uk);
     r.known = HalfEqn{op.prim, while_params(cond.known, count_true(negated(cond_uk)), body.known, count_true(negated(body_uk))),
-                      pick_where(unknown, false), pick_where(carry_uk, false), joined_effects({cond.known, body.known}).str()};
+                      originals_where(unknown, false), results_where(carry_uk, false), joined_effects({cond.known, body.known}).str()};
     return r;
 }
 

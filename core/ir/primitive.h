@@ -106,20 +106,35 @@ struct PartialEvalCustomArgs {
     std::vector<bool> unknown_in, inst_in;
     const PolicyQuery& policy;
 };
-/// An equation of the known or staged half. Inputs are indices: >= 0 an input of the original equation (n_in + k: its k-th output,
-/// where a known output is a residual too), -1-k the k-th residual. What the staged half takes and doesn't have becomes a residual.
+/// What an equation of a half takes: an input of the original equation, one of its results (a known one, which is a residual too), or a
+/// residual, by its position in `PartialEvalCustomResult::residuals`. What the staged half takes and doesn't have becomes a residual.
+struct HalfInput {
+    enum class From : std::uint8_t { Original, Result, Residual } from;
+    std::size_t index;
+    static HalfInput original(std::size_t i) { return {From::Original, i}; }
+    static HalfInput result(std::size_t k) { return {From::Result, k}; }
+    static HalfInput residual(std::size_t k) { return {From::Residual, k}; }
+};
+/// What it gives: a result of the original equation, or a residual.
+struct HalfOutput {
+    enum class To : std::uint8_t { Result, Residual } to;
+    std::size_t index;
+    static HalfOutput result(std::size_t k) { return {To::Result, k}; }
+    static HalfOutput residual(std::size_t k) { return {To::Residual, k}; }
+};
+/// An equation of the known or staged half.
 struct HalfEqn {
     const Primitive* prim;
     ParamsRef params;
-    std::vector<int> inputs;
-    std::vector<int> outputs;  ///< >= 0 an output of the original equation, -1-k the k-th residual
+    std::vector<HalfInput> inputs;
+    std::vector<HalfOutput> outputs;
     std::string effects = {};
 };
 struct PartialEvalCustomResult {
     std::optional<HalfEqn> known, staged;
     std::vector<bool> unknown_out, inst_out;
-    Avals residuals;                   ///< new values made by the known half and taken by the staged one
-    std::vector<int> residual_inputs;  ///< inputs of the equation that the staged half needs besides (they become residuals too)
+    Avals residuals;                           ///< new values made by the known half and taken by the staged one
+    std::vector<std::size_t> residual_inputs;  ///< inputs of the equation that the staged half needs besides (they become residuals too)
 };
 /// JAX's partial_eval_jaxpr_custom_rules: how an equation holding jaxprs splits under a policy.
 using PartialEvalCustomFn = PartialEvalCustomResult(const PartialEvalCustomArgs& args);
