@@ -36,7 +36,6 @@ public:
         ProgramArguments base = args_;
         base.replace_policy.clear();
         const auto inspection = base.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_);
         if (args_.json) {
             JsonWriter w(std::cout);

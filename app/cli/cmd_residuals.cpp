@@ -17,7 +17,6 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         if (args_.json) {
             const ResidualReport& report = inspection->residuals();
             JsonWriter w(std::cout);

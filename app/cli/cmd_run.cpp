@@ -32,7 +32,6 @@ public:
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
-        const CancelOnInterrupt watch(inspection);
         RunRequest request;
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
@@ -99,7 +98,6 @@ public:
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
-        const CancelOnInterrupt watch(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
         const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));
         if (args_.json) {

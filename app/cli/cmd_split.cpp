@@ -18,7 +18,6 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const SplitReport& split = inspection->split();
         if (!args_.json) {
             print(*inspection);

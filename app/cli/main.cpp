@@ -137,15 +137,17 @@ int main(int argc, char** argv) {
                     [&](const char* a) { return std::find(std::begin(kRunning), std::end(kRunning), a) != std::end(kRunning); }))
         bound_idle_spinning(argv);
     watch_for_interrupt();
+    const CancelScope whole(interrupted());
     std::ios::sync_with_stdio(false);
     try {
         const int code = run(argc, argv);
         std::cout.flush();
         if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        return interrupted() ? exit_code(ErrorCode::Cancelled) : code;
+        return interrupted().cancelled() ? exit_code(ErrorCode::Cancelled) : code;
     } catch (const Error& e) {
         std::cout.flush();
-        std::cerr << full_text(e) << '\n';
+        // Where it was stopped is nobody's question.
+        std::cerr << full_text(e.code == ErrorCode::Cancelled ? Error(e.code, "cancelled") : e) << '\n';
         return exit_code(e.code);
     } catch (const std::bad_alloc&) {
         std::cerr << "jaxscope: expected enough memory, found none left [cannot-run]\n";

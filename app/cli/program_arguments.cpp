@@ -8,9 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <thread>
 
-#include "app/cli/interrupt.h"
 #include "base/text.h"
 #include "io/load_program.h"
 #include "transforms/inline_rules.h"
@@ -131,21 +129,6 @@ Choices ProgramArguments::choices() const {
     if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);
     return c;
 }
-
-struct CancelOnInterrupt::Watch {
-    CatchInterrupt caught;
-    std::jthread thread;
-};
-
-CancelOnInterrupt::CancelOnInterrupt(const Inspection& inspection) : watch_(std::make_unique<Watch>()) {
-    watch_->thread = std::jthread([&inspection](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            if (interrupted()) inspection.cancel();
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        }
-    });
-}
-CancelOnInterrupt::~CancelOnInterrupt() = default;
 
 void begin_json(JsonWriter& w, const char* command) {
     w.begin_object();

@@ -38,17 +38,6 @@ struct ProgramArguments {
     void refuse_unknown(const Inspection& inspection) const;
 };
 
-/// An inspection whose `cancel` Ctrl-C sets, for as long as this stands.
-class CancelOnInterrupt {
-public:
-    explicit CancelOnInterrupt(const Inspection& inspection);
-    ~CancelOnInterrupt();
-
-private:
-    struct Watch;
-    std::unique_ptr<Watch> watch_;
-};
-
 /// Opens `{"schema": ..., "command": ...`; the caller adds its fields and closes with `finish_json`.
 void begin_json(JsonWriter& w, const char* command);
 void finish_json(JsonWriter& w);

@@ -136,16 +136,18 @@ Inspection::Inspection(ProgramPtr program, Choices choices, const Inspection* sh
     : program_(std::move(program)),
       choices_(std::move(choices)),
       cache_(share && share->program_ == program_ ? share->cache_ : std::make_shared<StageCache>()),
-      cancel_(std::make_shared<std::atomic<bool>>(false)) {}
+      cancel_(std::make_shared<CancelToken>()) {}
 Inspection::~Inspection() = default;
 
 const ProgramSummary& Inspection::summary() const {
+    const CancelScope scope(*cancel_);
     return cache_->get<ProgramSummary>("summary", [&] { return summarize(*program_); });
 }
 
 std::optional<int> Inspection::region() const { return chosen_region(*program_, choices_); }
 
 const ResidualReport& Inspection::residuals() const {
+    const CancelScope scope(*cancel_);
     return cache_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
         const Subject s = make_subject(*program_, choices_);
         ResidualReport r = residual_report(s, choices_);
@@ -156,45 +158,47 @@ const ResidualReport& Inspection::residuals() const {
 std::vector<UnknownVerdictRow> Inspection::unknown_verdicts() const { return unknown_rows(make_subject(*program_, choices_), choices_); }
 
 const SplitReport& Inspection::split() const {
+    const CancelScope scope(*cancel_);
     return cache_->get<SplitReport>("split " + subject_key(choices_) + choices_.project,
                                     [&] { return make_split(make_subject(*program_, choices_), choices_, residuals()); });
 }
 
 const DonationReport& Inspection::donation() const {
+    const CancelScope scope(*cancel_);
     return cache_->get<DonationReport>("donation " + donation_key(choices_),
                                        [&] { return pair_donations(*program_, donated_inputs(*program_, choices_)); });
 }
 
 JaxprPtr Inspection::program_to_run() const {
     if (!choices_.changes_program()) return program_->jaxpr;
+    const CancelScope scope(*cancel_);
     return cache_->get<JaxprPtr>("program " + subject_key(choices_), [&] { return rederive(*program_, choices_); });
 }
 
 const MemoryPlan& Inspection::plan() const {
+    const CancelScope scope(*cancel_);
     return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)),
                                    [&] { return plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit); });
 }
 
 RunReport Inspection::run(const RunRequest& request) const {
     RunReport out;
-    const auto begin = std::chrono::steady_clock::now();
-    const JaxprPtr program = program_to_run();
-    out.transform_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    // A time limit is a cancel that comes by itself.
-    std::atomic<bool> timed_out{false};
+    // A time limit is a cancel that comes by itself, and of this run alone: what is asked for afterwards has its own time.
+    CancelToken time_is_up;
+    const CancelScope scope(*cancel_), limited(time_is_up);
     std::jthread clock;
     if (request.timeout_seconds > 0)
         clock = std::jthread([&, limit = request.timeout_seconds](const std::stop_token& stop) {
             const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit);
             while (!stop.stop_requested() && std::chrono::steady_clock::now() < end)
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            if (!stop.stop_requested()) {
-                timed_out = true;
-                cancel_->store(true);
-            }
+            if (!stop.stop_requested()) time_is_up.cancel();
         });
     try {
-        const auto executable = Executable::compile(program, donation().alias_of_output, program_->kept, choices_.jit, cancel_.get());
+        const auto begin = std::chrono::steady_clock::now();
+        const JaxprPtr program = program_to_run();
+        out.transform_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        const auto executable = Executable::compile(program, donation().alias_of_output, program_->kept, choices_.jit);
         std::vector<ArrayPtr> inputs = request.inputs.empty() ? program_->values : request.inputs;
         inputs.resize(program->num_invars);
         for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -202,12 +206,11 @@ RunReport Inspection::run(const RunRequest& request) const {
         RunOptions options;
         options.repeats = std::max(1, request.repeat);
         options.timeline = true;
-        options.cancel = cancel_.get();
         out.result = executable->run(inputs, options);
         out.outputs = out.result.outputs;
         out.compile_seconds = out.result.compile_seconds;
     } catch (const Error& e) {
-        if (e.code == ErrorCode::Cancelled && timed_out)
+        if (e.code == ErrorCode::Cancelled && time_is_up.cancelled())
             throw Error(ErrorCode::CannotRun,
                         fmt::format("expected the run to end within {} s, found it still running", request.timeout_seconds));
         throw;
@@ -265,6 +268,7 @@ std::string choice_text(const Choices& c) {
 }  // namespace
 
 std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
+    const CancelScope scope(*cancel_);
     Choices plain = choices_;
     plain.policy = nullptr;
     plain.replace_policy.clear();
@@ -277,7 +281,7 @@ std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, b
     rows.push_back(policy_row(look(plain), "as it is", run));
     rows.back().as_it_is = true;
     const auto one = [&](const Choices& c) {
-        if (cancel_->load()) throw Error(ErrorCode::Cancelled, "cancelled");
+        check_cancelled();
         rows.push_back(policy_row(look(c), choice_text(c), run));
     };
     std::vector<PolicyPtr> standard;

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "donation/pairing.h"
 #include "ir/program.h"
 #include "jit/jit.h"
@@ -162,7 +162,9 @@ public:
     ProgramPtr program_ptr() const { return program_; }
     const Choices& choices() const { return choices_; }
     /// Cancels whatever stage is being computed: it throws Error{Cancelled}.
-    void cancel() const { cancel_->store(true); }
+    void cancel() const { cancel_->cancel(); }
+    /// What `cancel` cancels: for what is made of the stages outside of this class, in a CancelScope of its own.
+    const CancelToken& token() const { return *cancel_; }
 
     const ProgramSummary& summary() const;
     /// The region that `residuals`, `split` speak of; nothing: the program itself.
@@ -183,7 +185,7 @@ private:
     ProgramPtr program_;
     Choices choices_;
     std::shared_ptr<StageCache> cache_;
-    std::shared_ptr<std::atomic<bool>> cancel_;
+    std::shared_ptr<CancelToken> cancel_;
 };
 
 }  // namespace jaxscope

@@ -102,7 +102,11 @@ private:
     }
 
     Values forward_call(JaxprBuilder& b, const Eqn& e, const Values& in) {
-        JAXSCOPE_ASSERT(in.size() == forward_.num_constvars + forward_.num_invars && e.n_out >= results_);
+        if (in.size() != forward_.num_constvars + forward_.num_invars || e.n_out < results_)
+            throw Error(ErrorCode::NotFound, "expected the forward call to take the loss's " + std::to_string(forward_.num_invars) +
+                                                 " inputs and to give its " + std::to_string(results_) + " results, found " +
+                                                 std::to_string(in.size()) + " and " + std::to_string(e.n_out))
+                .at(e.source.loc());
         old_residuals_ = e.n_out - results_;
         const auto split = in.begin() + forward_.num_constvars;
         Values out = inline_jaxpr(b, forward_, Values(in.begin(), split), Values(split, in.end()));
@@ -116,7 +120,11 @@ private:
             throw Error(ErrorCode::NotFound, "expected the forward call before the backward call, found it nowhere");
         Values args = residuals_;
         args.insert(args.end(), in.begin() + static_cast<std::ptrdiff_t>(old_residuals_), in.end());
-        JAXSCOPE_ASSERT(args.size() == backward_.num_invars);
+        if (args.size() != backward_.num_invars)
+            throw Error(ErrorCode::NotFound, "expected the backward call to take the residuals of the forward call and " +
+                                                 std::to_string(backward_.num_invars - residuals_.size()) + " cotangents, found " +
+                                                 std::to_string(args.size() - residuals_.size()))
+                .at(b.source.loc());
         spliced_ = true;
         return inline_jaxpr(b, backward_, {}, args);
     }

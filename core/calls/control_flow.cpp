@@ -89,7 +89,7 @@ AvalRef stacked(AvalRef a, std::int64_t length) {
 }
 AvalRef unstacked(AvalRef a) {
     Aval out = *a;
-    JAXSCOPE_ASSERT(!out.shape.empty());
+    if (out.shape.empty()) throw Error(ErrorCode::TypeMismatch, "expected an array with an axis to scan over, found " + to_text(a));
     out.shape.erase(out.shape.begin());
     return out;
 }

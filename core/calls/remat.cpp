@@ -108,7 +108,10 @@ void check_effects(const Jaxpr& j, const Op& op) {
 
 Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const RematParams& p = op.as<RematParams>();
-    JAXSCOPE_ASSERT(p.jaxpr.jaxpr->num_constvars == 0);
+    if (p.jaxpr.jaxpr->num_constvars != 0)
+        throw Error(ErrorCode::BadInput,
+                    "expected a checkpointed function without constvars, found " + std::to_string(p.jaxpr.jaxpr->num_constvars))
+            .at(op.source.loc());
     check_effects(*p.jaxpr.jaxpr, op);
     std::vector<bool> unknown;
     for (const Value v : x) unknown.push_back(v.is_unknown());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 
 Values Builder::bind(const Primitive& prim, const Values& in, ParamsRef params) {
@@ -95,6 +97,7 @@ Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
 }
 
 Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+    check_cancelled();
     Eqn e;
     e.prim = &prim;
     e.params = std::move(params);
@@ -198,7 +201,11 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
 }
 
 Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are) {
-    JAXSCOPE_ASSERT(consts.size() == j.num_constvars && in.size() == j.num_invars);
+    if (consts.size() != j.num_constvars || in.size() != j.num_invars)
+        throw Error(ErrorCode::BadInput, "expected as many operands as the body has constvars and inputs, " +
+                                             std::to_string(j.num_constvars + j.num_invars) + ", found " +
+                                             std::to_string(consts.size() + in.size()))
+            .at(b.source.loc());
     Values env(j.num_vars());
     std::copy(consts.begin(), consts.end(), env.begin());
     std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);

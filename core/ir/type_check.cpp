@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "ir/primitive.h"
 
@@ -93,6 +94,7 @@ void check_one(const Jaxpr& j, const FilePlaces& places) {
         check_consts(j);
         std::uint32_t defined = j.num_constvars + j.num_invars;
         for (at = 0; at < j.eqns.size(); ++at) {
+            check_cancelled();
             check_equation(j, j.eqns[at], defined);
             defined += j.eqns[at].n_out;
         }

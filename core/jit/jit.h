@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,9 +11,6 @@
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
-
-/// Polled between kernels and between iterations of loops; set from any thread (Ctrl-C, Stop, time limit).
-using CancelFlag = std::atomic<bool>;
 
 struct JitOptions {
     int threads = 0;                ///< 0: as many as the process may use
@@ -74,7 +70,6 @@ struct RunOptions {
     bool profile = false;    ///< time of each thunk
     bool timeline = false;   ///< alloc, free and alias events with times (of the last repeat)
     bool check_nan = false;  ///< stop at the first step that makes a NaN or infinity; Error names its equation
-    const CancelFlag* cancel = nullptr;
 };
 
 struct MemoryEvent {
@@ -94,7 +89,7 @@ struct RunResult {
     std::vector<MemoryEvent> events;
 };
 
-/// A program compiled for this machine's CPU.
+/// A program compiled for this machine's CPU. To stop planning, compiling or running it, call them in a CancelScope (base/cancel.h).
 class Executable {
 public:
     /// `program`   a closed jaxpr; constants without values are made up (zeros).
@@ -103,14 +98,14 @@ public:
     /// Throws      Error{UnknownPrimitive, NoRule} with the equation and its source line when something can't run;
     ///             Error{CannotRun} when the plan exceeds the memory limit; Error{Cancelled}.
     static std::shared_ptr<Executable> compile(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
-                                               const JitOptions& options = {}, const CancelFlag* cancel = nullptr);
+                                               const JitOptions& options = {});
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.
     /// Signals   The matrix library keeps its stack register in the heap while it works: the frame of a signal handler would be written
     ///           over the heap. So `run` blocks signals in the calling thread until it returns, and for good in the threads that OpenMP
     ///           starts for it. A process that calls `run` and wants Ctrl-C meanwhile has another thread that takes signals (sigwait, or
-    ///           one where they aren't blocked) and sets `RunOptions::cancel` there; a process of one thread gets them when `run` is over.
+    ///           one where they aren't blocked) and cancels the token there; a process of one thread gets them when `run` is over.
     ///           Its handlers for crashes (SIGSEGV, SIGFPE, ...) aren't blocked: they need SA_ONSTACK, every thread has a stack for them.
     virtual RunResult run(std::span<const ArrayPtr> inputs, const RunOptions& options = {}) = 0;
 };

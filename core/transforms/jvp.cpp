@@ -91,7 +91,11 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, Sym effects, const Values& x, 
         out.primals = b.emit(*op.prim, x, op.params, op.out, effects);
         out.tangents = op.prim->jvp.fn(b, op, x, out.primals, dx);
     }
-    JAXSCOPE_ASSERT(out.primals.size() == op.out.size() && out.tangents.size() == op.out.size());
+    if (out.primals.size() != op.out.size() || out.tangents.size() != op.out.size())
+        throw Error(ErrorCode::BadInput, "expected the rule of " + std::string(op.prim->name) + " to give " +
+                                             std::to_string(op.out.size()) + " results and as many tangents, found " +
+                                             std::to_string(out.primals.size()) + " and " + std::to_string(out.tangents.size()))
+            .at(op.source.loc());
     for (Value& t : out.tangents)
         if (!t.is_zero() && b.aval(t)->dtype == DType::Float0) t = Value::zero();
     return out;

@@ -113,7 +113,14 @@ private:
         for (std::uint32_t k = 0; k < e.n_out; ++k) {
             const Var v{e.first_out + k};
             Aval moved = *j_.aval(v);
-            JAXSCOPE_ASSERT(moved.space == from);
+            if (moved.space != from)
+                throw Error(ErrorCode::BadInput, "expected the result of " + std::string(e.prim->name) +
+                                                     " in the memory that the policy offloads from, found " + to_text(j_.aval(v)) +
+                                                     " in another")
+                    .at(e.source.loc())
+                    .advise(
+                        "the policy's first memory is where values are computed: offload_dot_with_no_batch_dims(\"device\", "
+                        "\"pinned_host\")");
             moved.space = to;
             const std::uint32_t r = new_var(moved);
             here.emplace_back(v);

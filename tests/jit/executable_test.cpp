@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "base/cancel.h"
 #include "ir/builder.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
@@ -109,10 +112,15 @@ TEST(Executable, MemoryLimitIsCheckedBeforeRunning) {
 }
 
 TEST(Executable, CancelledRunsEnd) {
-    const CancelFlag cancel{true};
     const auto executable = Executable::compile(crossing(8));
+    CancelToken token;
+    const CancelScope scope(token);
     RunOptions options;
-    options.cancel = &cancel;
+    options.repeats = 1 << 30;
+    std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        token.cancel();
+    });
     try {
         executable->run({}, options);
         FAIL();

@@ -70,6 +70,7 @@ private:
     Look as_it_is_, current_;
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
     std::shared_ptr<Inspection> executing_;            ///< what is being run
+    std::shared_ptr<CancelToken> reading_;             ///< of the file that is being opened
     int generation_ = 0;
     bool busy_ = false;
 };

@@ -1,6 +1,7 @@
 // The parts of a capture that CaptureDocument converts by itself: head, arrays, jaxprs and their equations.
 #include <algorithm>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "io/capture/document.h"
 #include "io/capture/program.h"
@@ -187,6 +188,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
         it.step();
         return item;
     };
+    check_cancelled();
     Eqn e;
     e.prim = &tables_.primitive_of(next(true));
     const JsonValue inputs = next(true);

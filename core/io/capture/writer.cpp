@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include "base/atomic_file.h"
+#include "base/cancel.h"
 #include "io/capture/output.h"
 #include "ir/primitive.h"
 
@@ -140,7 +141,7 @@ void CaptureOutput::write_jaxpr(const Jaxpr& j) {
         syms(w, "effects", j.effects);
         w.key("eqns");
         w.begin_array();
-        for (const Eqn& e : j.eqns) write_eqn(w, j, e);
+        for (const Eqn& e : j.eqns) check_cancelled(), write_eqn(w, j, e);
         w.end_array();
         w.key("outvars");
         write_atoms(w, j.outvars);
@@ -342,7 +343,8 @@ void write_capture(const Program& program, const std::string& path, const WriteO
     if (options.compress) {
         std::string packed(ZSTD_compressBound(text.size()), '\0');
         const std::size_t n = ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3);
-        JAXSCOPE_ASSERT(!ZSTD_isError(n));
+        if (ZSTD_isError(n))
+            throw Error(ErrorCode::CannotRun, std::string("expected memory to compress the capture, found: ") + ZSTD_getErrorName(n));
         packed.resize(n);
         text = std::move(packed);
     }

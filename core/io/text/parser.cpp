@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "io/primitive_names.h"
 #include "io/text/cursor.h"
@@ -192,6 +193,7 @@ private:
         for (const Binder& b : outs) out_avals.push_back(b.aval);
         std::vector<Params::Entry> params;
         if (in_.at_now("[")) params = parameters(primitive_name, depth, out_avals);
+        check_cancelled();
         Eqn e;
         e.prim = &primitive(primitive_name);
         e.source = source;

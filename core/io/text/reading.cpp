@@ -1,5 +1,6 @@
 #include "io/text/reading.h"
 
+#include "base/cancel.h"
 #include "io/text/values.h"
 #include "ir/primitive.h"
 #include "ir/print/print_refs.h"
@@ -129,6 +130,7 @@ void read_ref_access(TextCursor& in, Reading& r, std::vector<Binder> results, So
     }
     add_indices(in, r, at_indexer, indexer.indices, inputs);
 
+    check_cancelled();
     Eqn e;
     e.prim = &primitive(get ? "get" : add ? "addupdate" : "swap");
     e.source = source;

@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/cancel.h"
 #include "ir/primitive.h"
 #include "ir/print/attr_text.h"
 #include "ir/print/print_layout.h"
@@ -220,6 +221,7 @@ private:
         out_.nest(2);
         out_.brk();
         for (std::size_t i = 0; i < j.eqns.size(); ++i) {
+            check_cancelled();
             if (i) out_.brk("; ");
             equation(j, j.eqns[i]);
         }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cancel.h"
 #include "ir/builder.h"
 #include "ir/followed.h"
 #include "jit/graph/rewrite.h"
@@ -88,13 +89,16 @@ private:
     }
 
     std::vector<ValueId> inline_jaxpr(const Jaxpr& j, const std::vector<ValueId>& consts, const std::vector<ValueId>& args, Sym prefix) {
-        JAXSCOPE_ASSERT(consts.size() == j.num_constvars && args.size() == j.num_invars);
+        if (consts.size() != j.num_constvars || args.size() != j.num_invars)
+            throw Error(ErrorCode::BadInput, "expected as many operands as the body has inputs, " + std::to_string(j.num_invars) +
+                                                 ", found " + std::to_string(args.size()));
         std::vector<ValueId> env(j.num_vars());
         std::copy(consts.begin(), consts.end(), env.begin());
         std::copy(args.begin(), args.end(), env.begin() + j.num_constvars);
         const auto read = [&](Atom a) { return a.is_literal() ? rewrite_.literal(a.literal()) : env[a.var().index]; };
         std::vector<ValueId> in;
         for (std::uint32_t i = 0; i < j.eqns.size(); ++i) {
+            check_cancelled();
             const Eqn& e = j.eqns[i];
             in.clear();
             for (const Atom a : j.inputs(e)) in.push_back(read(a));

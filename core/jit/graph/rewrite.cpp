@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "base/intern.h"
 
@@ -91,6 +92,7 @@ std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<Valu
 }
 
 std::vector<ValueId> GraphRewriter::add_node(Node n) {
+    check_cancelled();
     n.path_prefix = prefix_;
     n.eqn = eqn_;
     n.backward = backward_;

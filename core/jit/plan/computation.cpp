@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "jit/plan/arena.h"
 #include "jit/plan/schedule.h"
@@ -243,6 +244,7 @@ private:
     // ---- Results ---------------------------------------------------------------------------------------------------------------------
     void assign_results() {
         for (int s = 0; s < steps(); ++s) {
+            check_cancelled();
             Thunk& t = c_->thunks[static_cast<std::size_t>(s)];
             for (const ValueId v : reads_[static_cast<std::size_t>(s)]) t.reads.push_back(memory_of(v));
             std::vector<int> taken;

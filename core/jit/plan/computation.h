@@ -83,7 +83,6 @@ void attach_code(Computation& c, const std::vector<KernelFunction>& code, std::s
 void fill_pool(Computation& c);
 
 struct RunState {
-    const CancelFlag* cancel = nullptr;
     std::vector<double>* step_seconds = nullptr;  ///< of the outermost computation
     bool check_nan = false;
 };

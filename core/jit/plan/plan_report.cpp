@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 
 const char* role_name(BufferRole role) {
@@ -98,6 +100,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     MemoryPlan plan;
     for (const Buffer& b : c.buffers) plan.buffers.push_back(describe(c, b));
     for (const Thunk& t : c.thunks) {
+        check_cancelled();
         plan.steps.push_back(describe(c, t));
         if (t.scratch < 0) continue;
         const PlannedStep& step = plan.steps.back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 
 namespace jaxscope::exec {
@@ -110,10 +111,6 @@ bool loop_in_place(const Thunk& t, const Node& n, std::size_t read, std::size_t 
 
 namespace {
 
-void poll(const RunState& state) {
-    if (state.cancel && *state.cancel) throw Error(ErrorCode::Cancelled, "the run was cancelled");
-}
-
 /// The two places of a carry: where it is read from now and where it is written next.
 struct Carry {
     char *now, *first, *second;
@@ -155,7 +152,7 @@ void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, 
     std::vector<void*> in(n.in.size()), out(n.out.size());
     for (std::size_t i = 0; i < n.in.size(); ++i) in[i] = buffers[static_cast<std::size_t>(t.reads[i])];
     for (std::int64_t i = 0; i < s.length; ++i) {
-        poll(state);
+        check_cancelled();
         const std::int64_t at = s.reverse ? s.length - 1 - i : i;
         for (std::size_t c = 0; c < s.carries; ++c) in[s.consts + c] = carries[c].now, out[c] = carries[c].next();
         for (std::size_t x = s.consts + s.carries; x < n.in.size(); ++x)
@@ -177,7 +174,7 @@ void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers,
     alignas(64) std::uint8_t condition[64] = {};
     void* condition_out[] = {condition};
     while (true) {
-        poll(state);
+        check_cancelled();
         for (std::size_t c = 0; c < s.carries; ++c) cond_in[s.cond_consts + c] = body_in[s.consts + c] = carries[c].now;
         run_computation(*t.bodies[0], cond_in.data(), condition_out, scratch + t.body_arena, state);
         if (!condition[0]) break;
