@@ -132,7 +132,7 @@ void add_tangents_of(Signature& s, const Program& p, const std::vector<bool>& wh
 Program forward_mode(const Program& p, const std::string& argument) {
     std::vector<bool> nonzero = chosen_inputs(p, argument);
     for (std::size_t i = 0; i < nonzero.size(); ++i) nonzero[i] = nonzero[i] && is_inexact(p.jaxpr->in_avals()[i]->dtype);
-    Signature s(p, jvp_jaxpr(p.jaxpr, nonzero, true).jaxpr);
+    Signature s(p, jvp(p.jaxpr, nonzero).jaxpr);
     for (std::size_t i = 0; i < nonzero.size(); ++i) s.keep(i);
     add_tangents_of(s, p, nonzero, argument_count(p));
     s.outputs("[0]");
@@ -233,9 +233,7 @@ Program jitted(const Program& p, const std::string& argument) {
                                       {Sym("donated_invars"), to_attr(p.donated)}};
     if (p.donated.size() != j->num_invars) params.pop_back();
     params = with_hidden_params("jit", std::move(params), j->in_avals(), j->out_avals());
-    std::string effects;
-    for (const Sym e : j->effects) effects += (effects.empty() ? "" : ",") + e.str();
-    const Values out = b.emit(primitive(Sym("jit")), in, Params::make(std::move(params)), j->out_avals(), Sym(effects));
+    const Values out = b.emit(primitive(Sym("jit")), in, Params::make(std::move(params)), j->out_avals(), j->effects);
     return with_body(p, b.finish(out, p.name));
 }
 

@@ -354,7 +354,7 @@ std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) 
     for (const EqnPath& path : find_equations(*program->jaxpr, text.toStdString(), kMost - out.size())) {
         const Eqn& eqn = resolve(*program->jaxpr, path);
         out.push_back(
-            {tr("Equation"), utf8(equation_title(eqn) + "  " + eqn.source->summary.str()), [this, path] { reveal_equation(path); }});
+            {tr("Equation"), utf8(equation_title(eqn) + "  " + eqn.source->summary().str()), [this, path] { reveal_equation(path); }});
     }
     return out;
 }

@@ -30,7 +30,7 @@ struct Occurrence {
 };
 
 Mark mark_of(const Jaxpr& jaxpr, const Eqn& eqn) {
-    return {eqn.source->summary, eqn.prim, eqn.n_out > 0 ? jaxpr.aval(jaxpr.output(eqn, 0)) : AvalRef{}};
+    return {eqn.source->summary(), eqn.prim, eqn.n_out > 0 ? jaxpr.aval(jaxpr.output(eqn, 0)) : AvalRef{}};
 }
 
 /// Equations of a root jaxpr by mark, in program order. A jaxpr that several calls share is walked for each, until that would cost more
@@ -236,11 +236,11 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
         const std::optional<EqnPath> path = parsed(buffer->eqn);
         // Under another policy the plan is of another program, whose numbers mean nothing here.
         if (!buffer->primitive.empty()) {
-            const Mark mark{buffer->source->summary, &primitive(buffer->primitive), buffer->aval};
+            const Mark mark{buffer->source->summary(), &primitive(buffer->primitive), buffer->aval};
             if (path && in.program.mark_at(*path) == mark)
                 picked.program = path;
             else
-                return Place{buffer->source->summary, mark.primitive, mark.result};
+                return Place{buffer->source->summary(), mark.primitive, mark.result};
         }
     }
     return {};
@@ -297,7 +297,7 @@ int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
     if (plan == nullptr) return -1;
     const Sym name(place.primitive->name);
     const auto fits = [&](const PlannedBuffer& b) {
-        return b.source->summary == place.summary && b.aval == place.result && b.primitive == name;
+        return b.source->summary() == place.summary && b.aval == place.result && b.primitive == name;
     };
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;

@@ -154,7 +154,7 @@ private:
         if (eqn.prim->opaque)
             say("jaxscope doesn't know this primitive: it is shown with the types that were recorded, but can be neither differentiated "
                 "nor run.");
-        if (const std::string& stack = eqn.source->name_stack.str(); !stack.empty()) out_.facts.emplace_back("scope", stack);
+        if (const std::string stack = eqn.source->name_stack.str(); !stack.empty()) out_.facts.emplace_back("scope", stack);
         out_.facts.emplace_back("makes", bytes_text(bytes_));
         if (eqn.prim->cost) {
             try {

@@ -20,8 +20,8 @@ PeakRow to_row(const Program& program, const PlannedBuffer& b) {
     const auto number = static_cast<std::size_t>(std::max(0, b.number));
     if (b.role == BufferRole::Argument && number < program.in_paths.size())
         row.source = program.in_paths[number].str();
-    else if (!b.source->summary.empty())
-        row.source = std::string(b.primitive.str()) + " from " + b.source->summary.str();
+    else if (!b.source->summary().empty())
+        row.source = std::string(b.primitive.str()) + " from " + b.source->summary().str();
     else
         row.source = b.primitive.str();
     if (const Frame* own = b.source.user_frame(); own != nullptr && b.role != BufferRole::Argument) {

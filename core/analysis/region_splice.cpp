@@ -9,32 +9,13 @@ namespace jaxscope {
 
 namespace {
 
-/// A copy whose equations stand in the name stack of a transformation, as JAX writes it: "jvp(scope)/rest". The split by which the
-/// rest of the program tells forward from backward work.
-Jaxpr under_transform(const Jaxpr& j, const std::string& before, const std::string& after) {
-    Jaxpr out = j;
-    std::unordered_map<std::uint32_t, SourceRef> known;
-    for (Eqn& e : out.eqns) {
-        const auto [found, fresh] = known.try_emplace(e.source.id());
-        if (fresh) {
-            Source source = *e.source;
-            const std::string stack = source.name_stack.str();
-            const std::size_t end = std::min(stack.find('/'), stack.size());
-            source.name_stack = Sym(std::string(before).append(stack, 0, end).append(after).append(stack, end));
-            found->second = SourceRef(source);
-        }
-        e.source = found->second;
-    }
-    return out;
-}
-
 class Splicer {
 public:
     Splicer(int mark, const Jaxpr& forward, const Jaxpr& backward, std::size_t results)
         : forward_name_("jaxscope_forward_" + std::to_string(mark)),
           backward_name_("jaxscope_backward_" + std::to_string(mark)),
-          forward_(under_transform(forward, "jvp(", ")")),
-          backward_(under_transform(backward, "transpose(jvp(", "))")),
+          forward_(forward),
+          backward_(backward),
           results_(results) {}
 
     JaxprPtr run(const JaxprPtr& root) {
@@ -122,7 +103,7 @@ private:
     }
 
     Sym forward_name_, backward_name_;
-    const Jaxpr forward_, backward_;
+    const Jaxpr &forward_, &backward_;
     std::size_t results_, old_residuals_ = 0;
     bool have_residuals_ = false, spliced_ = false;
     Values env_, residuals_;

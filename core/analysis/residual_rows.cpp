@@ -14,13 +14,13 @@ namespace {
 /// The innermost frame of the user's own project: below `project` where it is given.
 const Frame* own_frame(SourceRef source, const std::string& project) {
     if (project.empty()) return source.user_frame();
-    for (const Frame& f : source->frames)
+    for (const Frame& f : source->frames())
         if (f.file.str().starts_with(project)) return &f;
     return source.user_frame();
 }
 
 void set_place(ResidualRow& row, SourceRef source, const std::string& project) {
-    row.frames = source->frames;
+    row.frames = source->frames();
     if (const Frame* f = own_frame(source, project)) {
         row.file = f->file.str();
         row.line = f->line;
@@ -70,7 +70,7 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     const Eqn& inner = e.jaxpr->eqns[e.eqn];
     row.equation = e.path;
     // What JAX itself wrote has no place: then that of the call says where.
-    const Sym place = inner.source->summary.empty() ? s.source->summary : inner.source->summary;
+    const Sym place = inner.source->summary().empty() ? s.source->summary() : inner.source->summary();
     row.source = fmt::format("output of {} from {}", inner.prim->name, place.str());
     set_place(row, inner.source, choices.project);
     return row;

@@ -31,7 +31,7 @@ struct SplitPicture {
 /// Makes split pictures of one split; keeps what doesn't depend on the expanded groups. Not thread-safe.
 class SplitGraph {
 public:
-    explicit SplitGraph(const SplitReport& split, Grouping grouping = Grouping::Auto);
+    explicit SplitGraph(const SplitReport& split, Grouping grouping = Grouping::Half);
     const GraphModel& known() const { return known_; }
     const GraphModel& unknown() const { return unknown_; }
     SplitPicture picture(const std::set<std::string>& expanded_known, const std::set<std::string>& expanded_unknown) const;

@@ -32,7 +32,7 @@ bool stands_at(const Eqn& e, const std::string& site) {
     if (site.empty()) return true;
     for (const JaxprPtr& body : e.params->jaxprs())
         if (body->name.str() == site) return true;
-    for (const Frame& f : e.source->frames) {
+    for (const Frame& f : e.source->frames()) {
         const std::string place = fmt::format("{}:{}", f.file.str(), f.line);
         if (place == site || place.ends_with("/" + site)) return true;
     }

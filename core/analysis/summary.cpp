@@ -41,7 +41,7 @@ void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
         for (const Eqn& e : j->eqns) {
             auto [it, fresh] = row_of.try_emplace(e.prim, s.unsupported.size());
             if (fresh) {
-                UnsupportedRow row{e.prim->name, 0, e.source->summary.str(), e.source.loc(), stopped_by(*e.prim)};
+                UnsupportedRow row{e.prim->name, 0, e.source->summary().str(), e.source.loc(), stopped_by(*e.prim)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
                 const bool refused_by_jax = !e.prim->opaque && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
                 if (row.stops.empty() || refused_by_jax) {
@@ -78,7 +78,7 @@ RegionRow describe(const Region& r) {
     row.wrt = r.wrt;
     row.policy = policies_inside(*r.jaxpr);
     row.equations = count_equations(*r.jaxpr);
-    row.source = r.source->summary.str();
+    row.source = r.source->summary().str();
     row.loc = r.source.loc();
     row.parent = r.parent;
     return row;

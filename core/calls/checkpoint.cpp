@@ -23,7 +23,7 @@ JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source
     p.policy = policy;
     p.prevent_cse = Attr(true);
     b.source = source;
-    const Values out = b.emit(primitive(kRemat), in, make_params(p), body->out_avals(), effects_of(*body));
+    const Values out = b.emit(primitive(kRemat), in, make_params(p), body->out_avals(), body->effects);
     return b.finish(out, j->name);
 }
 

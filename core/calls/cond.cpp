@@ -155,6 +155,8 @@ PrimalsTangents cond_linearize(SplitBuilder& b, const Op& op, const Values& x, c
 
 Values cond_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const Branches& branches = branches_of(op);
+    if (!joined_effects(branches).filter_in(&EffectTraits::ref).empty())
+        throw Error(ErrorCode::NotDifferentiable, "State effect not supported in cond partial-eval.").at(op.source.loc());
     if (x.front().is_unknown()) return b.tangent().emit(*op.prim, x, op.params, op.out, joined_effects(branches));
     Flags unknown;
     for (const Value v : rest(x, 1)) unknown.push_back(v.is_unknown());
@@ -186,7 +188,7 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     r.residual_inputs = not_instantiated(args);
     r.inst_out = Flags(n, true);
     if (args.unknown_in.front()) {
-        r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, n), args.eqn.effects.str()};
+        r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, n), args.eqn.effects};
         r.unknown_out = r.inst_out;
         return r;
     }
@@ -211,9 +213,9 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     std::vector<int> fresh;
     for (std::size_t k = 0; k < m.all.size(); ++k) fresh.push_back(-1 - static_cast<int>(k));
     r.known = HalfEqn{op.prim, with_branches(op, known), pick_where(args.unknown_in, false),
-                      joined(pick_where(r.unknown_out, false), fresh), joined_effects(known).str()};
+                      joined(pick_where(r.unknown_out, false), fresh), joined_effects(known)};
     r.staged = HalfEqn{op.prim, with_branches(op, staged), joined(std::vector<int>{0}, fresh, positions(1, unknown.size())),
-                       positions(0, n), joined_effects(staged).str()};
+                       positions(0, n), joined_effects(staged)};
     return r;
 }
 
@@ -264,7 +266,17 @@ BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const s
     return r;
 }
 
+void refuse_effects_in_vmap(const Op& op) {
+    const EffectSet effects = joined_effects(branches_of(op));
+    const auto refuse = [&](const char* what) {
+        throw Error(ErrorCode::NoRule, std::string(what) + " effect not supported in vmap-of-cond.").at(op.source.loc());
+    };
+    if (!effects.filter_in(&EffectTraits::ref).empty()) refuse("State");
+    if (effects.contains(EffectKind::IO) || effects.contains(EffectKind::OrderedIO)) refuse("IO");
+}
+
 BatchResult cond_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    refuse_effects_in_vmap(op);
     if (dims.front() != kNotMapped && !op.params->find("branches_platforms")) return cond_batch_select(b, op, x, dims, size);
     Values in{x.front()};
     std::vector<int> in_dims;

@@ -48,14 +48,10 @@ Values merged(const Flags& which, const Values& others, const Values& marked) {
     return out;
 }
 
-Sym joined_effects(const std::vector<JaxprPtr>& bodies) {
-    std::vector<Sym> all;
-    for (const JaxprPtr& j : bodies)
-        for (const Sym e : j->effects)
-            if (std::find(all.begin(), all.end(), e) == all.end()) all.push_back(e);
-    std::string out;
-    for (const Sym e : all) out += (out.empty() ? "" : ",") + e.str();
-    return Sym(out);
+EffectSet joined_effects(const std::vector<JaxprPtr>& bodies) {
+    EffectSet all;
+    for (const JaxprPtr& j : bodies) all = all | j->effects;
+    return all;
 }
 
 bool same_types(const Avals& a, const Avals& b) {

@@ -85,7 +85,7 @@ Flags carry_fixpoint(Flags carry, Step step) {
 }
 
 /// The effects of several bodies, each once.
-Sym joined_effects(const std::vector<JaxprPtr>& bodies);
+EffectSet joined_effects(const std::vector<JaxprPtr>& bodies);
 /// Do avals fit as JAX's typecompat has it: equal but for weak types?
 bool same_types(const Avals& a, const Avals& b);
 std::string types_text(const Avals& avals);

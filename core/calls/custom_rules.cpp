@@ -60,7 +60,7 @@ PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const 
 /// Does JAX run the rule where the user's function calls it? Not in what a backward pass made: JAX sets the place itself while it
 /// transposes, and that place is then the rule's too.
 bool runs_in_place(const SplitBuilder& b, const Op& op) {
-    return b.outermost() && op.source->name_stack.str().find("transpose(") == std::string::npos;
+    return b.outermost() && !op.source->name_stack.has_transform(stack_names::kTranspose);
 }
 PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
     return custom_jvp_with(b, op, x, dx, runs_in_place(b, op));
@@ -189,7 +189,7 @@ BatchResult custom_jvp_batch(Builder& b, const Op& op, const Values& x, const st
     call.rule.rule = p.jvp_jaxpr_fun;
     p.call_jaxpr.jaxpr = call.body;
     p.jvp_jaxpr_fun = batched_rule(call.rule);
-    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), effects_of(*call.body)), call.rule.out_dims};
+    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), call.body->effects), call.rule.out_dims};
 }
 BatchResult custom_vjp_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     CustomVjpParams p = op.as<CustomVjpParams>();
@@ -201,7 +201,7 @@ BatchResult custom_vjp_batch(Builder& b, const Op& op, const Values& x, const st
     call.rule.fwd = Attr();
     p.fwd_jaxpr_thunk = batched_rule(call.rule);
     p.call_jaxpr.jaxpr = call.body;
-    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), effects_of(*call.body)), call.rule.out_dims};
+    return {b.emit(*op.prim, x, make_params(p), call.body->out_avals(), call.body->effects), call.rule.out_dims};
 }
 
 /// JAX traces the function anew wherever the call is met again, so that its jaxpr is another one each time, and so are those of the calls

@@ -66,7 +66,7 @@ PrimalsTangents custom_vmap_jvp(Builder& b, const Op& op, const Values& x, const
     p.rule = jvp_of_vmap_rule(p.rule);
     p.in_tree = twice(p.in_tree);
     p.out_tree = twice(p.out_tree);
-    const Values out = b.emit(*op.prim, in, make_params(p), p.call.jaxpr->out_avals(), effects_of(*p.call.jaxpr));
+    const Values out = b.emit(*op.prim, in, make_params(p), p.call.jaxpr->out_avals(), p.call.jaxpr->effects);
     const auto half = out.begin() + static_cast<std::ptrdiff_t>(op.out.size());
     return {Values(out.begin(), half), Values(half, out.end())};
 }

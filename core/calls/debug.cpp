@@ -21,11 +21,11 @@ JaxprPtr debug_expand(const Op& op) {
 Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
 void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}
 
-Sym effect_of(const ParamsRef& params) {
+EffectSet effect_of(const ParamsRef& params) {
     if (const Attr* effect = params->find("effect"))
-        if (const auto* o = effect->get<Attr::Object>()) return o->text;
+        if (const auto* o = effect->get<Attr::Object>()) return std::vector{Effect::parse(o->text)};
     const Attr* ordered = params->find("ordered");
-    return ordered && ordered->get<bool>() && *ordered->get<bool>() ? Sym("OrderedDebug") : Sym("Debug");
+    return EffectSet(ordered && ordered->get<bool>() && *ordered->get<bool>() ? EffectKind::OrderedDebug : EffectKind::Debug);
 }
 
 /// One call for each example, as in JAX.
@@ -55,7 +55,7 @@ BatchResult debug_batch(Builder& b, const Op& op, const Values& x, const std::ve
 /// the policy saves it and that needs a value which isn't there.
 PartialEvalCustomResult debug_partial_eval_custom(const PartialEvalCustomArgs& a) {
     PartialEvalCustomResult r;
-    HalfEqn whole{a.op.prim, a.op.params, {}, {}, a.eqn.effects.str()};
+    HalfEqn whole{a.op.prim, a.op.params, {}, {}, a.eqn.effects};
     bool unknown = false, all_there = true;
     for (std::size_t i = 0; i < a.unknown_in.size(); ++i) {
         whole.inputs.push_back(static_cast<int>(i));

@@ -35,7 +35,7 @@ ParamsRef with_body(const Op& op, JaxprPtr j, const Picks& in, const Picks& out,
 }
 
 Values emit_call(Builder& b, const Op& op, const Values& in, const ParamsRef& params, const Jaxpr& j) {
-    return b.emit(*op.prim, in, params, j.out_avals(), effects_of(j));
+    return b.emit(*op.prim, in, params, j.out_avals(), j.effects);
 }
 
 Avals call_abstract_eval(const Op& op) { return called_avals(op, *body(op)); }

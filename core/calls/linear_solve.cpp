@@ -108,7 +108,7 @@ Avals solve_abstract_eval(const Op& op) {
 PrimalsTangents solve_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) {
     const LinearSolve s(op);
     PrimalsTangents r;
-    r.primals = b.emit(*op.prim, x, op.params, op.out, effects_of(*s.jaxpr[kSolve]));
+    r.primals = b.emit(*op.prim, x, op.params, op.out, s.jaxpr[kSolve]->effects);
     Values rhs = s.b(dx);
     const Values matrix_dx = s.consts(dx, kMatvec);
     const Flags matrix_nz = nonzero_pattern(b, matrix_dx);
@@ -119,7 +119,7 @@ PrimalsTangents solve_jvp(Builder& b, const Op& op, const Values& x, const Value
         for (std::size_t i = 0; i < s.num_b; ++i) rhs[i] = add_tangents(b, rhs[i], lax::neg(b, out[s.num_b + i]));
     }
     for (std::size_t i = 0; i < s.num_b; ++i) rhs[i] = instantiate_zero(b, rhs[i], op.in[s.num_consts + i]);
-    const Values tangents = b.emit(*op.prim, joined(part(x, 0, s.num_consts), rhs), op.params, op.out, effects_of(*s.jaxpr[kSolve]));
+    const Values tangents = b.emit(*op.prim, joined(part(x, 0, s.num_consts), rhs), op.params, op.out, s.jaxpr[kSolve]->effects);
     r.tangents = joined(part(tangents, 0, s.num_b), Values(op.out.size() - s.num_b, Value::zero()));
     return r;
 }
@@ -148,7 +148,7 @@ void solve_transpose(Builder& b, const Op& op, const Values& ct, const Values& x
     }
     out_avals = joined(out_avals, rest(s.jaxpr[kTransposeSolve]->out_avals(), s.num_b));
     const ParamsRef params = make_params(LinearSolveParams{tuple_of(new_lengths), tuple_of(new_bodies)});
-    const Values out = b.emit(*op.prim, in, params, out_avals, effects_of(*s.jaxpr[kTransposeSolve]));
+    const Values out = b.emit(*op.prim, in, params, out_avals, s.jaxpr[kTransposeSolve]->effects);
     for (std::size_t i = 0; i < s.num_b; ++i) sink.add(s.num_consts + i, out[i]);
 }
 
@@ -199,7 +199,7 @@ BatchResult solve_batch(Builder& b, const Op& op, const Values& x, const std::ve
         in.push_back(now ? batch_to_front(b, x[i], dims[i], size) : x[i]);
     }
     Avals out_avals = batched.jaxpr[kSolve]->out_avals();
-    BatchResult r{b.emit(*op.prim, in, s.with(batched.jaxpr), out_avals, effects_of(*batched.jaxpr[kSolve])), {}};
+    BatchResult r{b.emit(*op.prim, in, s.with(batched.jaxpr), out_avals, batched.jaxpr[kSolve]->effects), {}};
     for (const bool m : batched.solution_mapped) r.out_dims.push_back(m ? 0 : kNotMapped);
     return r;
 }

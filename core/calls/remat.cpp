@@ -48,7 +48,7 @@ PrimalsTangents remat_jvp(Builder& b, const Op& op, const Values& x, const Value
         if (nz[i]) in.push_back(dx[i]);
     const Picks picks = new_ones(num_consts) + pick_all(x.size()) + new_ones(in.size() - x.size() - num_consts);
     const Values out =
-        b.emit(*op.prim, in, remat_params(op, body, picks, op.as<RematParams>().differentiated), body->out_avals(), effects_of(*body));
+        b.emit(*op.prim, in, remat_params(op, body, picks, op.as<RematParams>().differentiated), body->out_avals(), body->effects);
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(op.out.size()));
     std::size_t next = op.out.size();
@@ -96,14 +96,11 @@ JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
     return b.finish(outs, j->name);
 }
 
-/// remat_allowed_effects of JAX: debugging and what may be dropped; callbacks with a life of their own are refused.
 void check_effects(const Jaxpr& j, const Op& op) {
-    for (const Sym e : j.effects) {
-        const std::string& text = e.str();
-        if (text.find("IOEffect") == std::string::npos && text.find("IO") != 0) continue;
-        throw Error(ErrorCode::NotDifferentiable, "Effects not supported in partial-eval of `checkpoint`/`remat`: [" + text + "]")
-            .at(op.source.loc());
-    }
+    const EffectSet disallowed = j.effects.filter_not_in(&EffectTraits::remat_allowed);
+    if (disallowed.empty()) return;
+    throw Error(ErrorCode::NotDifferentiable, "Effects not supported in partial-eval of `checkpoint`/`remat`: [" + disallowed.str() + "]")
+        .at(op.source.loc());
 }
 
 Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
@@ -134,7 +131,11 @@ Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const Values staged_in = select(x, used_staged);
     in.insert(in.end(), staged_in.begin(), staged_in.end());
     const ParamsRef params = remat_params(op, staged.jaxpr, new_ones(num_residuals) + pick_where(used_staged), true);
-    const Values staged_out = b.tangent().emit(*op.prim, in, params, staged.jaxpr->out_avals(), effects_of(*staged.jaxpr));
+    Builder& half = b.tangent();
+    // In linearize JAX evaluates what partial evaluation staged once more, and this equation, other than all else, has the whole stack
+    // then.
+    if (!b.by_data()) half.source = op.source.with(op.source->name_stack + op.source->name_stack);
+    const Values staged_out = half.emit(*op.prim, in, params, staged.jaxpr->out_avals(), staged.jaxpr->effects);
     Values r;
     std::size_t next_known = 0, next_unknown = 0;
     for (const bool u : split.unknown_out) r.push_back(u ? staged_out[next_unknown++] : out[next_known++]);
@@ -165,7 +166,7 @@ void remat_transpose(Builder& b, const Op& op, const Values& ct, const Values& x
     for (const Value v : select(x, linear, false)) in.push_back(v);
     for (const Value c : select(ct, nonzero)) in.push_back(c);
     picks.resize(in.size(), kNew);
-    const Values out = b.emit(*op.prim, in, remat_params(op, body, picks, p.differentiated), body->out_avals(), effects_of(*body));
+    const Values out = b.emit(*op.prim, in, remat_params(op, body, picks, p.differentiated), body->out_avals(), body->effects);
     std::size_t next = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
         if (t.nonzero_in[i]) sink.add(i, out[next++]);
@@ -178,7 +179,7 @@ BatchResult remat_batch(Builder& b, const Op& op, const Values& x, const std::ve
     Values in = constants_of(b, *j.jaxpr);
     const Picks picks = new_ones(in.size()) + pick_all(x.size());
     in.insert(in.end(), x.begin(), x.end());
-    return {b.emit(*op.prim, in, remat_params(op, body, picks, p.differentiated), body->out_avals(), effects_of(*body)), j.out_dims};
+    return {b.emit(*op.prim, in, remat_params(op, body, picks, p.differentiated), body->out_avals(), body->effects), j.out_dims};
 }
 
 DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {

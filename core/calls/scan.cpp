@@ -46,7 +46,7 @@ Values ScanView::emit(Builder& b, const Values& in, const JaxprPtr& new_body, st
     p.num_consts = static_cast<std::int64_t>(consts);
     p.num_carry = static_cast<std::int64_t>(carries);
     p.reverse = p.reverse != flip;
-    return b.emit(kScan, in, make_params(p), result_avals(*new_body, carries), effects_of(*new_body));
+    return b.emit(kScan, in, make_params(p), result_avals(*new_body, carries), new_body->effects);
 }
 
 namespace {
@@ -190,7 +190,7 @@ BatchResult scan_batch(Builder& b, const Op& op, const Values& x, const std::vec
 DceResult scan_dce(const Op& op, const Flags& used_outputs) {
     const ScanView s(op);
     DceResult r;
-    if (!any_true(used_outputs) && !has_effects(effects_of(*s.body))) {
+    if (!any_true(used_outputs) && !has_effects(s.body->effects)) {
         r.dropped = true;
         r.used_inputs = r.kept_inputs = Flags(op.in.size(), false);
         r.kept_outputs = used_outputs;

@@ -158,7 +158,7 @@ KnownCall known_call(const ScanView& s, const CustomPartialEval& split, std::siz
     for (const AvalRef a : in_avals) in.push_back(b.add_input(a));
     const Values front = inline_jaxpr(b, *parts.known, constants_of(b, *parts.known), part(in, 0, num_consts));
     const Values consts = rest(front, num_fixed);
-    b.source = op.source;
+    b.source = op.source.with({});
     b.context = op.context;
     const Values out = s.emit(b, joined(consts, rest(in, num_consts)), parts.unknown, consts.size(), num_carry);
     r.call = b.finish(joined(part(front, 0, num_fixed), out), s.body->name);
@@ -195,15 +195,14 @@ PartialEvalCustomResult scan_partial_eval_custom(const PartialEvalCustomArgs& ar
                       Params::make({{"call_jaxpr", Attr(Attr::JaxprRef{known.call, true})}}),
                       pick_where(unknown, false),
                       {},
-                      effects_of(*known.call).str()};
+                      known.call->effects};
     for (std::size_t k = 0; k < num_fixed; ++k) known_eqn.outputs.push_back(residual(k));
     for (const int k : pick_where(split.unknown_out, false)) known_eqn.outputs.push_back(k);
     for (std::size_t k = num_fixed; k < num_residuals; ++k) known_eqn.outputs.push_back(residual(k));
 
     // The staged body takes [residuals, all inputs]; fixed residuals become constants in front, stacked ones scanned inputs behind.
     const JaxprPtr staged = permute_inputs(split.staged, moved_to_back(joined(known.stacked, Flags(op.in.size(), false))));
-    HalfEqn staged_eqn{
-        op.prim, s.with(staged, num_fixed + s.num_consts, s.num_carry), {}, pick_where(split.inst_out), effects_of(*staged).str()};
+    HalfEqn staged_eqn{op.prim, s.with(staged, num_fixed + s.num_consts, s.num_carry), {}, pick_where(split.inst_out), staged->effects};
     for (std::size_t k = 0; k < num_fixed; ++k) staged_eqn.inputs.push_back(residual(k));
     for (std::size_t i = 0; i < op.in.size(); ++i) staged_eqn.inputs.push_back(static_cast<int>(i));
     for (std::size_t k = num_fixed; k < num_residuals; ++k) staged_eqn.inputs.push_back(residual(k));

@@ -57,11 +57,12 @@ private:
 
     Values walk(Body& body, const Jaxpr& j, Values env) {
         env.resize(j.num_vars());
+        SourcesWithin place(body.b.source->name_stack);  // of the call that is inlined
         const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
         for (const Eqn& e : j.eqns) {
             Values in;
             for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            body.b.source = e.source;
+            body.b.source = place(e.source);
             body.b.context = e.context;
             const Values out = apply(body, j, e, in);
             std::copy(out.begin(), out.end(), env.begin() + e.first_out);

@@ -109,7 +109,7 @@ Values while_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
         return body->unknown_out;
     });
     const PartialEvalJaxpr& cond = partial_eval_jaxpr(w.cond, joined(cond_uk, carry_uk), false, false);
-    const Sym effects = joined_effects({w.cond, w.body});
+    const EffectSet effects = joined_effects({w.cond, w.body});
     const bool all_unknown = count_true(unknown) == unknown.size();
     Values whole_out = b.tangent().emit(*op.prim, x, op.params, op.out, effects);
     if (cond.unknown_out.front() || all_unknown) return whole_out;
@@ -139,7 +139,7 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
         partial_eval_jaxpr_custom(w.cond, joined(cond_uk, carry_uk), Flags(w.cond->num_invars, true), false, true, nothing);
     PartialEvalCustomResult r;
     r.residual_inputs = not_instantiated(args);
-    r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, op.out.size()), args.eqn.effects.str()};
+    r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, op.out.size()), args.eqn.effects};
     r.unknown_out = carry_uk;
     r.inst_out = Flags(w.num_carry, true);
     if (cond.unknown_out.front()) {
@@ -148,7 +148,7 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
     }
     const Flags unknown = joined(cond_uk, body_uk, carry_uk);
     r.known = HalfEqn{op.prim, while_params(cond.known, count_true(negated(cond_uk)), body.known, count_true(negated(body_uk))),
-                      pick_where(unknown, false), pick_where(carry_uk, false), joined_effects({cond.known, body.known}).str()};
+                      pick_where(unknown, false), pick_where(carry_uk, false), joined_effects({cond.known, body.known})};
     return r;
 }
 
@@ -172,6 +172,9 @@ std::vector<int> dims_where(const Flags& mapped, int dim = 0) {
 
 BatchResult while_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     const WhileView w(op);
+    const EffectSet effects = joined_effects({w.cond, w.body});
+    if (effects.contains(EffectKind::OrderedIO))
+        throw Error(ErrorCode::NoRule, "Ordered IO effects not supported in vmap.").at(op.source.loc());
     Flags mapped;
     for (const int d : dims) mapped.push_back(d != kNotMapped);
     const Flags cond_mapped = w.cond_consts(mapped), body_mapped = w.body_consts(mapped);
@@ -181,6 +184,8 @@ BatchResult while_batch(Builder& b, const Op& op, const Values& x, const std::ve
     const bool pred_mapped =
         mapped_outputs(batch_jaxpr_front(w.cond, size, dims_where(joined(cond_mapped, carry_mapped)), {false})).front();
     // A mapped condition maps every carry. Otherwise the batch axis of carries goes behind the condition's own axes, if it has any.
+    if (pred_mapped && effects.contains(EffectKind::IO))
+        throw Error(ErrorCode::NoRule, "Unordered IO effects not supported in while_loop with batched predicate").at(op.source.loc());
     if (pred_mapped) carry_mapped = Flags(w.num_carry, true);
     const int axis = pred_mapped ? 0 : w.cond->aval(w.cond->outvars.front())->rank();
     const std::vector<int> carry_dims = dims_where(carry_mapped, axis);

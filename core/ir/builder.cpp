@@ -89,12 +89,12 @@ std::optional<LiteralRef> JaxprBuilder::literal_of(Value v) const {
     return Builder::literal_of(v);
 }
 
-Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     return append(prim, in, prim.restage ? prim.restage.fn(params) : std::move(params), out_avals, effects);
 }
 
-Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
     Eqn e;
     e.prim = &prim;
     e.params = std::move(params);
@@ -179,16 +179,7 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
         for (const Eqn& e : jaxpr_->eqns)
             for (std::uint32_t k = 0; k < e.n_out; ++k) jaxpr_->set_dropped(jaxpr_->output(e, k), !used[e.first_out + k]);
     }
-    for (const Eqn& e : jaxpr_->eqns) {
-        if (e.effects.empty()) continue;
-        const std::string& all = e.effects.str();
-        for (std::size_t i = 0; i < all.size();) {
-            const std::size_t end = std::min(all.find(',', i), all.size());
-            const Sym one(std::string_view(all).substr(i, end - i));
-            if (std::find(jaxpr_->effects.begin(), jaxpr_->effects.end(), one) == jaxpr_->effects.end()) jaxpr_->effects.push_back(one);
-            i = end + 1;
-        }
-    }
+    for (const Eqn& e : jaxpr_->eqns) jaxpr_->effects = jaxpr_->effects | e.effects;
     JaxprPtr done = std::move(jaxpr_);
     jaxpr_ = std::make_shared<Jaxpr>();
     literal_handles_.clear();
@@ -204,14 +195,16 @@ Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const
     std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
     const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
     const SourceRef source = b.source;
+    SourcesWithin place(source->name_stack);
     const ContextRef context = b.context;
     Values args;
     for (const Eqn& e : j.eqns) {
         args.clear();
         for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        b.source = e.source;
+        b.source = place(e.source);
         b.context = e.context;
-        const Values out = as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects) : b.copy(j, e, args);
+        const Values out = as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects)
+                                       : b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
         std::copy(out.begin(), out.end(), env.begin() + e.first_out);
     }
     b.source = source;

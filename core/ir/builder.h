@@ -19,7 +19,7 @@ public:
     Values bind(const Primitive& prim, const Values& in, ParamsRef params = {});
     Value bind1(const Primitive& prim, const Values& in, ParamsRef params = {});
     /// The same with result avals given: opaque primitives and copies of existing equations, whose avals are recorded.
-    virtual Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) = 0;
+    virtual Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {}) = 0;
     virtual AvalRef aval(Value v) const = 0;
     /// A constant array of the program (becomes a constvar).
     virtual Value constant(ArrayPtr array) = 0;
@@ -34,7 +34,6 @@ public:
     /// Provenance of what is emitted next; transformations set it to that of the equation at work.
     SourceRef source;
     ContextRef context;
-    Sym name_stack_prefix;
 };
 
 /// Builds one jaxpr.
@@ -43,7 +42,7 @@ public:
     JaxprBuilder();
     Value add_constvar(AvalRef aval, ArrayPtr value = nullptr);  ///< before the first invar
     Value add_input(AvalRef aval, Sym name = {});                ///< before the first equation
-    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
+    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {}) override;
     AvalRef aval(Value v) const override;
     /// Constants met after the inputs: collected, and hoisted to constvars by `finish`.
     Value constant(ArrayPtr array) override;
@@ -58,7 +57,7 @@ public:
     Jaxpr& jaxpr() { return *jaxpr_; }
 
     /// Appends an equation as it is: what a transformation has collected already and nothing traces again.
-    Values append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {});
+    Values append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {});
     std::optional<LiteralRef> literal_of(Value v) const override;
 
 private:

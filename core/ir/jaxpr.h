@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/aval.h"
+#include "ir/effects.h"
 #include "ir/literal.h"
 #include "ir/params.h"
 #include "ir/source.h"
@@ -49,7 +50,7 @@ struct Eqn {
     std::uint32_t n_out = 0;
     SourceRef source;
     ContextRef context;
-    Sym effects;  ///< comma-separated effects of this equation; empty for pure ones
+    EffectSet effects;  ///< of this equation; empty for pure ones
 };
 
 /// Variables `first` and on that are known by numbers, `id` and on, throughout a program: one number is one variable of JAX's, which
@@ -71,7 +72,7 @@ public:
     std::vector<Atom> atoms;  ///< inputs of all equations
     std::vector<Atom> outvars;
     std::vector<Sym> arg_names;  ///< of the invars, empty or one each: debug information
-    std::vector<Sym> effects;
+    EffectSet effects;
     std::vector<SharedVars> shared_vars;  ///< by `first`, not overlapping; mostly none
 
     std::uint32_t num_vars() const { return static_cast<std::uint32_t>(vars_.size()); }

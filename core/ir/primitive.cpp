@@ -45,6 +45,7 @@ const Primitive& primitive(Sym name) {
 
 std::span<const Primitive* const> all_primitives() { return registry().known; }
 
-Op make_op(const Jaxpr& j, const Eqn& e) { return Op{e.prim, e.params, j.in_avals(e), j.out_avals(e), e.source, e.context}; }
+Op make_op(const Jaxpr& j, const Eqn& e) { return make_op(j, e, e.source); }
+Op make_op(const Jaxpr& j, const Eqn& e, SourceRef source) { return {e.prim, e.params, j.in_avals(e), j.out_avals(e), source, e.context}; }
 
 }  // namespace jaxscope

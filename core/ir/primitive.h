@@ -33,6 +33,8 @@ struct Op {
     }
 };
 Op make_op(const Jaxpr& j, const Eqn& e);
+/// The same where a transformation has it: `source` is in the name stack of all that it stands in.
+Op make_op(const Jaxpr& j, const Eqn& e, SourceRef source);
 
 struct NoRule {
     const char* why;
@@ -113,7 +115,7 @@ struct HalfEqn {
     ParamsRef params;
     std::vector<int> inputs;
     std::vector<int> outputs;  ///< >= 0 an output of the original equation, -1-k the k-th residual
-    std::string effects = {};
+    EffectSet effects = {};
 };
 struct PartialEvalCustomResult {
     std::optional<HalfEqn> known, staged;

@@ -7,9 +7,12 @@ namespace jaxscope {
 namespace {
 
 struct SourceHash {
-    std::size_t operator()(const Source& s) const {
-        std::size_t h = hash_mix(s.summary.id(), s.name_stack.id());
-        for (const Frame& f : s.frames) {
+    std::size_t operator()(const Source& s) const { return hash_mix(s.traceback.id(), s.name_stack.id()); }
+};
+struct TracebackHash {
+    std::size_t operator()(const Traceback& t) const {
+        std::size_t h = t.summary.id();
+        for (const Frame& f : t.frames) {
             h = hash_mix(h, (std::size_t{f.file.id()} << 32) | f.function.id());
             h = hash_mix(h, (static_cast<std::size_t>(f.line) << 32) | static_cast<std::size_t>(f.column));
         }
@@ -33,19 +36,29 @@ InternTable<T, H>& table() {
 
 }  // namespace
 
+TracebackRef::TracebackRef(const Traceback& traceback) : id_(table<Traceback, TracebackHash>().intern(traceback)) {}
+const Traceback& TracebackRef::operator*() const { return table<Traceback, TracebackHash>().get(id_); }
+
 SourceRef::SourceRef(const Source& source) : id_(table<Source, SourceHash>().intern(source)) {}
 const Source& SourceRef::operator*() const { return table<Source, SourceHash>().get(id_); }
 
 const Frame* SourceRef::user_frame() const {
-    const Source& s = **this;
-    for (const Frame& f : s.frames)
+    const std::vector<Frame>& frames = (*this)->frames();
+    for (const Frame& f : frames)
         if (f.project) return &f;
-    return s.frames.empty() ? nullptr : &s.frames.front();
+    return frames.empty() ? nullptr : &frames.front();
 }
 
 SourceLoc SourceRef::loc() const {
     const Frame* f = user_frame();
     return f ? SourceLoc{f->file.str(), f->line, f->column + 1} : SourceLoc{};
+}
+
+void SourcesWithin::find(SourceRef inner) {
+    const auto [found, fresh] = known_.try_emplace(inner.id());
+    if (fresh) found->second = inner.with(outer_ + inner->name_stack);
+    last_inner_ = inner;
+    last_ = found->second;
 }
 
 ContextRef::ContextRef(const EqnContext& context) : id_(table<EqnContext, ContextHash>().intern(context)) {}

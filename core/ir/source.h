@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
 #include "base/sym.h"
+#include "ir/name_stack.h"
 
 namespace jaxscope {
 
@@ -17,11 +19,34 @@ struct Frame {
     friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-/// Where an equation came from. `summary` is JAX's own string ("train.py:41:4 (loss)"), what print_saved_residuals shows.
-struct Source {
+/// Where in the user's Python an equation was traced. `summary` is JAX's own string ("train.py:41:4 (loss)"), what print_saved_residuals
+/// shows.
+struct Traceback {
     std::vector<Frame> frames;  ///< innermost first, JAX's own left out
     Sym summary;
-    Sym name_stack;  ///< "jvp(loss)/layer_0"
+    friend bool operator==(const Traceback&, const Traceback&) = default;
+};
+
+/// An interned Traceback, 4 bytes.
+class TracebackRef {
+public:
+    TracebackRef() = default;
+    TracebackRef(const Traceback& traceback);  // NOLINT(google-explicit-constructor)
+    const Traceback& operator*() const;
+    const Traceback* operator->() const { return &**this; }
+    std::uint32_t id() const { return id_; }
+    friend bool operator==(TracebackRef, TracebackRef) = default;
+
+private:
+    std::uint32_t id_ = 0;
+};
+
+/// Where an equation came from: JAX's SourceInfo. Transformations keep the traceback and extend the name stack.
+struct Source {
+    TracebackRef traceback;
+    NameStack name_stack;
+    const std::vector<Frame>& frames() const { return traceback->frames; }
+    Sym summary() const { return traceback->summary; }
     friend bool operator==(const Source&, const Source&) = default;
 };
 
@@ -37,9 +62,30 @@ public:
     /// The innermost frame of the user's own project, else the innermost frame, else nullptr.
     const Frame* user_frame() const;
     SourceLoc loc() const;  ///< of `user_frame`, column from 1
+    /// The same place in another name stack.
+    SourceRef with(NameStack stack) const { return Source{(*this)->traceback, stack}; }
 
 private:
     std::uint32_t id_ = 0;
+};
+
+/// Places of a jaxpr's equations where it is evaluated inside the name stack `outer`: theirs are relative to the jaxpr (JAX:
+/// current_name_stack()
+/// + eqn.source_info.name_stack).
+class SourcesWithin {
+public:
+    explicit SourcesWithin(NameStack outer) : outer_(outer) {}
+    SourceRef operator()(SourceRef inner) {
+        if (outer_.empty()) return inner;
+        if (!(inner == last_inner_) || last_.id() == 0) find(inner);
+        return last_;
+    }
+
+private:
+    void find(SourceRef inner);
+    NameStack outer_;
+    SourceRef last_inner_, last_;
+    std::unordered_map<std::uint32_t, SourceRef> known_;
 };
 
 /// What else an equation carries besides parameters: JAX's JaxprEqnContext. Interned.

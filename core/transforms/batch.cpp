@@ -38,6 +38,7 @@ BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::v
     std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
     std::copy(in_dims.begin(), in_dims.end(), dim.begin() + j.num_constvars);
     const SourceRef source = b.source;
+    SourcesWithin place(source->name_stack);
     const ContextRef context = b.context;
     Values in;
     std::vector<int> dims;
@@ -49,10 +50,10 @@ BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::v
             in.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
             dims.push_back(a.is_literal() ? kNotMapped : dim[a.var().index]);
         }
-        b.source = e.source;
+        b.source = place(e.source);
         b.context = e.context;
         try {
-            const BatchResult r = batch_eqn(b, make_op(j, e), e.effects, in, dims, size);
+            const BatchResult r = batch_eqn(b, make_op(j, e, b.source), e.effects, in, dims, size);
             std::copy(r.out.begin(), r.out.end(), env.begin() + e.first_out);
             std::copy(r.out_dims.begin(), r.out_dims.end(), dim.begin() + e.first_out);
         } catch (Error& error) {
@@ -95,7 +96,7 @@ const BatchedJaxpr& batched(const JaxprPtr& j, const Key& key) {
 
 }  // namespace
 
-BatchResult batch_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+BatchResult batch_eqn(Builder& b, const Op& op, EffectSet effects, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     bool mapped = false;
     for (const int d : dims) mapped = mapped || d != kNotMapped;
     if (!mapped) return {b.emit(*op.prim, x, op.params, op.out, effects), std::vector<int>(op.out.size(), kNotMapped)};
@@ -150,6 +151,7 @@ JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_d
     for (std::uint32_t i = 0; i < j->num_invars; ++i)
         x.push_back(b.add_input(with_axis(j->aval(j->invar(i)), in_dims[i], size), j->arg_names.empty() ? Sym() : j->arg_names[i]));
     dims.insert(dims.end(), in_dims.begin(), in_dims.end());
+    b.source = Source{{}, NameStack().transform(stack_names::kVmap)};
     BatchResult r = batch_into(b, *open, x, dims, size);
     for (std::size_t k = 0; k < r.out.size(); ++k) {
         if (r.out_dims[k] == out_dims[k]) continue;

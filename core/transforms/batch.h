@@ -8,7 +8,7 @@
 namespace jaxscope {
 
 /// One application under vmap: the primitive's batch rule, its expansion's, or the equation itself when nothing is mapped.
-BatchResult batch_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const std::vector<int>& dims, std::int64_t size);
+BatchResult batch_eqn(Builder& b, const Op& op, EffectSet effects, const Values& x, const std::vector<int>& dims, std::int64_t size);
 
 struct BatchedJaxpr {
     JaxprPtr jaxpr;

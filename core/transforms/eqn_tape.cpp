@@ -22,7 +22,7 @@ void EqnTape::reserve(std::size_t n_eqns) {
 }
 
 void EqnTape::add(const Primitive& prim, ParamsRef params, std::span<const Atom> in, std::span<const std::uint32_t> out, SourceRef source,
-                  ContextRef context, Sym effects) {
+                  ContextRef context, EffectSet effects) {
     Entry e{&prim,
             std::move(params),
             static_cast<std::uint32_t>(atoms_.size()),

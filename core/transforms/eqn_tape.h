@@ -19,7 +19,7 @@ public:
         std::uint32_t in_begin, n_in, out_begin, n_out;
         SourceRef source;
         ContextRef context;
-        Sym effects;
+        EffectSet effects;
     };
 
     std::uint32_t add_var(AvalRef aval) {
@@ -34,7 +34,7 @@ public:
     std::uint32_t num_vars() const { return static_cast<std::uint32_t>(avals_.size()); }
 
     void add(const Primitive& prim, ParamsRef params, std::span<const Atom> in, std::span<const std::uint32_t> out, SourceRef source,
-             ContextRef context, Sym effects = {});
+             ContextRef context, EffectSet effects = {});
     /// An equation of `j`, whose variables were added by `add_vars_of`.
     void add(const Jaxpr& j, const Eqn& e);
     void reserve(std::size_t n_eqns);

@@ -140,31 +140,9 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
 
 std::string eqn_label(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
 
-Sym effects_of(const Jaxpr& j) {
-    if (j.effects.empty()) return {};
-    std::string out;
-    for (const Sym e : j.effects) out += (out.empty() ? "" : ",") + e.str();
-    return Sym(out);
-}
-
 Value instantiate_zero(Builder& b, Value t, AvalRef primal) {
     if (!t.is_zero()) return t;
     return lax::zeros_like(b, tangent_aval(primal));
-}
-
-bool has_effects(Sym effects) {
-    if (effects.empty()) return false;
-    const std::string& all = effects.str();
-    // Reads and named axes may be dropped with their equation (JAX: dceable_effects).
-    for (std::size_t i = 0; i < all.size();) {
-        const std::size_t end = std::min(all.find(',', i), all.size());
-        const std::string_view one = std::string_view(all).substr(i, end - i);
-        if (one.find("NamedAxis") == std::string_view::npos && !one.starts_with("Read") &&
-            one.find("InternalMutableArray") == std::string_view::npos)
-            return true;
-        i = end + 1;
-    }
-    return false;
 }
 
 }  // namespace jaxscope

@@ -46,13 +46,7 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
 /// "eqn 7: mul", for the context of errors.
 std::string eqn_label(const Jaxpr& j, std::size_t index);
 
-/// The jaxpr's effects as an equation that holds it carries them: comma-separated.
-Sym effects_of(const Jaxpr& j);
-
 /// A zero of a tangent's type where `t` is symbolically zero; float0 tangents are constants without data.
 Value instantiate_zero(Builder& b, Value t, AvalRef primal);
-
-/// Is an effect of the comma-separated list `effects` one that keeps an equation from being dropped (JAX's has_effects)?
-bool has_effects(Sym effects);
 
 }  // namespace jaxscope

@@ -17,6 +17,7 @@ namespace {
 
 struct Key {
     std::vector<bool> nonzero_in, instantiate;
+    bool outermost = false;  ///< the user's own jax.jvp, which stands in the name stack of all that it makes
     friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -36,6 +37,7 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
         if (a.is_literal()) return tangent ? Value::zero() : Value(a.literal());
         return e[a.var().index];
     };
+    SourcesWithin place(key.outermost ? NameStack().transform(stack_names::kJvp) : NameStack());
     for (std::size_t i = 0; i < j.eqns.size(); ++i) {
         const Eqn& e = j.eqns[i];
         x.clear();
@@ -44,10 +46,10 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
             x.push_back(read(env, a, false));
             dx.push_back(read(denv, a, true));
         }
-        b.source = e.source;
+        b.source = place(e.source);
         b.context = e.context;
         try {
-            const PrimalsTangents out = jvp_eqn(b, make_op(j, e), e.effects, x, dx);
+            const PrimalsTangents out = jvp_eqn(b, make_op(j, e, b.source), e.effects, x, dx);
             std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
             std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
         } catch (Error& error) {
@@ -71,7 +73,7 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
 
 }  // namespace
 
-PrimalsTangents jvp_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const Values& dx_in) {
+PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Values& x, const Values& dx_in) {
     PrimalsTangents out;
     Values dx = dx_in;
     bool all_zero = true;
@@ -100,12 +102,16 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, Sym effects, const Values& x, 
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     static auto& cache = *new JaxprCache<Key, JvpJaxpr>;
-    const Key key{nonzero_in, instantiate};
+    const Key key{nonzero_in, instantiate, false};
     return cache.get(j, key, hash_mix(hash_of(nonzero_in), hash_of(instantiate)), [&] { return make_jvp(*j, key); });
 }
 
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate) {
     return jvp_jaxpr(j, nonzero_in, std::vector<bool>(j->outvars.size(), instantiate));
+}
+
+JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in) {
+    return make_jvp(*j, Key{nonzero_in, std::vector<bool>(j->outvars.size(), true), true});
 }
 
 }  // namespace jaxscope

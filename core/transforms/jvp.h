@@ -9,7 +9,7 @@ namespace jaxscope {
 
 /// Forward mode of one application: the primitive's jvp or jvp_call rule under `b` (JAX's JVPTrace.process_primitive). With all tangents
 /// zero the equation itself is emitted. Throws Error{NoRule} in JAX's words when there is no rule.
-PrimalsTangents jvp_eqn(Builder& b, const Op& op, Sym effects, const Values& x, const Values& dx);
+PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Values& x, const Values& dx);
 
 struct JvpJaxpr {
     JaxprPtr jaxpr;  ///< inputs: primals, then the nonzero tangents; outputs: primals, then the nonzero tangents
@@ -20,5 +20,7 @@ struct JvpJaxpr {
 /// Throws Error{NoRule} with the equation in its context.
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate);
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate = false);
+/// jax.jvp of a whole function: all tangents are instantiated, and what it makes stands in the name stack "jvp(...)".
+JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in);
 
 }  // namespace jaxscope

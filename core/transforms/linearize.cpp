@@ -20,7 +20,7 @@ void settle_linearized(PrimalsTangents& out, const Op& op) {
         if (!t.is_unknown()) t = Value::zero();
 }
 
-PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, Sym effects, const Values& x, const Values& dx_in) {
+PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, EffectSet effects, const Values& x, const Values& dx_in) {
     Values dx = dx_in;
     bool all_zero = true;
     for (Value& t : dx) {
@@ -45,11 +45,12 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
     const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
     const auto read_tangent = [&](Atom a) { return a.is_literal() ? Value::zero() : denv[a.var().index]; };
     const SourceRef source = b.source;
+    SourcesWithin place(source->name_stack);
     const ContextRef context = b.context;
     Values in, din;
     for (std::size_t i = 0; i < j.eqns.size(); ++i) {
         const Eqn& e = j.eqns[i];
-        b.source = e.source;
+        b.source = place(e.source);
         b.context = e.context;
         bool any = false;
         in.clear();
@@ -65,7 +66,7 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
             continue;
         }
         try {
-            const PrimalsTangents out = linearize_eqn(b, make_op(j, e), e.effects, in, din);
+            const PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
             std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
             std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
         } catch (Error& error) {

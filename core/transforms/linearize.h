@@ -25,7 +25,7 @@ const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool
 const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate = false);
 
 /// One equation under the split builder: JAX's LinearizeTrace.process_primitive. `dx` are unknown values or zeros.
-PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, Sym effects, const Values& x, const Values& dx);
+PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, EffectSet effects, const Values& x, const Values& dx);
 
 /// A jaxpr's equations, linearized under `b` (constvars as constants). Tangents that come out known are zero, as in JAX.
 PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx);

@@ -78,7 +78,7 @@ private:
         known_.add(j_, e);
         // Effects happen once, in the known half, whatever the policy says.
         const PolicyVerdict verdict = policy_(*e.prim, j_.in_avals(e), e.params);
-        if (has_effects(e.effects) || verdict.kind == PolicyVerdict::Kind::Save)
+        if (!e.effects.filter_not_in(&EffectTraits::partial_eval_pure).empty() || verdict.kind == PolicyVerdict::Kind::Save)
             for (std::uint32_t k = 0; k < e.n_out; ++k) write(e.first_out + k, false, false);
         else if (verdict.kind == PolicyVerdict::Kind::Offload)
             offload(e, verdict);
@@ -167,7 +167,7 @@ private:
         }
         for (const int o : half.outputs)
             out.push_back(o < 0 ? fresh[static_cast<std::size_t>(-1 - o)] : e.first_out + static_cast<std::uint32_t>(o));
-        tape.add(*half.prim, half.params, in, out, e.source, e.context, Sym(half.effects));
+        tape.add(*half.prim, half.params, in, out, e.source, e.context, half.effects);
     }
 
     EqnTape::Signature signature() const {
@@ -227,12 +227,12 @@ CallHalves start_halves(const PartialEvalCustomArgs& args, const CustomPartialEv
     h.staged_out = split.inst_out;
     h.new_staged_inputs = split.num_residuals;
     h.result.known = HalfEqn{args.op.prim, with_param(args.op.params, param, Attr(Attr::JaxprRef{known, closed})),
-                             indices_where(args.unknown_in, false), indices_where(split.unknown_out, false), effects_of(*known).str()};
+                             indices_where(args.unknown_in, false), indices_where(split.unknown_out, false), known->effects};
     h.result.staged = HalfEqn{args.op.prim,
                               with_param(args.op.params, param, Attr(Attr::JaxprRef{split.staged, closed})),
                               {},
                               indices_where(split.inst_out, true),
-                              effects_of(*split.staged).str()};
+                              split.staged->effects};
     return h;
 }
 

@@ -71,7 +71,7 @@ private:
         } else if (prim == "jit" && text) {
             what = "output of jitted function '" + text->str() + "'";
         }
-        SavedResidual& r = add(kind, e.first_out + k, what + " from " + e.source->summary.str());
+        SavedResidual& r = add(kind, e.first_out + k, what + " from " + e.source->summary().str());
         r.source = e.source;
         r.primitive = Sym(prim);
         r.eqn = static_cast<int>(i);

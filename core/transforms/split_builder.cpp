@@ -30,7 +30,7 @@ Builder& SplitBuilder::tangent() {
     return half_;
 }
 
-Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
     bool known = true;
     for (const Value v : in) {
         JAXSCOPE_ASSERT(v.kind() != Value::Kind::Mark);
@@ -62,7 +62,7 @@ Atom SplitBuilder::lift(Value v) {
     return Atom(Var{it->second});
 }
 
-Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) {
+Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     SplitBuilder& o = owner_;
     o.scratch_.clear();
@@ -116,8 +116,8 @@ std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& i
     return lax::convert_element_type(b, in[0], to.dtype, to.weak_type);
 }
 
-template <class Place, class Parameters>
-Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
+template <class Placed, class Parameters>
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Placed place, Parameters parameters) {
     JAXSCOPE_ASSERT(in.size() == j.num_invars);
     Values env(j.num_vars());
     const Values consts = constants_of(b, j);
@@ -161,12 +161,14 @@ ParamsRef with_own_body(ParamsRef params) {
 }  // namespace
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(
-        b, j, in, [](SourceRef s) { return s; }, [](const ParamsRef& p) { return p; });
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const ParamsRef& p) { return p; });
 }
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
-    return evaluate(
-        b, *in_context(j, b.context), in, [=](SourceRef s) { return keep_places && !s->frames.empty() ? s : caller; }, with_own_body);
+    const auto place = [caller, keep_places, within = SourcesWithin(caller->name_stack)](SourceRef s) mutable {
+        const SourceRef inside = within(s);
+        return keep_places && !s->frames().empty() ? inside : SourceRef(Source{caller->traceback, inside->name_stack});
+    };
+    return evaluate(b, *in_context(j, b.context), in, place, with_own_body);
 }
 
 }  // namespace jaxscope

@@ -21,12 +21,13 @@ public:
     /// Is this the function that the user differentiates, rather than the body of a call in it? There JAX runs custom rules where it meets
     /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
     bool outermost() const { return outermost_; }
+    bool by_data() const { return by_data_; }
 
     /// The next input of the unknown half.
     Value add_unknown_input(AvalRef aval);
 
     /// All inputs known: into the known half. Otherwise the primitive's `partial_eval` rule, or else one equation in the unknown half.
-    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects = {}) override;
+    Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {}) override;
     AvalRef aval(Value v) const override;
     Value constant(ArrayPtr array) override;
     Value folded(LiteralRef literal) override;
@@ -53,7 +54,7 @@ private:
     class Half final : public Builder {
     public:
         explicit Half(SplitBuilder& owner) : owner_(owner) {}
-        Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, Sym effects) override;
+        Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) override;
         AvalRef aval(Value v) const override { return owner_.aval(v); }
         Value constant(ArrayPtr array) override { return owner_.constant(std::move(array)); }
         Value folded(LiteralRef literal) override { return owner_.folded(literal); }

@@ -13,7 +13,13 @@ namespace {
 
 class BackwardPass {
 public:
-    BackwardPass(JaxprBuilder& b, const Jaxpr& j) : b_(b), j_(j), env_(j.num_vars()), ct_(j.num_vars(), Value::zero()) {}
+    BackwardPass(JaxprBuilder& b, const Jaxpr& j, bool outermost)
+        : b_(b),
+          j_(j),
+          env_(j.num_vars()),
+          ct_(j.num_vars(), Value::zero()),
+          nonlinear_place_(b.source->name_stack),
+          linear_place_(outermost ? b.source->name_stack.transform(stack_names::kTranspose) : b.source->name_stack) {}
 
     Values run(const Values& x, const Values& ct, const Values& sums) {
         const Values consts = constants_of(b_, j_);
@@ -77,7 +83,9 @@ private:
                 for (std::uint32_t k = 0; k < e.n_out; ++k) env_[e.first_out + k] = Value::linear();
                 linear_.push_back(i);
             } else {
-                const Values out = b_.copy(j_, e, in);
+                b_.source = nonlinear_place_(e.source);
+                b_.context = e.context;
+                const Values out = b_.emit(*e.prim, in, e.params, j_.out_avals(e), e.effects);
                 std::copy(out.begin(), out.end(), env_.begin() + e.first_out);
             }
         }
@@ -99,10 +107,10 @@ private:
                 error.in(std::string("jaxscope has no transpose rule for '") + e.prim->name + "': " + e.prim->transpose.absent);
             throw error;
         }
-        b_.source = e.source;
+        b_.source = linear_place_(e.source);
         b_.context = e.context;
         Sink sink(*this, e, x);
-        e.prim->transpose.fn(b_, make_op(j_, e), ct, x, sink);
+        e.prim->transpose.fn(b_, make_op(j_, e, b_.source), ct, x, sink);
         sink.flush();
     }
 
@@ -110,6 +118,7 @@ private:
     const Jaxpr& j_;
     Values env_, ct_;
     std::vector<std::size_t> linear_;
+    SourcesWithin nonlinear_place_, linear_place_;
 };
 
 struct Key {
@@ -121,7 +130,10 @@ struct Key {
 Values rematted_backward_pass(JaxprBuilder& b, const JaxprPtr& j, const Key& key, const Values& x, const Values& ct) {
     // Nonlinear work is split off first, so that it stands in front of the linear part and is evaluated under the recomputation's name.
     const PartialEvalJaxpr& split = partial_eval_jaxpr(j, key.linear_in, false, false);
+    const SourceRef source = b.source;
+    b.source = Source{{}, source->name_stack.scope(stack_names::kRematted)};
     Values in = inline_jaxpr(b, *split.known, constants_of(b, *split.known), select(x, key.linear_in, false));
+    b.source = source;
     in.erase(in.begin(), in.end() - split.num_residuals_out);
     const std::size_t num_residuals = in.size();
     in.resize(split.unknown->num_invars, Value::linear());
@@ -162,11 +174,11 @@ const TransposedJaxpr& transposed(const JaxprPtr& j, const Key& key) {
 
 }  // namespace
 
-Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums) {
+Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums, bool outermost) {
     JAXSCOPE_ASSERT(x.size() == j.num_invars && ct.size() == j.outvars.size() && (sums.empty() || sums.size() == x.size()));
     if (std::all_of(ct.begin(), ct.end(), [](Value v) { return v.is_zero(); }) && j.effects.empty())
         return sums.empty() ? Values(x.size(), Value::zero()) : sums;
-    return BackwardPass(b, j).run(x, ct, sums);
+    return BackwardPass(b, j, outermost).run(x, ct, sums);
 }
 
 const TransposedJaxpr& transpose_jaxpr(const JaxprPtr& j, const std::vector<bool>& linear_in, const std::vector<bool>& nonzero_ct,

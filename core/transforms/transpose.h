@@ -14,7 +14,8 @@ namespace jaxscope {
 /// Returns per input its cotangent, or zero (also for the known ones). Sums are add_any equations, in JAX's order.
 /// Throws Error{NoRule}, context "transposing eqn 7: ...".
 /// `sums` per input, or empty: what cotangents are added to (scan carries the sums of its constants' along).
-Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums = {});
+/// `outermost`: the user's own gradient, whose transposed equations stand in "transpose(...)"; bodies of calls don't repeat it.
+Values backward_pass(JaxprBuilder& b, const Jaxpr& j, const Values& x, const Values& ct, const Values& sums = {}, bool outermost = false);
 
 /// A linear call transposed as a call (JAX's _transpose_jaxpr_fancy).
 struct TransposedJaxpr {

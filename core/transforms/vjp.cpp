@@ -17,7 +17,11 @@ LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in,
         out.wrt.push_back(wrt[i] && a->dtype != DType::Float0 && a->is_array());
         dx.push_back(out.wrt.back() ? split.add_unknown_input(a) : Value::zero());
     }
+    const NameStack outer = b.source->name_stack;
+    split.source = Source{{}, outer.transform(stack_names::kJvp)};
     PrimalsTangents done = linearize_into(split, j, in, dx);
+    split.source = {};
+    b.source = b.source.with(outer);
     out.outputs = std::move(done.primals);
     Values tangents;
     for (std::size_t k = 0; k < std::min(num_outputs, done.tangents.size()); ++k) {
@@ -41,7 +45,7 @@ Values pull_back(JaxprBuilder& b, const LinearPart& call, const Values& residual
                  const Avals& in_avals) {
     Values x = residuals;
     x.resize(call.linear->num_invars, Value::linear());
-    const Values cts = backward_pass(b, *call.linear, x, select(ct, call.nonzero_out));
+    const Values cts = backward_pass(b, *call.linear, x, select(ct, call.nonzero_out), {}, true);
     Values out;
     std::size_t next = residuals.size();
     for (std::size_t i = 0; i < wrt.size(); ++i) {

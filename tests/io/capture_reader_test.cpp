@@ -46,7 +46,7 @@ TEST(CaptureReader, ReadsWhatIsThere) {
     EXPECT_STREQ(p->jaxpr->eqns[0].prim->name, "jit") << "pjit is jit's older name";
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().file, "train.py");
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().line, 41);
-    EXPECT_EQ(p->jaxpr->eqns[0].source->summary.str(), "train.py:41:5 (f)");
+    EXPECT_EQ(p->jaxpr->eqns[0].source->summary().str(), "train.py:41:5 (f)");
     EXPECT_EQ(p->jaxpr->eqns[0].source->name_stack.str(), "jvp(loss)");
     EXPECT_TRUE(p->jaxpr->dropped(p->jaxpr->output(p->jaxpr->eqns[2], 0)));
     EXPECT_EQ(p->jaxpr->eqns[0].params->jaxprs()[0]->name.str(), "inner");

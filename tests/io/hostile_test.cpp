@@ -253,7 +253,7 @@ TEST(HostileCapture, ManySourcesOfOneLongTracebackAreCut) {
     c["sources"] = json::array();
     for (int i = 0; i < 20000; ++i) c["sources"].push_back({0, 0, "train.py:" + std::to_string(i)});
     const ProgramPtr p = read_capture_text(c.dump(), "c");
-    EXPECT_EQ(p->jaxpr->eqns[0].source->frames.size(), 10000u) << "the first ones whole";
+    EXPECT_EQ(p->jaxpr->eqns[0].source->frames().size(), 10000u) << "the first ones whole";
 }
 
 TEST(HostileCapture, Zstd) {

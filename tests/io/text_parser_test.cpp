@@ -293,7 +293,7 @@ TEST(TextParser, NameStacks) {
         "{ lambda ; a:f32[]. let\n    b:f32[] = sin a # f.py:3:4 (f)\n                    # [jvp(loss)]\n"
         "    c:f32[] = cos b # [layer # 1 (a)]\n  in (c,) }",
         "test");
-    EXPECT_EQ(p->jaxpr->eqns[0].source->summary.str(), "f.py:3:4 (f)");
+    EXPECT_EQ(p->jaxpr->eqns[0].source->summary().str(), "f.py:3:4 (f)");
     EXPECT_EQ(p->jaxpr->eqns[0].source->name_stack.str(), "jvp(loss)");
     EXPECT_EQ(p->jaxpr->eqns[1].source->name_stack.str(), "layer # 1 (a)");
 }

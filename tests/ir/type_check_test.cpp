@@ -23,9 +23,9 @@ const Primitive kCopyShape = [] {
 }();
 
 SourceRef line_41() {
-    Source s;
+    Traceback s;
     s.frames.push_back({.file = "train.py", .function = "f", .line = 41, .column = 4, .project = true});
-    return s;
+    return Source{s, {}};
 }
 
 /// f(x) = copy(x), whose result is recorded as `result`.

@@ -9,11 +9,10 @@
 namespace jaxscope::toy {
 
 inline SourceRef source(const std::string& name_stack, const std::string& function = {}, int line = 1) {
-    Source s;
-    s.name_stack = Sym(name_stack);
+    Traceback s;
     if (!function.empty()) s.frames.push_back({.file = "/model.py", .function = Sym(function), .line = line, .project = true});
     s.summary = Sym("/model.py:" + std::to_string(line) + ":0" + (function.empty() ? "" : " (" + function + ")"));
-    return SourceRef(s);
+    return Source{s, NameStack::parse(name_stack)};
 }
 
 /// Applies `name` and gives one f32[n] result.

@@ -103,7 +103,7 @@ TEST(Linearize, SharedBodiesAreTransformedOnce) {
 TEST(Linearize, RefusalsNameTheEquation) {
     JaxprBuilder b;
     const Value x = b.add_input(kScalar);
-    b.source = Source{{Frame{"model.py", "loss", 41, 4, 41, 9, true}}, "model.py:41:4 (loss)", {}};
+    b.source = Source{Traceback{{Frame{"model.py", "loss", 41, 4, 41, 9, true}}, "model.py:41:4 (loss)"}, {}};
     const Value y = b.emit(primitive("somebodys_kernel"), {x}, {}, {kScalar}).front();
     const JaxprPtr j = b.finish({y});
     try {

@@ -8,33 +8,26 @@ namespace {
 
 using Segments = std::vector<Sym>;
 
-/// "jvp(a/b)/c" has two segments: slashes in parentheses belong to the name inside.
-Segments split_name_stack(const std::string& text) {
-    Segments out;
-    std::size_t begin = 0;
-    int depth = 0;
-    for (std::size_t i = 0; i <= text.size(); ++i) {
-        const char c = i < text.size() ? text[i] : '/';
-        if (c == '(') ++depth;
-        if (c == ')') --depth;
-        if (c != '/' || (depth > 0 && i < text.size())) continue;
-        if (i > begin) out.emplace_back(std::string_view(text).substr(begin, i - begin));
-        begin = i + 1;
-    }
-    return out;
-}
-
 constexpr const char *kForward = "forward", *kBackward = "backward", *kRecomputed = "recomputed";
 
-bool is_transformation(Sym segment) {
-    const std::string& text = segment.str();
-    return text.find('(') != std::string::npos || text == kForward || text == kBackward || text == kRecomputed;
+/// A group that says which part of a differentiated function it is, rather than a function.
+bool is_part(Sym label) { return label == Sym(kForward) || label == Sym(kBackward) || label == Sym(kRecomputed); }
+
+/// What linearize and transposition add: left out where a half of a split is shown, which says so already.
+NameStack without_autodiff(NameStack stack) {
+    NameStack out;
+    for (const NameStack::Entry& e : stack.entries()) {
+        if (e.transform && (e.name == stack_names::kJvp || e.name == stack_names::kTranspose)) continue;
+        out = e.transform ? out.transform(e.name) : out.scope(e.name);
+    }
+    return out;
 }
 
 /// Group paths per distinct source; equations share sources, so this is worked out once for each.
 class SegmentTable {
 public:
-    SegmentTable(const Jaxpr& jaxpr, Grouping grouping) : grouping_(grouping == Grouping::Auto ? choose(jaxpr) : grouping) {}
+    SegmentTable(const Jaxpr& jaxpr, Grouping grouping)
+        : half_(grouping == Grouping::Half), grouping_(half_ || grouping == Grouping::Auto ? choose(jaxpr) : grouping) {}
     bool functions() const { return grouping_ == Grouping::Function; }
     const Segments& of(SourceRef source) {
         auto [it, fresh] = table_.try_emplace(source.id());
@@ -44,14 +37,14 @@ public:
 
 private:
     /// Name scopes where the program gives most equations one; else functions, for what libraries name now and then (einsum) says little.
-    static Grouping choose(const Jaxpr& jaxpr) {
+    Grouping choose(const Jaxpr& jaxpr) const {
         std::unordered_map<std::uint32_t, bool> known;
         std::size_t named = 0;
         for (const Eqn& eqn : jaxpr.eqns) {
             const auto [it, fresh] = known.try_emplace(eqn.source.id(), false);
             if (fresh) {
-                const Segments segments = split_name_stack(eqn.source->name_stack.str());
-                it->second = std::any_of(segments.begin(), segments.end(), [](Sym s) { return !is_transformation(s); });
+                const std::vector<NameStack::Segment> segments = stack_of(*eqn.source).segments();
+                it->second = std::any_of(segments.begin(), segments.end(), [](const auto& s) { return !s.text.empty() && !s.transformed; });
             }
             named += it->second ? 1 : 0;
         }
@@ -59,11 +52,15 @@ private:
     }
     Segments make(const Source& source) const {
         if (grouping_ == Grouping::Flat) return {};
-        if (grouping_ == Grouping::Scope) return split_name_stack(source.name_stack.str());
         Segments segments;
+        if (grouping_ == Grouping::Scope) {
+            for (const NameStack::Segment& s : stack_of(source).segments())
+                if (!s.text.empty()) segments.emplace_back(s.text);
+            return segments;
+        }
         // What autodiff made of a function stands apart from the function; the transformations' own names would part it further.
-        if (const char* part = part_of(role_of(source))) segments.emplace_back(part);
-        for (auto frame = source.frames.rbegin(); frame != source.frames.rend(); ++frame)
+        if (const char* part = half_ ? nullptr : part_of(role_of(source))) segments.emplace_back(part);
+        for (auto frame = source.frames().rbegin(); frame != source.frames().rend(); ++frame)
             if (frame->project && frame->function.str() != "<module>") segments.push_back(frame->function);
         return segments;
     }
@@ -80,6 +77,8 @@ private:
         }
         return nullptr;
     }
+    NameStack stack_of(const Source& source) const { return half_ ? without_autodiff(source.name_stack) : source.name_stack; }
+    bool half_;
     Grouping grouping_;
     std::unordered_map<std::uint32_t, Segments> table_;
 };
@@ -105,7 +104,7 @@ std::vector<Scope> nest_runs(const Jaxpr& jaxpr, Grouping grouping) {
         // A function that a loop calls again starts over with its first equation: that is the next group, not more of the last one.
         for (std::size_t k = table.functions() ? common : 0; k > 0; --k) {
             const Scope& scope = scopes[open[k]];
-            if (i - scope.begin < kShortestCall || is_transformation(scope.label) || !same_application(jaxpr, scope.begin, i)) continue;
+            if (i - scope.begin < kShortestCall || is_part(scope.label) || !same_application(jaxpr, scope.begin, i)) continue;
             common = k - 1;
             break;
         }
@@ -202,15 +201,13 @@ void link(ScopeTree& tree) {
     }
 }
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 Role role_of(const Source& source) {
-    const std::string& stack = source.name_stack.str();
-    if (contains(stack, "rematted_computation")) return Role::Recomputed;
-    if (contains(stack, "transpose(")) return Role::Backward;
-    if (contains(stack, "jvp(")) return Role::Forward;
+    const NameStack stack = source.name_stack;
+    if (stack.has_scope(stack_names::kRematted)) return Role::Recomputed;
+    if (stack.has_transform(stack_names::kTranspose)) return Role::Backward;
+    if (stack.has_transform(stack_names::kJvp)) return Role::Forward;
     return Role::Plain;
 }
 
@@ -232,17 +229,19 @@ std::string scope_title(Sym label) {
         const std::size_t begin = text.rfind('/', at) == std::string::npos ? 0 : text.rfind('/', at) + 1;
         text.erase(begin, at + 10 - begin);
     }
-    const auto unwrap = [&](std::string_view before, std::string_view after, const char* word) {
-        if (text.compare(0, before.size(), before) != 0) return false;
-        const std::size_t close = text.find(after, before.size());
-        if (close == std::string::npos) return false;
-        const std::string inside = text.substr(before.size(), close - before.size());
-        const std::string rest = text.substr(close + after.size());
-        text = (inside.empty() ? std::string(word) : inside + ' ' + word) + rest;
-        return true;
-    };
-    if (!unwrap("transpose(jvp(", "))", "backward")) unwrap("jvp(", ")", "forward");
-    return text;
+    // "jvp(loss)" is the forward pass of loss, "transpose(jvp(loss))" its backward pass.
+    const std::vector<NameStack::Entry> entries = NameStack::parse(text).entries();
+    std::size_t at = 0;
+    const auto take = [&](Sym name) { return at < entries.size() && entries[at] == NameStack::Entry{name, true} && ++at > 0; };
+    const bool transposed = take(stack_names::kTranspose);
+    if (!take(stack_names::kJvp)) return text;
+    const char* word = transposed ? kBackward : kForward;
+    NameStack rest;
+    const bool named = at < entries.size() && !entries[at].transform && !entries[at].name.empty();
+    rest = rest.scope(named ? Sym(entries[at].name.str() + ' ' + word) : Sym(word));
+    for (at += at < entries.size() && !entries[at].transform ? 1 : 0; at < entries.size(); ++at)
+        rest = entries[at].transform ? rest.transform(entries[at].name) : rest.scope(entries[at].name);
+    return rest.str();
 }
 
 }  // namespace jaxscope

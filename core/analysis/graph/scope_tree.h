@@ -11,6 +11,7 @@ namespace jaxscope {
 enum class Grouping : std::uint8_t {
     Auto,      ///< name scopes where a jaxpr gives most equations one, else functions
     Scope,     ///< name stacks (jax.named_scope, module names, transformations)
+    Half,      ///< as Auto, of a half of a split: it says itself whether it is forward or backward, so name scopes needn't
     Function,  ///< forward, backward, recomputed; then functions of the user's own source, outermost first
     Flat,      ///< none, but for the runs that keep a level small
 };

@@ -90,7 +90,7 @@ private:
     void end_array();
     Atom atom(const JsonValue& v) const;
     void eqn_results(const JsonValue& v, Eqn& e);
-    Sym eqn_effects(const JsonValue& v) const;
+    EffectSet effects(const JsonValue& v) const;
 
     Program& program_;
     std::string name_;

@@ -106,10 +106,7 @@ void CaptureDocument::jaxpr_arg_names(const JsonValue& v) {
     if (has_invars_ && !jaxpr_->arg_names.empty() && jaxpr_->arg_names.size() != jaxpr_->num_invars)
         v.fail("a name for each of the " + std::to_string(jaxpr_->num_invars) + " invars");
 }
-void CaptureDocument::jaxpr_effects(const JsonValue& v) {
-    jaxpr_->effects.clear();
-    for (JsonValue::Items it(v); it.more(); it.step()) jaxpr_->effects.push_back(text_from_json(it.value()));
-}
+void CaptureDocument::jaxpr_effects(const JsonValue& v) { jaxpr_->effects = effects(v); }
 void CaptureDocument::jaxpr_outvars(const JsonValue& v) {
     if (!has_eqns_) v.fail("'eqns' before 'outvars'");
     has_outvars_ = true;
@@ -158,13 +155,10 @@ void CaptureDocument::eqn_results(const JsonValue& v, Eqn& e) {
         throw Error(ErrorCode::LimitExceeded, v.path() + ": expected fewer than 2^30 variables, found more");
 }
 
-Sym CaptureDocument::eqn_effects(const JsonValue& v) const {
-    std::string joined;
-    for (JsonValue::Items it(v); it.more(); it.step()) {
-        if (!joined.empty()) joined += ',';
-        joined += text_from_json(it.value()).str();
-    }
-    return joined;
+EffectSet CaptureDocument::effects(const JsonValue& v) const {
+    std::vector<Effect> out;
+    for (JsonValue::Items it(v); it.more(); it.step()) out.push_back(Effect::parse(text_from_json(it.value())));
+    return out;
 }
 
 namespace {
@@ -204,7 +198,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
     }
     if (it.more()) e.source = tables_.source(next(false));
     if (it.more()) e.context = tables_.context(next(false));
-    if (it.more()) e.effects = eqn_effects(next(false));
+    if (it.more()) e.effects = effects(next(false));
     jaxpr_->eqns.push_back(std::move(e));
 }
 

@@ -141,9 +141,9 @@ std::int64_t CaptureOutput::frame(const Frame& f) {
 
 std::int64_t CaptureOutput::source(SourceRef s) {
     if (const auto found = source_ids_.find(s.id()); found != source_ids_.end()) return found->second;
-    const std::int64_t traceback = s->frames.empty() ? -1 : tracebacks_.add(json_text([&](JsonWriter& w) {
+    const std::int64_t traceback = s->frames().empty() ? -1 : tracebacks_.add(json_text([&](JsonWriter& w) {
         w.begin_array();
-        for (const Frame& f : s->frames) w.value(frame(f));
+        for (const Frame& f : s->frames()) w.value(frame(f));
         w.end_array();
     }));
     const std::int64_t stack = name_stacks_.add(json_text([&](JsonWriter& w) { w.value(s->name_stack.str()); }));
@@ -154,7 +154,7 @@ std::int64_t CaptureOutput::source(SourceRef s) {
         else
             w.value(traceback);
         w.value(stack);
-        w.value(s->summary.str());
+        w.value(s->summary().str());
         w.end_array();
     }));
     return source_ids_[s.id()] = index;

@@ -104,7 +104,7 @@ Sym text_from_json(const JsonValue& v) {
 CaptureTables::CaptureTables(Program& program) : program_(program) { program.rules = rules_; }
 
 void CaptureTables::add_string(const JsonValue& v) { strings_.emplace_back(v.as_string()); }
-void CaptureTables::add_name_stack(const JsonValue& v) { name_stacks_.emplace_back(v.as_string()); }
+void CaptureTables::add_name_stack(const JsonValue& v) { name_stacks_.push_back(NameStack::parse(v.as_string())); }
 
 void CaptureTables::add_aval(const JsonValue& v) {
     Aval a;
@@ -164,14 +164,15 @@ void CaptureTables::add_traceback(const JsonValue& v) {
 }
 
 void CaptureTables::add_source(const JsonValue& v) {
-    Source s;
+    Traceback t;
+    NameStack name_stack;
     if (v.count() != 3) v.fail("[traceback, name stack, summary]");
     if (const JsonValue traceback = v.at(0); !traceback.is_null())
-        s.frames = frames_of(tracebacks_[index_into(traceback, tracebacks_.size(), "a traceback")]);
+        t.frames = frames_of(tracebacks_[index_into(traceback, tracebacks_.size(), "a traceback")]);
     if (const JsonValue stack = v.at(1); !stack.is_null())
-        s.name_stack = name_stacks_[index_into(stack, name_stacks_.size(), "a name stack")];
-    s.summary = text_from_json(v.at(2));
-    sources_.emplace_back(s);
+        name_stack = name_stacks_[index_into(stack, name_stacks_.size(), "a name stack")];
+    t.summary = text_from_json(v.at(2));
+    sources_.emplace_back(Source{t, name_stack});
 }
 
 /// All of a traceback's frames; when sources of long shared tracebacks would fill the memory, the innermost ones and the user's own.

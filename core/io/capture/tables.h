@@ -70,7 +70,8 @@ private:
         std::unique_ptr<Deferred> deferred;
     };
     Program& program_;
-    std::vector<Sym> strings_, name_stacks_;
+    std::vector<Sym> strings_;
+    std::vector<NameStack> name_stacks_;
     std::vector<const Primitive*> primitives_;  ///< by string, made at first use
     std::vector<AvalRef> avals_;
     std::vector<Frame> frames_;

@@ -83,6 +83,14 @@ void CaptureOutput::write_atoms(JsonWriter& w, std::span<const Atom> atoms) {
     w.end_array();
 }
 
+namespace {
+void write_effects(JsonWriter& w, EffectSet effects) {
+    w.begin_array();
+    for (const Effect& e : effects.list()) w.value(e.text.str());
+    w.end_array();
+}
+}  // namespace
+
 void CaptureOutput::write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e) {
     w.begin_array();
     w.value(string(e.prim->name));
@@ -96,11 +104,7 @@ void CaptureOutput::write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e) {
     w.value(params(e.params));
     w.value(source(e.source));
     w.value(context(e.context));
-    if (!e.effects.empty()) {
-        w.begin_array();
-        w.value(e.effects.str());
-        w.end_array();
-    }
+    if (!e.effects.empty()) write_effects(w, e.effects);
     w.end_array();
 }
 
@@ -137,7 +141,8 @@ void CaptureOutput::write_jaxpr(const Jaxpr& j) {
         w.end_array();
         avals("invars", j.in_avals());
         syms(w, "arg_names", j.arg_names);
-        syms(w, "effects", j.effects);
+        w.key("effects");
+        write_effects(w, j.effects);
         w.key("eqns");
         w.begin_array();
         for (const Eqn& e : j.eqns) write_eqn(w, j, e);

@@ -23,7 +23,7 @@ std::string_view trimmed_line(std::string_view s) {
 }
 
 /// `train.py:41:5 (loss)`, or `train.py:41 (loss)` of older versions.
-bool source_from_comment(std::string_view comment, Source& out) {
+bool source_from_comment(std::string_view comment, Source& source) {
     while (!comment.empty() && is_space(comment.back())) comment.remove_suffix(1);
     const std::size_t open = comment.rfind(" (");
     if (open == std::string_view::npos || comment.back() != ')') return false;
@@ -47,8 +47,7 @@ bool source_from_comment(std::string_view comment, Source& out) {
     f.line = numbers[0];
     f.column = n == 2 ? numbers[1] : 0;
     f.project = place.find("site-packages") == std::string_view::npos && place.find("<stdlib>") == std::string_view::npos;
-    out.frames = {f};
-    out.summary = comment;
+    source.traceback = Traceback{{f}, comment};
     return true;
 }
 
@@ -83,7 +82,7 @@ void TextCursor::skip_surroundings() {
 void TextCursor::take_name_stack(std::string_view stack) {
     if (sources_.empty()) return;
     Source source = *sources_.back();
-    source.name_stack = stack;
+    source.name_stack = NameStack::parse(stack);
     sources_.back() = source;
 }
 
@@ -103,7 +102,7 @@ std::string_view TextCursor::without_comment(std::string_view line) {
     bool known = false;
     if (const std::size_t at = line.find(" # ["); at != std::string_view::npos)
         if (const auto stack = stack_behind(at)) {
-            source.name_stack = *stack;
+            source.name_stack = NameStack::parse(*stack);
             known = true;
             line = line.substr(0, at);
         }

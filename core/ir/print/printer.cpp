@@ -335,7 +335,7 @@ private:
         const std::string ref = ref_text(j, e, access);
         if (e.n_out == 1 && !written_only) binders(j, e.first_out, 1);
         if (!get) out_.text((e.n_out == 0 || written_only ? "" : ", ") + ref);
-        if (options_.source) out_.note(e.source->summary.str());
+        if (options_.source) out_.note(e.source->summary().str());
         out_.text(e.n_out == 0 ? " += " : " <- ");
         if (get || !(e.n_out == 0 || written_only)) out_.text(ref);
         if (!get) out_.text((e.n_out == 0 || written_only ? "" : ", ") + atom_text(j, j.inputs(e)[1]));
@@ -348,11 +348,11 @@ private:
         if (rule.results) {
             binders(j, e.first_out, e.n_out);
             if (e.n_out > 0) {
-                if (options_.source) out_.note(e.source->summary.str());
+                if (options_.source) out_.note(e.source->summary().str());
                 out_.text(" = ");
             }
         } else if (options_.source) {
-            out_.note(e.source->summary.str());
+            out_.note(e.source->summary().str());
         }
         out_.text(e.prim->name);
         parameters(rule.params);

@@ -116,8 +116,8 @@ private:
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
         const Sym name = op.prim->name;
-        // Code that a backward pass runs carries "transpose(" in its name stack; equations inside its calls don't repeat that.
-        const bool backward = backward_ || op.source->name_stack.str().find("transpose(") != std::string::npos;
+        // Transposition marks what it makes in the name stack; equations inside its calls don't repeat that.
+        const bool backward = backward_ || op.source->name_stack.has_transform(stack_names::kTranspose);
         rewrite_.at(prefix, eqn, backward);
         if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
         static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve");
