@@ -15,13 +15,14 @@
 #include "analysis/subject.h"
 #include "analysis/summary.h"
 #include "calls/remat.h"
+#include "ir/transform_cache.h"
 #include "transforms/policies.h"
 #include "transforms/vjp.h"
 
 namespace jaxscope {
 
 /// Stages by content: the same key, the same result. Shared by the inspections of one program. A stage is computed once even when two
-/// threads ask for it: the second waits.
+/// threads ask for it: the second waits. Transformations' results go with it, when the last inspection of the program is closed.
 class StageCache {
 public:
     template <class T, class Make>
@@ -34,10 +35,12 @@ public:
             entry = slot;
         }
         std::lock_guard lock(entry->mutex);
+        const TransformScope scope(transforms);
         if (!entry->value.has_value())
             entry->value = std::make_shared<const T>(make());  // an error leaves it empty: asked again, tried again
         return *std::any_cast<const std::shared_ptr<const T>&>(entry->value);
     }
+    TransformCache transforms;  ///< what all stages make of the program's jaxprs
 
 private:
     struct Entry {
@@ -153,7 +156,10 @@ const ResidualReport& Inspection::residuals() const {
         return r;
     });
 }
-std::vector<UnknownVerdictRow> Inspection::unknown_verdicts() const { return unknown_rows(make_subject(*program_, choices_), choices_); }
+std::vector<UnknownVerdictRow> Inspection::unknown_verdicts() const {
+    const TransformScope scope(cache_->transforms);
+    return unknown_rows(make_subject(*program_, choices_), choices_);
+}
 
 const SplitReport& Inspection::split() const {
     return cache_->get<SplitReport>("split " + subject_key(choices_) + choices_.project,
@@ -176,6 +182,7 @@ const MemoryPlan& Inspection::plan() const {
 }
 
 RunReport Inspection::run(const RunRequest& request) const {
+    const TransformScope scope(cache_->transforms);
     RunReport out;
     const auto begin = std::chrono::steady_clock::now();
     const JaxprPtr program = program_to_run();
@@ -265,6 +272,7 @@ std::string choice_text(const Choices& c) {
 }  // namespace
 
 std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
+    const TransformScope scope(cache_->transforms);
     Choices plain = choices_;
     plain.policy = nullptr;
     plain.replace_policy.clear();

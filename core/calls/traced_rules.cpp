@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "ir/program.h"
+#include "ir/transform_cache.h"
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
-#include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
 #include "transforms/split_builder.h"
@@ -135,7 +135,7 @@ Value match_axis(Builder& b, Value x, int from, int to, std::int64_t size, bool 
 
 /// vmap of a jaxpr, its outputs' axes put where they are wanted. `sum`: cotangents of what isn't batched are summed.
 const JaxprPtr& batched_to(const JaxprPtr& j, const AxesKey& key) {
-    static auto& cache = *new JaxprCache<AxesKey, JaxprPtr>;
+    static const CachedTransform<AxesKey, JaxprPtr> cache;
     std::size_t h = hash_mix(static_cast<std::size_t>(key.size), key.sum);
     for (const int d : key.in_dims) h = hash_mix(h, static_cast<std::size_t>(d));
     for (const int d : key.out_dims) h = hash_mix(h, static_cast<std::size_t>(d) + 99);

@@ -1,7 +1,7 @@
 #include "transforms/batch.h"
 
+#include "ir/transform_cache.h"
 #include "lax/rule_support.h"
-#include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
@@ -90,7 +90,7 @@ BatchedJaxpr make_batched(const Jaxpr& j, const Key& key) {
 
 const BatchedJaxpr& batched(const JaxprPtr& j, const Key& key) {
     JAXSCOPE_ASSERT(key.in_dims.size() == j->num_invars);
-    static auto& cache = *new JaxprCache<Key, BatchedJaxpr>;
+    static const CachedTransform<Key, BatchedJaxpr> cache;
     return cache.get(j, key, hash(key), [&] { return make_batched(*j, key); });
 }
 

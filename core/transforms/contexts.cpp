@@ -1,7 +1,7 @@
 #include "transforms/contexts.h"
 
 #include "ir/params.h"
-#include "transforms/jaxpr_cache.h"
+#include "ir/transform_cache.h"
 
 namespace jaxscope {
 
@@ -20,7 +20,7 @@ ContextRef merged(ContextRef own, const EqnContext& outer) {
 
 JaxprPtr in_context(const JaxprPtr& j, ContextRef outer) {
     if (outer == ContextRef() || *outer == EqnContext()) return j;
-    static auto& cache = *new JaxprCache<std::uint32_t, JaxprPtr>;
+    static const CachedTransform<std::uint32_t, JaxprPtr> cache;
     return cache.get(j, outer.id(), outer.id(), [&]() -> JaxprPtr {
         auto out = std::make_shared<Jaxpr>(*j);
         for (Eqn& e : out->eqns) {

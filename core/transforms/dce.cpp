@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/primitive.h"
+#include "ir/transform_cache.h"
 #include "transforms/eqn_tape.h"
-#include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
@@ -103,7 +103,7 @@ private:
 
 DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(used_outputs.size() == j->outvars.size() && instantiate.size() == j->num_invars);
-    static auto& cache = *new JaxprCache<Key, Entry>;
+    static const CachedTransform<Key, Entry> cache;
     const Key key{used_outputs, instantiate};
     const Entry& e = cache.get(j, key, hash_mix(hash_of(used_outputs), hash_of(instantiate)), [&] { return Dce(*j, key).run(); });
     return {e.jaxpr, e.used_inputs};

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/transform_cache.h"
 #include "lax/ops.h"
-#include "transforms/jaxpr_cache.h"
 
 namespace jaxscope {
 
@@ -49,18 +49,18 @@ std::vector<std::uint32_t> identity(const Jaxpr& j) {
 // Cached, so that what is one jaxpr stays one: JAX caches all three.
 JaxprPtr convert_constvars(const JaxprPtr& j) {
     if (j->num_constvars == 0) return j;
-    static auto& cache = *new JaxprCache<bool, JaxprPtr>;
+    static const CachedTransform<bool, JaxprPtr> cache;
     return cache.get(j, true, 0, [&] { return with_signature(*j, identity(*j), j->outvars, 0); });
 }
 
 JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep) {
     if (std::find(keep.begin(), keep.end(), false) == keep.end()) return j;
-    static auto& cache = *new JaxprCache<std::vector<bool>, JaxprPtr>;
+    static const CachedTransform<std::vector<bool>, JaxprPtr> cache;
     return cache.get(j, keep, hash_of(keep), [&] { return with_signature(*j, identity(*j), select(j->outvars, keep), j->num_constvars); });
 }
 
 JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order) {
-    static auto& cache = *new JaxprCache<std::vector<int>, JaxprPtr>;
+    static const CachedTransform<std::vector<int>, JaxprPtr> cache;
     std::size_t h = 0;
     for (const int i : order) h = hash_mix(h, static_cast<std::size_t>(i));
     return cache.get(j, order, h, [&] {

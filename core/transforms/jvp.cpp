@@ -1,6 +1,6 @@
 #include "transforms/jvp.h"
 
-#include "transforms/jaxpr_cache.h"
+#include "ir/transform_cache.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
@@ -101,7 +101,7 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Value
 
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
-    static auto& cache = *new JaxprCache<Key, JvpJaxpr>;
+    static const CachedTransform<Key, JvpJaxpr> cache;
     const Key key{nonzero_in, instantiate, false};
     return cache.get(j, key, hash_mix(hash_of(nonzero_in), hash_of(instantiate)), [&] { return make_jvp(*j, key); });
 }

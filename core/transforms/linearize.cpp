@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
+#include "ir/transform_cache.h"
 #include "transforms/dce.h"
-#include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
 
@@ -131,7 +131,7 @@ const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool
                                        const std::vector<bool>& allow_forward) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
-    static auto& cache = *new JaxprCache<Key, LinearizedJaxpr>;
+    static const CachedTransform<Key, LinearizedJaxpr> cache;
     const Key key{nonzero_in, instantiate, allow_forward};
     const std::size_t h = hash_mix(hash_mix(hash_of(nonzero_in), hash_of(instantiate)), hash_of(allow_forward));
     return cache.get(j, key, h, [&] { return make_linearized(*j, key); });

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "transforms/jaxpr_cache.h"
+#include "ir/transform_cache.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/split_builder.h"
 
@@ -64,7 +64,7 @@ const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<
                                            const std::vector<bool>& allow_forward) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
-    static auto& cache = *new JaxprCache<Key, PartialEvalJaxpr>;
+    static const CachedTransform<Key, PartialEvalJaxpr> cache;
     const Key key{unknown_in, instantiate, allow_forward};
     return cache.get(j, key, hash_mix(hash_mix(hash_of(unknown_in), hash_of(instantiate)), hash_of(allow_forward)),
                      [&] { return split_by_data(*j, key); });

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/primitive.h"
-#include "transforms/jaxpr_cache.h"
+#include "ir/transform_cache.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/partial_eval.h"
 
@@ -166,7 +166,7 @@ TransposedJaxpr make_transposed(const JaxprPtr& j, const Key& key) {
 
 const TransposedJaxpr& transposed(const JaxprPtr& j, const Key& key) {
     JAXSCOPE_ASSERT(key.linear_in.size() == j->num_invars && key.nonzero_ct.size() == j->outvars.size());
-    static auto& cache = *new JaxprCache<Key, TransposedJaxpr>;
+    static const CachedTransform<Key, TransposedJaxpr> cache;
     return cache.get(j, key,
                      hash_mix(hash_mix(hash_of(key.linear_in), hash_of(key.nonzero_ct)), hash_mix(hash_of(key.instantiate), key.rematted)),
                      [&] { return make_transposed(j, key); });

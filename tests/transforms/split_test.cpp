@@ -46,6 +46,18 @@ TEST(PartialEvalCustom, F44EverythingSaveable) {
     EXPECT_EQ(to_text(*r.staged), "{ lambda ; a:f32[] b:f32[] c:f32[]. let d:f32[] = mul a c in (d,) }");
 }
 
+TEST(PartialEvalCustom, APolicyParsedAgainIsTheSamePolicy) {
+    const JaxprPtr j = two_sines();
+    const auto known = [&](const char* policy, SourceRef place = {}) {
+        return partial_eval_jaxpr_custom(j, {false, true}, {true, true}, false, false, PolicyQuery{parse_policy(policy), place}).known;
+    };
+    EXPECT_EQ(known("save_only_these_names(a, b)"), known("save_only_these_names('a', 'b')"));
+    EXPECT_NE(known("save_only_these_names(a, b)"), known("save_only_these_names(a)"));
+    EXPECT_NE(known("dots_saveable"), known("nothing_saveable"));
+    EXPECT_NE(known("dots_saveable"), known("dots_saveable", Source{Traceback{{}, "elsewhere.py:1:0"}, {}}))
+        << "what offloads stands where the policy is in force";
+}
+
 TEST(PartialEvalCustom, F46EnsuredOutputs) {
     JaxprBuilder b;
     const Value x = b.add_input(kScalar), y = b.add_input(kScalar);

@@ -47,10 +47,10 @@ struct Node {
     std::vector<ValueId> in, out;
     Reduction reduction;
     std::shared_ptr<const KernelSpec> spec;
-    const IndexMap* map = nullptr;  ///< of Element nodes
-    std::vector<Dims> layouts;      ///< of products: element strides per operand, then of the result; empty: row-major
-    std::vector<GraphPtr> bodies;   ///< scan: body; while: cond, body; cond: branches
-    Sym path_prefix;                ///< with `eqn`: where the equation stands
+    std::shared_ptr<const IndexMap> map;  ///< of Element nodes
+    std::vector<Dims> layouts;            ///< of products: element strides per operand, then of the result; empty: row-major
+    std::vector<GraphPtr> bodies;         ///< scan: body; while: cond, body; cond: branches
+    Sym path_prefix;                      ///< with `eqn`: where the equation stands
     std::uint32_t eqn = 0;
     bool backward = false;  ///< in a backward pass, or inlined from a call in one
 };

@@ -128,8 +128,9 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_view(const Op& op, const 
     return out;
 }
 
-/// Maps are kept for the life of the process, by content: layers of a model share them.
-const IndexMap* GraphRewriter::index_map(const Op& op) {
+/// Maps are found once for equal applications: layers of a model share them, and so do the programs of a what-if table. No more are kept
+/// than a few large programs need.
+std::shared_ptr<const IndexMap> GraphRewriter::index_map(const Op& op) {
     struct Key {
         const Primitive* prim;
         ParamsRef params;
@@ -144,16 +145,18 @@ const IndexMap* GraphRewriter::index_map(const Op& op) {
             return h;
         }
     };
-    static auto& table = *new std::unordered_map<Key, std::unique_ptr<const IndexMap>, Hash>;
+    constexpr std::size_t kMost = 4096;
+    static auto& table = *new std::unordered_map<Key, std::shared_ptr<const IndexMap>, Hash>;
     static std::mutex mutex;
     Key key{op.prim, op.params, op.in, op.out};
     {
         std::lock_guard lock(mutex);
-        if (const auto known = table.find(key); known != table.end()) return known->second.get();
+        if (const auto known = table.find(key); known != table.end()) return known->second;
     }
-    auto made = std::make_unique<const IndexMap>(probe_index_map(op));
+    auto made = std::make_shared<const IndexMap>(probe_index_map(op));
     std::lock_guard lock(mutex);
-    return table.try_emplace(std::move(key), std::move(made)).first->second.get();
+    if (table.size() >= kMost) table.clear();
+    return table.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
 std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::vector<ValueId>& in) {

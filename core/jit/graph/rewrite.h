@@ -28,7 +28,7 @@ private:
     std::optional<std::vector<ValueId>> add_view(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);
-    const IndexMap* index_map(const Op& op);
+    std::shared_ptr<const IndexMap> index_map(const Op& op);
     std::vector<ValueId> merged(Node n);
 
     Graph& graph_;
