@@ -1,7 +1,9 @@
 #include "transforms/policies.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -229,7 +231,27 @@ bool fits(const Known& k, const Attrs& args) {
     return false;
 }
 
-/// NAME, NAME(arg, ...), [item, ...], or a word. Nested policies nest parentheses: depth is limited, as every recursion over input is.
+/// The names of a policy's arguments in Python; none where it takes any number of them.
+std::span<const char* const> argument_names(const Known& k) {
+    static constexpr const char* kSourceTarget[] = {"offload_src", "offload_dst"};
+    static constexpr const char* kPolicies[] = {"policy_1", "policy_2"};
+    static constexpr const char* kLists[] = {"names_which_can_be_saved", "names_which_can_be_offloaded", "offload_src", "offload_dst"};
+    switch (k.args) {
+        case Known::Args::SourceTarget:
+            return kSourceTarget;
+        case Known::Args::Policies:
+            return kPolicies;
+        case Known::Args::Lists:
+            return kLists;
+        case Known::Args::None:
+        case Known::Args::Names:
+            break;
+    }
+    return {};
+}
+
+/// [MODULE.]NAME, NAME(arg, ...), NAME(key=arg, ...), [item, ...], or a word, as in Python. Nested policies nest parentheses: depth is
+/// limited, as every recursion over input is.
 class Parser {
 public:
     explicit Parser(std::string_view text) : text_(text) {}
@@ -265,30 +287,77 @@ private:
             return w;
         }
         const std::size_t begin = at_;
-        while (at_ < text_.size() && std::string_view(",()[]'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
+        while (at_ < text_.size() && std::string_view(",()[]{}'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
         if (at_ == begin) fail("a name");
         return Sym(text_.substr(begin, at_ - begin));
     }
-    Attrs items(char close, const Known& k, int depth) {
+    /// Items up to `close`, each read by `item`; Python allows a comma behind the last.
+    template <class Item>
+    void each(char close, Item item) {
+        while (!take(close)) {
+            item();
+            if (take(',')) continue;
+            if (!take(close)) fail(std::string("',' or '") + close + "'");
+            return;
+        }
+    }
+    Attr value(const Known& k, int depth) {
+        for (const char* brackets : {"[]", "()", "{}"})
+            if (take(brackets[0])) {
+                Attrs out;
+                each(brackets[1], [&] { out.emplace_back(word()); });
+                return Attr::tuple(std::move(out));
+            }
+        if (k.args == Known::Args::Policies) return Attr(policy(depth + 1));
+        return Attr(word());
+    }
+    /// "NAME =" in front of an argument.
+    std::optional<std::string_view> keyword() {
+        skip();
+        std::size_t end = at_;
+        while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_')) ++end;
+        const std::string_view name = text_.substr(at_, end - at_);
+        while (end < text_.size() && text_[end] == ' ') ++end;
+        if (name.empty() || end >= text_.size() || text_[end] != '=') return {};
+        at_ = end + 1;
+        return name;
+    }
+    Attrs arguments(const Known& k, int depth) {
+        const auto names = argument_names(k);
+        std::vector<std::optional<Attr>> given;
+        bool by_name = false;
+        each(')', [&] {
+            const std::size_t begin = at_;
+            const auto name = keyword();
+            std::size_t at = given.size();
+            if (name) {
+                at = static_cast<std::size_t>(std::find(names.begin(), names.end(), *name) - names.begin());
+                const bool twice = at < given.size() && given[at];
+                if (at == names.size() || twice) {
+                    at_ = begin;
+                    fail(twice ? "each argument once" : std::string("an argument of ") + k.info.usage);
+                }
+            } else if (by_name) {
+                fail("a keyword, as all arguments behind one have");
+            }
+            by_name = by_name || name;
+            if (at >= given.size()) given.resize(at + 1);
+            given[at] = value(k, depth);
+        });
         Attrs out;
-        if (take(close)) return out;
-        do {
-            if (take('['))
-                out.push_back(Attr::tuple(items(']', k, depth)));
-            else if (k.args == Known::Args::Policies)
-                out.push_back(Attr(policy(depth + 1)));
-            else
-                out.emplace_back(word());
-        } while (take(','));
-        if (!take(close)) fail(std::string("',' or '") + close + "'");
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            if (!given[i]) fail(std::string("an argument ") + names[i] + " of " + k.info.usage);
+            out.push_back(std::move(*given[i]));
+        }
         return out;
     }
     PolicyPtr policy(int depth) {
         if (depth > 20) fail("at most 20 policies inside each other");
-        const Sym name = word();
+        std::string name = word().str();  // jax.checkpoint_policies.NAME, or under the name that somebody gave that
+        if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(0, dot + 1);
         const Known* k = find_known(name);
         if (!k) unknown(name);
-        return make_policy(name, take('(') ? items(')', *k, depth) : Attrs());
+        return make_policy(name, take('(') ? arguments(*k, depth) : Attrs());
     }
     [[noreturn]] static void unknown(Sym name) {
         const Known* nearest = &known().front();
