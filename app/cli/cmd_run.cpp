@@ -36,7 +36,7 @@ public:
         RunRequest request;
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
-        if (!inputs_.empty()) request.inputs = read_inputs(*program);
+        if (!inputs_.empty()) request.inputs = read_inputs(inspection);
         const RunReport report = inspection.run(request);
         if (!outputs_.empty()) save(report);
         tell_synthesised(inspection, report);
@@ -52,9 +52,10 @@ public:
     }
 
 private:
-    std::vector<ArrayPtr> read_inputs(const Program& program) const {
-        std::vector<ArrayPtr> found = program.values;
-        found.resize(program.jaxpr->num_invars);
+    std::vector<ArrayPtr> read_inputs(const Inspection& inspection) const {
+        const Jaxpr& jaxpr = *inspection.step().jaxpr;
+        std::vector<ArrayPtr> found = inspection.program().values;
+        found.resize(jaxpr.num_invars);
         const NpzReader archive(inputs_);
         if (found.empty() && !archive.names().empty())
             throw Error(ErrorCode::BadInput,
@@ -66,7 +67,7 @@ private:
                 throw Error(ErrorCode::BadInput,
                             fmt::format("expected members arg0 to arg{}, found '{}'", found.size() - 1, printable(name)))
                     .at({inputs_, 0, 0});
-            found[n] = archive.read(name, program.jaxpr->aval(program.jaxpr->invar(static_cast<std::uint32_t>(n))));
+            found[n] = archive.read(name, jaxpr.aval(jaxpr.invar(static_cast<std::uint32_t>(n))));
         }
         return found;
     }

@@ -107,9 +107,8 @@ struct SplitReport {
 struct PolicyRow {
     std::string policy;  ///< as on the command line; "as it is" for the program unchanged
     bool as_it_is = false;
-    std::int64_t residual_bytes = 0;
-    std::int64_t planned_peak = 0;
-    std::optional<std::int64_t> measured_peak;
+    std::string of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
+    std::optional<std::int64_t> residual_bytes, planned_peak, measured_peak;  ///< null: `problem` says why
     double recomputed_flops = 0, total_flops = 0;
     std::optional<double> run_median;
     std::string problem;  ///< why a figure is missing
@@ -129,11 +128,22 @@ struct Choices {
     };
     std::vector<Replacement> replace_policy;
     std::optional<std::vector<int>> donate;  ///< argument numbers instead of the program's own
+    /// Plan and run what a what-if plans and runs, without a policy too: value and gradient of a program that differentiates nothing
+    /// (itself, where that can't be had).
+    bool as_step = false;
     bool expand = false;
     std::string project;  ///< directory of the user's own files; empty: all outside site-packages
     JitOptions jit;
     /// Does this ask for another program than the captured one?
     bool changes_program() const { return policy || !replace_policy.empty(); }
+};
+
+/// The program to plan and run: the captured one, or what it becomes under a policy.
+struct Step {
+    JaxprPtr jaxpr;
+    std::string of;                                ///< "the program", "the step", "value and gradient", "value and pullback"
+    std::vector<std::string> in_paths, out_paths;  ///< cotangents and gradients included
+    std::vector<bool> kept;                        ///< per input
 };
 
 struct RunRequest {
@@ -172,8 +182,8 @@ public:
     std::vector<UnknownVerdictRow> unknown_verdicts() const;
     const SplitReport& split() const;
     const DonationReport& donation() const;
-    /// The program to plan and run: the captured one, or with the region re-derived under the chosen policy and put back.
-    JaxprPtr program_to_run() const;
+    /// What `plan` and `run` speak of.
+    const Step& step() const;
     const MemoryPlan& plan() const;
     RunReport run(const RunRequest& request) const;
     /// The what-if table: as it is, the standard policies, the names that the function has (save_only_these_names), then `given`.

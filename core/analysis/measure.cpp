@@ -11,15 +11,15 @@ namespace jaxscope {
 
 namespace {
 
-PeakRow to_row(const Program& program, const PlannedBuffer& b) {
+PeakRow to_row(const Step& step, const PlannedBuffer& b) {
     PeakRow row;
     row.aval = to_text(b.aval);
     row.bytes = b.bytes;
     row.equation = b.eqn;
     row.role = role_name(b.role);
     const auto number = static_cast<std::size_t>(std::max(0, b.number));
-    if (b.role == BufferRole::Argument && number < program.in_paths.size())
-        row.source = program.in_paths[number].str();
+    if (b.role == BufferRole::Argument && number < step.in_paths.size())
+        row.source = step.in_paths[number];
     else if (!b.source->summary().empty())
         row.source = std::string(b.primitive.str()) + " from " + b.source->summary().str();
     else
@@ -43,21 +43,22 @@ std::string explain_difference(const MemoryReport& m) {
 
 }  // namespace
 
-MemoryReport memory_report(const Program& program, const MemoryPlan& plan, const RunReport* run) {
+MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunReport* run) {
     MemoryReport m;
+    m.of = step.of;
     m.arguments = plan.arguments;
     m.outputs = plan.outputs;
     m.aliased = plan.aliased;
     m.temporaries = plan.temporaries;
     m.planned_peak = plan.planned_peak;
     if (run) m.measured_peak = run->result.measured_peak;
-    for (const int b : plan.at_peak) m.at_peak.push_back(to_row(program, plan.buffers[static_cast<std::size_t>(b)]));
+    for (const int b : plan.at_peak) m.at_peak.push_back(to_row(step, plan.buffers[static_cast<std::size_t>(b)]));
     m.difference = explain_difference(m);
     return m;
 }
 
 MemoryReport memory_report(const Inspection& inspection, const RunReport* run) {
-    return memory_report(inspection.program(), inspection.plan(), run);
+    return memory_report(inspection.step(), inspection.plan(), run);
 }
 
 TimeReport time_report(const RunReport& run, double load_seconds) {

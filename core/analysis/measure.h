@@ -6,7 +6,7 @@ namespace jaxscope {
 
 /// The plan's figures, and with `run` what was measured beside them.
 MemoryReport memory_report(const Inspection& inspection, const RunReport* run);
-MemoryReport memory_report(const Program& program, const MemoryPlan& plan, const RunReport* run);
+MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunReport* run);
 TimeReport time_report(const RunReport& run, double load_seconds);
 
 /// A lower bound on any device: arguments + residuals + undonated outputs, against a memory size.

@@ -27,6 +27,10 @@ void attempt(std::vector<std::string>& problems, const char* what, Stage stage) 
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
         problems.push_back(std::string(what) + ": " + full_text(e));
+    } catch (const std::bad_alloc&) {
+        problems.push_back(std::string(what) + ": expected enough memory, found none left");
+    } catch (const std::exception& e) {
+        problems.push_back(std::string(what) + ": a bug in jaxscope: " + e.what());
     }
 }
 
@@ -62,13 +66,13 @@ std::string inspection_svg(const Inspection& inspection, const std::string& what
     return program_svg(model, model.first_look(), options);
 }
 
-void write_outputs(JsonWriter& w, const Program& p, const RunReport& report) {
+void write_outputs(JsonWriter& w, const Step& step, const RunReport& report) {
     w.key("outputs");
     w.begin_array();
     for (std::size_t i = 0; i < report.outputs.size(); ++i) {
         w.begin_object();
         w.key("path");
-        w.value(i < p.out_paths.size() ? p.out_paths[i].str() : std::to_string(i));
+        w.value(step.out_paths[i]);
         w.key("aval");
         w.value(to_text(report.outputs[i]->aval));
         write_array_fields(w, *report.outputs[i]);
@@ -101,7 +105,7 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     });
     attempt(problems, "donation", [&] { write_fields(w, inspection.donation()); });
     if (full.run) {
-        write_outputs(w, inspection.program(), *full.run);
+        write_outputs(w, inspection.step(), *full.run);
         w.key("synthesised");
         write_json(w, full.run->synthesised);
     }

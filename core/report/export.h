@@ -49,6 +49,6 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
 void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report, bool all = false);
 void write_report_schema(std::ostream& out);
 /// The field `outputs` of `run`: values as oracle.py has them.
-void write_outputs(JsonWriter& w, const Program& program, const RunReport& report);
+void write_outputs(JsonWriter& w, const Step& step, const RunReport& report);
 
 }  // namespace jaxscope

@@ -120,7 +120,8 @@ struct ReportFields<PeakRow> {
 template <>
 struct ReportFields<MemoryReport> {
     static constexpr auto fields =
-        std::tuple(report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
+        std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
+                   report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
                    report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
                    report_field("planned_peak", &MemoryReport::planned_peak, "of jaxscope's CPU JIT"),
                    report_field("measured_peak", &MemoryReport::measured_peak), report_field("at_peak", &MemoryReport::at_peak),
@@ -137,6 +138,7 @@ template <>
 struct ReportFields<PolicyRow> {
     static constexpr auto fields =
         std::tuple(report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
+                   report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
                    report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
                    report_field("measured_peak", &PolicyRow::measured_peak), report_field("recomputed_flops", &PolicyRow::recomputed_flops),
                    report_field("total_flops", &PolicyRow::total_flops), report_field("run_median", &PolicyRow::run_median),

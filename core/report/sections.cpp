@@ -242,7 +242,7 @@ void donation_section(Page& page, const Inspection& inspection) {
 }
 
 void memory_section(Page& page, const MemoryReport& m) {
-    page.heading("Memory of jaxscope's CPU JIT");
+    page.heading(m.of == "the program" ? "Memory of jaxscope's CPU JIT" : "Memory of jaxscope's CPU JIT, of " + m.of);
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
     t.add({"arguments", size_cell(m.arguments)});
     t.add({"outputs", size_cell(m.outputs)});
@@ -277,7 +277,9 @@ void time_section(Page& page, const TimeReport& t) {
 }
 
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
-    page.heading("Checkpoint policies on this program");
+    const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return !r.of.empty(); });
+    page.heading(told == rows.end() ? "Checkpoint policies on this program"
+                                    : "Checkpoint policies on this program: peaks and times of " + told->of);
     Table t({{"policy", Kind::Code},
              {"residuals", Kind::Number, true},
              {"plan's peak", Kind::Number, true},
@@ -286,11 +288,11 @@ void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
              {"run", Kind::Number}});
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
-        const auto known = [&](std::int64_t bytes) { return r.problem.empty() || bytes > 0 ? size_cell(bytes) : Table::Cell("-"); };
+        const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? size_cell(*bytes) : Table::Cell("-"); };
         t.add({r.policy,
                known(r.residual_bytes),
                known(r.planned_peak),
-               r.measured_peak ? size_cell(*r.measured_peak) : Table::Cell("-"),
+               known(r.measured_peak),
                {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
                r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
     }

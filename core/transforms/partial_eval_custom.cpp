@@ -113,7 +113,12 @@ private:
         for (std::uint32_t k = 0; k < e.n_out; ++k) {
             const Var v{e.first_out + k};
             Aval moved = *j_.aval(v);
-            JAXSCOPE_ASSERT(moved.space == from);
+            // JAX asserts it: `offload_src` is where the value is, which `offload_dst` takes it away from.
+            if (moved.space != from)
+                throw Error(ErrorCode::BadUsage, "expected what the policy puts away to lie in its offload_src '" + verdict.src.str() +
+                                                     "', found " + to_text(j_.aval(v)) + " in " +
+                                                     (moved.space == MemorySpace::Host ? "host" : "device") + " memory")
+                    .at(e.source.loc());
             moved.space = to;
             const std::uint32_t r = new_var(moved);
             here.emplace_back(v);

@@ -155,6 +155,23 @@ Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs
     return {lin.forward, b.finish(pull_back(b, part, residuals, ct, wrt, j->in_avals()), j->name), lin.num_residuals};
 }
 
+JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt) {
+    JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
+    JaxprBuilder b;
+    const Signature s = copy_signature(b, *j, wrt);
+    Values ct;
+    for (const Atom a : j->outvars) {
+        const AvalRef t = tangent_aval(j->aval(a));
+        ct.push_back(t->is_array() && t->dtype != DType::Float0 ? b.add_input(t) : Value::zero());
+    }
+    const JaxprPtr open = convert_constvars(j);
+    const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, j->outvars.size());
+    const Values grads = pull_back(b, {call.linear, call.wrt, call.nonzero_out}, call.residuals, ct, s.wrt, open->in_avals());
+    Values outs = call.outputs;
+    outs.insert(outs.end(), grads.begin(), grads.end());
+    return b.finish(outs, j->name);
+}
+
 JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, true); }
 JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, false); }
 

@@ -115,7 +115,7 @@ def test_the_policy_inside_the_loss(regions):
 def test_under_vmap_it_is_the_loss_of_one_example(regions):
     one = X[0]
     ((got, entry),) = regions(lambda w, xs: jax.vmap(jax.grad(loss), in_axes=(None, 0))(w, xs), W, X)
-    assert got == of_w(x=one) and entry["mark"] is None
+    assert got == of_w(x=one) and entry["mark"] == (None if jax.__version_info__ < (0, 5) else 0)
 
 
 def test_vmap_inside_the_loss(regions):

@@ -121,7 +121,9 @@ void Session::open(const QString& file) {
 
 void Session::open(ProgramPtr program) {
     program_ = std::move(program);
-    history_.assign(1, Choices{});
+    Choices plain;
+    plain.as_step = true;  // its memory stands beside residuals and is compared with what-ifs
+    history_.assign(1, plain);
     as_it_is_ = current_ = Look{};
     Q_EMIT opened();
     Q_EMIT choices_changed();

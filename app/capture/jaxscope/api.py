@@ -101,7 +101,8 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     marked_entry = None
     if marked is not None and any(r.mark is not None for r in found):
         with encoder.rules.closed():
-            marked_entry = {"jaxpr": encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)}
+            whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
+            marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
     facts = xla.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")

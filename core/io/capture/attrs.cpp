@@ -81,6 +81,7 @@ Attr CaptureTables::attr(const JsonValue& v, int& depth) const {
 
 Attr::JaxprRef CaptureTables::jaxpr_attr(const JsonValue& v, bool closed, int& depth) const {
     Attr::JaxprRef ref{jaxpr(v), closed};
+    if (closed && ref.jaxpr->consts.size() != ref.jaxpr->num_constvars) v.fail("a closed jaxpr (as many consts as constvars)");
     depth = std::max(depth, jaxpr_depths_[static_cast<std::size_t>(v.as_int())]);
     return ref;
 }

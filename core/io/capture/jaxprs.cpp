@@ -26,7 +26,11 @@ void CaptureDocument::flags(const JsonValue& v) { read_flags(v, tables_, program
 void CaptureDocument::custom_rule(const JsonValue& v) { tables_.rules()->rules.push_back(read_custom_rule(v, tables_)); }
 void CaptureDocument::program(const JsonValue& v) { read_program(v, tables_, program_); }
 void CaptureDocument::marked(const JsonValue& v) {
-    if (!v.is_null()) program_.marked = tables_.jaxpr(v.get("jaxpr"));
+    if (v.is_null()) return;
+    program_.marked = tables_.jaxpr(v.get("jaxpr"));
+    JsonValue calls;
+    if (v.find("calls", calls) && !calls.is_null())
+        for (JsonValue::Items it(calls); it.more(); it.step()) program_.marked_calls.push_back(read_marked_call(it.value(), tables_));
 }
 void CaptureDocument::region(const JsonValue& v) { program_.regions.push_back(read_region(v, tables_, program_.regions.size())); }
 void CaptureDocument::xla(const JsonValue& v) {

@@ -48,6 +48,7 @@ private:
     void write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e);
     void write_atoms(JsonWriter& w, std::span<const Atom> atoms);
     std::string rules();
+    std::string marked();
     std::string program();
     std::string regions();
     std::string xla() const;

@@ -307,9 +307,57 @@ std::string CaptureOutput::xla() const {
     });
 }
 
+namespace {
+
+void axes(JsonWriter& w, const char* key, const std::vector<int>& list) {
+    w.key(key);
+    w.begin_array();
+    for (const int d : list)
+        if (d == MarkedCall::kNotMapped)
+            w.null();
+        else
+            w.value(d);
+    w.end_array();
+}
+
+}  // namespace
+
+std::string CaptureOutput::marked() {
+    if (!program_.marked) return "null";
+    return json_text([&](JsonWriter& w) {
+        w.begin_object();
+        entry(w, "jaxpr", jaxpr(program_.marked));
+        if (!program_.marked_calls.empty()) {
+            w.key("calls");
+            w.begin_array();
+            for (const MarkedCall& c : program_.marked_calls) {
+                w.begin_object();
+                entry(w, "mark", c.mark);
+                entry(w, "half", std::string_view(c.backward ? "backward" : "forward"));
+                entry(w, "jaxpr", jaxpr(c.jaxpr));
+                w.key("batch");
+                w.begin_array();
+                for (const MarkedCall::Level& l : c.batch) {
+                    w.begin_object();
+                    entry(w, "axis", l.axis);
+                    entry(w, "size", l.size);
+                    axes(w, "in", l.in);
+                    axes(w, "out", l.out);
+                    w.end_object();
+                }
+                w.end_array();
+                w.end_object();
+            }
+            w.end_array();
+        }
+        w.end_object();
+    });
+}
+
 std::string CaptureOutput::text() {
     add_jaxprs(program_.jaxpr);
     add_jaxprs(program_.marked);
+    for (const MarkedCall& c : program_.marked_calls) add_jaxprs(c.jaxpr);
     for (const Region& r : program_.regions) add_jaxprs(r.jaxpr);
     if (program_.rules)
         for (const CustomRule& r : program_.rules->rules) add_jaxprs(r.jaxpr);
@@ -333,8 +381,7 @@ std::string CaptureOutput::text() {
     };
     for (const auto& [name, elements] : tables) out.append(",\"").append(name).append("\":[").append(*elements).append("]");
     out += ",\"custom_rules\":" + rules_text + ",\"program\":" + program_text;
-    out += ",\"marked\":" + (program_.marked ? "{\"jaxpr\":" + std::to_string(jaxpr(program_.marked)) + "}" : std::string("null"));
-    return out + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + "}\n";
+    return out + ",\"marked\":" + marked() + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + "}\n";
 }
 
 std::string capture_text(const Program& program, std::vector<NpzArray>* archive, const WriteOptions& options) {
