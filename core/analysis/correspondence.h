@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "analysis/advice.h"
 #include "analysis/equations/eqn_path.h"
 #include "analysis/inspection.h"
 
@@ -33,6 +34,7 @@ struct KnownStages {
     const DonationReport* donation = nullptr;
     const MemoryPlan* plan = nullptr;
     const RunReport* run = nullptr;
+    const std::vector<TriedPolicy>* tried = nullptr;
 };
 
 /// Finds an equation's counterparts: the same place in the user's source, primitive and result type, and among equations that agree in

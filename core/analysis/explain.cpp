@@ -237,11 +237,10 @@ private:
         const std::int64_t total = std::max<std::int64_t>(stages_.residuals->total_bytes, 1);
         out_.facts.emplace_back("share",
                                 (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
-        if (row.input < 0) {
-            out_.facts.emplace_back("if recomputed", "\u2212 " + bytes_text(row.bytes));
-            out_.python = row.name.empty() ? "jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable)"
-                                           : "jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names(" +
-                                                 quoted(row.name) + "))";
+        if (row.input >= 0 || stages_.tried == nullptr) return;
+        if (const auto advice = advice_on(*stages_.residuals, row, *stages_.tried)) {
+            out_.facts.emplace_back("saved in all, with the policy below", "\u2212 " + bytes_text(advice->saved_bytes));
+            out_.python = advice->python;
         }
     }
 

@@ -37,7 +37,7 @@ struct Explanation {
     std::vector<CodeLine> code;                                   ///< around the place, where the capture holds the source
     std::vector<std::pair<std::string, std::string>> facts;       ///< ("if saved", "12.0 KiB")
     std::vector<std::pair<std::string, std::string>> parameters;  ///< as JAX prints them, cut to a line
-    std::string python;                                           ///< something to paste: a policy that saves this value; empty: nothing
+    std::string python;  ///< something to paste: a policy that was tried and keeps less; empty: none does
 };
 
 /// Explains what is picked; an empty pick explains the program.

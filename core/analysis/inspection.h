@@ -173,6 +173,7 @@ public:
     const Choices& choices() const { return choices_; }
     /// Cancels whatever stage is being computed: it throws Error{Cancelled}.
     void cancel() const { cancel_->store(true); }
+    bool cancelled() const { return cancel_->load(); }
 
     const ProgramSummary& summary() const;
     /// The region that `residuals`, `split` speak of; nothing: the program itself.

@@ -59,6 +59,7 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
         look.correspondence = std::move(made);
         look.done = true;
     });
+    stage("advice", [&] { look.tried = std::make_shared<const std::vector<TriedPolicy>>(try_policies(*inspection)); });
     return !cancelled;
 }
 
@@ -214,7 +215,14 @@ void Session::receive(int generation, bool base, const Look& look) {
     if (generation != generation_) return;
     if (base) as_it_is_ = look;
     const bool chosen = base == (history_.size() == 1);
-    if (chosen) current_ = look;
+    if (chosen) {
+        // Advice comes when all else is done, perhaps after a run.
+        const Look before = current_;
+        current_ = look;
+        if (before.inspection == look.inspection) current_.run = before.run;
+        if (const QString why = before.problems.value(QStringLiteral("run")); !why.isEmpty() && before.inspection == look.inspection)
+            current_.problems[QStringLiteral("run")] = why;
+    }
     if (base && look.done && !chosen) running_ = following_;
     if (chosen && look.done) set_busy({});
     Q_EMIT updated();

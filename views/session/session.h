@@ -18,11 +18,12 @@ struct Look {
     std::shared_ptr<const MemoryPlan> plan;
     std::shared_ptr<const RunReport> run;  ///< once it was asked for
     std::shared_ptr<const Correspondence> correspondence;
-    QMap<QString, QString> problems;  ///< stage -> why it can't be had
+    std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
+    QMap<QString, QString> problems;                        ///< stage -> why it can't be had
     bool done = false;
     double seconds = 0;
 
-    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get()}; }
+    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get()}; }
 };
 
 /// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
