@@ -6,7 +6,8 @@
 #include <unordered_map>
 
 #include "analysis/equations/eqn_path.h"
-#include "analysis/inspection.h"
+#include "analysis/stages.h"
+#include "donation/pairing.h"
 
 namespace jaxscope {
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/choices.h"
 #include "analysis/correspondence.h"
 #include "analysis/graph/scope_tree.h"
 

@@ -1,4 +1,6 @@
 #pragma once
+// All of core/jit that others see. Comes in: a closed jaxpr and the pairs of donated inputs. Goes out: a memory plan, and a program
+// that runs and is measured. Never here: types of LLVM, oneDNN or the floors below (kernels, graph, codegen, plan, run).
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,6 @@
 #pragma once
+// What is written for people and programs. Comes in: an Inspection. Goes out: JSON by its schema, HTML, Markdown, pages for terminals,
+// SVG, PNG, PDF, dot, and the sentences that the window shows too. Never here: figures that the Inspection doesn't hold.
 #include <optional>
 #include <ostream>
 #include <string>

@@ -1,4 +1,5 @@
 #include "io/text/parser.h"
+#include "io/text/surroundings.h"
 
 #include <gtest/gtest.h>
 

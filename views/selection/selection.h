@@ -1,4 +1,6 @@
 #pragma once
+// The one selection that all views share. Comes in: a pick. Goes out: the same value as every view knows it. Never here: rows of
+// tables.
 #include <QObject>
 
 #include "analysis/correspondence.h"

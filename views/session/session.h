@@ -1,4 +1,6 @@
 #pragma once
+// The window's only way to the Inspection. Comes in: files and choices. Goes out: stages, as they are ready, on the window's thread.
+// Never here: widgets, and work on the window's thread.
 #include <QMap>
 #include <QObject>
 #include <QString>
@@ -6,6 +8,7 @@
 
 #include "analysis/correspondence.h"
 #include "analysis/explain.h"
+#include "analysis/inspection.h"
 
 namespace jaxscope::views {
 

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "io/capture/writer.h"
+#include "io/arrays/npz.h"
+#include "io/capture/write_options.h"
+#include "ir/program.h"
 
 namespace jaxscope {
 

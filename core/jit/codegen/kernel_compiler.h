@@ -1,4 +1,6 @@
 #pragma once
+// Floor `jit/codegen`: the only place with LLVM. Comes in: fused kernels. Goes out: functions on plain pointers. Never here: which
+// kernel runs when or on what memory, and LLVM's types in a header that other floors include.
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "jit/kernels/parallel.h"
-#include "jit/kernels/routines.h"
 
 namespace jaxscope::exec {
 

@@ -1,4 +1,7 @@
 #pragma once
+// Floor `jit/kernels`: what runs by calling a routine (products, convolutions, sorts, decompositions). Comes in: an equation's types
+// and kernel description. Goes out: a call on plain pointers. Never here: graphs, plans, allocation other than the scratch that was
+// announced.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +39,9 @@ LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec);
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
 LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
+// Families of routines by name; null when the name is none of theirs.
+LibraryCallPtr make_random_routine(const Op& op, Sym routine);
+LibraryCallPtr make_linalg_routine(const Op& op, Sym routine);
 
 Dims row_major_strides(const Dims& shape);
 

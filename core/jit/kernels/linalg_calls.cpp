@@ -11,7 +11,7 @@
 #include <lapacke.h>
 
 #include "base/checked.h"
-#include "jit/kernels/routines.h"
+#include "jit/kernels/library.h"
 #include "lax/linalg/linalg.h"
 
 // Matrix decompositions and triangular solves through LAPACK and BLAS, batch by batch. Matrices are copied to column order and back;

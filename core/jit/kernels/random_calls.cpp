@@ -5,7 +5,6 @@
 #include "ir/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/parallel.h"
-#include "jit/kernels/routines.h"
 
 // Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), 20 rounds, and what JAX builds of it: bits, split,
 // fold_in and seed, in both numberings of counters (jax_threefry_partitionable on and off). Bit-equal to JAX 0.10.2.

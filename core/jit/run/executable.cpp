@@ -10,9 +10,11 @@
 
 #include "base/checked.h"
 #include "ir/element.h"
+#include "jit/graph/build_graph.h"
 #include "jit/kernels/parallel.h"
-#include "jit/plan/computation.h"
 #include "jit/plan/plan_report.h"
+#include "jit/plan/planner.h"
+#include "jit/run/executor.h"
 
 namespace jaxscope {
 
@@ -57,7 +59,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     c.place_io = true;
     c.kept = kept;
     Planned p;
-    p.computation = Computation::build(graph, aliases, c);
+    p.computation = plan_computation(graph, aliases, c);
     p.plan = report_plan(*p.computation, aliases);
     return p;
 }

@@ -1,10 +1,11 @@
+#include "jit/run/executor.h"
+
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "ir/element.h"
 #include "jit/kernels/parallel.h"
-#include "jit/plan/computation.h"
 #include "jit/run/loops.h"
 
 namespace jaxscope::exec {

@@ -1,4 +1,4 @@
-#include "jit/graph/graph.h"
+#include "jit/graph/build_graph.h"
 
 #include <algorithm>
 #include <map>
@@ -239,8 +239,6 @@ private:
 };
 
 }  // namespace
-
-std::string path_of(const Node& n) { return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn); }
 
 GraphPtr build_graph(const JaxprPtr& program) {
     refuse_runaway(*program);
