@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "io/text/parser.h"
 #include "ir/builder.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
@@ -108,17 +111,45 @@ TEST(Executable, MemoryLimitIsCheckedBeforeRunning) {
     }
 }
 
-TEST(Executable, CancelledRunsEnd) {
-    const CancelFlag cancel{true};
-    const auto executable = Executable::compile(crossing(8));
+/// Counts up to `steps` in a while loop.
+JaxprPtr counting(std::int64_t steps) {
+    const std::string text = R"({ lambda ; . let
+    a:i32[] = while[
+      body_jaxpr={ lambda ; b:i32[]. let c:i32[] = add b 1:i32[] in (c,) }
+      body_nconsts=0
+      cond_jaxpr={ lambda ; d:i32[]. let e:bool[] = lt d STEPS:i32[] in (e,) }
+      cond_nconsts=0
+    ] 0:i32[]
+  in (a,) }
+)";
+    const std::size_t at = text.find("STEPS");
+    return read_jaxpr_text(text.substr(0, at) + std::to_string(steps) + text.substr(at + 5), "counting")->jaxpr;
+}
+
+TEST(Executable, RunsEndWhenTheyAreCancelled) {
+    CancelFlag cancel{false};
     RunOptions options;
     options.cancel = &cancel;
-    try {
-        executable->run({}, options);
-        FAIL();
-    } catch (const Error& e) {
-        EXPECT_EQ(e.code, ErrorCode::Cancelled);
-    }
+    EXPECT_EQ(Executable::compile(counting(7))->run({}, options).outputs.size(), 1u);
+    const auto endless = Executable::compile(counting(2'000'000'000));  // minutes
+    std::optional<ErrorCode> ended;
+    std::atomic<bool> done{false};
+    std::thread run([&] {
+        try {
+            endless->run({}, options);
+        } catch (const Error& e) {
+            ended = e.code;
+        }
+        done = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_FALSE(done) << "it ended before it was cancelled";
+    cancel = true;
+    const auto begin = std::chrono::steady_clock::now();
+    run.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(*ended, ErrorCode::Cancelled);
 }
 
 TEST(Executable, UnknownPrimitivesAreNamed) {
