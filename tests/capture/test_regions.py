@@ -49,7 +49,7 @@ def test_residuals_of_the_loss_are_jaxs(name):
     assert not warnings, warnings
     paths = Paths(str(PROGRAMS))
     assert len(rs) == len(expected["regions"])
-    for r, want in zip(rs, expected["regions"]):
+    for r, want in zip(rs, expected["regions"], strict=True):
         got = [[a, paths.in_text(s)] for a, s in residual_rows(r)]
         assert got == [row for row in want["residuals"]["list"] if row[1] != "from a literal"]
         assert r.has_aux == (want["has_aux"] or name.startswith("step_nnx"))  # NNX returns the model's state as aux
@@ -69,7 +69,7 @@ def test_the_marked_program_has_the_same_values(name):
     want = jax.jit(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs))(*leaves)
     got = jax.jit(lambda *xs: compat.eval_jaxpr(marked.jaxpr, marked.consts, *xs))(*leaves)
     assert len(got) == len(want)
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
         if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
             a, b = jax.random.key_data(a), jax.random.key_data(b)

@@ -219,7 +219,7 @@ def differences(driver, traced, limit=None):
             asked.append({"eqn": i, **change})
             theirs.append((e.primitive.name, avals, jaxs_answer(e.primitive, avals, params)))
     print(len(asked), "changes of", len(eqns), "equations")
-    for request, (name, avals, jax_says), ours in zip(asked, theirs, ask(driver, path, asked)):
+    for request, (name, avals, jax_says), ours in zip(asked, theirs, ask(driver, path, asked), strict=True):
         refused, jax_refuses = ours.startswith("!"), jax_says.startswith("!")
         if ours.startswith("?") or (refused and jax_refuses) or ours == jax_says:
             continue
