@@ -2,11 +2,11 @@
 
 #include <iostream>
 
-#include "analysis/measure.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/run_output.h"
 #include "app/cli/steps.h"
 #include "io/arrays/npz.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 

@@ -4,8 +4,8 @@
 
 #include <iostream>
 
-#include "analysis/measure.h"
 #include "report/export.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 

@@ -29,7 +29,9 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
         timer->stop();
         if (!select.isEmpty()) {
             jaxscope::Picked picked;
-            picked.residual = select.toInt();
+            const auto& residuals = window.session()->current().residuals;
+            const auto row = static_cast<std::size_t>(select.toInt());
+            if (residuals && row < residuals->rows.size()) picked.residual = residuals->rows[row].id;
             window.selection()->pick(picked);
         }
         QTimer::singleShot(250, &window, [&window, file, clock] {

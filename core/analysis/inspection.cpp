@@ -143,12 +143,17 @@ const ProgramSummary& Inspection::summary() const {
     return cache_->get<ProgramSummary>("summary", [&] { return summarize(*program_); });
 }
 
+std::uint64_t Inspection::derivation() const {
+    static std::atomic<std::uint64_t> last{0};
+    return cache_->get<std::uint64_t>("derivation " + subject_key(choices_), [] { return ++last; });
+}
+
 std::optional<int> Inspection::region() const { return chosen_region(*program_, choices_); }
 
 const ResidualReport& Inspection::residuals() const {
     return cache_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
         const Subject s = make_subject(*program_, choices_);
-        ResidualReport r = residual_report(s, choices_);
+        ResidualReport r = residual_report(s, choices_, derivation());
         r.unknown_verdicts = unknown_rows(s, choices_);
         return r;
     });
@@ -171,8 +176,11 @@ JaxprPtr Inspection::program_to_run() const {
 }
 
 const MemoryPlan& Inspection::plan() const {
-    return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)),
-                                   [&] { return plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit); });
+    return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", subject_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
+        MemoryPlan plan = plan_only(program_to_run(), donation().alias_of_output, program_->kept, choices_.jit);
+        plan.derivation = derivation();
+        return plan;
+    });
 }
 
 RunReport Inspection::run(const RunRequest& request) const {

@@ -30,6 +30,9 @@ public:
     void cancel() const { cancel_->store(true); }
 
     const ProgramSummary& summary() const;
+    /// A number that inspections of this program share which look at it in one way: under other choices the forward part and the program to
+    /// run are others, and their equations have other numbers.
+    std::uint64_t derivation() const;
     /// The region that `residuals`, `split` speak of; nothing: the program itself.
     std::optional<int> region() const;
     const ResidualReport& residuals() const;

@@ -60,8 +60,18 @@ struct ProgramSummary {
     std::vector<FlagRow> flags;        ///< JAX's, in force when it was captured
 };
 
+/// Which value a residual is, in whatever row a table shows it. Arguments have the same identity under every policy; what an equation makes
+/// has it in one forward part, and Correspondence finds it in another.
+struct ResidualId {
+    int input = -1;                ///< of the differentiated function, for arguments
+    int constant = -1;             ///< how many constants stand before it, for constants
+    std::uint64_t derivation = 0;  ///< which forward part `eqn` stands in (Inspection::derivation); 0 for arguments and constants
+    int eqn = -1, result = -1;     ///< of the forward part
+    friend bool operator==(const ResidualId&, const ResidualId&) = default;
+};
 /// One value that the backward pass keeps (docstring of saved_residuals).
 struct ResidualRow {
+    ResidualId id;
     std::string aval;
     std::string source;  ///< JAX's string: "named 'attn_out' from model.py:24:12 (block)"
     std::int64_t bytes = 0;

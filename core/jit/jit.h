@@ -69,6 +69,7 @@ struct MemoryPlan {
     std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
     std::vector<std::string> notes;                   ///< e.g. a donation that cost a copy, and why
+    std::uint64_t derivation = 0;                     ///< whose plan it is, where the caller tells programs apart by number
 };
 
 struct RunOptions {

@@ -5,12 +5,12 @@
 #include <span>
 
 #include "analysis/graph/graph_model.h"
-#include "analysis/measure.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "report/array_json.h"
 #include "report/dot.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 #include "report/svg.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/inspection.h"
-#include "analysis/memory_report.h"
 #include "base/json_writer.h"
+#include "report/memory_report.h"
 #include "report/page.h"
 
 namespace jaxscope {

@@ -1,8 +1,8 @@
 #pragma once
 #include "analysis/inspection.h"
-#include "analysis/measure.h"
-#include "analysis/memory_report.h"
 #include "report/fields.h"
+#include "report/measure.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 

@@ -1,4 +1,4 @@
-#include "analysis/explain.h"
+#include "report/explain_text.h"
 
 #include <gtest/gtest.h>
 
@@ -52,9 +52,10 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
                     .equation = "0",
                     .name = "h",
                     .input = -1}};
+    report.rows[0].id = {.derivation = 1, .eqn = 0, .result = 0};
     report.total_bytes = 16;
     Picked picked;
-    picked.residual = 0;
+    picked.residual = report.rows[0].id;
     const Explanation e =
         explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr, .run = nullptr}, {});
     EXPECT_TRUE(e.saved);
@@ -75,7 +76,9 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     const Program program = program_of(step.finish({body(step, x)}));
     ResidualReport report;
     report.rows.resize(2);
+    report.rows[0].id = {.constant = 0};
     report.rows[1].equation = "0";
+    report.rows[1].id = {.derivation = 1, .eqn = 0, .result = 0};
     SplitReport split;
     split.known = f;
     split.unknown = f;
@@ -84,19 +87,44 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     const Correspondence correspondence(program, &differentiated,
                                         {.residuals = &report, .split = &split, .donation = nullptr, .plan = nullptr, .run = nullptr});
     Picked row;
-    row.residual = 1;
+    row.residual = report.rows[1].id;
     const Picked all = correspondence.complete(row);
     EXPECT_EQ(all.region, EqnPath({}, 0));
     EXPECT_EQ(all.program, EqnPath({}, 1));
     Picked node;
     node.program = EqnPath{{}, 1};
-    EXPECT_EQ(correspondence.complete(node).residual, 1);
+    EXPECT_TRUE(correspondence.complete(node).residual == report.rows[1].id);
     Picked other;
     other.program = EqnPath{{}, 0};
-    EXPECT_EQ(correspondence.complete(other).residual, -1);
+    EXPECT_FALSE(correspondence.complete(other).residual);
     Picked stale;
     stale.program = EqnPath{{}, 99};
     EXPECT_EQ(correspondence.complete(stale), stale);
+}
+
+TEST(Identities, BuffersAreNamedByWhatStandsInThem) {
+    MemoryPlan plan;
+    plan.derivation = 3;
+    const auto add = [&](BufferRole role, int number, const char* eqn) {
+        PlannedBuffer b;
+        b.role = role;
+        b.number = number;
+        b.eqn = eqn;
+        plan.buffers.push_back(b);
+    };
+    add(BufferRole::Argument, 0, "");
+    add(BufferRole::Temporary, -1, "4");
+    add(BufferRole::Temporary, -1, "4");  // a second result
+    add(BufferRole::Output, 0, "9");
+    for (int b = 0; b < 4; ++b) EXPECT_EQ(buffer_index(plan, id_of(plan, b)), b);
+    // Under another policy the step is another program: arguments and results are what they were, equation 4 is another one.
+    MemoryPlan other = plan;
+    other.derivation = 4;
+    std::swap(other.buffers[0], other.buffers[3]);
+    other.buffers[0].eqn = "8";
+    EXPECT_EQ(buffer_index(other, id_of(plan, 0)), 3);
+    EXPECT_EQ(buffer_index(other, id_of(plan, 3)), 0);
+    EXPECT_EQ(buffer_index(other, id_of(plan, 1)), -1);
 }
 
 TEST(Linearity, FollowsTangentsIntoNestedJaxprs) {

@@ -7,8 +7,8 @@
 #include <QThreadPool>
 
 #include "analysis/correspondence.h"
-#include "analysis/explain.h"
 #include "analysis/inspection.h"
+#include "report/explain_text.h"
 
 namespace jaxscope::views {
 

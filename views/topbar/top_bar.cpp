@@ -6,9 +6,9 @@
 #include <QVBoxLayout>
 #include <cstdlib>
 
-#include "analysis/explain.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 #include "transforms/policies.h"
 

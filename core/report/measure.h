@@ -1,6 +1,6 @@
 #pragma once
 #include "analysis/inspection.h"
-#include "analysis/memory_report.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 

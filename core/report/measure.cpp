@@ -1,4 +1,4 @@
-#include "analysis/measure.h"
+#include "report/measure.h"
 
 #include <fmt/format.h>
 
