@@ -24,7 +24,6 @@ public:
     ~Inspection();
 
     const Program& program() const { return *program_; }
-    ProgramPtr program_ptr() const { return program_; }
     const Choices& choices() const { return choices_; }
     /// Cancels whatever stage is being computed: it throws Error{Cancelled}.
     void cancel() const { cancel_->store(true); }

@@ -59,7 +59,7 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
     const Explanation e =
         explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr, .run = nullptr}, {});
     EXPECT_TRUE(e.saved);
-    EXPECT_TRUE(says(e, "named 'h'") || says(e, "the name 'h'"));
+    EXPECT_TRUE(says(e, "It is kept because it has the name 'h'."));
     EXPECT_NE(e.python.find("save_anything_except_these_names('h')"), std::string::npos);
 }
 

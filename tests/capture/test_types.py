@@ -14,6 +14,7 @@ import time
 import jax
 import numpy as np
 import pytest
+from conftest import missing
 from jax._src import core, dtypes
 
 from jaxscope import api
@@ -179,7 +180,7 @@ def traced(tmp_path_factory):
 def driver(binary):
     path = pathlib.Path(binary).parent / "tests" / "type_driver"
     if not path.exists():
-        pytest.skip("no type_driver beside jaxscope")
+        missing("no type_driver beside jaxscope")
     return str(path)
 
 

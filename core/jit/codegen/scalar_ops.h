@@ -37,7 +37,6 @@ public:
     llvm::Value* accumulate(ReduceKind k, DType d, llvm::Value* acc, llvm::Value* element);
     llvm::Value* to_accumulator(ReduceKind k, const Number& v);
     Number from_accumulator(ReduceKind k, DType d, llvm::Value* acc);
-    static bool two_accumulators(DType d) { return is_complex(d); }
 
     llvm::IRBuilder<>& b;
 

@@ -67,7 +67,6 @@ public:
     std::vector<Node> nodes;
     std::vector<ValueId> inputs, outputs;
     std::vector<ArrayPtr> constants;
-    std::vector<AvalRef> constant_avals;
     ValueId root(ValueId v) const { return values[v].root; }
     const Aval& aval(ValueId v) const { return *values[v].aval; }
     std::int64_t bytes(ValueId v) const { return values[v].aval->bytes(); }

@@ -61,7 +61,6 @@ ValueId GraphRewriter::constant(const ArrayPtr& array, AvalRef aval) {
     }
     const ValueId v = add_value(aval, GraphValue::Kind::Constant, static_cast<std::uint32_t>(graph_.constants.size()));
     graph_.constants.push_back(array);
-    graph_.constant_avals.push_back(aval);
     if (array) constants_.emplace(array.get(), v);
     return v;
 }
