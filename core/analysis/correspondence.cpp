@@ -235,8 +235,8 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
         }
         const std::optional<EqnPath> path = parsed(buffer->eqn);
         // Under another policy the plan is of another program, whose numbers mean nothing here.
-        if (!buffer->primitive.empty()) {
-            const Mark mark{buffer->source->summary, &primitive(buffer->primitive), buffer->aval};
+        if (buffer->maker != nullptr) {
+            const Mark mark{buffer->source->summary, buffer->maker, buffer->aval};
             if (path && in.program.mark_at(*path) == mark)
                 picked.program = path;
             else
@@ -295,9 +295,8 @@ int Correspondence::saved_in_memory_of(const EqnPath& known) const {
 int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
     const MemoryPlan* plan = index_->stages.plan;
     if (plan == nullptr) return -1;
-    const Sym name(place.primitive->name);
     const auto fits = [&](const PlannedBuffer& b) {
-        return b.source->summary == place.summary && b.aval == place.result && b.primitive == name;
+        return b.source->summary == place.summary && b.aval == place.result && b.maker == place.primitive;
     };
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;

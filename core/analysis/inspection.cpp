@@ -84,7 +84,7 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
 std::vector<UnknownVerdictRow> unknown_rows(const Subject& s, const Choices& c) {
     std::vector<UnknownVerdictRow> out;
     for (const UnknownVerdict& u : c.policy ? std::vector<UnknownVerdict>() : unknown_verdicts(*s.jaxpr))
-        out.push_back({u.policy.str(), u.primitive.str(), u.signatures});
+        out.push_back({u.policy.str(), u.primitive->name.c_str(), u.signatures});
     return out;
 }
 
@@ -242,13 +242,11 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
 
 /// save_only_these_names of all names (checkpoint_name) in the function; null where it has none.
 PolicyPtr policy_of_names(const Jaxpr& function) {
-    static const Sym kName("name");
     Attrs names;
     std::set<Sym> seen;
     for (const Jaxpr* j : all_jaxprs(function))
         for (const Eqn& e : j->eqns) {
-            const Attr* a = Sym(e.prim->name) == kName ? e.params->find(kName) : nullptr;
-            const Sym* name = a ? a->get<Sym>() : nullptr;
+            const std::optional<Sym> name = given_name(*e.prim, e.params);
             if (name && seen.insert(*name).second) names.emplace_back(*name);
         }
     return names.empty() ? nullptr : make_policy(Sym("save_only_these_names"), std::move(names));

@@ -71,7 +71,7 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     row.equation = e.path;
     // What JAX itself wrote has no place: then that of the call says where.
     const Sym place = inner.source->summary.empty() ? s.source->summary : inner.source->summary;
-    row.source = fmt::format("output of {} from {}", inner.prim->name, place.str());
+    row.source = fmt::format("output of {} from {}", inner.prim->name.c_str(), place.str());
     set_place(row, inner.source, choices.project);
     return row;
 }

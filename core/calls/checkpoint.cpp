@@ -2,13 +2,10 @@
 
 #include <unordered_map>
 
+#include "calls/families.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
-
-namespace {
-const Sym kRemat("remat2");
-}
 
 JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source) {
     JaxprBuilder b;
@@ -23,7 +20,7 @@ JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source
     p.policy = policy;
     p.prevent_cse = Attr(true);
     b.source = source;
-    const Values out = b.emit(primitive(kRemat), in, make_params(p), body->out_avals(), effects_of(*body));
+    const Values out = b.emit(kRemat, in, make_params(p), body->out_avals(), effects_of(*body));
     return b.finish(out, j->name);
 }
 
@@ -51,7 +48,7 @@ public:
 private:
     ParamsRef replaced(const Eqn& e) {
         ParamsRef params = map_jaxprs(e.params, [this](const JaxprPtr& inner) { return visit(inner); });
-        if (Sym(e.prim->name) != kRemat || e.params->as<RematParams>().differentiated || !chosen_(e)) return params;
+        if (e.prim->flow != Flow::Remat || e.params->as<RematParams>().differentiated || !chosen_(e)) return params;
         ++found;
         return with_param(params, "policy", to_attr(policy_));
     }

@@ -3,7 +3,9 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
+#include "ir/print/text_form.h"
 #include "lax/ops.h"
+#include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -78,12 +80,11 @@ MergedResiduals merge_residuals(const std::vector<Avals>& per_branch) {
 }
 
 Value empty_like(Builder& b, AvalRef a) {
-    static const Primitive& empty = primitive("empty2");
     const Attr space = Attr::Enum{"MemorySpace", a->space == MemorySpace::Host ? "Host" : "Device"};
     Aval scalar;
     scalar.dtype = a->dtype;
     scalar.space = a->space;
-    const Value v = b.emit(empty, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
+    const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
     return lax::broadcast_in_dim(b, v, a->shape, {});
 }
 
@@ -236,7 +237,6 @@ void cond_transpose(Builder& b, const Op& op, const Values& ct, const Values& x,
 
 /// A mapped index chooses per example: all branches run, and a select takes what each example asked for.
 BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
-    static const Primitive& stop_gradient = primitive("stop_gradient");
     const auto chosen = [&](Value which, const Values& cases) {
         const Dims& shape = b.aval(cases.front())->shape;
         if (b.aval(which)->shape.size() != shape.size()) which = lax::broadcast_in_dim(b, which, shape, {0});
@@ -252,7 +252,7 @@ BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const s
         const Value mine = lax::eq(b, in.front(), lax::constant(b, in.front(), static_cast<double>(k)));
         Values operands;
         for (const Value v : rest(in, 1))
-            operands.push_back(chosen(mine, {is_inexact(b.aval(v)->dtype) ? b.bind1(stop_gradient, {v}) : v, v}));
+            operands.push_back(chosen(mine, {is_inexact(b.aval(v)->dtype) ? b.bind1(kStopGradient, {v}) : v, v}));
         results.push_back(eval_jaxpr(b, *j.jaxpr, operands));
     }
     BatchResult r{{}, std::vector<int>(op.out.size(), 0)};
@@ -305,6 +305,20 @@ DceResult cond_dce(const Op& op, const Flags& used_outputs) {
 
 }  // namespace
 
+namespace {
+
+std::vector<CalledInput> cond_called_inputs(const Params& params, std::int64_t operand) {
+    std::vector<CalledInput> out;
+    const Attr* branches = params.find("branches");
+    if (const Attr::Seq* s = branches ? branches->get_seq() : nullptr)
+        for (const Attr& b : s->items)
+            if (const auto* ref = b.get<Attr::JaxprRef>()) out.push_back({ref->jaxpr.get(), operand - 1});
+    return out;
+}
+constexpr TextForm kCondText{.called_inputs = cond_called_inputs};
+
+}  // namespace
+
 constinit const Primitive kCond{
     .name = "cond",
     .abstract_eval = cond_abstract_eval,
@@ -320,7 +334,8 @@ constinit const Primitive kCond{
     .kernel = NoRule{"the executor runs the branch chosen"},
     .expand = NoRule{"the executor runs the branch chosen"},
     .cost = NoRule{"which branch runs depends on a value"},
-    .call = true,
+    .flow = Flow::Cond,
+    .text = &kCondText,
 };
 
 std::span<const Primitive* const> cond_primitives() {

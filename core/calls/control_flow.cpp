@@ -67,7 +67,7 @@ bool same_types(const Avals& a, const Avals& b) {
 
 Avals called_avals(const Op& op, const Jaxpr& body) {
     const auto mismatch = [&](const std::string& expected, const std::string& found) {
-        throw Error(ErrorCode::TypeMismatch, std::string(op.prim->name) + ": expected " + expected + " as its body has, found " + found);
+        throw Error(ErrorCode::TypeMismatch, op.prim->name + ": expected " + expected + " as its body has, found " + found);
     };
     if (body.num_invars != op.in.size()) mismatch(std::to_string(body.num_invars) + " inputs", std::to_string(op.in.size()));
     for (std::uint32_t i = 0; i < body.num_invars; ++i)

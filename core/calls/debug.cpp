@@ -16,7 +16,7 @@ Avals debug_abstract_eval(const Op&) { return {}; }
 JaxprPtr debug_expand(const Op& op) {
     JaxprBuilder b;
     for (const AvalRef a : op.in) b.add_input(a);
-    return b.finish({}, op.prim->name);
+    return b.finish({}, op.prim->name.c_str());
 }
 Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
 void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}

@@ -3,6 +3,7 @@
 
 #include "calls/call_params.h"
 #include "calls/families.h"
+#include "ir/print/text_form.h"
 #include "lax/primitives.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -193,7 +194,12 @@ DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {
 
 JaxprPtr remat_expand(const Op& op) { return op.as<RematParams>().jaxpr.jaxpr; }
 
-constexpr Primitive kRemat{
+constexpr TextForm kRematText{.open_body = true};
+constexpr const char* kRematOlderNames[] = {"checkpoint", "remat"};
+
+}  // namespace
+
+constinit const Primitive kRemat{
     .name = "remat2",
     .abstract_eval = remat_abstract_eval,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
@@ -208,10 +214,11 @@ constexpr Primitive kRemat{
     .kernel = NoRule{"its body is inlined behind a barrier before kernels are made"},
     .expand = remat_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::Remat,
+    .body = "jaxpr",
+    .text = &kRematText,
+    .older_names = kRematOlderNames,
 };
-
-}  // namespace
 
 std::span<const Primitive* const> remat_primitives() {
     static constexpr const Primitive* all[] = {&kRemat};

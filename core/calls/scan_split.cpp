@@ -1,4 +1,5 @@
 #include "calls/call_params.h"
+#include "calls/families.h"
 #include "calls/scan.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/linearize.h"
@@ -168,7 +169,6 @@ KnownCall known_call(const ScanView& s, const CustomPartialEval& split, std::siz
 }  // namespace
 
 PartialEvalCustomResult scan_partial_eval_custom(const PartialEvalCustomArgs& args) {
-    static const Primitive& closed_call = primitive("closed_call");
     const Op& op = args.op;
     const ScanView s(op);
     Flags unknown = args.unknown_in;
@@ -191,7 +191,7 @@ PartialEvalCustomResult scan_partial_eval_custom(const PartialEvalCustomArgs& ar
     for (const AvalRef a : select(inner, known.stacked)) r.residuals.push_back(stacked(a, s.params.length));
     const auto residual = [](std::size_t k) { return -1 - static_cast<int>(k); };
 
-    HalfEqn known_eqn{&closed_call,
+    HalfEqn known_eqn{&kClosedCall,
                       Params::make({{"call_jaxpr", Attr(Attr::JaxprRef{known.call, true})}}),
                       pick_where(unknown, false),
                       {},

@@ -6,6 +6,7 @@
 
 #include "ir/builder.h"
 #include "ir/primitive.h"
+#include "lax/primitives.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kMaxEquations = 10'000'000;
 
-bool is_one_of(const Primitive* p, std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* n) { return Sym(p->name) == Sym(n); });
+bool is_one_of(const Primitive* p, std::initializer_list<const Primitive*> primitives) {
+    return std::find(primitives.begin(), primitives.end(), p) != primitives.end();
 }
 
 /// An application up to the values that it is applied to.
@@ -72,12 +73,11 @@ private:
     }
 
     Values apply(Body& body, const Jaxpr& j, const Eqn& e, const Values& in) {
-        if (is_one_of(e.prim, {"jit", "closed_call", "core_call"}) && e.params->jaxprs().size() == 1)
-            return inlined(body, *e.params->jaxprs().front(), in);
+        if (e.prim->flow == Flow::Call && e.params->jaxprs().size() == 1) return inlined(body, *e.params->jaxprs().front(), in);
         if (changes_nothing(j, e)) return in;
         const ParamsRef params = map_jaxprs(e.params, [&](const JaxprPtr& s) { return whole(s); });
         const Avals out = j.out_avals(e);
-        const bool merges = e.effects.empty() && !e.params->holds_jaxpr() && !is_one_of(e.prim, {"optimization_barrier", "name"});
+        const bool merges = e.effects.empty() && !e.params->holds_jaxpr() && !is_one_of(e.prim, {&kOptimizationBarrier, &kName});
         if (!merges) return body.b.emit(*e.prim, in, params, out, e.effects);
         Application key{e.prim, params, in, out};
         if (const auto seen = body.seen.find(key); seen != body.seen.end()) return seen->second;
@@ -94,7 +94,7 @@ private:
 
     /// The result is the operand: same shape and type, whatever the parameters say.
     static bool changes_nothing(const Jaxpr& j, const Eqn& e) {
-        if (e.n_in != 1 || e.n_out != 1 || !is_one_of(e.prim, {"convert_element_type", "broadcast_in_dim", "reshape"})) return false;
+        if (e.n_in != 1 || e.n_out != 1 || !is_one_of(e.prim, {&kConvertElementType, &kBroadcastInDim, &kReshape})) return false;
         const Attr* dimensions = e.params->find("dimensions");
         return j.aval(j.inputs(e)[0]) == j.aval(j.output(e, 0)) && (!dimensions || dimensions->is_none());
     }

@@ -1,6 +1,7 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
+#include "ir/print/text_form.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
@@ -229,6 +230,25 @@ JaxprPtr while_expand(const Op& op) {
 
 }  // namespace
 
+namespace {
+
+/// Operands are constants of the condition, constants of the body, carries; those go to both.
+std::vector<CalledInput> while_called_inputs(const Params& params, std::int64_t operand) {
+    const auto body = [&](const char* name) -> const Jaxpr* {
+        const Attr* a = params.find(name);
+        const auto* ref = a ? a->get<Attr::JaxprRef>() : nullptr;
+        return ref ? ref->jaxpr.get() : nullptr;
+    };
+    const Attr* a = params.find("cond_nconsts");
+    const auto* n = a ? a->get<std::int64_t>() : nullptr;
+    const std::int64_t cond = n ? *n : 0;
+    if (operand < cond) return {{body("cond_jaxpr"), operand}};
+    return {{body("body_jaxpr"), operand - cond}};
+}
+constexpr TextForm kWhileText{.last_jaxpr_first = true, .called_inputs = while_called_inputs};
+
+}  // namespace
+
 constinit const Primitive kWhile{
     .name = "while",
     .abstract_eval = while_abstract_eval,
@@ -244,7 +264,8 @@ constinit const Primitive kWhile{
     .kernel = NoRule{"runs as a loop of the executor"},
     .expand = while_expand,
     .cost = NoRule{"how often it runs depends on values"},
-    .call = true,
+    .flow = Flow::While,
+    .text = &kWhileText,
 };
 
 std::span<const Primitive* const> while_primitives() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/jaxpr.h"
+#include "ir/primitive_name.h"
 #include "ir/value.h"
 
 namespace jaxscope {
@@ -17,6 +18,7 @@ class SplitBuilder;
 class TransposeSink;
 struct KernelSpec;
 struct PolicyQuery;
+struct TextForm;
 
 /// An application of a primitive as its rules see it: typed parameters, avals of inputs, avals of outputs (empty while they are
 /// being derived), where it stands.
@@ -141,9 +143,41 @@ using CostFn = Cost(const Op& op);
 /// Sharding: specs of inputs and outputs that fit together (filled in by the issue 'Sharding').
 using PartitionFn = void(const Op& op);
 
+// ---- Traits: what code asks of a primitive instead of comparing names ---------------------------------------------------------
+
+/// Where control goes when an equation runs.
+enum class Flow : std::uint8_t {
+    Straight,     ///< nowhere else: it is computed
+    Call,         ///< into its `body`, which may stand in its place
+    RuledCall,    ///< the same when it runs; transformations ask the rule that comes with it first
+    Remat,        ///< into its `body`, behind a barrier where its parameters ask for one
+    Barrier,      ///< results are the operands, and wait for all of them
+    Scan,         ///< into its `body`, once for each step
+    While,        ///< into cond_jaxpr and body_jaxpr, in turn
+    Cond,         ///< into one of its branches
+    LinearSolve,  ///< into the `solve` of its jaxprs
+};
+/// Matrix products and convolutions: what most checkpoint policies look for.
+enum class Product : std::uint8_t { None, Dot, Convolution, ScaledDot };
+/// What JAX's residual lists call a result that is saved.
+enum class ResidualLabel : std::uint8_t {
+    Output,    ///< "output of NAME"
+    Name,      ///< "named 'h'", after parameter `name`, by which policies find it too (checkpoint_name)
+    Function,  ///< "output of jitted function 'f'", after parameter `name`
+    Operand,   ///< that of its operand: it is looked through
+};
+/// Are the results the operands, element by element in memory order? Asked where their sizes in bytes agree.
+using ViewFn = bool(const Op& op);
+constexpr bool always_a_view(const Op&) { return true; }
+/// A parameter's name in JAX before 0.10.2, and today's.
+struct OlderParam {
+    const char* older;
+    const char* name;
+};
+
 /// A primitive, declared once: all that jaxscope knows of it. One definition, one entry in its family's list.
 struct Primitive {
-    const char* name = nullptr;
+    PrimitiveName name;
     Rule<AbstractEvalFn> abstract_eval;
     Rule<FoldFn> fold = NoRule{"JAX keeps the equation"};
     Rule<RestageFn> restage = NoRule{"JAX keeps its parameters"};
@@ -160,13 +194,28 @@ struct Primitive {
     Rule<ExpandFn> expand;
     Rule<CostFn> cost;
     Rule<PartitionFn> partition;
-    bool call = false;    ///< holds jaxprs that its rules transform (jit, scan, ...)
-    bool opaque = false;  ///< unknown to jaxscope: shown with its recorded avals, neither differentiated nor run
-    /// JAX's name for its results in residual lists when it isn't "output of NAME" (pjit: "output of jitted function '...'").
-};
 
-/// The primitive of that name, from the registry, or else an opaque one made for it. JAX's older names are normalised before (io).
+    Flow flow = Flow::Straight;
+    const char* body = nullptr;      ///< the parameter that holds the jaxpr of a call, remat or scan
+    bool custom_derivative = false;  ///< calls a function that brings its own rule for derivatives, which `inline_rules` may drop
+    Rule<ViewFn> view = NoRule{"makes new values"};
+    Product product = Product::None;
+    ResidualLabel residual = ResidualLabel::Output;
+    const TextForm* text = nullptr;            ///< how its text differs from a list of all parameters (print/text_form.h)
+    std::span<const char* const> older_names;  ///< in captures and texts of JAX before 0.10.2
+    std::span<const OlderParam> older_params = {};
+    bool opaque = false;  ///< unknown to jaxscope but for traits: shown with its recorded avals, neither differentiated nor run
+
+    /// Holds jaxprs that its rules transform (jit, scan, ...).
+    constexpr bool calls() const { return flow != Flow::Straight && flow != Flow::Barrier; }
+};
+/// What checkpoint_name calls the result of an application; nothing for other primitives.
+std::optional<Sym> given_name(const Primitive& prim, const ParamsRef& params);
+
+/// The primitive of that name, today's or an older one, from the registry, or else an opaque one made for it.
 const Primitive& primitive(Sym name);
+/// Today's name of a parameter that may go by an older one.
+std::string_view param_of_today(const Primitive& prim, std::string_view name);
 /// All known primitives, for tables and tests.
 std::span<const Primitive* const> all_primitives();
 

@@ -45,7 +45,7 @@ void check_results(const Jaxpr& j, const Eqn& e) {
 }
 
 std::string short_text(const Jaxpr& j, const Eqn& e, std::size_t index) {
-    std::string s = "eqn " + std::to_string(index) + ": " + printable(e.prim->name, 60);
+    std::string s = "eqn " + std::to_string(index) + ": " + printable(e.prim->name.c_str(), 60);
     if (e.in_begin > j.atoms.size() || e.n_in > j.atoms.size() - e.in_begin) return s + " ...";
     std::uint32_t shown = 0;
     for (const Atom a : j.inputs(e)) {

@@ -34,11 +34,12 @@ struct PlannedBuffer {
     std::int64_t offset = -1;  ///< in the arena; -1: outside of it (constants of the program, literals)
     int first_step = 0, last_step = 0;
     BufferRole role = BufferRole::Temporary;
-    int number = -1;              ///< of the argument, output or constant
-    bool donated = false;         ///< an argument whose memory an output takes
-    std::optional<int> alias_of;  ///< an output in the memory of this argument: index into `buffers`
-    std::string eqn;              ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
-    Sym primitive;
+    int number = -1;                   ///< of the argument, output or constant
+    bool donated = false;              ///< an argument whose memory an output takes
+    std::optional<int> alias_of;       ///< an output in the memory of this argument: index into `buffers`
+    std::string eqn;                   ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
+    Sym primitive;                     ///< its name; of scratch memory what the step is called
+    const Primitive* maker = nullptr;  ///< null for arguments, constants, and scratch memory of more than one equation
     SourceRef source;
 };
 

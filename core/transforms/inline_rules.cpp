@@ -11,11 +11,9 @@ namespace jaxscope {
 
 namespace {
 
-/// The body of a call that has a rule of its own; null for everything else.
+/// The body of a call whose function brings a rule for its derivatives; null for everything else.
 JaxprPtr custom_body(const Eqn& e) {
-    static const Sym kJvp("custom_jvp_call"), kVjp("custom_vjp_call"), kParam("call_jaxpr");
-    const Sym name(e.prim->name);
-    const Attr* body = name == kJvp || name == kVjp ? e.params->find(kParam) : nullptr;
+    const Attr* body = e.prim->custom_derivative ? e.params->find(e.prim->body) : nullptr;
     const auto* ref = body ? body->get<Attr::JaxprRef>() : nullptr;
     return ref ? ref->jaxpr : nullptr;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lax/primitives.h"
 #include "transforms/eqn_tape.h"
 #include "transforms/jaxpr_cache.h"
 #include "transforms/jaxpr_util.h"
@@ -106,7 +107,6 @@ private:
 
     /// The result is put away by the known half and fetched by the staged one; what crosses lies in the other memory.
     void offload(const Eqn& e, const PolicyVerdict& verdict) {
-        static const Primitive& device_put = primitive("device_put");
         const MemorySpace to = space_of(verdict.dst), from = space_of(verdict.src);
         std::vector<Atom> here, there;
         std::vector<std::uint32_t> here_vars, there_vars;
@@ -123,8 +123,8 @@ private:
         }
         // They stand where the checkpointed function was called; for a program's outermost call that is nowhere, and residual lists show
         // "output of device_put from ".
-        known_.add(device_put, device_put_params(to, e.n_out), here, there_vars, policy_.source, e.context);
-        staged_.add(device_put, device_put_params(from, e.n_out), there, here_vars, policy_.source, e.context);
+        known_.add(kDevicePut, device_put_params(to, e.n_out), here, there_vars, policy_.source, e.context);
+        staged_.add(kDevicePut, device_put_params(from, e.n_out), there, here_vars, policy_.source, e.context);
         for (const std::uint32_t r : there_vars) {
             write(r, false, true);
             add_residual(r);

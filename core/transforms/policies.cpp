@@ -30,12 +30,6 @@ Sym text_of(const Attr& a) {
     const Sym* s = a.get<Sym>();
     return s ? *s : Sym();
 }
-std::optional<Sym> name_of(const Primitive& prim, const ParamsRef& params) {
-    if (std::string_view(prim.name) != "name") return {};
-    const Attr* a = params->find("name");
-    return a ? std::optional(text_of(*a)) : std::nullopt;
-}
-
 /// Has a dot_general no batch dimensions? `dimension_numbers` is ((lhs contracting, rhs contracting), (lhs batch, rhs batch)).
 bool without_batch_dims(const ParamsRef& params) {
     const Attr* numbers = params->find("dimension_numbers");
@@ -51,29 +45,25 @@ struct Ask {
     const ParamsRef& params;
 };
 
-PolicyVerdict dots(const Ask& a) {
-    const std::string_view name = a.prim.name;
-    return save_if(name == "dot_general" || name == "conv_general_dilated" || name == "scaled_matmul_wrapper");
-}
+PolicyVerdict dots(const Ask& a) { return save_if(a.prim.product != Product::None); }
 PolicyVerdict dots_without_batch(const Ask& a) {
-    const std::string_view name = a.prim.name;
-    if (name == "scaled_matmul_wrapper") return save_if(!a.in.empty() && a.in[0]->rank() > 0 && a.in[0]->shape[0] == 1);
-    return save_if(name == "dot_general" && without_batch_dims(a.params));
+    if (a.prim.product == Product::ScaledDot) return save_if(!a.in.empty() && a.in[0]->rank() > 0 && a.in[0]->shape[0] == 1);
+    return save_if(a.prim.product == Product::Dot && without_batch_dims(a.params));
 }
 PolicyVerdict offload_dots(const Ask& a) {
-    if (std::string_view(a.prim.name) != "dot_general" || !without_batch_dims(a.params)) return {};
+    if (a.prim.product != Product::Dot || !without_batch_dims(a.params)) return {};
     return {Kind::Offload, text_of(a.spec.args[0]), text_of(a.spec.args[1])};
 }
 PolicyVerdict only_names(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     return save_if(name && lists_name(a.spec.args, *name));
 }
 PolicyVerdict any_names_but(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     return save_if(name && !lists_name(a.spec.args, *name));
 }
 PolicyVerdict save_and_offload(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     if (!name) return {};
     if (lists_name(list_of(a.spec.args[0]), *name)) return save_if(true);
     if (lists_name(list_of(a.spec.args[1]), *name)) return {Kind::Offload, text_of(a.spec.args[2]), text_of(a.spec.args[3])};
@@ -100,7 +90,7 @@ PolicyVerdict recorded(const Ask& a) {
     const PolicySpec::Verdict* best = nullptr;
     int best_score = 0;
     for (const PolicySpec::Verdict& v : a.spec.verdicts) {
-        if (v.primitive != Sym(a.prim.name)) continue;
+        if (v.primitive != &a.prim) continue;
         int score = 1;
         if (v.in == a.in) {
             score = 2;

@@ -33,7 +33,7 @@ struct PolicyQuery {
 /// differently each time). Such applications count as not saved.
 struct UnknownVerdict {
     Sym policy;  ///< its text
-    Sym primitive;
+    const Primitive* primitive = nullptr;
     std::int64_t signatures = 0;  ///< applications that differ in avals or parameters
     friend bool operator==(const UnknownVerdict&, const UnknownVerdict&) = default;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/registry.h"
 #include "lax/ops.h"
+#include "lax/primitives.h"
 #include "transforms/contexts.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -38,7 +40,7 @@ Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
     }
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     // JAX's partial evaluation splits a jit even where all is known: its body is traced again.
-    static const Primitive& jit = primitive("jit");
+    const Primitive& jit = *emitted_calls().jit;
     const bool split_anyway = by_data_ && &prim == &jit && !in.empty();
     if (known && !split_anyway) return primal().emit(prim, in, std::move(params), out_avals, effects);
     if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
@@ -109,8 +111,7 @@ namespace {
 
 /// A conversion of what turns out to be a number: JAX folds it, here and now.
 std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& in, const Jaxpr& j) {
-    static const Sym convert("convert_element_type");
-    if (in.size() != 1 || !in[0].is_literal() || e.prim->name != convert.str()) return {};
+    if (in.size() != 1 || !in[0].is_literal() || e.prim != &kConvertElementType) return {};
     const Aval& to = *j.aval(j.output(e, 0));
     if (!to.is_array() || to.rank() != 0 || !b.aval(in[0])->is_array()) return {};
     return lax::convert_element_type(b, in[0], to.dtype, to.weak_type);

@@ -43,7 +43,7 @@ TEST(CaptureReader, ReadsWhatIsThere) {
     EXPECT_EQ(p->jax_version, "0.10.2");
     EXPECT_EQ(p->jaxpr->eqns.size(), 3u);
     EXPECT_EQ(p->jaxpr->num_constvars, 1u);
-    EXPECT_STREQ(p->jaxpr->eqns[0].prim->name, "jit") << "pjit is jit's older name";
+    EXPECT_STREQ(p->jaxpr->eqns[0].prim->name.c_str(), "jit") << "pjit is jit's older name";
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().file, "train.py");
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().line, 41);
     EXPECT_EQ(p->jaxpr->eqns[0].source->summary.str(), "train.py:41:5 (f)");

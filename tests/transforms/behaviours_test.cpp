@@ -32,7 +32,7 @@ std::vector<std::string> ids() {
 std::map<std::string, int> census(const Jaxpr& j) {
     std::map<std::string, int> count;
     for (const Eqn& e : j.eqns) {
-        ++count[e.prim->name];
+        ++count[e.prim->name.c_str()];
         for (const JaxprPtr& s : e.params->jaxprs())
             for (const auto& [name, n] : census(*s)) count[name] += n;
     }

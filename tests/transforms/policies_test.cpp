@@ -86,7 +86,7 @@ TEST(Policies, BadTextIsOneError) {
 TEST(Policies, RecordedAnswersOfAPythonFunction) {
     PolicySpec spec;
     spec.text = "<function mine>";
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {2, 2})}, Attr::seq(Attr::SeqKind::Dict, {}), Attr("save")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {2, 2})}, Attr::seq(Attr::SeqKind::Dict, {}), Attr("save")});
     const PolicyQuery q{std::make_shared<const PolicySpec>(spec), {}};
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {2, 2})}, {}).kind, Kind::Save);
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Save) << "another shape of the same primitive";
@@ -97,9 +97,9 @@ TEST(Policies, NoAnswerCountsAsNotSavedAndIsTold) {
     PolicySpec spec;
     spec.text = "<function mine>";
     const Attr no_params = Attr::seq(Attr::SeqKind::Dict, {});
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {2})}, no_params, Attr("unknown")});
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {3})}, no_params, Attr("unknown")});
-    spec.verdicts.push_back({"cos", {AvalRef(DType::F32, {3})}, no_params, Attr("save")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {2})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {3})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({&primitive("cos"), {AvalRef(DType::F32, {3})}, no_params, Attr("save")});
     const auto policy = std::make_shared<const PolicySpec>(spec);
     EXPECT_EQ((PolicyQuery{policy, {}})(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Recompute);
     PolicySpec both;
@@ -109,7 +109,7 @@ TEST(Policies, NoAnswerCountsAsNotSavedAndIsTold) {
     const Value x = b.add_input(AvalRef(DType::F32, {3}));
     const ParamsRef params = Params::make({{Sym("policy"), Attr(PolicyPtr(std::make_shared<const PolicySpec>(both)))}});
     const JaxprPtr j = b.finish(b.emit(primitive("checkpoint"), {x}, params, {AvalRef(DType::F32, {3})}));
-    EXPECT_EQ(unknown_verdicts(*j), (std::vector<UnknownVerdict>{{"<function mine>", "sin", 2}}));
+    EXPECT_EQ(unknown_verdicts(*j), (std::vector<UnknownVerdict>{{"<function mine>", &primitive("sin"), 2}}));
 }
 
 }  // namespace

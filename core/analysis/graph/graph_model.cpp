@@ -9,7 +9,7 @@
 namespace jaxscope {
 
 std::string equation_title(const Eqn& eqn) {
-    std::string title = eqn.prim != nullptr ? eqn.prim->name : "?";
+    std::string title = eqn.prim != nullptr ? eqn.prim->name.c_str() : "?";
     std::string name = sym_param(eqn, "name");
     if (name.empty() && eqn.params->holds_jaxpr()) {
         const std::vector<SubJaxpr> inner = sub_jaxprs(eqn);

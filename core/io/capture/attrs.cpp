@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "io/capture/tables.h"
 #include "ir/element.h"
+#include "ir/primitive.h"
 
 namespace jaxscope {
 
@@ -108,7 +109,7 @@ Attr CaptureTables::policy_attr(const JsonValue& v, int& depth) const {
         for (JsonValue::Items it(found); it.more(); it.step()) {
             const JsonValue row = it.value();
             PolicySpec::Verdict verdict;
-            verdict.primitive = row.at(0).as_string();
+            verdict.primitive = &primitive(row.at(0).as_string());
             verdict.in = avals(row.at(1));
             verdict.params = attr(row.at(2), depth);
             verdict.verdict = attr(row.at(3), depth);

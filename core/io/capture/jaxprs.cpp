@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "io/capture/document.h"
 #include "io/capture/program.h"
-#include "io/primitive_names.h"
 #include "ir/primitive.h"
 
 namespace jaxscope {
@@ -168,10 +167,11 @@ Sym CaptureDocument::eqn_effects(const JsonValue& v) const {
 
 namespace {
 ParamsRef with_normalised_names(const Primitive& prim, ParamsRef params) {
-    const auto old = [&](const Params::Entry& p) { return normalised_param(prim.name, p.first.str()) != p.first.str(); };
+    if (prim.older_params.empty()) return params;
+    const auto old = [&](const Params::Entry& p) { return param_of_today(prim, p.first.str()) != p.first.str(); };
     if (std::none_of(params->entries().begin(), params->entries().end(), old)) return params;
     std::vector<Params::Entry> entries;
-    for (const auto& [name, value] : params->entries()) entries.emplace_back(normalised_param(prim.name, name.str()), value);
+    for (const auto& [name, value] : params->entries()) entries.emplace_back(param_of_today(prim, name.str()), value);
     return Params::make(std::move(entries));
 }
 }  // namespace

@@ -85,7 +85,7 @@ void CaptureOutput::write_atoms(JsonWriter& w, std::span<const Atom> atoms) {
 
 void CaptureOutput::write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e) {
     w.begin_array();
-    w.value(string(e.prim->name));
+    w.value(string(e.prim->name.c_str()));
     write_atoms(w, j.inputs(e));
     w.begin_array();
     for (std::uint32_t k = 0; k < e.n_out; ++k) {

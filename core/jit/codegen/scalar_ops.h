@@ -27,6 +27,7 @@ public:
     Number literal(DType d, double re, double im, std::int64_t integer);
     Number unary(KOp o, const Number& a);
     Number binary(KOp o, const Number& a, const Number& b);
+    Number call(const KFunction& f, const Number& a);
     Number select(const Number& condition, const Number& t, const Number& f);
     Number convert(const Number& v, DType to);
     Number bitcast(const Number& v, DType to);

@@ -35,7 +35,7 @@ LibraryCallPtr make_dynamic_update_slice(const Op& op);
 LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec);
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
-LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
+LibraryCallPtr make_routine(const Op& op);
 
 Dims row_major_strides(const Dims& shape);
 

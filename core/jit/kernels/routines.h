@@ -3,8 +3,8 @@
 
 namespace jaxscope::exec {
 
-/// Families of routines by name; null when the name is none of theirs.
-LibraryCallPtr make_random_routine(const Op& op, Sym routine);
-LibraryCallPtr make_linalg_routine(const Op& op, Sym routine);
+/// Families of routines by primitive; null when it is none of theirs.
+LibraryCallPtr make_random_routine(const Op& op);
+LibraryCallPtr make_linalg_routine(const Op& op);
 
 }  // namespace jaxscope::exec

@@ -43,7 +43,8 @@ PlannedBuffer describe(const Computation& c, const Buffer& b) {
     if (b.node != ~0u) {
         const Node& n = c.graph->nodes[b.node];
         out.eqn = path_of(n);
-        out.primitive = n.op.prim->name;
+        out.primitive = n.op.prim->name.c_str();
+        out.maker = n.op.prim;
         out.source = n.op.source;
     }
     return out;
@@ -57,7 +58,7 @@ PlannedStep describe(const Computation& c, const Thunk& t) {
         const Node& n = c.graph->nodes[t.nodes.back()];
         out.eqn = path_of(n);
         out.source = n.op.source;
-        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op.prim->name);
+        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op.prim->name.c_str());
     } else {
         out.kind = "copy";
     }
@@ -104,6 +105,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
         PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
         scratch.eqn = step.eqn;
         scratch.primitive = step.kind;
+        if (t.nodes.size() == 1) scratch.maker = c.graph->nodes[t.nodes.back()].op.prim;
         scratch.source = step.source;
     }
     mark_residuals(c, plan.buffers);

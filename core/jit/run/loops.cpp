@@ -49,8 +49,7 @@ std::size_t first_carry(const LoopShape& s) { return s.cond_consts + s.consts; }
 
 void check_body(const Node& n, const Graph& body, std::size_t inputs, std::size_t outputs) {
     if (body.inputs.size() != inputs || body.outputs.size() != outputs)
-        throw Error(ErrorCode::BadInput,
-                    std::string("expected a body of ") + n.op.prim->name + " whose inputs and outputs fit the equation's");
+        throw Error(ErrorCode::BadInput, "expected a body of " + n.op.prim->name + " whose inputs and outputs fit the equation's");
 }
 
 /// Bytes from one element of a stacked operand to the next.

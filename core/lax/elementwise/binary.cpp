@@ -1,3 +1,4 @@
+#include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
@@ -214,6 +215,9 @@ constexpr Primitive differentiable(const char* name) {
             .cost = elementwise_cost<kFlops>};
 }
 
+constexpr HiddenParam kMulHidden[] = {{"out_dtype", text_form::if_none, text_form::none}};
+constexpr TextForm kMulText{.hidden = kMulHidden};
+
 }  // namespace
 
 constinit const Primitive kAdd{.name = "add",
@@ -236,7 +240,8 @@ constinit const Primitive kMul{.name = "mul",
                                .transpose = transpose_mul,
                                .batch = batch_nary,
                                .lower = lower_mul,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .text = &kMulText};
 constinit const Primitive kDiv{.name = "div",
                                .abstract_eval = eval_binary<kNumClass>,
                                .jvp = jvp_of<d_div_left, d_div_right>,
