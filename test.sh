@@ -23,7 +23,7 @@ say "Window smoke tests and the rest (release)"
 
 say "The command line, jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
-PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/cli
+PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/cli
 PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/differential
 PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/capture
 if [ -n "$full" ]; then

@@ -52,7 +52,7 @@ public:
                 .advise("jaxscope capture --call train_step -o OUT -- python train.py ARGS");
         if (values_ != "all" && values_ != "small" && values_ != "none")
             throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
-        const CatchInterrupt caught;
+        const WaitForChildren wait;
         const ProcessResult result = run_process(process());
         if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
         if (result.cancelled) throw Error(ErrorCode::Cancelled, "cancelled");
@@ -124,7 +124,6 @@ private:
         r.max_output = 8u << 20;
         r.forward_stderr = true;
         r.inherit_input = true;
-        r.cancel = &interrupted();
         return r;
     }
 

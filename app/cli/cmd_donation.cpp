@@ -18,7 +18,7 @@ public:
         const auto inspection = args_.inspect();
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "donation");
+            begin_json(w, "donation", args_.notes);
             write_fields(w, inspection->donation());
             finish_json(w);
         } else {

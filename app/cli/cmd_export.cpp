@@ -26,7 +26,6 @@ public:
         if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write").advise("-o report.html");
         const std::string format = chosen_format();
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         AtomicFile file(output_);
         ExportOptions options;
         options.what = what_;
@@ -37,7 +36,7 @@ public:
         file.commit();
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "export");
+            begin_json(w, "export", args_.notes);
             w.key("output");
             w.value(output_);
             finish_json(w);

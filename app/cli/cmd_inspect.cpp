@@ -18,7 +18,7 @@ public:
         const auto inspection = args_.inspect();
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "inspect");
+            begin_json(w, "inspect", args_.notes);
             w.key("program");
             write_json(w, inspection->summary());
             finish_json(w);

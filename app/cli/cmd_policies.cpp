@@ -36,11 +36,10 @@ public:
         ProgramArguments base = args_;
         base.replace_policy.clear();
         const auto inspection = base.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_);
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "policies");
+            begin_json(w, "policies", args_.notes);
             w.key("policies");
             write_json(w, rows);
             finish_json(w);

@@ -24,7 +24,7 @@ public:
         const std::string text = to_text(shown, options);
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "print");
+            begin_json(w, "print", args_.notes);
             w.key("text");
             w.value(text);
             finish_json(w);

@@ -22,7 +22,6 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const FullReport report = make_full_report(*inspection, {!no_run_, repeat_, args_.load_seconds});
         if (args_.json) {
             write_report_json(std::cout, *inspection, report);

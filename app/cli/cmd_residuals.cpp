@@ -17,11 +17,10 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         if (args_.json) {
             const ResidualReport& report = inspection->residuals();
             JsonWriter w(std::cout);
-            begin_json(w, "residuals");
+            begin_json(w, "residuals", args_.notes);
             write_fields(w, report);
             finish_json(w);
         } else {

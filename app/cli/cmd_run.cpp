@@ -2,11 +2,13 @@
 
 #include <iostream>
 
-#include "analysis/measure.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/run_output.h"
 #include "app/cli/steps.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "io/arrays/npz.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 
@@ -32,17 +34,16 @@ public:
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
-        const CancelOnInterrupt watch(inspection);
         RunRequest request;
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
-        if (!inputs_.empty()) request.inputs = read_inputs(*program);
+        if (!inputs_.empty()) request.inputs = read_inputs(inspection);
         const RunReport report = inspection.run(request);
         if (!outputs_.empty()) save(report);
         tell_synthesised(inspection, report);
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "run");
+            begin_json(w, "run", args_.notes);
             write_run(w, args_, inspection, report);
             finish_json(w);
         } else {
@@ -52,9 +53,10 @@ public:
     }
 
 private:
-    std::vector<ArrayPtr> read_inputs(const Program& program) const {
-        std::vector<ArrayPtr> found = program.values;
-        found.resize(program.jaxpr->num_invars);
+    std::vector<ArrayPtr> read_inputs(const Inspection& inspection) const {
+        const Jaxpr& jaxpr = *inspection.step().jaxpr;
+        std::vector<ArrayPtr> found = inspection.program().values;
+        found.resize(jaxpr.num_invars);
         const NpzReader archive(inputs_);
         if (found.empty() && !archive.names().empty())
             throw Error(ErrorCode::BadInput,
@@ -66,7 +68,7 @@ private:
                 throw Error(ErrorCode::BadInput,
                             fmt::format("expected members arg0 to arg{}, found '{}'", found.size() - 1, printable(name)))
                     .at({inputs_, 0, 0});
-            found[n] = archive.read(name, program.jaxpr->aval(program.jaxpr->invar(static_cast<std::uint32_t>(n))));
+            found[n] = archive.read(name, jaxpr.aval(jaxpr.invar(static_cast<std::uint32_t>(n))));
         }
         return found;
     }
@@ -92,19 +94,18 @@ public:
         a.option("--apply", steps_, step_help());
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--device-memory", device_memory_,
-                 "compare arguments + residuals + undonated outputs, a lower bound on any device, with this size");
+                 "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
     }
     int run() override {
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
-        const CancelOnInterrupt watch(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
         const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "plan");
+            begin_json(w, "plan", args_.notes);
             w.key("memory");
             write_json(w, memory);
             if (fit) {
@@ -120,7 +121,11 @@ public:
                 page.line(fit->sentence);
             }
         }
-        return 0;
+        const std::int64_t limit = args_.choices().jit.memory_limit;
+        if (limit <= 0 || memory.planned_peak <= limit) return 0;
+        std::cerr << "jaxscope: " << printable(args_.file) << ": expected a planned peak of at most " << bytes_text(limit) << ", found "
+                  << bytes_text(memory.planned_peak) << '\n';
+        return 1;
     }
 
 private:

@@ -66,7 +66,6 @@ private:
     void execute() {
         args_.file = name_.starts_with("sample:") ? name_ : "sample:" + name_;
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const RunReport report = inspection->run({.repeat = 3});
         tell_synthesised(*inspection, report);
         std::vector<BundledSample> samples = bundled_samples();

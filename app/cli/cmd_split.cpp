@@ -18,14 +18,13 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
-        const CancelOnInterrupt watch(*inspection);
         const SplitReport& split = inspection->split();
         if (!args_.json) {
             print(*inspection);
             return 0;
         }
         JsonWriter w(std::cout);
-        begin_json(w, "split");
+        begin_json(w, "split", args_.notes);
         w.key("known");
         w.value(to_text(*split.known, {}));
         w.key("unknown");

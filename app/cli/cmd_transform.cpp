@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/steps.h"
 #include "io/capture/writer.h"
@@ -29,13 +28,10 @@ public:
         args_.refuse_unknown(Inspection(before, whole_program));
         const ProgramPtr program = apply_steps(*before, steps_);
         const Inspection inspection(program, {});
-        if (!output_.empty()) {
-            const CatchInterrupt whole;
-            write_capture(*program, output_);
-        }
+        if (!output_.empty()) write_capture(*program, output_);
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "transform");
+            begin_json(w, "transform", args_.notes);
             w.key("program");
             write_json(w, inspection.summary());
             if (print_) {

@@ -1,20 +1,22 @@
 #pragma once
-#include <atomic>
+#include "base/cancel.h"
 
 namespace jaxscope::cli {
 
-/// Ctrl-C ends the process at once with 130, but while a CatchInterrupt stands it sets `interrupted()` alone: whatever is at work stops at
-/// its next check, ends its children and removes its temporary files. A second Ctrl-C ends the process at once even then.
-/// A thread of its own waits for it: call where signals are blocked (base/signals.h).
+/// Starts the thread that Ctrl-C goes to; call where signals are blocked (base/signals.h). It cancels `interrupted()`, in whose scope main
+/// works, so that whatever is at work stops at its next check, ends its children and removes its temporary files. What has not stopped half
+/// a second later (a library's call that doesn't ask) ends with the process, and so does everything at a second Ctrl-C: temporary files
+/// are removed even then. The exit code is 130.
 void watch_for_interrupt();
-std::atomic<bool>& interrupted();
+const CancelToken& interrupted();
 
-class CatchInterrupt {
+/// While it stands, the process waits for what is at work as long as that takes: children get their time to end.
+class WaitForChildren {
 public:
-    CatchInterrupt();
-    ~CatchInterrupt();
-    CatchInterrupt(const CatchInterrupt&) = delete;
-    CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+    WaitForChildren();
+    ~WaitForChildren();
+    WaitForChildren(const WaitForChildren&) = delete;
+    WaitForChildren& operator=(const WaitForChildren&) = delete;
 };
 
 }  // namespace jaxscope::cli

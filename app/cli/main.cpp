@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -127,32 +130,51 @@ int run(int argc, char** argv) {
     return 0;
 }
 
+std::string bug_text(const std::string& what) {
+    return "a bug in jaxscope: " + what + "\n  please report it with the command that you ran and the file that it read";
+}
+
+/// Where an exception can't be passed on (a thread of OpenMP's, a destructor): the same words and exit code as in `main`.
+[[noreturn]] void end_of_a_bug() {
+    std::string what = "an exception that nothing caught";
+    try {
+        if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::exception& e) {
+        what = e.what();
+    } catch (...) {  // no exception of ours, nor of a library's
+    }
+    std::fprintf(stderr, "jaxscope: %s\n", bug_text(what).c_str());
+    std::_Exit(4);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     block_signals();  // before any other thread is there: libraries start some before main, so what is started anew has it from its start
+    std::set_terminate(end_of_a_bug);
     // Starting anew costs as much as a small command: only for those that run programs.
     constexpr std::string_view kRunning[] = {"run", "policies", "report", "samples", "--run"};
     if (std::any_of(argv, argv + argc,
                     [&](const char* a) { return std::find(std::begin(kRunning), std::end(kRunning), a) != std::end(kRunning); }))
         bound_idle_spinning(argv);
     watch_for_interrupt();
+    const CancelScope whole(interrupted());
     std::ios::sync_with_stdio(false);
     try {
         const int code = run(argc, argv);
         std::cout.flush();
         if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        return interrupted() ? exit_code(ErrorCode::Cancelled) : code;
+        return interrupted().cancelled() ? exit_code(ErrorCode::Cancelled) : code;
     } catch (const Error& e) {
         std::cout.flush();
-        std::cerr << full_text(e) << '\n';
+        // Where it was stopped is nobody's question.
+        std::cerr << full_text(e.code == ErrorCode::Cancelled ? Error(e.code, "cancelled") : e) << '\n';
         return exit_code(e.code);
     } catch (const std::bad_alloc&) {
         std::cerr << "jaxscope: expected enough memory, found none left [cannot-run]\n";
         return exit_code(ErrorCode::CannotRun);
     } catch (const std::exception& e) {
-        std::cerr << "jaxscope: a bug in jaxscope: " << e.what()
-                  << "\n  please report it with the command that you ran and the file that it read\n";
+        std::cerr << "jaxscope: " << bug_text(e.what()) << '\n';
         return 4;
     }
 }

@@ -8,11 +8,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <thread>
 
-#include "app/cli/interrupt.h"
+#include "analysis/caveats.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "report/report_fields.h"
 #include "transforms/inline_rules.h"
 #include "transforms/policies.h"
 
@@ -100,6 +100,8 @@ ProgramPtr ProgramArguments::load() {
     ProgramPtr program = load_program(file);
     if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    notes = caveats(*program);
+    for (const std::string& n : notes) std::cerr << "jaxscope: note: " << n << '\n';
     return program;
 }
 
@@ -132,27 +134,15 @@ Choices ProgramArguments::choices() const {
     return c;
 }
 
-struct CancelOnInterrupt::Watch {
-    CatchInterrupt caught;
-    std::jthread thread;
-};
-
-CancelOnInterrupt::CancelOnInterrupt(const Inspection& inspection) : watch_(std::make_unique<Watch>()) {
-    watch_->thread = std::jthread([&inspection](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            if (interrupted()) inspection.cancel();
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        }
-    });
-}
-CancelOnInterrupt::~CancelOnInterrupt() = default;
-
-void begin_json(JsonWriter& w, const char* command) {
+void begin_json(JsonWriter& w, const char* command, const std::vector<std::string>& notes) {
     w.begin_object();
     w.key("schema");
     w.value("jaxscope.report/1");
     w.key("command");
     w.value(command);
+    if (notes.empty()) return;
+    w.key("notes");
+    write_json(w, notes);
 }
 void finish_json(JsonWriter& w) {
     w.end_object();

@@ -23,7 +23,8 @@ struct ProgramArguments {
     int threads = 0;
     std::string memory_limit;
     bool recompute_cheap = false;
-    double load_seconds = 0;  ///< of the last `load`
+    double load_seconds = 0;         ///< of the last `load`
+    std::vector<std::string> notes;  ///< caveats of the program last loaded; `load` prints them on standard error
 
     void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
     void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project --strict
@@ -38,19 +39,8 @@ struct ProgramArguments {
     void refuse_unknown(const Inspection& inspection) const;
 };
 
-/// An inspection whose `cancel` Ctrl-C sets, for as long as this stands.
-class CancelOnInterrupt {
-public:
-    explicit CancelOnInterrupt(const Inspection& inspection);
-    ~CancelOnInterrupt();
-
-private:
-    struct Watch;
-    std::unique_ptr<Watch> watch_;
-};
-
 /// Opens `{"schema": ..., "command": ...`; the caller adds its fields and closes with `finish_json`.
-void begin_json(JsonWriter& w, const char* command);
+void begin_json(JsonWriter& w, const char* command, const std::vector<std::string>& notes = {});
 void finish_json(JsonWriter& w);
 
 }  // namespace jaxscope::cli

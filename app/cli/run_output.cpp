@@ -4,15 +4,15 @@
 
 #include <iostream>
 
-#include "analysis/measure.h"
 #include "report/export.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 
 namespace jaxscope::cli {
 
 void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& inspection, const RunReport& report) {
-    write_outputs(w, inspection.program(), report);
+    write_outputs(w, inspection.step(), report);
     w.key("memory");
     write_json(w, memory_report(inspection, &report));
     w.key("time");
@@ -30,7 +30,7 @@ void show_run(const ProgramArguments& args, const Inspection& inspection, const 
 void tell_synthesised(const Inspection& inspection, const RunReport& report) {
     if (!report.synthesised.empty())
         std::cerr << fmt::format("jaxscope: {} of {} inputs have no captured values; they were made up\n", report.synthesised.size(),
-                                 inspection.program().in_paths.size());
+                                 inspection.step().in_paths.size());
 }
 
 }  // namespace jaxscope::cli

@@ -7,10 +7,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "calls/families.h"
 #include "calls/remat.h"
 #include "calls/simplify.h"
 #include "io/text/values.h"
 #include "ir/builder.h"
+#include "ir/primitive.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
 #include "transforms/jvp.h"
@@ -232,8 +234,8 @@ Program jitted(const Program& p, const std::string& argument) {
                                       {Sym("name"), Attr(p.name.empty() ? Sym("f") : p.name)},
                                       {Sym("donated_invars"), to_attr(p.donated)}};
     if (p.donated.size() != j->num_invars) params.pop_back();
-    params = with_hidden_params("jit", std::move(params), j->in_avals(), j->out_avals());
-    const Values out = b.emit(primitive(Sym("jit")), in, Params::make(std::move(params)), j->out_avals(), j->effects);
+    params = with_hidden_params(kJit, std::move(params), j->in_avals(), j->out_avals());
+    const Values out = b.emit(kJit, in, Params::make(std::move(params)), j->out_avals(), j->effects);
     return with_body(p, b.finish(out, p.name));
 }
 

@@ -2,6 +2,8 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QElapsedTimer>
+#include <QMessageBox>
+#include <QSet>
 #include <QSettings>
 #include <QStyleFactory>
 #include <QTimer>
@@ -17,6 +19,33 @@ namespace {
 
 using jaxscope::app::MainWindow;
 
+/// An exception that leaves an event's handler would end the process: it is told once, and the window lives on.
+class Application final : public QApplication {
+public:
+    using QApplication::QApplication;
+    bool notify(QObject* receiver, QEvent* event) override {
+        try {
+            return QApplication::notify(receiver, event);
+        } catch (const std::exception& e) {
+            tell(QString::fromUtf8(e.what()));
+            return true;
+        }
+    }
+
+private:
+    void tell(const QString& what) {
+        if (told_.contains(what)) return;  // a widget that can't paint itself is asked to again and again
+        told_.insert(what);
+        const QString text = QStringLiteral("A bug in jaxscope: %1").arg(what);
+        std::fprintf(stderr, "jaxscope-gui: %s\n", qUtf8Printable(text));
+        auto* box = new QMessageBox(QMessageBox::Warning, QStringLiteral("jaxscope"), text, QMessageBox::Ok, activeWindow());
+        box->setInformativeText(QStringLiteral("Please report it with what you did and the file that is open. The window goes on."));
+        box->setAttribute(Qt::WA_DeleteOnClose);
+        box->open();
+    }
+    QSet<QString> told_;
+};
+
 /// Waits until nothing is being computed, saves a picture of the window and ends: pictures of the README and smoke tests.
 void take_screenshot(MainWindow& window, const QString& file, const QString& select) {
     auto* timer = new QTimer(&window);
@@ -29,7 +58,9 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
         timer->stop();
         if (!select.isEmpty()) {
             jaxscope::Picked picked;
-            picked.residual = select.toInt();
+            const auto& residuals = window.session()->current().residuals;
+            const auto row = static_cast<std::size_t>(select.toInt());
+            if (residuals && row < residuals->rows.size()) picked.residual = residuals->rows[row].id;
             window.selection()->pick(picked);
         }
         QTimer::singleShot(250, &window, [&window, file, clock] {
@@ -73,7 +104,7 @@ int main(int argc, char** argv) {
     }
     QApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
     QApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
-    QApplication application(argc, argv);
+    Application application(argc, argv);
     QCoreApplication::setOrganizationName("jaxscope");
     QCoreApplication::setApplicationName("jaxscope");
     QApplication::setStyle(QStyleFactory::create("Fusion"));

@@ -219,8 +219,8 @@ void MainWindow::set_dark(bool dark) {
 }
 
 void MainWindow::show_program() {
-    selection_.set_correspondence(nullptr);
     selection_.clear();
+    selection_.set_correspondence(nullptr, 0);
     const ProgramPtr program = session_.program();
     notice_->hide();
     found_text_.clear();
@@ -234,7 +234,6 @@ void MainWindow::show_program() {
 
 void MainWindow::show_stages() {
     const Look& look = session_.current();
-    selection_.set_correspondence(look.correspondence);
     residuals_->set_problem(look.problems.value(QStringLiteral("residuals")));
     donations_->set_problem(look.problems.value(QStringLiteral("donation")));
     for (TimelineWidget* timeline : {timeline_, strip_}) timeline->set_problem(look.problems.value(QStringLiteral("memory")));
@@ -247,6 +246,7 @@ void MainWindow::show_stages() {
     donations_->set_report(look.donation);
     buffers_->set_plan(look.plan);
     split_->set_look(look);
+    selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
     const auto& as_it_is = session_.as_it_is().plan;
     const std::int64_t before = as_it_is && as_it_is != look.plan ? as_it_is->planned_peak : 0;
     const std::int64_t measured = look.run ? look.run->result.measured_peak : 0;
@@ -338,9 +338,9 @@ std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) 
     const Look& look = session_.current();
     for (std::size_t r = 0; look.residuals && r < look.residuals->rows.size(); ++r) {
         const ResidualRow& row = look.residuals->rows[r];
-        offer(tr("Saved"), utf8(row.aval + "  " + row.source), [this, r] {
+        offer(tr("Saved"), utf8(row.aval + "  " + row.source), [this, id = row.id] {
             Picked picked;
-            picked.residual = static_cast<int>(r);
+            picked.residual = id;
             select_row("residuals", picked);
         });
     }

@@ -162,10 +162,6 @@ struct Correspondence::Index {
     KnownStages stages;
     std::vector<int> program_input;  ///< of each input of the region; empty where the region is the program itself
 
-    const ResidualRow* residual(int row) const { return at(stages.residuals != nullptr ? &stages.residuals->rows : nullptr, row); }
-    const DonatedLeaf* donated(int row) const { return at(stages.donation != nullptr ? &stages.donation->donated : nullptr, row); }
-    const PlannedBuffer* buffer(int number) const { return at(stages.plan != nullptr ? &stages.plan->buffers : nullptr, number); }
-
     int to_program(int region_input) const {
         if (program_input.empty() || region_input < 0) return region_input;
         return static_cast<std::size_t>(region_input) < program_input.size() ? program_input[static_cast<std::size_t>(region_input)] : -1;
@@ -175,21 +171,34 @@ struct Correspondence::Index {
         const auto found = std::find(program_input.begin(), program_input.end(), input);
         return input < 0 || found == program_input.end() ? -1 : static_cast<int>(found - program_input.begin());
     }
-    /// First row for which `fits` holds, or -1.
-    template <class Row, class Fits>
-    static int row_where(const std::vector<Row>* rows, const Fits& fits) {
-        if (rows == nullptr) return -1;
-        const auto found = std::find_if(rows->begin(), rows->end(), fits);
-        return found == rows->end() ? -1 : static_cast<int>(found - rows->begin());
+    /// The first residual, buffer for which `fits` holds.
+    template <class Fits>
+    std::optional<ResidualId> residual_where(const Fits& fits) const {
+        if (stages.residuals == nullptr) return {};
+        const auto& rows = stages.residuals->rows;
+        const auto found = std::find_if(rows.begin(), rows.end(), fits);
+        return found == rows.end() ? std::nullopt : std::optional(found->id);
     }
-
-private:
-    template <class T>
-    static const T* at(const std::vector<T>* rows, int row) {
-        return rows != nullptr && row >= 0 && static_cast<std::size_t>(row) < rows->size() ? &(*rows)[static_cast<std::size_t>(row)]
-                                                                                           : nullptr;
+    template <class Fits>
+    std::optional<BufferId> buffer_where(const Fits& fits) const {
+        if (stages.plan == nullptr) return {};
+        const auto& buffers = stages.plan->buffers;
+        const auto found = std::find_if(buffers.begin(), buffers.end(), fits);
+        return found == buffers.end() ? std::nullopt : std::optional(id_of(*stages.plan, static_cast<int>(found - buffers.begin())));
     }
 };
+
+Picked Picked::without_derived() const {
+    Picked kept;
+    kept.program = program;
+    kept.region = region;
+    kept.input = input;
+    kept.donated = donated;
+    if (residual && residual->derivation == 0) kept.residual = residual;
+    if (buffer && buffer->derivation == 0) kept.buffer = buffer;
+    if (group_in == Where::Program) kept.group = group;
+    return kept;
+}
 
 Correspondence::Correspondence(const Program& program, const Region* region, const KnownStages& stages)
     : index_(new Index{MarkIndex(program.jaxpr.get()), MarkIndex(region != nullptr ? region->jaxpr.get() : program.jaxpr.get()),
@@ -203,40 +212,35 @@ void Correspondence::complete_input(Picked& picked) const {
     Index& in = *index_;
     const KnownStages& stages = in.stages;
     int region_input = in.to_region(picked.input);
-    if (const ResidualRow* row = in.residual(picked.residual); row != nullptr) region_input = row->input;
-    if (picked.residual < 0 && region_input >= 0)
-        picked.residual = Index::row_where(stages.residuals != nullptr ? &stages.residuals->rows : nullptr,
-                                           [&](const ResidualRow& r) { return r.input == region_input; });
+    if (const ResidualRow* row = stages.find(picked.residual); row != nullptr) region_input = row->input;
+    if (!picked.residual && region_input >= 0)
+        picked.residual = in.residual_where([&](const ResidualRow& r) { return r.input == region_input; });
     if (!picked.region && region_input >= 0) picked.region = in.region.reader_of(region_input);
     if (!picked.known && region_input >= 0) picked.known = in.known.reader_of(region_input);
     if (picked.input < 0) return;  // of the differentiated function alone
-    if (picked.donated < 0)
-        picked.donated = Index::row_where(stages.donation != nullptr ? &stages.donation->donated : nullptr,
-                                          [&](const DonatedLeaf& l) { return l.input == picked.input; });
-    if (picked.buffer < 0)
-        picked.buffer = Index::row_where(stages.plan != nullptr ? &stages.plan->buffers : nullptr, [&](const PlannedBuffer& b) {
-            return b.role == BufferRole::Argument && b.number == picked.input;
-        });
+    if (picked.donated < 0 && stages.donated(picked.input) != nullptr) picked.donated = picked.input;
+    if (!picked.buffer)
+        picked.buffer = in.buffer_where([&](const PlannedBuffer& b) { return b.role == BufferRole::Argument && b.number == picked.input; });
     if (!picked.program) picked.program = in.program.reader_of(picked.input);
 }
 
 /// What the rows of tables say about where they stand.
 std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) const {
     Index& in = *index_;
-    if (const ResidualRow* row = in.residual(picked.residual); row != nullptr && !picked.known) {
+    if (const ResidualRow* row = in.stages.find(picked.residual); row != nullptr && !picked.known) {
         picked.known = parsed(row->equation);
         if (row->input >= 0) picked.input = in.to_program(row->input);
     }
-    if (const DonatedLeaf* leaf = in.donated(picked.donated)) picked.input = leaf->input;
-    if (const PlannedBuffer* buffer = in.buffer(picked.buffer); buffer != nullptr && !picked.program && !picked.known) {
+    if (picked.donated >= 0) picked.input = picked.donated;
+    if (const PlannedBuffer* buffer = in.stages.find(picked.buffer); buffer != nullptr && !picked.program && !picked.known) {
         if (buffer->role == BufferRole::Argument) {  // whatever else lies in its memory later
             picked.input = buffer->number;
             return {};
         }
         const std::optional<EqnPath> path = parsed(buffer->eqn);
         // Under another policy the plan is of another program, whose numbers mean nothing here.
-        if (!buffer->primitive.empty()) {
-            const Mark mark{buffer->source->summary(), &primitive(buffer->primitive), buffer->aval};
+        if (buffer->maker != nullptr) {
+            const Mark mark{buffer->source->summary(), buffer->maker, buffer->aval};
             if (path && in.program.mark_at(*path) == mark)
                 picked.program = path;
             else
@@ -248,9 +252,9 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
 
 Picked Correspondence::complete(Picked picked) const {
     Index& in = *index_;
-    const bool from_buffer = picked.buffer >= 0 && picked.residual < 0;
+    const bool from_buffer = picked.buffer && !picked.residual;
     const std::optional<Place> place = place_of(picked);
-    const ResidualRow* row = in.residual(picked.residual);
+    const ResidualRow* row = in.stages.find(picked.residual);
     if (picked.input >= 0 || (row != nullptr && row->input >= 0)) {
         complete_input(picked);
         return picked;
@@ -272,18 +276,16 @@ Picked Correspondence::complete(Picked picked) const {
     fill(picked.region, in.region);
     fill(picked.known, in.known);
     fill(picked.unknown, in.unknown);
-    if (picked.residual < 0 && picked.known)
-        picked.residual = Index::row_where(in.stages.residuals != nullptr ? &in.stages.residuals->rows : nullptr,
-                                           [text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
-    if (picked.residual < 0 && picked.known && from_buffer) picked.residual = saved_in_memory_of(*picked.known);
-    if (picked.buffer < 0) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result});
+    if (!picked.residual && picked.known)
+        picked.residual = in.residual_where([text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
+    if (!picked.residual && picked.known && from_buffer) picked.residual = saved_in_memory_of(*picked.known);
+    if (!picked.buffer) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result});
     return picked;
 }
 
 /// The residual that is a name of this equation's result, or a cast of it to its own precision: it lies in the same memory.
-int Correspondence::saved_in_memory_of(const EqnPath& known) const {
-    const ResidualReport* report = index_->stages.residuals;
-    return Index::row_where(report != nullptr ? &report->rows : nullptr, [&](const ResidualRow& row) {
+std::optional<ResidualId> Correspondence::saved_in_memory_of(const EqnPath& known) const {
+    return index_->residual_where([&](const ResidualRow& row) {
         std::optional<EqnPath> at = parsed(row.equation);
         if (at && !index_->known.mark_at(*at)) at.reset();
         for (int hop = 0; at && hop < kHops; ++hop, at = index_->known.renamed_by(*at))
@@ -292,22 +294,19 @@ int Correspondence::saved_in_memory_of(const EqnPath& known) const {
     });
 }
 
-int Correspondence::buffer_of(const Picked& picked, const Place& place) const {
-    const MemoryPlan* plan = index_->stages.plan;
-    if (plan == nullptr) return -1;
-    const Sym name(place.primitive->name);
+std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Place& place) const {
     const auto fits = [&](const PlannedBuffer& b) {
-        return b.source->summary() == place.summary && b.aval == place.result && b.primitive == name;
+        return b.source->summary() == place.summary && b.aval == place.result && b.maker == place.primitive;
     };
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;
     if (at && !index_->program.mark_at(*at)) at.reset();
     for (int hop = 0; at && hop < kHops; ++hop, at = index_->program.renamed_by(*at)) {
         const std::string text = to_text(*at);
-        const int exact = Index::row_where(&plan->buffers, [&](const PlannedBuffer& b) { return b.eqn == text && b.aval == place.result; });
-        if (exact >= 0) return exact;
+        const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.aval == place.result; });
+        if (exact) return exact;
     }
-    return Index::row_where(&plan->buffers, fits);
+    return index_->buffer_where(fits);
 }
 
 }  // namespace jaxscope

@@ -5,8 +5,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "analysis/advice.h"
 #include "analysis/equations/eqn_path.h"
-#include "analysis/inspection.h"
+#include "analysis/identities.h"
+#include "analysis/stages.h"
+#include "donation/pairing.h"
 
 namespace jaxscope {
 
@@ -16,14 +19,16 @@ struct Picked {
     std::optional<EqnPath> program;  ///< in Program::jaxpr
     std::optional<EqnPath> region;   ///< in the differentiated function's jaxpr
     std::optional<EqnPath> known, unknown;
-    int input = -1;     ///< leaf number among the program's inputs
-    int residual = -1;  ///< row of ResidualReport
-    int donated = -1;   ///< row of DonationReport
-    int buffer = -1;    ///< of MemoryPlan
+    int input = -1;  ///< leaf number among the program's inputs
+    std::optional<ResidualId> residual;
+    int donated = -1;  ///< the donated leaf's number among the program's inputs
+    std::optional<BufferId> buffer;
     std::string group;  ///< key of a group that was picked instead of an equation, in the jaxpr of the field below
     enum class Where : std::uint8_t { Program, Known, Unknown } group_in = Where::Program;
     friend bool operator==(const Picked&, const Picked&) = default;
     bool empty() const { return *this == Picked{}; }
+    /// What of it means the same under another policy: all but numbers in forward parts, splits and plans.
+    Picked without_derived() const;
 };
 
 /// What an inspection has so far; null where a stage is still being computed or can't be had.
@@ -33,6 +38,15 @@ struct KnownStages {
     const DonationReport* donation = nullptr;
     const MemoryPlan* plan = nullptr;
     const RunReport* run = nullptr;
+    const std::vector<TriedPolicy>* tried = nullptr;
+    const ResidualRow* find(const std::optional<ResidualId>& id) const {
+        return residuals && id ? find_residual(*residuals, *id) : nullptr;
+    }
+    const PlannedBuffer* find(const std::optional<BufferId>& id) const {
+        const int b = plan && id ? buffer_index(*plan, *id) : -1;
+        return b < 0 ? nullptr : &plan->buffers[static_cast<std::size_t>(b)];
+    }
+    const DonatedLeaf* donated(int input) const { return donation && input >= 0 ? find_donated(*donation, input) : nullptr; }
 };
 
 /// Finds an equation's counterparts: the same place in the user's source, primitive and result type, and among equations that agree in
@@ -56,8 +70,8 @@ private:
     };
     std::optional<Place> place_of(Picked& picked) const;
     void complete_input(Picked& picked) const;
-    int saved_in_memory_of(const EqnPath& known) const;
-    int buffer_of(const Picked& picked, const Place& place) const;
+    std::optional<ResidualId> saved_in_memory_of(const EqnPath& known) const;
+    std::optional<BufferId> buffer_of(const Picked& picked, const Place& place) const;
     std::unique_ptr<Index> index_;
 };
 

@@ -32,4 +32,17 @@ MemoryTimeline memory_timeline(const MemoryPlan& plan) {
     return out;
 }
 
+std::vector<int> alive_at(const MemoryPlan& plan, int step) {
+    std::vector<int> alive;
+    for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+        const PlannedBuffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+        if (buffer.first_step <= step && step <= buffer.last_step && !buffer.alias_of && buffer.role != BufferRole::Constant)
+            alive.push_back(b);
+    }
+    std::stable_sort(alive.begin(), alive.end(), [&](int a, int b) {
+        return plan.buffers[static_cast<std::size_t>(a)].bytes > plan.buffers[static_cast<std::size_t>(b)].bytes;
+    });
+    return alive;
+}
+
 }  // namespace jaxscope

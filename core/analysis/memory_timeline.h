@@ -19,4 +19,7 @@ struct MemoryTimeline {
 /// Linear in steps and buffers. An output in a donated argument's memory counts once, as the argument.
 MemoryTimeline memory_timeline(const MemoryPlan& plan);
 
+/// Buffers that live in a step, largest first.
+std::vector<int> alive_at(const MemoryPlan& plan, int step);
+
 }  // namespace jaxscope

@@ -71,14 +71,14 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     row.equation = e.path;
     // What JAX itself wrote has no place: then that of the call says where.
     const Sym place = inner.source->summary().empty() ? s.source->summary() : inner.source->summary();
-    row.source = fmt::format("output of {} from {}", inner.prim->name, place.str());
+    row.source = fmt::format("output of {} from {}", inner.prim->name.c_str(), place.str());
     set_place(row, inner.source, choices.project);
     return row;
 }
 
 }  // namespace
 
-ResidualReport residual_report(const Subject& subject, const Choices& choices) {
+ResidualReport residual_report(const Subject& subject, const Choices& choices, std::uint64_t derivation) {
     ResidualQuery query;
     query.wrt = subject.wrt;
     query.in_paths = subject.in_paths;
@@ -88,9 +88,13 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices) {
     out.wrt = subject.wrt_args;
     out.region = subject.region;
     out.region_name = subject.name;
+    int constants = 0;
     for (const SavedResidual& s : found.rows) {
         if (s.kind == SavedResidual::Kind::Literal) continue;
         out.rows.push_back(to_row(s, found, choices));
+        out.rows.back().id = s.input >= 0 ? ResidualId{.input = s.input}
+                             : s.eqn < 0  ? ResidualId{.constant = constants++}
+                                          : ResidualId{.derivation = derivation, .eqn = s.eqn, .result = s.output};
         out.total_bytes += s.bytes;
     }
     return out;

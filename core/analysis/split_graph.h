@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/graph/graph_layout.h"
-#include "analysis/inspection.h"
+#include "analysis/stages.h"
 
 namespace jaxscope {
 

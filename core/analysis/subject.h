@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/inspection.h"
+#include "analysis/choices.h"
+#include "ir/program.h"
 
 namespace jaxscope {
 

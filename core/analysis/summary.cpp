@@ -30,7 +30,7 @@ std::vector<std::string> stopped_by(const Primitive& p) {
     const bool differentiates = p.jvp || p.jvp_call || p.linearize || p.transpose;
     if (!differentiates) stops.emplace_back("grad");
     if (!p.batch) stops.emplace_back("vmap");
-    if (!p.lower && !p.kernel && !p.expand && !p.call) stops.emplace_back("run");
+    if (!p.lower && !p.kernel && !p.expand && !p.calls()) stops.emplace_back("run");
     return stops;
 }
 
@@ -41,7 +41,7 @@ void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
         for (const Eqn& e : j->eqns) {
             auto [it, fresh] = row_of.try_emplace(e.prim, s.unsupported.size());
             if (fresh) {
-                UnsupportedRow row{e.prim->name, 0, e.source->summary().str(), e.source.loc(), stopped_by(*e.prim)};
+                UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), stopped_by(*e.prim)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
                 const bool refused_by_jax = !e.prim->opaque && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
                 if (row.stops.empty() || refused_by_jax) {
@@ -118,7 +118,7 @@ std::map<std::string, std::int64_t> count_primitives(const Jaxpr& jaxpr) {
         std::unordered_map<const Primitive*, std::int64_t> here;
         for (const Eqn& e : j->eqns) ++here[e.prim];
         for (const auto& [p, n] : here) {
-            std::int64_t& total = out[p->name];
+            std::int64_t& total = out[p->name.c_str()];
             std::int64_t product = 0;
             if (__builtin_mul_overflow(n, times, &product) || __builtin_add_overflow(total, product, &total))
                 total = std::numeric_limits<std::int64_t>::max();

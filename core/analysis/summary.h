@@ -1,5 +1,5 @@
 #pragma once
-#include "analysis/inspection.h"
+#include "analysis/stages.h"
 
 namespace jaxscope {
 

@@ -8,12 +8,25 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "base/error.h"
 
 namespace jaxscope {
 
 namespace {
+
+/// Names of temporary files that stand beside their targets now. Never destroyed: a process may end while a thread still writes.
+struct Unfinished {
+    std::mutex mutex;
+    std::set<std::string> names;
+    static Unfinished& all() {
+        static auto& files = *new Unfinished;
+        return files;
+    }
+};
+
 bool synced(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const bool done = fd >= 0 && fsync(fd) == 0;
@@ -34,8 +47,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
         return;
     }
     temporary_ = target_ + ".XXXXXX";
+    Unfinished& unfinished = Unfinished::all();
+    const std::lock_guard lock(unfinished.mutex);
     const int fd = mkstemp(temporary_.data());
     if (fd < 0) throw Error(ErrorCode::BadUsage, "expected a place to write '" + printable(path_) + "', found: " + std::strerror(errno));
+    unfinished.names.insert(temporary_);
     const mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, 0666 & ~mask);
@@ -44,7 +60,17 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
 }
 
 AtomicFile::~AtomicFile() {
-    if (!done_ && !temporary_.empty()) unlink(temporary_.c_str());
+    if (temporary_.empty()) return;
+    if (!done_) unlink(temporary_.c_str());
+    Unfinished& unfinished = Unfinished::all();
+    const std::lock_guard lock(unfinished.mutex);
+    unfinished.names.erase(temporary_);
+}
+
+void remove_unfinished_files() {
+    Unfinished& unfinished = Unfinished::all();
+    const std::lock_guard lock(unfinished.mutex);
+    for (const std::string& name : unfinished.names) unlink(name.c_str());
 }
 
 void AtomicFile::commit() {

@@ -23,4 +23,7 @@ private:
     bool done_ = false;
 };
 
+/// Removes the temporary files of all AtomicFiles: for a process that ends without unwinding.
+void remove_unfinished_files();
+
 }  // namespace jaxscope

@@ -1,7 +1,9 @@
 #include "base/error.h"
 
 #include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
+
+#include "base/cancel.h"
 
 namespace jaxscope {
 
@@ -84,12 +86,11 @@ std::string full_text(const Error& error) {
     return escaped(out, 1000, true);
 }
 
+/// No Error: nothing that the user gave is wrong. One row of a table is lost, or the process ends with code 4.
 void broken_invariant(const char* condition, const char* file, int line) {
-    std::fprintf(stderr,
-                 "jaxscope: a bug in jaxscope: broken invariant '%s' at %s:%d\n"
-                 "  please report it with the command that you ran and the file that it read\n",
-                 condition, file, line);
-    std::_Exit(4);
+    throw std::logic_error(std::string("broken invariant '") + condition + "' at " + file + ":" + std::to_string(line));
 }
+
+void throw_cancelled() { throw Error(ErrorCode::Cancelled, "cancelled"); }
 
 }  // namespace jaxscope

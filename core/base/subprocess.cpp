@@ -19,6 +19,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/signals.h"
 
@@ -143,7 +144,7 @@ public:
     bool over(ProcessResult& result) const {
         const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
         result.timed_out = request_.timeout_seconds > 0 && elapsed > request_.timeout_seconds;
-        result.cancelled = request_.cancel && request_.cancel->load();
+        result.cancelled = CancelScope::any_cancelled();
         return result.timed_out || result.cancelled;
     }
 

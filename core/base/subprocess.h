@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -16,7 +15,6 @@ struct ProcessRequest {
     std::size_t max_output = 64u << 20;  ///< of each stream, kept or passed on; the rest is read and thrown away, and said
     std::size_t memory_limit = 0;        ///< RLIMIT_AS of the child, 0: none
     bool forward_stderr = false;         ///< pass the child's standard error on as it comes
-    const std::atomic<bool>* cancel = nullptr;
 };
 struct ProcessResult {
     int exit_code = 0;  ///< 128 + signal when a signal ended it
@@ -26,9 +24,9 @@ struct ProcessResult {
 };
 
 /// The one way in which jaxscope runs other programs. The child leads a process group of its own, which is ended as a whole: none of
-/// its children is left behind when it ends, times out, or is cancelled (then it is asked with SIGTERM first, and gets half a second), nor
-/// are those that left the group (daemons): a variable of the environment tells them. Nobody waits for a grandchild that holds the streams
-/// open. Throws Error{NotFound} when there is no such program.
+/// its children is left behind when it ends, times out, or is cancelled (base/cancel.h; then it is asked with SIGTERM first, and gets half
+/// a second), nor are those that left the group (daemons): a variable of the environment tells them. Nobody waits for a grandchild that
+/// holds the streams open. Throws Error{NotFound} when there is no such program.
 ProcessResult run_process(const ProcessRequest& request);
 
 }  // namespace jaxscope

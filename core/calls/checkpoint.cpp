@@ -2,28 +2,21 @@
 
 #include <unordered_map>
 
+#include "calls/families.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
 
-namespace {
-const Sym kRemat("remat2");
-}
-
 JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source) {
     JaxprBuilder b;
-    Values in;
-    for (std::uint32_t i = 0; i < j->num_constvars; ++i)
-        in.push_back(b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
-    for (std::uint32_t i = 0; i < j->num_invars; ++i)
-        in.push_back(b.add_input(j->aval(j->invar(i)), j->arg_names.empty() ? Sym() : j->arg_names[i]));
+    const Values in = b.add_signature(*j);
     const JaxprPtr body = convert_constvars(j);
     RematParams p;
     p.jaxpr = {body, false};
     p.policy = policy;
     p.prevent_cse = Attr(true);
     b.source = source;
-    const Values out = b.emit(primitive(kRemat), in, make_params(p), body->out_avals(), body->effects);
+    const Values out = b.emit(kRemat, in, make_params(p), body->out_avals(), body->effects);
     return b.finish(out, j->name);
 }
 
@@ -51,7 +44,7 @@ public:
 private:
     ParamsRef replaced(const Eqn& e) {
         ParamsRef params = map_jaxprs(e.params, [this](const JaxprPtr& inner) { return visit(inner); });
-        if (Sym(e.prim->name) != kRemat || e.params->as<RematParams>().differentiated || !chosen_(e)) return params;
+        if (e.prim->flow != Flow::Remat || e.params->as<RematParams>().differentiated || !chosen_(e)) return params;
         ++found;
         return with_param(params, "policy", to_attr(policy_));
     }

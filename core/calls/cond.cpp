@@ -3,7 +3,10 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
+#include "ir/interpret.h"
+#include "ir/print/text_form.h"
 #include "lax/ops.h"
+#include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -78,12 +81,11 @@ MergedResiduals merge_residuals(const std::vector<Avals>& per_branch) {
 }
 
 Value empty_like(Builder& b, AvalRef a) {
-    static const Primitive& empty = primitive("empty2");
     const Attr space = Attr::Enum{"MemorySpace", a->space == MemorySpace::Host ? "Host" : "Device"};
     Aval scalar;
     scalar.dtype = a->dtype;
     scalar.space = a->space;
-    const Value v = b.emit(empty, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
+    const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
     return lax::broadcast_in_dim(b, v, a->shape, {});
 }
 
@@ -188,7 +190,7 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     r.residual_inputs = not_instantiated(args);
     r.inst_out = Flags(n, true);
     if (args.unknown_in.front()) {
-        r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, n), args.eqn.effects};
+        r.staged = HalfEqn{op.prim, op.params, originals_where(Flags(op.in.size(), true)), results_where(r.inst_out), args.eqn.effects};
         r.unknown_out = r.inst_out;
         return r;
     }
@@ -210,12 +212,12 @@ PartialEvalCustomResult cond_partial_eval_custom(const PartialEvalCustomArgs& ar
     r.residuals = m.all;
     known = join_outputs(known, m, count_true(negated(r.unknown_out)));
     staged = join_inputs(staged, m);
-    std::vector<int> fresh;
-    for (std::size_t k = 0; k < m.all.size(); ++k) fresh.push_back(-1 - static_cast<int>(k));
-    r.known = HalfEqn{op.prim, with_branches(op, known), pick_where(args.unknown_in, false),
-                      joined(pick_where(r.unknown_out, false), fresh), joined_effects(known)};
-    r.staged = HalfEqn{op.prim, with_branches(op, staged), joined(std::vector<int>{0}, fresh, positions(1, unknown.size())),
-                       positions(0, n), joined_effects(staged)};
+    r.known = HalfEqn{op.prim, with_branches(op, known), originals_where(args.unknown_in, false),
+                      joined(results_where(r.unknown_out, false), residuals_between<HalfOutput>(0, m.all.size())), joined_effects(known)};
+    const std::vector<HalfInput> whole = originals_where(Flags(op.in.size(), true));
+    r.staged = HalfEqn{op.prim, with_branches(op, staged),
+                       joined(part(whole, 0, 1), residuals_between<HalfInput>(0, m.all.size()), rest(whole, 1)), results_where(r.inst_out),
+                       joined_effects(staged)};
     return r;
 }
 
@@ -238,7 +240,6 @@ void cond_transpose(Builder& b, const Op& op, const Values& ct, const Values& x,
 
 /// A mapped index chooses per example: all branches run, and a select takes what each example asked for.
 BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
-    static const Primitive& stop_gradient = primitive("stop_gradient");
     const auto chosen = [&](Value which, const Values& cases) {
         const Dims& shape = b.aval(cases.front())->shape;
         if (b.aval(which)->shape.size() != shape.size()) which = lax::broadcast_in_dim(b, which, shape, {0});
@@ -254,7 +255,7 @@ BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const s
         const Value mine = lax::eq(b, in.front(), lax::constant(b, in.front(), static_cast<double>(k)));
         Values operands;
         for (const Value v : rest(in, 1))
-            operands.push_back(chosen(mine, {is_inexact(b.aval(v)->dtype) ? b.bind1(stop_gradient, {v}) : v, v}));
+            operands.push_back(chosen(mine, {is_inexact(b.aval(v)->dtype) ? b.bind1(kStopGradient, {v}) : v, v}));
         results.push_back(eval_jaxpr(b, *j.jaxpr, operands));
     }
     BatchResult r{{}, std::vector<int>(op.out.size(), 0)};
@@ -317,6 +318,20 @@ DceResult cond_dce(const Op& op, const Flags& used_outputs) {
 
 }  // namespace
 
+namespace {
+
+std::vector<CalledInput> cond_called_inputs(const Params& params, std::int64_t operand) {
+    std::vector<CalledInput> out;
+    const Attr* branches = params.find("branches");
+    if (const Attr::Seq* s = branches ? branches->get_seq() : nullptr)
+        for (const Attr& b : s->items)
+            if (const auto* ref = b.get<Attr::JaxprRef>()) out.push_back({ref->jaxpr.get(), operand - 1});
+    return out;
+}
+constexpr TextForm kCondText{.called_inputs = cond_called_inputs};
+
+}  // namespace
+
 constinit const Primitive kCond{
     .name = "cond",
     .abstract_eval = cond_abstract_eval,
@@ -332,7 +347,8 @@ constinit const Primitive kCond{
     .kernel = NoRule{"the executor runs the branch chosen"},
     .expand = NoRule{"the executor runs the branch chosen"},
     .cost = NoRule{"which branch runs depends on a value"},
-    .call = true,
+    .flow = Flow::Cond,
+    .text = &kCondText,
 };
 
 std::span<const Primitive* const> cond_primitives() {

@@ -63,7 +63,7 @@ bool same_types(const Avals& a, const Avals& b) {
 
 Avals called_avals(const Op& op, const Jaxpr& body) {
     const auto mismatch = [&](const std::string& expected, const std::string& found) {
-        throw Error(ErrorCode::TypeMismatch, std::string(op.prim->name) + ": expected " + expected + " as its body has, found " + found);
+        throw Error(ErrorCode::TypeMismatch, op.prim->name + ": expected " + expected + " as its body has, found " + found);
     };
     if (body.num_invars != op.in.size()) mismatch(std::to_string(body.num_invars) + " inputs", std::to_string(op.in.size()));
     for (std::uint32_t i = 0; i < body.num_invars; ++i)
@@ -85,7 +85,7 @@ AvalRef stacked(AvalRef a, std::int64_t length) {
 }
 AvalRef unstacked(AvalRef a) {
     Aval out = *a;
-    JAXSCOPE_ASSERT(!out.shape.empty());
+    if (out.shape.empty()) throw Error(ErrorCode::TypeMismatch, "expected an array with an axis to scan over, found " + to_text(a));
     out.shape.erase(out.shape.begin());
     return out;
 }

@@ -4,6 +4,9 @@
 #include "calls/families.h"
 #include "calls/traced_rules.h"
 #include "ir/followed.h"
+#include "ir/interpret.h"
+#include "ir/print/attr_text.h"
+#include "ir/print/text_form.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/split_builder.h"
@@ -221,7 +224,54 @@ ParamsRef restage_call(const ParamsRef& params) {
     return make_params(p);
 }
 
-constexpr Primitive kCustomJvpCall{
+// ---- Their texts: functions by their names alone
+
+/// How many inputs a function closes over is known of the outermost jaxpr alone, once it was traced again.
+bool if_num_consts_hidden(const Attr& value, const PrintedEqn& e) {
+    if (e.params.find("restaged") && !e.outermost) return true;
+    return value.get<std::int64_t>() && *value.get<std::int64_t>() == 0;
+}
+constexpr HiddenParam kJvpHidden[] = {
+    {"num_consts", if_num_consts_hidden, text_form::zero}, {"out_trees", text_form::always}, {"restaged", text_form::always}};
+constexpr HiddenParam kVjpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
+                                      {"out_trees", text_form::always,
+                                       [](const ReadEqn&) {
+                                           return Attr(Attr::Object{"function", "out_trees_", "out_trees_"});
+                                       }},
+                                      {"restaged", text_form::always}};
+constexpr SpelledParam kJvpSpelled[] = {{"jvp_jaxpr_fun", "jvp", text_form::function_name, text_form::function_of_name}};
+constexpr SpelledParam kVjpSpelled[] = {{"fwd_jaxpr_thunk", "fwd", text_form::function_name, text_form::function_of_name},
+                                        {"bwd", "bwd", text_form::function_name, text_form::function_of_name}};
+constexpr TextForm kJvpText{.hidden = kJvpHidden, .spelled = kJvpSpelled, .title = TextForm::Title::Body};
+constexpr TextForm kVjpText{.hidden = kVjpHidden, .spelled = kVjpSpelled, .title = TextForm::Title::Body};
+
+std::string list_text(const Attr& a) { return a.get_seq() ? repr_text(Attr::list(a.get_seq()->items)) : str_text(a); }
+Attr out_avals_of(const ReadEqn& e) { return Attr::list(Attrs(e.out.begin(), e.out.end())); }
+/// JAX 0.4.30 has none: no tangent was zero.
+Attr no_zeros(const ReadEqn& e) {
+    const auto residuals = std::find_if(e.shown.begin(), e.shown.end(), [](const auto& p) { return p.first == Sym("num_res"); });
+    const auto* n = residuals == e.shown.end() ? nullptr : residuals->second.get<std::int64_t>();
+    const auto size = static_cast<std::int64_t>(e.in.size());
+    return Attr::list(Attrs(n && *n >= 0 && *n <= size ? static_cast<std::size_t>(size - *n) : 0, Attr(false)));
+}
+constexpr HiddenParam kLinHidden[] = {
+    {"in_zeros", [](const Attr&, const PrintedEqn&) { return false; }, no_zeros},
+    {"out_avals", text_form::always, out_avals_of},
+    // JAX's rules have these in their closures.
+    {"num_consts", text_form::always},
+    {"num_closed", text_form::always},
+};
+constexpr SpelledParam kLinSpelled[] = {{"in_zeros", "in_zeros", list_text},
+                                        {"bwd", "bwd", text_form::function_name, text_form::function_of_name}};
+constexpr TextForm kLinText{.hidden = kLinHidden, .spelled = kLinSpelled};
+
+constexpr OlderParam kJvpOlder[] = {{"jvp_jaxpr_thunk", "jvp_jaxpr_fun"}};
+constexpr OlderParam kVjpOlder[] = {{"fun_jaxpr", "call_jaxpr"}};
+constexpr const char* kVjpOlderNames[] = {"custom_vjp_call_jaxpr"};
+
+}  // namespace
+
+constinit const Primitive kCustomJvpCall{
     .name = "custom_jvp_call",
     .abstract_eval = custom_jvp_abstract_eval,
     .restage = restage_call<CustomJvpParams>,
@@ -237,8 +287,15 @@ constexpr Primitive kCustomJvpCall{
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_jvp_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::RuledCall,
+    .body = "call_jaxpr",
+    .custom_derivative = true,
+    .text = &kJvpText,
+    .older_params = kJvpOlder,
 };
+
+namespace {
+
 constexpr Primitive kCustomVjpCall{
     .name = "custom_vjp_call",
     .abstract_eval = custom_vjp_abstract_eval,
@@ -255,7 +312,12 @@ constexpr Primitive kCustomVjpCall{
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_vjp_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::RuledCall,
+    .body = "call_jaxpr",
+    .custom_derivative = true,
+    .text = &kVjpText,
+    .older_names = kVjpOlderNames,
+    .older_params = kVjpOlder,
 };
 constexpr Primitive kCustomLin{
     .name = "custom_lin",
@@ -267,6 +329,7 @@ constexpr Primitive kCustomLin{
     .kernel = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
     .expand = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
     .cost = NoRule{"transposition leaves none behind"},
+    .text = &kLinText,
 };
 const Primitive& custom_lin() { return kCustomLin; }
 

@@ -86,7 +86,8 @@ constexpr Primitive kCustomVmapCall{
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_vmap_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::RuledCall,
+    .body = "call",
 };
 
 // ---- custom_transpose ---------------------------------------------------------------------------------------------------------
@@ -149,7 +150,8 @@ constexpr Primitive kCustomTransposeCall{
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_transpose_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::RuledCall,
+    .body = "call_jaxpr",
 };
 
 // ---- linear_call --------------------------------------------------------------------------------------------------------------
@@ -214,7 +216,8 @@ constexpr Primitive kLinearCall{
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = linear_call_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::RuledCall,
+    .body = "callee",
 };
 
 }  // namespace

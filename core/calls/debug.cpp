@@ -16,7 +16,7 @@ Avals debug_abstract_eval(const Op&) { return {}; }
 JaxprPtr debug_expand(const Op& op) {
     JaxprBuilder b;
     for (const AvalRef a : op.in) b.add_input(a);
-    return b.finish({}, op.prim->name);
+    return b.finish({}, op.prim->name.c_str());
 }
 Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
 void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}
@@ -58,7 +58,7 @@ PartialEvalCustomResult debug_partial_eval_custom(const PartialEvalCustomArgs& a
     HalfEqn whole{a.op.prim, a.op.params, {}, {}, a.eqn.effects};
     bool unknown = false, all_there = true;
     for (std::size_t i = 0; i < a.unknown_in.size(); ++i) {
-        whole.inputs.push_back(static_cast<int>(i));
+        whole.inputs.push_back(HalfInput::original(i));
         unknown = unknown || a.unknown_in[i];
         all_there = all_there && a.inst_in[i];
     }
@@ -66,7 +66,7 @@ PartialEvalCustomResult debug_partial_eval_custom(const PartialEvalCustomArgs& a
     const bool saved = !unknown && a.policy(*a.op.prim, a.op.in, a.op.params).kind == PolicyVerdict::Kind::Save;
     if (saved && !all_there) return r;
     for (std::size_t i = 0; i < a.inst_in.size(); ++i)
-        if (!a.inst_in[i]) r.residual_inputs.push_back(static_cast<int>(i));
+        if (!a.inst_in[i]) r.residual_inputs.push_back(i);
     r.staged = std::move(whole);
     return r;
 }

@@ -11,6 +11,9 @@
 namespace jaxscope {
 struct Primitive;
 
+/// Those that rules of other families and, through the registry, transformations emit.
+extern const Primitive kJit, kClosedCall, kRemat, kCustomJvpCall;
+
 std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();                  ///< remat2
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin

@@ -3,6 +3,7 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
+#include "ir/print/text_form.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -262,6 +263,51 @@ DceResult call_dce(const Op& op, const std::vector<bool>& used_outputs) {
     return r;
 }
 
+// ---- jit's text: what is as jax.jit has it when it is told nothing isn't shown
+
+template <class Test>
+bool all_items(const Attr& a, Test test) {
+    const Attr::Seq* s = a.get_seq();
+    return s && std::all_of(s->items.begin(), s->items.end(), test);
+}
+bool if_all_false(const Attr& a, const PrintedEqn&) {
+    return all_items(a, [](const Attr& x) { return x.get<bool>() && !*x.get<bool>(); });
+}
+bool if_all_none(const Attr& a, const PrintedEqn&) {
+    return all_items(a, [](const Attr& x) { return x.is_none(); });
+}
+bool if_all_unspecified(const Attr& a, const PrintedEqn&) {
+    return all_items(a, [](const Attr& x) { return x.get<Attr::Object>() && x.get<Attr::Object>()->type == Sym("UnspecifiedValue"); });
+}
+bool if_no_mesh(const Attr& a, const PrintedEqn& e) {
+    const Attr::Record* r = a.get_record();
+    return a.is_none() || (r && r->type == Sym("Mesh") && !r->fields.empty() && text_form::if_empty(r->fields[0].second, e));
+}
+Attr repeated(const Attr& value, std::size_t n) { return Attr::tuple(Attrs(n, value)); }
+Attr unspecified(std::size_t n) { return repeated(Attr::Object{"UnspecifiedValue", {}, "UnspecifiedValue"}, n); }
+Attr no_mesh(const ReadEqn&) {
+    Attr::Record mesh;
+    mesh.type = "Mesh";
+    mesh.fields.emplace_back("axes", Attr::tuple({}));
+    mesh.text = "Mesh()";
+    return std::make_shared<const Attr::Record>(std::move(mesh));
+}
+constexpr HiddenParam kJitHidden[] = {
+    {"compiler_options_kvs", text_form::if_empty, text_form::empty_tuple},
+    {"ctx_mesh", if_no_mesh, no_mesh},
+    {"donated_invars", if_all_false, [](const ReadEqn& e) { return repeated(false, e.in.size()); }},
+    {"in_layouts", if_all_none, [](const ReadEqn& e) { return repeated(Attr(), e.in.size()); }},
+    {"in_shardings", if_all_unspecified, [](const ReadEqn& e) { return unspecified(e.in.size()); }},
+    {"inline", text_form::always, text_form::no},
+    {"keep_unused", text_form::if_false, text_form::no},
+    {"name", [](const Attr&, const PrintedEqn&) { return false; }, [](const ReadEqn&) { return Attr("f"); }},
+    {"out_layouts", if_all_none, [](const ReadEqn& e) { return repeated(Attr(), e.out.size()); }},
+    {"out_shardings", if_all_unspecified, [](const ReadEqn& e) { return unspecified(e.out.size()); }},
+    {"resource_env", text_form::if_none},  // of JAX before 0.6
+};
+constexpr TextForm kJitText{.hidden = kJitHidden, .title = TextForm::Title::Param, .shares_names = true};
+constexpr const char* kJitOlderNames[] = {"pjit", "xla_call"};
+
 constexpr Primitive call_primitive_named(const char* name) {
     Primitive p;
     p.name = name;
@@ -278,12 +324,26 @@ constexpr Primitive call_primitive_named(const char* name) {
     p.kernel = NoRule{"calls are inlined before kernels are made"};
     p.expand = call_expand;
     p.cost = NoRule{"the cost of a call is that of its equations"};
-    p.call = true;
+    p.flow = Flow::Call;
+    p.body = "call_jaxpr";
+    return p;
+}
+constexpr Primitive jit_primitive() {
+    Primitive p = call_primitive_named("jit");
+    p.body = "jaxpr";
+    p.residual = ResidualLabel::Function;
+    p.text = &kJitText;
+    p.older_names = kJitOlderNames;
     return p;
 }
 
-constexpr Primitive kJit = call_primitive_named("jit");
-constexpr Primitive kClosedCall = call_primitive_named("closed_call");
+}  // namespace
+
+constinit const Primitive kJit = jit_primitive();
+constinit const Primitive kClosedCall = call_primitive_named("closed_call");
+
+namespace {
+
 constexpr Primitive kCall = call_primitive_named("call");
 constexpr Primitive kCoreCall = call_primitive_named("core_call");
 constexpr Primitive kCoreClosedCall = call_primitive_named("core_closed_call");

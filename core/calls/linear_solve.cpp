@@ -221,7 +221,7 @@ constinit const Primitive kLinearSolve{
     .kernel = NoRule{"the executor runs its solve jaxpr"},
     .expand = NoRule{"the executor runs its solve jaxpr"},
     .cost = NoRule{"the cost of a solve is that of its equations"},
-    .call = true,
+    .flow = Flow::LinearSolve,
 };
 
 std::span<const Primitive* const> linear_solve_primitives() {

@@ -46,8 +46,9 @@ void register_all_primitives() {
         collective_primitives(),
         sparse_primitives(),
         ragged_dot_primitives(),
+        shown_primitives(),
     };
-    set_primitive_families(families);
+    set_primitive_families(families, {.jit = &kJit, .custom_jvp = &kCustomJvpCall});
 }
 
 }  // namespace jaxscope

@@ -3,6 +3,8 @@
 
 #include "calls/call_params.h"
 #include "calls/families.h"
+#include "ir/interpret.h"
+#include "ir/print/text_form.h"
 #include "lax/primitives.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -75,24 +77,26 @@ JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
         return Params::make({{"exponent_bits", Attr(int{info(d).exponent_bits})}, {"mantissa_bits", Attr(int{info(d).mantissa_bits})}});
     };
     JaxprBuilder b;
-    Values env(j->num_vars());
-    for (std::uint32_t i = 0; i < j->num_invars; ++i) env[j->invar(i).index] = b.add_input(j->aval(j->invar(i)));
-    for (std::uint32_t i = 0; i < j->num_invars; ++i)
-        if (const std::uint32_t v = j->invar(i).index; rounded[v])
-            env[v] = b.emit(reduce_precision, {env[v]}, params_of(j->aval(Var{v})), {j->aval(Var{v})}).front();
-    Values in;
-    for (const Eqn& e : j->eqns) {
-        in.clear();
-        for (const Atom a : j->inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
-        const Values out = b.copy(*j, e, in);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-        for (std::uint32_t v = e.first_out; v < e.first_out + e.n_out; ++v) {
-            if (!rounded[v] || (e.prim == &reduce_precision && e.params == params_of(j->aval(Var{v})))) continue;
-            env[v] = b.emit(reduce_precision, {env[v]}, params_of(j->aval(Var{v})), {j->aval(Var{v})}).front();
+    // Rounds those of `values` that are to be, the values of variables `first` and on; `made_by`: the equation that they come from.
+    const auto round = [&](Values& values, Var first, const Eqn* made_by) {
+        for (std::uint32_t k = 0; k < values.size(); ++k) {
+            const Var v{first.index + k};
+            if (!rounded[v.index]) continue;
+            const ParamsRef params = params_of(j->aval(v));
+            if (made_by && made_by->prim == &reduce_precision && made_by->params == params) continue;
+            values[k] = b.emit(reduce_precision, {values[k]}, params, {j->aval(v)}).front();
         }
-    }
-    Values outs;
-    for (const Atom a : j->outvars) outs.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
+    };
+    Values in;
+    for (const AvalRef a : j->in_avals()) in.push_back(b.add_input(a));
+    round(in, j->invar(0), nullptr);
+    Interpreter run(*j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_inputs(in);
+    const Values outs = run.forward([&](const Eqn& e, const Values& args) {
+        Values out = b.copy(*j, e, args);
+        round(out, j->output(e, 0), &e);
+        return out;
+    });
     return b.finish(outs, j->name);
 }
 
@@ -105,7 +109,10 @@ void check_effects(const Jaxpr& j, const Op& op) {
 
 Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const RematParams& p = op.as<RematParams>();
-    JAXSCOPE_ASSERT(p.jaxpr.jaxpr->num_constvars == 0);
+    if (p.jaxpr.jaxpr->num_constvars != 0)
+        throw Error(ErrorCode::BadInput,
+                    "expected a checkpointed function without constvars, found " + std::to_string(p.jaxpr.jaxpr->num_constvars))
+            .at(op.source.loc());
     check_effects(*p.jaxpr.jaxpr, op);
     std::vector<bool> unknown;
     for (const Value v : x) unknown.push_back(v.is_unknown());
@@ -194,7 +201,12 @@ DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {
 
 JaxprPtr remat_expand(const Op& op) { return op.as<RematParams>().jaxpr.jaxpr; }
 
-constexpr Primitive kRemat{
+constexpr TextForm kRematText{.open_body = true};
+constexpr const char* kRematOlderNames[] = {"checkpoint", "remat"};
+
+}  // namespace
+
+constinit const Primitive kRemat{
     .name = "remat2",
     .abstract_eval = remat_abstract_eval,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
@@ -209,10 +221,11 @@ constexpr Primitive kRemat{
     .kernel = NoRule{"its body is inlined behind a barrier before kernels are made"},
     .expand = remat_expand,
     .cost = NoRule{"the cost of a call is that of its equations"},
-    .call = true,
+    .flow = Flow::Remat,
+    .body = "jaxpr",
+    .text = &kRematText,
+    .older_names = kRematOlderNames,
 };
-
-}  // namespace
 
 std::span<const Primitive* const> remat_primitives() {
     static constexpr const Primitive* all[] = {&kRemat};

@@ -226,7 +226,8 @@ constinit const Primitive kScan{
     .kernel = NoRule{"runs as a loop of the executor"},
     .expand = NoRule{"runs as a loop of the executor"},
     .cost = NoRule{"the cost of a scan is that of its body's equations, times its length"},
-    .call = true,
+    .flow = Flow::Scan,
+    .body = "jaxpr",
 };
 
 std::span<const Primitive* const> scan_primitives() {

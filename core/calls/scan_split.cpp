@@ -1,5 +1,7 @@
 #include "calls/call_params.h"
+#include "calls/families.h"
 #include "calls/scan.h"
+#include "ir/interpret.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/linearize.h"
 #include "transforms/partial_eval.h"
@@ -168,7 +170,6 @@ KnownCall known_call(const ScanView& s, const CustomPartialEval& split, std::siz
 }  // namespace
 
 PartialEvalCustomResult scan_partial_eval_custom(const PartialEvalCustomArgs& args) {
-    static const Primitive& closed_call = primitive("closed_call");
     const Op& op = args.op;
     const ScanView s(op);
     Flags unknown = args.unknown_in;
@@ -189,23 +190,18 @@ PartialEvalCustomResult scan_partial_eval_custom(const PartialEvalCustomArgs& ar
     PartialEvalCustomResult r;
     r.residuals = select(inner, known.stacked, false);
     for (const AvalRef a : select(inner, known.stacked)) r.residuals.push_back(stacked(a, s.params.length));
-    const auto residual = [](std::size_t k) { return -1 - static_cast<int>(k); };
 
-    HalfEqn known_eqn{&closed_call,
-                      Params::make({{"call_jaxpr", Attr(Attr::JaxprRef{known.call, true})}}),
-                      pick_where(unknown, false),
-                      {},
+    HalfEqn known_eqn{&kClosedCall, Params::make({{"call_jaxpr", Attr(Attr::JaxprRef{known.call, true})}}), originals_where(unknown, false),
+                      joined(residuals_between<HalfOutput>(0, num_fixed), results_where(split.unknown_out, false),
+                             residuals_between<HalfOutput>(num_fixed, num_residuals)),
                       known.call->effects};
-    for (std::size_t k = 0; k < num_fixed; ++k) known_eqn.outputs.push_back(residual(k));
-    for (const int k : pick_where(split.unknown_out, false)) known_eqn.outputs.push_back(k);
-    for (std::size_t k = num_fixed; k < num_residuals; ++k) known_eqn.outputs.push_back(residual(k));
 
     // The staged body takes [residuals, all inputs]; fixed residuals become constants in front, stacked ones scanned inputs behind.
     const JaxprPtr staged = permute_inputs(split.staged, moved_to_back(joined(known.stacked, Flags(op.in.size(), false))));
-    HalfEqn staged_eqn{op.prim, s.with(staged, num_fixed + s.num_consts, s.num_carry), {}, pick_where(split.inst_out), staged->effects};
-    for (std::size_t k = 0; k < num_fixed; ++k) staged_eqn.inputs.push_back(residual(k));
-    for (std::size_t i = 0; i < op.in.size(); ++i) staged_eqn.inputs.push_back(static_cast<int>(i));
-    for (std::size_t k = num_fixed; k < num_residuals; ++k) staged_eqn.inputs.push_back(residual(k));
+    HalfEqn staged_eqn{
+        op.prim, s.with(staged, num_fixed + s.num_consts, s.num_carry),
+        joined(residuals_between<HalfInput>(0, num_fixed), originals_where(all_in), residuals_between<HalfInput>(num_fixed, num_residuals)),
+        results_where(split.inst_out), staged->effects};
 
     r.known = std::move(known_eqn);
     r.staged = std::move(staged_eqn);

@@ -4,8 +4,9 @@
 #include <array>
 #include <unordered_map>
 
-#include "ir/builder.h"
+#include "ir/interpret.h"
 #include "ir/primitive.h"
+#include "lax/primitives.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kMaxEquations = 10'000'000;
 
-bool is_one_of(const Primitive* p, std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* n) { return Sym(p->name) == Sym(n); });
+bool is_one_of(const Primitive* p, std::initializer_list<const Primitive*> primitives) {
+    return std::find(primitives.begin(), primitives.end(), p) != primitives.end();
 }
 
 /// An application up to the values that it is applied to.
@@ -40,12 +41,8 @@ public:
     JaxprPtr whole(const JaxprPtr& j) {
         if (const auto seen = done_.find(j.get()); seen != done_.end()) return seen->second;
         Body body;
-        Values env;
-        for (std::uint32_t i = 0; i < j->num_constvars; ++i)
-            env.push_back(body.b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
-        for (std::uint32_t i = 0; i < j->num_invars; ++i)
-            env.push_back(body.b.add_input(j->aval(j->invar(i)), j->arg_names.empty() ? Sym() : j->arg_names[i]));
-        const JaxprPtr built = body.b.finish(walk(body, *j, std::move(env)), j->name);
+        const Values in = body.b.add_signature(*j);
+        const JaxprPtr built = body.b.finish(walk(body, *j, in), j->name);
         return done_[j.get()] = dce_jaxpr(built, std::vector<bool>(built->outvars.size(), true), true).jaxpr;
     }
 
@@ -55,30 +52,19 @@ private:
         std::unordered_map<Application, Values, ApplicationHash> seen;
     };
 
-    Values walk(Body& body, const Jaxpr& j, Values env) {
-        env.resize(j.num_vars());
-        SourcesWithin place(body.b.source->name_stack);  // of the call that is inlined
-        const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-        for (const Eqn& e : j.eqns) {
-            Values in;
-            for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            body.b.source = place(e.source);
-            body.b.context = e.context;
-            const Values out = apply(body, j, e, in);
-            std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-        }
-        Values outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
-        return outs;
+    /// `in`: constants, then inputs.
+    Values walk(Body& body, const Jaxpr& j, const Values& in) {
+        Interpreter run(j, {.builder = &body.b}, LiteralAsValue(), Value());
+        run.bind_all(in);
+        return run.forward([&](const Eqn& e, const Values& args) { return apply(body, j, e, args); });
     }
 
     Values apply(Body& body, const Jaxpr& j, const Eqn& e, const Values& in) {
-        if (is_one_of(e.prim, {"jit", "closed_call", "core_call"}) && e.params->jaxprs().size() == 1)
-            return inlined(body, *e.params->jaxprs().front(), in);
+        if (e.prim->flow == Flow::Call && e.params->jaxprs().size() == 1) return inlined(body, *e.params->jaxprs().front(), in);
         if (changes_nothing(j, e)) return in;
         const ParamsRef params = map_jaxprs(e.params, [&](const JaxprPtr& s) { return whole(s); });
         const Avals out = j.out_avals(e);
-        const bool merges = e.effects.empty() && !e.params->holds_jaxpr() && !is_one_of(e.prim, {"optimization_barrier", "name"});
+        const bool merges = e.effects.empty() && !e.params->holds_jaxpr() && !is_one_of(e.prim, {&kOptimizationBarrier, &kName});
         if (!merges) return body.b.emit(*e.prim, in, params, out, e.effects);
         Application key{e.prim, params, in, out};
         if (const auto seen = body.seen.find(key); seen != body.seen.end()) return seen->second;
@@ -88,14 +74,14 @@ private:
     Values inlined(Body& body, const Jaxpr& callee, const Values& in) {
         if (static_cast<std::int64_t>(body.b.num_eqns()) > kMaxEquations)
             throw Error(ErrorCode::LimitExceeded, "expected at most ten million equations after inlining, found more");
-        Values env = constants_of(body.b, callee);
-        env.insert(env.end(), in.begin(), in.end());
-        return walk(body, callee, std::move(env));
+        Values all = constants_of(body.b, callee);
+        all.insert(all.end(), in.begin(), in.end());
+        return walk(body, callee, all);
     }
 
     /// The result is the operand: same shape and type, whatever the parameters say.
     static bool changes_nothing(const Jaxpr& j, const Eqn& e) {
-        if (e.n_in != 1 || e.n_out != 1 || !is_one_of(e.prim, {"convert_element_type", "broadcast_in_dim", "reshape"})) return false;
+        if (e.n_in != 1 || e.n_out != 1 || !is_one_of(e.prim, {&kConvertElementType, &kBroadcastInDim, &kReshape})) return false;
         const Attr* dimensions = e.params->find("dimensions");
         return j.aval(j.inputs(e)[0]) == j.aval(j.output(e, 0)) && (!dimensions || dimensions->is_none());
     }

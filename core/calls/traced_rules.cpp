@@ -77,15 +77,15 @@ bool fits(const CustomRule& r, const RuleUse& use) {
     const std::string name = printable(r.function.str(), 120);
     if (r.kind == Sym("custom_vmap"))
         throw Error(ErrorCode::NoRule,
-                    "expected the vmap rule of this " + std::string(op.prim->name) + " (" + name + ") for an axis of size " +
+                    "expected the vmap rule of this " + op.prim->name + " (" + name + ") for an axis of size " +
                         std::to_string(use.axis_size) + " and in_batched=" + marks(use.in_batched) +
                         ", found that the capture has it for others: the rule is Python, and may do another thing for each")
             .advise("capture again with --axis-size " + std::to_string(use.axis_size) + ", or batch in Python and capture that")
             .at(op.source.loc());
     std::string what = "perturbed=" + marks(use.perturbed);
     if (r.kind == Sym("custom_vjp_bwd")) what += " and zero cotangents " + marks(use.zero_cotangents);
-    throw Error(ErrorCode::NoRule, "expected the rule of this " + std::string(op.prim->name) + " (" + name +
-                                       ", which has symbolic zeros) for " + what + ", found that the capture never met it")
+    throw Error(ErrorCode::NoRule, "expected the rule of this " + op.prim->name + " (" + name + ", which has symbolic zeros) for " + what +
+                                       ", found that the capture never met it")
         .advise("capture again with `differentiate` set to the arguments asked for")
         .at(op.source.loc());
 }

@@ -1,6 +1,7 @@
 #include "calls/call_params.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
+#include "ir/print/text_form.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
@@ -139,7 +140,8 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
         partial_eval_jaxpr_custom(w.cond, joined(cond_uk, carry_uk), Flags(w.cond->num_invars, true), false, true, nothing);
     PartialEvalCustomResult r;
     r.residual_inputs = not_instantiated(args);
-    r.staged = HalfEqn{op.prim, op.params, positions(0, op.in.size()), positions(0, op.out.size()), args.eqn.effects};
+    r.staged = HalfEqn{op.prim, op.params, originals_where(Flags(op.in.size(), true)), results_where(Flags(op.out.size(), true)),
+                       args.eqn.effects};
     r.unknown_out = carry_uk;
     r.inst_out = Flags(w.num_carry, true);
     if (cond.unknown_out.front()) {
@@ -148,7 +150,7 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
     }
     const Flags unknown = joined(cond_uk, body_uk, carry_uk);
     r.known = HalfEqn{op.prim, while_params(cond.known, count_true(negated(cond_uk)), body.known, count_true(negated(body_uk))),
-                      pick_where(unknown, false), pick_where(carry_uk, false), joined_effects({cond.known, body.known})};
+                      originals_where(unknown, false), results_where(carry_uk, false), joined_effects({cond.known, body.known})};
     return r;
 }
 
@@ -234,6 +236,25 @@ JaxprPtr while_expand(const Op& op) {
 
 }  // namespace
 
+namespace {
+
+/// Operands are constants of the condition, constants of the body, carries; those go to both.
+std::vector<CalledInput> while_called_inputs(const Params& params, std::int64_t operand) {
+    const auto body = [&](const char* name) -> const Jaxpr* {
+        const Attr* a = params.find(name);
+        const auto* ref = a ? a->get<Attr::JaxprRef>() : nullptr;
+        return ref ? ref->jaxpr.get() : nullptr;
+    };
+    const Attr* a = params.find("cond_nconsts");
+    const auto* n = a ? a->get<std::int64_t>() : nullptr;
+    const std::int64_t cond = n ? *n : 0;
+    if (operand < cond) return {{body("cond_jaxpr"), operand}};
+    return {{body("body_jaxpr"), operand - cond}};
+}
+constexpr TextForm kWhileText{.last_jaxpr_first = true, .called_inputs = while_called_inputs};
+
+}  // namespace
+
 constinit const Primitive kWhile{
     .name = "while",
     .abstract_eval = while_abstract_eval,
@@ -249,7 +270,8 @@ constinit const Primitive kWhile{
     .kernel = NoRule{"runs as a loop of the executor"},
     .expand = while_expand,
     .cost = NoRule{"how often it runs depends on values"},
-    .call = true,
+    .flow = Flow::While,
+    .text = &kWhileText,
 };
 
 std::span<const Primitive* const> while_primitives() {

@@ -1,6 +1,7 @@
 #include "donation/pairing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
@@ -81,22 +82,50 @@ struct Pairing {
     }
 };
 
-std::string numpy_text(AvalRef a) {
-    std::string s = std::string(info(a->dtype).name) + "[";
+/// As str(aval) writes it.
+std::string warning_text(AvalRef a) {
+    std::string s = std::string(a->weak_type ? "~" : "") + info(a->dtype).name + "[";
     for (std::size_t i = 0; i < a->shape.size(); ++i) s += (i ? "," : "") + std::to_string(a->shape[i]);
     return s + "]";
 }
 
-std::string why_unused(const Pairing& p, int input, bool pruned) {
+/// An output of the same shape that took no donated argument, by the part of the result that it stands in: what the user may have meant.
+std::string nearest_output(const Program& program, const Pairing& p, int input) {
+    const AvalRef a = p.in_avals[static_cast<std::size_t>(input)];
+    for (const Slot& o : p.outputs) {
+        if (o.taken_by || o.number < 0 || o.aval->shape != a->shape || o.aval->dtype == a->dtype) continue;
+        const auto n = static_cast<std::size_t>(o.number);
+        const std::string path = n < program.out_paths.size() ? program.out_paths[n].str() : std::to_string(n);
+        const std::string part = path.substr(0, std::min(path.size(), path.find(']')) + (path.find(']') == std::string::npos ? 0 : 1));
+        return fmt::format("; one of its shape is returned as {}{}", info(o.aval->dtype).short_name, part.empty() ? "" : " at " + part);
+    }
+    return {};
+}
+
+std::string why_unused(const Program& program, const Pairing& p, int input, bool pruned) {
     const AvalRef a = p.in_avals[static_cast<std::size_t>(input)];
     if (pruned) return "the program never reads it, so jit drops it from the compiled function: nothing is donated and it stays valid";
     if (std::find(p.refused.begin(), p.refused.end(), input) != p.refused.end()) {
         const bool any = std::any_of(p.outputs.begin(), p.outputs.end(), [&](const Slot& o) { return o.aval == a; });
-        return any ? fmt::format("every output of type {} already takes an earlier donated argument", to_text(a))
-                   : fmt::format("no output has type {}", to_text(a));
+        return any ? "every output of its type already takes an earlier donated argument"
+                   : "no output has its type" + nearest_output(program, p, input);
     }
-    return fmt::format("silently lost: no output of type {} is left, and the one with as many elements has another size in bytes",
-                       to_text(a));
+    return "silently lost: no output of its type is left, and the one with as many elements has another size in bytes" +
+           nearest_output(program, p, input);
+}
+
+/// One array under several arguments, one of them donated: what JAX says when it runs.
+void add_shared_buffers(const Program& program, const std::vector<bool>& donated, DonationReport& report) {
+    for (const std::vector<int>& group : program.same_arrays) {
+        std::vector<std::string> paths;
+        const auto n = std::count_if(group.begin(), group.end(), [&](int i) { return donated[static_cast<std::size_t>(i)]; });
+        if (n == 0) continue;
+        for (const int i : group) paths.push_back(program.in_paths[static_cast<std::size_t>(i)].str());
+        report.findings.push_back(fmt::format(
+            "{} are one array in memory, {}: JAX refuses to run this ({})", fmt::join(paths, " and "),
+            n > 1 ? "donated more than once" : "and one of them is donated",
+            n > 1 ? "Attempt to donate the same buffer twice" : "Attempt to use a buffer that was previously donated in the same call"));
+    }
 }
 
 void add_findings(const Program& program, const Pairing& p, const std::vector<bool>& donated, DonationReport& report) {
@@ -160,16 +189,17 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated)
         if (leaf.used)
             report.saved_bytes += leaf.bytes;
         else
-            leaf.reason = why_unused(p, leaf.input, !kept(i));
+            leaf.reason = why_unused(program, p, leaf.input, !kept(i));
         report.donated.push_back(std::move(leaf));
     }
     if (!p.refused.empty()) {
         std::string avals;
-        for (const int i : p.refused) avals += (avals.empty() ? "" : ", ") + numpy_text(p.in_avals[static_cast<std::size_t>(i)]);
+        for (const int i : p.refused) avals += (avals.empty() ? "" : ", ") + warning_text(j.aval(j.invar(static_cast<std::uint32_t>(i))));
         report.warning = fmt::format(
             "Some donated buffers were not usable: {}.\nSee an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
             avals);
     }
+    add_shared_buffers(program, donated, report);
     add_findings(program, p, donated, report);
     return report;
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "io/capture/reader.h"
 #include "io/text/parser.h"
+#include "io/text/surroundings.h"
 
 namespace jaxscope {
 

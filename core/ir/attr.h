@@ -20,6 +20,7 @@ using ArrayPtr = std::shared_ptr<const ArrayConst>;
 struct PolicySpec;
 using PolicyPtr = std::shared_ptr<const PolicySpec>;
 struct CustomRules;
+struct Primitive;
 
 class Attr;
 using Attrs = std::vector<Attr>;
@@ -105,7 +106,7 @@ struct PolicySpec {
     Attrs args;
     Sym text;  ///< as JAX prints it
     struct Verdict {
-        Sym primitive;
+        const Primitive* primitive = nullptr;
         Avals in;
         Attr params;   ///< a Dict
         Attr verdict;  ///< "save", "recompute", ("offload", src, dst), "unknown"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 
 Values Builder::bind(const Primitive& prim, const Values& in, ParamsRef params) {
@@ -29,12 +31,9 @@ Value Builder::bind1(const Primitive& prim, const Values& in, ParamsRef params) 
 
 JaxprBuilder::JaxprBuilder() : jaxpr_(std::make_shared<Jaxpr>()) {}
 
-// Until `finish`, values are numbered as they come: constvars and inputs, then results. Late constants (met after the first
-// equation) have handles of their own, counted down from the top, and are moved in front when the jaxpr is finished.
-namespace {
-constexpr std::uint32_t kLateBase = (1u << 30) - 1;
-constexpr std::uint32_t kLiteralBase = (1u << 29) - 1;  // handles of literals, counted down likewise
-}  // namespace
+void Value::too_many() {
+    throw Error(ErrorCode::LimitExceeded, "expected at most " + std::to_string(kMaxIndex) + " values in one jaxpr, found more");
+}
 
 Value JaxprBuilder::add_constvar(AvalRef aval, ArrayPtr value) {
     JAXSCOPE_ASSERT(jaxpr_->num_invars == 0 && jaxpr_->eqns.empty());
@@ -51,50 +50,61 @@ Value JaxprBuilder::add_input(AvalRef aval, Sym name) {
     return Value::known(jaxpr_->add_var(aval).index);
 }
 
+Values JaxprBuilder::add_signature(const Jaxpr& j) {
+    Values out;
+    for (std::uint32_t i = 0; i < j.num_constvars; ++i)
+        out.push_back(add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
+    for (std::uint32_t i = 0; i < j.num_invars; ++i)
+        out.push_back(add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    return out;
+}
+
 AvalRef JaxprBuilder::aval(Value v) const {
-    if (v.is_literal()) return v.literal()->aval;
+    if (const auto literal = literal_of(v)) return (*literal)->aval;
+    if (v.kind() == Value::Kind::Constant) return late_consts_[v.index()]->aval;
     JAXSCOPE_ASSERT(v.kind() == Value::Kind::Known);
-    if (kLateBase - v.index() < late_consts_.size()) return late_consts_[kLateBase - v.index()]->aval;
-    if (kLiteralBase - v.index() < literal_handles_.size()) return literal_handles_[kLiteralBase - v.index()]->aval;
     return jaxpr_->aval(Var{v.index()});
 }
 
-Atom JaxprBuilder::atom(Value v) const {
-    JAXSCOPE_ASSERT(v.is_literal() || v.kind() == Value::Kind::Known);
-    if (v.is_literal()) return v.literal();
-    if (kLiteralBase - v.index() < literal_handles_.size()) return literal_handles_[kLiteralBase - v.index()];
-    return Var{v.index()};
+void JaxprBuilder::add_atom(std::vector<Atom>& to, Value v) {
+    if (const auto literal = literal_of(v)) {
+        to.emplace_back(*literal);
+    } else if (v.kind() == Value::Kind::Constant) {
+        late_uses_.push_back({&to == &jaxpr_->outvars, static_cast<std::uint32_t>(to.size()), v.index()});
+        to.emplace_back();
+    } else {
+        JAXSCOPE_ASSERT(v.kind() == Value::Kind::Known);
+        to.emplace_back(Var{v.index()});
+    }
 }
 
-Value JaxprBuilder::literal_handle(LiteralRef literal) {
-    literal_handles_.push_back(literal);
-    return Value::known(kLiteralBase - static_cast<std::uint32_t>(literal_handles_.size() - 1));
+Value JaxprBuilder::hold(LiteralRef literal) {
+    held_literals_.push_back(literal);
+    return Value::held_literal(static_cast<std::uint32_t>(held_literals_.size() - 1));
 }
 
 Value JaxprBuilder::constant(ArrayPtr array) {
     auto [it, fresh] = late_index_.emplace(array.get(), static_cast<std::uint32_t>(late_consts_.size()));
     if (fresh) late_consts_.push_back(std::move(array));
-    return Value::known(kLateBase - it->second);
+    return Value::constant(it->second);
 }
 
 std::optional<LiteralRef> Builder::literal_of(Value v) const { return v.is_literal() ? std::optional(v.literal()) : std::nullopt; }
+std::optional<LiteralRef> JaxprBuilder::literal_of(Value v) const {
+    return v.kind() == Value::Kind::HeldLiteral ? held_literals_[v.index()] : Builder::literal_of(v);
+}
 std::optional<Value> Builder::fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals) {
     if (!prim.fold) return std::nullopt;
     JAXSCOPE_ASSERT(in.size() == 1);
     return prim.fold.fn(*this, Op{&prim, params, {aval(in[0])}, out_avals, source, context}, in[0]);
 }
-std::optional<LiteralRef> JaxprBuilder::literal_of(Value v) const {
-    if (v.kind() == Value::Kind::Known && kLiteralBase - v.index() < literal_handles_.size())
-        return literal_handles_[kLiteralBase - v.index()];
-    return Builder::literal_of(v);
-}
-
 Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     return append(prim, in, prim.restage ? prim.restage.fn(params) : std::move(params), out_avals, effects);
 }
 
 Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
+    check_cancelled();
     Eqn e;
     e.prim = &prim;
     e.params = std::move(params);
@@ -105,7 +115,7 @@ Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef p
     e.source = source;
     e.context = context;
     e.effects = effects;
-    for (const Value v : in) jaxpr_->atoms.push_back(atom(v));
+    for (const Value v : in) add_atom(jaxpr_->atoms, v);
     Values out;
     out.reserve(out_avals.size());
     for (const AvalRef a : out_avals) out.push_back(Value::known(jaxpr_->add_var(a).index));
@@ -121,52 +131,45 @@ Values JaxprBuilder::copy(const Jaxpr& from, const Eqn& eqn, const Values& in) {
 
 std::size_t JaxprBuilder::num_eqns() const { return jaxpr_->eqns.size(); }
 
-namespace {
-
-/// The same jaxpr with those of `all` that it reads as further constvars, behind those it has: JAX keeps no others either.
-std::shared_ptr<Jaxpr> with_constvars(const Jaxpr& j, const std::vector<ArrayPtr>& all) {
-    std::vector<bool> used(all.size(), false);
-    for (const std::vector<Atom>* atoms : {&j.atoms, &j.outvars})
-        for (const Atom a : *atoms)
-            if (a.is_var() && kLateBase - a.var().index < all.size()) used[kLateBase - a.var().index] = true;
+/// Those of the late constants that are read become further constvars, behind those that are there: JAX keeps no others either.
+void JaxprBuilder::hoist_constants() {
+    std::vector<bool> used(late_consts_.size(), false);
+    for (const LateUse& use : late_uses_) used[use.constant] = true;
     std::vector<ArrayPtr> late;
-    std::vector<std::uint32_t> position(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::uint32_t> position(late_consts_.size());
+    for (std::size_t i = 0; i < late_consts_.size(); ++i) {
         position[i] = static_cast<std::uint32_t>(late.size());
-        if (used[i]) late.push_back(all[i]);
+        if (used[i]) late.push_back(late_consts_[i]);
     }
+    Jaxpr& j = *jaxpr_;
     const auto n = static_cast<std::uint32_t>(late.size());
     auto out = std::make_shared<Jaxpr>();
     out->num_constvars = j.num_constvars + n;
     out->num_invars = j.num_invars;
-    out->consts = j.consts;
-    out->arg_names = j.arg_names;
-    out->reserve(j.eqns.size());
-    const auto moved = [&](Atom a) {
-        if (a.is_literal()) return a;
-        const std::uint32_t i = a.var().index;
-        if (kLateBase - i < all.size()) return Atom(Var{j.num_constvars + position[kLateBase - i]});
-        return Atom(Var{i < j.num_constvars ? i : i + n});
-    };
+    out->consts = std::move(j.consts);
+    out->consts.insert(out->consts.end(), late.begin(), late.end());
+    out->arg_names = std::move(j.arg_names);
     for (std::uint32_t i = 0; i < j.num_constvars; ++i) out->add_var(j.aval(Var{i}));
     for (const ArrayPtr& c : late) out->add_var(c->aval);
     for (std::uint32_t i = j.num_constvars; i < j.num_vars(); ++i) out->add_var(j.aval(Var{i}), j.dropped(Var{i}));
-    out->consts.insert(out->consts.end(), late.begin(), late.end());
-    for (const Atom a : j.atoms) out->atoms.push_back(moved(a));
-    for (const Atom a : j.outvars) out->outvars.push_back(moved(a));
-    out->eqns = j.eqns;
+    out->eqns = std::move(j.eqns);
+    out->atoms = std::move(j.atoms);
+    out->outvars = std::move(j.outvars);
     for (Eqn& e : out->eqns) e.first_out += n;
-    return out;
+    for (std::vector<Atom>* atoms : {&out->atoms, &out->outvars})
+        for (Atom& a : *atoms)
+            if (a.is_var() && a.var().index >= j.num_constvars) a = Var{a.var().index + n};
+    for (const LateUse& use : late_uses_)
+        (use.result ? out->outvars : out->atoms)[use.position] = Var{j.num_constvars + position[use.constant]};
+    jaxpr_ = std::move(out);
 }
 
-}  // namespace
-
 JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
-    for (const Value v : outs) jaxpr_->outvars.push_back(atom(v));
+    for (const Value v : outs) add_atom(jaxpr_->outvars, v);
     // An open jaxpr's constvars have no values, so late constants can't join them: they get none either way round.
     if (!late_consts_.empty()) {
         JAXSCOPE_ASSERT(jaxpr_->consts.size() == jaxpr_->num_constvars);
-        jaxpr_ = with_constvars(*jaxpr_, late_consts_);
+        hoist_constants();
     }
     if (!jaxpr_->arg_names.empty()) jaxpr_->arg_names.resize(jaxpr_->num_invars);
     jaxpr_->name = name;
@@ -182,36 +185,11 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
     for (const Eqn& e : jaxpr_->eqns) jaxpr_->effects = jaxpr_->effects | e.effects;
     JaxprPtr done = std::move(jaxpr_);
     jaxpr_ = std::make_shared<Jaxpr>();
-    literal_handles_.clear();
     late_consts_.clear();
+    late_uses_.clear();
+    held_literals_.clear();
     late_index_.clear();
     return done;
-}
-
-Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are) {
-    JAXSCOPE_ASSERT(consts.size() == j.num_constvars && in.size() == j.num_invars);
-    Values env(j.num_vars());
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
-    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-    const SourceRef source = b.source;
-    SourcesWithin place(source->name_stack);
-    const ContextRef context = b.context;
-    Values args;
-    for (const Eqn& e : j.eqns) {
-        args.clear();
-        for (const Atom a : j.inputs(e)) args.push_back(read(a));
-        b.source = place(e.source);
-        b.context = e.context;
-        const Values out = as_they_are ? b.append(*e.prim, args, e.params, j.out_avals(e), e.effects)
-                                       : b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-    }
-    b.source = source;
-    b.context = context;
-    Values outs;
-    for (const Atom a : j.outvars) outs.push_back(read(a));
-    return outs;
 }
 
 }  // namespace jaxscope

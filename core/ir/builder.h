@@ -42,12 +42,15 @@ public:
     JaxprBuilder();
     Value add_constvar(AvalRef aval, ArrayPtr value = nullptr);  ///< before the first invar
     Value add_input(AvalRef aval, Sym name = {});                ///< before the first equation
+    /// Constvars and inputs like those of `j`, with their values and names: the constvars, then the inputs.
+    Values add_signature(const Jaxpr& j);
     Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {}) override;
     AvalRef aval(Value v) const override;
     /// Constants met after the inputs: collected, and hoisted to constvars by `finish`.
     Value constant(ArrayPtr array) override;
-    /// A handle that stands for a literal and is no literal: reads and results become the literal.
-    Value literal_handle(LiteralRef literal);
+    /// A value that stands for a literal and is none: where it is read, and in the results, stands the literal.
+    Value hold(LiteralRef literal);
+    std::optional<LiteralRef> literal_of(Value v) const override;
     /// Copies one equation of `from` as it is (params, avals, source, effects), its inputs replaced.
     Values copy(const Jaxpr& from, const Eqn& eqn, const Values& in);
     std::size_t num_eqns() const;
@@ -58,19 +61,22 @@ public:
 
     /// Appends an equation as it is: what a transformation has collected already and nothing traces again.
     Values append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {});
-    std::optional<LiteralRef> literal_of(Value v) const override;
 
 private:
-    Atom atom(Value v) const;
+    void add_atom(std::vector<Atom>& to, Value v);
+    void hoist_constants();
+    /// Where a late constant is read: in the inputs of equations or in the results, at `position`, stands a variable without meaning
+    /// until `finish` numbers the constant.
+    struct LateUse {
+        bool result;
+        std::uint32_t position, constant;
+    };
     std::shared_ptr<Jaxpr> jaxpr_;
-    std::vector<LiteralRef> literal_handles_;
     std::vector<ArrayPtr> late_consts_;
+    std::vector<LateUse> late_uses_;
+    std::vector<LiteralRef> held_literals_;
     std::unordered_map<const ArrayConst*, std::uint32_t> late_index_;
 };
-
-/// Copies `j`'s equations into `b` with inputs `consts` and `in`; returns the results (JAX's eval_jaxpr under a tracer; with `as_they_are`
-/// nothing is folded or traced again).
-Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, bool as_they_are = false);
 
 /// Receives cotangents in transposition. Several for one operand are summed with add_any, in the order they come.
 class TransposeSink {

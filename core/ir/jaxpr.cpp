@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 
 namespace {
@@ -95,6 +97,7 @@ std::vector<const Jaxpr*> all_jaxprs(const Jaxpr& root) {
             continue;
         }
         if (!seen.insert(v.jaxpr).second) continue;
+        check_cancelled();
         stack.push_back({v.jaxpr, true});
         for (auto e = v.jaxpr->eqns.rbegin(); e != v.jaxpr->eqns.rend(); ++e) {
             if (!e->params->holds_jaxpr()) continue;

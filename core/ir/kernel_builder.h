@@ -85,12 +85,15 @@ enum class KOp : std::uint8_t {
     Atanh,
     Sqrt,
     Rsqrt,
-    Cbrt,
     Erf,
-    Erfc,
     ErfInv,
-    Lgamma,
-    Digamma,
+};
+
+/// A pure function of one floating number that the C library has (`f` behind the name for f32) or the runtime
+/// (jit/codegen/runtime_math.h). `cost`: in additions; decides whether it is computed again or kept.
+struct KFunction {
+    const char* name;
+    int cost = 12;
 };
 
 /// What element-wise and index-mapping lowerings write to. The executor's generator implements it; a fused producer is
@@ -102,6 +105,7 @@ public:
     virtual KScalar load(int operand, const KIndex& i) = 0;
     virtual KScalar op(KOp o, KScalar a) = 0;
     virtual KScalar op(KOp o, KScalar a, KScalar b) = 0;
+    virtual KScalar call(const KFunction& f, KScalar a) = 0;
     virtual KScalar select(KScalar condition, KScalar if_true, KScalar if_false) = 0;
     virtual KScalar convert(KScalar v, DType to) = 0;  ///< as lax.convert_element_type
     virtual KScalar bitcast(KScalar v, DType to) = 0;  ///< same width
@@ -157,10 +161,8 @@ struct SortKernel {
     int num_keys = 1;
     bool is_stable = true;
 };
-/// A routine of the runtime by name ("threefry2x32", "cholesky", ...), with its equation's parameters.
-struct RuntimeKernel {
-    Sym routine;
-};
+/// The routine that the runtime has for the primitive (jit/kernels/routines.h), with its equation's parameters.
+struct RuntimeKernel {};
 struct KernelSpec {
     std::variant<ReduceKernel, CumulativeKernel, DotKernel, ConvKernel, ScatterKernel, DynamicUpdateSliceKernel, SortKernel, RuntimeKernel>
         kind;

@@ -11,6 +11,7 @@ namespace jaxscope {
 namespace {
 struct Registry {
     std::vector<const Primitive*> known;
+    EmittedCalls calls;
     std::unordered_map<Sym, const Primitive*> by_name;
     std::mutex mutex;
 };
@@ -20,14 +21,16 @@ Registry& registry() {
 }
 }  // namespace
 
-void set_primitive_families(std::span<const std::span<const Primitive* const>> families) {
+void set_primitive_families(std::span<const std::span<const Primitive* const>> families, const EmittedCalls& calls) {
     Registry& r = registry();
     std::lock_guard lock(r.mutex);
     r.known.clear();
+    r.calls = calls;
     for (const auto& family : families)
         for (const Primitive* p : family) {
             r.known.push_back(p);
-            JAXSCOPE_ASSERT(r.by_name.insert_or_assign(Sym(p->name), p).first->second == p);
+            r.by_name.insert_or_assign(Sym(p->name.c_str()), p);
+            for (const char* older : p->older_names) r.by_name.insert_or_assign(Sym(older), p);
         }
 }
 
@@ -41,6 +44,25 @@ const Primitive& primitive(Sym name) {
     made->opaque = true;
     r.by_name.emplace(name, made);
     return *made;
+}
+
+const EmittedCalls& emitted_calls() {
+    JAXSCOPE_ASSERT(registry().calls.jit != nullptr);
+    return registry().calls;
+}
+
+std::optional<Sym> given_name(const Primitive& prim, const ParamsRef& params) {
+    if (prim.residual != ResidualLabel::Name) return std::nullopt;
+    static const Sym name("name");
+    const Attr* a = params->find(name);
+    const Sym* given = a ? a->get<Sym>() : nullptr;
+    return given ? std::optional(*given) : std::nullopt;
+}
+
+std::string_view param_of_today(const Primitive& prim, std::string_view name) {
+    for (const OlderParam& p : prim.older_params)
+        if (name == p.older) return p.name;
+    return name;
 }
 
 std::span<const Primitive* const> all_primitives() { return registry().known; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/jaxpr.h"
+#include "ir/primitive_name.h"
 #include "ir/value.h"
 
 namespace jaxscope {
@@ -17,6 +18,7 @@ class SplitBuilder;
 class TransposeSink;
 struct KernelSpec;
 struct PolicyQuery;
+struct TextForm;
 
 /// An application of a primitive as its rules see it: typed parameters, avals of inputs, avals of outputs (empty while they are
 /// being derived), where it stands.
@@ -108,20 +110,35 @@ struct PartialEvalCustomArgs {
     std::vector<bool> unknown_in, inst_in;
     const PolicyQuery& policy;
 };
-/// An equation of the known or staged half. Inputs are indices: >= 0 an input of the original equation (n_in + k: its k-th output,
-/// where a known output is a residual too), -1-k the k-th residual. What the staged half takes and doesn't have becomes a residual.
+/// What an equation of a half takes: an input of the original equation, one of its results (a known one, which is a residual too), or a
+/// residual, by its position in `PartialEvalCustomResult::residuals`. What the staged half takes and doesn't have becomes a residual.
+struct HalfInput {
+    enum class From : std::uint8_t { Original, Result, Residual } from;
+    std::size_t index;
+    static HalfInput original(std::size_t i) { return {From::Original, i}; }
+    static HalfInput result(std::size_t k) { return {From::Result, k}; }
+    static HalfInput residual(std::size_t k) { return {From::Residual, k}; }
+};
+/// What it gives: a result of the original equation, or a residual.
+struct HalfOutput {
+    enum class To : std::uint8_t { Result, Residual } to;
+    std::size_t index;
+    static HalfOutput result(std::size_t k) { return {To::Result, k}; }
+    static HalfOutput residual(std::size_t k) { return {To::Residual, k}; }
+};
+/// An equation of the known or staged half.
 struct HalfEqn {
     const Primitive* prim;
     ParamsRef params;
-    std::vector<int> inputs;
-    std::vector<int> outputs;  ///< >= 0 an output of the original equation, -1-k the k-th residual
+    std::vector<HalfInput> inputs;
+    std::vector<HalfOutput> outputs;
     EffectSet effects = {};
 };
 struct PartialEvalCustomResult {
     std::optional<HalfEqn> known, staged;
     std::vector<bool> unknown_out, inst_out;
-    Avals residuals;                   ///< new values made by the known half and taken by the staged one
-    std::vector<int> residual_inputs;  ///< inputs of the equation that the staged half needs besides (they become residuals too)
+    Avals residuals;                           ///< new values made by the known half and taken by the staged one
+    std::vector<std::size_t> residual_inputs;  ///< inputs of the equation that the staged half needs besides (they become residuals too)
 };
 /// JAX's partial_eval_jaxpr_custom_rules: how an equation holding jaxprs splits under a policy.
 using PartialEvalCustomFn = PartialEvalCustomResult(const PartialEvalCustomArgs& args);
@@ -143,9 +160,41 @@ using CostFn = Cost(const Op& op);
 /// Sharding: specs of inputs and outputs that fit together (filled in by the issue 'Sharding').
 using PartitionFn = void(const Op& op);
 
+// ---- Traits: what code asks of a primitive instead of comparing names ---------------------------------------------------------
+
+/// Where control goes when an equation runs.
+enum class Flow : std::uint8_t {
+    Straight,     ///< nowhere else: it is computed
+    Call,         ///< into its `body`, which may stand in its place
+    RuledCall,    ///< the same when it runs; transformations ask the rule that comes with it first
+    Remat,        ///< into its `body`, behind a barrier where its parameters ask for one
+    Barrier,      ///< results are the operands, and wait for all of them
+    Scan,         ///< into its `body`, once for each step
+    While,        ///< into cond_jaxpr and body_jaxpr, in turn
+    Cond,         ///< into one of its branches
+    LinearSolve,  ///< into the `solve` of its jaxprs
+};
+/// Matrix products and convolutions: what most checkpoint policies look for.
+enum class Product : std::uint8_t { None, Dot, Convolution, ScaledDot };
+/// What JAX's residual lists call a result that is saved.
+enum class ResidualLabel : std::uint8_t {
+    Output,    ///< "output of NAME"
+    Name,      ///< "named 'h'", after parameter `name`, by which policies find it too (checkpoint_name)
+    Function,  ///< "output of jitted function 'f'", after parameter `name`
+    Operand,   ///< that of its operand: it is looked through
+};
+/// Are the results the operands, element by element in memory order? Asked where their sizes in bytes agree.
+using ViewFn = bool(const Op& op);
+constexpr bool always_a_view(const Op&) { return true; }
+/// A parameter's name in JAX before 0.10.2, and today's.
+struct OlderParam {
+    const char* older;
+    const char* name;
+};
+
 /// A primitive, declared once: all that jaxscope knows of it. One definition, one entry in its family's list.
 struct Primitive {
-    const char* name = nullptr;
+    PrimitiveName name;
     Rule<AbstractEvalFn> abstract_eval;
     Rule<FoldFn> fold = NoRule{"JAX keeps the equation"};
     Rule<RestageFn> restage = NoRule{"JAX keeps its parameters"};
@@ -162,13 +211,28 @@ struct Primitive {
     Rule<ExpandFn> expand;
     Rule<CostFn> cost;
     Rule<PartitionFn> partition;
-    bool call = false;    ///< holds jaxprs that its rules transform (jit, scan, ...)
-    bool opaque = false;  ///< unknown to jaxscope: shown with its recorded avals, neither differentiated nor run
-    /// JAX's name for its results in residual lists when it isn't "output of NAME" (pjit: "output of jitted function '...'").
-};
 
-/// The primitive of that name, from the registry, or else an opaque one made for it. JAX's older names are normalised before (io).
+    Flow flow = Flow::Straight;
+    const char* body = nullptr;      ///< the parameter that holds the jaxpr of a call, remat or scan
+    bool custom_derivative = false;  ///< calls a function that brings its own rule for derivatives, which `inline_rules` may drop
+    Rule<ViewFn> view = NoRule{"makes new values"};
+    Product product = Product::None;
+    ResidualLabel residual = ResidualLabel::Output;
+    const TextForm* text = nullptr;            ///< how its text differs from a list of all parameters (print/text_form.h)
+    std::span<const char* const> older_names;  ///< in captures and texts of JAX before 0.10.2
+    std::span<const OlderParam> older_params = {};
+    bool opaque = false;  ///< unknown to jaxscope but for traits: shown with its recorded avals, neither differentiated nor run
+
+    /// Holds jaxprs that its rules transform (jit, scan, ...).
+    constexpr bool calls() const { return flow != Flow::Straight && flow != Flow::Barrier; }
+};
+/// What checkpoint_name calls the result of an application; nothing for other primitives.
+std::optional<Sym> given_name(const Primitive& prim, const ParamsRef& params);
+
+/// The primitive of that name, today's or an older one, from the registry, or else an opaque one made for it.
 const Primitive& primitive(Sym name);
+/// Today's name of a parameter that may go by an older one.
+std::string_view param_of_today(const Primitive& prim, std::string_view name);
 /// All known primitives, for tables and tests.
 std::span<const Primitive* const> all_primitives();
 

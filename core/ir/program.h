@@ -49,6 +49,21 @@ struct Region {
     Sym why_unmarked;
 };
 
+/// One of the two calls that stand for a region in Program::marked (capture format, section 6).
+struct MarkedCall {
+    static constexpr int kNotMapped = -1;
+    /// A vmap around the call: where the inputs and results of its body, as it was before, have the new axis.
+    struct Level {
+        int axis = 0;  ///< calls under the same vmap have the same number
+        std::int64_t size = 0;
+        std::vector<int> in, out;  ///< kNotMapped where there is none
+    };
+    int mark = 0;
+    bool backward = false;
+    JaxprPtr jaxpr;            ///< the call's body
+    std::vector<Level> batch;  ///< innermost first
+};
+
 struct SourceFile {
     std::string path;
     bool project = false;
@@ -67,8 +82,9 @@ struct Program {
     Sym name;
     std::string jax_version, producer;
     std::vector<std::pair<Sym, Attr>> flags;
-    JaxprPtr jaxpr;   ///< closed
-    JaxprPtr marked;  ///< the same with regions as marked calls, or null
+    JaxprPtr jaxpr;                        ///< closed
+    JaxprPtr marked;                       ///< the same with regions as marked calls, or null
+    std::vector<MarkedCall> marked_calls;  ///< of captures that say how they are mapped; calls of others are known by their names
     std::vector<Sym> in_paths, out_paths;
     std::vector<int> arg_of_input;
     std::vector<Sym> arg_names;
@@ -77,8 +93,10 @@ struct Program {
     std::vector<int> differentiate;                ///< argument numbers, empty: not said
     bool differentiate_given = false;
     bool has_aux = false;
-    Sym jit;                       ///< "jax" or "eqx"
-    std::vector<ArrayPtr> values;  ///< per input leaf, null where left out
+    Sym jit;                                    ///< "jax" or "eqx"
+    std::vector<ArrayPtr> values;               ///< per input leaf, null where left out
+    std::vector<std::vector<int>> same_arrays;  ///< inputs that were one array in memory when captured, by leaf number
+    std::vector<Attr> in_shardings;  ///< per input leaf: over which devices it was spread when captured, None for one; empty: nothing is
     std::vector<std::string> donate_warnings;
     std::vector<Region> regions;
     std::shared_ptr<const CustomRules> rules;

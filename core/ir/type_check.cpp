@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "ir/primitive.h"
 
@@ -45,7 +46,7 @@ void check_results(const Jaxpr& j, const Eqn& e) {
 }
 
 std::string short_text(const Jaxpr& j, const Eqn& e, std::size_t index) {
-    std::string s = "eqn " + std::to_string(index) + ": " + printable(e.prim->name, 60);
+    std::string s = "eqn " + std::to_string(index) + ": " + printable(e.prim->name.c_str(), 60);
     if (e.in_begin > j.atoms.size() || e.n_in > j.atoms.size() - e.in_begin) return s + " ...";
     std::uint32_t shown = 0;
     for (const Atom a : j.inputs(e)) {
@@ -93,6 +94,7 @@ void check_one(const Jaxpr& j, const FilePlaces& places) {
         check_consts(j);
         std::uint32_t defined = j.num_constvars + j.num_invars;
         for (at = 0; at < j.eqns.size(); ++at) {
+            check_cancelled();
             check_equation(j, j.eqns[at], defined);
             defined += j.eqns[at].n_out;
         }

@@ -1,5 +1,6 @@
 #pragma once
-#include <atomic>
+// All of core/jit that others see. Comes in: a closed jaxpr and the pairs of donated inputs. Goes out: a memory plan, and a program
+// that runs and is measured. Never here: types of LLVM, oneDNN or the floors below (kernels, graph, codegen, plan, run).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,9 +13,6 @@
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
-
-/// Polled between kernels and between iterations of loops; set from any thread (Ctrl-C, Stop, time limit).
-using CancelFlag = std::atomic<bool>;
 
 struct JitOptions {
     int threads = 0;                ///< 0: as many as the process may use
@@ -34,11 +32,12 @@ struct PlannedBuffer {
     std::int64_t offset = -1;  ///< in the arena; -1: outside of it (constants of the program, literals)
     int first_step = 0, last_step = 0;
     BufferRole role = BufferRole::Temporary;
-    int number = -1;              ///< of the argument, output or constant
-    bool donated = false;         ///< an argument whose memory an output takes
-    std::optional<int> alias_of;  ///< an output in the memory of this argument: index into `buffers`
-    std::string eqn;              ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
-    Sym primitive;
+    int number = -1;                   ///< of the argument, output or constant
+    bool donated = false;              ///< an argument whose memory an output takes
+    std::optional<int> alias_of;       ///< an output in the memory of this argument: index into `buffers`
+    std::string eqn;                   ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
+    Sym primitive;                     ///< its name; of scratch memory what the step is called
+    const Primitive* maker = nullptr;  ///< null for arguments, constants, and scratch memory of more than one equation
     SourceRef source;
 };
 
@@ -50,6 +49,12 @@ struct PlannedStep {
     SourceRef source;
     std::vector<int> reads, writes;  ///< indices into `buffers`: everything the step touches
     std::int64_t live_bytes = 0;     ///< while the step runs
+};
+
+/// A donated input whose output is made while the input is still to be read: the output stands in a temporary and is copied in the end.
+struct CopiedPair {
+    int output = 0, input = 0;
+    std::int64_t bytes = 0;
 };
 
 /// Where the memory of one run goes. All sizes in bytes.
@@ -66,7 +71,8 @@ struct MemoryPlan {
     std::vector<PlannedStep> steps;
     std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
-    std::vector<std::string> notes;                   ///< e.g. a donation that cost a copy, and why
+    std::vector<CopiedPair> copied;
+    std::uint64_t derivation = 0;  ///< whose plan it is, where the caller tells programs apart by number
 };
 
 struct RunOptions {
@@ -74,7 +80,6 @@ struct RunOptions {
     bool profile = false;    ///< time of each thunk
     bool timeline = false;   ///< alloc, free and alias events with times (of the last repeat)
     bool check_nan = false;  ///< stop at the first step that makes a NaN or infinity; Error names its equation
-    const CancelFlag* cancel = nullptr;
 };
 
 struct MemoryEvent {
@@ -94,7 +99,7 @@ struct RunResult {
     std::vector<MemoryEvent> events;
 };
 
-/// A program compiled for this machine's CPU.
+/// A program compiled for this machine's CPU. To stop planning, compiling or running it, call them in a CancelScope (base/cancel.h).
 class Executable {
 public:
     /// `program`   a closed jaxpr; constants without values are made up (zeros).
@@ -103,14 +108,14 @@ public:
     /// Throws      Error{UnknownPrimitive, NoRule} with the equation and its source line when something can't run;
     ///             Error{CannotRun} when the plan exceeds the memory limit; Error{Cancelled}.
     static std::shared_ptr<Executable> compile(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
-                                               const JitOptions& options = {}, const CancelFlag* cancel = nullptr);
+                                               const JitOptions& options = {});
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.
     /// Signals   The matrix library keeps its stack register in the heap while it works: the frame of a signal handler would be written
     ///           over the heap. So `run` blocks signals in the calling thread until it returns, and for good in the threads that OpenMP
     ///           starts for it. A process that calls `run` and wants Ctrl-C meanwhile has another thread that takes signals (sigwait, or
-    ///           one where they aren't blocked) and sets `RunOptions::cancel` there; a process of one thread gets them when `run` is over.
+    ///           one where they aren't blocked) and cancels the token there; a process of one thread gets them when `run` is over.
     ///           Its handlers for crashes (SIGSEGV, SIGFPE, ...) aren't blocked: they need SA_ONSTACK, every thread has a stack for them.
     virtual RunResult run(std::span<const ArrayPtr> inputs, const RunOptions& options = {}) = 0;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/primitive.h"
+#include "ir/registry.h"
 #include "ir/transform_cache.h"
 
 namespace jaxscope {
@@ -39,7 +40,7 @@ Value jitted(Builder& b, const char* name, const std::string& key, const Values&
         body = inner.finish({function(inner, operands)}, name);
     }
     const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(Sym(name))}});
-    return b.emit(primitive("jit"), in, params, body->out_avals()).front();
+    return b.emit(*emitted_calls().jit, in, params, body->out_avals()).front();
 }
 
 }  // namespace jaxscope

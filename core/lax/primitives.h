@@ -3,11 +3,12 @@
 
 namespace jaxscope {
 
-// The primitives that rules and transformations emit, by name. Everything else is reached through `primitive(name)`.
+// The primitives that rules and transformations emit, and those that code outside of their families must recognise. Everything else is
+// known by its traits (ir/primitive.h) and by its family's list alone.
 
 // unary.cpp
 extern const Primitive kNeg, kSign, kFloor, kCeil, kRound, kExp, kExp2, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSin, kCos, kTan, kSqrt,
-    kRsqrt, kCbrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
+    kRsqrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
 // inverse_trig.cpp
 extern const Primitive kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh;
 // special.cpp
@@ -36,6 +37,10 @@ extern const Primitive kReduceWindowSum, kReduceWindowMax, kReduceWindowMin, kSe
 // linalg.cpp, fft.cpp
 extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation, kQr, kGeqrf, kHouseholderProduct, kSvd, kEigh, kEig, kFft;
 // placement.cpp
-extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kRngBitGenerator;
+extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kEmpty2, kRngBitGenerator;
+// random.cpp
+extern const Primitive kRandomBits, kRandomSplit, kRandomFoldIn, kRandomSeed, kThreefry;
+// shown.cpp
+extern const Primitive kGet, kSwap, kAddUpdate;
 
 }  // namespace jaxscope

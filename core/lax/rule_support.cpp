@@ -12,7 +12,7 @@
 namespace jaxscope {
 
 void type_mismatch(const Op& op, const std::string& expected, const std::string& found) {
-    throw Error(ErrorCode::TypeMismatch, fmt::format("{}: expected {}, found {}", op.prim->name, expected, found));
+    throw Error(ErrorCode::TypeMismatch, op.prim->name + ": expected " + expected + ", found " + found);
 }
 
 std::string shape_text(const Dims& dims) { return fmt::format("({}{})", fmt::join(dims, ", "), dims.size() == 1 ? "," : ""); }

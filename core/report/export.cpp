@@ -4,13 +4,14 @@
 #include <iterator>
 #include <span>
 
+#include "analysis/caveats.h"
 #include "analysis/graph/graph_model.h"
-#include "analysis/measure.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "report/array_json.h"
 #include "report/dot.h"
+#include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 #include "report/svg.h"
@@ -27,6 +28,10 @@ void attempt(std::vector<std::string>& problems, const char* what, Stage stage) 
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
         problems.push_back(std::string(what) + ": " + full_text(e));
+    } catch (const std::bad_alloc&) {
+        problems.push_back(std::string(what) + ": expected enough memory, found none left");
+    } catch (const std::exception& e) {
+        problems.push_back(std::string(what) + ": a bug in jaxscope: " + e.what());
     }
 }
 
@@ -62,13 +67,13 @@ std::string inspection_svg(const Inspection& inspection, const std::string& what
     return program_svg(model, model.first_look(), options);
 }
 
-void write_outputs(JsonWriter& w, const Program& p, const RunReport& report) {
+void write_outputs(JsonWriter& w, const Step& step, const RunReport& report) {
     w.key("outputs");
     w.begin_array();
     for (std::size_t i = 0; i < report.outputs.size(); ++i) {
         w.begin_object();
         w.key("path");
-        w.value(i < p.out_paths.size() ? p.out_paths[i].str() : std::to_string(i));
+        w.value(step.out_paths[i]);
         w.key("aval");
         w.value(to_text(report.outputs[i]->aval));
         write_array_fields(w, *report.outputs[i]);
@@ -85,6 +90,10 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     w.value("jaxscope.report/1");
     w.key("command");
     w.value("report");
+    if (const auto notes = caveats(inspection.program()); !notes.empty()) {
+        w.key("notes");
+        write_json(w, notes);
+    }
     w.key("program");
     write_json(w, inspection.summary());
     w.key("text");
@@ -101,7 +110,7 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     });
     attempt(problems, "donation", [&] { write_fields(w, inspection.donation()); });
     if (full.run) {
-        write_outputs(w, inspection.program(), *full.run);
+        write_outputs(w, inspection.step(), *full.run);
         w.key("synthesised");
         write_json(w, full.run->synthesised);
     }
@@ -120,6 +129,8 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     std::vector<std::string> problems = full.problems;
     const auto section = [&](const char* what, const auto& write) { attempt(problems, what, [&] { write(page, inspection); }); };
     program_section(page, inspection);
+    if (!page.is_terminal())  // there they stand on standard error
+        for (const std::string& note : caveats(inspection.program())) page.line("note: " + note);
     section("residuals", residuals_section);
     section("split", split_section);
     section("donation", donation_section);

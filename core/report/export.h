@@ -1,12 +1,14 @@
 #pragma once
+// What is written for people and programs. Comes in: an Inspection. Goes out: JSON by its schema, HTML, Markdown, pages for terminals,
+// SVG, PNG, PDF, dot, and the sentences that the window shows too. Never here: figures that the Inspection doesn't hold.
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "analysis/inspection.h"
-#include "analysis/memory_report.h"
 #include "base/json_writer.h"
+#include "report/memory_report.h"
 #include "report/page.h"
 
 namespace jaxscope {
@@ -49,6 +51,6 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
 void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report, bool all = false);
 void write_report_schema(std::ostream& out);
 /// The field `outputs` of `run`: values as oracle.py has them.
-void write_outputs(JsonWriter& w, const Program& program, const RunReport& report);
+void write_outputs(JsonWriter& w, const Step& step, const RunReport& report);
 
 }  // namespace jaxscope

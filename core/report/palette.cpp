@@ -64,18 +64,4 @@ const char* role_colour(const Palette& palette, Role role) {
     return palette.muted;
 }
 
-const char* role_word(Role role) {
-    switch (role) {
-        case Role::Forward:
-            return "forward";
-        case Role::Backward:
-            return "backward";
-        case Role::Recomputed:
-            return "recomputed";
-        case Role::Plain:
-            break;
-    }
-    return "";
-}
-
 }  // namespace jaxscope

@@ -20,6 +20,5 @@ const Palette& light_palette();
 const Palette& dark_palette();
 /// Colour of a node's bar and outline; `muted` for plain ones.
 const char* role_colour(const Palette& palette, Role role);
-const char* role_word(Role role);  ///< "forward", "backward", "recomputed", ""
 
 }  // namespace jaxscope

@@ -1,8 +1,8 @@
 #pragma once
 #include "analysis/inspection.h"
-#include "analysis/measure.h"
-#include "analysis/memory_report.h"
 #include "report/fields.h"
+#include "report/measure.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 
@@ -120,11 +120,12 @@ struct ReportFields<PeakRow> {
 template <>
 struct ReportFields<MemoryReport> {
     static constexpr auto fields =
-        std::tuple(report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
+        std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
+                   report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
                    report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
                    report_field("planned_peak", &MemoryReport::planned_peak, "of jaxscope's CPU JIT"),
                    report_field("measured_peak", &MemoryReport::measured_peak), report_field("at_peak", &MemoryReport::at_peak),
-                   report_field("difference", &MemoryReport::difference));
+                   report_field("difference", &MemoryReport::difference), report_field("notes", &MemoryReport::notes));
 };
 template <>
 struct ReportFields<TimeReport> {
@@ -137,6 +138,7 @@ template <>
 struct ReportFields<PolicyRow> {
     static constexpr auto fields =
         std::tuple(report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
+                   report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
                    report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
                    report_field("measured_peak", &PolicyRow::measured_peak), report_field("recomputed_flops", &PolicyRow::recomputed_flops),
                    report_field("total_flops", &PolicyRow::total_flops), report_field("run_median", &PolicyRow::run_median),
@@ -146,8 +148,11 @@ struct ReportFields<PolicyRow> {
 template <>
 struct ReportFields<DeviceFit> {
     static constexpr auto fields =
-        std::tuple(report_field("lower_bound", &DeviceFit::lower_bound, "arguments + residuals + undonated outputs"),
-                   report_field("device_memory", &DeviceFit::device_memory), report_field("fits", &DeviceFit::fits),
+        std::tuple(report_field("device_memory", &DeviceFit::device_memory),
+                   report_field("planned_peak", &DeviceFit::planned_peak, "of jaxscope's CPU JIT"),
+                   report_field("lower_bound", &DeviceFit::lower_bound, "what any compiler needs: arguments, and what stands when it ends"),
+                   report_field("fits", &DeviceFit::fits, "the plan does"),
+                   report_field("impossible", &DeviceFit::impossible, "the lower bound exceeds the device"),
                    report_field("sentence", &DeviceFit::sentence));
 };
 

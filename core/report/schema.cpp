@@ -145,6 +145,7 @@ void write_report_schema(std::ostream& out) {
             w.key("schema");
             object(w, [&] { text_field(w, "const", "jaxscope.report/1"); });
             property<std::string>(w, "command");
+            property<std::vector<std::string>>(w, "notes");
             property<ProgramSummary>(w, "program");
             fields_of<ResidualReport>(w);
             fields_of<DonationReport>(w);

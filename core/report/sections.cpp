@@ -205,6 +205,30 @@ void split_section(Page& page, const Inspection& inspection) {
     page.table(t, 10);
 }
 
+/// Leaves of one argument that were lost for one reason, told as one row.
+std::vector<SizedRow> by_reason(const std::vector<DonatedLeaf>& leaves) {
+    struct Group {
+        std::int64_t bytes = 0;
+        std::vector<const DonatedLeaf*> leaves;
+    };
+    std::map<std::pair<std::string, std::string>, Group> groups;
+    for (const DonatedLeaf& l : leaves)
+        if (!l.used) {
+            Group& g = groups[{l.path.substr(0, l.path.find_first_of("[.")), l.reason}];
+            g.bytes += l.bytes;
+            g.leaves.push_back(&l);
+        }
+    std::vector<SizedRow> out;
+    for (const auto& [key, g] : groups) {
+        const bool alone = g.leaves.size() == 1;
+        const bool one_type = std::all_of(g.leaves.begin(), g.leaves.end(), [&](const auto* l) { return l->aval == g.leaves[0]->aval; });
+        out.push_back({g.bytes,
+                       static_cast<std::int64_t>(g.leaves.size()),
+                       {one_type ? g.leaves[0]->aval : "several", alone ? g.leaves[0]->path : key.first, key.second}});
+    }
+    return out;
+}
+
 void donation_section(Page& page, const Inspection& inspection) {
     const DonationReport& d = inspection.donation();
     if (d.donated.empty()) {
@@ -216,9 +240,8 @@ void donation_section(Page& page, const Inspection& inspection) {
     // What was lost comes first: it is what one looks for.
     std::vector<SizedRow> lost, reused;
     for (const DonatedLeaf& l : d.donated) {
-        if (!l.used)
-            lost.push_back({l.bytes, 1, {l.aval, l.path, l.reason}});
-        else
+        if (!l.used && page.all()) lost.push_back({l.bytes, 1, {l.aval, l.path, l.reason}});
+        if (l.used)
             reused.push_back({l.bytes,
                               1,
                               {l.aval, l.path,
@@ -227,6 +250,7 @@ void donation_section(Page& page, const Inspection& inspection) {
                                             : beside(l.path, l.output_path),
                                l.at_lowering && l.output ? "" : l.reason}});
     }
+    if (!page.all()) lost = by_reason(d.donated);
     if (!lost.empty()) sized_table(page, lost, {{"aval", Kind::Code}, {"not reused", Kind::Code}, {"why"}}, {1}, 12);
     if (!lost.empty() && !reused.empty()) page.line("");
     if (!reused.empty()) sized_table(page, reused, {{"aval", Kind::Code}, {"reused", Kind::Code}, {"by output"}, {"how"}}, {1, 2}, 12);
@@ -242,7 +266,7 @@ void donation_section(Page& page, const Inspection& inspection) {
 }
 
 void memory_section(Page& page, const MemoryReport& m) {
-    page.heading("Memory of jaxscope's CPU JIT");
+    page.heading(m.of == "the program" ? "Memory of jaxscope's CPU JIT" : "Memory of jaxscope's CPU JIT, of " + m.of);
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
     t.add({"arguments", size_cell(m.arguments)});
     t.add({"outputs", size_cell(m.outputs)});
@@ -252,6 +276,7 @@ void memory_section(Page& page, const MemoryReport& m) {
     t.add({"measured peak", m.measured_peak ? size_cell(*m.measured_peak) : Table::Cell("not run")});
     page.table(t);
     if (!m.difference.empty()) page.line(m.difference);
+    for (const std::string& n : m.notes) page.line("note: " + n);
     if (m.at_peak.empty()) return;
     std::map<std::string, std::int64_t> by_role;
     std::vector<SizedRow> rows;
@@ -277,7 +302,9 @@ void time_section(Page& page, const TimeReport& t) {
 }
 
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
-    page.heading("Checkpoint policies on this program");
+    const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return !r.of.empty(); });
+    page.heading(told == rows.end() ? "Checkpoint policies on this program"
+                                    : "Checkpoint policies on this program: peaks and times of " + told->of);
     Table t({{"policy", Kind::Code},
              {"residuals", Kind::Number, true},
              {"plan's peak", Kind::Number, true},
@@ -286,11 +313,11 @@ void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
              {"run", Kind::Number}});
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
-        const auto known = [&](std::int64_t bytes) { return r.problem.empty() || bytes > 0 ? size_cell(bytes) : Table::Cell("-"); };
+        const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? size_cell(*bytes) : Table::Cell("-"); };
         t.add({r.policy,
                known(r.residual_bytes),
                known(r.planned_peak),
-               r.measured_peak ? size_cell(*r.measured_peak) : Table::Cell("-"),
+               known(r.measured_peak),
                {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
                r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
     }

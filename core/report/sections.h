@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analysis/inspection.h"
-#include "analysis/memory_report.h"
+#include "report/memory_report.h"
 #include "report/page.h"
 
 namespace jaxscope {

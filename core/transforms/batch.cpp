@@ -1,5 +1,6 @@
 #include "transforms/batch.h"
 
+#include "ir/interpret.h"
 #include "ir/transform_cache.h"
 #include "lax/rule_support.h"
 #include "transforms/jaxpr_util.h"
@@ -31,44 +32,12 @@ AvalRef with_axis(AvalRef a, int dim, std::int64_t size) {
 
 /// Batches `j`'s equations into `b`.
 BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::vector<int>& in_dims, std::int64_t size) {
-    Values env(j.num_vars());
-    std::vector<int> dim(j.num_vars(), kNotMapped);
-    const Values consts = constants_of(b, j);
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
-    std::copy(in_dims.begin(), in_dims.end(), dim.begin() + j.num_constvars);
-    const SourceRef source = b.source;
-    SourcesWithin place(source->name_stack);
-    const ContextRef context = b.context;
-    Values in;
-    std::vector<int> dims;
-    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-        const Eqn& e = j.eqns[i];
-        in.clear();
-        dims.clear();
-        for (const Atom a : j.inputs(e)) {
-            in.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
-            dims.push_back(a.is_literal() ? kNotMapped : dim[a.var().index]);
-        }
-        b.source = place(e.source);
-        b.context = e.context;
-        try {
-            const BatchResult r = batch_eqn(b, make_op(j, e, b.source), e.effects, in, dims, size);
-            std::copy(r.out.begin(), r.out.end(), env.begin() + e.first_out);
-            std::copy(r.out_dims.begin(), r.out_dims.end(), dim.begin() + e.first_out);
-        } catch (Error& error) {
-            error.at(e.source.loc()).in("batching " + eqn_label(j, i));
-            throw;
-        }
-    }
-    b.source = source;
-    b.context = context;
-    BatchResult out;
-    for (const Atom a : j.outvars) {
-        out.out.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
-        out.out_dims.push_back(a.is_literal() ? kNotMapped : dim[a.var().index]);
-    }
-    return out;
+    Interpreter run(j, {.builder = &b, .doing = "batching"}, LiteralAsValue(), Value(), kNotMapped);
+    run.bind_consts(constants_of(b, j));
+    run.bind_inputs(x, in_dims);
+    return run.forward([&](const Eqn& e, const Values& in, const std::vector<int>& dims) {
+        return batch_eqn(b, make_op(j, e, b.source), e.effects, in, dims, size);
+    });
 }
 
 BatchedJaxpr make_batched(const Jaxpr& j, const Key& key) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/interpret.h"
 #include "ir/primitive.h"
 #include "ir/transform_cache.h"
 #include "transforms/eqn_tape.h"
@@ -30,7 +31,7 @@ public:
         tape_.add_vars_of(j_);
         for (std::size_t i = 0; i < j_.outvars.size(); ++i)
             if (key_.used_outputs[i]) use(j_.outvars[i]);
-        for (auto e = j_.eqns.rbegin(); e != j_.eqns.rend(); ++e) visit(*e);
+        EqnWalk(j_, {}).backward([&](const Eqn& e) { visit(e); });
         Entry out;
         for (std::uint32_t i = 0; i < j_.num_invars; ++i) out.used_inputs.push_back(used_[j_.invar(i).index] || key_.instantiate[i]);
         const auto all = [](const std::vector<bool>& v) { return std::find(v.begin(), v.end(), false) == v.end(); };

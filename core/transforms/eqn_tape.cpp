@@ -1,5 +1,6 @@
 #include "transforms/eqn_tape.h"
 
+#include "base/cancel.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
@@ -23,6 +24,7 @@ void EqnTape::reserve(std::size_t n_eqns) {
 
 void EqnTape::add(const Primitive& prim, ParamsRef params, std::span<const Atom> in, std::span<const std::uint32_t> out, SourceRef source,
                   ContextRef context, EffectSet effects) {
+    check_cancelled();
     Entry e{&prim,
             std::move(params),
             static_cast<std::uint32_t>(atoms_.size()),
@@ -38,6 +40,7 @@ void EqnTape::add(const Primitive& prim, ParamsRef params, std::span<const Atom>
 }
 
 void EqnTape::add(const Jaxpr& j, const Eqn& e) {
+    check_cancelled();
     const auto out_begin = static_cast<std::uint32_t>(outs_.size());
     for (std::uint32_t k = 0; k < e.n_out; ++k) outs_.push_back(e.first_out + k);
     const std::span<const Atom> in = j.inputs(e);

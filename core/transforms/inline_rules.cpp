@@ -5,17 +5,16 @@
 
 #include "ir/builder.h"
 #include "ir/followed.h"
+#include "ir/interpret.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
 
 namespace {
 
-/// The body of a call that has a rule of its own; null for everything else.
+/// The body of a call whose function brings a rule for its derivatives; null for everything else.
 JaxprPtr custom_body(const Eqn& e) {
-    static const Sym kJvp("custom_jvp_call"), kVjp("custom_vjp_call"), kParam("call_jaxpr");
-    const Sym name(e.prim->name);
-    const Attr* body = name == kJvp || name == kVjp ? e.params->find(kParam) : nullptr;
+    const Attr* body = e.prim->custom_derivative ? e.params->find(e.prim->body) : nullptr;
     const auto* ref = body ? body->get<Attr::JaxprRef>() : nullptr;
     return ref ? ref->jaxpr : nullptr;
 }
@@ -47,35 +46,17 @@ private:
 
     JaxprPtr rebuilt(const Jaxpr& j, const std::vector<ParamsRef>& params) {
         JaxprBuilder b;
-        Values env;
-        for (std::uint32_t i = 0; i < j.num_constvars; ++i)
-            env.push_back(b.add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
-        for (std::uint32_t i = 0; i < j.num_invars; ++i)
-            env.push_back(b.add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
-        env.resize(j.num_vars());
-        const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-        for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-            const Eqn& e = j.eqns[i];
-            Values in;
-            for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            b.source = e.source;
-            b.context = e.context;
-            Values out;
-            if (chosen(e)) {
-                const JaxprPtr body = visit(custom_body(e));
-                if (body->num_constvars > 0 && j.consts.size() != j.num_constvars)
-                    throw Error(ErrorCode::NoRule, "expected a function without constants of its own, found " +
-                                                       std::to_string(body->num_constvars) + " in '" + printable(body->name.str(), 60) +
-                                                       "'")
-                        .at(e.source.loc());
-                out = inline_jaxpr(b, *body, constants_of(b, *body), in);
-            } else {
-                out = b.emit(*e.prim, in, params[i], j.out_avals(e), e.effects);
-            }
-            std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-        }
-        Values outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
+        Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+        run.bind_all(b.add_signature(j));
+        const Values outs = run.forward([&](const Eqn& e, const Values& in) {
+            if (!chosen(e)) return b.emit(*e.prim, in, params[run.index()], j.out_avals(e), e.effects);
+            const JaxprPtr body = visit(custom_body(e));
+            if (body->num_constvars > 0 && j.consts.size() != j.num_constvars)
+                throw Error(ErrorCode::NoRule, "expected a function without constants of its own, found " +
+                                                   std::to_string(body->num_constvars) + " in '" + printable(body->name.str(), 60) + "'")
+                    .at(e.source.loc());
+            return inline_jaxpr(b, *body, constants_of(b, *body), in);
+        });
         return b.finish(outs, j.name);
     }
 

@@ -113,7 +113,9 @@ JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<i
 
 Values constants_of(Builder& b, const Jaxpr& j) {
     // Only a closed jaxpr can be evaluated: an open one's constvars are converted to inputs by whoever has their values.
-    JAXSCOPE_ASSERT(j.consts.size() == j.num_constvars);
+    if (j.consts.size() != j.num_constvars)
+        throw Error(ErrorCode::BadInput, "expected a body with a value for each of its " + std::to_string(j.num_constvars) +
+                                             " constvars, found " + std::to_string(j.consts.size()) + " values");
     Values out;
     for (const ArrayPtr& c : j.consts) out.push_back(b.constant(c));
     return out;
@@ -137,8 +139,6 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
     for (const Value t : tangents) out.push_back(!t.is_zero() && b.aval(t)->dtype != DType::Float0);
     return out;
 }
-
-std::string eqn_label(const Jaxpr& j, std::size_t index) { return "eqn " + std::to_string(index) + ": " + j.eqns[index].prim->name; }
 
 Value instantiate_zero(Builder& b, Value t, AvalRef primal) {
     if (!t.is_zero()) return t;

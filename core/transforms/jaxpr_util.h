@@ -43,9 +43,6 @@ std::vector<bool> negated(std::vector<bool> which);
 /// Everywhere but in Zero marks and float0.
 std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
 
-/// "eqn 7: mul", for the context of errors.
-std::string eqn_label(const Jaxpr& j, std::size_t index);
-
 /// A zero of a tangent's type where `t` is symbolically zero; float0 tangents are constants without data.
 Value instantiate_zero(Builder& b, Value t, AvalRef primal);
 

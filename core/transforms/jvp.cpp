@@ -1,5 +1,6 @@
 #include "transforms/jvp.h"
 
+#include "ir/interpret.h"
 #include "ir/transform_cache.h"
 #include "transforms/jaxpr_util.h"
 
@@ -28,41 +29,16 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
     for (const AvalRef a : in_avals) x.push_back(b.add_input(a));
     for (std::size_t i = 0; i < in_avals.size(); ++i)
         dx.push_back(key.nonzero_in[i] ? b.add_input(tangent_aval(in_avals[i])) : Value::zero());
-    Values env(j.num_vars()), denv(j.num_vars());
-    const Values consts = constants_of(b, j);
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
-    std::copy(dx.begin(), dx.end(), denv.begin() + j.num_constvars);
-    const auto read = [](const Values& e, Atom a, bool tangent) {
-        if (a.is_literal()) return tangent ? Value::zero() : Value(a.literal());
-        return e[a.var().index];
-    };
-    SourcesWithin place(key.outermost ? NameStack().transform(stack_names::kJvp) : NameStack());
-    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-        const Eqn& e = j.eqns[i];
-        x.clear();
-        dx.clear();
-        for (const Atom a : j.inputs(e)) {
-            x.push_back(read(env, a, false));
-            dx.push_back(read(denv, a, true));
-        }
-        b.source = place(e.source);
-        b.context = e.context;
-        try {
-            const PrimalsTangents out = jvp_eqn(b, make_op(j, e, b.source), e.effects, x, dx);
-            std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
-            std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
-        } catch (Error& error) {
-            error.at(e.source.loc()).in("forward mode of " + eqn_label(j, i));
-            throw;
-        }
-    }
+    const NameStack place = key.outermost ? NameStack().transform(stack_names::kJvp) : NameStack();
+    Interpreter run(j, {.builder = &b, .doing = "forward mode of", .within = place}, LiteralAsValue(), Value(), Value::zero());
+    run.bind_consts(constants_of(b, j));
+    run.bind_inputs(x, dx);
+    auto [outs, dy] = run.forward(
+        [&](const Eqn& e, const Values& in, const Values& din) { return jvp_eqn(b, make_op(j, e, b.source), e.effects, in, din); });
     JvpJaxpr out;
-    Values outs, tangents;
-    for (std::size_t k = 0; k < j.outvars.size(); ++k) {
-        outs.push_back(read(env, j.outvars[k], false));
-        Value t = read(denv, j.outvars[k], true);
-        if (t.is_zero() && key.instantiate[k]) t = instantiate_zero(b, t, j.aval(j.outvars[k]));
+    Values tangents;
+    for (std::size_t k = 0; k < dy.size(); ++k) {
+        const Value t = key.instantiate[k] ? instantiate_zero(b, dy[k], j.aval(j.outvars[k])) : dy[k];
         out.nonzero_out.push_back(!t.is_zero());
         if (!t.is_zero()) tangents.push_back(t);
     }
@@ -93,7 +69,11 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Value
         out.primals = b.emit(*op.prim, x, op.params, op.out, effects);
         out.tangents = op.prim->jvp.fn(b, op, x, out.primals, dx);
     }
-    JAXSCOPE_ASSERT(out.primals.size() == op.out.size() && out.tangents.size() == op.out.size());
+    if (out.primals.size() != op.out.size() || out.tangents.size() != op.out.size())
+        throw Error(ErrorCode::BadInput, "expected the rule of " + op.prim->name + " to give " + std::to_string(op.out.size()) +
+                                             " results and as many tangents, found " + std::to_string(out.primals.size()) + " and " +
+                                             std::to_string(out.tangents.size()))
+            .at(op.source.loc());
     for (Value& t : out.tangents)
         if (!t.is_zero() && b.aval(t)->dtype == DType::Float0) t = Value::zero();
     return out;

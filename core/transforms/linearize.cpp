@@ -1,7 +1,9 @@
 #include "transforms/linearize.h"
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "ir/interpret.h"
 #include "ir/transform_cache.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -37,51 +39,14 @@ PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, EffectSet effects, 
 }
 
 PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx) {
-    Values env(j.num_vars()), denv(j.num_vars());
-    const Values consts = constants_of(b, j);
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(x.begin(), x.end(), env.begin() + j.num_constvars);
-    std::copy(dx.begin(), dx.end(), denv.begin() + j.num_constvars);
-    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-    const auto read_tangent = [&](Atom a) { return a.is_literal() ? Value::zero() : denv[a.var().index]; };
-    const SourceRef source = b.source;
-    SourcesWithin place(source->name_stack);
-    const ContextRef context = b.context;
-    Values in, din;
-    for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-        const Eqn& e = j.eqns[i];
-        b.source = place(e.source);
-        b.context = e.context;
-        bool any = false;
-        in.clear();
-        din.clear();
-        for (const Atom a : j.inputs(e)) {
-            in.push_back(read(a));
-            din.push_back(read_tangent(a));
-            any = any || !din.back().is_zero();
-        }
-        if (!any) {
-            const Values out = b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects);
-            std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-            continue;
-        }
-        try {
-            const PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
-            std::copy(out.primals.begin(), out.primals.end(), env.begin() + e.first_out);
-            std::copy(out.tangents.begin(), out.tangents.end(), denv.begin() + e.first_out);
-        } catch (Error& error) {
-            error.at(e.source.loc()).in("linearizing " + eqn_label(j, i));
-            throw;
-        }
-    }
-    b.source = source;
-    b.context = context;
-    PrimalsTangents out;
-    for (const Atom a : j.outvars) {
-        out.primals.push_back(read(a));
-        out.tangents.push_back(read_tangent(a));
-    }
-    return out;
+    Interpreter run(j, {.builder = &b, .doing = "linearizing"}, LiteralAsValue(), Value(), Value::zero());
+    run.bind_consts(constants_of(b, j));
+    run.bind_inputs(x, dx);
+    return run.forward([&](const Eqn& e, const Values& in, const Values& din) {
+        if (std::all_of(din.begin(), din.end(), [](Value t) { return t.is_zero(); }))
+            return PrimalsTangents{b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects), {}};
+        return linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
+    });
 }
 
 namespace {

@@ -40,7 +40,18 @@ CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector
                                             bool ensure_out_unknown, bool ensure_out_inst, const PolicyQuery& policy);
 
 /// Inputs that the staged half doesn't have: JAX makes them residuals whether the body reads them or not.
-std::vector<int> not_instantiated(const PartialEvalCustomArgs& args);
+std::vector<std::size_t> not_instantiated(const PartialEvalCustomArgs& args);
+
+/// Inputs and results of the original equation, those that `which` marks with `wanted`.
+std::vector<HalfInput> originals_where(const std::vector<bool>& which, bool wanted = true);
+std::vector<HalfOutput> results_where(const std::vector<bool>& which, bool wanted = true);
+/// The residuals from `begin` up to `end`, as inputs or as outputs of a half.
+template <class Half>
+std::vector<Half> residuals_between(std::size_t begin, std::size_t end) {
+    std::vector<Half> out;
+    for (std::size_t k = begin; k < end; ++k) out.push_back(Half::residual(k));
+    return out;
+}
 
 /// The rule of call-like equations under a policy (JAX's closed_call_partial_eval_custom_rule): `param` names the jaxpr's parameter.
 /// Residuals of the body that are known inputs or undropped known outputs of it are not computed twice. `update` gives the parameters of

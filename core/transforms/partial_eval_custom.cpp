@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "ir/interpret.h"
 #include "ir/transform_cache.h"
+#include "lax/primitives.h"
 #include "transforms/eqn_tape.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/partial_eval.h"
@@ -25,14 +27,7 @@ public:
     }
 
     CustomPartialEval run(const std::vector<bool>& ensure_out_unknown, const std::vector<bool>& ensure_out_inst) {
-        for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
-            try {
-                visit(j_.eqns[i]);
-            } catch (Error& error) {
-                error.at(j_.eqns[i].source.loc()).in("partial evaluation of " + eqn_label(j_, i));
-                throw;
-            }
-        }
+        EqnWalk(j_, {.doing = "partial evaluation of"}).forward([&](const Eqn& e) { visit(e); });
         CustomPartialEval out;
         for (std::size_t k = 0; k < j_.outvars.size(); ++k) {
             const Atom a = j_.outvars[k];
@@ -106,14 +101,19 @@ private:
 
     /// The result is put away by the known half and fetched by the staged one; what crosses lies in the other memory.
     void offload(const Eqn& e, const PolicyVerdict& verdict) {
-        static const Primitive& device_put = primitive("device_put");
         const MemorySpace to = space_of(verdict.dst), from = space_of(verdict.src);
         std::vector<Atom> here, there;
         std::vector<std::uint32_t> here_vars, there_vars;
         for (std::uint32_t k = 0; k < e.n_out; ++k) {
             const Var v{e.first_out + k};
             Aval moved = *j_.aval(v);
-            JAXSCOPE_ASSERT(moved.space == from);
+            // JAX asserts it: `offload_src` is where the value is, which `offload_dst` takes it away from.
+            if (moved.space != from)
+                throw Error(ErrorCode::BadUsage, "expected what the policy puts away to lie in its offload_src '" + verdict.src.str() +
+                                                     "', found " + to_text(j_.aval(v)) + " in " +
+                                                     (moved.space == MemorySpace::Host ? "host" : "device") + " memory")
+                    .at(e.source.loc())
+                    .advise("offload_src is where values are computed: offload_dot_with_no_batch_dims(\"device\", \"pinned_host\")");
             moved.space = to;
             const std::uint32_t r = new_var(moved);
             here.emplace_back(v);
@@ -123,8 +123,8 @@ private:
         }
         // They stand where the checkpointed function was called; for a program's outermost call that is nowhere, and residual lists show
         // "output of device_put from ".
-        known_.add(device_put, device_put_params(to, e.n_out), here, there_vars, policy_.source, e.context);
-        staged_.add(device_put, device_put_params(from, e.n_out), there, here_vars, policy_.source, e.context);
+        known_.add(kDevicePut, device_put_params(to, e.n_out), here, there_vars, policy_.source, e.context);
+        staged_.add(kDevicePut, device_put_params(from, e.n_out), there, here_vars, policy_.source, e.context);
         for (const std::uint32_t r : there_vars) {
             write(r, false, true);
             add_residual(r);
@@ -144,7 +144,7 @@ private:
         std::vector<std::uint32_t> fresh;
         for (const AvalRef a : r.residuals) fresh.push_back(new_var(a));
         if (r.known) add_half(known_, *r.known, e, fresh, false);
-        for (const int i : r.residual_inputs) ensure_instantiated(in[static_cast<std::size_t>(i)]);
+        for (const std::size_t i : r.residual_inputs) ensure_instantiated(in[i]);
         if (r.staged) add_half(staged_, *r.staged, e, fresh, true);
         for (std::uint32_t k = 0; k < e.n_out; ++k) write(e.first_out + k, r.unknown_out[k], r.inst_out[k]);
     }
@@ -152,21 +152,24 @@ private:
     void add_half(EqnTape& tape, const HalfEqn& half, const Eqn& e, const std::vector<std::uint32_t>& fresh, bool staged) {
         std::vector<Atom> in;
         std::vector<std::uint32_t> out;
-        for (const int i : half.inputs) {
-            const auto n = static_cast<std::uint32_t>(i);
-            if (i < 0) {
-                in.emplace_back(Var{fresh[static_cast<std::size_t>(-1 - i)]});
-                if (staged) add_residual(in.back().var().index);
-            } else if (n >= e.n_in) {
-                in.emplace_back(Var{e.first_out + (n - e.n_in)});
-                add_residual(in.back().var().index);
-            } else {
-                in.push_back(j_.inputs(e)[n]);
-                if (staged) ensure_instantiated(in.back());
+        for (const HalfInput i : half.inputs) {
+            switch (i.from) {
+                case HalfInput::From::Original:
+                    in.push_back(j_.inputs(e)[i.index]);
+                    if (staged) ensure_instantiated(in.back());
+                    break;
+                case HalfInput::From::Result:
+                    in.emplace_back(j_.output(e, static_cast<std::uint32_t>(i.index)));
+                    add_residual(in.back().var().index);
+                    break;
+                case HalfInput::From::Residual:
+                    in.emplace_back(Var{fresh[i.index]});
+                    if (staged) add_residual(in.back().var().index);
+                    break;
             }
         }
-        for (const int o : half.outputs)
-            out.push_back(o < 0 ? fresh[static_cast<std::size_t>(-1 - o)] : e.first_out + static_cast<std::uint32_t>(o));
+        for (const HalfOutput o : half.outputs)
+            out.push_back(o.to == HalfOutput::To::Residual ? fresh[o.index] : j_.output(e, static_cast<std::uint32_t>(o.index)).index);
         tape.add(*half.prim, half.params, in, out, e.source, e.context, half.effects);
     }
 
@@ -217,10 +220,11 @@ struct Key {
     }
 };
 
-std::vector<int> indices_where(const std::vector<bool>& which, bool wanted) {
-    std::vector<int> out;
+template <class T>
+std::vector<T> made_where(const std::vector<bool>& which, bool wanted, T (*make)(std::size_t)) {
+    std::vector<T> out;
     for (std::size_t i = 0; i < which.size(); ++i)
-        if (which[i] == wanted) out.push_back(static_cast<int>(i));
+        if (which[i] == wanted) out.push_back(make(i));
     return out;
 }
 
@@ -236,21 +240,26 @@ CallHalves start_halves(const PartialEvalCustomArgs& args, const CustomPartialEv
     h.staged_out = split.inst_out;
     h.new_staged_inputs = split.num_residuals;
     h.result.known = HalfEqn{args.op.prim, with_param(args.op.params, param, Attr(Attr::JaxprRef{known, closed})),
-                             indices_where(args.unknown_in, false), indices_where(split.unknown_out, false), known->effects};
+                             originals_where(args.unknown_in, false), results_where(split.unknown_out, false), known->effects};
     h.result.staged = HalfEqn{args.op.prim,
                               with_param(args.op.params, param, Attr(Attr::JaxprRef{split.staged, closed})),
                               {},
-                              indices_where(split.inst_out, true),
+                              results_where(split.inst_out),
                               split.staged->effects};
     return h;
 }
 
 }  // namespace
 
-std::vector<int> not_instantiated(const PartialEvalCustomArgs& args) {
-    std::vector<int> out;
+std::vector<HalfInput> originals_where(const std::vector<bool>& which, bool wanted) {
+    return made_where(which, wanted, HalfInput::original);
+}
+std::vector<HalfOutput> results_where(const std::vector<bool>& which, bool wanted) { return made_where(which, wanted, HalfOutput::result); }
+
+std::vector<std::size_t> not_instantiated(const PartialEvalCustomArgs& args) {
+    std::vector<std::size_t> out;
     for (std::size_t i = 0; i < args.inst_in.size(); ++i)
-        if (!args.inst_in[i] && args.jaxpr.inputs(args.eqn)[i].is_var()) out.push_back(static_cast<int>(i));
+        if (!args.inst_in[i] && args.jaxpr.inputs(args.eqn)[i].is_var()) out.push_back(i);
     return out;
 }
 
@@ -279,10 +288,10 @@ CallHalves call_partial_eval_custom(const PartialEvalCustomArgs& args, const cha
     const Avals staged_in = split.staged->in_avals();
     for (int k = 0; k < split.num_residuals; ++k) {
         h.result.residuals.push_back(staged_in[static_cast<std::size_t>(k)]);
-        h.result.known->outputs.push_back(-1 - k);
-        h.result.staged->inputs.push_back(-1 - k);
+        h.result.known->outputs.push_back(HalfOutput::residual(static_cast<std::size_t>(k)));
+        h.result.staged->inputs.push_back(HalfInput::residual(static_cast<std::size_t>(k)));
     }
-    for (const int i : indices_where(args.inst_in, true)) h.result.staged->inputs.push_back(i);
+    for (const HalfInput i : originals_where(args.inst_in)) h.result.staged->inputs.push_back(i);
     h.new_known_outputs = split.num_residuals;
     return h;
 }
@@ -294,39 +303,31 @@ CallHalves closed_call_partial_eval_custom(const PartialEvalCustomArgs& args, co
     const CustomPartialEval split = partial_eval_jaxpr_custom(body.jaxpr, args.unknown_in, args.inst_in, false, false, args.policy);
     const Jaxpr& known = *split.known;
     const std::size_t num_primals = known.outvars.size() - static_cast<std::size_t>(split.num_residuals);
-    const std::vector<int> known_in = indices_where(args.unknown_in, false), known_out = indices_where(split.unknown_out, false);
+    const std::vector<HalfInput> known_in = originals_where(args.unknown_in, false);
+    const std::vector<HalfOutput> known_out = results_where(split.unknown_out, false);
     // A residual of the body that is one of its known inputs, or one of its known outputs that the caller uses, isn't given twice.
-    std::vector<int> from_input(known.num_vars(), -1), from_output(known.num_vars(), -1);
+    std::vector<std::optional<HalfInput>> forward(known.num_vars());
     for (std::uint32_t i = 0; i < known.num_invars; ++i)
-        if (no_input_forward.empty() || !no_input_forward[static_cast<std::size_t>(known_in[i])])
-            from_input[known.invar(i).index] = known_in[i];
+        if (no_input_forward.empty() || !no_input_forward[known_in[i].index]) forward[known.invar(i).index] = known_in[i];
     for (std::size_t k = 0; k < num_primals; ++k) {
-        const auto out = static_cast<std::uint32_t>(known_out[k]);
         const Atom a = known.outvars[k];
-        if (a.is_var() && !args.jaxpr.dropped(args.jaxpr.output(args.eqn, out)))
-            from_output[a.var().index] = static_cast<int>(args.eqn.n_in + out);
+        if (a.is_var() && !args.jaxpr.dropped(args.jaxpr.output(args.eqn, static_cast<std::uint32_t>(known_out[k].index))))
+            forward[a.var().index] = HalfInput::result(known_out[k].index);
     }
     std::vector<bool> keep(known.outvars.size(), true);
     CallHalves h;
-    std::vector<int> staged_inputs, residual_outputs;
+    std::vector<HalfInput> staged_inputs;
     Avals residuals;
     for (std::size_t k = num_primals; k < known.outvars.size(); ++k) {
-        const std::uint32_t v = known.outvars[k].var().index;
-        const int forward = from_output[v] >= 0 ? from_output[v] : from_input[v];
-        keep[k] = forward < 0;
-        if (forward < 0) {
-            const int fresh = -1 - static_cast<int>(residuals.size());
-            residuals.push_back(known.aval(known.outvars[k]));
-            residual_outputs.push_back(fresh);
-            staged_inputs.push_back(fresh);
-        } else {
-            staged_inputs.push_back(forward);
-        }
+        const std::optional<HalfInput>& found = forward[known.outvars[k].var().index];
+        keep[k] = !found;
+        staged_inputs.push_back(found ? *found : HalfInput::residual(residuals.size()));
+        if (!found) residuals.push_back(known.aval(known.outvars[k]));
     }
     h = start_halves(args, split, param, prune_outputs(split.known, keep), body.closed);
+    for (const HalfOutput o : residuals_between<HalfOutput>(0, residuals.size())) h.result.known->outputs.push_back(o);
     h.result.residuals = std::move(residuals);
-    h.result.known->outputs.insert(h.result.known->outputs.end(), residual_outputs.begin(), residual_outputs.end());
-    for (const int i : indices_where(args.inst_in, true)) staged_inputs.push_back(i);
+    for (const HalfInput i : originals_where(args.inst_in)) staged_inputs.push_back(i);
     h.result.staged->inputs = std::move(staged_inputs);
     h.new_known_outputs = static_cast<int>(h.result.residuals.size());
     return h;

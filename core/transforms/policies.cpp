@@ -1,7 +1,9 @@
 #include "transforms/policies.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -30,12 +32,6 @@ Sym text_of(const Attr& a) {
     const Sym* s = a.get<Sym>();
     return s ? *s : Sym();
 }
-std::optional<Sym> name_of(const Primitive& prim, const ParamsRef& params) {
-    if (std::string_view(prim.name) != "name") return {};
-    const Attr* a = params->find("name");
-    return a ? std::optional(text_of(*a)) : std::nullopt;
-}
-
 /// Has a dot_general no batch dimensions? `dimension_numbers` is ((lhs contracting, rhs contracting), (lhs batch, rhs batch)).
 bool without_batch_dims(const ParamsRef& params) {
     const Attr* numbers = params->find("dimension_numbers");
@@ -51,29 +47,25 @@ struct Ask {
     const ParamsRef& params;
 };
 
-PolicyVerdict dots(const Ask& a) {
-    const std::string_view name = a.prim.name;
-    return save_if(name == "dot_general" || name == "conv_general_dilated" || name == "scaled_matmul_wrapper");
-}
+PolicyVerdict dots(const Ask& a) { return save_if(a.prim.product != Product::None); }
 PolicyVerdict dots_without_batch(const Ask& a) {
-    const std::string_view name = a.prim.name;
-    if (name == "scaled_matmul_wrapper") return save_if(!a.in.empty() && a.in[0]->rank() > 0 && a.in[0]->shape[0] == 1);
-    return save_if(name == "dot_general" && without_batch_dims(a.params));
+    if (a.prim.product == Product::ScaledDot) return save_if(!a.in.empty() && a.in[0]->rank() > 0 && a.in[0]->shape[0] == 1);
+    return save_if(a.prim.product == Product::Dot && without_batch_dims(a.params));
 }
 PolicyVerdict offload_dots(const Ask& a) {
-    if (std::string_view(a.prim.name) != "dot_general" || !without_batch_dims(a.params)) return {};
+    if (a.prim.product != Product::Dot || !without_batch_dims(a.params)) return {};
     return {Kind::Offload, text_of(a.spec.args[0]), text_of(a.spec.args[1])};
 }
 PolicyVerdict only_names(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     return save_if(name && lists_name(a.spec.args, *name));
 }
 PolicyVerdict any_names_but(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     return save_if(name && !lists_name(a.spec.args, *name));
 }
 PolicyVerdict save_and_offload(const Ask& a) {
-    const auto name = name_of(a.prim, a.params);
+    const auto name = given_name(a.prim, a.params);
     if (!name) return {};
     if (lists_name(list_of(a.spec.args[0]), *name)) return save_if(true);
     if (lists_name(list_of(a.spec.args[1]), *name)) return {Kind::Offload, text_of(a.spec.args[2]), text_of(a.spec.args[3])};
@@ -100,7 +92,7 @@ PolicyVerdict recorded(const Ask& a) {
     const PolicySpec::Verdict* best = nullptr;
     int best_score = 0;
     for (const PolicySpec::Verdict& v : a.spec.verdicts) {
-        if (v.primitive != Sym(a.prim.name)) continue;
+        if (v.primitive != &a.prim) continue;
         int score = 1;
         if (v.in == a.in) {
             score = 2;
@@ -229,7 +221,27 @@ bool fits(const Known& k, const Attrs& args) {
     return false;
 }
 
-/// NAME, NAME(arg, ...), [item, ...], or a word. Nested policies nest parentheses: depth is limited, as every recursion over input is.
+/// The names of a policy's arguments in Python; none where it takes any number of them.
+std::span<const char* const> argument_names(const Known& k) {
+    static constexpr const char* kSourceTarget[] = {"offload_src", "offload_dst"};
+    static constexpr const char* kPolicies[] = {"policy_1", "policy_2"};
+    static constexpr const char* kLists[] = {"names_which_can_be_saved", "names_which_can_be_offloaded", "offload_src", "offload_dst"};
+    switch (k.args) {
+        case Known::Args::SourceTarget:
+            return kSourceTarget;
+        case Known::Args::Policies:
+            return kPolicies;
+        case Known::Args::Lists:
+            return kLists;
+        case Known::Args::None:
+        case Known::Args::Names:
+            break;
+    }
+    return {};
+}
+
+/// [MODULE.]NAME, NAME(arg, ...), NAME(key=arg, ...), [item, ...], or a word, as in Python. Nested policies nest parentheses: depth is
+/// limited, as every recursion over input is.
 class Parser {
 public:
     explicit Parser(std::string_view text) : text_(text) {}
@@ -265,30 +277,77 @@ private:
             return w;
         }
         const std::size_t begin = at_;
-        while (at_ < text_.size() && std::string_view(",()[]'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
+        while (at_ < text_.size() && std::string_view(",()[]{}'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
         if (at_ == begin) fail("a name");
         return Sym(text_.substr(begin, at_ - begin));
     }
-    Attrs items(char close, const Known& k, int depth) {
+    /// Items up to `close`, each read by `item`; Python allows a comma behind the last.
+    template <class Item>
+    void each(char close, Item item) {
+        while (!take(close)) {
+            item();
+            if (take(',')) continue;
+            if (!take(close)) fail(std::string("',' or '") + close + "'");
+            return;
+        }
+    }
+    Attr value(const Known& k, int depth) {
+        for (const char* brackets : {"[]", "()", "{}"})
+            if (take(brackets[0])) {
+                Attrs out;
+                each(brackets[1], [&] { out.emplace_back(word()); });
+                return Attr::tuple(std::move(out));
+            }
+        if (k.args == Known::Args::Policies) return Attr(policy(depth + 1));
+        return Attr(word());
+    }
+    /// "NAME =" in front of an argument.
+    std::optional<std::string_view> keyword() {
+        skip();
+        std::size_t end = at_;
+        while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_')) ++end;
+        const std::string_view name = text_.substr(at_, end - at_);
+        while (end < text_.size() && text_[end] == ' ') ++end;
+        if (name.empty() || end >= text_.size() || text_[end] != '=') return {};
+        at_ = end + 1;
+        return name;
+    }
+    Attrs arguments(const Known& k, int depth) {
+        const auto names = argument_names(k);
+        std::vector<std::optional<Attr>> given;
+        bool by_name = false;
+        each(')', [&] {
+            const std::size_t begin = at_;
+            const auto name = keyword();
+            std::size_t at = given.size();
+            if (name) {
+                at = static_cast<std::size_t>(std::find(names.begin(), names.end(), *name) - names.begin());
+                const bool twice = at < given.size() && given[at];
+                if (at == names.size() || twice) {
+                    at_ = begin;
+                    fail(twice ? "each argument once" : std::string("an argument of ") + k.info.usage);
+                }
+            } else if (by_name) {
+                fail("a keyword, as all arguments behind one have");
+            }
+            by_name = by_name || name;
+            if (at >= given.size()) given.resize(at + 1);
+            given[at] = value(k, depth);
+        });
         Attrs out;
-        if (take(close)) return out;
-        do {
-            if (take('['))
-                out.push_back(Attr::tuple(items(']', k, depth)));
-            else if (k.args == Known::Args::Policies)
-                out.push_back(Attr(policy(depth + 1)));
-            else
-                out.emplace_back(word());
-        } while (take(','));
-        if (!take(close)) fail(std::string("',' or '") + close + "'");
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            if (!given[i]) fail(std::string("an argument ") + names[i] + " of " + k.info.usage);
+            out.push_back(std::move(*given[i]));
+        }
         return out;
     }
     PolicyPtr policy(int depth) {
         if (depth > 20) fail("at most 20 policies inside each other");
-        const Sym name = word();
+        std::string name = word().str();  // jax.checkpoint_policies.NAME, or under the name that somebody gave that
+        if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(0, dot + 1);
         const Known* k = find_known(name);
         if (!k) unknown(name);
-        return make_policy(name, take('(') ? items(')', *k, depth) : Attrs());
+        return make_policy(name, take('(') ? arguments(*k, depth) : Attrs());
     }
     [[noreturn]] static void unknown(Sym name) {
         const Known* nearest = &known().front();

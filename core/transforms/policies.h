@@ -33,7 +33,7 @@ struct PolicyQuery {
 /// differently each time). Such applications count as not saved.
 struct UnknownVerdict {
     Sym policy;  ///< its text
-    Sym primitive;
+    const Primitive* primitive = nullptr;
     std::int64_t signatures = 0;  ///< applications that differ in avals or parameters
     friend bool operator==(const UnknownVerdict&, const UnknownVerdict&) = default;
 };
@@ -49,8 +49,9 @@ struct PolicyInfo {
 const std::vector<PolicyInfo>& known_policies();
 
 /// `nothing_saveable`, `save_only_these_names(h, attn)`, `offload_dot_with_no_batch_dims(device, pinned_host)`,
-/// `save_and_offload_only_these_names([a], [b], device, pinned_host)`, `save_from_both_policies(P, Q)`; names may be quoted. `none` and the
-/// empty text give null. Throws Error{BadUsage} that says what was expected, with the nearest known name as advice.
+/// `save_and_offload_only_these_names([a], [b], device, pinned_host)`, `save_from_both_policies(P, Q)`; names may be quoted, arguments
+/// given by keyword, a module's name stand in front (`jax.checkpoint_policies.dots_saveable`). `none` and the empty text give null. Throws
+/// Error{BadUsage} that says what was expected, with the nearest known name as advice.
 PolicyPtr parse_policy(std::string_view text);
 /// A spec of one of JAX's policies, checked as JAX checks it. Throws Error{BadUsage}.
 PolicyPtr make_policy(Sym name, Attrs args = {});

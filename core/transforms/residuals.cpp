@@ -15,7 +15,7 @@ public:
         // reduce_precision isn't counted as the producer: what it rounds is (JAX looks through it as well).
         std::vector<std::uint32_t> through(j.num_vars(), UINT32_MAX);
         for (const Eqn& e : j.eqns)
-            if (e.n_out == 1 && std::string_view(e.prim->name) == "reduce_precision" && j.inputs(e)[0].is_var())
+            if (e.n_out == 1 && e.prim->residual == ResidualLabel::Operand && j.inputs(e)[0].is_var())
                 through[e.first_out] = j.inputs(e)[0].var().index;
         for (std::size_t k = j.outvars.size() - num_residuals; k < j.outvars.size(); ++k) {
             const Atom a = j.outvars[k];
@@ -60,20 +60,18 @@ private:
     }
     void computed(std::size_t i, std::uint32_t k) {
         const Eqn& e = j_.eqns[i];
-        const std::string_view prim = e.prim->name;
+        auto kind = SavedResidual::Kind::Computed;
+        std::string what = "output of " + e.prim->name;
         const Attr* name = e.params->find("name");
         const Sym* text = name ? name->get<Sym>() : nullptr;
-        auto kind = SavedResidual::Kind::Computed;
-        std::string what = "output of " + std::string(prim);
-        if (prim == "name" && text && !text->empty()) {
+        if (e.prim->residual == ResidualLabel::Name && text && !text->empty()) {
             kind = SavedResidual::Kind::Named;
             what = "named '" + text->str() + "'";
-        } else if (prim == "jit" && text) {
+        } else if (e.prim->residual == ResidualLabel::Function && text) {
             what = "output of jitted function '" + text->str() + "'";
         }
         SavedResidual& r = add(kind, e.first_out + k, what + " from " + e.source->summary().str());
         r.source = e.source;
-        r.primitive = Sym(prim);
         r.eqn = static_cast<int>(i);
         r.output = static_cast<int>(k);
     }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/interpret.h"
+#include "ir/registry.h"
 #include "lax/ops.h"
+#include "lax/primitives.h"
 #include "transforms/contexts.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -38,7 +41,7 @@ Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
     }
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
     // JAX's partial evaluation splits a jit even where all is known: its body is traced again.
-    static const Primitive& jit = primitive("jit");
+    const Primitive& jit = *emitted_calls().jit;
     const bool split_anyway = by_data_ && &prim == &jit && !in.empty();
     if (known && !split_anyway) return primal().emit(prim, in, std::move(params), out_avals, effects);
     if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
@@ -102,48 +105,29 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
 
 Value SplitBuilder::folded(LiteralRef literal) {
     // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
-    return outermost_ ? Value(literal) : known_.literal_handle(literal);
+    return outermost_ ? Value(literal) : known_.hold(literal);
 }
 
 namespace {
 
 /// A conversion of what turns out to be a number: JAX folds it, here and now.
 std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& in, const Jaxpr& j) {
-    static const Sym convert("convert_element_type");
-    if (in.size() != 1 || !in[0].is_literal() || e.prim->name != convert.str()) return {};
+    if (in.size() != 1 || !in[0].is_literal() || e.prim != &kConvertElementType) return {};
     const Aval& to = *j.aval(j.output(e, 0));
     if (!to.is_array() || to.rank() != 0 || !b.aval(in[0])->is_array()) return {};
     return lax::convert_element_type(b, in[0], to.dtype, to.weak_type);
 }
 
-template <class Placed, class Parameters>
-Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Placed place, Parameters parameters) {
-    JAXSCOPE_ASSERT(in.size() == j.num_invars);
-    Values env(j.num_vars());
-    const Values consts = constants_of(b, j);
-    std::copy(consts.begin(), consts.end(), env.begin());
-    std::copy(in.begin(), in.end(), env.begin() + j.num_constvars);
-    const auto read = [&](Atom a) { return a.is_literal() ? Value(a.literal()) : env[a.var().index]; };
-    const SourceRef source = b.source;
-    const ContextRef context = b.context;
-    Values args;
-    for (const Eqn& e : j.eqns) {
-        args.clear();
-        for (const Atom a : j.inputs(e)) args.push_back(read(a));
+template <class Place, class Parameters>
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_consts(constants_of(b, j));
+    run.bind_inputs(in);
+    return run.forward([&](const Eqn& e, const Values& args) {
         b.source = place(e.source);
-        b.context = e.context;
-        if (const auto number = folded_conversion(b, e, args, j)) {
-            env[e.first_out] = *number;
-            continue;
-        }
-        const Values out = b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
-        std::copy(out.begin(), out.end(), env.begin() + e.first_out);
-    }
-    b.source = source;
-    b.context = context;
-    Values outs;
-    for (const Atom a : j.outvars) outs.push_back(read(a));
-    return outs;
+        if (const auto number = folded_conversion(b, e, args, j)) return Values{*number};
+        return b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
+    });
 }
 
 /// A custom call inside a rule: JAX runs the rule anew and traces the call's body anew, so each use of the rule has a body of its own.

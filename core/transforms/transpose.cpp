@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/interpret.h"
 #include "ir/primitive.h"
 #include "ir/transform_cache.h"
 #include "transforms/jaxpr_util.h"
@@ -16,30 +17,17 @@ public:
     BackwardPass(JaxprBuilder& b, const Jaxpr& j, bool outermost)
         : b_(b),
           j_(j),
-          env_(j.num_vars()),
+          run_(j, {.builder = &b, .doing = "transposing"}, LiteralAsValue(), Value::linear()),
           ct_(j.num_vars(), Value::zero()),
-          nonlinear_place_(b.source->name_stack),
           linear_place_(outermost ? b.source->name_stack.transform(stack_names::kTranspose) : b.source->name_stack) {}
 
     Values run(const Values& x, const Values& ct, const Values& sums) {
-        const Values consts = constants_of(b_, j_);
-        std::copy(consts.begin(), consts.end(), env_.begin());
-        std::copy(x.begin(), x.end(), env_.begin() + j_.num_constvars);
-        const SourceRef source = b_.source;
-        const ContextRef context = b_.context;
+        run_.bind_consts(constants_of(b_, j_));
+        run_.bind_inputs(x);
         std::copy(sums.begin(), sums.end(), ct_.begin() + j_.num_constvars);
-        evaluate_nonlinear();
+        run_.forward([&](const Eqn& e, const Values& in) { return evaluate_nonlinear(e, in); });
         for (std::size_t k = 0; k < j_.outvars.size(); ++k) accumulate(j_.outvars[k], ct[k]);
-        for (auto i = linear_.rbegin(); i != linear_.rend(); ++i) {
-            try {
-                transpose(j_.eqns[*i]);
-            } catch (Error& error) {
-                error.at(j_.eqns[*i].source.loc()).in("transposing " + eqn_label(j_, *i));
-                throw;
-            }
-        }
-        b_.source = source;
-        b_.context = context;
+        for (auto i = linear_.rbegin(); i != linear_.rend(); ++i) run_.visit(*i, [&](const Eqn& e, const Values& in) { transpose(e, in); });
         return Values(ct_.begin() + j_.num_constvars, ct_.begin() + j_.num_constvars + j_.num_invars);
     }
 
@@ -61,45 +49,23 @@ private:
         std::vector<std::pair<std::size_t, Value>> given_;
     };
 
-    Value read(Atom a) const { return a.is_literal() ? Value(a.literal()) : env_[a.var().index]; }
-
     void accumulate(Atom a, Value ct) {
-        if (a.is_literal() || !env_[a.var().index].is_linear() || ct.is_zero()) return;
+        if (!run_.read(a).is_linear() || ct.is_zero()) return;
         Value& sum = ct_[a.var().index];
         sum = add_tangents(b_, sum, ct);
     }
 
-    void evaluate_nonlinear() {
-        Values in;
-        for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
-            const Eqn& e = j_.eqns[i];
-            in.clear();
-            bool linear = false;
-            for (const Atom a : j_.inputs(e)) {
-                in.push_back(read(a));
-                linear = linear || in.back().is_linear();
-            }
-            if (linear) {
-                for (std::uint32_t k = 0; k < e.n_out; ++k) env_[e.first_out + k] = Value::linear();
-                linear_.push_back(i);
-            } else {
-                b_.source = nonlinear_place_(e.source);
-                b_.context = e.context;
-                const Values out = b_.emit(*e.prim, in, e.params, j_.out_avals(e), e.effects);
-                std::copy(out.begin(), out.end(), env_.begin() + e.first_out);
-            }
-        }
+    /// What depends on linear inputs stays unset, which is `linear`, and waits.
+    Values evaluate_nonlinear(const Eqn& e, const Values& in) {
+        if (std::none_of(in.begin(), in.end(), [](Value v) { return v.is_linear(); }))
+            return b_.emit(*e.prim, in, e.params, j_.out_avals(e), e.effects);
+        linear_.push_back(run_.index());
+        return {};
     }
 
-    void transpose(const Eqn& e) {
-        Values ct, x;
-        bool all_zero = true;
-        for (std::uint32_t k = 0; k < e.n_out; ++k) {
-            ct.push_back(ct_[e.first_out + k]);
-            all_zero = all_zero && ct.back().is_zero();
-        }
-        if (all_zero && e.effects.empty()) return;
-        for (const Atom a : j_.inputs(e)) x.push_back(read(a));
+    void transpose(const Eqn& e, const Values& x) {
+        const Values ct(ct_.begin() + e.first_out, ct_.begin() + e.first_out + e.n_out);
+        if (e.effects.empty() && std::all_of(ct.begin(), ct.end(), [](Value v) { return v.is_zero(); })) return;
         if (!e.prim->transpose) {
             Error error(e.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
                         std::string("Transpose rule (for reverse-mode differentiation) for '") + e.prim->name + "' not implemented");
@@ -108,7 +74,6 @@ private:
             throw error;
         }
         b_.source = linear_place_(e.source);
-        b_.context = e.context;
         Sink sink(*this, e, x);
         e.prim->transpose.fn(b_, make_op(j_, e, b_.source), ct, x, sink);
         sink.flush();
@@ -116,9 +81,10 @@ private:
 
     JaxprBuilder& b_;
     const Jaxpr& j_;
-    Values env_, ct_;
+    Interpreter<LiteralAsValue, Value> run_;
+    Values ct_;
     std::vector<std::size_t> linear_;
-    SourcesWithin nonlinear_place_, linear_place_;
+    SourcesWithin linear_place_;
 };
 
 struct Key {

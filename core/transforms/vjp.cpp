@@ -60,11 +60,7 @@ struct Signature {
     std::vector<bool> wrt;
 };
 Signature copy_signature(JaxprBuilder& b, const Jaxpr& j, const std::vector<bool>& wrt) {
-    Signature s;
-    for (std::uint32_t i = 0; i < j.num_constvars; ++i)
-        s.in.push_back(b.add_constvar(j.aval(j.constvar(i)), i < j.consts.size() ? j.consts[i] : nullptr));
-    for (std::uint32_t i = 0; i < j.num_invars; ++i)
-        s.in.push_back(b.add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    Signature s{b.add_signature(j), {}};
     s.wrt.assign(j.num_constvars, false);
     s.wrt.insert(s.wrt.end(), wrt.begin(), wrt.end());
     return s;
@@ -153,6 +149,23 @@ Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs
     for (std::size_t k = 0; k < num_outputs; ++k) ct.push_back(b.add_input(tangent_aval(j->aval(j->outvars[k]))));
     const LinearPart part{lin.linear, lin.wrt, lin.nonzero_out};
     return {lin.forward, b.finish(pull_back(b, part, residuals, ct, wrt, j->in_avals()), j->name), lin.num_residuals};
+}
+
+JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt) {
+    JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
+    JaxprBuilder b;
+    const Signature s = copy_signature(b, *j, wrt);
+    Values ct;
+    for (const Atom a : j->outvars) {
+        const AvalRef t = tangent_aval(j->aval(a));
+        ct.push_back(t->is_array() && t->dtype != DType::Float0 ? b.add_input(t) : Value::zero());
+    }
+    const JaxprPtr open = convert_constvars(j);
+    const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, j->outvars.size());
+    const Values grads = pull_back(b, {call.linear, call.wrt, call.nonzero_out}, call.residuals, ct, s.wrt, open->in_avals());
+    Values outs = call.outputs;
+    outs.insert(outs.end(), grads.begin(), grads.end());
+    return b.finish(outs, j->name);
 }
 
 JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, true); }

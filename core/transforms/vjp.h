@@ -41,6 +41,10 @@ struct Vjp {
 /// differentiated; the rest is aux. Inputs of integer types get float0 cotangents, which are i1 zeros in JAX and zero literals here.
 Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs);
 
+/// jax.vjp and a call of its pullback: inputs are the function's, then a cotangent per result of inexact type; outputs are the results,
+/// then a cotangent per input of `wrt`.
+JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt);
+
 /// jax.value_and_grad: outputs are the value, aux, then the gradients. The first result must be a scalar.
 /// Throws Error{NotDifferentiable} in JAX's words for a result that is no real scalar or inputs that are no floats.
 JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false);

@@ -1,4 +1,4 @@
-#include "analysis/explain.h"
+#include "report/explain_text.h"
 
 #include <gtest/gtest.h>
 
@@ -52,14 +52,36 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
                     .equation = "0",
                     .name = "h",
                     .input = -1}};
+    report.rows[0].id = {.derivation = 1, .eqn = 0, .result = 0};
     report.total_bytes = 16;
     Picked picked;
-    picked.residual = 0;
+    picked.residual = report.rows[0].id;
     const Explanation e =
         explain(program, picked, {.residuals = &report, .split = nullptr, .donation = nullptr, .plan = nullptr, .run = nullptr}, {});
     EXPECT_TRUE(e.saved);
     EXPECT_TRUE(says(e, "named 'h'") || says(e, "the name 'h'"));
-    EXPECT_NE(e.python.find("save_anything_except_these_names('h')"), std::string::npos);
+    EXPECT_TRUE(e.python.empty()) << "nothing was tried: there is no advice";
+    const std::vector<TriedPolicy> tried{{"keeps as many", 12, {"f32[4]"}}, {"keeps none", 4, {"f32[]"}}};
+    const Explanation with_advice = explain(program, picked, {.residuals = &report, .tried = &tried}, {});
+    EXPECT_EQ(with_advice.python, "keeps none");
+    EXPECT_EQ(with_advice.facts.back(), (std::pair<std::string, std::string>("saved in all, with the policy below", "\u2212 12 B")));
+}
+
+TEST(Advice, IsDerivedAndSavesWhatItSays) {
+    JaxprBuilder b;
+    const Value x = b.add_input(AvalRef(DType::F32, {4}), "x");
+    const Value h = toy::apply(b, "sin", {toy::apply(b, "sin", {x})});
+    auto program = std::make_shared<Program>(program_of(b.finish({toy::apply(b, "sin", {h})})));
+    program->in_paths = {Sym("x")};
+    program->arg_of_input = {0};
+    program->kept = program->donated = {true};
+    const Inspection now(program, {});
+    const std::vector<TriedPolicy> tried = try_policies(now);
+    ASSERT_FALSE(tried.empty());
+    for (const TriedPolicy& t : tried) EXPECT_LT(t.total_bytes, now.residuals().total_bytes) << t.python;
+    const auto advice = advice_on(now.residuals(), now.residuals().rows.at(0), tried);
+    ASSERT_TRUE(advice);
+    EXPECT_EQ(advice->saved_bytes, 32) << "of three cosines the argument is left";
 }
 
 TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
@@ -75,7 +97,9 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     const Program program = program_of(step.finish({body(step, x)}));
     ResidualReport report;
     report.rows.resize(2);
+    report.rows[0].id = {.constant = 0};
     report.rows[1].equation = "0";
+    report.rows[1].id = {.derivation = 1, .eqn = 0, .result = 0};
     SplitReport split;
     split.known = f;
     split.unknown = f;
@@ -84,19 +108,44 @@ TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {
     const Correspondence correspondence(program, &differentiated,
                                         {.residuals = &report, .split = &split, .donation = nullptr, .plan = nullptr, .run = nullptr});
     Picked row;
-    row.residual = 1;
+    row.residual = report.rows[1].id;
     const Picked all = correspondence.complete(row);
     EXPECT_EQ(all.region, EqnPath({}, 0));
     EXPECT_EQ(all.program, EqnPath({}, 1));
     Picked node;
     node.program = EqnPath{{}, 1};
-    EXPECT_EQ(correspondence.complete(node).residual, 1);
+    EXPECT_TRUE(correspondence.complete(node).residual == report.rows[1].id);
     Picked other;
     other.program = EqnPath{{}, 0};
-    EXPECT_EQ(correspondence.complete(other).residual, -1);
+    EXPECT_FALSE(correspondence.complete(other).residual);
     Picked stale;
     stale.program = EqnPath{{}, 99};
     EXPECT_EQ(correspondence.complete(stale), stale);
+}
+
+TEST(Identities, BuffersAreNamedByWhatStandsInThem) {
+    MemoryPlan plan;
+    plan.derivation = 3;
+    const auto add = [&](BufferRole role, int number, const char* eqn) {
+        PlannedBuffer b;
+        b.role = role;
+        b.number = number;
+        b.eqn = eqn;
+        plan.buffers.push_back(b);
+    };
+    add(BufferRole::Argument, 0, "");
+    add(BufferRole::Temporary, -1, "4");
+    add(BufferRole::Temporary, -1, "4");  // a second result
+    add(BufferRole::Output, 0, "9");
+    for (int b = 0; b < 4; ++b) EXPECT_EQ(buffer_index(plan, id_of(plan, b)), b);
+    // Under another policy the step is another program: arguments and results are what they were, equation 4 is another one.
+    MemoryPlan other = plan;
+    other.derivation = 4;
+    std::swap(other.buffers[0], other.buffers[3]);
+    other.buffers[0].eqn = "8";
+    EXPECT_EQ(buffer_index(other, id_of(plan, 0)), 3);
+    EXPECT_EQ(buffer_index(other, id_of(plan, 3)), 0);
+    EXPECT_EQ(buffer_index(other, id_of(plan, 1)), -1);
 }
 
 TEST(Linearity, FollowsTangentsIntoNestedJaxprs) {

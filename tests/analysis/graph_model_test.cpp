@@ -21,7 +21,7 @@ TEST(EqnPath, TextAndBack) {
 
 TEST(EqnPath, ResolvesThroughNestedJaxprs) {
     const JaxprPtr f = toy::with_call();
-    EXPECT_STREQ(resolve(*f, parse_eqn_path("1/jaxpr/0")).prim->name, "logistic");
+    EXPECT_STREQ(resolve(*f, parse_eqn_path("1/jaxpr/0")).prim->name.c_str(), "logistic");
     EXPECT_THROW(resolve(*f, parse_eqn_path("0/jaxpr/0")), Error);
     EXPECT_THROW(resolve(*f, parse_eqn_path("1/jaxpr/9")), Error);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/inspection.h"
 #include "io/capture/reader.h"
 
 namespace jaxscope {

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace fs = std::filesystem;
 
@@ -91,6 +94,117 @@ TEST(Layers, FamiliesOfLaxStandOnEachOtherOneWay) {
         }
     }
     EXPECT_GT(seen, 100);
+}
+
+// ---- Floors inside the larger folders --------------------------------------------------------------------------------------------
+
+// Lowest first: a floor includes from itself and from those before it. "" are the files that stand in the folder itself; a name with a
+// dot is one file of these which stands lower.
+const std::map<std::string, std::vector<std::string>> kFloors = {
+    {"io", {"arrays", "text", "capture", ""}},
+    {"jit", {"jit.h", "kernels", "graph", "codegen", "plan", "run"}},
+    {"analysis", {"equations", "graph", ""}},
+    {"ir", {"", "print"}},
+};
+
+/// "jit/plan/arena.h" -> its floor's position; -1 for a floor that isn't listed.
+int floor_of(const std::string& file) {
+    const std::string folder = file.substr(0, file.find('/')), rest = file.substr(folder.size() + 1);
+    const std::size_t slash = rest.find('/');
+    const std::vector<std::string>& floors = kFloors.at(folder);
+    auto at = std::find(floors.begin(), floors.end(), slash == std::string::npos ? rest : rest.substr(0, slash));
+    if (at == floors.end() && slash == std::string::npos) at = std::find(floors.begin(), floors.end(), "");
+    return at == floors.end() ? -1 : static_cast<int>(at - floors.begin());
+}
+
+/// File ("jit/plan/arena.h") -> the files of its own top folder that it includes.
+using Includes = std::map<std::string, std::set<std::string>>;
+Includes includes_in(const std::string& folder) {
+    static const std::regex kInclude("^#include \"(([a-z]+)/[^\"]+)\"");
+    const fs::path core = fs::path(JAXSCOPE_SOURCE_DIR) / "core";
+    Includes found;
+    for (const auto& entry : fs::recursive_directory_iterator(core / folder)) {
+        const std::string ext = entry.path().extension().string();
+        if (ext != ".h" && ext != ".cpp") continue;
+        std::set<std::string>& own = found[fs::relative(entry.path(), core).string()];
+        std::ifstream in(entry.path());
+        std::smatch m;
+        for (std::string line; std::getline(in, line);)
+            if (std::regex_search(line, m, kInclude) && m[2] == folder) own.insert(m[1]);
+    }
+    return found;
+}
+
+TEST(Floors, NoArrowRunsBackUp) {
+    for (const auto& [folder, floors] : kFloors) {
+        const Includes files = includes_in(folder);
+        ASSERT_GT(files.size(), 20u) << folder;
+        for (const auto& [file, included] : files) {
+            EXPECT_GE(floor_of(file), 0) << file << " stands on a floor that has no place in the order";
+            for (const std::string& other : included) EXPECT_LE(floor_of(other), floor_of(file)) << file << " may not include " << other;
+        }
+    }
+    EXPECT_LT(floor_of("jit/plan/arena.h"), floor_of("jit/run/loops.h"));
+    EXPECT_LT(floor_of("io/text/parser.h"), floor_of("io/load_program.h"));
+}
+
+// A unit is a header and its .cpp. Two pairs are one recursion each, which no order of files can undo.
+const std::set<std::string> kMutual = {
+    "ir/print/attr_text",  // a parameter's text may hold a jaxpr, whose text holds parameters
+    "jit/run/executor",    // a loop runs the computation of its body, which may run loops
+};
+
+/// A circle of units that begins and ends at `unit`, as text; empty if there is none.
+std::string circle(const Includes& units, const std::string& unit, std::vector<std::string>& path, std::set<std::string>& done) {
+    if (const auto at = std::find(path.begin(), path.end(), unit); at != path.end()) {
+        std::string text;
+        for (auto u = at; u != path.end(); ++u) text += *u + " -> ";
+        return text + unit;
+    }
+    if (done.count(unit)) return {};
+    path.push_back(unit);
+    for (const std::string& next : units.at(unit))
+        if (std::string found = circle(units, next, path, done); !found.empty()) return found;
+    path.pop_back();
+    done.insert(unit);
+    return {};
+}
+std::string first_circle(const Includes& units) {
+    std::set<std::string> done;
+    for (const auto& [unit, next] : units) {
+        std::vector<std::string> path;
+        if (std::string found = circle(units, unit, path, done); !found.empty()) return found;
+    }
+    return {};
+}
+
+TEST(Floors, NoCircleOfFiles) {
+    std::set<std::string> needed;
+    for (const std::string folder : {"base", "ir", "donation", "jit", "analysis", "io", "report"}) {
+        Includes units;
+        for (const auto& [file, included] : includes_in(folder)) {
+            const std::string unit = file.substr(0, file.rfind('.'));
+            std::set<std::string>& next = units[unit];
+            for (const std::string& other : included)
+                if (const std::string o = other.substr(0, other.rfind('.')); o != unit) {
+                    units[o];
+                    next.insert(o);
+                }
+        }
+        Includes bare = units;
+        for (const std::string& mutual : kMutual)
+            if (bare.count(mutual)) bare[mutual].clear();
+        EXPECT_EQ(first_circle(bare), "") << folder;
+        for (const std::string& mutual : kMutual) {  // an exception that is no longer one goes
+            if (!units.count(mutual)) continue;
+            Includes one = bare;
+            one[mutual] = units[mutual];
+            EXPECT_NE(first_circle(one), "") << mutual << " is no longer in a circle";
+            needed.insert(mutual);
+        }
+    }
+    EXPECT_EQ(needed, kMutual);
+    EXPECT_EQ(first_circle({{"a", {"b"}}, {"b", {"c"}}, {"c", {"b"}}}), "b -> c -> b");
 }
 
 /// Heavy headers cost seconds in every file that sees them: LLVM's stay in core/jit's .cpp files, Qt's out of core.

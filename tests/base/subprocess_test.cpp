@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/atomic_file.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 namespace jaxscope {
@@ -83,12 +84,12 @@ TEST(Subprocess, CutsHugeOutputAndSaysSo) {
 }
 
 TEST(Subprocess, CancelEndsIt) {
-    std::atomic<bool> cancel{false};
+    CancelToken token;
+    const CancelScope scope(token);
     ProcessRequest r = shell("sleep 30");
-    r.cancel = &cancel;
     std::jthread later([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
-        cancel = true;
+        token.cancel();
     });
     ProcessResult result;
     EXPECT_LT(seconds_of(r, result), 5);

@@ -36,7 +36,7 @@ TEST(LinearOperands, EveryTransposeRuleIsComparedWithJax) {
     const std::set<std::string> compared = cases();
     std::set<std::string> rules;
     for (const Primitive* p : all_primitives())
-        if (p->transpose) rules.insert(p->name);
+        if (p->transpose) rules.insert(p->name.c_str());
     for (const std::string& name : rules) EXPECT_TRUE(compared.contains(name) != kNoCase.contains(name)) << name;
     for (const std::string& name : compared) EXPECT_TRUE(rules.contains(name)) << name << " has no transpose rule";
     for (const auto& [name, why] : kNoCase) EXPECT_TRUE(rules.contains(name)) << name << " needs no exception";

@@ -30,7 +30,7 @@ std::vector<bool> chosen(const Jaxpr& j, const json& which) {
     return out;
 }
 
-/// Rows as [aval, producer], in the order of their text.
+/// Rows as [aval, producer].
 json rows_of(const Residuals& residuals) {
     std::vector<json> rows;
     for (const SavedResidual& r : residuals.rows) {
@@ -39,7 +39,6 @@ json rows_of(const Residuals& residuals) {
         if (r.kind == SavedResidual::Kind::Constant) what = "constant";
         rows.push_back({to_text(r.aval), what});
     }
-    std::sort(rows.begin(), rows.end());
     return rows;
 }
 

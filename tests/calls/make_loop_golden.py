@@ -111,8 +111,8 @@ VMAPS = [
 
 def rows(f, args):
     # Places are the file's own lines, which a jaxpr's text doesn't carry.
-    return sorted([a.str_short(short_dtypes=True), s.split(" from ")[0] if not s.startswith("from") else s.split()[2]]
-                  for a, s in saved_residuals(f, *args) if s != "from a literal")
+    return [[a.str_short(short_dtypes=True), s.split(" from ")[0] if not s.startswith("from") else s.split()[2]]
+            for a, s in saved_residuals(f, *args) if s != "from a literal"]
 
 
 def text(f, *args):

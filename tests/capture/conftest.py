@@ -18,6 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT / "tests" / "programs"))
 
 
+def missing(what: str):
+    """Something that a build makes isn't there: a reason to skip for who runs one file by hand, a failure in ./test.sh, which has built it."""
+    (pytest.fail if "JAXSCOPE_FULL" in os.environ else pytest.skip)(what)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
@@ -28,7 +33,7 @@ def binary() -> str:
     """The command line: JAXSCOPE names it."""
     path = os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
     if not os.access(path, os.X_OK):
-        pytest.skip("no jaxscope: set JAXSCOPE")
+        missing("no jaxscope: set JAXSCOPE")
     return path
 
 

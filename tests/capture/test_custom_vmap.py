@@ -41,7 +41,7 @@ def test_prints_and_runs_as_in_jax(run, fn):
         assert run(fn, "print").stdout.strip() == want.strip()
     done = run(fn, "run", "--json")
     assert done.returncode == 0, done.stderr
-    for out, w in zip(json.loads(done.stdout)["outputs"], jax.tree.leaves(fn(X, Y))):
+    for out, w in zip(json.loads(done.stdout)["outputs"], jax.tree.leaves(fn(X, Y)), strict=True):
         np.testing.assert_allclose(out["values"], w, rtol=1e-6)
 
 

@@ -13,6 +13,7 @@ import time
 import jax
 import numpy as np
 import pytest
+from conftest import missing
 from wellformed import check
 
 from jaxscope import api
@@ -73,7 +74,7 @@ def test_harnesses_open_and_print(captured, binary):
     """One process reads them all: text, text of the text, and result types that no equation has."""
     driver = pathlib.Path(binary).parent / "tests" / "capture_driver"
     if not driver.exists():
-        pytest.skip("the test drivers are not built")
+        missing("the test drivers are not built")
     folder, texts = captured
     files = "".join(f"{folder / str(i)}.jaxscope\n" for i in texts)
     done = subprocess.run([driver, "--lies"], input=files, capture_output=True, text=True, timeout=600, check=True)

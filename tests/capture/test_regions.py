@@ -49,7 +49,7 @@ def test_residuals_of_the_loss_are_jaxs(name):
     assert not warnings, warnings
     paths = Paths(str(PROGRAMS))
     assert len(rs) == len(expected["regions"])
-    for r, want in zip(rs, expected["regions"]):
+    for r, want in zip(rs, expected["regions"], strict=True):
         got = [[a, paths.in_text(s)] for a, s in residual_rows(r)]
         assert got == [row for row in want["residuals"]["list"] if row[1] != "from a literal"]
         assert r.has_aux == (want["has_aux"] or name.startswith("step_nnx"))  # NNX returns the model's state as aux
@@ -69,7 +69,7 @@ def test_the_marked_program_has_the_same_values(name):
     want = jax.jit(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs))(*leaves)
     got = jax.jit(lambda *xs: compat.eval_jaxpr(marked.jaxpr, marked.consts, *xs))(*leaves)
     assert len(got) == len(want)
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
         if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
             a, b = jax.random.key_data(a), jax.random.key_data(b)
@@ -116,9 +116,23 @@ def test_a_scan_body_that_is_traced_twice_counts_once():
     assert len(rs) == 1 and rs[0].mark is not None
 
 
-def test_under_vmap_it_is_a_region_without_mark():
-    rs, _ = found(jax.vmap(jax.grad(lambda x: jnp.sin(x) * x)), jnp.ones(3))
-    assert len(rs) == 1 and rs[0].mark is None and "transformed" in rs[0].why_unmarked
+def test_under_vmap_the_mark_stays_and_says_how_it_is_mapped():
+    captured = api.capture(jax.vmap(jax.grad(lambda w, x: jnp.sum(jnp.sin(w * x))), in_axes=(None, 1)))(jnp.ones(3), jnp.ones((3, 5)))
+    if jax.__version_info__ < (0, 5):
+        assert "doesn't let us follow" in captured.document["regions"][0]["why_unmarked"]
+        return
+    assert [r["mark"] for r in captured.document["regions"]] == [0]
+    forward, backward = captured.document["marked"]["calls"]
+    assert (forward["half"], backward["half"]) == ("forward", "backward")
+    assert len(forward["batch"]) == 1 and forward["batch"][0]["axis"] == backward["batch"][0]["axis"]
+    assert forward["batch"][0]["size"] == 5 and forward["batch"][0]["in"] == [None, 1] and forward["batch"][0]["out"][0] == 0
+
+
+def test_what_is_differentiated_further_or_computes_along_the_axis_has_no_mark():
+    rs, _ = found(jax.hessian(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(3))
+    assert rs[0].mark is None
+    rs, _ = found(jax.vmap(jax.grad(lambda x: x / jax.lax.psum(x, "i")), axis_name="i"), jnp.ones(3))
+    assert len(rs) == 1 and rs[0].mark is None and "along the axis 'i'" in rs[0].why_unmarked
 
 
 def test_functions_differentiated_under_jit_and_before_import():

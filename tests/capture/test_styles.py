@@ -34,9 +34,13 @@ def run(binary, *words):
     return done.stdout
 
 
+# Styles whose residuals are JAX's in another order, and why.
+REORDERED = {"graph_attention": "JAX lists constants as the test's function closes over them, jaxscope as inputs of the differentiated function"}
+
+
 def unnamed(rows):
     """Arguments are named after the user's function; JAX sees the one that the test gives it."""
-    return sorted([a, "an argument" if s.startswith("from the argument") else s] for a, s in rows)
+    return [[a, "an argument" if s.startswith("from the argument") else s] for a, s in rows]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,7 +56,14 @@ def test_captured_as_a_mapping(name, drive, binary):
     if said["text"] is not None:
         assert run(binary, "print", str(out)).strip() == said["text"].strip()
     rows = [[r["aval"], r["source"]] for r in json.loads(run(binary, "residuals", str(out), "--json"))["residuals"]]
-    assert rows and (said["residuals"] is None or unnamed(rows) == unnamed(said["residuals"]))
+    assert rows
+    if said["residuals"] is None:
+        return
+    ours, theirs = unnamed(rows), unnamed(said["residuals"])
+    if name in REORDERED:
+        assert ours != theirs and sorted(ours) == sorted(theirs), "the order is JAX's now: take the name off the list"
+    else:
+        assert ours == theirs
 
 
 @pytest.mark.parametrize("name", IN_SCRIPTS)

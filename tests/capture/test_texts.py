@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import missing
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 
@@ -247,7 +248,7 @@ def as_printed(text: str) -> str:
 def test_texts_are_fixpoints(binary, tmp_path):
     driver = pathlib.Path(binary).parent / "tests" / "capture_driver"
     if not driver.exists():
-        pytest.skip("the test drivers are not built")
+        missing("the test drivers are not built")
     wanted, files = texts(), []
     for i, text in enumerate(wanted.values()):
         files.append(tmp_path / f"{i}.jaxpr")

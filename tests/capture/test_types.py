@@ -14,6 +14,7 @@ import time
 import jax
 import numpy as np
 import pytest
+from conftest import missing
 from jax._src import core, dtypes
 
 from jaxscope import api
@@ -179,7 +180,7 @@ def traced(tmp_path_factory):
 def driver(binary):
     path = pathlib.Path(binary).parent / "tests" / "type_driver"
     if not path.exists():
-        pytest.skip("no type_driver beside jaxscope")
+        missing("no type_driver beside jaxscope")
     return str(path)
 
 
@@ -219,7 +220,7 @@ def differences(driver, traced, limit=None):
             asked.append({"eqn": i, **change})
             theirs.append((e.primitive.name, avals, jaxs_answer(e.primitive, avals, params)))
     print(len(asked), "changes of", len(eqns), "equations")
-    for request, (name, avals, jax_says), ours in zip(asked, theirs, ask(driver, path, asked)):
+    for request, (name, avals, jax_says), ours in zip(asked, theirs, ask(driver, path, asked), strict=True):
         refused, jax_refuses = ours.startswith("!"), jax_says.startswith("!")
         if ours.startswith("?") or (refused and jax_refuses) or ours == jax_says:
             continue

@@ -110,8 +110,13 @@ def _region(d, i, r):
         assert r["why_unmarked"], where
         return
     calls = marked_calls(d)
-    (forward, fj), = calls[f"jaxscope_forward_{r['mark']}"]
-    assert fj["invars"] == j["constvars"] + j["invars"], f"{where}: forward inputs"
+    mapped = {c["jaxpr"]: c["batch"] for c in d["marked"]["calls"]}
+    forward = calls[f"jaxscope_forward_{r['mark']}"]
+    for eqn, fj in forward:
+        levels = mapped[d["params"][eqn[3]]["jaxpr"]["closed_jaxpr"]]
+        assert [_unmapped(d, a, [l["in"][k] for l in levels]) for k, a in enumerate(fj["invars"])] == \
+            [d["avals"][a][:2] for a in j["constvars"] + j["invars"]], f"{where}: forward inputs"
+    fj = forward[0][1]
     n_res = len(fj["outvars"]) - len(j["outvars"])
     assert n_res >= 0, where
     for eqn, bj in calls[f"jaxscope_backward_{r['mark']}"]:
@@ -120,6 +125,15 @@ def _region(d, i, r):
         inexact = [t for t in wanted if d["avals"][t][0].startswith(("float", "bfloat", "complex"))]
         assert [d["avals"][t][:2] for t in eqn[2] if t >= 0] == [d["avals"][t][:2] for t in inexact][:len(eqn[2])] or \
             len(eqn[2]) == len(inexact), f"{where}: backward outputs"
+
+
+def _unmapped(d, aval, axes):
+    """dtype and shape without the axes that vmaps made, the last one first."""
+    dtype, shape = d["avals"][aval][0], list(d["avals"][aval][1])
+    for axis in reversed(axes):
+        if axis is not None:
+            del shape[axis]
+    return [dtype, shape]
 
 
 def _cotangents(d, j, r, bj, n_res):

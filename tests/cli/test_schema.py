@@ -6,9 +6,9 @@ import pytest
 from conftest import BINARY, ROOT, TEXT
 
 RESIDUAL = {"aval", "source", "bytes", "file", "line", "frames", "equation", "name"}
-MEMORY = {"arguments", "outputs", "aliased", "temporaries", "planned_peak", "measured_peak", "at_peak"}
+MEMORY = {"of", "arguments", "outputs", "aliased", "temporaries", "planned_peak", "measured_peak", "at_peak"}
 TIME = {"load", "transform", "compile", "first_run", "run_median", "run_min"}
-POLICY = {"policy", "residual_bytes", "planned_peak", "measured_peak", "recomputed_flops", "total_flops", "run_median"}
+POLICY = {"policy", "of", "residual_bytes", "planned_peak", "measured_peak", "recomputed_flops", "total_flops", "run_median"}
 PROGRAM = {"name", "jax_version", "equations", "primitives", "inputs", "outputs", "jaxprs", "regions", "unsupported"}
 SAMPLES = ["sample:mlp", "sample:residuals", "sample:transformer_lm_scan", "x.jaxpr"]
 

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections import Counter
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -58,6 +60,32 @@ def cut(text: str) -> str:
                           (sysconfig.get_paths()["stdlib"] + os.sep, "<stdlib>/")):
         text = text.replace(prefix, short)
     return re.sub(r"0x[0-9a-f]{6,}", "0x_", text)
+
+
+def largest_error(ours, theirs) -> float:
+    """Of an element, over its own magnitude, or over the typical one where that is larger: a sum that cancels has the errors of its terms.
+    Infinite where NaN, infinities or shapes differ. One huge element doesn't hide what is wrong with the others."""
+    a, b = (np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64) for x in (ours, theirs))
+    if a.shape != b.shape:
+        return np.inf
+    apart = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    if not apart.any():
+        return 0.0
+    if not (np.isfinite(a[apart]).all() and np.isfinite(b[apart]).all()):
+        return np.inf
+    sizes = np.abs(b[np.isfinite(b) & (b != 0)])
+    typical = np.median(sizes) if sizes.size else 0.0
+    return float(np.max(np.abs(a - b)[apart] / np.maximum(np.abs(b[apart]), max(typical, 1e-300))))
+
+
+def same_rows(ours: list, theirs: list, case=None, reordered: dict | None = None):
+    """Residuals in JAX's order. `reordered`: the cases whose order is known to differ, with the reason; the same rows even so."""
+    missing, extra = Counter(theirs) - Counter(ours), Counter(ours) - Counter(theirs)
+    assert not missing and not extra, f"missing {missing}, too many {extra}"
+    if case in (reordered or {}):
+        assert ours != theirs, f"{case}: the order is JAX's now, take the case off the list"
+    else:
+        assert ours == theirs, "\n".join(f"{'  ' if a == b else '! '}{a} | {b}" for a, b in zip(ours, theirs))
 
 
 class Cli:

@@ -130,7 +130,11 @@ def rows(f, args, like=None) -> list[str]:
         import inspect
         f, wrapped = (lambda *a: wrapped(*a)), f
         f.__signature__ = inspect.signature(like)
-    return sorted(f"{aval.str_short(short_dtypes=True)} {cut(source)}" for aval, source in saved_residuals(f, *args) if source != "from a literal")
+    return [f"{aval.str_short(short_dtypes=True)} {cut(source)}" for aval, source in saved_residuals(f, *args) if source != "from a literal"]
+
+
+# Cases some of whose residual lists are JAX's in another order, and why.
+REORDERED: dict = {}
 
 
 class Work:
@@ -140,7 +144,7 @@ class Work:
         import jaxscope
         self.capture, self.folder = jaxscope.capture, folder
         self.pool = ThreadPoolExecutor(2)
-        self.running = []
+        self.running, self.case = [], ""
 
     def file(self, name, f, args) -> str:
         path = str(self.folder / f"{name}.jaxscope")
@@ -154,26 +158,31 @@ class Work:
         self.running.append((what, wanted, self.pool.submit(run)))
 
     def wrong(self) -> list[str]:
-        out = []
+        out, reordered = [], []
         for what, wanted, running in self.running:
             done = running.result()
             try:
                 expected, found = wanted(), done.stdout if done.returncode == 0 else done.stderr
             except Exception as e:  # JAX refuses it: so must we, in its words
                 first = " ".join(str(e).split())[:60]
-                if done.returncode == 0 or first not in " ".join(done.stderr.split()):
+                if done.returncode == 0 or not first or first not in " ".join(done.stderr.split()):
                     out.append(f"{what}: JAX refuses with {type(e).__name__}: {first}, jaxscope gives {(done.stdout or done.stderr)[:300]}")
                 continue
             if done.returncode == 0 and not isinstance(expected, str):
                 report = json.loads(found)
                 if "residuals" in report and "known" not in report:
-                    found = sorted(f"{r['aval']} {cut(r['source'])}" for r in report["residuals"])
+                    found = [f"{r['aval']} {cut(r['source'])}" for r in report["residuals"]]
+                    if self.case in REORDERED and sorted(found) == sorted(expected):
+                        reordered.append(found != expected)
+                        continue
                 else:
                     found = [cut(report["known"]), cut(report["unknown"])]
             else:
                 found = cut(found.rstrip("\n"))
             if found != expected:
                 out.append(f"{what}\n-- JAX:\n{_text(expected)}\n-- jaxscope:\n{_text(found)}")
+        if self.case in REORDERED and not any(reordered):
+            out.append("residuals: the order is JAX's now, take the case off the list")
         return out
 
 
@@ -238,7 +247,9 @@ def name_of(number: int) -> str:
 @pytest.mark.parametrize("number", range(len(behaviour_cases.CASES)), ids=name_of)
 def test_behaviour(work, number):
     work.running.clear()
+    work.case = name_of(number)
     compared(work, number)
+    assert work.running
     wrong = work.wrong()
     assert not wrong, "\n\n".join(wrong)
 

@@ -31,7 +31,7 @@ def test_pairing(cli, name):
     report = cli.json("donation", cli.capture(name))
     flat = [i for i, (_, info) in enumerate(jax.tree_util.tree_flatten_with_path(lowered.args_info)[0]) if info.donated]
     assert len(report["donated"]) == len(flat)
-    for leaf, row in zip(flat, report["donated"]):
+    for leaf, row in zip(flat, report["donated"], strict=True):
         parameter = parameter_of.get(leaf)
         assert row["used"] == (parameter in aliases), row
         if row["used"]:

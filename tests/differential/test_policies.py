@@ -1,6 +1,5 @@
 """Checkpoint policies that are Python functions of the user's, and prints inside checkpoints: residuals and gradients as real JAX's."""
 import inspect
-from collections import Counter
 from functools import partial
 
 import jax
@@ -12,8 +11,9 @@ from jax.ad_checkpoint import checkpoint_name
 from test_rules import comparable, text_of, transformed
 
 import jaxscope
-from conftest import cut
+from conftest import cut, same_rows
 
+REORDERED: dict = {}  # cases whose rows are JAX's in another order, and why
 HERE = __file__.rsplit("/", 1)[0] + "/"
 X, W = jnp.arange(12.0).reshape(3, 4) / 7, jnp.ones((4, 4)) / 3
 CP = jax.checkpoint_policies
@@ -81,9 +81,10 @@ def capture(tmp_path):
 def test_answers_are_followed(cli, capture, name, around):
     fn = around(ANSWERED[name])
     path = capture(fn, X, W)
-    want = Counter((a.str_short(short_dtypes=True), cut(s).replace(HERE, "")) for a, s in saved_residuals(fn, X, W) if s != "from a literal")
+    want = list((a.str_short(short_dtypes=True), cut(s).replace(HERE, "")) for a, s in saved_residuals(fn, X, W) if s != "from a literal")
     report = cli.json("residuals", path, "--wrt", "all", "--strict")
-    assert Counter((r["aval"], r["source"]) for r in report["residuals"]) == want and report["unknown_verdicts"] == []
+    same_rows([(r["aval"], r["source"]) for r in report["residuals"]], want, (name, around.__name__), REORDERED)
+    assert report["unknown_verdicts"] == []
     assert transformed(cli, path, "grad:0,1") == text_of(jax.make_jaxpr(jax.grad(fn, (0, 1)))(X, W))
 
 

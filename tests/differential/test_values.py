@@ -3,9 +3,10 @@ import jax
 import numpy as np
 import pytest
 
-from conftest import available, load_module, names
+from conftest import available, largest_error, load_module, names
 
-TOLERANCE = {"float32": 2e-5, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 2 ** -9, "complex64": 2e-5}
+# Of an element or of the typical one (largest_error). In float32 sums of a model's gradients differ by up to 6e-5 of it, compiled otherwise.
+TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 2 ** -9, "complex64": 2e-5}
 # Programs that hold what jaxscope can't run yet, and what that is.
 NOT_RUN = {"fft_signal": "fft", "linalg_suite": "eig", "np_stats": "bessel_i0e", "prng_typed_keys": "random_gamma", "scipy_special": "regularized_incomplete_beta",
            "sparse_bcoo": "bcoo_dot_general", "vmap_everything": "fft"}
@@ -16,14 +17,8 @@ def close(ours: np.ndarray, theirs, dtype: str, low: bool = False):
     """`low`: the program computes in bfloat16 or float16 inside, so its float32 results are no better than those."""
     if ours.dtype.kind == "V":  # NumPy's files have no names for ml_dtypes' types
         ours = ours.view(np.asarray(theirs).dtype)
-    a, b = (np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64) for x in (ours, theirs))
-    assert a.shape == b.shape
-    if dtype not in TOLERANCE:
-        assert np.array_equal(a, b)
-        return
-    tolerance = max(TOLERANCE[dtype], TOLERANCE["bfloat16"] if low else 0)
-    scale = max(np.max(np.abs(np.where(np.isfinite(b), b, 0)), initial=0.0), 1e-30)
-    assert np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True), np.max(np.abs(a - b)) / scale
+    tolerance = max(TOLERANCE[dtype], TOLERANCE["bfloat16"] if low else 0) if dtype in TOLERANCE else 0
+    assert largest_error(ours, theirs) <= tolerance
 
 
 def run_by_jax(p: dict):
@@ -42,6 +37,14 @@ def run_by_jax(p: dict):
         static = p.get("static_argnums") or ()
     text = str(jax.make_jaxpr(fn, static_argnums=static)(*args, **kwargs))
     return jax.tree.leaves(jax.jit(fn, static_argnums=static or None)(*args, **kwargs)), any(f"{t}[" in text for t in ("bf16", "f16"))
+
+
+def test_one_huge_element_hides_no_error():
+    theirs = np.array([1, 2, 3, 3e38], np.float32)
+    close(theirs, theirs, "float32")
+    for wrong in ([1.001, 2, 3, 3e38], [1, 2, 3, np.inf], [1, 2, np.nan, 3e38]):
+        with pytest.raises(AssertionError):
+            close(np.array(wrong, np.float32), theirs, "float32")
 
 
 @pytest.mark.parametrize("name", RUNNABLE)
@@ -81,12 +84,12 @@ def test_bundled_samples(cli, name, choice, tmp_path):
     with np.load(out) as ours:
         ours = jax.tree.unflatten(tree, [ours[f"out{i}"] for i in range(tree.num_leaves)])
     rest = lambda result: ({k: v for k, v in result[0].items() if k != "params"}, result[1])
-    for a, b in zip(jax.tree.leaves(rest(ours)), jax.tree.leaves(rest(theirs))):
+    for a, b in zip(jax.tree.leaves(rest(ours)), jax.tree.leaves(rest(theirs)), strict=True):
         close(a, b, str(b.dtype))
     rate = adam.LEARNING_RATE * np.sqrt(1 - adam.BETA2) / (1 - adam.BETA1)
     stepped = jax.tree.map(lambda p, m, n: p - rate * m.astype(float) / (np.sqrt(n.astype(float)) + adam.EPSILON),
                            p["args"][0]["params"], ours[0]["mu"], ours[0]["nu"])
-    for a, b in zip(jax.tree.leaves(ours[0]["params"]), jax.tree.leaves(stepped)):
+    for a, b in zip(jax.tree.leaves(ours[0]["params"]), jax.tree.leaves(stepped), strict=True):
         close(a, b, "float32")
 
 
@@ -99,5 +102,6 @@ def test_step_under_another_policy(cli, policy, tmp_path):
     cli.json("run", cli.capture(name), "--policy", policy, "--outputs", out)
     theirs = jax.tree.leaves(jax.jit(p["fn"])(*p["args"]))
     with np.load(out) as ours:
+        assert len(ours.files) == len(theirs) > 0
         for i, x in enumerate(theirs):
             close(ours[f"out{i}"], x, str(x.dtype))

@@ -44,7 +44,28 @@ TEST(Pairing, B04WarnsAsJaxDoes) {
               "Some donated buffers were not usable: float32[2], int32[3,4].\nSee an explanation at "
               "https://docs.jax.dev/en/latest/faq.html#buffer-donation.");
     EXPECT_FALSE(r.donated[0].used);
-    EXPECT_EQ(r.donated[0].reason, "no output has type f32[2]");
+    EXPECT_EQ(r.donated[0].reason, "no output has its type");
+}
+
+// The reason names what was missing, the same one for every leaf; the warning marks weak types as str(aval) does.
+TEST(Pairing, ReasonsNameWhatIsReturnedInstead) {
+    Program p = program({f32({2, 3}), AvalRef(Aval{.dtype = DType::S32, .weak_type = true})}, {AvalRef(DType::BF16, {2, 3})}, {true, true});
+    p.out_paths = {"[0]['w']"};
+    const DonationReport r = pair_donations(p);
+    EXPECT_EQ(
+        r.donated[0].reason,
+        "silently lost: no output of its type is left, and the one with as many elements has another size in bytes; one of its shape is "
+        "returned as bf16 at [0]");
+    EXPECT_EQ(r.warning->substr(0, 53), "Some donated buffers were not usable: ~int32[].\nSee a");
+}
+
+// JAX: "Attempt to donate the same buffer twice".
+TEST(Pairing, OneArrayUnderTwoArguments) {
+    Program p = program({f32({2}), f32({2}), f32({2})}, {f32({2})}, {true, false, false});
+    p.same_arrays = {{0, 2}};
+    EXPECT_NE(pair_donations(p).findings.at(0).find("JAX refuses to run this"), std::string::npos);
+    p.same_arrays = {{1, 2}};
+    for (const std::string& f : pair_donations(p).findings) EXPECT_EQ(f.find("JAX refuses"), std::string::npos) << f;
 }
 
 // B-10: as many elements but another size: given to XLA, which can't use it, and nobody says so.

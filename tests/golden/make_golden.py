@@ -237,7 +237,7 @@ case("jit_used_twice", lambda x, f=jax.jit(sin2): lax.mul(f(x), f(x)), "f32[]")
 # Where our text is another than JAX's, and why.
 DIFFERENT = {"ragged_dot_general vmap": "jaxscope expands it to a product of masked rows"}
 TEXT_HAS_NO_RULES = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "linear_call"}
-UNKNOWN = {"mulhi", "hessenberg", "schur", "tridiagonal", "random_gamma",
+UNKNOWN = {"hessenberg", "schur", "tridiagonal", "random_gamma",
            "bcoo_todense", "bcoo_transpose", "bcoo_dot_general", "approx_top_k"}
 
 

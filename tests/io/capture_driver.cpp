@@ -77,15 +77,15 @@ void look_for_lies(const Jaxpr& root, nlohmann::json& out) {
     for (const Jaxpr* j : all_jaxprs(root))
         for (const Eqn& e : j->eqns) {
             if (!e.prim->abstract_eval) {
-                opaque.insert(e.prim->name);
+                opaque.insert(e.prim->name.c_str());
                 continue;
             }
             const auto one = alone(*j, e);
-            if (!accepted(*one)) taken.insert(std::string(e.prim->name) + ": refused as it is");
+            if (!accepted(*one)) taken.insert(std::string(e.prim->name.c_str()) + ": refused as it is");
             for (std::uint32_t k = 0; k < e.n_out; ++k)
                 for (const AvalRef lie : lies_about(j->aval(j->output(e, k))))
                     if (takes(*one, k, lie))
-                        taken.insert(std::string(e.prim->name) + ": " + to_text(lie) + " for " + to_text(j->aval(j->output(e, k))));
+                        taken.insert(std::string(e.prim->name.c_str()) + ": " + to_text(lie) + " for " + to_text(j->aval(j->output(e, k))));
         }
     out["accepted"] = taken;
     out["opaque"] = opaque;

@@ -1,4 +1,5 @@
 #include "io/capture/reader.h"
+#include "io/capture/writer.h"
 
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -43,7 +44,7 @@ TEST(CaptureReader, ReadsWhatIsThere) {
     EXPECT_EQ(p->jax_version, "0.10.2");
     EXPECT_EQ(p->jaxpr->eqns.size(), 3u);
     EXPECT_EQ(p->jaxpr->num_constvars, 1u);
-    EXPECT_STREQ(p->jaxpr->eqns[0].prim->name, "jit") << "pjit is jit's older name";
+    EXPECT_STREQ(p->jaxpr->eqns[0].prim->name.c_str(), "jit") << "pjit is jit's older name";
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().file, "train.py");
     EXPECT_EQ(p->jaxpr->eqns[0].source.loc().line, 41);
     EXPECT_EQ(p->jaxpr->eqns[0].source->summary().str(), "train.py:41:5 (f)");
@@ -151,6 +152,38 @@ TEST(CaptureReader, NamesThePathOfEveryError) {
         json c = small_capture();
         c[json::json_pointer(k.pointer)] = k.value;
         EXPECT_EQ(message(c), k.expected);
+    }
+}
+
+TEST(CaptureReader, AClosedJaxprHasItsConstants) {
+    json c = small_capture();
+    c["jaxprs"][0]["constvars"] = {0};
+    c["jaxprs"][0]["consts"] = nullptr;
+    EXPECT_EQ(message(c), "$.params[1].jaxpr.closed_jaxpr: expected a closed jaxpr (as many consts as constvars), found 0");
+}
+
+TEST(CaptureReader, ReadsHowMarkedCallsAreMapped) {
+    json c = small_capture();
+    c["marked"] = json::parse(R"({"jaxpr": 1, "calls": [
+        {"mark": 4, "half": "backward", "jaxpr": 0, "batch": [{"axis": 1, "size": 3, "in": [0], "out": [null]}]}]})");
+    const ProgramPtr p = read(c);
+    ASSERT_EQ(p->marked_calls.size(), 1u);
+    const MarkedCall& call = p->marked_calls[0];
+    EXPECT_TRUE(call.mark == 4 && call.backward && call.jaxpr == p->jaxpr->eqns[0].params->jaxprs().at(0));
+    ASSERT_EQ(call.batch.size(), 1u);
+    EXPECT_EQ(call.batch[0].in, std::vector<int>{0});
+    EXPECT_EQ(call.batch[0].out, std::vector<int>{MarkedCall::kNotMapped});
+    EXPECT_EQ(capture_text(*read_capture_text(capture_text(*p), "again")), capture_text(*p));
+    const std::tuple<const char*, json, const char*> wrong[] = {
+        {"/marked/calls/0/half", "both", "$.marked.calls[0].half: expected \"forward\" or \"backward\", found 'both'"},
+        {"/marked/calls/0/batch/0/in", {0, 0}, "$.marked.calls[0].batch[0].in: expected one axis or null for each of the 1 inputs"},
+        {"/marked/calls/0/batch/0/in", {1}, "$.marked.calls[0].batch[0]: expected axes of size 3 of the call's values"},
+        {"/marked/calls/0/batch/0/size", 4, "$.marked.calls[0].batch[0]: expected axes of size 4 of the call's values"},
+        {"/marked/calls/0/jaxpr", 2, "$.marked.calls[0].jaxpr: expected a jaxpr below 2, found 2"}};
+    for (const auto& [pointer, value, expected] : wrong) {
+        json w = c;
+        w[json::json_pointer(pointer)] = value;
+        EXPECT_EQ(message(w).find(expected), 0u) << message(w);
     }
 }
 

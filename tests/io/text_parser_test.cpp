@@ -1,4 +1,5 @@
 #include "io/text/parser.h"
+#include "io/text/surroundings.h"
 
 #include <gtest/gtest.h>
 
@@ -103,7 +104,7 @@ std::vector<std::string> older_texts() {
 /// Every equation as often as it is called, its variables by their types alone: which jaxprs are one object differs between versions.
 void equations_of(const Jaxpr& j, std::vector<std::string>& out) {
     for (const Eqn& e : j.eqns) {
-        std::string one = e.prim->name;
+        std::string one = e.prim->name.c_str();
         for (const Atom a : j.inputs(e)) one += " " + (a.is_literal() ? value_text(*a.literal()) + ":" : "") + to_text(j.aval(a));
         for (std::uint32_t k = 0; k < e.n_out; ++k) one += " -> " + to_text(j.aval(j.output(e, k)));
         out.push_back(one);
@@ -179,7 +180,7 @@ TEST(TextParser, OlderVersions) {
     const ProgramPtr p = parse_jaxpr_text(
         "{ lambda ; a:f32[]. let b:f32[] = mul a 2.0; c:f32[] = pjit[name=f jaxpr={ lambda ; d:f32[]. let  in (d,) }] b in (c,) }", "test");
     EXPECT_EQ(p->jaxpr->aval(p->jaxpr->inputs(p->jaxpr->eqns[0])[1]), AvalRef(DType::F32, {})) << "a literal without its type";
-    EXPECT_STREQ(p->jaxpr->eqns[1].prim->name, "jit");
+    EXPECT_STREQ(p->jaxpr->eqns[1].prim->name.c_str(), "jit");
 }
 
 TEST(TextParser, LiteralsThatLookLikeVariables) {
@@ -312,7 +313,7 @@ TEST(TextParser, RefsAndSymbolicShapes) {
     EXPECT_EQ(again(text), text);
     const ProgramPtr p = read_jaxpr_text(text, "test");
     EXPECT_EQ(p->jaxpr->eqns[0].n_in, 2u) << "c:c+2 is one index";
-    EXPECT_STREQ(p->jaxpr->eqns[3].prim->name, "addupdate");
+    EXPECT_STREQ(p->jaxpr->eqns[3].prim->name.c_str(), "addupdate");
     EXPECT_EQ(p->jaxpr->eqns[3].n_in, 4u);
     EXPECT_EQ(again("{ lambda ; a:Ref<default>{float32[3]}. let a[:] <- 1.0 in () }"),
               "{ lambda ; a:Ref<default>{f32[3]}. let a[:] <- 1.0:f32[] in () }");

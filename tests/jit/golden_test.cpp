@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "io/arrays/npz.h"
@@ -31,20 +33,44 @@ std::complex<double> number(const ArrayConst& a, std::int64_t i) {
 }
 
 double tolerance(DType d) {
-    return d == DType::BF16 ? 8e-3 : d == DType::F16 ? 1e-3 : d == DType::F32 || d == DType::C64 ? 2e-5 : is_inexact(d) ? 1e-11 : 0;
+    return d == DType::BF16 ? 8e-3 : d == DType::F16 ? 1e-3 : d == DType::F32 || d == DType::C64 ? 4e-5 : is_inexact(d) ? 1e-11 : 0;
 }
 
-/// Largest difference over the largest finite magnitude; infinite where NaN or infinity stand in different places.
+/// The magnitude that most elements have: a few huge ones among them change nothing.
+double typical(const ArrayConst& a) {
+    std::vector<double> sizes;
+    for (std::int64_t i = 0; i < a.aval->size(); ++i)
+        if (const double size = std::abs(number(a, i)); std::isfinite(size) && size > 0) sizes.push_back(size);
+    if (sizes.empty()) return 0;
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    return *middle;
+}
+
+/// Largest difference of an element, over its own magnitude or the typical one where that is larger (sums that cancel have the errors of
+/// their terms); infinite where NaN or infinity stand in different places.
 double difference(const ArrayConst& got, const ArrayConst& want) {
-    double worst = 0, largest = 1e-30;
+    const double least = std::max(typical(want), 1e-300);
+    double worst = 0;
     for (std::int64_t i = 0; i < got.aval->size(); ++i) {
         const std::complex<double> x = number(got, i), y = number(want, i);
-        if (std::isfinite(std::abs(y))) largest = std::max(largest, std::abs(y));
         if (x == y || (std::isnan(std::abs(x)) && std::isnan(std::abs(y)))) continue;
         const double d = std::abs(x - y);
-        worst = std::max(worst, std::isfinite(d) ? d : INFINITY);
+        worst = std::max(worst, std::isfinite(d) ? d / std::max(std::abs(y), least) : INFINITY);
     }
-    return worst / largest;
+    return worst;
+}
+
+TEST(Golden, OneHugeElementHidesNoError) {
+    const auto array = [](std::vector<float> values) {
+        ArrayConst a;
+        a.aval = AvalRef(DType::F32, {static_cast<std::int64_t>(values.size())});
+        a.data.resize(values.size() * sizeof(float));
+        std::memcpy(a.data.data(), values.data(), a.data.size());
+        return a;
+    };
+    EXPECT_GT(difference(array({1.01f, 2, 3, 3e38f}), array({1, 2, 3, 3e38f})), tolerance(DType::F32));
+    EXPECT_LT(difference(array({1e-9f, 2, 3, 3e38f}), array({2e-9f, 2, 3, 3e38f})), tolerance(DType::F32));
 }
 
 struct Setting {
@@ -67,6 +93,7 @@ TEST(Golden, ResultsEqualJax) {
             options.threads = s.threads;
             const auto executable = Executable::compile(program->jaxpr, pair_donations(*program).alias_of_output, program->kept, options);
             const RunResult result = executable->run(program->values);
+            ASSERT_EQ(result.outputs.size(), program->jaxpr->outvars.size());
             for (std::size_t k = 0; k < result.outputs.size(); ++k) {
                 const ArrayConst& got = *result.outputs[k];
                 const std::string member = "out" + std::to_string(k);
@@ -110,16 +137,21 @@ TEST(Golden, LiveBuffersDontOverlap) {
     }
 }
 
-// Pages that were touched, counted by the system, against the plan: within 1 MiB or 1 %.
+// Pages that were touched, counted by the system, against the plan. What is planned is touched, but for whole pages inside of a buffer
+// that nothing is written to; the last page may be touched in part.
 TEST(Golden, MeasuredPeakEqualsThePlan) {
+    const std::int64_t page = sysconf(_SC_PAGESIZE);
+    const auto whole_pages = [&](std::int64_t bytes) { return std::max<std::int64_t>((bytes + page - 1) / page, 1) * page; };
+    std::int64_t largest = 0;
     for (const std::string& name : names()) {
         SCOPED_TRACE(name);
         const ProgramPtr program = load_program((folder() / (name + ".jaxscope")).string());
         const auto executable = Executable::compile(program->jaxpr, pair_donations(*program).alias_of_output, program->kept);
-        const double planned = static_cast<double>(executable->plan().planned_peak);
-        const double measured = static_cast<double>(executable->run(program->values).measured_peak);
-        EXPECT_NEAR(measured, planned, std::max(0.01 * planned, 1048576.0));
+        const std::int64_t planned = executable->plan().planned_peak;
+        EXPECT_EQ(executable->run(program->values).measured_peak, whole_pages(planned));
+        largest = std::max(largest, planned);
     }
+    EXPECT_GT(largest, 10 * page) << "programs of a page or two show nothing";
 }
 
 }  // namespace

@@ -32,6 +32,18 @@ def integer_edges(x, y):
             lax.shift_right_arithmetic(x, y), lax.population_count(x), lax.clz(x), lax.abs(x), lax.sign(x), lax.max(x, y), lax.min(u, v), ~x, x ^ y]
 
 
+LONGS = np.array([0, 1, -1, 7, -7, 2**63 - 1, -2**63, 2**32 - 1, 2**32, -2**32 - 1, 6364136223846793005], np.int64)
+
+
+# Arguments of every dtype: XLA's CPU compiler refuses a mulhi that is fused with the conversion of its operands.
+@case(*[(LONGS[:, None] + 0 * LONGS).astype(d) for d in "bBhHiIlL"], *[(LONGS + 0 * LONGS[:, None]).astype(d) for d in "bBhHiIlL"])
+def integer_high_halves(*args):
+    return [lax.mulhi(x, y) for x, y in zip(args[:8], args[8:])]
+
+
+X64 = {"integer_high_halves"}
+
+
 @case(ODD[:, None] * jnp.ones((1, 16), jnp.float32), ODD[None] * jnp.ones((16, 1), jnp.float32))
 def float_edges(x, y):
     return [lax.max(x, y), lax.min(x, y), x / y, lax.rem(x, y), x < y, x == y, lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
@@ -178,6 +190,7 @@ def main():
     for name, (f, args, donate) in CASES.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
+        jax.config.update("jax_enable_x64", name in X64)
         out = jax.tree.leaves(jax.jit(f)(*args))
         wide = lambda x: np.asarray(x).astype(np.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else np.asarray(x)
         base = os.path.join(HERE, 'golden', name)

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/primitive.h"
+#include "jit/graph/build_graph.h"
 #include "jit/graph/fuse.h"
 #include "jit/jit.h"
 

@@ -37,6 +37,7 @@ public:
                     values_[static_cast<std::size_t>(operand)][static_cast<std::size_t>(at)]);
     }
     KScalar op(KOp, KScalar a) override { return a; }
+    KScalar call(const KFunction&, KScalar a) override { return a; }
     KScalar op(KOp o, KScalar a, KScalar b) override {
         const double x = value(a), y = value(b);
         switch (o) {

@@ -108,7 +108,7 @@ def binary_cases():
     for prim in [lax.eq_p, lax.ne_p, lax.lt_p, lax.le_p, lax.gt_p, lax.ge_p]:
         binary(prim)
     binary(lax.nextafter_p, jvps=[])
-    for prim in [lax.and_p, lax.or_p, lax.xor_p, lax.shift_left_p, lax.shift_right_logical_p, lax.shift_right_arithmetic_p]:
+    for prim in [lax.and_p, lax.or_p, lax.xor_p, lax.shift_left_p, lax.shift_right_logical_p, lax.shift_right_arithmetic_p, lax.mulhi_p]:
         binary(prim, jvps=[], kinds=("int32",))
     add_any = jax._src.ad_util.add_jaxvals_p
     case(add_any, [arr(2, 3)] * 2, {}, jvps=BOTH, transposes=linear, batches=[[0, 0], [1, N], [0, 1]])

@@ -40,7 +40,7 @@ json json_of(const Attr& a) {
     }
     if (const auto* j = a.get<Attr::JaxprRef>()) {
         json names = json::array();
-        for (const Eqn& e : j->jaxpr->eqns) names.push_back(e.prim->name);
+        for (const Eqn& e : j->jaxpr->eqns) names.push_back(e.prim->name.c_str());
         return {{"jaxpr", names}};
     }
     return "unknown";
@@ -61,8 +61,8 @@ Values spliced(JaxprBuilder& b, const Jaxpr& j, const Values& in) {
     for (const Eqn& e : j.eqns) {
         Values args;
         for (const Atom a : j.inputs(e)) args.push_back(a.is_literal() ? Value(a.literal()) : env[a.var().index]);
-        const Values out = std::string_view(e.prim->name) == "jit" ? spliced(b, *e.params->jaxprs().front(), args)
-                                                                   : b.append(*e.prim, args, e.params, j.out_avals(e), e.effects);
+        const Values out = std::string_view(e.prim->name.c_str()) == "jit" ? spliced(b, *e.params->jaxprs().front(), args)
+                                                                           : b.append(*e.prim, args, e.params, j.out_avals(e), e.effects);
         env.insert(env.end(), out.begin(), out.end());
     }
     Values outs;
@@ -70,7 +70,7 @@ Values spliced(JaxprBuilder& b, const Jaxpr& j, const Values& in) {
     return outs;
 }
 JaxprPtr without_jits(const Jaxpr& j) {
-    if (j.num_constvars > 0 || std::ranges::none_of(j.eqns, [](const Eqn& e) { return std::string_view(e.prim->name) == "jit"; }))
+    if (j.num_constvars > 0 || std::ranges::none_of(j.eqns, [](const Eqn& e) { return std::string_view(e.prim->name.c_str()) == "jit"; }))
         return std::make_shared<const Jaxpr>(j);
     JaxprBuilder b;
     Values in;
@@ -86,7 +86,7 @@ std::string text_of(const Jaxpr& j) {
         for (const AvalRef a : j.out_avals(e)) out.push_back(to_text(a) + (a->weak_type ? " weak" : ""));
         json params = json::object();
         for (const auto& [name, value] : e.params->entries()) params[name.str()] = json_of(value);
-        text += equation_text(e.prim->name, params, in, out);
+        text += equation_text(e.prim->name.c_str(), params, in, out);
     }
     text += "results";
     for (const Atom a : j.outvars) text += " " + atom_text(a);

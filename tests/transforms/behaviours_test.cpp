@@ -32,12 +32,15 @@ std::vector<std::string> ids() {
 std::map<std::string, int> census(const Jaxpr& j) {
     std::map<std::string, int> count;
     for (const Eqn& e : j.eqns) {
-        ++count[e.prim->name];
+        ++count[e.prim->name.c_str()];
         for (const JaxprPtr& s : e.params->jaxprs())
             for (const auto& [name, n] : census(*s)) count[name] += n;
     }
     return count;
 }
+
+// Cases whose residuals are JAX's in another order.
+const std::set<std::string> kReordered = {};
 
 class Behaviour : public testing::TestWithParam<std::string> {
 protected:
@@ -59,15 +62,22 @@ protected:
         const Residuals r = saved_residuals(program_->jaxpr, q);
         check_jaxpr(*r.forward);
         check_jaxpr(*r.linear);
-        std::multiset<std::string> ours, jax;
-        for (const SavedResidual& row : r.rows) ours.insert(to_text(row.aval) + " " + row.text);
+        std::vector<std::string> ours, jax;
+        for (const SavedResidual& row : r.rows) ours.push_back(to_text(row.aval) + " " + row.text);
         for (const json& row : case_["residuals"]) {
             std::string text = row[1];
             // With respect to some arguments only, JAX saw a function of those, called xs.
             if (!case_["all"] && text.starts_with("from the argument xs["))
                 text = "from the argument " + program_->in_paths[argument_of(text)].str();
-            jax.insert(row[0].get<std::string>() + " " + text);
+            jax.push_back(row[0].get<std::string>() + " " + text);
         }
+        if (kReordered.count(GetParam()) == 0) {
+            EXPECT_EQ(ours, jax);
+            return;
+        }
+        EXPECT_NE(ours, jax) << "the order is JAX's now: take the case off the list";
+        std::sort(ours.begin(), ours.end());
+        std::sort(jax.begin(), jax.end());
         EXPECT_EQ(ours, jax);
     }
 

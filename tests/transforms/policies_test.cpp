@@ -61,6 +61,38 @@ TEST(Policies, TextRoundTrips) {
     for (const PolicyInfo& p : known_policies()) EXPECT_NE(std::string(p.usage).find(p.name), std::string::npos);
 }
 
+TEST(Policies, AreWrittenAsInPython) {
+    const std::pair<const char*, const char*> same[] = {
+        {"jax.checkpoint_policies.save_and_offload_only_these_names(names_which_can_be_saved=['a'], names_which_can_be_offloaded=['b'], "
+         "offload_src='device', offload_dst='pinned_host')",
+         "save_and_offload_only_these_names([a], [b], device, pinned_host)"},
+        {"save_and_offload_only_these_names(offload_dst = 'pinned_host', offload_src = \"device\", names_which_can_be_offloaded=('b',), "
+         "names_which_can_be_saved={'a', 'c',},)",
+         "save_and_offload_only_these_names([a, c], [b], device, pinned_host)"},
+        {"save_only_these_names(\"h\")", "save_only_these_names(h)"},
+        {"cp.dots_saveable", "dots_saveable"},
+        {"offload_dot_with_no_batch_dims('device', offload_dst='pinned_host')", "offload_dot_with_no_batch_dims(device, pinned_host)"},
+        {"cp.save_from_both_policies(policy_2=cp.save_only_these_names('a'), policy_1=cp.dots_saveable)",
+         "save_from_both_policies(dots_saveable, save_only_these_names(a))"}};
+    for (const auto& [python, text] : same) EXPECT_EQ(policy_text(*parse_policy(python)), text) << python;
+}
+
+TEST(Policies, BadKeywordsSayWhatIsWanted) {
+    const std::pair<const char*, const char*> wrong[] = {
+        {"offload_dot_with_no_batch_dims(src=device, offload_dst=pinned_host)",
+         "expected an argument of offload_dot_with_no_batch_dims(SRC, DST)"},
+        {"offload_dot_with_no_batch_dims(offload_src=device, offload_src=device)", "expected each argument once"},
+        {"offload_dot_with_no_batch_dims(offload_dst=pinned_host)", "expected an argument offload_src of"},
+        {"offload_dot_with_no_batch_dims(offload_src=device, pinned_host)", "expected a keyword"},
+        {"save_only_these_names(names=h)", "expected an argument of save_only_these_names(NAME, ...)"}};
+    for (const auto& [text, what] : wrong) try {
+            parse_policy(text);
+            ADD_FAILURE() << text;
+        } catch (const Error& e) {
+            EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+        }
+}
+
 TEST(Policies, BadTextIsOneError) {
     for (const char* text :
          {"dot_saveable", "save_only_these_names(a", "save_only_these_names(a))", "dots_saveable(a)", "offload_dot_with_no_batch_dims",
@@ -86,7 +118,7 @@ TEST(Policies, BadTextIsOneError) {
 TEST(Policies, RecordedAnswersOfAPythonFunction) {
     PolicySpec spec;
     spec.text = "<function mine>";
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {2, 2})}, Attr::seq(Attr::SeqKind::Dict, {}), Attr("save")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {2, 2})}, Attr::seq(Attr::SeqKind::Dict, {}), Attr("save")});
     const PolicyQuery q{std::make_shared<const PolicySpec>(spec), {}};
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {2, 2})}, {}).kind, Kind::Save);
     EXPECT_EQ(q(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Save) << "another shape of the same primitive";
@@ -97,9 +129,9 @@ TEST(Policies, NoAnswerCountsAsNotSavedAndIsTold) {
     PolicySpec spec;
     spec.text = "<function mine>";
     const Attr no_params = Attr::seq(Attr::SeqKind::Dict, {});
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {2})}, no_params, Attr("unknown")});
-    spec.verdicts.push_back({"sin", {AvalRef(DType::F32, {3})}, no_params, Attr("unknown")});
-    spec.verdicts.push_back({"cos", {AvalRef(DType::F32, {3})}, no_params, Attr("save")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {2})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({&primitive("sin"), {AvalRef(DType::F32, {3})}, no_params, Attr("unknown")});
+    spec.verdicts.push_back({&primitive("cos"), {AvalRef(DType::F32, {3})}, no_params, Attr("save")});
     const auto policy = std::make_shared<const PolicySpec>(spec);
     EXPECT_EQ((PolicyQuery{policy, {}})(primitive("sin"), {AvalRef(DType::F32, {3})}, {}).kind, Kind::Recompute);
     PolicySpec both;
@@ -109,7 +141,7 @@ TEST(Policies, NoAnswerCountsAsNotSavedAndIsTold) {
     const Value x = b.add_input(AvalRef(DType::F32, {3}));
     const ParamsRef params = Params::make({{Sym("policy"), Attr(PolicyPtr(std::make_shared<const PolicySpec>(both)))}});
     const JaxprPtr j = b.finish(b.emit(primitive("checkpoint"), {x}, params, {AvalRef(DType::F32, {3})}));
-    EXPECT_EQ(unknown_verdicts(*j), (std::vector<UnknownVerdict>{{"<function mine>", "sin", 2}}));
+    EXPECT_EQ(unknown_verdicts(*j), (std::vector<UnknownVerdict>{{"<function mine>", &primitive("sin"), 2}}));
 }
 
 }  // namespace

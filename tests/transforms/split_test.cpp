@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "calls/remat.h"
+#include "ir/interpret.h"
 #include "ir/print/printer.h"
 #include "ir/type_check.h"
 #include "lax/ops.h"

@@ -26,6 +26,7 @@ std::shared_ptr<const ResidualReport> residuals() {
         row.file = "/w/model.py";
         row.line = line;
         row.equation = line > 0 ? "0" : "";
+        row.id = line > 0 ? ResidualId{.derivation = 1, .eqn = line, .result = 0} : ResidualId{.input = 0};
         report->rows.push_back(row);
         report->total_bytes += bytes;
     };
@@ -43,6 +44,7 @@ std::shared_ptr<const MemoryPlan> plan() {
         b.first_step = first;
         b.last_step = last;
         b.role = role;
+        b.number = static_cast<int>(made->buffers.size());
         made->buffers.push_back(b);
     };
     add(100, -1, 2, BufferRole::Argument);
@@ -114,11 +116,22 @@ private Q_SLOTS:
         model.set_report(residuals());
         panel.sort_by(ResidualModel::Bytes, Qt::DescendingOrder);
         panel.table()->selectRow(0);
-        QCOMPARE(selection.picked().residual, 1);
+        const ResidualId named{.derivation = 1, .eqn = 7, .result = 0}, argument{.input = 0};
+        QVERIFY(selection.picked().residual == named);
         Picked other;
-        other.residual = 2;
+        other.residual = argument;
         selection.pick(other);
         QCOMPARE(panel.table()->currentIndex().row(), 2);
+        // Rows come and go: the selection stays with the value.
+        auto fewer = std::make_shared<ResidualReport>(*residuals());
+        std::swap(fewer->rows[0], fewer->rows[2]);
+        fewer->rows.pop_back();
+        model.set_report(fewer);
+        QCOMPARE(panel.table()->currentIndex().data().toString(), QStringLiteral("32 B"));
+        QVERIFY(selection.picked().residual == argument);
+        // The same numbers in another forward part are another value.
+        other.residual = ResidualId{.derivation = 2, .eqn = 7, .result = 0};
+        QCOMPARE(model.row_of(other), -1);
         selection.clear();
         QVERIFY(!panel.table()->currentIndex().isValid());
     }
@@ -149,7 +162,7 @@ private Q_SLOTS:
         QCOMPARE(model.total(), QStringLiteral("3 buffers, 210 B at the peak"));
         model.show_step(2);
         QCOMPARE(model.rowCount(), 2);
-        QCOMPARE(model.picked(1).buffer, 2);
+        QVERIFY(model.picked(1).buffer == id_of(*plan(), 2));
     }
 
     void outline_makes_rows_when_branches_open() {

@@ -51,7 +51,7 @@ private Q_SLOTS:
             QVERIFY2(whole.known.has_value(), name.c_str());
             QVERIFY2(whole.program.has_value(), name.c_str());
             // Of computed values some are fused into their readers and have no memory of their own.
-            QVERIFY2(rows[r].input < 0 || whole.buffer >= 0, name.c_str());
+            QVERIFY2(rows[r].input < 0 || whole.buffer, name.c_str());
         }
     }
 
@@ -63,21 +63,21 @@ private Q_SLOTS:
         QCOMPARE(window_->residual_table()->table()->selectionModel()->selectedRows().size(), 1);
         QCOMPARE(window_->donation_table()->table()->selectionModel()->selectedRows().size(), 1);
         QVERIFY(window_->outline()->tree()->currentIndex().isValid());
-        const DonatedLeaf& leaf = look().donation->donated[static_cast<std::size_t>(whole.donated)];
+        const DonatedLeaf& leaf = *find_donated(*look().donation, whole.donated);
         QCOMPARE(window_->inspector()->explanation().title, leaf.path);
         // A click on the donation's row leads back.
         const QModelIndex row = window_->donation_table()->table()->currentIndex();
         window_->selection()->clear();
         window_->donation_table()->table()->setCurrentIndex({});
         window_->donation_table()->table()->setCurrentIndex(row);
-        QCOMPARE(window_->selection()->picked().residual, whole.residual);
+        QVERIFY(window_->selection()->picked().residual == whole.residual);
         // So does the outline's.
         const Picked computed = pick_row(row_where(false));
         const QModelIndex at = window_->outline()->tree()->currentIndex();
         window_->selection()->clear();
         window_->outline()->tree()->setCurrentIndex({});
         window_->outline()->tree()->setCurrentIndex(at);
-        QCOMPARE(window_->selection()->picked().residual, computed.residual);
+        QVERIFY(window_->selection()->picked().residual == computed.residual);
     }
 
 private:
@@ -92,7 +92,7 @@ private:
 
     Picked pick_row(int row) {
         Picked picked;
-        picked.residual = row;
+        picked.residual = look().residuals->rows.at(static_cast<std::size_t>(row)).id;
         window_->selection()->clear();
         window_->selection()->pick(picked);
         return window_->selection()->picked();
@@ -111,7 +111,7 @@ private:
             QVERIFY2(found.residual == whole.residual, name);
             QVERIFY2(found.buffer == whole.buffer, name);
             // The buffer of a named value is made by the equation before the name.
-            if (part.buffer >= 0 && !argument) continue;
+            if (part.buffer && !argument) continue;
             QVERIFY2(found.program == whole.program, name);
             QVERIFY2(found.known == whole.known, name);
             QVERIFY2(found.donated == whole.donated, name);

@@ -1,5 +1,8 @@
 #pragma once
+#include <QLabel>
+#include <QSet>
 #include <QSettings>
+#include <QTabWidget>
 #include <QTemporaryDir>
 
 #include "graph/graph_layouter.h"
@@ -15,6 +18,28 @@ constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are 
 
 inline bool settled(app::MainWindow& window) {
     return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy();
+}
+
+/// What is wrong with the page of a tab, in front and drawn: empty when it is shown and something stands in it.
+inline QString wrong_on_tab(app::MainWindow& window, const char* tab) {
+    window.show_tab(QString::fromUtf8(tab));
+    for (const QTabWidget* tabs : window.findChildren<QTabWidget*>()) {
+        if (!tabs->tabText(tabs->currentIndex()).startsWith(QString::fromUtf8(tab), Qt::CaseInsensitive)) continue;
+        const QImage image = tabs->currentWidget()->grab().toImage();
+        QSet<QRgb> colours;
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x) colours.insert(image.pixel(x, y));
+        constexpr int kFewest = 8;  // ground, letters with their smooth edges
+        return colours.size() >= kFewest ? QString() : QStringLiteral("%1: %2 colours").arg(QString::fromUtf8(tab)).arg(colours.size());
+    }
+    return QStringLiteral("%1 isn't in front").arg(QString::fromUtf8(tab));
+}
+
+/// Is this text among the labels that are visible?
+inline bool says(const QWidget& window, const char* text) {
+    for (const QLabel* label : window.findChildren<QLabel*>())
+        if (label->isVisible() && label->text().contains(QString::fromUtf8(text))) return true;
+    return false;
 }
 
 /// What a process of window tests needs once: settings of its own, primitives, a theme, the layout worker of the build.

@@ -102,6 +102,7 @@ GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent) {
 
 GraphLayouter::~GraphLayouter() {
     ++generation_;
+    if (running_) running_->cancel();
     pool_.waitForDone();
 }
 
@@ -112,9 +113,17 @@ void GraphLayouter::start(VisibleGraph graph) {
     busy_ = true;
     const QString path = QFileInfo(worker_path()).isExecutable() ? worker_path() : QString();
     auto request = std::make_shared<VisibleGraph>(std::move(graph));
-    pool_.clear();  // what has not begun is out of date
-    QtConcurrent::run(&pool_, [this, generation, request, path] {
-        auto result = std::make_shared<LaidOut>(lay_out(std::move(*request), path, kTimeLimit));
+    pool_.clear();  // what has not begun is out of date, and so is what has
+    if (running_) running_->cancel();
+    running_ = std::make_shared<CancelToken>();
+    QtConcurrent::run(&pool_, [this, generation, request, path, token = running_] {
+        const CancelScope scope(*token);
+        auto result = std::make_shared<LaidOut>();
+        try {
+            *result = lay_out(std::move(*request), path, kTimeLimit);
+        } catch (const std::exception& e) {
+            result->problem = QString::fromUtf8(e.what());
+        }
         QMetaObject::invokeMethod(
             this,
             [this, generation, result] {

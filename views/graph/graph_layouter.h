@@ -4,6 +4,7 @@
 #include <QThreadPool>
 
 #include "analysis/graph/graph_layout.h"
+#include "base/cancel.h"
 
 namespace jaxscope::views {
 
@@ -33,6 +34,7 @@ Q_SIGNALS:
 private:
     QThreadPool pool_;
     int generation_ = 0;
+    std::shared_ptr<CancelToken> running_;
     bool busy_ = false;
 };
 

@@ -1,4 +1,6 @@
 #pragma once
+// Graphs on screen. Comes in: what analysis/graph laid out. Goes out: clicks on nodes and lines. Never here: layout (GraphLayouter
+// asks for it in the background) and jaxprs.
 #include <QGraphicsScene>
 #include <QTimer>
 

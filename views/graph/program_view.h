@@ -18,7 +18,6 @@ public:
     const VisibleGraph& graph() const { return graph_; }
     GraphView* view() const { return view_; }
     void set_expanded(const std::string& key, bool expanded);
-    bool is_expanded(const std::string& key) const { return expanded_.contains(key); }
     void collapse_all();
     /// Opens what is around an equation and brings it into view.
     void reveal(const EqnPath& path);

@@ -1,7 +1,7 @@
 #pragma once
 #include <QScrollArea>
 
-#include "analysis/explain.h"
+#include "report/explain_text.h"
 
 class QVBoxLayout;
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/explain.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -179,8 +179,8 @@ void TimelineWidget::paint_areas(QPainter& painter) const {
 
 void TimelineWidget::paint_marks(QPainter& painter) const {
     const Palette& p = theme().palette();
-    const int buffer = selection_->picked().buffer;
-    if (buffer >= 0 && static_cast<std::size_t>(buffer) < plan_->buffers.size()) {
+    const std::optional<BufferId>& picked = selection_->picked().buffer;
+    if (const int buffer = picked ? buffer_index(*plan_, *picked) : -1; buffer >= 0) {
         const PlannedBuffer& b = plan_->buffers[static_cast<std::size_t>(buffer)];
         const double from = x_of(std::max(b.first_step, 0)), to = x_of(b.last_step + 1);
         painter.setPen(Qt::NoPen);
@@ -243,7 +243,7 @@ void TimelineWidget::mousePressEvent(QMouseEvent* event) {
     if (step < 0) return;
     const PlannedStep& at = plan_->steps[static_cast<std::size_t>(step)];
     Picked picked;
-    if (!at.writes.empty()) picked.buffer = at.writes.front();
+    if (!at.writes.empty()) picked.buffer = id_of(*plan_, at.writes.front());
     selection_->pick(picked);
     Q_EMIT step_picked(step);
 }

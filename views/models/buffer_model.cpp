@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/explain.h"
+#include "analysis/memory_timeline.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -61,12 +62,13 @@ QString BufferModel::total() const {
 
 Picked BufferModel::picked(int row) const {
     Picked picked;
-    picked.buffer = alive_[static_cast<std::size_t>(row)];
+    picked.buffer = id_of(*plan_, alive_[static_cast<std::size_t>(row)]);
     return picked;
 }
 
 int BufferModel::row_of(const Picked& picked) const {
-    const auto found = std::find(alive_.begin(), alive_.end(), picked.buffer);
+    if (!plan_ || !picked.buffer) return -1;
+    const auto found = std::find(alive_.begin(), alive_.end(), buffer_index(*plan_, *picked.buffer));
     return found == alive_.end() ? -1 : static_cast<int>(found - alive_.begin());
 }
 

@@ -56,11 +56,14 @@ QString DonationModel::total() const {
 
 Picked DonationModel::picked(int row) const {
     Picked picked;
-    picked.donated = row;
+    picked.donated = report_->donated[static_cast<std::size_t>(row)].input;
     return picked;
 }
 
-int DonationModel::row_of(const Picked& picked) const { return picked.donated < rowCount() ? picked.donated : -1; }
+int DonationModel::row_of(const Picked& picked) const {
+    const DonatedLeaf* leaf = report_ ? find_donated(*report_, picked.donated) : nullptr;
+    return leaf == nullptr ? -1 : static_cast<int>(leaf - report_->donated.data());
+}
 
 QString DonationModel::empty_text() const {
     return report_ ? tr("Nothing is donated. Tick an argument under Donate above to see which outputs could take its memory.")

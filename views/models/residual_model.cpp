@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "analysis/explain.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -54,11 +54,14 @@ QString ResidualModel::total() const {
 
 Picked ResidualModel::picked(int row) const {
     Picked picked;
-    picked.residual = row;
+    picked.residual = report_->rows[static_cast<std::size_t>(row)].id;
     return picked;
 }
 
-int ResidualModel::row_of(const Picked& picked) const { return picked.residual < rowCount() ? picked.residual : -1; }
+int ResidualModel::row_of(const Picked& picked) const {
+    const ResidualRow* row = report_ && picked.residual ? find_residual(*report_, *picked.residual) : nullptr;
+    return row == nullptr ? -1 : static_cast<int>(row - report_->rows.data());
+}
 
 QString ResidualModel::empty_text() const {
     return report_ ? tr("Nothing is saved: the backward pass needs no value of the forward pass.")

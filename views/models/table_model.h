@@ -1,4 +1,6 @@
 #pragma once
+// Tables as Qt's models. Comes in: a stage's struct. Goes out: cells, a total, and what a row stands for. Never here: widgets, and
+// figures that the struct doesn't hold.
 #include <QAbstractTableModel>
 #include <QSortFilterProxyModel>
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/explain.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -64,7 +64,7 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     connect(files_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (item == nullptr) return;
         Picked picked;
-        picked.residual = item->data(0, Qt::UserRole).toInt();
+        picked.residual = first_of_line_[static_cast<std::size_t>(item->data(0, Qt::UserRole).toInt())];
         selection_->pick(picked);
     });
     connect(selection_, &Selection::changed, this, &OutlinePanel::follow);
@@ -78,17 +78,17 @@ void OutlinePanel::set_model(const GraphModel* model) {
 void OutlinePanel::set_residuals(const ResidualReport* report) {
     const QSignalBlocker quiet(files_);
     files_->clear();
+    first_of_line_.clear();
     if (report == nullptr) return;
     struct Line {
         std::int64_t bytes = 0;
-        int first_row = 0;
+        ResidualId first;
     };
     std::map<std::pair<std::string, int>, Line> lines;
-    for (std::size_t r = 0; r < report->rows.size(); ++r) {
-        const ResidualRow& row = report->rows[r];
+    for (const ResidualRow& row : report->rows) {
         if (row.line <= 0) continue;
         const auto [it, fresh] = lines.try_emplace({row.file, row.line});
-        if (fresh) it->second.first_row = static_cast<int>(r);
+        if (fresh) it->second.first = row.id;
         it->second.bytes += row.bytes;
     }
     std::vector<std::pair<std::pair<std::string, int>, Line>> order(lines.begin(), lines.end());
@@ -97,7 +97,8 @@ void OutlinePanel::set_residuals(const ResidualReport* report) {
     for (const auto& [place, line] : order) {
         auto* item = new QTreeWidgetItem({utf8(short_place(place.first, place.second)), utf8(bytes_text(line.bytes))});
         item->setToolTip(0, utf8(place.first + ":" + std::to_string(place.second)));
-        item->setData(0, Qt::UserRole, line.first_row);
+        item->setData(0, Qt::UserRole, static_cast<int>(first_of_line_.size()));
+        first_of_line_.push_back(line.first);
         item->setFont(0, mono_font(11));
         item->setFont(1, mono_font(11));
         item->setTextAlignment(1, int(Qt::AlignRight | Qt::AlignVCenter));

@@ -25,6 +25,7 @@ Q_SIGNALS:
 private:
     void follow(const Picked& picked);
     Selection* selection_;
+    std::vector<ResidualId> first_of_line_;  ///< of each line of `files_`: the value that a click picks
     const GraphModel* graph_ = nullptr;
     OutlineModel* model_;
     QTreeView* tree_;

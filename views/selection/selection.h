@@ -1,4 +1,6 @@
 #pragma once
+// The one selection that all views share. Comes in: a pick. Goes out: the same value as every view knows it. Never here: rows of
+// tables.
 #include <QObject>
 
 #include "analysis/correspondence.h"
@@ -12,8 +14,9 @@ class Selection : public QObject {
 public:
     using QObject::QObject;
     const Picked& picked() const { return picked_; }
-    /// What completes picks from now on; null: nothing does.
-    void set_correspondence(std::shared_ptr<const Correspondence> correspondence);
+    /// What completes picks from now on; null: nothing does. `derivation`: of the inspection that is looked at. When it changes, the same
+    /// value is found in what is shown now, or nothing is picked where it isn't there.
+    void set_correspondence(std::shared_ptr<const Correspondence> correspondence, std::uint64_t derivation);
     void pick(const Picked& picked);
     void clear() { pick({}); }
 
@@ -21,7 +24,9 @@ Q_SIGNALS:
     void changed(const jaxscope::Picked& picked);
 
 private:
+    void take(const Picked& picked);
     Picked picked_;
+    std::uint64_t derivation_ = 0;
     std::shared_ptr<const Correspondence> correspondence_;
     bool telling_ = false;
 };

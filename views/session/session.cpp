@@ -18,7 +18,12 @@ std::shared_ptr<const T> part_of(const std::shared_ptr<const Inspection>& whole,
 
 QString in_words(const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
-    const QString text = utf8(error != nullptr ? full_text(*error) : std::string(e.what()));
+    if (error == nullptr && dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
+        return QStringLiteral("expected enough memory, found none left");
+    // Whatever else is thrown is no fault of the file's; the window goes on with what it has.
+    if (error == nullptr)
+        return QStringLiteral("a bug in jaxscope: %1\nplease report it with what you chose and the file that is open").arg(utf8(e.what()));
+    const QString text = utf8(full_text(*error));
     const QString prefix = QStringLiteral("jaxscope: ");  // a terminal's; the window is jaxscope anyway
     return text.startsWith(prefix) ? text.mid(prefix.size()) : text;
 }
@@ -31,6 +36,7 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
     Look look;
     look.inspection = inspection;
     bool cancelled = false;
+    const CancelScope scope(inspection->token());
     const auto stage = [&](const char* name, auto compute) {
         if (cancelled) return;
         try {
@@ -59,6 +65,7 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
         look.correspondence = std::move(made);
         look.done = true;
     });
+    stage("advice", [&] { look.tried = std::make_shared<const std::vector<TriedPolicy>>(try_policies(*inspection)); });
     return !cancelled;
 }
 
@@ -78,6 +85,7 @@ Session::~Session() {
 void Session::cancel_all() {
     for (const auto& inspection : {running_, following_, executing_})
         if (inspection) inspection->cancel();
+    if (reading_) reading_->cancel();
     if (!executing_) return;
     executing_.reset();
     Q_EMIT running_changed();
@@ -97,7 +105,9 @@ void Session::open(const QString& file) {
     const int generation = ++generation_;
     cancel_all();
     set_busy(tr("Reading %1").arg(file));
-    QtConcurrent::run(&pool_, [this, file, generation] {
+    reading_ = std::make_shared<CancelToken>();
+    QtConcurrent::run(&pool_, [this, file, generation, token = reading_] {
+        const CancelScope scope(*token);
         ProgramPtr program;
         QString problem;
         try {
@@ -121,7 +131,9 @@ void Session::open(const QString& file) {
 
 void Session::open(ProgramPtr program) {
     program_ = std::move(program);
-    history_.assign(1, Choices{});
+    Choices plain;
+    plain.as_step = true;  // its memory stands beside residuals and is compared with what-ifs
+    history_.assign(1, plain);
     as_it_is_ = current_ = Look{};
     Q_EMIT opened();
     Q_EMIT choices_changed();
@@ -212,7 +224,14 @@ void Session::receive(int generation, bool base, const Look& look) {
     if (generation != generation_) return;
     if (base) as_it_is_ = look;
     const bool chosen = base == (history_.size() == 1);
-    if (chosen) current_ = look;
+    if (chosen) {
+        // Advice comes when all else is done, perhaps after a run.
+        const Look before = current_;
+        current_ = look;
+        if (before.inspection == look.inspection) current_.run = before.run;
+        if (const QString why = before.problems.value(QStringLiteral("run")); !why.isEmpty() && before.inspection == look.inspection)
+            current_.problems[QStringLiteral("run")] = why;
+    }
     if (base && look.done && !chosen) running_ = following_;
     if (chosen && look.done) set_busy({});
     Q_EMIT updated();

@@ -1,11 +1,14 @@
 #pragma once
+// The window's only way to the Inspection. Comes in: files and choices. Goes out: stages, as they are ready, on the window's thread.
+// Never here: widgets, and work on the window's thread.
 #include <QMap>
 #include <QObject>
 #include <QString>
 #include <QThreadPool>
 
 #include "analysis/correspondence.h"
-#include "analysis/explain.h"
+#include "analysis/inspection.h"
+#include "report/explain_text.h"
 
 namespace jaxscope::views {
 
@@ -18,11 +21,12 @@ struct Look {
     std::shared_ptr<const MemoryPlan> plan;
     std::shared_ptr<const RunReport> run;  ///< once it was asked for
     std::shared_ptr<const Correspondence> correspondence;
-    QMap<QString, QString> problems;  ///< stage -> why it can't be had
+    std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
+    QMap<QString, QString> problems;                        ///< stage -> why it can't be had
     bool done = false;
     double seconds = 0;
 
-    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get()}; }
+    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get()}; }
 };
 
 /// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
@@ -70,6 +74,7 @@ private:
     Look as_it_is_, current_;
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
     std::shared_ptr<Inspection> executing_;            ///< what is being run
+    std::shared_ptr<CancelToken> reading_;             ///< of the file that is being opened
     int generation_ = 0;
     bool busy_ = false;
 };

@@ -40,8 +40,8 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
         picked.known = graph_->producer_of(static_cast<std::uint32_t>(residual));
         const int input = graph_->input_of(static_cast<std::uint32_t>(residual));
         const auto& rows = split_->residuals.rows;
-        for (std::size_t r = 0; input >= 0 && r < rows.size() && picked.residual < 0; ++r)
-            if (rows[r].input == input) picked.residual = static_cast<int>(r);
+        for (std::size_t r = 0; input >= 0 && r < rows.size() && !picked.residual; ++r)
+            if (rows[r].input == input) picked.residual = rows[r].id;
         selection_->pick(picked);
         scene_->set_picked_residual(residual);
     });
@@ -146,13 +146,12 @@ void SplitView::follow(const Picked& picked) {
         if (const auto found = graph.by_key.find(picked.group); found != graph.by_key.end()) node = static_cast<int>(found->second);
     }
     scene_->set_picked(part, node);
-    const auto& rows = split_->residuals.rows;
-    const bool is_row = picked.residual >= 0 && static_cast<std::size_t>(picked.residual) < rows.size();
-    const int input = is_row ? rows[static_cast<std::size_t>(picked.residual)].input : -1;
+    const ResidualRow* row = picked.residual ? find_residual(split_->residuals, *picked.residual) : nullptr;
+    const int input = row != nullptr ? row->input : -1;
     int residual = -1;
     const auto fits = [&](std::uint32_t k) {
         if (input >= 0) return graph_->input_of(k) == input;
-        return picked.known && (is_row ? graph_->is_value_of(k, *picked.known) : graph_->producer_of(k) == picked.known);
+        return picked.known && (row != nullptr ? graph_->is_value_of(k, *picked.known) : graph_->producer_of(k) == picked.known);
     };
     for (std::uint32_t k = 0; k < graph_->num_residuals() && residual < 0; ++k)
         if (fits(k)) residual = static_cast<int>(k);

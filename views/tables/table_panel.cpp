@@ -58,6 +58,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     connect(model_, &QAbstractItemModel::modelReset, this, [this, body] {
         refresh();
         body->setCurrentIndex(model_->rowCount() == 0 ? 1 : 0);
+        follow(selection_->picked());  // the row of the same value, wherever it stands now
     });
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (index.isValid() && !following_) selection_->pick(model_->picked(proxy_->mapToSource(index).row()));

@@ -6,9 +6,9 @@
 #include <QVBoxLayout>
 #include <cstdlib>
 
-#include "analysis/explain.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "report/explain_text.h"
 #include "theme/theme.h"
 #include "transforms/policies.h"
 
@@ -287,8 +287,10 @@ void TopBar::show_peak() {
     }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
     const auto problem = now.problems.find("memory");
-    peak_->setToolTip(problem != now.problems.end() ? *problem
-                                                    : tr("Planned peak of jaxscope's CPU JIT: arguments, outputs and temporaries"));
+    peak_->setToolTip(
+        problem != now.problems.end() ? *problem
+        : now.plan ? tr("Planned peak of %1 on jaxscope's CPU JIT: arguments, outputs and temporaries").arg(utf8(now.inspection->step().of))
+                   : QString());
     run_->setText(session_->running() ? tr("Stop") : tr("Run"));
     run_->setEnabled(now.done);
     run_->setToolTip(session_->running() ? tr("Stop the run (Ctrl+R)")

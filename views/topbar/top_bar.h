@@ -19,8 +19,6 @@ public:
     QComboBox* policy_box() const { return policy_; }
     /// As if it had been chosen in the policy box.
     void choose_policy(int index);
-    QComboBox* region_box() const { return region_; }
-    QToolButton* donate_button() const { return donate_; }
     QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
     QString peak_text() const { return peak_->text(); }

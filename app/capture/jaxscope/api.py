@@ -101,7 +101,8 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     marked_entry = None
     if marked is not None and any(r.mark is not None for r in found):
         with encoder.rules.closed():
-            marked_entry = {"jaxpr": encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)}
+            whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
+            marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
     facts = xla.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
@@ -143,10 +144,29 @@ def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, c
     return {"jaxpr": index, "in_paths": paths,
             "out_paths": [jax.tree_util.keystr(q) for q, _ in jax.tree_util.tree_flatten_with_path(shapes)[0]],
             "arg_of_input": [i.argument for i in inputs], "arg_names": flat.arg_names,
-            "donated": [i.donated for i in inputs], "kept": [True] * len(inputs) if p.keep_unused else compat.kept_inputs(closed.jaxpr), "static": flat.static,
+            "donated": _donated(closed.jaxpr, inputs), "kept": [True] * len(inputs) if p.keep_unused else compat.kept_inputs(closed.jaxpr), "static": flat.static,
             "differentiate": None if p.differentiate is None else list(p.differentiate), "has_aux": p.has_aux, "jit": p.jit,
             "in_shardings": shardings if any(s is not None for s in shardings) else None, "out_shardings": None,
-            "donate_warnings": [], "values": values}
+            "donate_warnings": [], "same_arrays": _same_arrays(inputs), "values": values}
+
+
+def _donated(jaxpr: Any, inputs: list[programs.Input]) -> list[bool]:
+    """As declared; else as the one jitted call says that the program is (pmap, a jitted function inside a plain one)."""
+    declared = [i.donated for i in inputs]
+    if any(declared) or len(jaxpr.eqns) != 1:
+        return declared
+    eqn = jaxpr.eqns[0]
+    by_call = {id(v) for v, d in zip(eqn.invars, eqn.params.get("donated_invars") or ()) if d}
+    return [id(v) in by_call for v in jaxpr.invars]
+
+
+def _same_arrays(inputs: list[programs.Input]) -> list[list[int]]:
+    """Inputs that are one array in memory: JAX refuses to run a program that donates one of them."""
+    groups: dict[int, list[int]] = {}
+    for n, i in enumerate(inputs):
+        if isinstance(i.value, jax.Array) and not isinstance(i.value, compat.Tracer):
+            groups.setdefault(id(i.value), []).append(n)
+    return [g for g in groups.values() if len(g) > 1]
 
 
 def _is_distributed(x: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import jax
 import numpy as np
 from jax._src import config, core, custom_batching, dtypes, source_info_util
-from jax._src.interpreters import ad, partial_eval as pe
+from jax._src.interpreters import ad, batching, partial_eval as pe
 
 try:
     from jax._src import traceback_util
@@ -142,6 +142,25 @@ def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | N
 
 def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
     return core.eval_jaxpr(jaxpr, consts, *args)
+
+
+def register_batching(primitive: Any, rule: Callable, otherwise: Callable) -> None:
+    """`rule` takes JAX's description of the vmap (its `axis_data`) first; JAX before 0.4.36 has none, and asks `otherwise`."""
+    if hasattr(batching, "AxisData"):
+        batching.fancy_primitive_batchers[primitive] = rule
+    else:
+        batching.primitive_batchers[primitive] = otherwise
+
+
+def batched(closed: Any, axis: Any, dims: tuple[int | None, ...]) -> tuple[Any, tuple[int | None, ...]]:
+    """The jaxpr under vmap, and where its results have the axis."""
+    out, out_dims = batching.batch_jaxpr2(closed, axis, dims)
+    return out, tuple(out_dims)
+
+
+def uses_axis(closed: Any, axis: Any) -> bool:
+    """Does the jaxpr compute along the named axis of this vmap (psum, axis_index)?"""
+    return any(isinstance(e, core.NamedAxisEffect) and e.name == axis.name for e in closed.effects)
 
 
 def with_jvp(jaxpr: Any) -> list[Any]:

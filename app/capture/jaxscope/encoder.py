@@ -24,6 +24,8 @@ class Encoder:
         self.params = Params(tables, arrays, self.closed_or_open, self.rules)
         self._primitive: dict[str, int] = {}
         self._jit_template: dict[str, Any] | None = None
+        self.marked_calls: dict[int, dict[str, Any]] = {}  # by the entry of their body
+        self._axes: dict[int, int] = {}
 
     def closed_or_open(self, jaxpr: Any, consts: Any, arg_names: list[str] | None = None, name: str | None = None) -> int:
         key = (id(jaxpr), tuple(map(id, consts)) if consts else None)
@@ -100,7 +102,10 @@ class Encoder:
             if isinstance(value, list) and len(value) == 1:
                 out[key] = value * (n_out if key.startswith("out_") else n_in)
         out["name"] = eqn.params["name"]
-        out["jaxpr"] = {"closed_jaxpr": self.closed_or_open(closed.jaxpr, closed.consts, name=eqn.params["name"])}
+        body = self.closed_or_open(closed.jaxpr, closed.consts, name=eqn.params["name"])
+        if body not in self.marked_calls:
+            self.marked_calls[body] = {**marks.description(eqn.params["name"], eqn.params["batch"], self._axes), "jaxpr": body}
+        out["jaxpr"] = {"closed_jaxpr": body}
         out = dict(sorted(out.items()))
         return self.tables.params.add(json.dumps(out), out)
 

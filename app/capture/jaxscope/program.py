@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
+import jax
 
 from . import compat, naming
 from .errors import CaptureError
@@ -51,7 +52,21 @@ def make_program(fn: Any, args: Any = (), kwargs: Any = None, *, donate_argnums:
                 name or naming.function_name(fn))
     _take_from_jit(p)
     _normalise(p)
+    _refuse_as_jit(p)
     return p
+
+
+def _refuse_as_jit(p: Program) -> None:
+    """What jax.jit refuses, as it says it: arguments both static and donated, names that the function hasn't."""
+    if p.jit == "eqx" or getattr(p.fn, "_jit_info", None) is not None:
+        return
+    given = {k: v for k in ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames") if (v := getattr(p, k))}
+    if not given:
+        return
+    try:
+        jax.jit(p.fn, **given)
+    except (TypeError, ValueError) as e:
+        raise CaptureError(f"{p.name}: {e}") from None
 
 
 def _take_from_jit(p: Program) -> None:
@@ -156,25 +171,37 @@ def _with_fixed(fn: Callable, fixed: dict[str, Any]) -> Callable:
 def _flatten_equinox(p: Program) -> Flat:
     """filter_jit: every array leaf of every argument is traced, all else is static."""
     import equinox as eqx
-    fn = p.fn
-    names = naming.argument_names(fn, len(p.args)) + list(p.kwargs)
-    arrays, static_part = eqx.partition((p.args, p.kwargs), eqx.is_array)
+    fn = _equinox_function(p.fn)
+    names = naming.argument_names(p.fn, len(p.args)) + list(p.kwargs)
+    # The function may hold arrays itself (a module, a bound method): donated like the other arguments, behind the first one.
+    whole = (p.args[:1], fn, p.args[1:], p.kwargs)
+    arrays, static_part = eqx.partition(whole, eqx.is_array)
 
     def flat_fn(arrays: Any) -> Any:
-        args, kwargs = eqx.combine(arrays, static_part)
-        return eqx.partition(fn(*args, **kwargs), eqx.is_array)[0]
+        first_arg, function, args, kwargs = eqx.combine(arrays, static_part)
+        return eqx.partition(function(*first_arg, *args, **kwargs), eqx.is_array)[0]
     flat_fn.__name__ = flat_fn.__qualname__ = p.name
     first, rest = _equinox_donation(p.donate)
     inputs, static = [], []
+    own = [Input(path, -1, leaf, rest) for path, leaf in naming.leaf_paths("fn", fn) if eqx.is_array(leaf)]
     keywords = dict(sorted(p.kwargs.items()))
     for i, (name, a) in enumerate([*zip(names, p.args), *keywords.items()]):
         number = names.index(name, len(p.args)) if i >= len(p.args) else i
+        if i == 1 or not p.args:
+            inputs, own = inputs + own, []
         for path, leaf in naming.leaf_paths(name, a):
             if eqx.is_array(leaf):
                 inputs.append(Input(path, number, leaf, first if i == 0 else rest))
             else:
                 static.append({"path": path, "text": _short(leaf)})
-    return Flat(flat_fn, (arrays,), {}, (), inputs, names, static)
+    return Flat(flat_fn, (arrays,), {}, (), inputs + own, names, static)
+
+
+def _equinox_function(fn: Any) -> Any:
+    """What filter_jit was given: its arrays are arguments of the compiled function."""
+    while type(fn).__name__ == "_JitWrapper" and type(fn).__module__.startswith("equinox"):
+        fn = fn.__wrapped__
+    return fn
 
 
 def _equinox_donation(donate: str) -> tuple[bool, bool]:

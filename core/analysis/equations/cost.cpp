@@ -71,7 +71,7 @@ public:
             if (e.params->holds_jaxpr() && !e.prim->cost)
                 add_call(work, j, e, linear);
             else if (!depends_on_tangent(j, e, linear))
-                add(work[e.prim->name], 1, 1, leaf_cost(j, e).flops);
+                add(work[e.prim->name.c_str()], 1, 1, leaf_cost(j, e).flops);
         }
         return known_[std::move(key)] = std::move(work);
     }

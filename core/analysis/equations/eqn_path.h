@@ -1,4 +1,6 @@
 #pragma once
+// Floor `analysis/equations`: facts about one equation. Comes in: a jaxpr. Goes out: where an equation stands, what it costs, whether
+// it is linear. Never here: programs, choices, pictures.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,9 +1,11 @@
 #pragma once
-// Shared by graph_model.cpp and visible_graph.cpp only.
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
-#include "analysis/graph/graph_model.h"
+#include "analysis/equations/eqn_path.h"
+#include "analysis/graph/scope_tree.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -44,7 +46,7 @@ inline std::string counted(std::int64_t count, const char* one, const char* many
 }
 
 /// What is kept of a jaxpr once it was looked into.
-struct GraphModel::Index {
+struct GraphIndex {
     ScopeTree tree;
     std::vector<std::int64_t> equations;  ///< prefix sums: recursive counts of the equations before
     std::vector<std::int64_t> bytes;      ///< prefix sums of what they make

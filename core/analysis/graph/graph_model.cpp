@@ -9,7 +9,7 @@
 namespace jaxscope {
 
 std::string equation_title(const Eqn& eqn) {
-    std::string title = eqn.prim != nullptr ? eqn.prim->name : "?";
+    std::string title = eqn.prim != nullptr ? eqn.prim->name.c_str() : "?";
     std::string name = sym_param(eqn, "name");
     if (name.empty() && eqn.params->holds_jaxpr()) {
         const std::vector<SubJaxpr> inner = sub_jaxprs(eqn);
@@ -45,16 +45,16 @@ std::int64_t GraphModel::equations(const Jaxpr& jaxpr) const {
     return counts_.at(&jaxpr);
 }
 
-const GraphModel::Index& GraphModel::index(const Jaxpr& jaxpr) const {
+const GraphIndex& GraphModel::index(const Jaxpr& jaxpr) const {
     auto& slot = indices_[&jaxpr];
     if (slot) return *slot;
-    slot = std::make_shared<Index>();
+    slot = std::make_shared<GraphIndex>();
     slot->tree = build_scope_tree(jaxpr, grouping_);
     slot->equations.assign(1, 0);
     slot->bytes.assign(1, 0);
     slot->equations.reserve(jaxpr.eqns.size() + 1);
     slot->bytes.reserve(jaxpr.eqns.size() + 1);
-    slot->producer.assign(jaxpr.num_vars(), Index::kNone);
+    slot->producer.assign(jaxpr.num_vars(), GraphIndex::kNone);
     const std::uint32_t inputs = jaxpr.num_constvars + jaxpr.num_invars;
     slot->read.assign(inputs, false);
     for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) {
@@ -100,7 +100,7 @@ GraphItem GraphModel::equation_item(const Jaxpr& jaxpr, const JaxprPath& path, s
 }
 
 GraphItem GraphModel::scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope_id) const {
-    const Index& known = index(jaxpr);
+    const GraphIndex& known = index(jaxpr);
     const Scope& scope = known.tree.scopes[scope_id];
     GraphItem item;
     item.kind = GraphItem::Kind::Group;

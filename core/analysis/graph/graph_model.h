@@ -1,4 +1,6 @@
 #pragma once
+// Floor `analysis/graph`: a jaxpr as a picture. Comes in: a jaxpr and which groups are open. Goes out: nodes, lines and their places.
+// Never here: pixels, colours, Qt, and the stages of an Inspection (the split's picture is put together one floor up).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -77,6 +79,8 @@ struct VisibleOptions {
     std::vector<bool> shown_results;  ///< per result
 };
 
+struct GraphIndex;
+
 /// The collapsible hierarchy of a program. Nothing is built before it is asked for, so a million equations open at once; no level
 /// has more than kMaxLevelSize items. Not thread-safe: one model per thread.
 class GraphModel {
@@ -99,8 +103,7 @@ public:
     std::set<std::string> first_look(std::size_t budget = 40) const;
 
 private:
-    struct Index;  // of one jaxpr
-    const Index& index(const Jaxpr& jaxpr) const;
+    const GraphIndex& index(const Jaxpr& jaxpr) const;
     GraphItem equation_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t eqn) const;
     GraphItem scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope) const;
     std::vector<GraphItem> level(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope) const;
@@ -110,7 +113,7 @@ private:
     JaxprPtr root_;
     Grouping grouping_;
     std::vector<Sym> input_names_;
-    mutable std::unordered_map<const Jaxpr*, std::shared_ptr<Index>> indices_;
+    mutable std::unordered_map<const Jaxpr*, std::shared_ptr<GraphIndex>> indices_;
     mutable std::unordered_map<const Jaxpr*, std::int64_t> counts_;
 };
 

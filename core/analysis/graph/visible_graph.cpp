@@ -2,6 +2,7 @@
 
 #include "analysis/equations/linearity.h"
 #include "analysis/graph/graph_index.h"
+#include "analysis/graph/graph_model.h"
 
 namespace jaxscope {
 namespace {

@@ -1,4 +1,6 @@
 #pragma once
+// Floor `io/arrays`: numbers in files. Comes in: bytes of archives, numbers as text. Goes out: arrays, and bytes again. Never here:
+// jaxprs, JSON, or a size that was believed before it was checked.
 #include <memory>
 #include <string>
 #include <utility>

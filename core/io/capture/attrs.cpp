@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "io/capture/tables.h"
 #include "ir/element.h"
+#include "ir/primitive.h"
 
 namespace jaxscope {
 
@@ -81,6 +82,7 @@ Attr CaptureTables::attr(const JsonValue& v, int& depth) const {
 
 Attr::JaxprRef CaptureTables::jaxpr_attr(const JsonValue& v, bool closed, int& depth) const {
     Attr::JaxprRef ref{jaxpr(v), closed};
+    if (closed && ref.jaxpr->consts.size() != ref.jaxpr->num_constvars) v.fail("a closed jaxpr (as many consts as constvars)");
     depth = std::max(depth, jaxpr_depths_[static_cast<std::size_t>(v.as_int())]);
     return ref;
 }
@@ -108,7 +110,7 @@ Attr CaptureTables::policy_attr(const JsonValue& v, int& depth) const {
         for (JsonValue::Items it(found); it.more(); it.step()) {
             const JsonValue row = it.value();
             PolicySpec::Verdict verdict;
-            verdict.primitive = row.at(0).as_string();
+            verdict.primitive = &primitive(row.at(0).as_string());
             verdict.in = avals(row.at(1));
             verdict.params = attr(row.at(2), depth);
             verdict.verdict = attr(row.at(3), depth);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 
 namespace jaxscope {
@@ -83,6 +84,7 @@ std::string_view ByteSource::next() {
             ZSTD_DCtx_setParameter(zstd_->stream, ZSTD_d_windowLogMax, 27);
         }
     }
+    check_cancelled();
     std::string_view chunk;
     if (zstd_) {
         chunk = next_decompressed();

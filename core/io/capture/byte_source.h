@@ -21,7 +21,6 @@ public:
 
     const std::string& name() const { return name_; }
     std::int64_t bytes_in() const { return in_; }    ///< read so far, before decompression
-    std::int64_t bytes_out() const { return out_; }  ///< handed out so far
     /// The next chunk, empty at the end. Valid until the next call.
     std::string_view next();
 

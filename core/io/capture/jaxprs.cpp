@@ -1,11 +1,11 @@
 // The parts of a capture that CaptureDocument converts by itself: head, arrays, jaxprs and their equations.
 #include <algorithm>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "io/capture/document.h"
 #include "io/capture/program.h"
 #include "io/capture/ref_indexers.h"
-#include "io/primitive_names.h"
 #include "ir/primitive.h"
 
 namespace jaxscope {
@@ -26,7 +26,11 @@ void CaptureDocument::flags(const JsonValue& v) { read_flags(v, tables_, program
 void CaptureDocument::custom_rule(const JsonValue& v) { tables_.rules()->rules.push_back(read_custom_rule(v, tables_)); }
 void CaptureDocument::program(const JsonValue& v) { read_program(v, tables_, program_); }
 void CaptureDocument::marked(const JsonValue& v) {
-    if (!v.is_null()) program_.marked = tables_.jaxpr(v.get("jaxpr"));
+    if (v.is_null()) return;
+    program_.marked = tables_.jaxpr(v.get("jaxpr"));
+    JsonValue calls;
+    if (v.find("calls", calls) && !calls.is_null())
+        for (JsonValue::Items it(calls); it.more(); it.step()) program_.marked_calls.push_back(read_marked_call(it.value(), tables_));
 }
 void CaptureDocument::region(const JsonValue& v) { program_.regions.push_back(read_region(v, tables_, program_.regions.size())); }
 void CaptureDocument::xla(const JsonValue& v) {
@@ -163,10 +167,11 @@ EffectSet CaptureDocument::effects(const JsonValue& v) const {
 
 namespace {
 ParamsRef with_normalised_names(const Primitive& prim, ParamsRef params) {
-    const auto old = [&](const Params::Entry& p) { return normalised_param(prim.name, p.first.str()) != p.first.str(); };
+    if (prim.older_params.empty()) return params;
+    const auto old = [&](const Params::Entry& p) { return param_of_today(prim, p.first.str()) != p.first.str(); };
     if (std::none_of(params->entries().begin(), params->entries().end(), old)) return params;
     std::vector<Params::Entry> entries;
-    for (const auto& [name, value] : params->entries()) entries.emplace_back(normalised_param(prim.name, name.str()), value);
+    for (const auto& [name, value] : params->entries()) entries.emplace_back(param_of_today(prim, name.str()), value);
     return Params::make(std::move(entries));
 }
 }  // namespace
@@ -182,6 +187,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
         it.step();
         return item;
     };
+    check_cancelled();
     Eqn e;
     e.prim = &tables_.primitive_of(next(true));
     const JsonValue inputs = next(true);

@@ -6,6 +6,7 @@
 
 #include "io/arrays/number_range.h"
 #include "ir/element.h"
+#include "ir/primitive.h"
 
 namespace jaxscope {
 
@@ -314,7 +315,7 @@ void CaptureOutput::policy(JsonWriter& w, const PolicySpec& p) {
         w.begin_array();
         for (const PolicySpec::Verdict& v : p.verdicts) {
             w.begin_array();
-            w.value(v.primitive.str());
+            w.value(v.primitive->name.c_str());
             w.begin_array();
             for (const AvalRef a : v.in) w.value(aval(a));
             w.end_array();

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "io/capture/writer.h"
+#include "io/arrays/npz.h"
+#include "io/capture/write_options.h"
+#include "ir/program.h"
 
 namespace jaxscope {
 
@@ -48,6 +50,7 @@ private:
     void write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e);
     void write_atoms(JsonWriter& w, std::span<const Atom> atoms);
     std::string rules();
+    std::string marked();
     std::string program();
     std::string regions();
     std::string xla() const;

@@ -119,6 +119,15 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
     out.has_aux = flag(v, "has_aux");
     out.jit = sym(v, "jit");
     for (const Sym w : syms(v, "donate_warnings")) out.donate_warnings.push_back(w.str());
+    int depth = 0;
+    out.in_shardings = list<Attr>(v, "in_shardings", [&](const JsonValue& i) { return tables.attr(i, depth); });
+    expect_count(v, "in_shardings", out.in_shardings, inputs, "inputs");
+    out.same_arrays = list<std::vector<int>>(v, "same_arrays", [&](const JsonValue& group) {
+        std::vector<int> inputs_of;
+        for (JsonValue::Items it(group); it.more(); it.step())
+            inputs_of.push_back(static_cast<int>(it.value().as_int(0, static_cast<std::int64_t>(inputs) - 1, "an input")));
+        return inputs_of;
+    });
     out.values = list<ArrayPtr>(v, "values", [&](const JsonValue& i) { return i.is_null() ? nullptr : tables.array(i); });
     expect_count(v, "values", out.values, inputs, "inputs");
     for (std::size_t i = 0; i < out.values.size(); ++i) {
@@ -126,6 +135,58 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
         if (const ArrayPtr& a = out.values[i]; a && (a->aval->shape != wanted->shape || a->aval->dtype != wanted->dtype))
             v.get("values").at(i).fail_found("an array of " + to_text(wanted), to_text(a->aval));
     }
+}
+
+namespace {
+
+/// Axes of the values of one kind at one level of a marked call: a number each, below their rank with the axis, or null.
+std::vector<int> read_axes(const JsonValue& v, const char* key, std::size_t count) {
+    const JsonValue list = v.get(key);
+    std::vector<int> out;
+    for (JsonValue::Items it(list); it.more(); it.step())
+        out.push_back(it.value().is_null() ? MarkedCall::kNotMapped : static_cast<int>(it.value().as_int(0, INT32_MAX, "an axis")));
+    if (out.size() != count)
+        list.fail("one axis or null for each of the " + std::to_string(count) + " " + key + "puts of the call's jaxpr");
+    return out;
+}
+
+/// The body is what all levels together made: each axis that they name is there, with its size, where the levels after it leave it.
+void check_levels(const JsonValue& v, const MarkedCall& c, const Avals& avals, std::vector<int> MarkedCall::Level::*dims) {
+    std::vector<Dims> shapes;
+    for (const AvalRef a : avals) shapes.push_back(a->shape);
+    for (std::size_t l = c.batch.size(); l-- > 0;)
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            const int d = (c.batch[l].*dims)[i];
+            if (d == MarkedCall::kNotMapped) continue;
+            if (static_cast<std::size_t>(d) >= shapes[i].size() || shapes[i][static_cast<std::size_t>(d)] != c.batch[l].size)
+                v.get("batch").at(l).fail("axes of size " + std::to_string(c.batch[l].size) + " of the call's values");
+            shapes[i].erase(shapes[i].begin() + d);
+        }
+}
+
+}  // namespace
+
+MarkedCall read_marked_call(const JsonValue& v, const CaptureTables& tables) {
+    MarkedCall c;
+    c.mark = static_cast<int>(v.get("mark").as_int(0, INT32_MAX, "a mark"));
+    const JsonValue half = v.get("half");
+    c.backward = half.as_string() == "backward";
+    if (!c.backward && half.as_string() != "forward") half.fail("\"forward\" or \"backward\"");
+    c.jaxpr = tables.jaxpr(v.get("jaxpr"));
+    JsonValue found;
+    if (!found_value(v, "batch", found)) return c;
+    for (JsonValue::Items it(found); it.more(); it.step()) {
+        const JsonValue level = it.value();
+        MarkedCall::Level l;
+        l.axis = static_cast<int>(level.get("axis").as_int(0, INT32_MAX, "the number of a vmap"));
+        l.size = level.get("size").as_int(0, INT64_MAX, "the size of an axis");
+        l.in = read_axes(level, "in", c.jaxpr->num_invars);
+        l.out = read_axes(level, "out", c.jaxpr->outvars.size());
+        c.batch.push_back(std::move(l));
+    }
+    check_levels(v, c, c.jaxpr->in_avals(), &MarkedCall::Level::in);
+    check_levels(v, c, c.jaxpr->out_avals(), &MarkedCall::Level::out);
+    return c;
 }
 
 Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t num_regions) {

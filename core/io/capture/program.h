@@ -8,6 +8,8 @@ void read_producer(const JsonValue& v, Program& out);
 void read_flags(const JsonValue& v, const CaptureTables& tables, Program& out);
 CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables);
 void read_program(const JsonValue& v, const CaptureTables& tables, Program& out);
+/// One entry of `marked.calls`.
+MarkedCall read_marked_call(const JsonValue& v, const CaptureTables& tables);
 Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t num_regions);
 void read_xla(const JsonValue& v, Program& out);
 

@@ -7,7 +7,6 @@
 
 #include "base/limits.h"
 #include "io/arrays/number_range.h"
-#include "io/primitive_names.h"
 #include "io/text/values.h"
 #include "ir/element.h"
 #include "ir/primitive.h"
@@ -242,7 +241,7 @@ const Primitive& CaptureTables::primitive_of(const JsonValue& v) {
     if (primitives_.size() <= i) primitives_.resize(strings_.size());
     if (!primitives_[i]) {
         if (strings_[i].empty()) v.fail_found("the name of a primitive", "''");
-        primitives_[i] = &primitive(normalised_primitive(strings_[i].str()));
+        primitives_[i] = &primitive(strings_[i]);
     }
     return *primitives_[i];
 }

@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include "base/atomic_file.h"
+#include "base/cancel.h"
 #include "io/capture/output.h"
 #include "ir/primitive.h"
 
@@ -93,7 +94,7 @@ void write_effects(JsonWriter& w, EffectSet effects) {
 
 void CaptureOutput::write_eqn(JsonWriter& w, const Jaxpr& j, const Eqn& e) {
     w.begin_array();
-    w.value(string(e.prim->name));
+    w.value(string(e.prim->name.c_str()));
     write_atoms(w, j.inputs(e));
     w.begin_array();
     for (std::uint32_t k = 0; k < e.n_out; ++k) {
@@ -145,7 +146,7 @@ void CaptureOutput::write_jaxpr(const Jaxpr& j) {
         write_effects(w, j.effects);
         w.key("eqns");
         w.begin_array();
-        for (const Eqn& e : j.eqns) write_eqn(w, j, e);
+        for (const Eqn& e : j.eqns) check_cancelled(), write_eqn(w, j, e);
         w.end_array();
         w.key("outvars");
         write_atoms(w, j.outvars);
@@ -231,6 +232,22 @@ std::string CaptureOutput::program() {
         w.begin_array();
         for (const std::string& s : p.donate_warnings) w.value(s);
         w.end_array();
+        if (!p.same_arrays.empty()) {
+            w.key("same_arrays");
+            w.begin_array();
+            for (const std::vector<int>& group : p.same_arrays) {
+                w.begin_array();
+                for (const int i : group) w.value(static_cast<std::int64_t>(i));
+                w.end_array();
+            }
+            w.end_array();
+        }
+        if (!p.in_shardings.empty()) {
+            w.key("in_shardings");
+            w.begin_array();
+            for (const Attr& s : p.in_shardings) attr(w, s);
+            w.end_array();
+        }
         w.key("values");
         w.begin_array();
         for (const ArrayPtr& a : p.values) {
@@ -307,9 +324,57 @@ std::string CaptureOutput::xla() const {
     });
 }
 
+namespace {
+
+void axes(JsonWriter& w, const char* key, const std::vector<int>& list) {
+    w.key(key);
+    w.begin_array();
+    for (const int d : list)
+        if (d == MarkedCall::kNotMapped)
+            w.null();
+        else
+            w.value(d);
+    w.end_array();
+}
+
+}  // namespace
+
+std::string CaptureOutput::marked() {
+    if (!program_.marked) return "null";
+    return json_text([&](JsonWriter& w) {
+        w.begin_object();
+        entry(w, "jaxpr", jaxpr(program_.marked));
+        if (!program_.marked_calls.empty()) {
+            w.key("calls");
+            w.begin_array();
+            for (const MarkedCall& c : program_.marked_calls) {
+                w.begin_object();
+                entry(w, "mark", c.mark);
+                entry(w, "half", std::string_view(c.backward ? "backward" : "forward"));
+                entry(w, "jaxpr", jaxpr(c.jaxpr));
+                w.key("batch");
+                w.begin_array();
+                for (const MarkedCall::Level& l : c.batch) {
+                    w.begin_object();
+                    entry(w, "axis", l.axis);
+                    entry(w, "size", l.size);
+                    axes(w, "in", l.in);
+                    axes(w, "out", l.out);
+                    w.end_object();
+                }
+                w.end_array();
+                w.end_object();
+            }
+            w.end_array();
+        }
+        w.end_object();
+    });
+}
+
 std::string CaptureOutput::text() {
     add_jaxprs(program_.jaxpr);
     add_jaxprs(program_.marked);
+    for (const MarkedCall& c : program_.marked_calls) add_jaxprs(c.jaxpr);
     for (const Region& r : program_.regions) add_jaxprs(r.jaxpr);
     if (program_.rules)
         for (const CustomRule& r : program_.rules->rules) add_jaxprs(r.jaxpr);
@@ -333,8 +398,7 @@ std::string CaptureOutput::text() {
     };
     for (const auto& [name, elements] : tables) out.append(",\"").append(name).append("\":[").append(*elements).append("]");
     out += ",\"custom_rules\":" + rules_text + ",\"program\":" + program_text;
-    out += ",\"marked\":" + (program_.marked ? "{\"jaxpr\":" + std::to_string(jaxpr(program_.marked)) + "}" : std::string("null"));
-    return out + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + "}\n";
+    return out + ",\"marked\":" + marked() + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + "}\n";
 }
 
 std::string capture_text(const Program& program, std::vector<NpzArray>* archive, const WriteOptions& options) {
@@ -347,7 +411,8 @@ void write_capture(const Program& program, const std::string& path, const WriteO
     if (options.compress) {
         std::string packed(ZSTD_compressBound(text.size()), '\0');
         const std::size_t n = ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3);
-        JAXSCOPE_ASSERT(!ZSTD_isError(n));
+        if (ZSTD_isError(n))
+            throw Error(ErrorCode::CannotRun, std::string("expected memory to compress the capture, found: ") + ZSTD_getErrorName(n));
         packed.resize(n);
         text = std::move(packed);
     }

@@ -3,14 +3,10 @@
 #include <vector>
 
 #include "io/arrays/npz.h"
+#include "io/capture/write_options.h"
 #include "ir/program.h"
 
 namespace jaxscope {
-
-struct WriteOptions {
-    bool compress = true;                ///< zstd
-    std::int64_t inline_elements = 256;  ///< arrays of more stand in the archive
-};
 
 /// Writes a program as a capture (docs/capture-format.md), and its bigger arrays into the archive next to it (FILE.npz). Reading it
 /// back gives the same program: jaxprs that were one object are one again, rules and regions included. Both files are written whole

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/text/values.h"
 #include "ir/primitive.h"
+#include "ir/print/text_form.h"
 
 namespace jaxscope {
 
@@ -16,11 +17,6 @@ namespace {
 constexpr DType kAnyDType[] = {DType::S32, DType::F32, DType::C64, DType::Bool, DType::U32, DType::S64, DType::F64, DType::BF16,
                                DType::F16, DType::S8,  DType::U8,  DType::S16,  DType::U16, DType::U64, DType::C128};
 
-std::int64_t count_of(const Eqn& e, const char* name) {
-    const Attr* a = e.params->find(name);
-    const auto* n = a ? a->get<std::int64_t>() : nullptr;
-    return n ? *n : 0;
-}
 const Jaxpr* jaxpr_of(const Attr* a) {
     const auto* ref = a ? a->get<Attr::JaxprRef>() : nullptr;
     return ref ? ref->jaxpr.get() : nullptr;
@@ -38,14 +34,8 @@ std::optional<DType> called_dtype(const Eqn& e, std::int64_t i) {
         a = input_of(j, k);
         known = a->is_array();
     };
-    if (std::string_view(e.prim->name) == "while") {
-        const std::int64_t cond = count_of(e, "cond_nconsts");
-        if (i < cond)
-            take(jaxpr_of(e.params->find("cond_jaxpr")), i);
-        else
-            take(jaxpr_of(e.params->find("body_jaxpr")), i - cond);
-    } else if (const Attr* branches = e.params->find("branches"); branches && branches->get_seq()) {
-        for (const Attr& b : branches->get_seq()->items) take(jaxpr_of(&b), i - 1);
+    if (e.prim->text && e.prim->text->called_inputs) {
+        for (const CalledInput& called : e.prim->text->called_inputs(*e.params, i)) take(called.jaxpr, called.input);
     } else {
         for (const char* name : {"jaxpr", "call_jaxpr", "fun_jaxpr"})
             if (const Jaxpr* j = jaxpr_of(e.params->find(name)); j && j->num_invars == e.n_in) take(j, i);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ir/primitive.h"
+#include "ir/print/text_form.h"
 
 namespace jaxscope {
 
@@ -31,7 +32,7 @@ public:
     }
 
 private:
-    bool applies() const { return std::string_view(e_.prim->name) == "jit"; }
+    bool applies() const { return e_.prim->text && e_.prim->text->shares_names; }
     const Reading& outer_;
     const Eqn& e_;
     const std::vector<Binder>& results_;

@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/cancel.h"
 #include "base/limits.h"
-#include "io/primitive_names.h"
 #include "io/text/cursor.h"
 #include "io/text/literals.h"
 #include "io/text/names.h"
@@ -15,6 +15,7 @@
 #include "io/text/sharing.h"
 #include "io/text/values.h"
 #include "ir/primitive.h"
+#include "ir/print/text_form.h"
 #include "ir/type_check.h"
 
 namespace jaxscope {
@@ -187,13 +188,14 @@ private:
         if (at_ref_access(in_, r, outs.size())) return read_ref_access(in_, r, std::move(outs), source);
         if (!outs.empty()) in_.expect("=");
         in_.skip_spaces();
-        const std::string primitive_name(normalised_primitive(in_.primitive_name()));
+        const Primitive& prim = primitive(in_.primitive_name());
         Avals in_avals, out_avals;
         for (const Binder& b : outs) out_avals.push_back(b.aval);
         std::vector<Params::Entry> params;
-        if (in_.at_now("[")) params = parameters(primitive_name, depth, out_avals);
+        if (in_.at_now("[")) params = parameters(prim, depth, out_avals);
+        check_cancelled();
         Eqn e;
-        e.prim = &primitive(primitive_name);
+        e.prim = &prim;
         e.source = source;
         e.in_begin = static_cast<std::uint32_t>(r.jaxpr->atoms.size());
         atoms(r, column);
@@ -202,7 +204,7 @@ private:
         e.n_out = static_cast<std::uint32_t>(outs.size());
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
         for (const Binder& b : outs) bind(in_, r, b);
-        e.params = Params::make(with_hidden_params(primitive_name, std::move(params), in_avals, out_avals));
+        e.params = Params::make(with_hidden_params(prim, std::move(params), in_avals, out_avals));
         names_.called_by(r, e, outs);
         r.jaxpr->eqns.push_back(std::move(e));
     }
@@ -247,27 +249,27 @@ private:
     }
     // ---- Parameters ----
     static bool holds_jaxprs(std::string_view name) { return name.find("jaxpr") != std::string_view::npos || name == "branches"; }
-    static bool is_open(std::string_view primitive_name, std::string_view param) {
-        return (param == "jaxpr" && (primitive_name == "remat2" || primitive_name == "shard_map")) || param == "update_jaxpr";
+    static bool is_open(const Primitive& prim, std::string_view param) {
+        return (prim.text && prim.text->open_body && param == prim.body) || param == "update_jaxpr";
     }
 
-    std::vector<Params::Entry> parameters(const std::string& primitive_name, std::size_t depth, const Avals& result_types) {
+    std::vector<Params::Entry> parameters(const Primitive& prim, std::size_t depth, const Avals& result_types) {
         std::vector<Params::Entry> params;
         in_.expect("[");
         in_.skip_spaces();
         const TextCursor::Layout layout = in_.begin_parameters();
         while (!in_.take("]")) {
-            const std::string name(normalised_param(primitive_name, in_.word("a parameter")));
+            const std::string name(param_of_today(prim, in_.word("a parameter")));
             in_.expect("=");
-            params.emplace_back(name, parameter(primitive_name, name, layout, depth, result_types));
+            params.emplace_back(name, parameter(prim, name, layout, depth, result_types));
             in_.skip_spaces();
         }
-        name_call(primitive_name, params);
+        name_call(prim, params);
         return params;
     }
-    Attr parameter(const std::string& primitive_name, const std::string& name, const TextCursor::Layout& layout, std::size_t depth,
+    Attr parameter(const Primitive& prim, const std::string& name, const TextCursor::Layout& layout, std::size_t depth,
                    const Avals& result_types) {
-        const bool closed = !is_open(primitive_name, name);
+        const bool closed = !is_open(prim, name);
         if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1, result_types), closed);
         if (holds_jaxprs(name) && in_.at_now("(")) {
             const TextCursor::Mark before = in_.mark();
@@ -313,14 +315,15 @@ private:
         if (closed) closed_.push_back(j);
         return Attr::JaxprRef{j, closed};
     }
-    /// A custom call prints the name of the function that its jaxpr came from.
-    void name_call(const std::string& primitive_name, std::vector<Params::Entry>& params) {
+    /// A call prints the name of the function that its jaxpr came from.
+    void name_call(const Primitive& prim, std::vector<Params::Entry>& params) {
+        if (!prim.text || prim.text->title == TextForm::Title::None) return;
         Sym name;
         for (const auto& [n, value] : params)
             if (n.str() == "name" && value.get<Sym>()) name = *value.get<Sym>();
         if (name.empty()) return;
         for (const auto& [n, value] : params)
-            if (const auto* j = value.get<Attr::JaxprRef>(); j && (primitive_name.starts_with("custom_") || primitive_name == "jit")) {
+            if (const auto* j = value.get<Attr::JaxprRef>()) {
                 Jaxpr& named = *building_.at(j->jaxpr.get());
                 if (named.name.empty()) named.name = name;
             }

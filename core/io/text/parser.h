@@ -1,13 +1,12 @@
 #pragma once
+// Floor `io/text`: what JAX prints. Comes in: text, with whatever a log or a terminal put around it. Goes out: a Program whose text is
+// the same again. Never here: captures and JSON, and guesses that the reader isn't told of.
 #include <string>
 #include <string_view>
 
 #include "ir/program.h"
 
 namespace jaxscope {
-
-/// Is this the text of a jaxpr (rather than a capture)? Looks at the first words only.
-bool looks_like_jaxpr_text(std::string_view text);
 
 /// Reads what JAX prints for a jaxpr (`print(jax.make_jaxpr(f)(...))`, 0.4.30 to 0.10.2; shared jaxprs in front as `let f = ... in`;
 /// source comments, CRLF, a byte order mark, odd spacing and programs on one line too). Parameters that JAX doesn't print because

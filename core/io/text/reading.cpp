@@ -1,8 +1,10 @@
 #include "io/text/reading.h"
 
+#include "base/cancel.h"
 #include "io/text/values.h"
 #include "ir/primitive.h"
 #include "ir/print/print_refs.h"
+#include "lax/primitives.h"
 
 namespace jaxscope {
 
@@ -129,8 +131,9 @@ void read_ref_access(TextCursor& in, Reading& r, std::vector<Binder> results, So
     }
     add_indices(in, r, at_indexer, indexer.indices, inputs);
 
+    check_cancelled();
     Eqn e;
-    e.prim = &primitive(get ? "get" : add ? "addupdate" : "swap");
+    e.prim = get ? &kGet : add ? &kAddUpdate : &kSwap;
     e.source = source;
     e.in_begin = static_cast<std::uint32_t>(r.jaxpr->atoms.size());
     e.n_in = static_cast<std::uint32_t>(inputs.size());

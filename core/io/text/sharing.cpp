@@ -8,6 +8,7 @@
 
 #include "ir/primitive.h"
 #include "ir/print/printer.h"
+#include "ir/print/text_form.h"
 
 namespace jaxscope {
 
@@ -48,7 +49,7 @@ private:
 
     void equation(Eqn& e, bool written_out) {
         std::vector<JaxprPtr> inner = e.params->jaxprs();
-        if (std::string_view(e.prim->name) == "while") std::reverse(inner.begin(), inner.end());
+        if (e.prim->text && e.prim->text->last_jaxpr_first) std::reverse(inner.begin(), inner.end());
         const bool programs = holds_programs(*e.params);
         const bool free = written_out || programs;
         Instead instead;

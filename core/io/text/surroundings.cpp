@@ -1,10 +1,7 @@
-// What stands around a jaxpr in a file: lines of a log or a notebook, colours of a terminal, another format altogether.
 #include "io/text/surroundings.h"
 
 #include <algorithm>
 #include <cctype>
-
-#include "io/text/parser.h"
 
 namespace jaxscope {
 

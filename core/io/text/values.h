@@ -16,8 +16,8 @@ std::optional<Literal> literal_from_text(std::string_view text, AvalRef aval);
 /// The value of parameter `name` as Python prints it. What isn't understood becomes an object that keeps its text.
 Attr value_from_text(std::string_view name, std::string_view text);
 
-/// Puts back the parameters of `primitive` that JAX's printer hides (print_rules.h), given inputs and results.
-std::vector<Params::Entry> with_hidden_params(std::string_view primitive, std::vector<Params::Entry> shown, const Avals& in,
+/// Puts back the parameters of `primitive` that JAX's printer hides (ir/print/text_form.h), given inputs and results.
+std::vector<Params::Entry> with_hidden_params(const Primitive& primitive, std::vector<Params::Entry> shown, const Avals& in,
                                               const Avals& out);
 
 }  // namespace jaxscope

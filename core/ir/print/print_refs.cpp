@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "ir/primitive.h"
+#include "ir/print/text_form.h"
 
 namespace jaxscope {
 
@@ -13,10 +14,11 @@ constexpr const char* kIndexerType = "RefIndexer";
 }  // namespace
 
 std::optional<RefAccess> ref_access(const Eqn& e) {
-    const std::string_view name = e.prim->name;
-    const bool get = name == "get";
-    if ((!get && name != "swap" && name != "addupdate") || e.n_in < (get ? 1u : 2u) || e.n_out != (name == "addupdate" ? 0u : 1u))
-        return std::nullopt;
+    using Ref = TextForm::Ref;
+    const Ref use = e.prim->text ? e.prim->text->ref : Ref::None;
+    if (use == Ref::None) return std::nullopt;
+    const bool get = use == Ref::Get;
+    if (e.n_in < (get ? 1u : 2u) || e.n_out != (use == Ref::Add ? 0u : 1u)) return std::nullopt;
     const Attr* tree = e.params->find("tree");
     const auto* object = tree ? tree->get<Attr::Object>() : nullptr;
     if (!object) return std::nullopt;

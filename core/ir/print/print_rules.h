@@ -12,16 +12,8 @@ struct PrintedParam {
     const Attr* value = nullptr;
     std::string text;
 };
-/// What JAX's printer shows of an equation: all parameters by name, but for the primitives with a rule of their own, which hide
-/// defaults and what the result's type says already (JAX's pp_eqn_rules).
-struct PrintRule {
-    std::vector<PrintedParam> params;
-    bool results = true;        ///< false: no left side (check)
-    bool shares_names = false;  ///< jit
-    bool outermost = false;
-};
-/// `outermost`: of the jaxpr that is printed, whose function JAX runs as Python when it transforms it; what stands further in is traced
-/// anew from its jaxpr, and closes over nothing then.
-PrintRule print_rule(const Eqn& e, bool outermost);
+/// What JAX's printer shows of an equation's parameters: all by name, but for what its primitive's `TextForm` hides and respells.
+/// `outermost`: the equation stands in the jaxpr that is printed.
+std::vector<PrintedParam> printed_params(const Eqn& e, bool outermost);
 
 }  // namespace jaxscope

@@ -5,11 +5,13 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/cancel.h"
 #include "ir/primitive.h"
 #include "ir/print/attr_text.h"
 #include "ir/print/print_layout.h"
 #include "ir/print/print_refs.h"
 #include "ir/print/print_rules.h"
+#include "ir/print/text_form.h"
 
 namespace jaxscope {
 
@@ -29,7 +31,7 @@ namespace {
 constexpr std::uint32_t kUnnamed = 0, kDropped = 1, kFirstName = 2;
 
 /// The jaxprs that JAX's printer sees in an equation: parameters that are one, or tuples of some, in the order in which JAX binds
-/// the parameters. That is by name here, but for while.
+/// the parameters.
 std::vector<const Jaxpr*> printed_jaxprs(const Eqn& e) {
     std::vector<const Jaxpr*> out;
     if (!e.params->holds_jaxpr()) return out;
@@ -43,7 +45,7 @@ std::vector<const Jaxpr*> printed_jaxprs(const Eqn& e) {
         if (const Attr::Record* r = value.get_record())  // a namedtuple
             for (const auto& [field, a] : r->fields) take(a);
     }
-    if (std::string_view(e.prim->name) == "while") std::reverse(out.begin(), out.end());
+    if (e.prim->text && e.prim->text->last_jaxpr_first) std::reverse(out.begin(), out.end());
     return out;
 }
 
@@ -220,6 +222,7 @@ private:
         out_.nest(2);
         out_.brk();
         for (std::size_t i = 0; i < j.eqns.size(); ++i) {
+            check_cancelled();
             if (i) out_.brk("; ");
             equation(j, j.eqns[i]);
         }
@@ -283,7 +286,7 @@ private:
         out_.end_group();
     }
 
-    /// jit's jaxpr calls its inputs and outputs as the equation does, so that a reader sees through.
+    /// A jit's jaxpr calls its inputs and outputs as the equation does, so that a reader sees through.
     template <class Like>
     void suggest(const Jaxpr& inner, const std::vector<Atom>& for_vars, const Jaxpr& j, const Like& like) {
         if (for_vars.size() != like.size()) return;
@@ -297,7 +300,7 @@ private:
         }
     }
     void suggest_names(const Jaxpr& j, const Eqn& e) {
-        const Attr* param = e.params->find("jaxpr");
+        const Attr* param = e.params->find(e.prim->body);
         const auto* ref = param ? param->get<Attr::JaxprRef>() : nullptr;
         if (!ref || brief_ || !names_.shared_name(*ref->jaxpr).empty()) return;
         const Jaxpr& inner = *ref->jaxpr;
@@ -343,9 +346,9 @@ private:
 
     void equation(const Jaxpr& j, const Eqn& e) {
         if (const auto access = ref_access(e)) return ref_equation(j, e, *access);
-        const PrintRule rule = print_rule(e, &j == names_.root_);
-        if (rule.shares_names) suggest_names(j, e);
-        if (rule.results) {
+        const TextForm* form = e.prim->text;
+        if (form && form->shares_names) suggest_names(j, e);
+        if (!form || !form->no_results) {
             binders(j, e.first_out, e.n_out);
             if (e.n_out > 0) {
                 if (options_.source) out_.note(e.source->summary().str());
@@ -354,8 +357,8 @@ private:
         } else if (options_.source) {
             out_.note(e.source->summary().str());
         }
-        out_.text(e.prim->name);
-        parameters(rule.params);
+        out_.text(e.prim->name.c_str());
+        parameters(printed_params(e, &j == names_.root_));
         out_.text(" ");
         vars(j, j.inputs(e), false);
     }

@@ -289,6 +289,11 @@ KScalar ElementCodegen::op(KOp o, KScalar a, KScalar b) {
     at(level);
     return handle(make(ops_.binary(o, x->n, y->n), level));
 }
+KScalar ElementCodegen::call(const KFunction& f, KScalar a) {
+    Scalar* x = force(of(a));
+    at(x->level);
+    return handle(make(ops_.call(f, x->n), x->level));
+}
 KScalar ElementCodegen::select(KScalar condition, KScalar if_true, KScalar if_false) {
     Scalar *c = force(of(condition)), *t = force(of(if_true)), *f = force(of(if_false));
     const Level level = deeper(c->level, deeper(t->level, f->level));

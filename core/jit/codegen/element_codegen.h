@@ -43,6 +43,7 @@ public:
     KScalar load(int operand, const KIndex& i) override;
     KScalar op(KOp o, KScalar a) override;
     KScalar op(KOp o, KScalar a, KScalar b) override;
+    KScalar call(const KFunction& f, KScalar a) override;
     KScalar select(KScalar condition, KScalar if_true, KScalar if_false) override;
     KScalar convert(KScalar v, DType to) override;
     KScalar bitcast(KScalar v, DType to) override;

@@ -1,5 +1,6 @@
 #include "jit/codegen/kernel_compiler.h"
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "base/cancel.h"
 #include "jit/codegen/loop_codegen.h"
 #include "jit/codegen/runtime_math.h"
 
@@ -91,7 +93,7 @@ struct Job {
     std::string name;
 };
 
-std::unique_ptr<llvm::MemoryBuffer> compile_object(const std::vector<Job>& jobs, const std::atomic<bool>* cancel) {
+std::unique_ptr<llvm::MemoryBuffer> compile_object(const std::vector<Job>& jobs) {
     const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
     llvm::LLVMContext context;
     context.setDiagnosticHandler(std::make_unique<Quiet>());
@@ -99,6 +101,7 @@ std::unique_ptr<llvm::MemoryBuffer> compile_object(const std::vector<Job>& jobs,
     module.setTargetTriple(host().triple);
     module.setDataLayout(machine->createDataLayout());
     for (const Job& j : jobs) {
+        check_cancelled();
         llvm::Function* f = emit_kernel(module, *j.kernel, j.name);
         f->addFnAttr("target-cpu", host().cpu);
         f->addFnAttr("target-features", host().features);
@@ -107,7 +110,7 @@ std::unique_ptr<llvm::MemoryBuffer> compile_object(const std::vector<Job>& jobs,
     std::string problem;
     llvm::raw_string_ostream text(problem);
     if (llvm::verifyModule(module, &text)) throw std::runtime_error("code generation: " + text.str());
-    if (cancel && *cancel) throw Error(ErrorCode::Cancelled, "compilation was cancelled");
+    check_cancelled();
     optimise(module, *machine);
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
@@ -155,8 +158,7 @@ private:
 
 }  // namespace
 
-std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads,
-                                            const std::atomic<bool>* cancel) {
+std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads) {
     CodeStore& store = CodeStore::get();
     std::lock_guard lock(store.mutex);
     std::vector<std::vector<std::uint64_t>> keys;
@@ -177,14 +179,18 @@ std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<co
     const auto work = [&] {
         for (std::size_t i = next++; i < batches.size(); i = next++) {
             try {
-                objects[i] = compile_object(batches[i], cancel);
+                objects[i] = compile_object(batches[i]);
             } catch (...) {
                 failures[i] = std::current_exception();
             }
         }
     };
     std::vector<std::thread> helpers;
-    for (int t = 1; t < threads && static_cast<std::size_t>(t) < batches.size(); ++t) helpers.emplace_back(work);
+    const auto help = [&, of_starter = CancelScope::current()] {
+        const CancelScope scope(of_starter);
+        work();
+    };
+    for (int t = 1; t < threads && static_cast<std::size_t>(t) < batches.size(); ++t) helpers.emplace_back(help);
     work();
     for (std::thread& t : helpers) t.join();
     for (const std::exception_ptr& f : failures)

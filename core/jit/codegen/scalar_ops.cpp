@@ -210,6 +210,11 @@ Number ScalarOps::unary(KOp o, const Number& a) {
     return integer_unary(o, a);
 }
 
+Number ScalarOps::call(const KFunction& f, const Number& a) {
+    JAXSCOPE_ASSERT(is_float(a.dtype));
+    return real(a.dtype, call_libm(b, f.name, {a.re}));
+}
+
 Number ScalarOps::real_unary(KOp o, const Number& a) {
     const DType d = a.dtype;
     Value* x = a.re;

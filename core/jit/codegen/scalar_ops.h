@@ -27,6 +27,7 @@ public:
     Number literal(DType d, double re, double im, std::int64_t integer);
     Number unary(KOp o, const Number& a);
     Number binary(KOp o, const Number& a, const Number& b);
+    Number call(const KFunction& f, const Number& a);
     Number select(const Number& condition, const Number& t, const Number& f);
     Number convert(const Number& v, DType to);
     Number bitcast(const Number& v, DType to);
@@ -37,7 +38,6 @@ public:
     llvm::Value* accumulate(ReduceKind k, DType d, llvm::Value* acc, llvm::Value* element);
     llvm::Value* to_accumulator(ReduceKind k, const Number& v);
     Number from_accumulator(ReduceKind k, DType d, llvm::Value* acc);
-    static bool two_accumulators(DType d) { return is_complex(d); }
 
     llvm::IRBuilder<>& b;
 

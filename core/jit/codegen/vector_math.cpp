@@ -276,18 +276,10 @@ const char* libm_name(KOp o) {
             return "acosh";
         case KOp::Atanh:
             return "atanh";
-        case KOp::Cbrt:
-            return "cbrt";
         case KOp::Erf:
             return "erf";
-        case KOp::Erfc:
-            return "erfc";
-        case KOp::Lgamma:
-            return "lgamma";
         case KOp::ErfInv:
             return "jaxscope_erf_inv";
-        case KOp::Digamma:
-            return "jaxscope_digamma";
         case KOp::Pow:
             return "pow";
         case KOp::Atan2:

@@ -3,6 +3,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/cancel.h"
 #include "jit/graph/fuse_groups.h"
 #include "jit/graph/kernel_build.h"
 
@@ -42,6 +43,7 @@ private:
     }
 
     void sink_tails_of(std::uint32_t i) {
+        check_cancelled();
         const ValueId v = g_.nodes[i].out[0];
         if (g_.aval(v).size() <= 1) return;  // nothing to gain, and chains of scalars may meet
         bool in_memory = is_output_[v];
@@ -191,6 +193,7 @@ private:
         }
         const std::vector<bool> needed = needed_in_memory();
         for (std::size_t u = 0; u < units.size(); ++u) {
+            check_cancelled();
             if (u < groups_.size())
                 build_kernel(units[u], groups_[u], needed);
             else

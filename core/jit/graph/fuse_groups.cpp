@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/cancel.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -15,8 +17,8 @@ public:
     using Groups::Groups;
 
     void run() {
-        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) place(i);
-        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) materialise_for(i);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) check_cancelled(), place(i);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) check_cancelled(), materialise_for(i);
         for (const ValueId v : g_.outputs) materialise(v);
     }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/graph/fuse.h"
+#include "jit/graph/unit.h"
 
 namespace jaxscope::exec {
 

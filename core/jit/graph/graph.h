@@ -1,4 +1,6 @@
 #pragma once
+// Floor `jit/graph`: what is to be computed. Comes in: a jaxpr. Goes out: a graph without calls, views and dead equations, and its
+// fused units. Never here: memory (which value lies where is the plan's), machine code, and the order in which units run.
 #include <memory>
 #include <span>
 #include <string>
@@ -54,7 +56,9 @@ struct Node {
     std::uint32_t eqn = 0;
     bool backward = false;  ///< in a backward pass, or inlined from a call in one
 };
-std::string path_of(const Node& n);  ///< "12/jaxpr/3"
+inline std::string path_of(const Node& n) {  ///< "12/jaxpr/3"
+    return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn);
+}
 
 /// A jaxpr with calls inlined, equal equations merged, views resolved and dead equations dropped. Nodes are in program order.
 class Graph {
@@ -63,15 +67,9 @@ public:
     std::vector<Node> nodes;
     std::vector<ValueId> inputs, outputs;
     std::vector<ArrayPtr> constants;
-    std::vector<AvalRef> constant_avals;
     ValueId root(ValueId v) const { return values[v].root; }
     const Aval& aval(ValueId v) const { return *values[v].aval; }
     std::int64_t bytes(ValueId v) const { return values[v].aval->bytes(); }
 };
-
-/// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier where JAX lowers it so), expands what has no
-/// kernel of its own, merges equal equations (never across a barrier) and drops dead ones.
-/// Throws Error{UnknownPrimitive, NoRule} with the equation and source of what can't run. Cost linear in equations.
-GraphPtr build_graph(const JaxprPtr& program);
 
 }  // namespace jaxscope::exec

@@ -60,6 +60,10 @@ public:
         if (o == KOp::Complex) return other(a.dtype == DType::F64 ? DType::C128 : DType::C64);
         return other(a.dtype);
     }
+    KScalar call(const KFunction& f, KScalar a) override {
+        cost += f.cost;
+        return other(a.dtype);
+    }
     KScalar select(KScalar, KScalar t, KScalar) override { return ++cost, other(t.dtype); }
     KScalar convert(KScalar, DType to) override { return ++cost, other(to); }
     KScalar bitcast(KScalar, DType to) override { return other(to); }

@@ -2,7 +2,7 @@
 #include <functional>
 #include <vector>
 
-#include "jit/graph/fuse.h"
+#include "jit/graph/unit.h"
 
 namespace jaxscope::exec {
 

@@ -3,6 +3,7 @@
 
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
+#include "lax/primitives.h"
 
 namespace jaxscope::exec {
 
@@ -15,10 +16,7 @@ struct Readers {
 };
 
 bool is_product(const Node& n) { return n.kind == NodeKind::Library && n.spec && std::holds_alternative<DotKernel>(n.spec->kind); }
-bool is_transpose(const Node& n) {
-    static const Sym transpose("transpose");
-    return n.kind == NodeKind::Element && Sym(n.op.prim->name) == transpose;
-}
+bool is_transpose(const Node& n) { return n.kind == NodeKind::Element && n.op.prim == &kTranspose; }
 Dims permutation_of(const Node& n) {
     const Attr* a = n.op.params->find("permutation");
     Dims p;

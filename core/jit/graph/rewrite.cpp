@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "base/intern.h"
 
@@ -13,25 +14,11 @@ namespace {
 constexpr std::uint32_t kNobody = ~0u;             ///< number of the node that makes a dead value
 constexpr std::int64_t kSplitReduction = 1 << 15;  ///< a longer reduction with few results is done in two stages, for threads
 
-bool always_view(Sym name) {
-    static const Sym names[] = {
-        "reshape", "squeeze",       "expand_dims", "random_wrap",         "random_unwrap",     "copy",  "copy_p", "device_put",
-        "name",    "stop_gradient", "mesh_cast",   "sharding_constraint", "layout_constraint", "pvary", "pcast",  "reshard"};
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 bool is_view(const Op& op) {
-    if (op.in.empty() || op.out.size() != op.in.size()) return false;
+    if (!op.prim->view || op.in.empty() || op.out.size() != op.in.size()) return false;
     for (std::size_t i = 0; i < op.in.size(); ++i)
         if (op.in[i]->bytes() != op.out[i]->bytes()) return false;
-    static const Sym bitcast("bitcast_convert_type"), reshape("reshape");
-    const Sym name = op.prim->name;
-    if (name == bitcast)
-        return byte_size(op.in[0]->dtype) == byte_size(op.out[0]->dtype) && op.in[0]->dtype != DType::Bool &&
-               op.out[0]->dtype != DType::Bool;
-    if (name == reshape)
-        if (const Attr* d = op.params->find("dimensions"); d && !d->is_none()) return false;
-    return always_view(name);
+    return op.prim->view.fn(op);
 }
 
 /// Divisor of n nearest to the square root from below, or 1.
@@ -61,7 +48,6 @@ ValueId GraphRewriter::constant(const ArrayPtr& array, AvalRef aval) {
     }
     const ValueId v = add_value(aval, GraphValue::Kind::Constant, static_cast<std::uint32_t>(graph_.constants.size()));
     graph_.constants.push_back(array);
-    graph_.constant_avals.push_back(aval);
     if (array) constants_.emplace(array.get(), v);
     return v;
 }
@@ -91,6 +77,7 @@ std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<Valu
 }
 
 std::vector<ValueId> GraphRewriter::add_node(Node n) {
+    check_cancelled();
     n.path_prefix = prefix_;
     n.eqn = eqn_;
     n.backward = backward_;

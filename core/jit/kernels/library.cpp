@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "jit/kernels/parallel.h"
-#include "jit/kernels/routines.h"
 
 namespace jaxscope::exec {
 
@@ -13,11 +12,10 @@ Dims row_major_strides(const Dims& shape) {
     return s;
 }
 
-LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
-    if (LibraryCallPtr call = make_random_routine(op, spec.routine)) return call;
-    if (LibraryCallPtr call = make_linalg_routine(op, spec.routine)) return call;
-    throw Error(ErrorCode::NoRule,
-                std::string("expected a routine of the runtime for ") + op.prim->name + ", found none named '" + spec.routine.str() + "'");
+LibraryCallPtr make_routine(const Op& op) {
+    if (LibraryCallPtr call = make_random_routine(op)) return call;
+    if (LibraryCallPtr call = make_linalg_routine(op)) return call;
+    throw Error(ErrorCode::NoRule, "expected a routine of the runtime for " + op.prim->name + ", found none named '" + op.prim->name + "'");
 }
 
 LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads) {
@@ -38,7 +36,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
         else if constexpr (std::is_same_v<K, ReduceKernel>)
             return make_arg_reduce(op, k);
         else
-            return make_routine(op, k);
+            return make_routine(op);
     };
     const LibraryThreads prepared_for(threads);
     LibraryCallPtr call = std::visit(make, spec.kind);

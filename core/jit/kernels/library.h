@@ -1,4 +1,7 @@
 #pragma once
+// Floor `jit/kernels`: what runs by calling a routine (products, convolutions, sorts, decompositions). Comes in: an equation's types
+// and kernel description. Goes out: a call on plain pointers. Never here: graphs, plans, allocation other than the scratch that was
+// announced.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,7 +38,10 @@ LibraryCallPtr make_dynamic_update_slice(const Op& op);
 LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec);
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
-LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
+LibraryCallPtr make_routine(const Op& op);
+// Families of routines by primitive; null when it is none of theirs.
+LibraryCallPtr make_random_routine(const Op& op);
+LibraryCallPtr make_linalg_routine(const Op& op);
 
 Dims row_major_strides(const Dims& shape);
 

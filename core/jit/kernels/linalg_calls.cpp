@@ -11,8 +11,9 @@
 #include <lapacke.h>
 
 #include "base/checked.h"
-#include "jit/kernels/routines.h"
+#include "jit/kernels/library.h"
 #include "lax/params/linalg.h"
+#include "lax/primitives.h"
 
 // Matrix decompositions and triangular solves through LAPACK and BLAS, batch by batch. Matrices are copied to column order and back;
 // copies and workspace stand in the arena. What LAPACK can't do is NaN, as in JAX (lax/linalg.py of 0.10.2).
@@ -416,33 +417,33 @@ private:
 };
 
 template <class T>
-LibraryCallPtr make_for(const Op& op, Sym routine) {
+LibraryCallPtr make_for(const Op& op) {
     using Part = typename Orthogonal<T>::Part;
-    if (routine == Sym("cholesky")) return std::make_shared<Cholesky<T>>(op);
-    if (routine == Sym("triangular_solve")) return std::make_shared<TriangularSolve<T>>(op);
-    if (routine == Sym("lu")) return std::make_shared<Lu<T>>(op);
-    if (routine == Sym("qr")) return std::make_shared<Orthogonal<T>>(op, Part::Qr);
-    if (routine == Sym("geqrf")) return std::make_shared<Orthogonal<T>>(op, Part::Reflectors);
-    if (routine == Sym("householder_product")) return std::make_shared<Orthogonal<T>>(op, Part::Product);
-    if (routine == Sym("eigh")) return std::make_shared<Eigh<T>>(op);
-    if (routine == Sym("svd")) return std::make_shared<Svd<T>>(op);
+    if (op.prim == &kCholesky) return std::make_shared<Cholesky<T>>(op);
+    if (op.prim == &kTriangularSolve) return std::make_shared<TriangularSolve<T>>(op);
+    if (op.prim == &kLu) return std::make_shared<Lu<T>>(op);
+    if (op.prim == &kQr) return std::make_shared<Orthogonal<T>>(op, Part::Qr);
+    if (op.prim == &kGeqrf) return std::make_shared<Orthogonal<T>>(op, Part::Reflectors);
+    if (op.prim == &kHouseholderProduct) return std::make_shared<Orthogonal<T>>(op, Part::Product);
+    if (op.prim == &kEigh) return std::make_shared<Eigh<T>>(op);
+    if (op.prim == &kSvd) return std::make_shared<Svd<T>>(op);
     return nullptr;
 }
 
 }  // namespace
 
-LibraryCallPtr make_linalg_routine(const Op& op, Sym routine) {
-    if (routine == Sym("lu_pivots_to_permutation")) return std::make_shared<PivotsToPermutation>(op);
+LibraryCallPtr make_linalg_routine(const Op& op) {
+    if (op.prim == &kLuPivotsToPermutation) return std::make_shared<PivotsToPermutation>(op);
     if (op.in.empty() || op.in[0]->shape.size() < 2) return nullptr;
     switch (op.in[0]->dtype) {
         case DType::F32:
-            return make_for<float>(op, routine);
+            return make_for<float>(op);
         case DType::F64:
-            return make_for<double>(op, routine);
+            return make_for<double>(op);
         case DType::C64:
-            return make_for<C64>(op, routine);
+            return make_for<C64>(op);
         case DType::C128:
-            return make_for<C128>(op, routine);
+            return make_for<C128>(op);
         default:
             return nullptr;
     }

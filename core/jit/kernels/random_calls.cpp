@@ -5,7 +5,7 @@
 #include "ir/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/parallel.h"
-#include "jit/kernels/routines.h"
+#include "lax/primitives.h"
 
 // Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), 20 rounds, and what JAX builds of it: bits, split,
 // fold_in and seed, in both numberings of counters (jax_threefry_partitionable on and off). Bit-equal to JAX 0.10.2.
@@ -215,12 +215,12 @@ private:
 
 }  // namespace
 
-LibraryCallPtr make_random_routine(const Op& op, Sym routine) {
-    if (routine == Sym("random_bits")) return std::make_shared<RandomBits>(op);
-    if (routine == Sym("random_split")) return std::make_shared<RandomSplit>(op);
-    if (routine == Sym("random_fold_in")) return std::make_shared<RandomFoldIn>(op);
-    if (routine == Sym("random_seed")) return std::make_shared<RandomSeed>(op);
-    if (routine == Sym("threefry2x32")) return std::make_shared<Threefry>(op);
+LibraryCallPtr make_random_routine(const Op& op) {
+    if (op.prim == &kRandomBits) return std::make_shared<RandomBits>(op);
+    if (op.prim == &kRandomSplit) return std::make_shared<RandomSplit>(op);
+    if (op.prim == &kRandomFoldIn) return std::make_shared<RandomFoldIn>(op);
+    if (op.prim == &kRandomSeed) return std::make_shared<RandomSeed>(op);
+    if (op.prim == &kThreefry) return std::make_shared<Threefry>(op);
     return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <queue>
 #include <set>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 
 namespace jaxscope::exec {
@@ -24,6 +25,7 @@ std::int64_t by_size(std::vector<ArenaBlock>& blocks) {
     std::vector<std::size_t> placed;  // sorted by offset
     std::int64_t top = 0;
     for (const std::size_t i : order) {
+        check_cancelled();
         ArenaBlock& block = blocks[i];
         std::int64_t end = 0, best = -1, best_gap = 0;
         for (const std::size_t p : placed) {
@@ -107,6 +109,7 @@ std::int64_t by_time(std::vector<ArenaBlock>& blocks) {
     using Entry = std::pair<int, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> alive;
     for (const std::size_t i : order) {
+        check_cancelled();
         while (!alive.empty() && alive.top().first < blocks[i].first) {
             const ArenaBlock& done = blocks[alive.top().second];
             alive.pop();

@@ -1,12 +1,11 @@
 #pragma once
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "jit/codegen/kernel_compiler.h"
-#include "jit/graph/fuse.h"
+#include "jit/graph/kernel.h"
 #include "jit/jit.h"
 #include "jit/kernels/library.h"
 
@@ -24,7 +23,7 @@ struct Buffer {
     std::uint32_t node = ~0u;
 };
 
-class Computation;
+struct Computation;
 using ComputationPtr = std::shared_ptr<const Computation>;
 
 /// A step: what it reads and writes is all that plan, donation and checks know of it.
@@ -42,28 +41,15 @@ struct Thunk {
     std::int64_t body_arena = 0;              ///< loops: offset in the scratch of the bodies' arena
 };
 
-struct ComputationOptions {
-    int threads = 1;
-    FuseOptions fuse;
-    bool schedule = true;    ///< try other orders than the program's and keep the one that needs least memory
-    bool place_io = false;   ///< inputs and outputs stand in the arena, too (a whole program)
-    std::vector<bool> kept;  ///< per input: false where jit prunes it; empty: all
-};
-
 /// A graph as thunks with planned memory. Inputs and outputs are pointers given by the caller; temporaries stand in an arena whose
-/// layout is fixed here. No code is generated yet: see attach_code.
-class Computation {
-public:
-    /// `alias`: per output, the input whose memory it should take when that costs no copy.
-    static std::shared_ptr<Computation> build(const GraphPtr& graph, const std::vector<std::optional<int>>& alias,
-                                              const ComputationOptions& options);
-
+/// layout is fixed. Code comes later: see attach_code.
+struct Computation {
     GraphPtr graph;
     std::vector<Buffer> buffers;
     std::vector<Thunk> thunks;
     std::vector<int> input_buffer, output_buffer;
     std::vector<std::optional<int>> granted;  ///< per output: the input whose memory it really takes
-    std::vector<std::string> notes;
+    std::vector<CopiedPair> copied;
     std::int64_t arena_bytes = 0;
     int threads = 1;
 
@@ -80,15 +66,5 @@ public:
 /// Kernels of a computation and its bodies, for the compiler, then their code back into the thunks.
 void collect_kernels(const Computation& c, std::vector<std::shared_ptr<const Kernel>>& out);
 void attach_code(Computation& c, const std::vector<KernelFunction>& code, std::size_t& next);
-void fill_pool(Computation& c);
-
-struct RunState {
-    const CancelFlag* cancel = nullptr;
-    std::vector<double>* step_seconds = nullptr;  ///< of the outermost computation
-    bool check_nan = false;
-};
-/// Runs all thunks. `in`, `out`: pointers per input and output; `arena`: arena_bytes, 64-byte aligned.
-/// Throws Error{Cancelled}; Error{CannotRun} with the equation when `check_nan` finds one.
-void run_computation(const Computation& c, void* const* in, void* const* out, char* arena, const RunState& state);
 
 }  // namespace jaxscope::exec

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 
 const char* role_name(BufferRole role) {
@@ -43,7 +45,8 @@ PlannedBuffer describe(const Computation& c, const Buffer& b) {
     if (b.node != ~0u) {
         const Node& n = c.graph->nodes[b.node];
         out.eqn = path_of(n);
-        out.primitive = n.op.prim->name;
+        out.primitive = n.op.prim->name.c_str();
+        out.maker = n.op.prim;
         out.source = n.op.source;
     }
     return out;
@@ -57,7 +60,7 @@ PlannedStep describe(const Computation& c, const Thunk& t) {
         const Node& n = c.graph->nodes[t.nodes.back()];
         out.eqn = path_of(n);
         out.source = n.op.source;
-        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op.prim->name);
+        out.kind = t.kind == Thunk::Kind::Copy ? Sym("copy") : t.nodes.size() > 1 ? Sym("fusion") : Sym(n.op.prim->name.c_str());
     } else {
         out.kind = "copy";
     }
@@ -98,16 +101,18 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     MemoryPlan plan;
     for (const Buffer& b : c.buffers) plan.buffers.push_back(describe(c, b));
     for (const Thunk& t : c.thunks) {
+        check_cancelled();
         plan.steps.push_back(describe(c, t));
         if (t.scratch < 0) continue;
         const PlannedStep& step = plan.steps.back();
         PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
         scratch.eqn = step.eqn;
         scratch.primitive = step.kind;
+        if (t.nodes.size() == 1) scratch.maker = c.graph->nodes[t.nodes.back()].op.prim;
         scratch.source = step.source;
     }
     mark_residuals(c, plan.buffers);
-    plan.notes = c.notes;
+    plan.copied = c.copied;
     plan.alias_of_output.resize(c.output_buffer.size());
     std::vector<bool> used(c.input_buffer.size(), false);
     for (const auto& g : c.granted)
@@ -128,7 +133,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     for (const PlannedBuffer& b : plan.buffers)
         if (b.role == BufferRole::Constant) plan.constants += b.bytes;
     plan.planned_peak = c.arena_bytes;
-    plan.temporaries = std::max<std::int64_t>(0, plan.planned_peak - plan.arguments - plan.outputs + plan.aliased);
+    plan.temporaries = plan.planned_peak - plan.arguments - plan.outputs + plan.aliased;
     count_live(plan);
     return plan;
 }

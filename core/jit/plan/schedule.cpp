@@ -4,6 +4,8 @@
 #include <numeric>
 #include <queue>
 
+#include "base/cancel.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -129,6 +131,7 @@ private:
             const std::uint32_t u = from.top().second;
             from.pop();
             if (done[u]) continue;
+            check_cancelled();
             done[u] = true;
             order.push_back(u);
             after_run(u, changed);

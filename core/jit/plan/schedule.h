@@ -3,8 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "jit/graph/fuse.h"
-#include "jit/graph/graph.h"
+#include "jit/graph/unit.h"
 
 namespace jaxscope::exec {
 

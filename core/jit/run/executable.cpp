@@ -8,11 +8,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/checked.h"
 #include "ir/element.h"
+#include "jit/graph/build_graph.h"
 #include "jit/kernels/parallel.h"
-#include "jit/plan/computation.h"
 #include "jit/plan/plan_report.h"
+#include "jit/plan/planner.h"
+#include "jit/run/executor.h"
 
 namespace jaxscope {
 
@@ -57,7 +60,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     c.place_io = true;
     c.kept = kept;
     Planned p;
-    p.computation = Computation::build(graph, aliases, c);
+    p.computation = plan_computation(graph, aliases, c);
     p.plan = report_plan(*p.computation, aliases);
     return p;
 }
@@ -92,12 +95,12 @@ private:
 
 class CompiledProgram final : public Executable {
 public:
-    CompiledProgram(JaxprPtr program, Planned planned, const CancelFlag* cancel)
+    CompiledProgram(JaxprPtr program, Planned planned)
         : program_(std::move(program)), c_(std::move(planned.computation)), plan_(std::move(planned.plan)) {
         const Clock::time_point start = Clock::now();
         std::vector<std::shared_ptr<const Kernel>> kernels;
         collect_kernels(*c_, kernels);
-        const std::vector<KernelFunction> code = compile_kernels(kernels, c_->threads, cancel);
+        const std::vector<KernelFunction> code = compile_kernels(kernels, c_->threads);
         std::size_t next = 0;
         attach_code(*c_, code, next);
         fill_pool(*c_);
@@ -117,7 +120,7 @@ public:
         result.compile_seconds = compile_seconds_;
         std::vector<double> times, steps(c_->thunks.size());
         std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
-        RunState state{options.cancel, options.profile || options.timeline ? &steps : nullptr, options.check_nan};
+        RunState state{options.profile || options.timeline ? &steps : nullptr, options.check_nan};
         const ComputingThreads computing(c_->threads);
         for (int r = 0; r < std::max(1, options.repeats); ++r) {
             copy_in(inputs, in);
@@ -146,6 +149,7 @@ private:
         for (std::size_t i = 0; i < in.size(); ++i) {
             const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
             if (b.bytes == 0) continue;
+            check_cancelled();
             ArrayPtr array = i < inputs.size() ? inputs[i] : nullptr;
             if (!array || !array->known()) array = synthesise(b.aval, i);
             if (array->aval->dtype != b.aval->dtype || array->aval->shape != b.aval->shape ||
@@ -173,13 +177,12 @@ private:
 }  // namespace
 
 std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
-                                                const JitOptions& options, const CancelFlag* cancel) {
+                                                const JitOptions& options) {
     Planned planned = make_plan(program, aliases, kept, options);
     if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
         throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +
                                               std::to_string(planned.plan.planned_peak));
-    if (cancel && *cancel) throw Error(ErrorCode::Cancelled, "compilation was cancelled");
-    return std::make_shared<CompiledProgram>(program, std::move(planned), cancel);
+    return std::make_shared<CompiledProgram>(program, std::move(planned));
 }
 
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {

@@ -1,10 +1,12 @@
+#include "jit/run/executor.h"
+
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "base/cancel.h"
 #include "ir/element.h"
 #include "jit/kernels/parallel.h"
-#include "jit/plan/computation.h"
 #include "jit/run/loops.h"
 
 namespace jaxscope::exec {
@@ -99,7 +101,7 @@ void run_computation(const Computation& c, void* const* in, void* const* out, ch
     std::vector<void*> args;
     using Clock = std::chrono::steady_clock;
     for (std::size_t s = 0; s < c.thunks.size(); ++s) {
-        if (state.cancel && *state.cancel) throw Error(ErrorCode::Cancelled, "the run was cancelled");
+        check_cancelled();
         const Clock::time_point start = state.step_seconds ? Clock::now() : Clock::time_point{};
         run_thunk(c, c.thunks[s], pointers, args, state);
         if (state.step_seconds) (*state.step_seconds)[s] = std::chrono::duration<double>(Clock::now() - start).count();

@@ -3,116 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checked.h"
+#include "base/cancel.h"
+#include "jit/plan/loops.h"
 
 namespace jaxscope::exec {
 
 namespace {
 
-std::int64_t int_param(const Node& n, Sym name) {
-    const Attr* a = n.op.params->find(name);
-    const auto* v = a ? a->get<std::int64_t>() : nullptr;
-    if (!v) throw Error(ErrorCode::BadInput, "expected an integer in parameter " + name.str());
-    return *v;
-}
-bool flag_param(const Node& n, Sym name) {
-    const Attr* a = n.op.params->find(name);
-    return a && a->get<bool>() && *a->get<bool>();
-}
-
-/// How operands and results of a loop divide.
-struct LoopShape {
-    std::size_t consts = 0;       ///< of the body
-    std::size_t cond_consts = 0;  ///< of a while's condition, in front
-    std::size_t carries = 0;
-    std::int64_t length = 0;
-    bool reverse = false;
-};
-LoopShape shape_of(const Node& n) {
-    LoopShape s;
-    if (n.kind == NodeKind::Scan) {
-        s.consts = static_cast<std::size_t>(int_param(n, "num_consts"));
-        s.carries = static_cast<std::size_t>(int_param(n, "num_carry"));
-        s.length = int_param(n, "length");
-        s.reverse = flag_param(n, "reverse");
-        if (s.consts + s.carries > n.in.size() || s.carries > n.out.size() || s.length < 0)
-            throw Error(ErrorCode::BadInput, "expected a scan whose counts fit its operands");
-    } else if (n.kind == NodeKind::While) {
-        s.cond_consts = static_cast<std::size_t>(int_param(n, "cond_nconsts"));
-        s.consts = static_cast<std::size_t>(int_param(n, "body_nconsts"));
-        if (s.cond_consts + s.consts > n.in.size()) throw Error(ErrorCode::BadInput, "expected a while loop whose counts fit its operands");
-        s.carries = n.in.size() - s.cond_consts - s.consts;
-    }
-    return s;
-}
-std::size_t first_carry(const LoopShape& s) { return s.cond_consts + s.consts; }
-
-void check_body(const Node& n, const Graph& body, std::size_t inputs, std::size_t outputs) {
-    if (body.inputs.size() != inputs || body.outputs.size() != outputs)
-        throw Error(ErrorCode::BadInput,
-                    std::string("expected a body of ") + n.op.prim->name + " whose inputs and outputs fit the equation's");
-}
-
 /// Bytes from one element of a stacked operand to the next.
 std::int64_t slice_bytes(const Aval& stacked, std::int64_t length) { return length ? stacked.bytes() / length : 0; }
-
-}  // namespace
-
-std::int64_t prepare_loop(Thunk& t, const Node& n, const ComputationOptions& outer) {
-    ComputationOptions options = outer;
-    options.place_io = false;
-    options.kept.clear();
-    t.kind = n.kind == NodeKind::Scan ? Thunk::Kind::Scan : n.kind == NodeKind::While ? Thunk::Kind::While : Thunk::Kind::Cond;
-    std::int64_t scratch = 0;
-    const auto reserve = [&](std::int64_t bytes) {
-        const std::int64_t at = scratch;
-        scratch = checked_add(scratch, checked_align(bytes, 64));
-        return at;
-    };
-    if (n.kind == NodeKind::Cond) {
-        std::int64_t arena = 0;
-        for (const GraphPtr& b : n.bodies) {
-            check_body(n, *b, n.in.size() - 1, n.out.size());
-            t.bodies.push_back(Computation::build(b, {}, options));
-            arena = std::max(arena, t.bodies.back()->arena_bytes);
-        }
-        t.body_arena = reserve(arena);
-        return scratch;
-    }
-    const LoopShape s = shape_of(n);
-    if (n.kind == NodeKind::While) {
-        check_body(n, *n.bodies[0], s.cond_consts + s.carries, 1);
-        check_body(n, *n.bodies[1], s.consts + s.carries, s.carries);
-        t.bodies.push_back(Computation::build(n.bodies[0], {}, options));
-    } else {
-        check_body(n, *n.bodies[0], n.in.size(), n.out.size());
-    }
-    std::vector<std::optional<int>> alias(n.bodies.back()->outputs.size());
-    for (std::size_t c = 0; c < s.carries; ++c) alias[c] = static_cast<int>(s.consts + c);
-    t.bodies.push_back(Computation::build(n.bodies.back(), alias, options));
-    const Computation& body = *t.bodies.back();
-    for (std::size_t c = 0; c < s.carries; ++c) {
-        const bool in_place = body.granted[c] == static_cast<int>(s.consts + c);
-        t.carry_offsets.push_back(in_place ? -1 : reserve(n.op.out[c]->bytes()));
-    }
-    std::int64_t arena = body.arena_bytes;
-    if (n.kind == NodeKind::While) arena = std::max(arena, t.bodies[0]->arena_bytes);
-    t.body_arena = reserve(arena);
-    reserve(64);  // the condition's result
-    return scratch;
-}
-
-bool loop_in_place(const Thunk& t, const Node& n, std::size_t read, std::size_t write) {
-    if (n.kind == NodeKind::Cond) return false;
-    const LoopShape s = shape_of(n);
-    return write < s.carries && read == first_carry(s) + write && t.carry_offsets[write] < 0;
-}
-
-namespace {
-
-void poll(const RunState& state) {
-    if (state.cancel && *state.cancel) throw Error(ErrorCode::Cancelled, "the run was cancelled");
-}
 
 /// The two places of a carry: where it is read from now and where it is written next.
 struct Carry {
@@ -125,7 +24,7 @@ std::vector<Carry> start_carries(const Thunk& t, const Node& n, const LoopShape&
                                  std::int64_t iterations) {
     std::vector<Carry> carries;
     for (std::size_t c = 0; c < s.carries; ++c) {
-        char* init = buffers[static_cast<std::size_t>(t.reads[first_carry(s) + c])];
+        char* init = buffers[static_cast<std::size_t>(t.reads[s.first_carry() + c])];
         char* out = buffers[static_cast<std::size_t>(t.writes[c])];
         Carry carry{init, out, nullptr, n.op.out[c]->bytes()};
         if (t.carry_offsets[c] < 0) {
@@ -149,13 +48,13 @@ void finish_carries(const Thunk& t, const std::vector<Carry>& carries, const std
 }
 
 void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state) {
-    const LoopShape s = shape_of(n);
+    const LoopShape s = loop_shape(n);
     const Computation& body = *t.bodies[0];
     std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, s.length);
     std::vector<void*> in(n.in.size()), out(n.out.size());
     for (std::size_t i = 0; i < n.in.size(); ++i) in[i] = buffers[static_cast<std::size_t>(t.reads[i])];
     for (std::int64_t i = 0; i < s.length; ++i) {
-        poll(state);
+        check_cancelled();
         const std::int64_t at = s.reverse ? s.length - 1 - i : i;
         for (std::size_t c = 0; c < s.carries; ++c) in[s.consts + c] = carries[c].now, out[c] = carries[c].next();
         for (std::size_t x = s.consts + s.carries; x < n.in.size(); ++x)
@@ -169,7 +68,7 @@ void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, 
 }
 
 void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state) {
-    const LoopShape s = shape_of(n);
+    const LoopShape s = loop_shape(n);
     std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, 0);
     std::vector<void*> cond_in(s.cond_consts + s.carries), body_in(s.consts + s.carries), out(s.carries);
     for (std::size_t i = 0; i < s.cond_consts; ++i) cond_in[i] = buffers[static_cast<std::size_t>(t.reads[i])];
@@ -177,7 +76,7 @@ void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers,
     alignas(64) std::uint8_t condition[64] = {};
     void* condition_out[] = {condition};
     while (true) {
-        poll(state);
+        check_cancelled();
         for (std::size_t c = 0; c < s.carries; ++c) cond_in[s.cond_consts + c] = body_in[s.consts + c] = carries[c].now;
         run_computation(*t.bodies[0], cond_in.data(), condition_out, scratch + t.body_arena, state);
         if (!condition[0]) break;

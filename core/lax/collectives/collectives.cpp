@@ -59,7 +59,7 @@ JaxprPtr reduced(const Op& op, const Primitive& reduce, bool sum) {
     for (const Value v : in)
         out.push_back(sum ? lax::reduce_sum(b, v, axes.positional)
                           : b.bind1(reduce, {v}, make_params(ReduceParams{.axes = axes.positional})));
-    return b.finish(out, op.prim->name);
+    return b.finish(out, op.prim->name.c_str());
 }
 JaxprPtr expand_psum(const Op& op) { return reduced(op, kReduceSum, true); }
 JaxprPtr expand_pmax(const Op& op) { return reduced(op, kReduceMax, false); }

@@ -1,3 +1,5 @@
+#include "ir/element.h"
+#include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
@@ -193,14 +195,42 @@ KScalar lower_add_any(ElementBuilder& k, const Op& op, const KIndex& i) {
     return k.op(op.in[0]->dtype == DType::Bool ? KOp::Or : KOp::Add, x, load_stretched(k, op, 1, i));
 }
 
-template <unsigned kClasses, KOp kOp>
-constexpr Primitive integer_operation(const char* name) {
+/// x * y >> 64 of unsigned numbers, from the four products of their halves.
+KScalar high_half(ElementBuilder& k, KScalar x, KScalar y) {
+    const auto number = [&](std::int64_t v) { return k.constant_int(DType::U64, v); };
+    const auto low = [&](KScalar v) { return k.op(KOp::And, v, number(0xffffffff)); };
+    const auto high = [&](KScalar v) { return k.op(KOp::ShrLogical, v, number(32)); };
+    const KScalar low_high = k.op(KOp::Mul, low(x), high(y)), high_low = k.op(KOp::Mul, high(x), low(y));
+    KScalar carry = k.op(KOp::Add, low(low_high), low(high_low));
+    carry = k.op(KOp::Add, carry, high(k.op(KOp::Mul, low(x), low(y))));
+    const KScalar crosswise = k.op(KOp::Add, high(low_high), k.op(KOp::Add, high(high_low), high(carry)));
+    return k.op(KOp::Add, k.op(KOp::Mul, high(x), high(y)), crosswise);
+}
+/// The upper half of the product, which has twice as many bits (lax.py, _mulhi_impl).
+KScalar lower_mulhi(ElementBuilder& k, const Op& op, const KIndex& i) {
+    const DType d = op.in[0]->dtype;
+    const KScalar x = load_stretched(k, op, 0, i), y = load_stretched(k, op, 1, i);
+    const bool is_signed = is_signed_int(d);
+    if (const int bits = bit_width(d); bits < 64) {
+        const DType wide = bits < 32 ? (is_signed ? DType::S32 : DType::U32) : (is_signed ? DType::S64 : DType::U64);
+        const KScalar product = k.op(KOp::Mul, k.convert(x, wide), k.convert(y, wide));
+        return k.convert(k.op(is_signed ? KOp::ShrArithmetic : KOp::ShrLogical, product, k.constant_int(wide, bits)), d);
+    }
+    const KScalar high = k.convert(high_half(k, k.convert(x, DType::U64), k.convert(y, DType::U64)), d);
+    if (!is_signed) return high;
+    // A negative x was taken for x + 2^64, which added y to the upper half; likewise y.
+    const auto sign = [&](KScalar v) { return k.op(KOp::ShrArithmetic, v, k.constant_int(d, 63)); };
+    return k.op(KOp::Add, high, k.op(KOp::Add, k.op(KOp::Mul, sign(x), y), k.op(KOp::Mul, sign(y), x)));
+}
+
+template <unsigned kClasses>
+constexpr Primitive integer_operation(const char* name, LowerFn* lower) {
     return {.name = name,
             .abstract_eval = eval_binary<kClasses>,
             .jvp = jvp_zero,
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_nary,
-            .lower = lower_binary<kOp>,
+            .lower = lower,
             .cost = elementwise_cost<>};
 }
 template <unsigned kClasses, Partial* kLeft, Partial* kRight, KOp kOp, int kFlops>
@@ -213,6 +243,9 @@ constexpr Primitive differentiable(const char* name) {
             .lower = lower_binary<kOp>,
             .cost = elementwise_cost<kFlops>};
 }
+
+constexpr HiddenParam kMulHidden[] = {{"out_dtype", text_form::if_none, text_form::none}};
+constexpr TextForm kMulText{.hidden = kMulHidden};
 
 }  // namespace
 
@@ -236,7 +269,8 @@ constinit const Primitive kMul{.name = "mul",
                                .transpose = transpose_mul,
                                .batch = batch_nary,
                                .lower = lower_mul,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .text = &kMulText};
 constinit const Primitive kDiv{.name = "div",
                                .abstract_eval = eval_binary<kNumClass>,
                                .jvp = jvp_of<d_div_left, d_div_right>,
@@ -277,12 +311,16 @@ constinit const Primitive kNextAfter{.name = "nextafter",
                                      .batch = batch_nary,
                                      .lower = lower_binary<KOp::NextAfter>,
                                      .cost = elementwise_cost<>};
-constinit const Primitive kAnd = integer_operation<kBoolClass | kIntClass, KOp::And>("and");
-constinit const Primitive kOr = integer_operation<kBoolClass | kIntClass, KOp::Or>("or");
-constinit const Primitive kXor = integer_operation<kBoolClass | kIntClass, KOp::Xor>("xor");
-constinit const Primitive kShiftLeft = integer_operation<kIntClass, KOp::Shl>("shift_left");
-constinit const Primitive kShiftRightLogical = integer_operation<kIntClass, KOp::ShrLogical>("shift_right_logical");
-constinit const Primitive kShiftRightArithmetic = integer_operation<kIntClass, KOp::ShrArithmetic>("shift_right_arithmetic");
+constinit const Primitive kAnd = integer_operation<kBoolClass | kIntClass>("and", lower_binary<KOp::And>);
+constinit const Primitive kOr = integer_operation<kBoolClass | kIntClass>("or", lower_binary<KOp::Or>);
+constinit const Primitive kXor = integer_operation<kBoolClass | kIntClass>("xor", lower_binary<KOp::Xor>);
+constinit const Primitive kShiftLeft = integer_operation<kIntClass>("shift_left", lower_binary<KOp::Shl>);
+constinit const Primitive kShiftRightLogical = integer_operation<kIntClass>("shift_right_logical", lower_binary<KOp::ShrLogical>);
+constinit const Primitive kShiftRightArithmetic = integer_operation<kIntClass>("shift_right_arithmetic", lower_binary<KOp::ShrArithmetic>);
+
+namespace {
+constinit const Primitive kMulHi = integer_operation<kIntClass>("mulhi", lower_mulhi);
+}  // namespace
 
 std::span<const Primitive* const> binary_primitives() {
     static constexpr const Primitive* all[] = {&kAdd,
@@ -301,6 +339,7 @@ std::span<const Primitive* const> binary_primitives() {
                                                &kShiftLeft,
                                                &kShiftRightLogical,
                                                &kShiftRightArithmetic,
+                                               &kMulHi,
                                                &kComplex,
                                                &kAddAny};
     return all;

@@ -1,3 +1,4 @@
+#include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
@@ -192,8 +193,18 @@ constexpr Primitive identity(const char* name) {
             .transpose = transpose_same,
             .batch = batch_unary,
             .lower = lower_same,
-            .cost = data_movement_cost};
+            .cost = data_movement_cost,
+            .view = always_a_view};
 }
+
+/// Booleans are one byte of value 0 or 1, whatever bits they are made of.
+bool bitcast_is_view(const Op& op) {
+    const DType from = op.in[0]->dtype, to = op.out[0]->dtype;
+    return byte_size(from) == byte_size(to) && from != DType::Bool && to != DType::Bool;
+}
+
+constexpr HiddenParam kConvertHidden[] = {{"sharding", text_form::always, text_form::none}};
+constexpr TextForm kConvertText{.hidden = kConvertHidden};
 
 }  // namespace
 
@@ -204,7 +215,8 @@ constinit const Primitive kConvertElementType{.name = "convert_element_type",
                                               .transpose = transpose_convert,
                                               .batch = batch_unary,
                                               .lower = lower_convert,
-                                              .cost = elementwise_cost<>};
+                                              .cost = elementwise_cost<>,
+                                              .text = &kConvertText};
 constinit const Primitive kBitcastConvertType{
     .name = "bitcast_convert_type",
     .abstract_eval = eval_bitcast,
@@ -217,28 +229,33 @@ constinit const Primitive kBitcastConvertType{
             return BatchResult{{b.bind1(*op.prim, {batch_to_front(b, x[0], dims[0], size)}, op.params)}, {0}};
         },
     .lower = lower_bitcast,
-    .cost = data_movement_cost};
+    .cost = data_movement_cost,
+    .view = bitcast_is_view};
 constinit const Primitive kReducePrecision{.name = "reduce_precision",
                                            .abstract_eval = eval_reduce_precision,
                                            .jvp = jvp_linear,
                                            .transpose = transpose_same,
                                            .batch = batch_unary,
                                            .lower = lower_reduce_precision,
-                                           .cost = data_movement_cost};
+                                           .cost = data_movement_cost,
+                                           .residual = ResidualLabel::Operand};
 constinit const Primitive kName{.name = "name",
                                 .abstract_eval = eval_identity,
                                 .jvp = jvp_name,
                                 .transpose = NoRule{"Transpose rule (for reverse-mode differentiation) for 'name' not implemented"},
                                 .batch = batch_unary,
                                 .lower = lower_same,
-                                .cost = data_movement_cost};
+                                .cost = data_movement_cost,
+                                .view = always_a_view,
+                                .residual = ResidualLabel::Name};
 constinit const Primitive kStopGradient{.name = "stop_gradient",
                                         .abstract_eval = eval_identity,
                                         .jvp = jvp_zero,
                                         .transpose = NoRule{"its derivative is zero: nothing linear remains"},
                                         .batch = batch_unary,
                                         .lower = lower_same,
-                                        .cost = data_movement_cost};
+                                        .cost = data_movement_cost,
+                                        .view = always_a_view};
 constinit const Primitive kCopy = identity("copy");
 constinit const Primitive kCopyP = identity("copy_p");
 constinit const Primitive kOptimizationBarrier{.name = "optimization_barrier",
@@ -249,7 +266,8 @@ constinit const Primitive kOptimizationBarrier{.name = "optimization_barrier",
                                                .batch = batch_barrier,
                                                .lower = NoRule{"the executor keeps it as a border that nothing is merged across"},
                                                .expand = expand_barrier,
-                                               .cost = data_movement_cost};
+                                               .cost = data_movement_cost,
+                                               .flow = Flow::Barrier};
 
 std::span<const Primitive* const> convert_primitives() {
     static constexpr const Primitive* all[] = {

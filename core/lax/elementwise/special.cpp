@@ -32,24 +32,25 @@ Values jvp_lgamma(Builder& b, const Op&, const Values& x, const Values&, const V
     return {lax::mul(b, dx[0], b.bind1(kDigamma, {x[0]}))};
 }
 
-template <KOp kOp>
-constexpr Primitive function(const char* name, Rule<JvpFn> jvp) {
+constexpr Primitive function(const char* name, Rule<JvpFn> jvp, LowerFn* lower) {
     return {.name = name,
             .abstract_eval = eval_unary<kFloatClass>,
             .jvp = jvp,
             .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
             .batch = batch_unary,
-            .lower = lower_unary<kOp>,
+            .lower = lower,
             .cost = elementwise_cost<kTranscendental>};
 }
 
+constexpr KFunction kErfcFunction{"erfc"}, kLgammaFunction{"lgamma", 40}, kDigammaFunction{"jaxscope_digamma", 40};
+
 }  // namespace
 
-constinit const Primitive kErf = function<KOp::Erf>("erf", jvp_erf);
-constinit const Primitive kErfc = function<KOp::Erfc>("erfc", jvp_erfc);
-constinit const Primitive kErfInv = function<KOp::ErfInv>("erf_inv", jvp_erf_inv);
-constinit const Primitive kLgamma = function<KOp::Lgamma>("lgamma", jvp_lgamma);
-constinit const Primitive kDigamma = function<KOp::Digamma>("digamma", jvp_digamma);
+constinit const Primitive kErf = function("erf", jvp_erf, lower_unary<KOp::Erf>);
+constinit const Primitive kErfc = function("erfc", jvp_erfc, lower_function<kErfcFunction>);
+constinit const Primitive kErfInv = function("erf_inv", jvp_erf_inv, lower_unary<KOp::ErfInv>);
+constinit const Primitive kLgamma = function("lgamma", jvp_lgamma, lower_function<kLgammaFunction>);
+constinit const Primitive kDigamma = function("digamma", jvp_digamma, lower_function<kDigammaFunction>);
 
 std::span<const Primitive* const> special_primitives() {
     static constexpr const Primitive* all[] = {&kErf, &kErfc, &kErfInv, &kLgamma, &kDigamma};

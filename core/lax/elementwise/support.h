@@ -51,6 +51,11 @@ template <KOp kOp>
 KScalar lower_unary(ElementBuilder& k, const Op& op, const KIndex& i) {
     return k.op(kOp, load_stretched(k, op, 0, i));
 }
+/// A function of the C library on the operand's elements.
+template <const KFunction& kFunction>
+KScalar lower_function(ElementBuilder& k, const Op& op, const KIndex& i) {
+    return k.call(kFunction, load_stretched(k, op, 0, i));
+}
 template <KOp kOp>
 KScalar lower_binary(ElementBuilder& k, const Op& op, const KIndex& i) {
     const KScalar x = load_stretched(k, op, 0, i);

@@ -1,3 +1,4 @@
+#include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
@@ -163,16 +164,17 @@ KScalar lower_conj(ElementBuilder& k, const Op& op, const KIndex& i) {
     return k.op(KOp::Complex, x, k.constant(op.in[0]->dtype, 0));
 }
 
-/// The common shape of the definitions below: value class, derivative, scalar operation.
-template <unsigned kClasses, Derivative* kDerivative, KOp kOp, int kFlops = kTranscendental>
-constexpr Primitive differentiable(const char* name) {
+/// The common shape of the definitions below: value class, derivative, scalar at an index. All have the parameter `accuracy`.
+template <unsigned kClasses, Derivative* kDerivative>
+constexpr Primitive differentiable(const char* name, LowerFn* lower) {
     return {.name = name,
             .abstract_eval = eval_unary<kClasses>,
             .jvp = jvp_of<kDerivative>,
             .transpose = NoRule{"not linear: jvp emits the linear part as other primitives"},
             .batch = batch_unary,
-            .lower = lower_unary<kOp>,
-            .cost = elementwise_cost<kFlops>};
+            .lower = lower,
+            .cost = elementwise_cost<kTranscendental>,
+            .text = &kAccuracyText};
 }
 template <unsigned kClasses, KOp kOp>
 constexpr Primitive piecewise_constant(const char* name) {
@@ -187,20 +189,19 @@ constexpr Primitive piecewise_constant(const char* name) {
 
 }  // namespace
 
-constinit const Primitive kExp = differentiable<kFC, d_exp, KOp::Exp>("exp");
-constinit const Primitive kExp2 = differentiable<kFC, d_exp2, KOp::Exp2>("exp2");
-constinit const Primitive kLog = differentiable<kFC, d_log, KOp::Log>("log");
-constinit const Primitive kLog1p = differentiable<kFC, d_log1p, KOp::Log1p>("log1p");
-constinit const Primitive kExpm1 = differentiable<kFC, d_expm1, KOp::Expm1>("expm1");
-constinit const Primitive kTanh = differentiable<kFC, d_tanh, KOp::Tanh>("tanh");
-constinit const Primitive kLogistic = differentiable<kFC, d_logistic, KOp::Logistic>("logistic");
+constinit const Primitive kExp = differentiable<kFC, d_exp>("exp", lower_unary<KOp::Exp>);
+constinit const Primitive kExp2 = differentiable<kFC, d_exp2>("exp2", lower_unary<KOp::Exp2>);
+constinit const Primitive kLog = differentiable<kFC, d_log>("log", lower_unary<KOp::Log>);
+constinit const Primitive kLog1p = differentiable<kFC, d_log1p>("log1p", lower_unary<KOp::Log1p>);
+constinit const Primitive kExpm1 = differentiable<kFC, d_expm1>("expm1", lower_unary<KOp::Expm1>);
+constinit const Primitive kTanh = differentiable<kFC, d_tanh>("tanh", lower_unary<KOp::Tanh>);
+constinit const Primitive kLogistic = differentiable<kFC, d_logistic>("logistic", lower_unary<KOp::Logistic>);
 // JAX has a rule of its own for linearizing sin; it keeps cos(x), as the jvp rule does.
-constinit const Primitive kSin = differentiable<kFC, d_sin, KOp::Sin>("sin");
-constinit const Primitive kCos = differentiable<kFC, d_cos, KOp::Cos>("cos");
-constinit const Primitive kTan = differentiable<kFC, d_tan, KOp::Tan>("tan");
-constinit const Primitive kSqrt = differentiable<kFC, d_sqrt, KOp::Sqrt>("sqrt");
-constinit const Primitive kRsqrt = differentiable<kFC, d_rsqrt, KOp::Rsqrt>("rsqrt");
-constinit const Primitive kCbrt = differentiable<kFloatClass, d_cbrt, KOp::Cbrt>("cbrt");
+constinit const Primitive kSin = differentiable<kFC, d_sin>("sin", lower_unary<KOp::Sin>);
+constinit const Primitive kCos = differentiable<kFC, d_cos>("cos", lower_unary<KOp::Cos>);
+constinit const Primitive kTan = differentiable<kFC, d_tan>("tan", lower_unary<KOp::Tan>);
+constinit const Primitive kSqrt = differentiable<kFC, d_sqrt>("sqrt", lower_unary<KOp::Sqrt>);
+constinit const Primitive kRsqrt = differentiable<kFC, d_rsqrt>("rsqrt", lower_unary<KOp::Rsqrt>);
 constinit const Primitive kSign = piecewise_constant<kNumClass, KOp::Sign>("sign");
 constinit const Primitive kFloor = piecewise_constant<kFloatClass, KOp::Floor>("floor");
 constinit const Primitive kCeil = piecewise_constant<kFloatClass, KOp::Ceil>("ceil");
@@ -271,6 +272,8 @@ constinit const Primitive kConj{.name = "conj",
                                 .cost = elementwise_cost<>};
 
 namespace {
+constexpr KFunction kCbrtFunction{"cbrt"};
+constinit const Primitive kCbrt = differentiable<kFloatClass, d_cbrt>("cbrt", lower_function<kCbrtFunction>);
 constinit const Primitive kPopulationCount = piecewise_constant<kIntClass, KOp::PopulationCount>("population_count");
 constinit const Primitive kClz = piecewise_constant<kIntClass, KOp::Clz>("clz");
 }  // namespace

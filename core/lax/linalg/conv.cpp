@@ -206,6 +206,7 @@ constinit const Primitive kConvGeneralDilated{
     .lower = NoRule{"runs as a kernel"},
     .kernel = conv_kernel,
     .cost = conv_cost,
+    .product = Product::Convolution,
 };
 
 std::span<const Primitive* const> conv_primitives() {

@@ -70,7 +70,9 @@ Value merge_axis(Builder& b, std::int64_t from, std::int64_t into, Value x) {
 Value split_axis(Builder& b, std::int64_t axis, std::int64_t major, Value x) {
     Dims shape = b.aval(x)->shape;
     std::int64_t& size = shape[static_cast<std::size_t>(axis)];
-    JAXSCOPE_ASSERT(major > 0 && size % major == 0);
+    if (major <= 0 || size % major != 0)
+        throw Error(ErrorCode::TypeMismatch, "expected " + std::to_string(size) + " features or examples to divide into groups, found " +
+                                                 std::to_string(major) + " of them");
     size /= major;
     return lax::reshape(b, x, inserted(shape, axis, major));
 }

@@ -6,6 +6,8 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "ir/kernel_builder.h"
+#include "ir/print/attr_text.h"
+#include "ir/print/text_form.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -149,6 +151,42 @@ Cost dot_general_cost(const Op& op) {
     return {.flops = is_complex(op.out[0]->dtype) ? 4 * flops : flops, .bytes = total_bytes(op)};
 }
 
+// ---- Its text: lists inside of dimension_numbers, which are shorter than tuples of one
+
+std::string list_pair(const Attr& pair) {
+    const Attr::Seq* s = pair.get_seq();
+    if (!s || s->items.size() != 2) return repr_text(pair);
+    std::string out = "(";
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Attr::Seq* inner = s->items[i].get_seq();
+        out += (i ? ", " : "") + (inner ? repr_text(Attr::list(inner->items)) : repr_text(s->items[i]));
+    }
+    return out + ")";
+}
+std::string numbers_text(const Attr& numbers) {
+    const Attr::Seq* s = numbers.get_seq();
+    if (!s || s->items.size() != 2) return str_text(numbers);
+    return "(" + list_pair(s->items[0]) + ", " + list_pair(s->items[1]) + ")";
+}
+Attr numbers_of_tuples(const Attr& numbers) {
+    const Attr::Seq* pair = numbers.get_seq();
+    if (!pair) return numbers;
+    Attrs outer;
+    for (const Attr& half : pair->items) {
+        Attrs inner;
+        if (half.get_seq())
+            for (const Attr& dims : half.get_seq()->items) inner.push_back(dims.get_seq() ? Attr::tuple(dims.get_seq()->items) : dims);
+        outer.push_back(Attr::tuple(std::move(inner)));
+    }
+    return Attr::tuple(std::move(outer));
+}
+constexpr HiddenParam kDotHidden[] = {{"out_sharding", text_form::always, text_form::none},
+                                      {"out_type", text_form::if_none},  // of JAX before 0.5
+                                      {"precision", text_form::if_none, text_form::none},
+                                      {"preferred_element_type", text_form::if_none, text_form::none}};
+constexpr SpelledParam kDotSpelled[] = {{"dimension_numbers", "dimension_numbers", numbers_text, numbers_of_tuples}};
+constexpr TextForm kDotText{.hidden = kDotHidden, .spelled = kDotSpelled};
+
 }  // namespace
 
 // Rules of lax.py, JAX 0.10.2: bilinear, each side's transpose a product again.
@@ -161,6 +199,8 @@ constinit const Primitive kDotGeneral{
     .lower = NoRule{"runs as a kernel"},
     .kernel = dot_general_kernel,
     .cost = dot_general_cost,
+    .product = Product::Dot,
+    .text = &kDotText,
 };
 
 std::span<const Primitive* const> dot_primitives() {

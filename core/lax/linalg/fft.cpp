@@ -86,7 +86,7 @@ BatchResult fft_batch(Builder& b, const Op& op, const Values& x, const std::vect
     return {{transform(b, moveaxis(b, x[0], dims[0], 0), p.fft_type, p.fft_lengths)}, {0}};
 }
 
-KernelSpec fft_kernel(const Op&) { return {RuntimeKernel{"fft"}}; }
+KernelSpec fft_kernel(const Op&) { return {RuntimeKernel{}}; }
 
 /// 5 n log2 n for each transform of n elements.
 Cost fft_cost(const Op& op) {

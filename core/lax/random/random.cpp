@@ -1,5 +1,6 @@
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
+#include "lax/primitives.h"
 #include "lax/rule_support.h"
 
 // Random bits and typed keys (prng.py). Values come from the executor's threefry routine, bit-equal to JAX's; derivatives are zero.
@@ -115,16 +116,17 @@ constexpr Primitive random_primitive(const char* name, BatchFn* batch) {
             .jvp = jvp_zero,
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch,
-            .kernel = [](const Op& op) { return KernelSpec{RuntimeKernel{op.prim->name}}; },
+            .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
             .cost = elementwise_cost<20>};
 }
 
-constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
-constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
-constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_nary);
-constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
-constinit const Primitive kRandomWrap = random_primitive<eval_wrap>("random_wrap", batch_key);
-constinit const Primitive kRandomUnwrap = random_primitive<eval_unwrap>("random_unwrap", batch_key);
+constexpr Primitive key_view(Primitive p) {
+    p.view = always_a_view;
+    return p;
+}
+constexpr Primitive kRandomWrap = key_view(random_primitive<eval_wrap>("random_wrap", batch_key));
+constexpr Primitive kRandomUnwrap = key_view(random_primitive<eval_unwrap>("random_unwrap", batch_key));
+
 /// jax.random.clone: the key again, which JAX's check for reused keys takes for another.
 Avals eval_clone(const Op& op) {
     expect_key(op);
@@ -141,8 +143,6 @@ constinit const Primitive kRandomClone{.name = "random_clone",
                                        .batch = batch_nary,
                                        .lower = NoRule{"expands to the key"},
                                        .expand = expand_clone};
-constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
-
 // ---- Typed only
 
 Avals eval_random_gamma(const Op& op) {
@@ -164,6 +164,12 @@ constinit const Primitive kRandomGamma = typed_only(
 constinit const Primitive kIota2x32 = typed_only("iota_2x32_shape", eval_iota_2x32, "its 64-bit counts in two halves are not written");
 
 }  // namespace
+
+constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
+constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
+constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_nary);
+constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
+constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
 
 std::span<const Primitive* const> random_primitives() {
     static constexpr const Primitive* all[] = {&kRandomBits,   &kRandomSplit, &kRandomFoldIn, &kRandomSeed,  &kRandomWrap,

@@ -103,7 +103,7 @@ JaxprPtr reduce_window_expand(const Op& op) {
     const Join join = [&](const Values& l, const Values& r) { return b.bind(combine, {l[0], r[0]}); };
     return b.finish(
         slide_all(b, {spread(b, x, identity, p.padding, p.base_dilation)}, p.window_dimensions, p.window_strides, p.window_dilation, join),
-        op.prim->name);
+        op.prim->name.c_str());
 }
 
 JaxprPtr select_and_gather_expand(const Op& op) {
@@ -120,7 +120,7 @@ JaxprPtr select_and_gather_expand(const Op& op) {
     const AvalRef shape = b.aval(chosen[0]);
     const Value start = lax::full(b, shape, identity);
     const Value none = largest ? lax::ge(b, start, chosen[0]) : lax::le(b, start, chosen[0]);
-    return b.finish({lax::select(b, none, lax::zeros_like(b, shape), chosen[1])}, op.prim->name);
+    return b.finish({lax::select(b, none, lax::zeros_like(b, shape), chosen[1])}, op.prim->name.c_str());
 }
 
 JaxprPtr select_and_scatter_expand(const Op& op) {
@@ -148,7 +148,7 @@ JaxprPtr select_and_scatter_expand(const Op& op) {
     PadConfig crop;
     for (const auto& [low, high] : p.padding) crop.push_back({-low, -high, 0});
     const Value result = lax::pad(b, lax::reshape(b, spread_out, shape), make_literal(AvalRef(dtype, {}), 0.0), crop);
-    return b.finish({result}, op.prim->name);
+    return b.finish({result}, op.prim->name.c_str());
 }
 
 }  // namespace jaxscope

@@ -142,7 +142,7 @@ BatchResult rng_bit_generator_batch(Builder& b, const Op& op, const Values& x, c
                });
     return {{moved, out[1]}, {0, 0}};
 }
-KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{"rng_bit_generator"}}; }
+KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{}}; }
 
 // ---- platform_index
 
@@ -178,6 +178,7 @@ constinit const Primitive kDevicePut{
     .lower = NoRule{"expands to its operands"},
     .expand = device_put_expand,
     .cost = data_movement_cost,
+    .view = always_a_view,
 };
 
 constinit const Primitive kShardingConstraint{
@@ -188,6 +189,7 @@ constinit const Primitive kShardingConstraint{
     .batch = batch_unary,
     .lower = identity_lower,
     .cost = data_movement_cost,
+    .view = always_a_view,
 };
 
 constinit const Primitive kEmpty{

@@ -178,7 +178,7 @@ JaxprPtr combining_jaxpr(const Primitive& combine, DType dtype) {
         JaxprBuilder b;
         const AvalRef scalar(dtype, {});
         const Value x = b.add_input(scalar), y = b.add_input(scalar);
-        j = b.finish(b.bind(combine, {x, y}), combine.name);
+        j = b.finish(b.bind(combine, {x, y}), combine.name.c_str());
     }
     return j;
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
+#include "ir/print/text_form.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -266,6 +267,17 @@ KScalar tile_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
     return k.load(0, from);
 }
 
+bool reshape_is_view(const Op& op) {
+    const Attr* dimensions = op.params->find("dimensions");
+    return !dimensions || dimensions->is_none();
+}
+
+Attr shape_of_result(const ReadEqn& e) { return e.out.empty() ? Attr() : to_attr(e.out[0]->shape); }
+constexpr HiddenParam kBroadcastHidden[] = {{"broadcast_dimensions", text_form::if_empty, text_form::empty_tuple},
+                                            {"shape", text_form::always, shape_of_result},
+                                            {"sharding", text_form::always, text_form::none}};
+constexpr TextForm kBroadcastText{.hidden = kBroadcastHidden};
+
 }  // namespace
 
 // Rules of lax.py, JAX 0.10.2. All are linear in their operand: the tangent takes the same way as the value.
@@ -279,6 +291,7 @@ constinit const Primitive kBroadcastInDim{
     .batch = broadcast_in_dim_batch,
     .lower = broadcast_in_dim_lower,
     .cost = data_movement_cost,
+    .text = &kBroadcastText,
 };
 
 constinit const Primitive kReshape{
@@ -289,6 +302,7 @@ constinit const Primitive kReshape{
     .batch = reshape_batch,
     .lower = reshape_lower,
     .cost = data_movement_cost,
+    .view = reshape_is_view,
 };
 
 constinit const Primitive kSqueeze{
@@ -299,6 +313,7 @@ constinit const Primitive kSqueeze{
     .batch = squeeze_batch,
     .lower = squeeze_lower,
     .cost = data_movement_cost,
+    .view = always_a_view,
 };
 
 constinit const Primitive kTranspose{

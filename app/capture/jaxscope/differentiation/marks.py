@@ -1,11 +1,14 @@
 """Two calls, `jaxscope_forward_K` and `jaxscope_backward_K`, in the place of one differentiation.
 
-They are primitives of our own while JAX traces (jit would prune forwarded outputs, and its batching and
-differentiation rules would keep the name for something of another type), and are written to the capture as `jit`.
-Where a transformation meets one, its body is inlined, so a mark that stands in the finished program is always whole.
+They are primitives of our own while JAX traces (jit would prune forwarded outputs, and its differentiation rules would
+keep the name for something of another type), and are written to the capture as `jit`. vmap maps their bodies and notes
+in `batch` how; where another transformation meets one its body is inlined, so a mark that stands in the finished
+program is always whole.
 """
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,8 +25,36 @@ linear_p = core.Primitive("jaxscope_linear")
 linear_p.multiple_results = True
 
 
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One vmap around a call: where the inputs and results of its body, as it was before, have the new axis (None: nowhere)."""
+    axis: Any  # JAX's description of the vmap: the same object in the forward and in the backward call
+    size: int
+    ins: tuple[int | None, ...]
+    outs: tuple[int | None, ...]
+
+
+_state = threading.local()
+
+
+def forget() -> None:
+    """A new recording begins."""
+    _state.dissolved = {}
+
+
+def why_dissolved(name: str) -> str | None:
+    """What became of a call that was inlined."""
+    return getattr(_state, "dissolved", {}).get(name)
+
+
+def _dissolve(name: str, why: str) -> None:
+    if not hasattr(_state, "dissolved"):
+        forget()
+    _state.dissolved.setdefault(name, why)
+
+
 def call(args: list[Any], closed: Any, name: str) -> list[Any]:
-    return call_p.bind(*args, jaxpr=closed, name=name)
+    return call_p.bind(*args, jaxpr=closed, name=name, batch=())
 
 
 def _inline(args: Any, closed: Any) -> list[Any]:
@@ -31,29 +62,46 @@ def _inline(args: Any, closed: Any) -> list[Any]:
 
 
 @call_p.def_impl
-def _call_impl(*args: Any, jaxpr: Any, name: str) -> list[Any]:
+def _call_impl(*args: Any, jaxpr: Any, name: str, batch: Any) -> list[Any]:
     return _inline(args, jaxpr)
 
 
-def _call_abstract(*_: Any, jaxpr: Any, name: str) -> Any:
+def _call_abstract(*_: Any, jaxpr: Any, name: str, batch: Any) -> Any:
     return jaxpr.out_avals, jaxpr.effects
 
 
 call_p.def_effectful_abstract_eval(_call_abstract)
 
 
-mlir.register_lowering(call_p, mlir.lower_fun(lambda *args, jaxpr, name: _inline(args, jaxpr), multiple_results=True))
+mlir.register_lowering(call_p, mlir.lower_fun(lambda *args, jaxpr, name, batch: _inline(args, jaxpr), multiple_results=True))
 
 
-def _call_batch(args: Any, dims: Any, *, jaxpr: Any, name: str) -> Any:
+def _inlined_batch(args: Any, dims: Any, *, jaxpr: Any, name: str, batch: Any) -> Any:
+    _dissolve(name, "it is mapped by a vmap that this JAX doesn't let us follow")
     outs = jax.vmap(lambda *xs: _inline(xs, jaxpr), in_axes=tuple(None if not isinstance(d, int) else d for d in dims))(*args)
     return outs, [0] * len(outs)
 
 
-batching.primitive_batchers[call_p] = _call_batch
+def _call_batch(axis: Any, args: Any, dims: Any, *, jaxpr: Any, name: str, batch: Any) -> Any:
+    dims = tuple(dims)
+    if compat.uses_axis(jaxpr, axis):
+        # Its body mapped anew would need the axis of this vmap: it stays as it is, but is no mark any more.
+        _dissolve(name, f"it computes along the axis {axis.name!r} of a vmap")
+        mapped, out_dims = compat.batched(jaxpr, axis, dims)
+        return _inline(args, mapped), out_dims
+    if all(d is None for d in dims):
+        return call_p.bind(*args, jaxpr=jaxpr, name=name, batch=batch), [None] * len(jaxpr.out_avals)
+    mapped, out_dims = compat.batched(jaxpr, axis, dims)
+    level = Level(axis, int(axis.size), dims, tuple(out_dims))
+    return call_p.bind(*args, jaxpr=mapped, name=name, batch=(*batch, level)), out_dims
 
 
-def _call_jvp(primals: Any, tangents: Any, *, jaxpr: Any, name: str) -> Any:
+compat.register_batching(call_p, _call_batch, _inlined_batch)
+
+
+def _call_jvp(primals: Any, tangents: Any, *, jaxpr: Any, name: str, batch: Any) -> Any:
+    _dissolve(name, "it is differentiated further")
+
     def full(p: Any, t: Any) -> Any:
         if not compat.is_zero(t):
             return t
@@ -137,6 +185,14 @@ def linear_jaxpr(linear: Linear, residuals: list[Any]) -> Any:
     return compat.invars_to_constvars(closed.jaxpr, len(residuals)) if not closed.consts else None
 
 
-def stands_in(jaxpr: Any) -> dict[str, Any]:
-    """The marked calls in a finished program: name -> their jaxpr."""
-    return {e.params["name"]: e.params["jaxpr"] for e in compat.iterate_eqns(jaxpr) if e.primitive is call_p}
+def stands_in(jaxpr: Any) -> set[str]:
+    """Names of the marked calls in a finished program."""
+    return {e.params["name"] for e in compat.iterate_eqns(jaxpr) if e.primitive is call_p}
+
+
+def description(name: str, batch: tuple[Level, ...], axes: dict[int, int]) -> dict[str, Any]:
+    """What the capture says of a call beside its jaxpr. `axes` numbers vmaps."""
+    half, mark = name.removeprefix("jaxscope_").rsplit("_", 1)
+    return {"mark": int(mark), "half": half,
+            "batch": [{"axis": axes.setdefault(id(level.axis), len(axes)), "size": level.size, "in": list(level.ins), "out": list(level.outs)}
+                      for level in batch]}

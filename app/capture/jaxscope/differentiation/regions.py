@@ -55,6 +55,7 @@ class Recorder:
     @contextlib.contextmanager
     def active(self) -> Iterator[Recorder]:
         previous, _state.recorder = getattr(_state, "recorder", None), self
+        marks.forget()
         try:
             with _replaced_linearize(), compat.fresh_traces():
                 yield self
@@ -301,7 +302,7 @@ def _marked(rec: Recorder, region: Region, index: int, linearize: Callable) -> A
 
 def settle(recorder: Recorder, jaxpr: Any) -> list[Region]:
     """The regions of the finished program: those that were traced in vain (a scan's body is traced twice) dropped,
-    those whose marks were dissolved by a later transformation (vmap) unmarked."""
+    those whose marks were dissolved by a later transformation (another differentiation) unmarked."""
     standing = marks.stands_in(jaxpr)
     regions = [r for r in recorder.regions if r is not None]
     for r in regions:
@@ -318,8 +319,9 @@ def settle(recorder: Recorder, jaxpr: Any) -> list[Region]:
         elif not any(both) and _repeated(r, regions):
             continue
         else:
-            r.mark, r.why_unmarked = None, ("it is transformed further (vmap or another differentiation)" if not both[0]
-                                            else "its backward part is not run, or is transformed further")
+            dissolved = [marks.why_dissolved(f"jaxscope_{half}_{r.mark}") for half in ("forward", "backward")]
+            r.mark, r.why_unmarked = None, dissolved[0] or dissolved[1] or ("its forward part is not run" if not both[0]
+                                                                            else "its backward part is not run")
             kept.append(r)
     return kept
 

@@ -1,9 +1,8 @@
-#include "analysis/explain.h"
+#include "report/explain_text.h"
 
 #include <algorithm>
 #include <sstream>
 
-#include "analysis/equations/linearity.h"
 #include "analysis/graph/graph_index.h"
 #include "analysis/graph/graph_model.h"
 #include "base/error.h"
@@ -48,16 +47,16 @@ std::string parameter_text(const Attr& value) {
 class Explainer {
 public:
     Explainer(const Program& program, const Picked& picked, const KnownStages& stages, const Choices& choices)
-        : program_(program), picked_(picked), stages_(stages), choices_(choices) {}
+        : program_(program), picked_(picked), stages_(stages), facts_(facts_of(program, picked, stages, choices)) {}
 
     Explanation run() {
         if (picked_.empty()) {
             about_program();
             return std::move(out_);
         }
-        if (is_argument())
+        if (facts_.is_argument)
             about_argument();
-        else
+        else if (facts_.eqn != nullptr)
             about_equation();
         about_residual();
         about_donation();
@@ -95,47 +94,22 @@ private:
         say("Select a node, a table row or a place in the timeline to ask about it.");
     }
 
-    bool is_argument() const {
-        const auto* rows = stages_.residuals != nullptr ? &stages_.residuals->rows : nullptr;
-        const bool is_row = rows != nullptr && picked_.residual >= 0 && static_cast<std::size_t>(picked_.residual) < rows->size();
-        return picked_.input >= 0 || (is_row && (*rows)[static_cast<std::size_t>(picked_.residual)].input >= 0);
-    }
-
     void about_argument() {
-        const auto input = static_cast<std::size_t>(picked_.input);
-        if (picked_.input >= 0 && input < program_.in_paths.size()) {
-            const AvalRef aval = program_.jaxpr->aval(program_.jaxpr->invar(static_cast<std::uint32_t>(input)));
-            out_.title = program_.in_paths[input].str();
+        if (facts_.input) {
+            const AvalRef aval = program_.jaxpr->aval(program_.jaxpr->invar(*facts_.input));
+            out_.title = program_.in_paths[*facts_.input].str();
             out_.subtitle = to_text(aval) + ", " + bytes_text(aval->bytes());
         }
-        if (!picked_.program) return;
-        try {
-            const Eqn& reader = resolve(*program_.jaxpr, *picked_.program);
-            out_.place = reader.source.loc();
-            say(std::string("An argument, first read by ") + reader.prim->name +
-                (out_.place.line > 0 ? " at " + short_place(out_.place.file, out_.place.line) : std::string()) + ".");
-        } catch (const Error&) {  // a pick of another program
-        }
+        if (facts_.first_reader == nullptr) return;
+        const Eqn& reader = *facts_.first_reader;
+        out_.place = reader.source.loc();
+        say(std::string("An argument, first read by ") + reader.prim->name +
+            (out_.place.line > 0 ? " at " + short_place(out_.place.file, out_.place.line) : std::string()) + ".");
     }
 
-    /// The equation itself, from whichever jaxpr knows it.
     void about_equation() {
-        const std::pair<const std::optional<EqnPath>*, const Jaxpr*> places[] = {
-            {&picked_.program, program_.jaxpr.get()},
-            {&picked_.known, stages_.split != nullptr ? stages_.split->known.get() : nullptr},
-            {&picked_.unknown, stages_.split != nullptr ? stages_.split->unknown.get() : nullptr},
-        };
-        for (const auto& [path, root] : places) {
-            if (!*path || root == nullptr) continue;
-            try {
-                const Jaxpr& jaxpr = resolve(*root, (*path)->jaxpr);
-                describe(jaxpr, resolve(*root, **path));
-                break;
-            } catch (const Error&) {  // a pick of another program
-            }
-        }
-        if (out_.title.empty()) return;
-        verdict();
+        describe(*facts_.jaxpr, *facts_.eqn);
+        if (!out_.title.empty()) verdict();
     }
 
     void describe(const Jaxpr& jaxpr, const Eqn& eqn) {
@@ -150,18 +124,12 @@ private:
         }
         out_.subtitle = results_text(jaxpr, eqn) + " = " + eqn.prim->name + "(" + operands + ")";
         out_.place = eqn.source.loc();
-        for (std::uint32_t k = 0; k < eqn.n_out; ++k) bytes_ += jaxpr.aval(jaxpr.output(eqn, k))->bytes();
         if (eqn.prim->opaque)
             say("jaxscope doesn't know this primitive: it is shown with the types that were recorded, but can be neither differentiated "
                 "nor run.");
         if (const std::string stack = eqn.source->name_stack.str(); !stack.empty()) out_.facts.emplace_back("scope", stack);
-        out_.facts.emplace_back("makes", bytes_text(bytes_));
-        if (eqn.prim->cost) {
-            try {
-                out_.facts.emplace_back("computes", flops_text(eqn.prim->cost.fn(make_op(jaxpr, eqn)).flops));
-            } catch (const Error&) {
-            }
-        }
+        if (facts_.bytes) out_.facts.emplace_back("makes", bytes_text(*facts_.bytes));
+        if (facts_.flops) out_.facts.emplace_back("computes", flops_text(*facts_.flops));
         for (const auto& [name, value] : eqn.params->entries()) {
             std::string text = printable(parameter_text(value), 120);
             out_.parameters.emplace_back(name.str(), std::move(text));
@@ -169,42 +137,36 @@ private:
     }
 
     void verdict() {
-        const bool again = stages_.split != nullptr && picked_.unknown && recomputed();
-        if (picked_.residual >= 0) return;  // about_residual says it
-        if (again) {
-            out_.verdict = "recomputed";
-            out_.role = Role::Recomputed;
-            say("Not saved: " + policy_words() + " Its value is computed again in the backward pass.");
-            out_.facts.emplace_back("if saved", "+ " + bytes_text(bytes_));
-            return;
-        }
-        if (picked_.known && stages_.split != nullptr) {
-            out_.verdict = "forward, not saved";
-            out_.role = Role::Forward;
-            say("It belongs to the forward pass and nothing in the backward pass needs its value.");
-        } else if (picked_.unknown) {
-            out_.verdict = "backward";
-            out_.role = Role::Backward;
-            say("It is linear in the tangents: it belongs to the backward pass.");
-        } else if (stages_.split != nullptr) {
-            out_.verdict = "outside the split";
-            say("It doesn't belong to the differentiated function: it comes before, after, or of the backward pass as the program was "
-                "captured.");
-        }
-    }
-
-    bool recomputed() const {
-        try {
-            return is_recomputed(*stages_.split->unknown, stages_.split->num_residuals, *picked_.unknown);
-        } catch (const Error&) {
-            return false;
+        if (picked_.residual) return;  // about_residual says it
+        switch (facts_.part) {
+            case PickedFacts::Part::Recomputed:
+                out_.verdict = "recomputed";
+                out_.role = Role::Recomputed;
+                say("Not saved: " + policy_words() + " Its value is computed again in the backward pass.");
+                out_.facts.emplace_back("if saved", "+ " + bytes_text(facts_.bytes.value_or(0)));
+                break;
+            case PickedFacts::Part::Forward:
+                out_.verdict = "forward, not saved";
+                out_.role = Role::Forward;
+                say("It belongs to the forward pass and nothing in the backward pass needs its value.");
+                break;
+            case PickedFacts::Part::Backward:
+                out_.verdict = "backward";
+                out_.role = Role::Backward;
+                say("It is linear in the tangents: it belongs to the backward pass.");
+                break;
+            case PickedFacts::Part::Outside:
+                out_.verdict = "outside the split";
+                say("It doesn't belong to the differentiated function: it comes before, after, or of the backward pass as the program was "
+                    "captured.");
+                break;
+            case PickedFacts::Part::Unknown:
+                break;
         }
     }
 
     std::string policy_words() const {
-        const PolicyPtr policy = choices_.policy                   ? choices_.policy
-                                 : choices_.replace_policy.empty() ? nullptr
-                                                                   : choices_.replace_policy.front().policy;
+        const PolicyPtr& policy = facts_.policy;
         if (!policy) return "the checkpoint around it doesn't keep this value.";
         std::string text = "the policy " + policy->name.str();
         if (!policy->args.empty()) {
@@ -216,10 +178,8 @@ private:
     }
 
     void about_residual() {
-        if (picked_.residual < 0 || stages_.residuals == nullptr ||
-            static_cast<std::size_t>(picked_.residual) >= stages_.residuals->rows.size())
-            return;
-        const ResidualRow& row = stages_.residuals->rows[static_cast<std::size_t>(picked_.residual)];
+        if (facts_.residual == nullptr) return;
+        const ResidualRow& row = *facts_.residual;
         if (out_.title.empty()) {
             out_.title = row.aval;
             out_.subtitle = row.source;
@@ -237,19 +197,16 @@ private:
         const std::int64_t total = std::max<std::int64_t>(stages_.residuals->total_bytes, 1);
         out_.facts.emplace_back("share",
                                 (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
-        if (row.input < 0) {
-            out_.facts.emplace_back("if recomputed", "\u2212 " + bytes_text(row.bytes));
-            out_.python = row.name.empty() ? "jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable)"
-                                           : "jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names(" +
-                                                 quoted(row.name) + "))";
+        if (row.input >= 0 || stages_.tried == nullptr) return;
+        if (const auto advice = advice_on(*stages_.residuals, row, *stages_.tried)) {
+            out_.facts.emplace_back("saved in all, with the policy below", "\u2212 " + bytes_text(advice->saved_bytes));
+            out_.python = advice->python;
         }
     }
 
     void about_donation() {
-        if (picked_.donated < 0 || stages_.donation == nullptr ||
-            static_cast<std::size_t>(picked_.donated) >= stages_.donation->donated.size())
-            return;
-        const DonatedLeaf& leaf = stages_.donation->donated[static_cast<std::size_t>(picked_.donated)];
+        if (facts_.donated == nullptr) return;
+        const DonatedLeaf& leaf = *facts_.donated;
         out_.title = leaf.path;
         out_.subtitle = leaf.aval + ", " + bytes_text(leaf.bytes);
         out_.verdict = std::string(out_.saved ? "saved, " : "") + (leaf.used ? "donated, reused" : "donated, not reused");
@@ -265,19 +222,16 @@ private:
     }
 
     void about_buffer() {
-        if (picked_.buffer < 0 || stages_.plan == nullptr || static_cast<std::size_t>(picked_.buffer) >= stages_.plan->buffers.size())
-            return;
-        const PlannedBuffer& buffer = stages_.plan->buffers[static_cast<std::size_t>(picked_.buffer)];
+        if (facts_.buffer == nullptr) return;
+        const PlannedBuffer& buffer = *facts_.buffer;
         if (out_.title.empty()) {
             out_.title = to_text(buffer.aval);
             out_.subtitle = std::string(role_name(buffer.role)) + (buffer.number >= 0 ? " " + std::to_string(buffer.number) : "");
             out_.place = buffer.source.loc();
         }
-        const auto& peak = stages_.plan->at_peak;
-        const bool at_peak = std::find(peak.begin(), peak.end(), picked_.buffer) != peak.end();
         say("In memory (" + bytes_text(buffer.bytes) + ", " + role_name(buffer.role) + ") from step " +
             std::to_string(std::max(buffer.first_step, 0)) + " to step " + std::to_string(buffer.last_step) + " of " +
-            std::to_string(stages_.plan->steps.size()) + (at_peak ? ", and so at the peak." : ", but not at the peak."));
+            std::to_string(stages_.plan->steps.size()) + (facts_.at_peak ? ", and so at the peak." : ", but not at the peak."));
     }
 
     void add_code() {
@@ -296,8 +250,7 @@ private:
     const Program& program_;
     const Picked& picked_;
     const KnownStages& stages_;
-    const Choices& choices_;
-    std::int64_t bytes_ = 0;
+    const PickedFacts facts_;
     Explanation out_;
 };
 
@@ -324,19 +277,6 @@ std::string why_saved(const ResidualRow& row) {
     if (!row.name.empty()) return "its name, " + quoted(row.name);
     if (row.equation.empty()) return "constant";
     return "backward reads it";
-}
-
-std::vector<int> alive_at(const MemoryPlan& plan, int step) {
-    std::vector<int> alive;
-    for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
-        const PlannedBuffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
-        if (buffer.first_step <= step && step <= buffer.last_step && !buffer.alias_of && buffer.role != BufferRole::Constant)
-            alive.push_back(b);
-    }
-    std::stable_sort(alive.begin(), alive.end(), [&](int a, int b) {
-        return plan.buffers[static_cast<std::size_t>(a)].bytes > plan.buffers[static_cast<std::size_t>(b)].bytes;
-    });
-    return alive;
 }
 
 Explanation explain(const Program& program, const Picked& picked, const KnownStages& stages, const Choices& choices) {

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/correspondence.h"
 #include "analysis/graph/scope_tree.h"
+#include "analysis/picked_facts.h"
 
 namespace jaxscope {
 
@@ -12,15 +12,13 @@ namespace jaxscope {
 std::string short_place(const std::string& file, int line);
 /// In a few words, for tables: "argument", "its name, 'attn_out'", "backward reads it".
 std::string why_saved(const ResidualRow& row);
-/// Buffers that live in a step, largest first.
-std::vector<int> alive_at(const MemoryPlan& plan, int step);
 
 /// Its name; of jaxpr text, which has none, the file's.
 std::string program_title(const Program& program);
 /// "2 642 equations, JAX 0.10.2"; the version where it is known.
 std::string program_subtitle(const Program& program);
 
-/// Answers about one selected thing, in sentences. All numbers come from the stages.
+/// Answers about one selected thing, in sentences: the facts (analysis/picked_facts.h) in words.
 struct Explanation {
     std::string title;        ///< "dot_general"
     std::string subtitle;     ///< "f32[4,4,16,16] = dot_general(f32[4,4,16,8], f32[4,4,8,16])"
@@ -37,7 +35,7 @@ struct Explanation {
     std::vector<CodeLine> code;                                   ///< around the place, where the capture holds the source
     std::vector<std::pair<std::string, std::string>> facts;       ///< ("if saved", "12.0 KiB")
     std::vector<std::pair<std::string, std::string>> parameters;  ///< as JAX prints them, cut to a line
-    std::string python;                                           ///< something to paste: a policy that saves this value; empty: nothing
+    std::string python;  ///< something to paste: a policy that was tried and keeps less; empty: none does
 };
 
 /// Explains what is picked; an empty pick explains the program.

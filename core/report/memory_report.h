@@ -21,11 +21,13 @@ struct PeakRow {
 
 /// The memory of one program: the plan's figures, divided as in XLA's memory analysis, and what was measured beside them.
 struct MemoryReport {
+    std::string of;  ///< what was planned and run: Step::of
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries
     std::optional<std::int64_t> measured_peak;  ///< null when nothing was run
     std::vector<PeakRow> at_peak;               ///< largest first
-    std::string difference;                     ///< explains measured against planned where they differ by more than 1 % and 1 MiB
+    std::string difference;                     ///< measured against planned where they differ by more than 1 % and 1 MiB
+    std::vector<std::string> notes;             ///< donations that cost a copy
 };
 
 struct TimeReport {

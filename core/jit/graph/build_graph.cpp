@@ -1,44 +1,18 @@
-#include "jit/graph/graph.h"
+#include "jit/graph/build_graph.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "ir/builder.h"
+#include "base/cancel.h"
 #include "ir/followed.h"
+#include "ir/interpret.h"
 #include "jit/graph/rewrite.h"
 
 namespace jaxscope::exec {
 
 namespace {
-
-/// What an inlined call does besides standing for its body.
-struct CallForm {
-    const char* param;
-    bool remat = false;
-};
-std::optional<CallForm> call_form(Sym name) {
-    static const std::unordered_map<Sym, CallForm> forms{
-        {"jit", {"jaxpr"}},
-        {"pjit", {"jaxpr"}},
-        {"closed_call", {"call_jaxpr"}},
-        {"core_call", {"call_jaxpr"}},
-        {"core_closed_call", {"call_jaxpr"}},
-        {"remat2", {"jaxpr", true}},
-        {"checkpoint", {"jaxpr", true}},
-        {"remat", {"jaxpr", true}},
-        {"custom_jvp_call", {"call_jaxpr"}},
-        {"custom_vjp_call", {"call_jaxpr"}},
-        {"custom_vjp_call_jaxpr", {"fun_jaxpr"}},
-        {"custom_lin_call", {"call_jaxpr"}},
-        {"custom_vmap_call", {"call"}},
-        {"custom_transpose_call", {"call_jaxpr"}},
-        {"linear_call", {"callee"}},
-    };
-    const auto found = forms.find(name);
-    return found == forms.end() ? std::nullopt : std::optional(found->second);
-}
 
 JaxprPtr jaxpr_param(const ParamsRef& params, Sym name) {
     if (const Attr* a = params->find(name))
@@ -88,44 +62,37 @@ private:
     }
 
     std::vector<ValueId> inline_jaxpr(const Jaxpr& j, const std::vector<ValueId>& consts, const std::vector<ValueId>& args, Sym prefix) {
-        JAXSCOPE_ASSERT(consts.size() == j.num_constvars && args.size() == j.num_invars);
-        std::vector<ValueId> env(j.num_vars());
-        std::copy(consts.begin(), consts.end(), env.begin());
-        std::copy(args.begin(), args.end(), env.begin() + j.num_constvars);
-        const auto read = [&](Atom a) { return a.is_literal() ? rewrite_.literal(a.literal()) : env[a.var().index]; };
-        std::vector<ValueId> in;
-        for (std::uint32_t i = 0; i < j.eqns.size(); ++i) {
-            const Eqn& e = j.eqns[i];
-            in.clear();
-            for (const Atom a : j.inputs(e)) in.push_back(read(a));
-            std::vector<ValueId> out;
-            try {
-                out = add_equation(make_op(j, e), in, prefix, i);
-            } catch (Error& error) {
-                error.at(e.source.loc())
-                    .in("compiling eqn " + (prefix.empty() ? "" : prefix.str() + "/") + std::to_string(i) + ": " + e.prim->name);
-                throw;
-            }
-            JAXSCOPE_ASSERT(out.size() == e.n_out);
-            for (std::uint32_t k = 0; k < e.n_out; ++k) env[e.first_out + k] = out[k];
-        }
-        std::vector<ValueId> outs;
-        for (const Atom a : j.outvars) outs.push_back(read(a));
-        return outs;
+        Interpreter run(
+            j, {.doing = "compiling", .path = prefix}, [this](LiteralRef l) { return rewrite_.literal(l); }, ValueId(0));
+        run.bind_consts(consts);
+        run.bind_inputs(args);
+        return run.forward([&](const Eqn& e, const std::vector<ValueId>& in) {
+            return add_equation(make_op(j, e), in, prefix, static_cast<std::uint32_t>(run.index()));
+        });
     }
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
-        const Sym name = op.prim->name;
         // Transposition marks what it makes in the name stack; equations inside its calls don't repeat that.
         const bool backward = backward_ || op.source->name_stack.has_transform(stack_names::kTranspose);
         rewrite_.at(prefix, eqn, backward);
-        if (const auto call = call_form(name)) return add_call(op, *call, in, prefix, eqn, backward);
-        static const Sym scan("scan"), while_loop("while"), cond("cond"), barrier("optimization_barrier"), solve("custom_linear_solve");
-        if (name == scan) return add_control(NodeKind::Scan, op, in, {jaxpr_param(op.params, "jaxpr")}, prefix, eqn);
-        if (name == while_loop) return add_while(op, in, prefix, eqn);
-        if (name == cond) return add_cond(std::move(op), in, prefix, eqn);
-        if (name == barrier) return rewrite_.barrier(op, in);
-        if (name == solve) return add_linear_solve(op, in, prefix, eqn);
+        switch (op.prim->flow) {
+            case Flow::Call:
+            case Flow::RuledCall:
+            case Flow::Remat:
+                return add_call(op, in, prefix, eqn, backward);
+            case Flow::Scan:
+                return add_control(NodeKind::Scan, op, in, {{op.prim->body, jaxpr_param(op.params, op.prim->body)}}, prefix, eqn);
+            case Flow::While:
+                return add_while(op, in, prefix, eqn);
+            case Flow::Cond:
+                return add_cond(std::move(op), in, prefix, eqn);
+            case Flow::Barrier:
+                return rewrite_.barrier(op, in);
+            case Flow::LinearSolve:
+                return add_linear_solve(op, in, prefix, eqn);
+            case Flow::Straight:
+                break;
+        }
         if (auto out = rewrite_.add(op, in)) return *out;
         if (op.prim->expand) {
             const JaxprPtr body = op.prim->expand.fn(op);
@@ -135,24 +102,23 @@ private:
     }
 
     [[noreturn]] static void refuse(const Op& op) {
-        const std::string name = op.prim->name;
         if (op.prim->opaque)
             throw Error(ErrorCode::UnknownPrimitive,
-                        "expected a primitive that jaxscope can run, found '" + name + "', which it doesn't know");
+                        "expected a primitive that jaxscope can run, found '" + op.prim->name + "', which it doesn't know");
         throw Error(ErrorCode::NoRule,
-                    "expected a primitive that jaxscope can run, found '" + name + "' without a kernel: " + op.prim->lower.absent);
+                    "expected a primitive that jaxscope can run, found '" + op.prim->name + "' without a kernel: " + op.prim->lower.absent);
     }
 
-    std::vector<ValueId> add_call(const Op& op, CallForm form, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
-        const JaxprPtr body = jaxpr_param(op.params, form.param);
-        if (form.remat && wants_barrier(op.params)) in = rewrite_.barrier(op, in);
+    std::vector<ValueId> add_call(const Op& op, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
+        const JaxprPtr body = jaxpr_param(op.params, op.prim->body);
+        if (op.prim->flow == Flow::Remat && wants_barrier(op.params)) in = rewrite_.barrier(op, in);
         std::vector<ValueId> consts = constants(*body);
         if (body->num_constvars && in.size() == body->num_constvars + body->num_invars && body->consts.empty()) {
             consts.assign(in.begin(), in.begin() + body->num_constvars);  // an open jaxpr whose constvars are passed in front
             in.erase(in.begin(), in.begin() + body->num_constvars);
         }
         const bool outer = std::exchange(backward_, backward);
-        std::vector<ValueId> out = inline_jaxpr(*body, consts, in, child(prefix, eqn, form.param));
+        std::vector<ValueId> out = inline_jaxpr(*body, consts, in, child(prefix, eqn, op.prim->body));
         backward_ = outer;
         return out;
     }
@@ -168,13 +134,12 @@ private:
         return made;
     }
 
-    std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in, const std::vector<JaxprPtr>& bodies,
-                                     Sym prefix, std::uint32_t eqn) {
+    /// `bodies`: jaxprs and the parameters that hold them.
+    std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in,
+                                     const std::vector<std::pair<const char*, JaxprPtr>>& bodies, Sym prefix, std::uint32_t eqn) {
         Node n;
         n.kind = kind;
-        static const char* const params[] = {"cond_jaxpr", "body_jaxpr"};
-        for (std::size_t b = 0; b < bodies.size(); ++b)
-            n.bodies.push_back(body_graph(bodies[b], child(prefix, eqn, kind == NodeKind::Scan ? "jaxpr" : params[b])));
+        for (const auto& [param, jaxpr] : bodies) n.bodies.push_back(body_graph(jaxpr, child(prefix, eqn, param)));
         n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
@@ -186,7 +151,8 @@ private:
             const JaxprPtr scalar = op.prim->expand.fn(op);
             return inline_jaxpr(*scalar, {}, in, prefix);
         }
-        return add_control(NodeKind::While, op, in, {cond, jaxpr_param(op.params, "body_jaxpr")}, prefix, eqn);
+        return add_control(NodeKind::While, op, in, {{"cond_jaxpr", cond}, {"body_jaxpr", jaxpr_param(op.params, "body_jaxpr")}}, prefix,
+                           eqn);
     }
 
     std::vector<ValueId> add_cond(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
@@ -239,8 +205,6 @@ private:
 };
 
 }  // namespace
-
-std::string path_of(const Node& n) { return (n.path_prefix.empty() ? "" : n.path_prefix.str() + "/") + std::to_string(n.eqn); }
 
 GraphPtr build_graph(const JaxprPtr& program) {
     refuse_runaway(*program);

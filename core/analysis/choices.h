@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "jit/jit.h"
+
+namespace jaxscope {
+
+/// What one looks at: immutable. Two inspections of one program share the stages on which their choices don't differ.
+struct Choices {
+    static constexpr int kAuto = -2;  ///< the program where it says `differentiate` or differentiates nothing inside, else region 0
+    static constexpr int kProgram = -1;
+    int region = kAuto;
+    std::optional<std::vector<int>> wrt;  ///< argument numbers; nothing: the region's own, or the capture's `differentiate`, else all
+    bool wrt_all = false;
+    PolicyPtr policy;  ///< wraps the function in checkpoint
+    struct Replacement {
+        std::string site;  ///< function name or FILE:LINE; empty: all checkpoints inside
+        PolicyPtr policy;
+    };
+    std::vector<Replacement> replace_policy;
+    std::optional<std::vector<int>> donate;  ///< argument numbers instead of the program's own
+    /// Plan and run what a what-if plans and runs, without a policy too: value and gradient of a program that differentiates nothing
+    /// (itself, where that can't be had).
+    bool as_step = false;
+    bool expand = false;
+    std::string project;  ///< directory of the user's own files; empty: all outside site-packages
+    JitOptions jit;
+    /// Does this ask for another program than the captured one?
+    bool changes_program() const { return policy || !replace_policy.empty(); }
+};
+
+}  // namespace jaxscope

@@ -1,0 +1,87 @@
+#include "analysis/picked_facts.h"
+
+#include <algorithm>
+
+#include "analysis/equations/linearity.h"
+#include "base/error.h"
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+namespace {
+
+void find_argument(PickedFacts& facts, const Program& program, const Picked& picked) {
+    if (picked.input >= 0 && static_cast<std::size_t>(picked.input) < program.in_paths.size())
+        facts.input = static_cast<std::uint32_t>(picked.input);
+    if (!picked.program) return;
+    try {
+        facts.first_reader = &resolve(*program.jaxpr, *picked.program);
+    } catch (const Error&) {  // a pick of another program
+    }
+}
+
+/// The equation itself, from whichever jaxpr knows it.
+void find_equation(PickedFacts& facts, const Program& program, const Picked& picked, const KnownStages& stages) {
+    const std::pair<const std::optional<EqnPath>*, const Jaxpr*> places[] = {
+        {&picked.program, program.jaxpr.get()},
+        {&picked.known, stages.split != nullptr ? stages.split->known.get() : nullptr},
+        {&picked.unknown, stages.split != nullptr ? stages.split->unknown.get() : nullptr},
+    };
+    for (const auto& [path, root] : places) {
+        if (!*path || root == nullptr) continue;
+        try {
+            const Jaxpr& jaxpr = resolve(*root, (*path)->jaxpr);
+            facts.eqn = &resolve(*root, **path);
+            facts.jaxpr = &jaxpr;
+            break;
+        } catch (const Error&) {  // a pick of another program
+        }
+    }
+    if (facts.eqn == nullptr) return;
+    try {
+        std::int64_t bytes = 0;
+        for (std::uint32_t k = 0; k < facts.eqn->n_out; ++k) bytes += facts.jaxpr->aval(facts.jaxpr->output(*facts.eqn, k))->bytes();
+        facts.bytes = bytes;
+        if (facts.eqn->prim->cost) facts.flops = facts.eqn->prim->cost.fn(make_op(*facts.jaxpr, *facts.eqn)).flops;
+    } catch (const Error&) {  // of a size that no number holds
+    }
+}
+
+bool recomputed(const SplitReport& split, const EqnPath& unknown) {
+    try {
+        return is_recomputed(*split.unknown, split.num_residuals, unknown);
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+PickedFacts::Part part_of(const Picked& picked, const KnownStages& stages) {
+    if (stages.split != nullptr && picked.unknown && recomputed(*stages.split, *picked.unknown)) return PickedFacts::Part::Recomputed;
+    if (picked.known && stages.split != nullptr) return PickedFacts::Part::Forward;
+    if (picked.unknown) return PickedFacts::Part::Backward;
+    return stages.split != nullptr ? PickedFacts::Part::Outside : PickedFacts::Part::Unknown;
+}
+
+}  // namespace
+
+PickedFacts facts_of(const Program& program, const Picked& picked, const KnownStages& stages, const Choices& choices) {
+    PickedFacts facts;
+    facts.residual = stages.find(picked.residual);
+    facts.is_argument = picked.input >= 0 || (facts.residual != nullptr && facts.residual->input >= 0);
+    if (facts.is_argument) {
+        find_argument(facts, program, picked);
+    } else {
+        find_equation(facts, program, picked, stages);
+        facts.part = part_of(picked, stages);
+    }
+    facts.policy = choices.policy ? choices.policy : choices.replace_policy.empty() ? nullptr : choices.replace_policy.front().policy;
+    facts.donated = stages.donated(picked.donated);
+    facts.buffer = stages.find(picked.buffer);
+    if (facts.buffer != nullptr) {
+        const auto& peak = stages.plan->at_peak;
+        facts.at_peak = std::find(peak.begin(), peak.end(), static_cast<int>(facts.buffer - stages.plan->buffers.data())) != peak.end();
+    }
+    return facts;
+}
+
+}  // namespace jaxscope

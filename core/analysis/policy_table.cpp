@@ -1,0 +1,113 @@
+#include <set>
+
+#include "analysis/inspection.h"
+#include "analysis/stage_cache.h"
+#include "analysis/subject.h"
+#include "transforms/policies.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// One figure of a row. What can't be had, for whatever reason, is missing in this row and in no other.
+template <class Stage>
+bool attempt(PolicyRow& row, Stage stage) {
+    const auto missing = [&](const std::string& why) {
+        if (row.problem.empty()) row.problem = why;
+        return false;
+    };
+    try {
+        stage();
+        return true;
+    } catch (const Error& e) {
+        if (e.code == ErrorCode::Cancelled) throw;
+        return missing(e.what());
+    } catch (const std::bad_alloc&) {
+        return missing("expected enough memory, found none left");
+    } catch (const std::exception& e) {
+        return missing(std::string("a bug in jaxscope: ") + e.what());
+    }
+}
+
+PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
+    PolicyRow row;
+    row.policy = std::move(name);
+    attempt(row, [&] { row.residual_bytes = i.residuals().total_bytes; });
+    attempt(row, [&] {
+        const SplitReport& split = i.split();
+        row.recomputed_flops = split.recomputed_flops;
+        row.total_flops = split.total_flops;
+    });
+    const bool planned = attempt(row, [&] {
+        row.of = i.step().of;
+        row.planned_peak = i.plan().planned_peak;
+    });
+    if (run && planned)
+        attempt(row, [&] {
+            RunRequest request;
+            request.repeat = 3;
+            const RunReport result = i.run(request);
+            row.measured_peak = result.result.measured_peak;
+            row.run_median = result.result.median_seconds;
+        });
+    return row;
+}
+
+/// save_only_these_names of all names (checkpoint_name) in the function; null where it has none.
+PolicyPtr policy_of_names(const Jaxpr& function) {
+    Attrs names;
+    std::set<Sym> seen;
+    for (const Jaxpr* j : all_jaxprs(function))
+        for (const Eqn& e : j->eqns) {
+            const std::optional<Sym> name = given_name(*e.prim, e.params);
+            if (name && seen.insert(*name).second) names.emplace_back(*name);
+        }
+    return names.empty() ? nullptr : make_policy(Sym("save_only_these_names"), std::move(names));
+}
+
+std::string choice_text(const Choices& c) {
+    if (c.policy) return policy_text(*c.policy);
+    std::string s;
+    for (const Choices::Replacement& r : c.replace_policy)
+        s += (s.empty() ? "inside: " : ", ") + (r.site.empty() ? "" : r.site + "=") + (r.policy ? policy_text(*r.policy) : "none");
+    return s.empty() ? "none" : s;
+}
+
+}  // namespace
+
+std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
+    const TransformScope transforms_here(cache_->transforms);
+    const CancelScope cancelled(*cancel_);
+    Choices plain = choices_;
+    plain.policy = nullptr;
+    plain.replace_policy.clear();
+    plain.as_step = true;  // all rows plan the same kind of step: like is compared with like
+    const auto look = [&](Choices c) {
+        Inspection one(program_, std::move(c), this);
+        one.cancel_ = cancel_;
+        return one;
+    };
+    std::vector<PolicyRow> rows;
+    rows.push_back(policy_row(look(plain), "as it is", run));
+    rows.back().as_it_is = true;
+    const auto one = [&](const Choices& c) {
+        check_cancelled();
+        rows.push_back(policy_row(look(c), choice_text(c), run));
+    };
+    std::vector<PolicyPtr> standard;
+    for (const char* name : {"everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable"})
+        standard.push_back(make_policy(name));
+    if (PolicyPtr names = policy_of_names(*make_subject(*program_, plain).jaxpr)) standard.push_back(std::move(names));
+    for (PolicyPtr& policy : standard) {
+        Choices c = plain;
+        c.policy = std::move(policy);
+        one(c);
+    }
+    for (Choices c : given) {
+        c.as_step = true;  // `none` asks for no other program
+        one(c);
+    }
+    return rows;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,11 @@
+#pragma once
+#include "jit/graph/graph.h"
+
+namespace jaxscope::exec {
+
+/// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier where JAX lowers it so), expands what has no
+/// kernel of its own, merges equal equations (never across a barrier) and drops dead ones.
+/// Throws Error{UnknownPrimitive, NoRule} with the equation and source of what can't run. Cost linear in equations.
+GraphPtr build_graph(const JaxprPtr& program);
+
+}  // namespace jaxscope::exec

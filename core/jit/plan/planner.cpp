@@ -1,0 +1,453 @@
+#include "jit/plan/planner.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/cancel.h"
+#include "base/checked.h"
+#include "jit/graph/fuse.h"
+#include "jit/plan/arena.h"
+#include "jit/plan/loops.h"
+#include "jit/plan/schedule.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr int kNoBuffer = -1;
+
+/// A unit with the call or body that runs it: what doesn't depend on the order.
+struct Step {
+    Thunk thunk;
+    std::vector<ValueId> reads, writes;  ///< roots
+    std::int64_t scratch = 0;
+    bool barrier = false;  ///< nothing to run
+};
+
+LibraryCallPtr make_call(const Node& n, int threads) {
+    try {
+        return make_library_call(n.op, *n.spec, n.layouts, threads);
+    } catch (Error& e) {
+        e.at(n.op.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op.prim->name);
+        throw;
+    }
+}
+
+std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, const ComputationOptions& options) {
+    ComputationOptions inside = options;
+    inside.place_io = false;
+    inside.kept.clear();
+    const PlanBody plan_body = [&](const GraphPtr& body, const std::vector<std::optional<int>>& alias) {
+        return plan_computation(body, alias, inside);
+    };
+    std::vector<Step> steps;
+    for (const Unit& u : units) {
+        const Node& n = g.nodes[u.nodes[0]];
+        Step s;
+        s.barrier = !u.kernel && n.kind == NodeKind::Barrier;
+        s.thunk.nodes = u.nodes;
+        s.reads = u.reads;
+        s.writes = u.writes;
+        if (u.kernel) {
+            s.thunk.kernel = u.kernel;
+            s.thunk.scratch_each = u.kernel->scratch_bytes;
+            s.scratch = checked_mul(s.thunk.scratch_each, options.threads);
+        } else if (n.kind == NodeKind::Library) {
+            s.thunk.kind = Thunk::Kind::Library;
+            s.thunk.library = make_call(n, options.threads);
+            s.scratch = s.thunk.library->scratch_bytes();
+        } else if (!s.barrier) {
+            s.scratch = prepare_loop(s.thunk, n, plan_body);
+        }
+        steps.push_back(std::move(s));
+    }
+    return steps;
+}
+
+/// Gives the values of one order of the steps their memory.
+class Planner {
+public:
+    Planner(const GraphPtr& graph, const std::vector<std::optional<int>>& alias, const ComputationOptions& options)
+        : g_(*graph), wish_(alias), options_(options), c_(std::make_shared<Computation>()) {
+        c_->graph = graph;
+        c_->threads = options.threads;
+        wish_.resize(g_.outputs.size());
+    }
+
+    /// Buffers and live ranges; no offsets yet.
+    void assign(const std::vector<Step>& all, const Order& order) {
+        for (const std::uint32_t i : order)
+            if (!all[i].barrier) add_thunk(all[i]);
+        buffer_of_.assign(g_.values.size(), kNoBuffer);
+        find_uses();
+        make_io_buffers();
+        grant_aliases();
+        assign_results();
+        add_copies();
+        live_ranges();
+    }
+    /// Largest sum of what is alive together, and what a loop spends on carries that aren't updated in place.
+    std::int64_t live_peak() const {
+        std::vector<std::int64_t> change(c_->thunks.size() + 3, 0);  // step s at s + 1
+        for (const Buffer& b : c_->buffers) {
+            if (!in_arena(b)) continue;
+            change[static_cast<std::size_t>(b.first) + 1] += b.bytes;
+            change[static_cast<std::size_t>(b.last) + 2] -= b.bytes;
+        }
+        std::int64_t live = 0, peak = 0;
+        for (const std::int64_t d : change) live += d, peak = std::max(peak, live);
+        return checked_add(peak, lost_carries());
+    }
+    /// Offsets; returns what the plan costs in all.
+    std::int64_t place() {
+        place_buffers();
+        return checked_add(c_->arena_bytes, lost_carries());
+    }
+    std::shared_ptr<Computation> take() { return std::move(c_); }
+
+private:
+    Buffer& buffer(int b) { return c_->buffers[static_cast<std::size_t>(b)]; }
+    int steps() const { return static_cast<int>(c_->thunks.size()); }
+
+    int add_buffer(Buffer::Place place, std::uint32_t index, AvalRef aval) {
+        Buffer b;
+        b.place = place;
+        b.index = index;
+        b.aval = aval;
+        b.bytes = aval->bytes();
+        c_->buffers.push_back(b);
+        return static_cast<int>(c_->buffers.size()) - 1;
+    }
+    bool in_arena(const Buffer& b) const {
+        const bool io = b.place == Buffer::Place::Input || b.place == Buffer::Place::Output;
+        return b.place != Buffer::Place::Constant && (!io || options_.place_io) && b.last >= b.first;
+    }
+    std::int64_t lost_carries() const {
+        std::int64_t bytes = 0;
+        for (std::size_t k = 0; k < wish_.size() && !options_.place_io; ++k)
+            if (wish_[k] && !c_->granted[k]) bytes = checked_add(bytes, g_.bytes(g_.outputs[k]));
+        return bytes;
+    }
+
+    void add_thunk(const Step& s) {
+        c_->thunks.push_back(s.thunk);
+        if (s.scratch > 0) {
+            c_->thunks.back().scratch = add_buffer(Buffer::Place::Arena, 0, AvalRef(DType::U8, {s.scratch}));
+            buffer(c_->thunks.back().scratch).role = BufferRole::Scratch;
+        }
+        reads_.push_back(s.reads);
+        writes_.push_back(s.writes);
+    }
+
+    void find_uses() {
+        last_read_.assign(g_.values.size(), -1);
+        made_at_.assign(g_.values.size(), -1);
+        for (int s = 0; s < steps(); ++s) {
+            for (const ValueId v : reads_[static_cast<std::size_t>(s)]) last_read_[v] = s;
+            for (const ValueId v : writes_[static_cast<std::size_t>(s)]) made_at_[v] = s;
+        }
+    }
+
+    // ---- Inputs, outputs, aliases --------------------------------------------------------------------------------------------------
+    void make_io_buffers() {
+        for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+            c_->input_buffer.push_back(add_buffer(Buffer::Place::Input, static_cast<std::uint32_t>(i), g_.values[g_.inputs[i]].aval));
+            buffer_of_[g_.inputs[i]] = c_->input_buffer.back();
+            buffer(c_->input_buffer.back()).role = BufferRole::Argument;
+        }
+        is_output_.assign(g_.values.size(), false);
+        for (std::size_t k = 0; k < g_.outputs.size(); ++k) {
+            const ValueId root = g_.root(g_.outputs[k]);
+            const int b = add_buffer(Buffer::Place::Output, static_cast<std::uint32_t>(k), g_.values[g_.outputs[k]].aval);
+            c_->output_buffer.push_back(b);
+            buffer(b).role = BufferRole::Output;
+            const bool own = g_.values[root].kind == GraphValue::Kind::Result && !is_output_[root];
+            is_output_[root] = true;
+            direct_.push_back(own);
+            if (own) buffer_of_[root] = b;
+        }
+        c_->granted.resize(g_.outputs.size());
+    }
+
+    /// May output k (made by a thunk, or an input passed through) take the memory of input i?
+    bool alias_is_free(std::size_t k, int i) const {
+        const ValueId in = g_.inputs[static_cast<std::size_t>(i)], root = g_.root(g_.outputs[k]);
+        if (root == in) return true;
+        if (!direct_[k]) return false;
+        if (is_output_[in]) return false;  // passed through to another output: copied at the end
+        const int made = made_at_[root], read = last_read_[in];
+        if (read < made) return true;
+        return read == made && can_overwrite(made, in, root);
+    }
+    bool can_overwrite(int step, ValueId in, ValueId out) const {
+        const auto s = static_cast<std::size_t>(step);
+        const Thunk& t = c_->thunks[s];
+        const auto& reads = reads_[s];
+        const auto w = static_cast<std::size_t>(std::find(writes_[s].begin(), writes_[s].end(), out) - writes_[s].begin());
+        for (std::size_t r = 0; r < reads.size(); ++r) {
+            if (reads[r] != in) continue;
+            const bool fine = t.kernel    ? t.kernel->in_place(r, w)
+                              : t.library ? t.library->in_place(r, w)
+                                          : loop_in_place(t, g_.nodes[t.nodes[0]], r, w);
+            if (!fine) return false;
+        }
+        return true;
+    }
+
+    /// JAX pairs the n-th output of a type with the n-th donated input of that type. Within the type any pairing gives back the same
+    /// memory, so pairs that would cross are swapped rather than copied.
+    void grant_aliases() {
+        std::vector<bool> free(g_.inputs.size(), false);
+        for (const auto& w : wish_)
+            if (w) free[static_cast<std::size_t>(*w)] = true;
+        const auto grant = [&](std::size_t k, int i) {
+            c_->granted[k] = i;
+            free[static_cast<std::size_t>(i)] = false;
+        };
+        for (std::size_t k = 0; k < wish_.size(); ++k)  // passed through unchanged: never anybody else's
+            if (wish_[k] && g_.root(g_.outputs[k]) == g_.inputs[static_cast<std::size_t>(*wish_[k])]) grant(k, *wish_[k]);
+        std::vector<std::size_t> order;
+        for (std::size_t k = 0; k < wish_.size(); ++k)
+            if (wish_[k] && !c_->granted[k]) order.push_back(k);
+        const auto made = [&](std::size_t k) { return made_at_[g_.root(g_.outputs[k])]; };
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return made(a) < made(b); });
+        for (const std::size_t k : order)
+            if (free[static_cast<std::size_t>(*wish_[k])] && alias_is_free(k, *wish_[k])) grant(k, *wish_[k]);
+        for (const std::size_t k : order)
+            if (!c_->granted[k] && options_.place_io) swap_pairs(k, order, free);  // a loop's carries stand each in their own place
+        for (std::size_t k = 0; k < wish_.size() && options_.place_io; ++k)
+            if (wish_[k] && !c_->granted[k] && free[static_cast<std::size_t>(*wish_[k])]) grant(k, *wish_[k]), copy_behind_readers(k);
+        for (std::size_t k = 0; k < wish_.size(); ++k) {
+            if (!c_->granted[k]) continue;
+            const int b = c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])];
+            const ValueId root = g_.root(g_.outputs[k]);
+            if (direct_[k]) buffer_of_[root] = b;
+        }
+    }
+
+    /// Finds output k another donated input of its type: a free one, or one whose output can move to a free one.
+    void swap_pairs(std::size_t k, const std::vector<std::size_t>& order, std::vector<bool>& free) {
+        const auto type = [&](int i) -> const Aval& { return g_.aval(g_.inputs[static_cast<std::size_t>(i)]); };
+        const Aval& own = g_.aval(g_.outputs[k]);
+        const auto fits = [&](int i) { return type(i).shape == own.shape && type(i).dtype == own.dtype; };
+        const auto take_free = [&](std::size_t output) {
+            for (const std::size_t other : order) {
+                const int i = *wish_[other];
+                if (!free[static_cast<std::size_t>(i)] || !fits(i) || !alias_is_free(output, i)) continue;
+                free[static_cast<std::size_t>(i)] = false;
+                c_->granted[output] = i;
+                return true;
+            }
+            return false;
+        };
+        if (take_free(k)) return;
+        for (const std::size_t holder : order) {
+            const std::optional<int> held = c_->granted[holder];
+            if (!held || !fits(*held) || !alias_is_free(k, *held) || !take_free(holder)) continue;
+            c_->granted[k] = held;
+            return;
+        }
+    }
+
+    // ---- Results ---------------------------------------------------------------------------------------------------------------------
+    void assign_results() {
+        for (int s = 0; s < steps(); ++s) {
+            check_cancelled();
+            Thunk& t = c_->thunks[static_cast<std::size_t>(s)];
+            for (const ValueId v : reads_[static_cast<std::size_t>(s)]) t.reads.push_back(memory_of(v));
+            std::vector<int> taken;
+            for (const ValueId v : writes_[static_cast<std::size_t>(s)]) {
+                if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = dying_operand(s, v, taken);
+                if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = add_buffer(Buffer::Place::Arena, 0, g_.values[v].aval);
+                Buffer& b = buffer(buffer_of_[v]);
+                taken.push_back(buffer_of_[v]);
+                if (b.thunk < 0) b.thunk = s, b.node = g_.values[v].index;
+                t.writes.push_back(buffer_of_[v]);
+            }
+        }
+    }
+    int memory_of(ValueId v) {
+        if (buffer_of_[v] != kNoBuffer) return buffer_of_[v];
+        const GraphValue& value = g_.values[v];
+        JAXSCOPE_ASSERT(value.kind == GraphValue::Kind::Constant || value.kind == GraphValue::Kind::Literal);
+        Computation::PoolEntry entry{nullptr, value.aval, std::nullopt, {}};
+        if (value.kind == GraphValue::Kind::Constant)
+            entry.array = g_.constants[value.index];
+        else
+            entry.literal = LiteralRef::from_id(value.index);
+        buffer_of_[v] = add_buffer(Buffer::Place::Constant, static_cast<std::uint32_t>(c_->pool.size()), value.aval);
+        buffer(buffer_of_[v]).role = BufferRole::Constant;
+        c_->pool.push_back(std::move(entry));
+        return buffer_of_[v];
+    }
+    /// A temporary read for the last time by the step that makes `v`, whose memory `v` may take.
+    int dying_operand(int step, ValueId v, const std::vector<int>& taken) {
+        for (const ValueId in : reads_[static_cast<std::size_t>(step)]) {
+            const int b = buffer_of_[in];
+            if (b == kNoBuffer || buffer(b).place != Buffer::Place::Arena || last_read_[in] != step || last_use(b) != step) continue;
+            if (std::find(taken.begin(), taken.end(), b) != taken.end() || is_output_[in]) continue;
+            if (g_.bytes(in) == g_.bytes(v) && buffer(b).bytes == g_.bytes(v) && can_overwrite(step, in, v)) {
+                holders_[b] = v;
+                return b;
+            }
+        }
+        return kNoBuffer;
+    }
+    /// The last step that reads the value which stands in buffer b now.
+    int last_use(int b) const {
+        const auto h = holders_.find(b);
+        return h == holders_.end() ? last_read_of_first(b) : last_read_[h->second];
+    }
+    int last_read_of_first(int b) const {
+        const Buffer& buf = c_->buffers[static_cast<std::size_t>(b)];
+        if (buf.thunk < 0) return -1;
+        for (const ValueId v : writes_[static_cast<std::size_t>(buf.thunk)])
+            if (buffer_of_[v] == b) return last_read_[v];
+        return -1;
+    }
+    /// The input is still read when the output is made: as in XLA the pair holds, the output is made elsewhere and copied in the end.
+    void copy_behind_readers(std::size_t k) {
+        if (!direct_[k]) return;  // copied anyway
+        direct_[k] = false;
+        buffer_of_[g_.root(g_.outputs[k])] = kNoBuffer;
+        c_->copied.push_back({static_cast<int>(k), *c_->granted[k], g_.bytes(g_.outputs[k])});
+    }
+
+    struct Move {
+        int to, from;
+        ValueId value;
+    };
+    /// Outputs that are inputs, constants or the same value as another output, and those that wait for readers of their input.
+    void add_copies() {
+        std::vector<Move> moves;
+        for (std::size_t k = 0; k < g_.outputs.size(); ++k) {
+            const ValueId root = g_.root(g_.outputs[k]);
+            const bool in_input = c_->granted[k].has_value();
+            if (direct_[k] || (in_input && g_.inputs[static_cast<std::size_t>(*c_->granted[k])] == root)) continue;
+            moves.push_back(
+                {in_input ? c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])] : c_->output_buffer[k], memory_of(root), root});
+        }
+        make_at_once(std::move(moves));
+    }
+    /// A move into memory that another one still reads waits for it; a circle is opened by a temporary.
+    void make_at_once(std::vector<Move> moves) {
+        std::map<int, std::size_t> into;  ///< the move that writes a buffer
+        std::map<int, int> readers;       ///< moves that still read a buffer
+        std::vector<std::size_t> ready;
+        std::vector<bool> done(moves.size(), false);
+        for (std::size_t m = 0; m < moves.size(); ++m) into[moves[m].to] = m, ++readers[moves[m].from];
+        const auto make = [&](std::size_t m) {
+            add_copy(moves[m]);
+            done[m] = true;
+            const auto waiting = into.find(moves[m].from);
+            if (--readers[moves[m].from] == 0 && waiting != into.end() && !done[waiting->second]) ready.push_back(waiting->second);
+        };
+        const auto make_all_ready = [&] {
+            while (!ready.empty()) {
+                const std::size_t m = ready.back();
+                ready.pop_back();
+                make(m);
+            }
+        };
+        for (std::size_t m = moves.size(); m-- > 0;)
+            if (readers[moves[m].to] == 0) ready.push_back(m);
+        make_all_ready();
+        for (std::size_t m = 0; m < moves.size(); ++m) {
+            if (done[m]) continue;
+            const int spare = add_buffer(Buffer::Place::Arena, 0, g_.values[moves[m].value].aval);
+            add_copy({spare, moves[m].from, moves[m].value});
+            if (--readers[moves[m].from] == 0) ready.push_back(into.at(moves[m].from));
+            moves[m].from = spare, ++readers[spare];
+            make_all_ready();
+        }
+    }
+    void add_copy(const Move& m) {
+        Thunk t;
+        t.kind = Thunk::Kind::Copy;
+        t.reads = {m.from};
+        t.writes = {m.to};
+        if (g_.values[m.value].kind == GraphValue::Kind::Result) t.nodes = {g_.values[m.value].index};
+        if (buffer(m.to).thunk < 0) buffer(m.to).thunk = steps();
+        c_->thunks.push_back(std::move(t));
+    }
+
+    // ---- Live ranges and offsets -----------------------------------------------------------------------------------------------------
+    void live_ranges() {
+        const int end = steps();
+        for (Buffer& b : c_->buffers) b.first = end + 1, b.last = -2;
+        for (int s = 0; s < end; ++s) {
+            const Thunk& t = c_->thunks[static_cast<std::size_t>(s)];
+            const auto touch = [&](int b) { buffer(b).first = std::min(buffer(b).first, s), buffer(b).last = std::max(buffer(b).last, s); };
+            for (const int b : t.reads) touch(b);
+            for (const int b : t.writes) touch(b);
+            if (t.scratch >= 0) touch(t.scratch);
+        }
+        for (std::size_t i = 0; i < c_->input_buffer.size(); ++i) {
+            Buffer& b = buffer(c_->input_buffer[i]);
+            if (i < options_.kept.size() && !options_.kept[i] && b.last < b.first) b.bytes = 0;  // pruned: nobody passes it
+            b.first = -1, b.last = end;
+        }
+        for (std::size_t k = 0; k < c_->output_buffer.size(); ++k) {
+            Buffer& b = buffer(c_->output_buffer[k]);
+            if (c_->granted[k])
+                b.first = 0, b.last = -1, b.bytes = 0;  // stands in the input's memory
+            else
+                b.last = end;
+        }
+        for (Buffer& b : c_->buffers)
+            if (b.place == Buffer::Place::Constant) b.first = -1, b.last = end;
+    }
+
+    void place_buffers() {
+        std::vector<ArenaBlock> blocks;
+        std::vector<int> number;
+        for (int b = 0; b < static_cast<int>(c_->buffers.size()); ++b) {
+            const Buffer& buf = buffer(b);
+            if (!in_arena(buf)) continue;
+            blocks.push_back({buf.bytes, buf.first, buf.last});
+            number.push_back(b);
+        }
+        c_->arena_bytes = place_blocks(blocks);
+        for (std::size_t i = 0; i < blocks.size(); ++i) buffer(number[i]).offset = blocks[i].offset;
+        if (!options_.place_io) return;
+        for (std::size_t k = 0; k < c_->output_buffer.size(); ++k)
+            if (c_->granted[k])
+                buffer(c_->output_buffer[k]).offset = buffer(c_->input_buffer[static_cast<std::size_t>(*c_->granted[k])]).offset;
+    }
+
+    const Graph& g_;
+    std::vector<std::optional<int>> wish_;
+    const ComputationOptions& options_;
+    std::shared_ptr<Computation> c_;
+    std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
+    std::vector<int> buffer_of_;                        ///< per root
+    std::vector<int> last_read_, made_at_;
+    std::vector<bool> is_output_;     ///< per root
+    std::vector<bool> direct_;        ///< output k's value is made in its own buffer
+    std::map<int, ValueId> holders_;  ///< buffers taken over: by which value
+};
+
+}  // namespace
+
+std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::vector<std::optional<int>>& alias,
+                                              const ComputationOptions& options) {
+    const std::vector<Unit> units = fuse(*graph, options.fuse);
+    const std::vector<Step> steps = make_steps(*graph, units, options);
+    Order program(units.size());
+    std::iota(program.begin(), program.end(), 0u);
+    Planner planner(graph, alias, options);
+    planner.assign(steps, program);
+    std::optional<Planner> better;
+    std::int64_t least = planner.live_peak();
+    if (options.schedule)
+        for (const Order& order : low_memory_orders(*graph, units, alias, options.place_io)) {
+            Planner other(graph, alias, options);
+            other.assign(steps, order);
+            if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
+        }
+    const std::int64_t cost = planner.place();
+    return better && better->place() < cost ? better->take() : planner.take();
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,63 @@
+// What was stopped, and what that leaves.
+#include <gtest/gtest.h>
+
+#include "analysis/inspection.h"
+#include "base/error.h"
+#include "io/text/parser.h"
+
+namespace jaxscope {
+namespace {
+
+constexpr const char* kLong = R"({ lambda ; a:f32[64,64]. let
+    b:f32[64,64] = scan[
+      jaxpr={ lambda ; c:f32[64,64]. let
+          d:f32[64,64] = dot_general[dimension_numbers=(([1], [0]), ([], []))] c c
+          e:f32[64,64] = tanh d
+        in (e,) }
+      length=100000000
+      linear=(False,)
+      num_carry=1
+      num_consts=0
+      reverse=False
+      unroll=1
+    ] a
+  in (b,) }
+)";
+
+TEST(Cancel, ATimeOutThatFiredDoesntSpoilTheNextStage) {
+    const Inspection inspection(read_jaxpr_text(kLong, "long"), {});
+    RunRequest request;
+    request.timeout_seconds = 0.05;
+    for (int again = 0; again < 2; ++again) {
+        try {
+            inspection.run(request);
+            FAIL();
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code, ErrorCode::CannotRun) << e.what();
+            EXPECT_NE(std::string(e.what()).find("0.05 s"), std::string::npos) << e.what();
+        }
+        EXPECT_GT(inspection.plan().planned_peak, 0);
+    }
+}
+
+TEST(Cancel, ACancelledInspectionStopsInEveryStageAndLeavesTheOthersAlone) {
+    const ProgramPtr program = read_jaxpr_text(kLong, "long");
+    const Inspection stopped(program, {});
+    const Inspection other(program, {}, &stopped);
+    stopped.cancel();
+    const auto cancelled = [](auto stage) {
+        try {
+            stage();
+            return false;
+        } catch (const Error& e) {
+            return e.code == ErrorCode::Cancelled;
+        }
+    };
+    EXPECT_TRUE(cancelled([&] { stopped.plan(); }));
+    EXPECT_TRUE(cancelled([&] { stopped.run({}); }));
+    EXPECT_TRUE(cancelled([&] { stopped.policies({}, false); }));
+    EXPECT_GT(other.plan().planned_peak, 0);
+}
+
+}  // namespace
+}  // namespace jaxscope

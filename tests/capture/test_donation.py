@@ -1,0 +1,66 @@
+"""What is donated, wherever it is said: on the function, in the call that it makes, by Equinox, on arrays that the function holds."""
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.errors import CaptureError
+
+
+def program(captured):
+    return json.loads(captured.to_json())["program"]
+
+
+def test_a_jitted_call_inside_a_plain_function():
+    inner = jax.jit(lambda w, x: w - x, donate_argnums=0)
+    assert program(jaxscope.capture(lambda w, x: inner(w, x))(jnp.ones(3), jnp.ones(3)))["donated"] == [True, False]
+    # Of two calls neither is the program.
+    two = program(jaxscope.capture(lambda w, x: (inner(w, x), inner(x, w)))(jnp.ones(3), jnp.ones(3)))
+    assert two["donated"] == [False, False]
+
+
+def test_pmap():
+    step = jax.pmap(lambda w, x: w - x, donate_argnums=0)
+    captured = jaxscope.capture(step)(jnp.ones((1, 3)), jnp.ones((1, 3)))
+    assert program(captured)["donated"] == [True, False]
+
+
+def test_static_and_donated():
+    for given in ({"static_argnums": 0, "donate_argnums": 0}, {"static_argnames": "n", "donate_argnames": "n"}):
+        with pytest.raises(CaptureError, match="static_argn(ums|ames) and donate_argn(ums|ames) cannot intersect"):
+            jaxscope.capture(lambda n, x: x * n, **given)(2, jnp.ones(3))
+
+
+def test_one_array_twice():
+    x, y = jnp.ones(3), jnp.ones(3)
+    assert program(jaxscope.capture(lambda a, b, c: a + b + c)(x, y, x))["same_arrays"] == [[0, 2]]
+    assert program(jaxscope.capture(lambda a, b: a + b)(x, y))["same_arrays"] == []
+
+
+@pytest.mark.parametrize("donate, want", [("all", [True, True, True]), ("all-except-first", [False, True, True]), ("none", [False] * 3)])
+def test_a_module_that_is_the_function(donate, want):
+    eqx = pytest.importorskip("equinox")
+
+    class Scale(eqx.Module):
+        weight: jax.Array
+
+        def __call__(self, x, y):
+            return x * self.weight + y
+
+        def times(self, x, y):
+            return x * self.weight - y
+
+    model = Scale(jnp.full(3, 2.0))
+    for fn, path in ((model, "fn.weight"), (model.times, "fn.__self__.weight")):
+        for captured in (jaxscope.capture(eqx.filter_jit(fn, donate=donate)), jaxscope.capture(fn, jit="eqx", donate=donate)):
+            p = program(captured(jnp.ones(3), jnp.ones(3)))
+            assert [q.startswith("fn") for q in p["in_paths"]] == [False, True, False], p["in_paths"]
+            assert p["donated"] == want and p["arg_of_input"] == [0, -1, 1]
+            assert path.split(".")[-1] in p["in_paths"][1]
+    # JAX's own word: what was donated is deleted.
+    args = jnp.ones(3), jnp.ones(3)
+    eqx.filter_jit(model, donate=donate)(*args)
+    deleted = [args[0].is_deleted(), model.weight.is_deleted(), args[1].is_deleted()]
+    assert not any(d and not w for d, w in zip(deleted, want)) and any(deleted) == any(want)
