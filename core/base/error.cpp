@@ -24,8 +24,6 @@ constexpr CodeFacts kCodes[] = {
     {ErrorCode::NoRule, "no-rule", 3},
     {ErrorCode::NotDifferentiable, "not-differentiable", 3},
     {ErrorCode::CannotRun, "cannot-run", 3},
-    {ErrorCode::DonatedRead, "donated-and-read", 3},
-    {ErrorCode::CheckFailed, "check-failed", 1},
     {ErrorCode::Cancelled, "cancelled", 130},
 };
 

@@ -1,4 +1,6 @@
 #pragma once
+// core/base: what every folder needs and that knows nothing of JAX: errors, text, interning, files, child processes, limits, cancelling and
+// signals. Nothing comes in from other folders. Never here: dtypes, jaxprs, anything that a program is made of.
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,8 +19,6 @@ enum class ErrorCode {
     NoRule,             ///< a primitive without the rule that is needed; exit 3
     NotDifferentiable,  ///< JAX refuses it too, e.g. reverse mode through while; exit 3
     CannotRun,          ///< memory or time limit, device count, no memory; exit 3
-    DonatedRead,        ///< a donated buffer is used after its call; exit 3
-    CheckFailed,        ///< a budget of `check`; exit 1
     Cancelled,          ///< Ctrl-C, Stop; exit 130
 };
 

@@ -20,7 +20,7 @@ public:
     virtual ~ByteSource() = default;
 
     const std::string& name() const { return name_; }
-    std::int64_t bytes_in() const { return in_; }    ///< read so far, before decompression
+    std::int64_t bytes_in() const { return in_; }  ///< read so far, before decompression
     /// The next chunk, empty at the end. Valid until the next call.
     std::string_view next();
 
