@@ -129,9 +129,14 @@ void add_shared_buffers(const Program& program, const std::vector<bool>& donated
 }
 
 void add_findings(const Program& program, const Pairing& p, const std::vector<bool>& donated, DonationReport& report) {
+    std::vector<std::string> lost;
     for (const DonatedLeaf& d : report.donated)
         if (!d.used && std::find(p.donors.begin(), p.donors.end(), d.input) != p.donors.end())
-            report.findings.push_back(fmt::format("the donation of {} ({}) is lost without a warning", d.path, d.aval));
+            lost.push_back(fmt::format("{} ({})", d.path, d.aval));
+    if (lost.size() == 1) report.findings.push_back(fmt::format("the donation of {} is lost without a warning", lost[0]));
+    if (lost.size() > 1)
+        report.findings.push_back(
+            fmt::format("the donations of {} leaves, from {} to {}, are lost without a warning", lost.size(), lost.front(), lost.back()));
     for (const Slot& o : p.outputs) {
         if (o.taken_by || o.number < 0 || o.aval->bytes() == 0) continue;
         for (std::size_t i = 0; i < p.in_avals.size(); ++i) {
