@@ -110,10 +110,10 @@ def _region(d, i, r):
         assert r["why_unmarked"], where
         return
     calls = marked_calls(d)
-    mapped = {c["jaxpr"]: c["batch"] for c in d["marked"]["calls"]}
+    mapped = {c["jaxpr"]: c["batch"] for c in d["marked"].get("calls", [])}  # older captures don't list them
     forward = calls[f"jaxscope_forward_{r['mark']}"]
     for eqn, fj in forward:
-        levels = mapped[d["params"][eqn[3]]["jaxpr"]["closed_jaxpr"]]
+        levels = mapped.get(d["params"][eqn[3]]["jaxpr"]["closed_jaxpr"], [])
         assert [_unmapped(d, a, [l["in"][k] for l in levels]) for k, a in enumerate(fj["invars"])] == \
             [d["avals"][a][:2] for a in j["constvars"] + j["invars"]], f"{where}: forward inputs"
     fj = forward[0][1]
