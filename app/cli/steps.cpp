@@ -64,6 +64,8 @@ public:
         out_.values.clear();
         out_.donated.clear();
         out_.kept.clear();
+        out_.same_arrays.clear();  // by numbers of the old inputs
+        out_.in_shardings.clear();
         out_.differentiate.clear();
         out_.differentiate_given = out_.has_aux = false;
     }
@@ -72,6 +74,9 @@ public:
         add(from_.in_paths[i], from_.arg_of_input[i], value && i < from_.values.size() ? from_.values[i] : nullptr);
         if (i < from_.donated.size()) out_.donated.back() = from_.donated[i] && value;
         if (i < from_.kept.size()) out_.kept.back() = from_.kept[i];
+        if (i >= from_.in_shardings.size()) return;
+        out_.in_shardings.resize(out_.in_paths.size());
+        out_.in_shardings.back() = from_.in_shardings[i];
     }
     void add(Sym path, int argument, ArrayPtr value = nullptr) {
         out_.in_paths.push_back(path);
@@ -86,6 +91,7 @@ public:
         for (const Sym path : from_.out_paths) output(prefix + path.str());
     }
     Program finish() && {
+        if (!out_.in_shardings.empty()) out_.in_shardings.resize(out_.in_paths.size());
         JAXSCOPE_ASSERT(out_.in_paths.size() == out_.jaxpr->num_invars && out_.out_paths.size() == out_.jaxpr->outvars.size());
         return std::move(out_);
     }
