@@ -38,14 +38,11 @@ private:
     void write_files(const Inspection& inspection, const FullReport& report) const {
         std::error_code error;
         std::filesystem::create_directories(directory_, error);
-        const auto write = [&](const char* name, const auto& contents) {
-            AtomicFile file(directory_ + "/" + name);
-            contents(file.stream());
-            file.commit();
-        };
-        write("report.json", [&](std::ostream& out) { write_report_json(out, inspection, report); });
-        write("report.html", [&](std::ostream& out) { write_report_html(out, inspection, report); });
-        write("split.svg", [&](std::ostream& out) { export_inspection(out, inspection, "svg", {.what = "split"}); });
+        AtomicFile json(directory_ + "/report.json"), html(directory_ + "/report.html"), svg(directory_ + "/split.svg");
+        write_report_json(json.stream(), inspection, report);
+        write_report_html(html.stream(), inspection, report);
+        export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
+        AtomicFile::commit({&json, &html, &svg});
         std::cerr << "jaxscope: wrote report.json, report.html and split.svg into " << directory_ << '\n';
     }
 

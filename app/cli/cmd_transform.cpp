@@ -28,7 +28,6 @@ public:
         args_.refuse_unknown(Inspection(before, whole_program));
         const ProgramPtr program = apply_steps(*before, steps_);
         const Inspection inspection(program, {});
-        if (!output_.empty()) write_capture(*program, output_);
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "transform", args_.notes);
@@ -45,6 +44,7 @@ public:
             Page page = args_.page();
             program_section(page, inspection);
         }
+        if (!output_.empty()) write_capture(*program, output_);  // last: from then on nothing stops the command
         return 0;
     }
 

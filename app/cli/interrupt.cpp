@@ -15,6 +15,8 @@ namespace jaxscope::cli {
 namespace {
 
 CancelToken token;
+enum class Stage { AtWork, Cancelled, FilesChange };
+std::atomic<Stage> stage{Stage::AtWork};
 std::atomic<int> waiting{0};
 
 [[noreturn]] void leave() {
@@ -24,8 +26,15 @@ std::atomic<int> waiting{0};
     std::_Exit(130);
 }
 
+/// From the first file that is put in place the command is done, however late Ctrl-C came: it says so, and leaves what it made.
+void let_files_change() {
+    Stage before = Stage::AtWork;
+    if (!stage.compare_exchange_strong(before, Stage::FilesChange) && before == Stage::Cancelled) throw_cancelled();
+}
+
 void on_interrupt() {
-    if (token.cancelled()) leave();
+    Stage before = Stage::AtWork;
+    if (!stage.compare_exchange_strong(before, Stage::Cancelled)) return before == Stage::Cancelled ? leave() : void();
     token.cancel();
     std::thread([] {
         constexpr auto kGrace = std::chrono::milliseconds(500);
@@ -40,6 +49,9 @@ void on_interrupt() {
 const CancelToken& interrupted() { return token; }
 WaitForChildren::WaitForChildren() { ++waiting; }
 WaitForChildren::~WaitForChildren() { --waiting; }
-void watch_for_interrupt() { start_signal_thread(on_interrupt); }
+void watch_for_interrupt() {
+    ask_before_files_change(let_files_change);
+    start_signal_thread(on_interrupt);
+}
 
 }  // namespace jaxscope::cli

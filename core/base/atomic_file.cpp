@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -26,6 +27,13 @@ struct Unfinished {
         return files;
     }
 };
+
+std::atomic<void (*)()> before_change{nullptr};
+
+Error cannot_write(const std::string& path) {
+    return Error(ErrorCode::CannotRun,
+                 "expected to write '" + printable(path) + "', found: " + (errno != 0 ? std::strerror(errno) : "it can't be opened"));
+}
 
 bool synced(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -73,15 +81,25 @@ void remove_unfinished_files() {
     for (const std::string& name : unfinished.names) unlink(name.c_str());
 }
 
-void AtomicFile::commit() {
+void ask_before_files_change(void (*asked)()) { before_change = asked; }
+
+void AtomicFile::make_whole() {
     errno = 0;
     out_.flush();
     const bool written = static_cast<bool>(out_);
     out_.close();
-    if (!written || (!temporary_.empty() && !(synced(temporary_) && std::rename(temporary_.c_str(), target_.c_str()) == 0)))
-        throw Error(ErrorCode::CannotRun,
-                    "expected to write '" + printable(path_) + "', found: " + (errno != 0 ? std::strerror(errno) : "it can't be opened"));
+    if (!written || (!temporary_.empty() && !synced(temporary_))) throw cannot_write(path_);
+}
+
+void AtomicFile::put_in_place() {
+    if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) throw cannot_write(path_);
     done_ = true;
+}
+
+void AtomicFile::commit(std::initializer_list<AtomicFile*> files) {
+    for (AtomicFile* f : files) f->make_whole();
+    if (const auto asked = before_change.load()) asked();
+    for (AtomicFile* f : files) f->put_in_place();
 }
 
 }  // namespace jaxscope

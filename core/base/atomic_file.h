@@ -1,5 +1,6 @@
 #pragma once
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 namespace jaxscope {
@@ -15,13 +16,22 @@ public:
     AtomicFile& operator=(const AtomicFile&) = delete;
     std::ostream& stream() { return out_; }
     /// Flushes, syncs and renames. Throws Error{CannotRun} when the disk is full.
-    void commit();
+    void commit() { commit({this}); }
+    /// Renames none before all are whole on the disk, and nothing stops it from renaming the last once it renamed the first.
+    static void commit(std::initializer_list<AtomicFile*> files);
 
 private:
+    void make_whole();
+    void put_in_place();
+
     std::string path_, target_, temporary_;  ///< as named; where links lead; empty when written directly
     std::ofstream out_;
     bool done_ = false;
 };
+
+/// `asked` is called when files are whole and about to be put in place. If it throws, they aren't: whoever can stop the process decides
+/// there that it won't any more, so that no result is left behind by what is said to have been cancelled.
+void ask_before_files_change(void (*asked)());
 
 /// Removes the temporary files of all AtomicFiles: for a process that ends without unwinding.
 void remove_unfinished_files();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -111,6 +112,23 @@ TEST(AtomicFile, LeavesTheOldFileUntilCommit) {
     std::string text;
     std::getline(in, text);
     EXPECT_EQ(text, "old");
+}
+
+TEST(AtomicFile, ChangesNothingAfterItsOwnerWasStopped) {
+    const std::string first = testing::TempDir() + "/jaxscope_stopped_1", second = testing::TempDir() + "/jaxscope_stopped_2";
+    for (const std::string& path : {first, second}) std::filesystem::remove(path);
+    const auto write_both = [&] {
+        AtomicFile a(first), b(second);
+        a.stream() << "a";
+        b.stream() << "b";
+        AtomicFile::commit({&a, &b});
+    };
+    ask_before_files_change([] { throw Error(ErrorCode::Cancelled, "cancelled"); });
+    EXPECT_THROW(write_both(), Error);
+    ask_before_files_change(nullptr);
+    EXPECT_FALSE(std::filesystem::exists(first) || std::filesystem::exists(second));
+    write_both();
+    EXPECT_TRUE(std::filesystem::exists(first) && std::filesystem::exists(second));
 }
 
 TEST(AtomicFile, RefusesAFolderThatIsNotThere) { EXPECT_THROW(AtomicFile("/no/such/folder/x"), Error); }

@@ -231,22 +231,26 @@ ArrayPtr NpzReader::read(const std::string& name, AvalRef as) const {
     return archive_->placed([&] { return parse_npy_as(archive_->zip.read(archive_->member(name), limit), name, &as); });
 }
 
-void write_npz(const std::string& path, const std::vector<NpzArray>& arrays) {
-    AtomicFile file(path);
-    ZipWriter zip(file.stream());
+void write_npz(std::ostream& out, const std::vector<NpzArray>& arrays) {
+    ZipWriter zip(out);
     for (const NpzArray& a : arrays) {
         JAXSCOPE_ASSERT(a.array->known());
         zip.add(a.name + ".npy", npy_header(stored_aval(a.array->aval)), reinterpret_cast<const char*>(a.array->data.data()),
                 a.array->data.size());
     }
     zip.finish();
+}
+
+void write_npz(const std::string& path, const std::vector<NpzArray>& arrays) {
+    AtomicFile file(path);
+    write_npz(file.stream(), arrays);
     file.commit();
 }
 
 std::string archive_of(const std::string& capture) {
     std::string stem = capture;
     for (const char* ending : {".zst", ".jaxscope"})
-        if (std::string_view(stem).ends_with(ending)) stem.resize(stem.size() - std::string_view(ending).size());
+        if (std::string_view(stem).ends_with(ending)) stem.erase(stem.size() - std::string_view(ending).size());
     return stem + ".npz";
 }
 

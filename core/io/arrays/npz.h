@@ -1,6 +1,7 @@
 #pragma once
 // Floor `io/arrays`: numbers in files. Comes in: bytes of archives, numbers as text. Goes out: arrays, and bytes again. Never here:
 // jaxprs, JSON, or a size that was believed before it was checked.
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,6 +41,8 @@ private:
 /// Writes a stored (not deflated) archive that `numpy.load` reads; ml_dtypes' kinds as raw bytes, keys as uint32 words.
 /// The file is written whole or not at all (AtomicFile).
 void write_npz(const std::string& path, const std::vector<NpzArray>& arrays);
+/// The same, into a file that is put in place together with others.
+void write_npz(std::ostream& out, const std::vector<NpzArray>& arrays);
 /// The bytes of one `.npy` member.
 std::string npy_bytes(const ArrayConst& array);
 ArrayPtr parse_npy(std::string_view bytes, const std::string& name);

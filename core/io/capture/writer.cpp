@@ -416,11 +416,12 @@ void write_capture(const Program& program, const std::string& path, const WriteO
         packed.resize(n);
         text = std::move(packed);
     }
-    // The archive first: a capture whose arrays aren't there yet would be read without them.
-    if (!archive.empty()) write_npz(archive_of(path), archive);
     AtomicFile file(path);
     file.stream().write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.commit();
+    if (archive.empty()) return file.commit();
+    AtomicFile arrays(archive_of(path));
+    write_npz(arrays.stream(), archive);
+    AtomicFile::commit({&arrays, &file});  // the archive first: a capture whose arrays aren't there yet would be read without them
 }
 
 }  // namespace jaxscope
