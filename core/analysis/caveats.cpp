@@ -37,12 +37,20 @@ public:
         look(sharding);
     }
     void look(const Jaxpr& root) {
+        // Every program that is opened comes through here: parameters and types that were looked at are not looked at again.
         std::unordered_set<const Params*> seen;
+        std::vector<bool> seen_avals;
         for (const Jaxpr* j : all_jaxprs(root)) {
             for (const Eqn& e : j->eqns)
-                if (seen.insert(&*e.params).second)
+                if (!e.params->entries().empty() && seen.insert(&*e.params).second)
                     for (const auto& [name, value] : e.params->entries()) look(value);
-            for (std::uint32_t v = 0; v < j->num_vars() && !spread_; ++v) spread_ = !j->aval(Var{v})->sharding.empty();
+            for (std::uint32_t v = 0; v < j->num_vars() && !spread_; ++v) {
+                const AvalRef a = j->aval(Var{v});
+                if (a.id() >= seen_avals.size()) seen_avals.resize(a.id() + 1, false);
+                if (seen_avals[a.id()]) continue;
+                seen_avals[a.id()] = true;
+                spread_ = !a->sharding.empty();
+            }
         }
     }
     std::optional<Distribution> found() const {

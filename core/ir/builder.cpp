@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/cancel.h"
-
 namespace jaxscope {
 
 Values Builder::bind(const Primitive& prim, const Values& in, ParamsRef params) {
@@ -67,15 +65,25 @@ AvalRef JaxprBuilder::aval(Value v) const {
 }
 
 void JaxprBuilder::add_atom(std::vector<Atom>& to, Value v) {
-    if (const auto literal = literal_of(v)) {
-        to.emplace_back(*literal);
-    } else if (v.kind() == Value::Kind::Constant) {
-        late_uses_.push_back({&to == &jaxpr_->outvars, static_cast<std::uint32_t>(to.size()), v.index()});
-        to.emplace_back();
-    } else {
-        JAXSCOPE_ASSERT(v.kind() == Value::Kind::Known);
-        to.emplace_back(Var{v.index()});
+    switch (v.kind()) {
+        case Value::Kind::Known:
+            to.emplace_back(Var{v.index()});
+            return;
+        case Value::Kind::Literal:
+            to.emplace_back(v.literal());
+            return;
+        case Value::Kind::HeldLiteral:
+            to.emplace_back(held_literals_[v.index()]);
+            return;
+        case Value::Kind::Constant:
+            late_uses_.push_back({&to == &jaxpr_->outvars, static_cast<std::uint32_t>(to.size()), v.index()});
+            to.emplace_back();
+            return;
+        case Value::Kind::Unknown:
+        case Value::Kind::Mark:
+            break;
     }
+    broken_invariant("an operand that this jaxpr knows", __FILE__, __LINE__);
 }
 
 Value JaxprBuilder::hold(LiteralRef literal) {
@@ -104,7 +112,6 @@ Values JaxprBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
 }
 
 Values JaxprBuilder::append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) {
-    check_cancelled();
     Eqn e;
     e.prim = &prim;
     e.params = std::move(params);

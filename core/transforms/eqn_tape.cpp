@@ -24,7 +24,6 @@ void EqnTape::reserve(std::size_t n_eqns) {
 
 void EqnTape::add(const Primitive& prim, ParamsRef params, std::span<const Atom> in, std::span<const std::uint32_t> out, SourceRef source,
                   ContextRef context, EffectSet effects) {
-    check_cancelled();
     Entry e{&prim,
             std::move(params),
             static_cast<std::uint32_t>(atoms_.size()),
@@ -40,7 +39,6 @@ void EqnTape::add(const Primitive& prim, ParamsRef params, std::span<const Atom>
 }
 
 void EqnTape::add(const Jaxpr& j, const Eqn& e) {
-    check_cancelled();
     const auto out_begin = static_cast<std::uint32_t>(outs_.size());
     for (std::uint32_t k = 0; k < e.n_out; ++k) outs_.push_back(e.first_out + k);
     const std::span<const Atom> in = j.inputs(e);
@@ -86,6 +84,7 @@ JaxprPtr EqnTape::assemble(const Signature& s, Order order, const std::vector<bo
     Avals out_avals;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         const std::size_t at = order == Order::Forward ? i : entries_.size() - 1 - i;
+        check_cancelled();
         if (!keep.empty() && !keep[at]) continue;
         const Entry& e = entries_[at];
         in.clear();

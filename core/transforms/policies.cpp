@@ -422,11 +422,12 @@ PolicyPtr parse_policy(std::string_view text) {
 }
 
 std::vector<UnknownVerdict> unknown_verdicts(const Jaxpr& j) {
+    static const Sym kPolicy("policy");
     std::vector<UnknownVerdict> out;
     std::set<const PolicySpec*> seen;
     for (const Jaxpr* inner : all_jaxprs(j))
         for (const Eqn& e : inner->eqns)
-            if (const Attr* a = e.params->find("policy"); a && a->get<PolicyPtr>())
+            if (const Attr* a = e.params->find(kPolicy); a && a->get<PolicyPtr>())
                 if (const PolicyPtr& policy = *a->get<PolicyPtr>(); policy && seen.insert(policy.get()).second)
                     collect_unknown(*policy, out);
     return out;

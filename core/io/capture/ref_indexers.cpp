@@ -104,12 +104,13 @@ private:
 }  // namespace
 
 ParamsRef with_indexer_read(ParamsRef params) {
-    const Attr* tree = params->find("tree");
+    static const Sym kTree("tree");
+    const Attr* tree = params->find(kTree);
     const auto* object = tree ? tree->get<Attr::Object>() : nullptr;
     if (!object) return params;
     const std::string& text = object->text.str();
     const std::optional<std::string> indexer = TreeText(text).indexers();
-    return indexer ? with_param(params, "tree", indexer_attr(*indexer, text)) : params;
+    return indexer ? with_param(params, kTree, indexer_attr(*indexer, text)) : params;
 }
 
 }  // namespace jaxscope
