@@ -49,7 +49,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(&session_, &Session::opened, this, &MainWindow::show_program);
     connect(&session_, &Session::updated, this, &MainWindow::show_stages);
     connect(&session_, &Session::open_failed, this, [this](const QString& text) { notice_->tell(text); });
-    connect(top_, &TopBar::policy_problem, this, [this](const QString& text) { notice_->tell(text); });
+    connect(top_, &TopBar::policy_problem, this, &MainWindow::tell_policy_problem);
     connect(top_->search(), &QLineEdit::returnPressed, this, [this] { find_next(1); });
     connect(inspector_, &Inspector::line_clicked, this, [this](const QString& file, int line) {
         Picked picked;
@@ -145,9 +145,7 @@ void MainWindow::add_actions() {
     add(tr("Zoom in"), QKeySequence(QStringLiteral("Ctrl+=")), [picture] { picture()->zoom_by(1.25); });
     add(tr("Zoom out"), QKeySequence(QStringLiteral("Ctrl+Shift+-")), [picture] { picture()->zoom_by(0.8); });
     add(tr("Fit the picture"), QKeySequence(QStringLiteral("Ctrl+0")), [picture] { picture()->fit(); });
-    add(tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] {
-        if (!file_.isEmpty()) open(file_);
-    });
+    add(tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] { reload(); });
     add(tr("Shortcuts"), QKeySequence(Qt::Key_F1), [this] { show_help(); });
     add(tr("Quit"), QKeySequence::Quit, [this] { close(); });
 }
@@ -155,6 +153,11 @@ void MainWindow::add_actions() {
 void MainWindow::open(const QString& file) {
     file_ = QFileInfo::exists(file) ? QFileInfo(file).absoluteFilePath() : file;
     session_.open(file);
+}
+
+/// What was asked for last once more; where that is what is open, choices and their history stay.
+void MainWindow::reload() {
+    if (!file_.isEmpty()) session_.reload(file_);
 }
 
 void MainWindow::ask_for_file() {
@@ -200,7 +203,10 @@ void MainWindow::remember_file() {
 void MainWindow::file_changed() {
     if (!QFileInfo::exists(opened_)) return;
     if (!watcher_.files().contains(opened_)) watcher_.addPath(opened_);  // replaced by a rename: another file to the system
-    notice_->tell(tr("%1 has changed on disk.").arg(QFileInfo(opened_).fileName()), tr("Reload (F5)"), [this] { open(opened_); });
+    notice_->tell(tr("%1 has changed on disk.").arg(QFileInfo(opened_).fileName()), tr("Reload (F5)"), [this] {
+        file_ = opened_;
+        reload();
+    });
 }
 
 void MainWindow::show_tab(const QString& name) {
@@ -223,6 +229,7 @@ void MainWindow::show_program() {
     selection_.set_correspondence(nullptr, 0);
     const ProgramPtr program = session_.program();
     notice_->hide();
+    told_problems_.clear();
     found_text_.clear();
     remember_file();
     setWindowTitle(views::utf8(program_title(*program)) + QStringLiteral(" \u2013 jaxscope"));
@@ -234,6 +241,7 @@ void MainWindow::show_program() {
 
 void MainWindow::show_stages() {
     const Look& look = session_.current();
+    tell_problems(look.problems);
     residuals_->set_problem(look.problems.value(QStringLiteral("residuals")));
     donations_->set_problem(look.problems.value(QStringLiteral("donation")));
     for (TimelineWidget* timeline : {timeline_, strip_}) timeline->set_problem(look.problems.value(QStringLiteral("memory")));
@@ -261,6 +269,28 @@ void MainWindow::show_stages() {
     explain_selection();
 }
 
+/// One reason is told once, with all that it stands in the way of. Where these would stand only says that they can't be had.
+void MainWindow::tell_problems(const QMap<QString, QString>& problems) {
+    QStringList reasons;
+    for (const QString& reason : problems)
+        if (!reasons.contains(reason)) reasons << reason;
+    QStringList lines;
+    for (const QString& reason : reasons) lines << tr("Can't be had: %1. %2").arg(problems.keys(reason).join(QStringLiteral(", ")), reason);
+    const QString text = lines.join('\n');
+    if (text == told_problems_) return;
+    if (!text.isEmpty())
+        notice_->tell(text);
+    else if (notice_->text() == told_problems_)
+        notice_->hide();
+    told_problems_ = text;
+}
+
+void MainWindow::tell_policy_problem(const QString& problem, const QString& entered, const QString& applied) {
+    notice_->tell(tr("%1 is no policy, and nothing was changed: the figures are those of \u201c%2\u201d.\n%3")
+                      .arg(QStringLiteral("\u201c%1\u201d").arg(entered), applied, problem),
+                  tr("Correct it"), [this, entered] { top_->edit_policy(entered); });
+}
+
 void MainWindow::explain_selection() {
     const ProgramPtr program = session_.program();
     if (!program) {
@@ -271,9 +301,6 @@ void MainWindow::explain_selection() {
     }
     const Look& look = session_.current();
     Explanation explanation = explain(*program, selection_.picked(), look.stages(), session_.choices());
-    if (selection_.picked().empty())
-        for (auto it = look.problems.begin(); it != look.problems.end(); ++it)
-            explanation.sentences.push_back("The " + it.key().toStdString() + " can't be had: " + it.value().toStdString());
     if (const VisibleGraph::Node* group = picked_group(); group != nullptr && explanation.sentences.empty()) {
         explanation.title = group->title;
         explanation.subtitle = group->detail;

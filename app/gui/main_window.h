@@ -61,6 +61,9 @@ private:
     void show_help();
     void remember_file();
     void file_changed();
+    void reload();
+    void tell_problems(const QMap<QString, QString>& problems);
+    void tell_policy_problem(const QString& problem, const QString& entered, const QString& applied);
     void reveal_equation(const EqnPath& path);
     void select_row(const QString& table, const Picked& picked);
     void restore_state();
@@ -84,6 +87,7 @@ private:
     QFileSystemWatcher watcher_;
     QTimer changed_;         ///< writers write in several steps: told once they are done
     QString file_, opened_;  ///< what was asked to be opened last; what is open
+    QString told_problems_;  ///< of the stages of what is shown
     QString found_text_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;

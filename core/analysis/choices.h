@@ -30,6 +30,12 @@ struct Choices {
     JitOptions jit;
     /// Does this ask for another program than the captured one?
     bool changes_program() const { return policy || !replace_policy.empty(); }
+    /// By content: whoever chooses the same again has chosen nothing.
+    friend bool operator==(const Choices& a, const Choices& b);
 };
+
+/// The same choices for another capture of the program, such as a file that was read again: regions and arguments are found by their
+/// names, what isn't there any more is chosen by nobody.
+Choices carried_over(const Choices& choices, const Program& from, const Program& to);
 
 }  // namespace jaxscope

@@ -39,6 +39,7 @@ struct KnownStages {
     const MemoryPlan* plan = nullptr;
     const RunReport* run = nullptr;
     const std::vector<TriedPolicy>* tried = nullptr;
+    const Step* step = nullptr;  ///< that `plan` and `run` speak of
     const ResidualRow* find(const std::optional<ResidualId>& id) const {
         return residuals && id ? find_residual(*residuals, *id) : nullptr;
     }

@@ -127,6 +127,7 @@ struct Step {
     std::string of;                                ///< "the program", "the step", "value and gradient", "value and pullback"
     std::vector<std::string> in_paths, out_paths;  ///< cotangents and gradients included
     std::vector<bool> kept;                        ///< per input
+    bool lacks_gradient = false;                   ///< which was asked for (Choices::as_step), but can't be had
 };
 
 struct RunRequest {

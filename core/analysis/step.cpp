@@ -58,7 +58,9 @@ Step differentiated_or_itself(const Program& p, const Choices& c) {
         return differentiated(p, c);
     } catch (const Error& e) {
         if (e.code != ErrorCode::NoRule && e.code != ErrorCode::NotDifferentiable && e.code != ErrorCode::UnknownPrimitive) throw;
-        return with_signature_of(p, p.jaxpr, "the program");
+        Step step = with_signature_of(p, p.jaxpr, "the program");
+        step.lacks_gradient = true;
+        return step;
     }
 }
 

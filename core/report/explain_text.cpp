@@ -73,16 +73,19 @@ private:
         out_.title = program_title(program_);
         out_.subtitle = program_subtitle(program_);
         if (stages_.plan != nullptr)
-            say("Memory peaks at " + bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) +
-                " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
-                bytes_text(stages_.plan->outputs - stages_.plan->aliased) + " of outputs that take no donated memory.");
+            say((stages_.step != nullptr ? "Memory of " + stages_.step->of + " peaks at " : "Memory peaks at ") +
+                bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) + " of arguments, " +
+                bytes_text(stages_.plan->temporaries) + " of temporaries, " + bytes_text(stages_.plan->outputs - stages_.plan->aliased) +
+                " of outputs that take no donated memory.");
         if (const RunReport* run = stages_.run; run != nullptr)
             say("Measured: a peak of " + bytes_text(run->result.measured_peak) + "; a step takes " +
                 seconds_text(run->result.median_seconds) +
                 (run->synthesised.empty() ? "." : ", with made-up values for inputs that were not captured."));
         if (const ResidualReport* r = stages_.residuals; r != nullptr && !r->rows.empty()) {
-            say("The backward pass keeps " + count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " +
-                bytes_text(r->total_bytes) + " in all.");
+            const bool planned = stages_.step == nullptr || !stages_.step->lacks_gradient;
+            say((planned ? "The backward pass keeps " : "The peak is without a backward pass, which can't be had. It would keep ") +
+                count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " + bytes_text(r->total_bytes) +
+                " in all.");
             const auto largest = std::max_element(r->rows.begin(), r->rows.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
             say("The largest is " + largest->aval + ", " + bytes_text(largest->bytes) + ", " + largest->source + ".");
         }

@@ -42,6 +42,14 @@ inline bool says(const QWidget& window, const char* text) {
     return false;
 }
 
+/// How often a text stands in the labels that are visible.
+inline int times_said(const QWidget& window, const char* text) {
+    int times = 0;
+    for (const QLabel* label : window.findChildren<QLabel*>())
+        if (label->isVisible()) times += label->text().count(QString::fromUtf8(text));
+    return times;
+}
+
 /// What a process of window tests needs once: settings of its own, primitives, a theme, the layout worker of the build.
 class WindowFixture {
 public:

@@ -22,6 +22,15 @@ Picked residual(const ResidualRow& row) {
     return picked;
 }
 
+/// What stands for an equation in the program's picture: itself, or the innermost group around it that is shown.
+const NodeItem* node_of(const ProgramView& view, const EqnPath& path) {
+    const NodeItem* node = nullptr;
+    for (const std::string& key : view.model()->keys_around(path))
+        if (const auto found = view.graph().by_key.find(key); found != view.graph().by_key.end())
+            node = view.scene()->node(0, static_cast<int>(found->second));
+    return node;
+}
+
 }  // namespace
 
 class WindowTest : public QObject {
@@ -288,6 +297,8 @@ private Q_SLOTS:
             const ResidualReport& report = *window.session()->current().residuals;
             QVERIFY(now.program == was.program);
             QCOMPARE(window.inspector()->explanation().title, title);
+            const NodeItem* marked = window.program_view()->scene()->picked();
+            QVERIFY(marked != nullptr && marked == node_of(*window.program_view(), *was.program));
             const ResidualRow* saved = now.residual ? find_residual(report, *now.residual) : nullptr;
             QCOMPARE(now.residual.has_value(), saved != nullptr);
             QCOMPARE(window.inspector()->explanation().saved, saved != nullptr);
@@ -320,17 +331,6 @@ private Q_SLOTS:
         window.session()->choose(second);
         QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
         QCOMPARE(window.session()->current().inspection->choices().region, Choices::kAuto);
-    }
-
-    void what_is_no_policy_is_told() {
-        MainWindow window;
-        window.open(kSample);
-        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
-        QSignalSpy problems(window.top_bar(), &TopBar::policy_problem);
-        window.top_bar()->policy_box()->setEditText("save_evrything(");
-        Q_EMIT window.top_bar()->policy_box()->lineEdit()->returnPressed();
-        QCOMPARE(problems.count(), 1);
-        QVERIFY(!window.session()->busy());
     }
 
     void a_bad_file_leaves_the_program_open() {
@@ -368,12 +368,17 @@ private Q_SLOTS:
         const auto* model =
             static_cast<const TableModel*>(static_cast<QSortFilterProxyModel*>(window.residual_table()->table()->model())->sourceModel());
         show("unknown.jaxpr", "{ lambda ; a:f32[3]. let b:f32[3] = my_own_thing[k=3] a in (b,) }");
-        QVERIFY2(model->why_empty().contains("my_own_thing"), qPrintable(model->why_empty()));
-        QVERIFY(!model->why_empty().startsWith("jaxscope: "));
+        QVERIFY2(model->problem().contains("my_own_thing"), qPrintable(model->problem()));
+        QVERIFY(!model->problem().startsWith("jaxscope: "));
+        // A reason stands once on the screen, with all that it is the reason of.
+        QCOMPARE(times_said(window, "Differentiation rule for 'my_own_thing'"), 1);
+        QVERIFY2(window.notice()->text().contains("my_own_thing"), qPrintable(window.notice()->text()));
+        for (const char* stage : {"residuals", "split", "memory"}) QVERIFY(window.notice()->text().contains(stage));
         QVERIFY(window.session()->current().problems.contains("memory"));
         // The next program has nothing to do with it.
         show("empty.jaxpr", "{ lambda ; . let  in () }");
-        QVERIFY2(!model->why_empty().contains("my_own_thing"), qPrintable(model->why_empty()));
+        QVERIFY2(!model->problem().contains("my_own_thing"), qPrintable(model->problem()));
+        QVERIFY2(!window.notice()->text().contains("my_own_thing"), qPrintable(window.notice()->text()));
         show("integers.jaxpr", "{ lambda ; a:i32[3]. let b:i32[3] = add a a in (b,) }");
         QVERIFY(window.session()->current().problems.isEmpty());
         QCOMPARE(window.inspector()->explanation().title, std::string("integers.jaxpr"));

@@ -20,6 +20,7 @@ public:
     void set_picked(int part, int node);     ///< -1: none
     void set_picked_residual(int residual);  ///< -1: none
     NodeItem* node(int part, int index) const;
+    const NodeItem* picked() const { return picked_; }  ///< the marked one, or null
     CrossingItem* crossing_of(int residual) const;
     /// Grounds of the two halves of a split, and where they meet; a program has none.
     void set_halves(bool split, double boundary = 0) { split_ = split, boundary_ = boundary; }

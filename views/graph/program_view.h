@@ -16,6 +16,7 @@ public:
     void set_program(ProgramPtr program);
     const GraphModel* model() const { return model_.get(); }
     const VisibleGraph& graph() const { return graph_; }
+    const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
     void set_expanded(const std::string& key, bool expanded);
     void collapse_all();

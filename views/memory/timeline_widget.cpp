@@ -45,6 +45,7 @@ void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64
 
 void TimelineWidget::set_problem(const QString& problem) {
     problem_ = problem;
+    setToolTip(problem);
     update();
 }
 
@@ -77,10 +78,9 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
     if (timeline_.live.empty()) {
         painter.setFont(text_font(compact_ ? 12 : 13));
         painter.setPen(theme()(p.muted));
-        const QString text = plan_ ? tr("The program has no steps to run.")
-                             : !problem_.isEmpty()
-                                 ? tr("There is no memory plan: %1").arg(compact_ ? problem_.section('\n', 0, 0) : problem_)
-                                 : tr("The memory plan is made in the background once a program is open.");
+        const QString text = plan_                 ? tr("The program has no steps to run.")
+                             : !problem_.isEmpty() ? tr("There is no memory plan: see the message above.")
+                                                   : tr("The memory plan is made in the background once a program is open.");
         painter.drawText(plot(), int(Qt::AlignCenter) | Qt::TextWordWrap, text);
         return;
     }

@@ -18,9 +18,10 @@ public:
     virtual Picked picked(int row) const = 0;
     virtual int row_of(const Picked& picked) const = 0;  ///< -1: this table doesn't show it
     virtual QString empty_text() const = 0;              ///< what to do when there are no rows
-    /// Why there can be no rows, told instead of `empty_text` from the next reset on; empty: nothing stands in their way.
+    /// Why there can be no rows; empty: nothing stands in their way. The window tells the reason, once: here it is a tool tip.
     void set_problem(const QString& problem) { problem_ = problem; }
-    QString why_empty() const { return problem_.isEmpty() ? empty_text() : problem_; }
+    const QString& problem() const { return problem_; }
+    QString why_empty() const { return problem_.isEmpty() ? empty_text() : tr("This can't be had: see the message above."); }
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(titles_.size()); }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 

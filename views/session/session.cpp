@@ -16,18 +16,6 @@ std::shared_ptr<const T> part_of(const std::shared_ptr<const Inspection>& whole,
     return std::shared_ptr<const T>(whole, &part);
 }
 
-QString in_words(const std::exception& e) {
-    const auto* error = dynamic_cast<const Error*>(&e);
-    if (error == nullptr && dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
-        return QStringLiteral("expected enough memory, found none left");
-    // Whatever else is thrown is no fault of the file's; the window goes on with what it has.
-    if (error == nullptr)
-        return QStringLiteral("a bug in jaxscope: %1\nplease report it with what you chose and the file that is open").arg(utf8(e.what()));
-    const QString text = utf8(full_text(*error));
-    const QString prefix = QStringLiteral("jaxscope: ");  // a terminal's; the window is jaxscope anyway
-    return text.startsWith(prefix) ? text.mid(prefix.size()) : text;
-}
-
 /// Computes one stage after the other and tells of each. False: cancelled.
 template <class Tell>
 bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& tell) {
@@ -53,7 +41,10 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
     stage("residuals", [&] { look.residuals = part_of<ResidualReport>(inspection, inspection->residuals()); });
     stage("donation", [&] { look.donation = part_of<DonationReport>(inspection, inspection->donation()); });
     stage("split", [&] { look.split = part_of<SplitReport>(inspection, inspection->split()); });
-    stage("memory", [&] { look.plan = part_of<MemoryPlan>(inspection, inspection->plan()); });
+    stage("memory", [&] {
+        look.plan = part_of<MemoryPlan>(inspection, inspection->plan());
+        look.step = part_of<Step>(inspection, inspection->step());
+    });
     stage("selection", [&] {
         const Program& program = inspection->program();
         const auto region = inspection->region();
@@ -69,7 +60,34 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
     return !cancelled;
 }
 
+/// The history of a program that was just opened.
+std::vector<Choices> just_opened() {
+    Choices plain;
+    plain.as_step = true;  // its memory stands beside residuals and is compared with what-ifs
+    return {plain};
+}
+
+/// Of the same file read again. Steps that have come to mean the same are one.
+std::vector<Choices> kept_history(const std::vector<Choices>& history, const Program& from, const Program& to) {
+    std::vector<Choices> out;
+    for (const Choices& c : history)
+        if (Choices kept = carried_over(c, from, to); out.empty() || !(kept == out.back())) out.push_back(std::move(kept));
+    return out;
+}
+
 }  // namespace
+
+QString in_words(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    if (error == nullptr && dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
+        return QStringLiteral("expected enough memory, found none left");
+    // Whatever else is thrown is no fault of the file's; the window goes on with what it has.
+    if (error == nullptr)
+        return QStringLiteral("a bug in jaxscope: %1\nplease report it with what you chose and the file that is open").arg(utf8(e.what()));
+    const QString text = utf8(full_text(*error));
+    const QString prefix = QStringLiteral("jaxscope: ");  // a terminal's; the window is jaxscope anyway
+    return text.startsWith(prefix) ? text.mid(prefix.size()) : text;
+}
 
 Session::Session(QObject* parent) : QObject(parent) {
     pool_.setMaxThreadCount(1);
@@ -101,12 +119,15 @@ void Session::set_busy(const QString& what) {
     Q_EMIT busy_changed(what);
 }
 
-void Session::open(const QString& file) {
+void Session::open(const QString& file) { read(file, false); }
+void Session::reload(const QString& file) { read(file, true); }
+
+void Session::read(const QString& file, bool again) {
     const int generation = ++generation_;
     cancel_all();
     set_busy(tr("Reading %1").arg(file));
     reading_ = std::make_shared<CancelToken>();
-    QtConcurrent::run(&pool_, [this, file, generation, token = reading_] {
+    QtConcurrent::run(&pool_, [this, file, again, generation, token = reading_] {
         const CancelScope scope(*token);
         ProgramPtr program;
         QString problem;
@@ -117,23 +138,29 @@ void Session::open(const QString& file) {
         }
         QMetaObject::invokeMethod(
             this,
-            [this, program, problem, generation] {
+            [this, program, problem, generation, file, again] {
                 if (generation != generation_) return;
                 set_busy({});
-                if (program)
-                    open(program);
-                else
+                if (!program) {
                     Q_EMIT open_failed(problem);
+                    return;
+                }
+                const bool same = again && program_ && file == file_;
+                take(program, same ? kept_history(history_, *program_, *program) : just_opened());
+                file_ = file;
             },
             Qt::QueuedConnection);
     });
 }
 
 void Session::open(ProgramPtr program) {
+    take(std::move(program), just_opened());
+    file_.clear();
+}
+
+void Session::take(ProgramPtr program, std::vector<Choices> history) {
     program_ = std::move(program);
-    Choices plain;
-    plain.as_step = true;  // its memory stands beside residuals and is compared with what-ifs
-    history_.assign(1, plain);
+    history_ = std::move(history);
     as_it_is_ = current_ = Look{};
     Q_EMIT opened();
     Q_EMIT choices_changed();
@@ -141,7 +168,7 @@ void Session::open(ProgramPtr program) {
 }
 
 void Session::choose(const Choices& choices) {
-    if (!program_) return;
+    if (!program_ || choices == this->choices()) return;
     history_.push_back(choices);
     Q_EMIT choices_changed();
     inspect();

@@ -12,6 +12,9 @@
 
 namespace jaxscope::views {
 
+/// An error as the window tells it.
+QString in_words(const std::exception& e);
+
 /// What is known of one inspection so far: stages appear one after the other. Immutable once handed out.
 struct Look {
     std::shared_ptr<const Inspection> inspection;
@@ -19,6 +22,7 @@ struct Look {
     std::shared_ptr<const SplitReport> split;
     std::shared_ptr<const DonationReport> donation;
     std::shared_ptr<const MemoryPlan> plan;
+    std::shared_ptr<const Step> step;      ///< of which the plan is
     std::shared_ptr<const RunReport> run;  ///< once it was asked for
     std::shared_ptr<const Correspondence> correspondence;
     std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
@@ -26,7 +30,7 @@ struct Look {
     bool done = false;
     double seconds = 0;
 
-    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get()}; }
+    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get(), step.get()}; }
 };
 
 /// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
@@ -39,6 +43,9 @@ public:
 
     void open(const QString& file);
     void open(ProgramPtr program);
+    /// Reads the file again: of the program that is open, choices and their history stay as far as they mean something in what is read.
+    void reload(const QString& file);
+    /// To choose what is chosen already does nothing: there is nothing to undo.
     void choose(const Choices& choices);
     void undo();
     /// Compiles and runs what is looked at, on the JIT; the result is in `current().run`, or why there is none in its problems.
@@ -51,6 +58,8 @@ public:
     const Look& as_it_is() const { return as_it_is_; }
     const Look& current() const { return current_; }
     const Choices& choices() const;
+    /// Are the figures of `current` those of `choices`? Not while it is being inspected.
+    bool shows_choices() const { return current_.inspection && current_.inspection->choices() == choices(); }
     bool busy() const { return busy_; }
 
 Q_SIGNALS:
@@ -62,6 +71,8 @@ Q_SIGNALS:
     void running_changed();
 
 private:
+    void read(const QString& file, bool again);
+    void take(ProgramPtr program, std::vector<Choices> history);
     void inspect();
     void cancel_all();
     void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const RunReport>& report, const QString& problem);
@@ -70,6 +81,7 @@ private:
 
     QThreadPool pool_;
     ProgramPtr program_;
+    QString file_;  ///< it was read from; empty: from none
     std::vector<Choices> history_;
     Look as_it_is_, current_;
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it

@@ -12,6 +12,8 @@ namespace jaxscope::views {
 namespace {
 
 constexpr int kHeadHeight = 40;
+const QString kNothingToSplit =
+    QStringLiteral("The split shows what the forward pass saves for the backward pass. Open a capture that differentiates something.");
 
 }  // namespace
 
@@ -22,8 +24,7 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
     layout->addWidget(view_);
     view_->setScene(scene_);
     view_->set_legend(true);
-    view_->set_empty_text(
-        tr("The split shows what the forward pass saves for the backward pass. Open a capture that differentiates something."));
+    view_->set_empty_text(kNothingToSplit);
     connect(scene_, &GraphScene::node_clicked, this, &SplitView::pick);
     connect(scene_, &GraphScene::portal_clicked, this, [this](int part, int node) {
         pick(part, node);
@@ -59,8 +60,9 @@ void SplitView::set_look(const Look& look) {
         expanded_[1] = graph_->unknown().first_look(16);
         fresh_ = true;
     }
-    const auto problem = look.problems.find("split");
-    if (problem != look.problems.end()) view_->set_empty_text(tr("There is no split of this program:\n\n%1").arg(*problem));
+    const QString problem = look.problems.value(QStringLiteral("split"));
+    view_->set_empty_text(problem.isEmpty() ? kNothingToSplit : tr("There is no split of this program: see the message above."));
+    view_->setToolTip(problem);
     rebuild();
 }
 

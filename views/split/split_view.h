@@ -17,6 +17,7 @@ public:
     explicit SplitView(Selection* selection, QWidget* parent = nullptr);
     /// Shows the split of a look; where there is none, why.
     void set_look(const Look& look);
+    const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
     const SplitPicture& picture() const { return picture_; }
     void set_expanded(int part, const std::string& key, bool expanded);

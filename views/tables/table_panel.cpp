@@ -74,6 +74,7 @@ void TablePanel::refresh() {
     total_->setText(model_->total());
     total_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(theme().palette().muted)));
     empty_->setText(model_->why_empty());
+    empty_->setToolTip(model_->problem());
     empty_->setStyleSheet(total_->styleSheet());
 }
 

@@ -2,6 +2,7 @@
 
 #include <QCompleter>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QVBoxLayout>
 #include <cstdlib>
@@ -27,6 +28,15 @@ public:
     using QComboBox::QComboBox;
 
 protected:
+    /// The editor in it takes Ctrl+Z for its own, even where nothing was typed: then it means the last choice, as anywhere else.
+    bool event(QEvent* event) override {
+        if (event->type() == QEvent::ShortcutOverride && lineEdit() != nullptr && !lineEdit()->isUndoAvailable() &&
+            static_cast<QKeyEvent*>(event)->matches(QKeySequence::Undo)) {
+            event->ignore();
+            return true;
+        }
+        return QComboBox::event(event);
+    }
     void paintEvent(QPaintEvent* event) override {
         QComboBox::paintEvent(event);
         QPainter painter(this);
@@ -101,6 +111,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     row->addWidget(busy_);
     row->addWidget(titled(tr("Region"), region_));
     row->addWidget(titled(tr("Policy"), policy_));
+    policy_head_ = heads_.back();
     row->addWidget(titled(tr("Donate"), donate_));
     row->addWidget(titled(QString(), undo_));
     row->addWidget(titled(QString(), run_));
@@ -112,26 +123,29 @@ TopBar::TopBar(Session* session, QWidget* parent)
 
     connect(session_, &Session::opened, this, &TopBar::fill);
     connect(session_, &Session::choices_changed, this, &TopBar::show_choices);
+    connect(session_, &Session::choices_changed, this, &TopBar::show_peak);  // which is not yet theirs
     connect(session_, &Session::updated, this, &TopBar::show_peak);
     connect(session_, &Session::running_changed, this, &TopBar::show_peak);
     connect(run_, &QToolButton::clicked, this, [this] { session_->running() ? session_->stop_run() : session_->run(); });
     connect(session_, &Session::busy_changed, this,
             [this](const QString& what) { busy_->setText(what.isEmpty() ? QString() : what + QStringLiteral("\u2026")); });
-    connect(region_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose);
-    connect(policy_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose);
-    connect(policy_->lineEdit(), &QLineEdit::returnPressed, this, &TopBar::choose);
+    connect(region_, QOverload<int>::of(&QComboBox::activated), this, &TopBar::choose_region);
+    connect(policy_, QOverload<int>::of(&QComboBox::activated), this, [this] { enter_policy(policy_->currentText()); });
+    connect(policy_->lineEdit(), &QLineEdit::returnPressed, this, [this] { enter_policy(policy_->currentText()); });
+    connect(policy_->lineEdit(), &QLineEdit::textEdited, this, [this] { policy_head_->setText(tr("Policy (Enter applies it)")); });
+    connect(policy_->lineEdit(), &QLineEdit::editingFinished, this, &TopBar::show_policy);
     connect(undo_, &QToolButton::clicked, session_, &Session::undo);
     restyle();
     fill();
 }
 
-QWidget* TopBar::titled(const QString& title, QWidget* box) const {
+QWidget* TopBar::titled(const QString& title, QWidget* box) {
     auto* holder = new QWidget;
     auto* column = new QVBoxLayout(holder);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
     auto* head = new QLabel(title);
-    const_cast<TopBar*>(this)->heads_.push_back(head);
+    heads_.push_back(head);
     column->addWidget(head);
     column->addWidget(box);
     return holder;
@@ -187,7 +201,7 @@ void TopBar::fill() {
             QAction* action = donate_menu_->addAction(utf8(program->arg_names[a].str()));
             action->setCheckable(true);
             action->setData(static_cast<int>(a));
-            connect(action, &QAction::toggled, this, &TopBar::choose);
+            connect(action, &QAction::toggled, this, &TopBar::choose_donation);
         }
     }
     for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, search_}) box->setEnabled(program != nullptr);
@@ -213,13 +227,7 @@ void TopBar::show_choices() {
     filling_ = true;
     const Choices& choices = session_->choices();
     region_->setCurrentIndex(std::max(0, region_->findData(choices.region)));
-    if (choices.policy)
-        policy_->setEditText(tr("around: %1").arg(utf8(policy_text(*choices.policy))));
-    else if (!choices.replace_policy.empty())
-        policy_->setEditText(tr("inside: %1").arg(utf8(policy_text(*choices.replace_policy.front().policy))));
-    else
-        policy_->setCurrentIndex(0);
-    policy_->lineEdit()->setCursorPosition(0);
+    show_policy();
     std::vector<bool> donated = donated_arguments(*program);
     if (choices.donate) {
         std::fill(donated.begin(), donated.end(), false);
@@ -237,33 +245,65 @@ void TopBar::show_choices() {
     filling_ = false;
 }
 
-void TopBar::choose_policy(int index) {
-    policy_->setCurrentIndex(index);
-    choose();
+/// "around: nothing_saveable", as the box says it.
+static QString policy_words(const Choices& choices) {
+    if (choices.policy) return TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
+    if (choices.replace_policy.empty()) return kAsItIs;
+    const PolicyPtr& inside = choices.replace_policy.front().policy;
+    return TopBar::tr("inside: %1").arg(inside ? utf8(policy_text(*inside)) : QStringLiteral("none"));
 }
 
-void TopBar::choose() {
+void TopBar::show_policy() {
+    const QString applied = policy_words(session_->choices());
+    policy_head_->setText(tr("Policy"));
+    if (policy_->currentText() == applied && !policy_->lineEdit()->isUndoAvailable()) return;
+    if (const int index = policy_->findText(applied); index >= 0) policy_->setCurrentIndex(index);
+    policy_->setEditText(applied);  // and forgets what was typed
+    policy_->lineEdit()->setCursorPosition(0);
+}
+
+void TopBar::choose_policy(int index) { enter_policy(policy_->itemText(index)); }
+
+void TopBar::edit_policy(const QString& text) {
+    policy_->setEditText(text);
+    policy_head_->setText(tr("Policy (Enter applies it)"));
+    policy_->setFocus();
+}
+
+void TopBar::enter_policy(const QString& entered) {
     if (filling_ || !session_->program()) return;
     Choices choices = session_->choices();
-    choices.region = region_->currentData().toInt();
     choices.policy = nullptr;
     choices.replace_policy.clear();
-    QString text = policy_->currentText().trimmed();
+    QString text = entered.trimmed();
     Scope scope = Scope::Around;
     if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;
     if (const int colon = text.indexOf(':'); colon > 0) text = text.mid(colon + 1).trimmed();
-    if (!text.isEmpty() && text != kAsItIs) {
-        try {
-            const PolicyPtr policy = parse_policy(text.toStdString());
-            if (scope == Scope::Around)
-                choices.policy = policy;
-            else
-                choices.replace_policy.push_back({{}, policy});
-        } catch (const Error& e) {
-            Q_EMIT policy_problem(utf8(full_text(e)));
-            return;
-        }
+    try {
+        const PolicyPtr policy = text.isEmpty() || text == kAsItIs ? nullptr : parse_policy(text.toStdString());
+        if (scope == Scope::Around)
+            choices.policy = policy;
+        else
+            choices.replace_policy.push_back({{}, policy});
+    } catch (const Error& e) {
+        show_policy();
+        Q_EMIT policy_problem(in_words(e), entered.trimmed(), policy_words(session_->choices()));
+        return;
     }
+    session_->choose(choices);
+    show_policy();
+}
+
+void TopBar::choose_region() {
+    if (filling_ || !session_->program()) return;
+    Choices choices = session_->choices();
+    choices.region = region_->currentData().toInt();
+    session_->choose(choices);
+}
+
+void TopBar::choose_donation() {
+    if (filling_ || !session_->program()) return;
+    Choices choices = session_->choices();
     std::vector<int> donate;
     const std::vector<bool> own = donated_arguments(*session_->program());
     bool changed = false;
@@ -286,6 +326,8 @@ void TopBar::show_peak() {
                                        : tr("the program (auto)"));
     }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
+    // Figures of the choice before this one stay until there are others, greyed.
+    peak_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(session_->shows_choices() ? p.ink : p.muted)));
     const auto problem = now.problems.find("memory");
     peak_->setToolTip(
         problem != now.problems.end() ? *problem

@@ -19,6 +19,10 @@ public:
     QComboBox* policy_box() const { return policy_; }
     /// As if it had been chosen in the policy box.
     void choose_policy(int index);
+    /// As if it had been typed there and entered. What is no policy changes nothing: the box shows what applies, and the text is told of.
+    void enter_policy(const QString& text);
+    /// Puts a text into the box to be corrected; nothing is chosen yet.
+    void edit_policy(const QString& text);
     QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
     QString peak_text() const { return peak_->text(); }
@@ -26,14 +30,17 @@ public:
     void restyle();
 
 Q_SIGNALS:
-    void policy_problem(const QString& text);
+    /// `entered` was no policy; `applied` still is.
+    void policy_problem(const QString& problem, const QString& entered, const QString& applied);
 
 private:
     void fill();          ///< from a newly opened program
     void show_choices();  ///< from the session's choices, without choosing again
     void show_peak();
-    void choose();
-    QWidget* titled(const QString& title, QWidget* box) const;
+    void show_policy();  ///< that applies; whatever was being typed goes
+    void choose_region();
+    void choose_donation();
+    QWidget* titled(const QString& title, QWidget* box);
 
     Session* session_;
     QLabel *title_, *subtitle_, *busy_, *peak_, *difference_;
@@ -42,6 +49,7 @@ private:
     QMenu* donate_menu_;
     QLineEdit* search_;
     std::vector<QLabel*> heads_;
+    QLabel* policy_head_ = nullptr;
     bool filling_ = false;
 };
 

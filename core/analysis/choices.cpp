@@ -1,0 +1,56 @@
+#include "analysis/choices.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ir/params.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// The region of the same name, and among those that share it the one with the same number.
+int same_region(int region, const Program& from, const Program& to) {
+    if (region < 0 || static_cast<std::size_t>(region) >= from.regions.size()) return region;
+    const Sym name = from.regions[static_cast<std::size_t>(region)].name;
+    const auto is_named = [&](const Region& r) { return r.name == name; };
+    auto nth = std::count_if(from.regions.begin(), from.regions.begin() + region, is_named);
+    for (std::size_t r = 0; r < to.regions.size(); ++r)
+        if (is_named(to.regions[r]) && nth-- == 0) return static_cast<int>(r);
+    return Choices::kAuto;
+}
+
+std::vector<int> same_arguments(const std::vector<int>& arguments, const Program& from, const Program& to) {
+    std::vector<int> out;
+    for (const int a : arguments) {
+        if (a < 0 || static_cast<std::size_t>(a) >= from.arg_names.size()) continue;
+        const auto found = std::find(to.arg_names.begin(), to.arg_names.end(), from.arg_names[static_cast<std::size_t>(a)]);
+        if (found != to.arg_names.end()) out.push_back(static_cast<int>(found - to.arg_names.begin()));
+    }
+    return out;
+}
+
+}  // namespace
+
+bool operator==(const Choices& a, const Choices& b) {
+    // Bindings, so that a member that is added must be named here; attributes, because these compare policies by content.
+    const auto all = [](const Choices& c) {
+        const auto& [region, wrt, wrt_all, policy, replaced, donate, as_step, expand, project, jit] = c;
+        const auto& [threads, fuse, recompute_cheap, memory_limit, schedule] = jit;
+        std::vector<std::pair<std::string, Attr>> sites;
+        for (const Choices::Replacement& r : replaced) sites.emplace_back(r.site, to_attr(r.policy));
+        return std::tuple(region, wrt, wrt_all, to_attr(policy), sites, donate, as_step, expand, project, threads, fuse, recompute_cheap,
+                          memory_limit, schedule);
+    };
+    return all(a) == all(b);
+}
+
+Choices carried_over(const Choices& choices, const Program& from, const Program& to) {
+    Choices out = choices;
+    out.region = same_region(choices.region, from, to);
+    if (out.region == Choices::kAuto && choices.region != Choices::kAuto) out.wrt.reset();  // they numbered that region's arguments
+    if (choices.donate) out.donate = same_arguments(*choices.donate, from, to);
+    return out;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,205 @@
+// Choices made in the window: typed, refused, undone, kept when a file is read again; and what the figures are said to be of.
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "views/window_fixture.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+const QString kSmall = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/mlp.jaxscope");
+
+/// It has a derivative, but no pullback: reverse mode can't go through a loop of unknown length.
+constexpr const char* kForwardOnly = R"({ lambda ; a:f32[8]. let
+    b:f32[8] = sin a
+    c:i32[] d:f32[8] = while[
+      body_jaxpr={ lambda ; e:i32[] f:f32[8]. let
+          g:i32[] = add e 1:i32[]
+          h:f32[8] = mul f 2.0:f32[]
+        in (g, h) }
+      body_nconsts=0
+      cond_jaxpr={ lambda ; i:i32[] j:f32[8]. let
+          k:bool[] = lt i 20:i32[]
+        in (k,) }
+      cond_nconsts=0
+    ] 0:i32[] b
+  in (d,) }
+)";
+
+}  // namespace
+
+class ChoicesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
+    void init() {
+        window_ = std::make_unique<MainWindow>();
+        window_->resize(1280, 800);
+        window_->show();
+        window_->open(kSmall);
+        QTRY_VERIFY_WITH_TIMEOUT(session().program() && settled(*window_), kPatience);
+    }
+    void cleanup() { window_.reset(); }
+
+    void enter_is_one_choice() {
+        // One that the box offers and one that it doesn't, each typed and entered.
+        for (const char* policy : {"around: nothing_saveable", "save_only_these_names(h)"}) {
+            type(policy);
+            QVERIFY(session().choices().policy != nullptr);
+            session().undo();
+            QVERIFY2(!session().can_undo(), policy);
+            QCOMPARE(box().currentText(), QStringLiteral("as it is"));
+        }
+        // To choose again what is chosen is no choice; however it is written.
+        type("nothing_saveable");
+        type("jax.checkpoint_policies.nothing_saveable");
+        session().undo();
+        QVERIFY(!session().can_undo());
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+    }
+
+    void undo_in_the_policy_box_undoes_the_choice() {
+        window_->activateWindow();
+        type("nothing_saveable");
+        QVERIFY(session().can_undo());
+        // What is typed is undone first, as in any line.
+        box().setFocus();
+        box().lineEdit()->selectAll();
+        QTest::keyClicks(&box(), "dots");
+        QCOMPARE(box().currentText(), QStringLiteral("dots"));
+        while (box().lineEdit()->isUndoAvailable()) QTest::keySequence(&box(), QKeySequence::Undo);
+        QVERIFY(session().can_undo());
+        QTest::keySequence(&box(), QKeySequence::Undo);
+        QVERIFY(!session().can_undo());
+        QCOMPARE(box().currentText(), QStringLiteral("as it is"));
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+    }
+
+    void what_is_no_policy_is_told_once_and_the_box_shows_what_applies() {
+        type("dots_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        const QString peak = window_->top_bar()->peak_text();
+        type("save_evrything(");
+        QVERIFY(!session().busy());
+        QCOMPARE(box().currentText(), QStringLiteral("around: dots_saveable"));
+        QCOMPARE(window_->top_bar()->peak_text(), peak);
+        QCOMPARE(times_said(*window_, "save_evrything( is no policy") + times_said(*window_, "save_evrything(\u201d is no policy"), 1);
+        QVERIFY2(window_->notice()->text().contains("\u201caround: dots_saveable\u201d"), qPrintable(window_->notice()->text()));
+        // Other choices are made in spite of it, under the policy that applies.
+        Choices other = session().choices();
+        other.region = Choices::kProgram;
+        session().choose(other);
+        QVERIFY(session().choices().policy != nullptr);
+        // It can be corrected where it was written.
+        window_->notice()->findChild<QPushButton*>()->click();
+        QCOMPARE(box().currentText(), QStringLiteral("save_evrything("));
+        type("everything_saveable");
+        QCOMPARE(box().currentText(), QStringLiteral("around: everything_saveable"));
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+    }
+
+    void what_was_typed_but_not_entered_goes_with_the_focus() {
+        window_->activateWindow();
+        box().setFocus();
+        box().lineEdit()->selectAll();
+        QTest::keyClicks(&box(), "nothing");
+        QVERIFY(says(*window_, "Enter applies it"));
+        window_->top_bar()->search()->setFocus();
+        QCOMPARE(box().currentText(), QStringLiteral("as it is"));
+        QVERIFY(!says(*window_, "Enter applies it"));
+    }
+
+    void reading_the_file_again_keeps_choices_and_history() {
+        type("nothing_saveable");
+        type("everything_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        const Choices chosen = session().choices();
+        const ProgramPtr before = session().program();
+        const std::int64_t bytes = session().current().residuals->total_bytes;
+        QTest::keyClick(window_.get(), Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(session().program() != before && settled(*window_), kPatience);
+        QVERIFY(session().choices() == chosen);
+        QCOMPARE(session().current().residuals->total_bytes, bytes);
+        QCOMPARE(box().currentText(), QStringLiteral("around: everything_saveable"));
+        QVERIFY(session().as_it_is().residuals && session().as_it_is().residuals != session().current().residuals);
+        session().undo();
+        QCOMPARE(box().currentText(), QStringLiteral("around: nothing_saveable"));
+        session().undo();
+        QVERIFY(!session().can_undo());
+        // Another file has none of them.
+        type("nothing_saveable");
+        window_->open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(window_->windowTitle().startsWith("transformer_lm") && settled(*window_), kPatience);
+        QVERIFY(!session().can_undo() && !session().choices().policy);
+    }
+
+    void choices_follow_names_into_another_capture() {
+        Region first, second;
+        first.name = Sym("loss");
+        second.name = Sym("penalty");
+        Program from, to;
+        from.regions = {first, second};
+        from.arg_names = {Sym("params"), Sym("x"), Sym("key")};
+        to.regions = {second, first};
+        to.arg_names = {Sym("x"), Sym("params")};
+        Choices c;
+        c.region = 1;
+        c.donate = std::vector<int>{0, 2};
+        c.wrt = std::vector<int>{3};
+        const Choices moved = carried_over(c, from, to);
+        QCOMPARE(moved.region, 0);
+        QVERIFY(moved.donate == std::vector<int>{1});
+        QVERIFY(moved.wrt == c.wrt);
+        to.regions = {first};
+        QCOMPARE(carried_over(c, from, to).region, Choices::kAuto);
+        QVERIFY(!carried_over(c, from, to).wrt);
+    }
+
+    void the_overview_says_what_its_figures_are_of() {
+        // A loss that differentiates nothing: its residuals are its gradient's, and so is the peak.
+        const auto overview = [&] {
+            QString all;
+            for (const std::string& s : window_->inspector()->explanation().sentences) all += QString::fromStdString(s) + "\n";
+            return all;
+        };
+        open("loss.jaxpr",
+             "{ lambda ; a:f32[1024]. let b:f32[1024] = sin a; c:f32[1024] = mul b b; d:f32[] = reduce_sum[axes=(0,)] c in (d,) }");
+        QVERIFY2(overview().contains("Memory of value and gradient peaks"), qPrintable(overview()));
+        QVERIFY2(overview().contains("The backward pass keeps"), qPrintable(overview()));
+        open("forward.jaxpr", kForwardOnly);
+        QVERIFY2(overview().contains("Memory of the program peaks"), qPrintable(overview()));
+        QVERIFY2(!overview().contains("The backward pass keeps"), qPrintable(overview()));
+        QVERIFY2(overview().contains("The peak is without a backward pass"), qPrintable(overview()));
+    }
+
+private:
+    Session& session() { return *window_->session(); }
+    QComboBox& box() { return *window_->top_bar()->policy_box(); }
+    void type(const char* text) {
+        box().setFocus();
+        box().lineEdit()->selectAll();
+        QTest::keyClicks(box().lineEdit(), text);
+        QTest::keyClick(box().lineEdit(), Qt::Key_Return);
+    }
+    void open(const char* name, const char* text) {
+        QFile file(folder_.filePath(name));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(text);
+        file.close();
+        window_->open(file.fileName());
+        QTRY_VERIFY_WITH_TIMEOUT(window_->windowTitle().startsWith(name) && settled(*window_), kPatience);
+    }
+
+    WindowFixture fixture_;
+    QTemporaryDir folder_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(ChoicesTest)
+#include "choices_test.moc"
