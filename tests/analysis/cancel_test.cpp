@@ -1,9 +1,13 @@
 // What was stopped, and what that leaves.
 #include <gtest/gtest.h>
 
+#include "analysis/graph/graph_layout.h"
+#include "analysis/graph/graph_model.h"
 #include "analysis/inspection.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "io/text/parser.h"
+#include "support/toy_programs.h"
 
 namespace jaxscope {
 namespace {
@@ -57,6 +61,38 @@ TEST(Cancel, ACancelledInspectionStopsInEveryStageAndLeavesTheOthersAlone) {
     EXPECT_TRUE(cancelled([&] { stopped.run({}); }));
     EXPECT_TRUE(cancelled([&] { stopped.policies({}, false); }));
     EXPECT_GT(other.plan().planned_peak, 0);
+}
+
+/// The picture of a program is asked for anew with every click: what is out of date ends wherever it is.
+TEST(Cancel, PicturesStopWhileTheyAreMade) {
+    const GraphModel model(toy::chain(2000));
+    const VisibleGraph graph = model.visible({});
+    LevelGraph level;
+    for (std::uint32_t n = 0; n < 50; ++n) {
+        level.nodes.push_back({10, 10, 10, 0, 10});
+        if (n > 0) level.edges.push_back({n - 1, n, 1});
+    }
+    const std::vector<std::uint32_t> ranks = assign_ranks(level, {});
+    const auto cancelled = [](auto make) {
+        CancelToken token;
+        token.cancel();
+        const CancelScope scope(token);
+        try {
+            make();
+            return false;
+        } catch (const Error& e) {
+            return e.code == ErrorCode::Cancelled;
+        }
+    };
+    EXPECT_TRUE(cancelled([&] { model.visible({}); }));
+    EXPECT_TRUE(cancelled([&] { assign_ranks(level, {}); }));
+    EXPECT_TRUE(cancelled([&] { layered_layout(level, ranks, {}); }));
+    // A level's own layout that asks nobody: the lines between levels ask.
+    const LevelLayoutFn silent = [](const LevelGraph& g, const std::vector<std::uint32_t>&, const LayoutOptions&) {
+        return LevelLayout{std::vector<Point>(g.nodes.size()), std::vector<std::vector<Point>>(g.edges.size()), 0, 0};
+    };
+    EXPECT_TRUE(cancelled([&] { layout_graph(graph, {}, silent); }));
+    EXPECT_FALSE(layout_graph(graph, {}, silent).nodes.empty());
 }
 
 }  // namespace

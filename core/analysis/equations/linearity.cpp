@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/interpret.h"
 
 namespace jaxscope {
 
@@ -11,10 +12,10 @@ const std::vector<bool>& Linearity::variables(const Jaxpr& jaxpr, std::vector<bo
     std::pair key{&jaxpr, linear};
     if (const auto seen = known_.find(key); seen != known_.end()) return seen->second;
     linear.resize(jaxpr.num_vars(), false);
-    for (const Eqn& eqn : jaxpr.eqns) {
+    EqnWalk(jaxpr, {}).forward([&](const Eqn& eqn) {
         const std::vector<bool> out = outputs(jaxpr, eqn, linear);
         std::copy(out.begin(), out.end(), linear.begin() + eqn.first_out);
-    }
+    });
     return known_[std::move(key)] = std::move(linear);
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/cancel.h"
+
 namespace jaxscope {
 namespace graph_style {
 namespace {
@@ -81,6 +83,7 @@ private:
     void collect_lines() {
         std::map<std::pair<Index, Index>, Index> line_of;
         for (Index e = 0; e < graph_.edges.size(); ++e) {
+            check_cancelled();
             const auto& edge = graph_.edges[e];
             if (edge.tag || edge.from_top == edge.to_top) {
                 add_portals(edge);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/cancel.h"
 #include "base/error.h"
 
 namespace jaxscope {
@@ -73,6 +74,7 @@ Layers make_layers(const LevelGraph& graph, const std::vector<Index>& ranks, con
 
 /// Orders a row by the mean position of its neighbours in the row before; slots without neighbours keep their place.
 void order_row(const Layers& layers, std::vector<Index>& row, const std::vector<std::vector<Neighbour>>& side, std::vector<double>& place) {
+    check_cancelled();
     std::vector<std::pair<double, Index>> keyed;
     keyed.reserve(row.size());
     for (std::size_t k = 0; k < row.size(); ++k) {
@@ -108,6 +110,7 @@ void reduce_crossings(Layers& layers) {
 /// are pooled into blocks which move as one.
 void place_row(Layers& layers, const std::vector<Index>& row, const std::vector<double>& wish, const std::vector<double>& pull,
                double gap) {
+    check_cancelled();
     struct Block {
         double sum, weight;
         std::size_t first;
@@ -238,6 +241,7 @@ std::vector<Index> assign_ranks(const LevelGraph& graph, const LayoutOptions& op
         return at;
     };
     for (Index v = 0; v < n; ++v) {
+        check_cancelled();
         rank[v] = find_free(lowest[v]);
         if (++used[rank[v]] >= options.max_row) next_free[rank[v]] = rank[v] + 1;
         for (const Index w : outgoing[v]) lowest[w] = std::max(lowest[w], rank[v] + 1);

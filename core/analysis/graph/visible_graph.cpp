@@ -3,6 +3,7 @@
 #include "analysis/equations/linearity.h"
 #include "analysis/graph/graph_index.h"
 #include "analysis/graph/graph_model.h"
+#include "ir/interpret.h"
 
 namespace jaxscope {
 namespace {
@@ -195,8 +196,10 @@ private:
             const bool crowd = input && graph_.nodes[from].kind == GraphItem::Kind::Inputs;
             add_value(here.jaxpr, atom, from, reader, input ? model_.input_name(here.jaxpr, var).str() : std::string(), tag || crowd);
         };
-        for (std::uint32_t i = 0; i < here.jaxpr.eqns.size(); ++i)
-            for (const Atom a : here.jaxpr.inputs(here.jaxpr.eqns[i])) read(a, here.node_of_eqn[i], false);
+        EqnWalk walk(here.jaxpr, {});
+        walk.forward([&](const Eqn& eqn) {
+            for (const Atom a : here.jaxpr.inputs(eqn)) read(a, here.node_of_eqn[walk.index()], false);
+        });
         if (results == kNone) return;
         const bool many = here.jaxpr.outvars.size() > kResultLines;
         for (std::size_t k = 0; k < here.jaxpr.outvars.size(); ++k)

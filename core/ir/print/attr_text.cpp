@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "ir/element.h"
-#include "ir/print/printer.h"
+#include "ir/jaxpr.h"
 
 namespace jaxscope {
 
@@ -205,15 +205,16 @@ struct EmbeddedTexts {
     std::unordered_map<const Jaxpr*, std::string> texts;
     std::size_t bytes = 0;
     int scopes = 0;
+    EmbeddedTextScope::Print print = nullptr;
 };
 thread_local EmbeddedTexts embedded;
 
 /// A jaxpr inside a record is a program of its own, its jaxprs too: written out anew wherever it stands.
 std::string embedded_text(const Jaxpr& j) {
-    const EmbeddedTextScope scope;
+    if (embedded.print == nullptr) throw Error(ErrorCode::BadInput, "expected a value without a program in it, found one with");
     auto found = embedded.texts.find(&j);
     if (found == embedded.texts.end()) {
-        std::string made = to_text(j);
+        std::string made = embedded.print(j);
         found = embedded.texts.emplace(&j, std::move(made)).first;
     }
     embedded.bytes += found->second.size();
@@ -250,11 +251,15 @@ std::string text_of(const Attr& a, bool repr) {
 
 }  // namespace
 
-EmbeddedTextScope::EmbeddedTextScope() { ++embedded.scopes; }
+EmbeddedTextScope::EmbeddedTextScope(Print print) {
+    ++embedded.scopes;
+    embedded.print = print;
+}
 EmbeddedTextScope::~EmbeddedTextScope() {
     if (--embedded.scopes > 0) return;
     embedded.texts.clear();
     embedded.bytes = 0;
+    embedded.print = nullptr;
 }
 
 std::string python_repr(std::string_view text) {

@@ -15,11 +15,13 @@ std::string repr_text(const Attr& a);
 /// A Python string literal.
 std::string python_repr(std::string_view text);
 
-/// While one text is being made, jaxprs inside records are laid out once each, and all of them together are held to
-/// `kMaxEmbeddedText`: a chain of them that doubles from one to the next would fill any memory.
+/// While one text is being made, jaxprs inside records are laid out once each by the printer that makes it, and all of them together are
+/// held to `kMaxEmbeddedText`: a chain of them that doubles from one to the next would fill any memory. Outside of a scope a value that
+/// holds a jaxpr has no text: Error{BadInput}.
 class EmbeddedTextScope {
 public:
-    EmbeddedTextScope();
+    using Print = std::string (*)(const Jaxpr& j);
+    explicit EmbeddedTextScope(Print print);
     ~EmbeddedTextScope();
     EmbeddedTextScope(const EmbeddedTextScope&) = delete;
     EmbeddedTextScope& operator=(const EmbeddedTextScope&) = delete;

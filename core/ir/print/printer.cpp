@@ -140,7 +140,7 @@ public:
     Printer(const PrintOptions& options, VarNames& names) : options_(options), names_(names), out_(options.width) {}
 
     std::string whole(const Jaxpr& root) {
-        const EmbeddedTextScope scope;
+        const EmbeddedTextScope scope([](const Jaxpr& j) { return to_text(j); });
         names_.find_shared(root);
         mark_unused(root);
         for (const Jaxpr* j : names_.shared_order_) {

@@ -7,7 +7,6 @@
 #include "base/cancel.h"
 #include "ir/element.h"
 #include "jit/kernels/parallel.h"
-#include "jit/run/loops.h"
 
 namespace jaxscope::exec {
 
@@ -90,7 +89,7 @@ void run_thunk(const Computation& c, const Thunk& t, const std::vector<char*>& p
             break;
         }
         default:
-            run_loop(t, c.graph->nodes[t.nodes[0]], pointers, state);
+            run_loop(t, c.graph->nodes[t.nodes[0]], pointers, state, run_computation);
     }
 }
 

@@ -5,16 +5,13 @@
 
 #include "jit/jit.h"
 #include "jit/plan/computation.h"
+#include "jit/run/loops.h"
 
 namespace jaxscope::exec {
 
 /// Gives the constants of a computation and its bodies their bytes.
 void fill_pool(Computation& c);
 
-struct RunState {
-    std::vector<double>* step_seconds = nullptr;  ///< of the outermost computation
-    bool check_nan = false;
-};
 /// Runs all thunks. `in`, `out`: pointers per input and output; `arena`: arena_bytes, 64-byte aligned.
 /// Throws Error{Cancelled}; Error{CannotRun} with the equation when `check_nan` finds one.
 void run_computation(const Computation& c, void* const* in, void* const* out, char* arena, const RunState& state);

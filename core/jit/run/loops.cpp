@@ -47,7 +47,7 @@ void finish_carries(const Thunk& t, const std::vector<Carry>& carries, const std
     }
 }
 
-void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state) {
+void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
     const LoopShape s = loop_shape(n);
     const Computation& body = *t.bodies[0];
     std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, s.length);
@@ -61,13 +61,13 @@ void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, 
             in[x] = buffers[static_cast<std::size_t>(t.reads[x])] + at * slice_bytes(*n.op.in[x], s.length);
         for (std::size_t y = s.carries; y < n.out.size(); ++y)
             out[y] = buffers[static_cast<std::size_t>(t.writes[y])] + at * slice_bytes(*n.op.out[y], s.length);
-        run_computation(body, in.data(), out.data(), scratch + t.body_arena, state);
+        run_body(body, in.data(), out.data(), scratch + t.body_arena, state);
         for (std::size_t c = 0; c < s.carries; ++c) carries[c].now = static_cast<char*>(out[c]);
     }
     finish_carries(t, carries, buffers);
 }
 
-void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state) {
+void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
     const LoopShape s = loop_shape(n);
     std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, 0);
     std::vector<void*> cond_in(s.cond_consts + s.carries), body_in(s.consts + s.carries), out(s.carries);
@@ -78,16 +78,16 @@ void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers,
     while (true) {
         check_cancelled();
         for (std::size_t c = 0; c < s.carries; ++c) cond_in[s.cond_consts + c] = body_in[s.consts + c] = carries[c].now;
-        run_computation(*t.bodies[0], cond_in.data(), condition_out, scratch + t.body_arena, state);
+        run_body(*t.bodies[0], cond_in.data(), condition_out, scratch + t.body_arena, state);
         if (!condition[0]) break;
         for (std::size_t c = 0; c < s.carries; ++c) out[c] = carries[c].next();
-        run_computation(*t.bodies[1], body_in.data(), out.data(), scratch + t.body_arena, state);
+        run_body(*t.bodies[1], body_in.data(), out.data(), scratch + t.body_arena, state);
         for (std::size_t c = 0; c < s.carries; ++c) carries[c].now = static_cast<char*>(out[c]);
     }
     finish_carries(t, carries, buffers);
 }
 
-void run_cond(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state) {
+void run_cond(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
     const char* index = buffers[static_cast<std::size_t>(t.reads[0])];
     std::int64_t branch = 0;
     switch (byte_size(n.op.in[0]->dtype)) {
@@ -111,21 +111,21 @@ void run_cond(const Thunk& t, const Node& n, const std::vector<char*>& buffers, 
     std::vector<void*> in, out;
     for (std::size_t i = 1; i < t.reads.size(); ++i) in.push_back(buffers[static_cast<std::size_t>(t.reads[i])]);
     for (const int b : t.writes) out.push_back(buffers[static_cast<std::size_t>(b)]);
-    run_computation(*t.bodies[static_cast<std::size_t>(branch)], in.data(), out.data(), scratch + t.body_arena, state);
+    run_body(*t.bodies[static_cast<std::size_t>(branch)], in.data(), out.data(), scratch + t.body_arena, state);
 }
 
 }  // namespace
 
-void run_loop(const Thunk& t, const Node& n, const std::vector<char*>& buffers, const RunState& outer) {
+void run_loop(const Thunk& t, const Node& n, const std::vector<char*>& buffers, const RunState& outer, RunBody run_body) {
     RunState state = outer;
     state.step_seconds = nullptr;
     char* scratch = t.scratch >= 0 ? buffers[static_cast<std::size_t>(t.scratch)] : nullptr;
     if (n.kind == NodeKind::Scan)
-        run_scan(t, n, buffers, scratch, state);
+        run_scan(t, n, buffers, scratch, state, run_body);
     else if (n.kind == NodeKind::While)
-        run_while(t, n, buffers, scratch, state);
+        run_while(t, n, buffers, scratch, state, run_body);
     else
-        run_cond(t, n, buffers, scratch, state);
+        run_cond(t, n, buffers, scratch, state, run_body);
 }
 
 }  // namespace jaxscope::exec
