@@ -1,4 +1,7 @@
 """`--apply`: what a step leaves the same stays the same, names and values follow, results can be written and read."""
+import json
+import subprocess
+
 import pytest
 
 from conftest import TEXT
@@ -8,6 +11,11 @@ NEUTRAL = ["simplify", "jit", "checkpoint", "checkpoint:dots_saveable", "dce"]
 
 def values(outputs):
     return [o.get("values", o.get("first16")) for o in outputs]
+
+
+def read_capture(path):
+    data = path.read_bytes()
+    return json.loads(data if data.startswith(b"{") else subprocess.run(["zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def close(ours, theirs):
@@ -70,3 +78,20 @@ def test_what_is_written_is_what_is_printed(cli, step):
     text = cli.json("transform", "x.jaxpr", "--apply", step, "--print", "-o", "y.jaxscope")["text"]
     assert cli.json("print", "y.jaxscope")["text"] == text
     assert cli.json("run", "y.jaxscope")["outputs"] == cli.json("run", "x.jaxpr", "--apply", step)["outputs"]
+
+
+@pytest.mark.parametrize("step, kept", [("grad", [0, 1]), ("value_and_grad:1", [0, 1]), ("jvp", [0, 1]), ("linearize", []), ("vmap:0,-@3", [0, 1])])
+def test_shardings_follow_their_inputs(cli, step, kept):
+    """Shardings stand input by input, same arrays by number: a step with other inputs numbers the ones anew and forgets the others."""
+    cli.ok("transform", "x.jaxpr", "--apply", "simplify", "-o", "plain.jaxscope")
+    capture = read_capture(cli.folder / "plain.jaxscope")
+    spread = ["first's", "second's"]
+    capture["program"]["in_shardings"], capture["program"]["same_arrays"] = spread, [[0, 1]]
+    (cli.folder / "spread.jaxscope").write_text(json.dumps(capture))
+    cli.ok("transform", "spread.jaxscope", "--apply", step, "-o", "out.jaxscope")
+    inputs = cli.json("transform", "out.jaxscope", "--apply", "simplify")["program"]["inputs"]  # the reader takes it
+    program = read_capture(cli.folder / "out.jaxscope")["program"]
+    assert "same_arrays" not in program
+    found = program.get("in_shardings", [])
+    assert len(found) in (0, len(inputs)) and [s for s in found if s is not None] == [spread[i] for i in kept]
+    assert found[: len(kept)] == [spread[i] for i in kept]

@@ -125,7 +125,7 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
     out.same_arrays = list<std::vector<int>>(v, "same_arrays", [&](const JsonValue& group) {
         std::vector<int> inputs_of;
         for (JsonValue::Items it(group); it.more(); it.step())
-            inputs_of.push_back(static_cast<int>(it.value().as_int(0, static_cast<std::int64_t>(inputs) - 1, "an input")));
+            inputs_of.push_back(static_cast<int>(it.value().as_int(0, static_cast<std::int64_t>(inputs), "an input")));
         return inputs_of;
     });
     out.values = list<ArrayPtr>(v, "values", [&](const JsonValue& i) { return i.is_null() ? nullptr : tables.array(i); });
