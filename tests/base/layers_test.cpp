@@ -28,6 +28,7 @@ const std::map<std::string, std::string> kMayInclude = {
     {"analysis", "base ir pytree lax transforms calls donation sharding jit"},
     {"io", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
     {"report", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
+    {"api", "base ir pytree lax transforms calls donation sharding jit trace analysis io report"},
     {"app", "base ir pytree lax transforms calls donation sharding jit trace analysis io report views"},
     {"views", "base ir pytree lax transforms calls donation sharding jit trace analysis io report"},
 };

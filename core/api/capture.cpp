@@ -1,0 +1,74 @@
+#include <jaxscope/capture.h>
+
+#include <memory>
+
+#include "io/capture/writer.h"
+#include "trace/jit_state.h"
+
+namespace jaxscope::jax::detail {
+
+struct CaptureState {
+    std::shared_ptr<::jaxscope::Program> program;
+};
+
+namespace {
+
+/// Sets the thread's recorder while a program is traced.
+class Recording {
+public:
+    explicit Recording(RegionRecorder& r) : outer_(std::exchange(RegionRecorder::current(), &r)) {}
+    ~Recording() { RegionRecorder::current() = outer_; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+private:
+    RegionRecorder* outer_;
+};
+
+/// The files that the program's places name, so that they show their text where it is at hand.
+void add_files(::jaxscope::Program& p) {
+    std::vector<Sym> seen;
+    for (const ::jaxscope::Jaxpr* j : all_jaxprs(*p.jaxpr))
+        for (const Eqn& e : j->eqns)
+            for (const Frame& f : e.source->frames()) {
+                if (std::find(seen.begin(), seen.end(), f.file) != seen.end()) continue;
+                seen.push_back(f.file);
+                p.files.push_back({f.file.str(), true, std::nullopt});
+            }
+}
+
+}  // namespace
+
+CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& options) {
+    initialise();
+    JitHandle fresh(JitOptions{.name = options.name ? options.name : "<unnamed function>"}, Where("", 0, ""));
+    JitState& s = *fresh;
+    if (state) s.options = state->options;
+    if (!options.arg_names.empty()) s.options.arg_names = options.arg_names;
+    RegionRecorder first;
+    std::shared_ptr<::jaxscope::Program> p;
+    {
+        const Recording recording(first);
+        p = std::make_shared<::jaxscope::Program>(*find_entry(s, call)->program);
+    }
+    if (!first.regions.empty()) {
+        RegionRecorder second;
+        second.marking = true;
+        const Recording recording(second);
+        s.entries.clear();
+        p->marked = find_entry(s, call)->program->jaxpr;
+        p->marked_calls = second.calls;
+        p->regions = first.regions;
+    }
+    if (state) p->jit = "jax";
+    for (const Array& a : call.leaves) p->values.push_back(a.node()->array);
+    add_files(*p);
+    auto out = std::make_unique<CaptureState>();
+    out->program = std::move(p);
+    return out.release();
+}
+
+void save_capture(const CaptureState& state, const std::string& path) { write_capture(*state.program, path); }
+void drop_capture(CaptureState* state) noexcept { delete state; }
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,234 @@
+#include "pytree/tree.h"
+
+#include <functional>
+#include <memory>
+#include <ostream>
+
+#include "base/error.h"
+#include "base/intern.h"
+
+namespace jaxscope::jax {
+
+namespace detail {
+
+using Kind = TreeWriter::Kind;
+
+TreeNode::~TreeNode() {
+    for (const TreeNode* c : children) release_tree(c);
+    if (fixed.value) fixed.drop(fixed.value);
+}
+
+void retain_tree(const TreeNode* t) noexcept { t->refs.fetch_add(1, std::memory_order_relaxed); }
+void release_tree(const TreeNode* t) noexcept {
+    if (t->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete t;
+}
+
+namespace {
+
+/// Builds the nodes from the outside in; a node's figures are summed when it is closed.
+class Maker final : public TreeWriter {
+public:
+    void open(Kind kind, const std::string& type, std::size_t children) override {
+        auto n = std::make_unique<TreeNode>();
+        n->kind = kind;
+        n->type = type;
+        n->children.reserve(children);
+        stack_.push_back(std::move(n));
+    }
+    void name(const std::string& member) override { stack_.back()->keys.push_back({true, member}); }
+    void key(const std::string& repr) override { stack_.back()->keys.push_back({false, repr}); }
+    void close() override {
+        std::unique_ptr<TreeNode> n = std::move(stack_.back());
+        stack_.pop_back();
+        std::size_t h = hash_mix(static_cast<std::size_t>(n->kind), std::hash<std::string>{}(n->type));
+        for (const TreeNode::Key& k : n->keys) h = hash_mix(h, std::hash<std::string>{}(k.text));
+        for (const TreeNode* c : n->children) {
+            n->leaves += c->leaves;
+            n->nodes += c->nodes;
+            h = hash_mix(h, c->hash);
+        }
+        n->hash = h;
+        add(std::move(n));
+    }
+    void leaf() override { simple(Kind::leaf); }
+    void none() override { simple(Kind::none); }
+    void fixed(const std::string& text, const void* value, bool (*equal)(const void*, const void*), void* (*copy)(const void*),
+               void (*drop)(void*)) override {
+        auto n = std::make_unique<TreeNode>();
+        n->kind = Kind::fixed;
+        n->type = text;
+        n->fixed = {copy(value), equal, drop};
+        n->hash = hash_mix(17, std::hash<std::string>{}(text));
+        add(std::move(n));
+    }
+    const TreeNode* take() { return root_.release(); }
+
+private:
+    void simple(Kind kind) {
+        auto n = std::make_unique<TreeNode>();
+        n->kind = kind;
+        n->leaves = kind == Kind::leaf;
+        n->hash = static_cast<std::size_t>(kind) + 1;
+        add(std::move(n));
+    }
+    void add(std::unique_ptr<TreeNode> n) {
+        if (stack_.empty())
+            root_ = std::move(n);
+        else
+            stack_.back()->children.push_back(n.release());
+    }
+    std::vector<std::unique_ptr<TreeNode>> stack_;
+    std::unique_ptr<TreeNode> root_;
+};
+
+void print(const TreeNode& n, std::string& out);
+
+void print_children(const TreeNode& n, std::string& out, const char* begin, const char* end) {
+    out += begin;
+    bool first = true;
+    for (std::size_t i = 0; i < n.children.size(); ++i) {
+        if (n.kind == Kind::custom && n.children[i]->kind == Kind::fixed) continue;
+        if (!first) out += ", ";
+        first = false;
+        if (n.kind == Kind::dict) out += n.keys[i].text + ": ";
+        print(*n.children[i], out);
+    }
+    if (n.kind == Kind::tuple && n.children.size() == 1) out += ",";
+    out += end;
+}
+
+/// What JAX keeps as the metadata of a dataclass: the values of its static fields, a tuple.
+std::string metadata(const TreeNode& n) {
+    std::string out;
+    int fixed = 0;
+    for (const TreeNode* c : n.children)
+        if (c->kind == Kind::fixed) out += (fixed++ ? ", " : "") + c->type;
+    return "(" + out + (fixed == 1 ? ",)" : ")");
+}
+
+void print(const TreeNode& n, std::string& out) {
+    switch (n.kind) {
+        case Kind::leaf:
+            out += '*';
+            break;
+        case Kind::none:
+            out += "None";
+            break;
+        case Kind::fixed:
+            out += n.type;
+            break;
+        case Kind::tuple:
+            print_children(n, out, "(", ")");
+            break;
+        case Kind::list:
+            print_children(n, out, "[", "]");
+            break;
+        case Kind::dict:
+            print_children(n, out, "{", "}");
+            break;
+        case Kind::custom:
+            print_children(n, out, ("CustomNode(" + n.type + "[" + metadata(n) + "], [").c_str(), "])");
+            break;
+    }
+}
+
+void each_path(const TreeNode& n, std::vector<TreeNode::Key>& path, const std::function<void(const std::vector<TreeNode::Key>&)>& f) {
+    if (n.kind == Kind::leaf) return f(path);
+    for (std::size_t i = 0; i < n.children.size(); ++i) {
+        path.push_back(n.keys[i]);
+        each_path(*n.children[i], path, f);
+        path.pop_back();
+    }
+}
+
+}  // namespace
+
+bool same(const TreeNode& a, const TreeNode& b) {
+    if (&a == &b) return true;
+    if (a.hash != b.hash || a.kind != b.kind || a.type != b.type || a.children.size() != b.children.size()) return false;
+    if (a.kind == Kind::fixed) return a.fixed.equal == b.fixed.equal && a.fixed.equal(a.fixed.value, b.fixed.value);
+    for (std::size_t i = 0; i < a.children.size(); ++i)
+        if (a.keys[i].text != b.keys[i].text || !same(*a.children[i], *b.children[i])) return false;
+    return true;
+}
+
+std::string keystr(const std::vector<TreeNode::Key>& path, bool simple, const std::string& separator) {
+    std::string out;
+    for (const TreeNode::Key& k : path) {
+        if (k.text.empty()) continue;  // a variant's alternative stands for the variant
+        if (simple) {
+            const bool quoted = k.text.size() > 1 && k.text.front() == '\'';
+            out += (out.empty() ? "" : separator) + (quoted ? k.text.substr(1, k.text.size() - 2) : k.text);
+        } else {
+            out += k.member ? "." + k.text : "[" + k.text + "]";
+        }
+    }
+    return out;
+}
+
+std::string kind_name(const TreeNode& n) {
+    switch (n.kind) {
+        case Kind::leaf:
+            return "leaf";
+        case Kind::none:
+            return "NoneType";
+        case Kind::fixed:
+            return "static";
+        case Kind::tuple:
+            return "tuple";
+        case Kind::list:
+            return "list";
+        case Kind::dict:
+            return "dict";
+        case Kind::custom:
+            break;
+    }
+    return n.type;
+}
+
+PyTreeDef make_tree(const Description& d) {
+    Maker m;
+    d.describe(d.value, m);
+    return PyTreeDef(m.take());
+}
+
+void check_leaf_count(const PyTreeDef& tree, std::size_t n) {
+    const std::string wanted = std::to_string(tree.num_leaves());
+    if (n < tree.num_leaves())
+        throw Error(ErrorCode::BadUsage, "Too few leaves for PyTreeDef; expected " + wanted + ", got " + std::to_string(n));
+    if (n > tree.num_leaves()) throw Error(ErrorCode::BadUsage, "Too many leaves for PyTreeDef; expected " + wanted + ".");
+}
+
+}  // namespace detail
+
+std::size_t PyTreeDef::num_leaves() const { return tree_ ? tree_->leaves : 0; }
+std::size_t PyTreeDef::num_nodes() const { return tree_ ? tree_->nodes : 0; }
+std::size_t PyTreeDef::hash() const { return tree_ ? tree_->hash : 0; }
+std::string PyTreeDef::str() const {
+    std::string out;
+    if (tree_) detail::print(*tree_, out);
+    return "PyTreeDef(" + out + ")";
+}
+std::vector<PyTreeDef> PyTreeDef::children() const {
+    std::vector<PyTreeDef> out;
+    if (tree_)
+        for (const detail::TreeNode* c : tree_->children) {
+            detail::retain_tree(c);
+            out.emplace_back(c);
+        }
+    return out;
+}
+std::vector<std::string> PyTreeDef::paths() const { return paths(false, ""); }
+std::vector<std::string> PyTreeDef::paths(bool simple, const std::string& separator) const {
+    std::vector<std::string> out;
+    std::vector<detail::TreeNode::Key> path;
+    if (tree_) detail::each_path(*tree_, path, [&](const auto& p) { out.push_back(detail::keystr(p, simple, separator)); });
+    return out;
+}
+bool operator==(const PyTreeDef& a, const PyTreeDef& b) {
+    if (!a.tree_ || !b.tree_) return a.tree_ == b.tree_;
+    return detail::same(*a.tree_, *b.tree_);
+}
+std::ostream& operator<<(std::ostream& out, const PyTreeDef& d) { return out << d.str(); }
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,43 @@
+#pragma once
+// core/pytree: shapes of trees, without the types that they came of. In: what the public headers' templates write of a value
+// (jaxscope/pytree.h). Out: treedefs that compare, hash and print as JAX's, key paths, and the functions of JAX's api_util on flat lists.
+// Never here: arrays, traces.
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include <jaxscope/pytree.h>
+
+namespace jaxscope::jax::detail {
+
+/// One node of a tree; children are shared and never change.
+struct TreeNode {
+    using Kind = TreeWriter::Kind;
+    struct Key {
+        bool member = false;
+        std::string text;
+    };
+    struct Fixed {
+        void* value = nullptr;
+        bool (*equal)(const void*, const void*) = nullptr;
+        void (*drop)(void*) = nullptr;
+    };
+    mutable std::atomic<int> refs{1};
+    Kind kind = Kind::none;
+    std::string type;  ///< of a struct; of a fixed value its text
+    std::vector<Key> keys;
+    std::vector<const TreeNode*> children;
+    Fixed fixed;
+    std::size_t leaves = 0, nodes = 1, hash = 0;
+    TreeNode() = default;
+    TreeNode(const TreeNode&) = delete;
+    TreeNode& operator=(const TreeNode&) = delete;
+    ~TreeNode();
+};
+bool same(const TreeNode& a, const TreeNode& b);
+/// `['a'].w[0]`; plain: `a/w/0`.
+std::string keystr(const std::vector<TreeNode::Key>& path, bool simple = false, const std::string& separator = "");
+/// JAX's name of a node's type, for errors: "tuple", "list", "dict".
+std::string kind_name(const TreeNode& n);
+
+}  // namespace jaxscope::jax::detail

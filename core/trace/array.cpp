@@ -1,0 +1,172 @@
+#include <fmt/core.h>
+
+#include <cstring>
+#include <ostream>
+
+#include "base/error.h"
+#include "ir/element.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax {
+
+static_assert(static_cast<int>(dtype::float32) == static_cast<int>(::jaxscope::DType::F32));
+static_assert(static_cast<int>(dtype::key_unsafe_rbg) == static_cast<int>(::jaxscope::DType::KeyUnsafeRbg));
+
+namespace detail {
+
+void retain(const Node* n) noexcept { n->refs.fetch_add(1, std::memory_order_relaxed); }
+void release(const Node* n) noexcept {
+    if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete n;
+}
+
+Array concrete(ArrayPtr array) {
+    auto* n = new Node;
+    n->aval = array->aval;
+    n->array = std::move(array);
+    return Array::adopt(n);
+}
+
+std::string long_aval(AvalRef aval) {
+    std::string dims;
+    for (const std::int64_t d : aval->shape) dims += (dims.empty() ? "" : ",") + std::to_string(d);
+    return std::string(info(aval->dtype).name) + "[" + dims + "]";
+}
+
+const ArrayPtr& elements(const Node& n) {
+    if (n.is_tracer()) concretization_error(n, "array", n.where);
+    if (!n.array) {
+        // JAX deletes the words of a key, and names those.
+        AvalRef aval = n.aval;
+        if (aval->dtype == DType::KeyFry) {
+            ::jaxscope::Dims words = aval->shape;
+            words.push_back(2);
+            aval = AvalRef(DType::U32, words);
+        }
+        throw Error(ErrorCode::BadUsage, "Array has been deleted with shape=" + long_aval(aval) + ".");
+    }
+    return n.array;
+}
+
+void concretization_error(const Node& n, const char* function, const Where& where) {
+    const Trace* t = Trace::find(n.trace);
+    const bool boolean = std::strcmp(function, "bool") == 0;
+    std::string text = boolean ? "Attempted boolean conversion of traced array with shape " + long_aval(n.aval) + "."
+                               : "Abstract tracer value encountered where concrete value is expected: traced array with shape " +
+                                     long_aval(n.aval) + "\nThe problem arose with the `" + function + "` function.";
+    if (t) {
+        text += fmt::format("\nThe error occurred while tracing the function {} for {}.", t->function(), t->what());
+        text +=
+            fmt::format(" This value became a tracer due to an operation on line {}:{} ({})", n.where.file, n.where.line, n.where.function);
+    }
+    Error e(ErrorCode::BadUsage, text);
+    e.at({where.file, where.line, 0});
+    if (t && std::strcmp(t->what(), "checkpoint / remat") == 0)
+        e.advise("Consider using the `static_argnums` parameter for `jax.remat` or `jax.checkpoint`.");
+    else
+        e.advise("make the argument that it depends on static (static_argnums), or use jax::lax::cond, jnp::where");
+    throw e;
+}
+
+namespace {
+
+const Node& node_of(const Array& a) {
+    if (!a.node()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");
+    return *a.node();
+}
+
+template <class T>
+Array from_elements(const std::vector<T>& values, const Shape& shape, ::jaxscope::DType type) {
+    auto a = std::make_shared<ArrayConst>();
+    a->aval = AvalRef(type, shape.vector());
+    if (a->aval->size() != static_cast<std::int64_t>(values.size()))
+        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", values.size(), shape.str()));
+    const std::int64_t width = byte_size(type);
+    a->data.resize(values.size() * static_cast<std::size_t>(width));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        Element e{};
+        if constexpr (std::is_floating_point_v<T>)
+            e.number = {static_cast<double>(values[i]), 0};
+        else
+            e.integer = values[i];
+        store_element(type, a->data.data() + static_cast<std::int64_t>(i) * width, e);
+    }
+    return concrete(std::move(a));
+}
+
+}  // namespace
+
+}  // namespace detail
+
+using detail::node_of;
+
+std::string Shape::str() const {
+    std::string out;
+    for (std::size_t i = 0; i < size(); ++i) out += (i ? ", " : "") + std::to_string(sizes_[i]);
+    return "(" + out + (size() == 1 ? ",)" : ")");
+}
+
+Array::Array(const std::vector<float>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
+Array::Array(const std::vector<double>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
+Array::Array(const std::vector<std::int32_t>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::S32)) {}
+/// While a function is traced a number is a literal, as Python's numbers are.
+static Array number_array(const Operand& v) {
+    const LiteralRef literal = detail::literal_of(v);
+    if (detail::Trace* t = detail::Trace::current()) return t->wrap(literal, v.where);
+    return detail::concrete(detail::array_of(literal));
+}
+Array Array::scalar(bool v) { return number_array(v); }
+Array Array::scalar(std::int64_t v) { return number_array(v); }
+Array Array::scalar(double v) { return number_array(v); }
+
+Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
+std::int64_t Array::shape(std::int64_t axis) const {
+    const auto& dims = node_of(*this).aval->shape;
+    const auto n = static_cast<std::int64_t>(dims.size());
+    if (axis < -n || axis >= n)
+        throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n));
+    return dims[static_cast<std::size_t>(axis < 0 ? axis + n : axis)];
+}
+dtype Array::dtype() const { return static_cast<jax::dtype>(node_of(*this).aval->dtype); }
+bool Array::weak_type() const { return node_of(*this).aval->weak_type; }
+int Array::ndim() const { return node_of(*this).aval->rank(); }
+std::int64_t Array::size() const { return node_of(*this).aval->size(); }
+std::int64_t Array::nbytes() const { return node_of(*this).aval->bytes(); }
+bool Array::is_tracer() const noexcept { return node_ && node_->is_tracer(); }
+bool Array::is_deleted() const { return node_of(*this).deleted(); }
+void Array::delete_buffer() {
+    if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", Where("", 0, ""));
+    const_cast<detail::Node*>(node_)->array.reset();
+}
+const void* Array::unsafe_buffer_pointer() const { return detail::elements(node_of(*this))->data.data(); }
+std::string Array::aval() const { return (weak_type() ? "~" : "") + detail::long_aval(node_of(*this).aval); }
+
+Array::operator bool() const {
+    if (is_tracer() && node_->value.is_literal()) return number(node_->where) != 0;
+    if (is_tracer()) detail::concretization_error(*node_, "bool", node_->where);
+    if (size() != 1)
+        throw Error(ErrorCode::BadUsage,
+                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)");
+    return number(Where("", 0, "")) != 0;
+}
+double Array::number(Where where) const {
+    if (is_tracer() && node_->value.is_literal()) return detail::concrete(detail::array_of(node_->value.literal())).number(where);
+    if (is_tracer()) detail::concretization_error(*node_, "float", where);
+    if (size() != 1) throw Error(ErrorCode::BadUsage, "only size-1 arrays can be converted to numbers, found shape " + shape().str());
+    return to_vector(where).front();
+}
+std::vector<double> Array::to_vector(Where where) const {
+    if (is_tracer()) detail::concretization_error(*node_, "array", where);
+    const ArrayPtr& a = detail::elements(node_of(*this));
+    const auto type = a->aval->dtype;
+    const std::int64_t width = byte_size(type);
+    std::vector<double> out;
+    for (std::int64_t i = 0; i < a->aval->size(); ++i) {
+        const Element e = load_element(type, a->data.data() + i * width);
+        out.push_back(is_inexact(type) ? e.number.real() : static_cast<double>(e.integer));
+    }
+    return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Array& a) { return out << (a.has_value() ? a.str() : "None"); }
+
+}  // namespace jaxscope::jax

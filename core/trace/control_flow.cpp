@@ -1,0 +1,164 @@
+// jax.lax's loops and branches: bodies are traced apart, what they close over comes first among the operands.
+#include "calls/control_flow.h"
+
+#include <fmt/core.h>
+
+#include <jaxscope/control_flow.h>
+#include <jaxscope/lax.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
+#include "trace/functions.h"
+#include "trace/promote.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope::jax::detail {
+
+namespace {
+
+Array abstract(Trace& t, AvalRef aval) { return t.input(aval); }
+
+/// A body on inputs of these types.
+TracedCall trace_body(Call& body, const Avals& in, const char* what) {
+    Trace t(what, "<unnamed function>");
+    std::vector<Array> leaves, out;
+    for (const AvalRef a : in) leaves.push_back(abstract(t, a));
+    body.run(leaves.data(), out);
+    return {t.finish(out), make_tree(body.results())};
+}
+
+/// Carries go in as they come out: weakly typed ones are widened first, as JAX does; other differences are refused.
+bool promote_carry(Avals& in, const Avals& out, const char* what) {
+    bool changed = false;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (in[i] == out[i]) continue;
+        if (in[i]->weak_type && in[i]->shape == out[i]->shape) {
+            in[i] = out[i];
+            changed = true;
+        } else if (in[i]->dtype != out[i]->dtype || in[i]->shape != out[i]->shape) {
+            throw Error(ErrorCode::TypeMismatch,
+                        fmt::format("{} function carry input and carry output must have equal types, but they differ: "
+                                    "leaf {} of the carry has type {} and the corresponding output has type {}",
+                                    what, i, long_aval(in[i]), long_aval(out[i])));
+        }
+    }
+    return changed;
+}
+std::vector<Array> converted_to(std::vector<Array> arrays, const Avals& types) {
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+        if (!(arrays[i].node()->aval == types[i]))
+            arrays[i] = apply1({Operand(arrays[i])}, [&](Builder& b, const Values& v) {
+                return ::jaxscope::lax::convert_element_type(b, v[0], types[i]->dtype, types[i]->weak_type);
+            });
+    return arrays;
+}
+Avals leading(const Avals& a, std::size_t n) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); }
+
+}  // namespace
+
+std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where) {
+    std::vector<Array> out;
+    for (const Array& x : xs) {
+        const AvalRef a = x.node()->aval;
+        if (a->shape.empty())
+            throw Error(ErrorCode::BadUsage, "scan got value with no leading axis to scan over: " + long_aval(a))
+                .at({where.file, where.line, 0});
+        if (length >= 0 && a->shape[0] != length)
+            throw Error(ErrorCode::BadUsage,
+                        fmt::format("scan got `length` argument of {} which disagrees with leading axis sizes {}", length, a->shape[0]));
+        length = a->shape[0];
+        // Only its type is looked at: an array of one element's shape that holds nothing.
+        auto element = std::make_shared<ArrayConst>();
+        element->aval = with_shape(a, ::jaxscope::Dims(a->shape.begin() + 1, a->shape.end()));
+        out.push_back(concrete(std::move(element)));
+    }
+    return out;
+}
+
+std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
+    Avals types = avals_of(carry), in;
+    std::int64_t length = options.length;
+    Avals elements;
+    for (const Array& x : xs) {
+        length = x.node()->aval->shape.front();
+        elements.push_back(unstacked(x.node()->aval));
+    }
+    if (length < 0) throw Error(ErrorCode::BadUsage, "scan got no values to scan over and `length` not provided.");
+    TracedCall t;
+    do {
+        in = joined(types, elements);
+        t = trace_body(body, in, "scan");
+    } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body"));
+    ScanParams p;
+    p.jaxpr = {t.traced.open(), true};
+    p.length = length;
+    p.num_carry = static_cast<std::int64_t>(carry.size());
+    p.num_consts = static_cast<std::int64_t>(t.traced.consts.size());
+    p.reverse = options.reverse;
+    p.unroll = Attr(options.unroll);
+    std::vector<Array> operands = joined(t.traced.consts, converted_to(carry, types), xs);
+    return bind_primitive(kScan, operands, make_params(p), body.where);
+}
+
+std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
+    Avals types = avals_of(init);
+    TracedCall b;
+    do b = trace_body(body, types, "while_loop");
+    while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body"));
+    const TracedCall c = trace_body(condition, types, "while_loop");
+    const Avals test = c.traced.jaxpr->out_avals();
+    if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
+        throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) " + types_text(test));
+    WhileParams p;
+    p.body_jaxpr = {b.traced.open(), true};
+    p.body_nconsts = static_cast<std::int64_t>(b.traced.consts.size());
+    p.cond_jaxpr = {c.traced.open(), true};
+    p.cond_nconsts = static_cast<std::int64_t>(c.traced.consts.size());
+    return bind_primitive(kWhile, joined(c.traced.consts, b.traced.consts, converted_to(init, types)), make_params(p), body.where);
+}
+
+std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
+    const std::vector<Array>& operands = leaves_of(*branches.front());
+    // All branches take what any of them closes over. JAX traces the branch for true first, and puts it last.
+    std::vector<TracedCall> traced(branches.size());
+    std::vector<Array> consts;
+    for (std::size_t k = 0; k < branches.size(); ++k) {
+        TracedCall& t = traced[boolean ? branches.size() - 1 - k : k];
+        t = trace_body(*branches[boolean ? branches.size() - 1 - k : k], avals_of(operands), "cond");
+        for (const Array& a : t.traced.consts)
+            if (std::none_of(consts.begin(), consts.end(), [&](const Array& x) { return x.node() == a.node(); })) consts.push_back(a);
+    }
+    CondParams p;
+    const Avals in = joined(avals_of(consts), avals_of(operands));
+    for (const TracedCall& t : traced) {
+        std::vector<int> position;
+        for (const Array& a : t.traced.consts)
+            position.push_back(static_cast<int>(
+                std::find_if(consts.begin(), consts.end(), [&](const Array& x) { return x.node() == a.node(); }) - consts.begin()));
+        for (std::size_t i = 0; i < operands.size(); ++i) position.push_back(static_cast<int>(consts.size() + i));
+        p.branches.push_back(consts.empty() ? t.traced.jaxpr : widen_inputs(t.traced.open(), in, position));
+        if (!same_types(t.traced.jaxpr->out_avals(), traced.front().traced.jaxpr->out_avals()))
+            throw Error(ErrorCode::TypeMismatch,
+                        "cond branches must have equal output types but they differ: " + types_text(t.traced.jaxpr->out_avals()) + " and " +
+                            types_text(traced.front().traced.jaxpr->out_avals()))
+                .at({index.where.file, index.where.line, 0});
+    }
+    const auto last = static_cast<std::int64_t>(branches.size()) - 1;
+    const Array which = apply1({index}, [&](Builder& b, const Values& v) -> Value {
+        if (boolean) {
+            Value t = v[0];
+            if (b.aval(t)->dtype != DType::Bool) t = ::jaxscope::lax::ne(b, t, ::jaxscope::lax::constant(b, t, 0));
+            return ::jaxscope::lax::convert_element_type(b, t, DType::S32);
+        }
+        const Value i = ::jaxscope::lax::convert_element_type(b, v[0], DType::S32);
+        const AvalRef scalar(DType::S32, {});
+        return b.bind1(kClamp, {make_literal(scalar, std::int64_t{0}), i, make_literal(scalar, last)});
+    });
+    return bind_primitive(kCond, joined(std::vector<Array>{which}, consts, operands), make_params(p), index.where);
+}
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,44 @@
+#pragma once
+// Traced calls of user functions: what jit, grad, checkpoint and captures share.
+#include <jaxscope/jit.h>
+
+#include "ir/program.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax::detail {
+
+/// How arguments are called: `.arg_names`, names given by kw, else args[i]; each leaf with its path behind it.
+struct ArgumentNames {
+    std::vector<std::string> args;
+    std::vector<Sym> leaves;
+    std::vector<int> arg_of_leaf;
+};
+ArgumentNames argument_names(const Call& call, const std::vector<std::string>& given);
+
+struct TracedCall {
+    Traced traced;
+    PyTreeDef out_tree;
+};
+/// Runs the function on tracers of its arguments' types. `what`: "jit", as errors call it.
+TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
+/// The leaves of the arguments, checked.
+const std::vector<Array>& leaves_of(const Call& call);
+Avals avals_of(const std::vector<Array>& arrays);
+/// Values of the constants, then of the arguments.
+std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves);
+
+/// What a capture collects while its program is traced: a region for each differentiation. In the second tracing these stand as two calls.
+struct RegionRecorder {
+    std::vector<::jaxscope::Region> regions;
+    std::vector<::jaxscope::MarkedCall> calls;
+    bool marking = false;
+    int next = 0;
+    static RegionRecorder*& current();
+};
+
+struct TracedProgram {
+    std::atomic<int> refs{1};
+    JaxprPtr jaxpr;
+};
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,33 @@
+#pragma once
+// Floor of core/trace: what stands behind an Array.
+#include <atomic>
+#include <cstdint>
+
+#include <jaxscope/array.h>
+
+#include "ir/attr.h"
+#include "ir/value.h"
+
+namespace jaxscope::jax::detail {
+
+/// A concrete array, or a tracer: a value of a trace that is known by its serial number, so that one of an ended trace dangles nowhere.
+class Node {
+public:
+    mutable std::atomic<int> refs{1};
+    AvalRef aval;
+    ArrayPtr array;           ///< of a concrete array; null once it was deleted
+    std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
+    Value value;
+    Where where;  ///< of a tracer: what made it
+
+    bool is_tracer() const { return trace != 0; }
+    bool deleted() const { return trace == 0 && !array; }
+};
+
+Array concrete(ArrayPtr array);
+/// The elements of a concrete array. Throws JAX's errors for deleted arrays and for tracers.
+const ArrayPtr& elements(const Node& n);
+/// `float32[3]`, as JAX's errors write avals.
+std::string long_aval(AvalRef aval);
+
+}  // namespace jaxscope::jax::detail

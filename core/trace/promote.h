@@ -1,0 +1,32 @@
+#pragma once
+// JAX's type promotion, and shapes that broadcast: what every function of numpy.h does to its operands first.
+#include <optional>
+
+#include <jaxscope/array.h>
+
+#include "ir/builder.h"
+
+namespace jaxscope::jax::detail {
+
+struct Promoted {
+    ::jaxscope::DType type;
+    bool weak;
+};
+/// The least type that all can be converted to, by JAX's lattice (weak types are those of numbers). Throws where there is none.
+Promoted promoted_type(const Avals& avals);
+/// The floating type that arithmetic with such numbers has.
+::jaxscope::DType inexact(::jaxscope::DType type);
+
+/// Operands converted to one type and one rank, as jax.numpy does: scalars and equal ranks are left alone.
+Values promoted(Builder& b, const Values& in, bool to_inexact = false);
+Value inexact_operand(Builder& b, Value x);
+Values same_rank(Builder& b, Values in);
+/// A value in another type: literals at once.
+Value converted(Builder& b, Value x, ::jaxscope::DType type, bool weak);
+/// Broadcast result of shapes. Throws JAX's error.
+::jaxscope::Dims broadcast_shapes(const std::vector<::jaxscope::Dims>& shapes);
+/// Broadcast to a shape, also along unit dimensions (jnp.broadcast_to).
+Value broadcast_to(Builder& b, Value x, const ::jaxscope::Dims& shape);
+std::int64_t axis_in(std::int64_t axis, std::int64_t rank);
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,248 @@
+#include "trace/trace.h"
+
+#include <fmt/core.h>
+
+#include <atomic>
+
+#include "base/error.h"
+#include "ir/interpret.h"
+#include "ir/registry.h"
+#include "ir/source.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope::jax {
+
+namespace detail {
+
+namespace {
+
+thread_local Trace* t_current = nullptr;
+thread_local NameStack t_scopes;
+std::atomic<std::uint64_t> g_serial{1};
+
+[[noreturn]] void leaked(const Node& n) {
+    throw Error(
+        ErrorCode::BadUsage,
+        fmt::format("Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an "
+                    "intermediate value with type {} wrapped in a tracer to escape the scope of the transformation. The leaked value "
+                    "was created on line {}:{} ({})",
+                    long_aval(n.aval), n.where.file, n.where.line, n.where.function))
+        .at({n.where.file, n.where.line, 0})
+        .advise("return the value from the transformed function instead of keeping it elsewhere");
+}
+
+}  // namespace
+
+void initialise() {
+    static const bool done = [] {
+        register_all_primitives();
+        return true;
+    }();
+    (void)done;
+}
+
+JaxprPtr Traced::open() const { return consts.empty() ? jaxpr : convert_constvars(jaxpr); }
+bool Traced::captures_tracers() const {
+    for (const Array& a : consts)
+        if (a.is_tracer()) return true;
+    return false;
+}
+
+Trace* Trace::current() { return t_current; }
+Trace* Trace::find(std::uint64_t serial) {
+    for (Trace* t = t_current; t; t = t->outer_)
+        if (t->serial_ == serial) return t;
+    return nullptr;
+}
+
+Trace::Trace(const char* what, std::string function)
+    : what_(what), function_(std::move(function)), serial_(g_serial.fetch_add(1)), outer_(t_current) {
+    initialise();
+    t_current = this;
+}
+Trace::~Trace() { t_current = outer_; }
+
+Array Trace::input(AvalRef aval, Sym name) { return wrap(builder_.add_input(aval, name), Where(__builtin_FILE(), 0, "")); }
+
+Array Trace::wrap(Value v, const Where& where) {
+    auto* n = new Node;
+    n->aval = builder_.aval(v);
+    n->trace = serial_;
+    n->value = v;
+    n->where = where;
+    return Array::adopt(n);
+}
+
+Value Trace::lift(const Node& n) {
+    if (n.trace == serial_) return n.value;
+    if (!n.is_tracer()) {
+        const ArrayPtr& array = elements(n);
+        keep_.try_emplace(array.get(), Array::of(&n));
+        return builder_.constant(array);
+    }
+    if (n.value.is_literal()) return n.value;
+    if (!find(n.trace)) leaked(n);
+    const auto [at, fresh] = lifted_.try_emplace(&n, Value());
+    if (fresh) {
+        auto stand_in = std::make_shared<ArrayConst>();
+        stand_in->aval = n.aval;
+        captured_.emplace_back(stand_in, Array::of(&n));
+        at->second = builder_.constant(stand_in);
+    }
+    return at->second;
+}
+
+Traced Trace::finish(const std::vector<Array>& outs) {
+    Values values;
+    for (const Array& a : outs) {
+        if (!a.has_value())
+            throw Error(ErrorCode::BadUsage, "expected arrays as results of the traced function, found an Array without a value");
+        values.push_back(lift(*a.node()));
+    }
+    Traced t;
+    const JaxprPtr made = builder_.finish(values, Sym(function_));
+    auto open = std::make_shared<Jaxpr>(*made);
+    for (const ArrayPtr& c : made->consts) {
+        const Array* outer = nullptr;
+        for (const auto& [stand_in, array] : captured_)
+            if (stand_in == c) outer = &array;
+        t.consts.push_back(outer ? *outer : keep_.at(c.get()));
+    }
+    if (t.captures_tracers()) open->consts.clear();
+    t.jaxpr = open;
+    return t;
+}
+
+SourceRef source_of(const Where& where) {
+    struct Last {
+        const char* file = nullptr;
+        const char* function = nullptr;
+        int line = -1;
+        NameStack scopes;
+        SourceRef source;
+    };
+    thread_local Last last;
+    if (last.file == where.file && last.line == where.line && last.function == where.function && last.scopes == t_scopes)
+        return last.source;
+    Frame f;
+    f.file = where.file;
+    f.function = where.function;
+    f.line = f.end_line = where.line;
+    f.project = true;
+    last = {
+        where.file, where.function, where.line, t_scopes,
+        SourceRef(Source{TracebackRef(Traceback{{f}, Sym(fmt::format("{}:{} ({})", where.file, where.line, where.function))}), t_scopes})};
+    return last.source;
+}
+
+LiteralRef literal_of(const Operand& x) {
+    switch (x.kind) {
+        case Operand::Kind::boolean:
+            return make_literal(AvalRef(DType::Bool, {}), std::int64_t{x.boolean});
+        case Operand::Kind::integer:
+            if (x.integer < INT32_MIN || x.integer > INT32_MAX)
+                throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to int32", x.integer))
+                    .at({x.where.file, x.where.line, 0});
+            return make_literal(AvalRef(DType::S32, {}, true), x.integer);
+        case Operand::Kind::array:
+            break;
+        case Operand::Kind::real:
+            break;
+    }
+    // JAX keeps the number as it was written until it meets a type.
+    Literal l = *make_literal(AvalRef(DType::F32, {}, true), x.real);
+    const std::string written = python_float(x.real);
+    if (written != value_text(l)) l.text = Sym(written);
+    return l;
+}
+
+std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
+    const auto missing = [&](const Operand& x) {
+        if (x.kind == Operand::Kind::array && !x.node)
+            throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({x.where.file, x.where.line, 0});
+    };
+    std::vector<Array> out;
+    if (Trace* t = Trace::current()) {
+        Values v;
+        for (const Operand& x : in) {
+            missing(x);
+            v.push_back(x.kind == Operand::Kind::array ? t->lift(*x.node) : Value(literal_of(x)));
+        }
+        t->builder().source = source_of(where);
+        for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where));
+        return out;
+    }
+    initialise();
+    JaxprBuilder b;
+    Values v;
+    std::vector<ArrayPtr> arrays;
+    for (const Operand& x : in) {
+        missing(x);
+        if (x.kind != Operand::Kind::array) {
+            v.push_back(literal_of(x));
+            continue;
+        }
+        if (x.node->is_tracer()) {
+            if (!x.node->value.is_literal()) leaked(*x.node);
+            v.push_back(x.node->value);
+            continue;
+        }
+        arrays.push_back(elements(*x.node));
+        v.push_back(b.add_input(x.node->aval));
+    }
+    b.source = source_of(where);
+    try {
+        const Values r = emit(b, v);
+        for (ArrayPtr& a : run_jaxpr(b.finish(r), arrays)) out.push_back(concrete(std::move(a)));
+    } catch (Error& e) {
+        e.at({where.file, where.line, 0});
+        throw;
+    }
+    return out;
+}
+
+Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit) {
+    return apply1(in, in.begin()->where, emit);
+}
+Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit) {
+    return apply({in.begin(), in.size()}, where, [&](Builder& b, const Values& v) { return Values{emit(b, v)}; }).front();
+}
+
+std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where) {
+    std::vector<Array> out;
+    if (Trace* t = Trace::current()) {
+        Values v;
+        for (const Array& a : in) v.push_back(t->lift(*a.node()));
+        t->builder().source = SourceRef(Source{TracebackRef(), t_scopes});
+        for (const Value r : inline_jaxpr(t->builder(), *open, {}, v)) out.push_back(t->wrap(r, where));
+        return out;
+    }
+    std::vector<ArrayPtr> arrays;
+    for (const Array& a : in)
+        arrays.push_back(a.is_tracer() && a.node()->value.is_literal() ? array_of(a.node()->value.literal()) : elements(*a.node()));
+    for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
+    return out;
+}
+
+std::vector<Array> bind_primitive(const Primitive& prim, const std::vector<Array>& in, const ParamsRef& params, const Where& where) {
+    std::vector<Operand> operands;
+    for (const Array& a : in) operands.emplace_back(a, where.file, where.line, where.function);
+    return apply(operands, where, [&](Builder& b, const Values& v) { return b.bind(prim, v, params); });
+}
+
+}  // namespace detail
+
+// What scopes there are is the thread's: the outer ones come back when a scope ends.
+namespace {
+thread_local std::vector<NameStack> t_outer_scopes;
+}
+named_scope::named_scope(const char* name) {
+    t_outer_scopes.push_back(detail::t_scopes);
+    detail::t_scopes = detail::t_scopes.scope(name);
+}
+named_scope::~named_scope() {
+    detail::t_scopes = t_outer_scopes.back();
+    t_outer_scopes.pop_back();
+}
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,87 @@
+#pragma once
+// Tracing: a thread's stack of jaxprs being built. In: operations on Arrays. Out: closed jaxprs and what they closed over. Never here: what
+// an operation emits (numpy, lax), what is done to a traced function (functions.cpp).
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+#include "trace/node.h"
+
+namespace jaxscope::jax::detail {
+
+/// A traced function: its constvars stand for `consts`, arrays or tracers of an outer trace.
+struct Traced {
+    JaxprPtr jaxpr;
+    std::vector<Array> consts;
+    /// Its constvars as leading inputs.
+    JaxprPtr open() const;
+    bool captures_tracers() const;
+};
+
+class Trace {
+public:
+    /// Becomes the thread's current trace. `what`: "jit", "checkpoint", as JAX's errors call it.
+    Trace(const char* what, std::string function);
+    ~Trace();
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+
+    Array input(AvalRef aval, Sym name = {});
+    /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
+    Value lift(const Node& n);
+    Array wrap(Value v, const Where& where);
+    Traced finish(const std::vector<Array>& outs);
+
+    JaxprBuilder& builder() { return builder_; }
+    std::uint64_t serial() const { return serial_; }
+    Trace* outer() const { return outer_; }
+    const char* what() const { return what_; }
+    const std::string& function() const { return function_; }
+    /// The innermost one, or null.
+    static Trace* current();
+    /// By serial: a trace of this thread's stack, or null.
+    static Trace* find(std::uint64_t serial);
+
+private:
+    const char* what_;
+    std::string function_;
+    std::uint64_t serial_;
+    Trace* outer_;
+    JaxprBuilder builder_;
+    std::vector<std::pair<ArrayPtr, Array>> captured_;  ///< stands for tracers of outer traces in the builder
+    std::unordered_map<const Node*, Value> lifted_;
+    std::unordered_map<const ArrayConst*, Array> keep_;  ///< of concrete arrays met
+};
+
+/// What an operation writes: its operands as values, its results.
+using Emit = std::function<Values(Builder&, const Values&)>;
+/// Applies an operation: recorded where a function is traced, run at once elsewhere. Numbers come as weakly typed literals.
+std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit);
+Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit);
+Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit);
+
+/// Results of a jaxpr without constvars at `in`: inlined into the current trace, or run.
+std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where);
+/// One equation: the primitive applied to arrays as they are.
+std::vector<Array> bind_primitive(const Primitive& prim, const std::vector<Array>& in, const ParamsRef& params, const Where& where);
+
+/// The interned place of what is traced next, in the thread's scopes.
+SourceRef source_of(const Where& where);
+/// JAX's error for a tracer whose value is asked for; `function`: "bool", "float", ...
+[[noreturn]] void concretization_error(const Node& n, const char* function, const Where& where);
+LiteralRef literal_of(const Operand& number);
+
+/// Runs a jaxpr without constvars (eager.cpp): structurally equal ones are compiled once.
+std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& open, std::span<const ArrayPtr> in);
+ArrayPtr array_of(LiteralRef literal);
+
+/// Registers the primitives, once.
+void initialise();
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,305 @@
+#pragma once
+// Arrays of the C++ front end: one handle for values in memory and for what stands for them while a function is traced. In: numbers,
+// spans, operations of numpy.h and lax.h. Out: shapes, types, values, text. Never here: how an operation is recorded or run (core/trace).
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace jaxscope::jax {
+
+/// A place in the user's program, taken where an argument of this type is left out.
+struct Where {
+    const char* file;
+    int line;
+    const char* function;
+    constexpr Where(const char* f = __builtin_FILE(), int l = __builtin_LINE(), const char* fn = __builtin_FUNCTION())  // NOLINT
+        : file(f), line(l), function(fn) {}
+};
+
+/// Element types, by JAX's names (`numpy.h` has them as `jnp::float32`).
+enum class dtype : unsigned char {
+    bool_,
+    int2,
+    int4,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint2,
+    uint4,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float4_e2m1fn,
+    float8_e3m4,
+    float8_e4m3,
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+    float0,
+    key_fry,
+    key_rbg,
+    key_unsafe_rbg,
+};
+
+/// Sizes of dimensions, axes, permutations: `{2, 3}`, a number, or a vector.
+class Shape {
+public:
+    Shape() = default;
+    template <class T>
+    requires std::is_integral_v<T> Shape(T n) : sizes_{static_cast<std::int64_t>(n)} {}  // NOLINT(google-explicit-constructor)
+    Shape(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
+    Shape(std::vector<std::int64_t> sizes) : sizes_(static_cast<std::vector<std::int64_t>&&>(sizes)) {}  // NOLINT
+    std::size_t size() const { return sizes_.size(); }
+    std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
+    auto begin() const { return sizes_.begin(); }
+    auto end() const { return sizes_.end(); }
+    const std::vector<std::int64_t>& vector() const { return sizes_; }
+    std::string str() const;  ///< "(2, 3)"
+    friend bool operator==(const Shape&, const Shape&) = default;
+
+private:
+    std::vector<std::int64_t> sizes_;
+};
+
+namespace detail {
+class Node;
+void retain(const Node* node) noexcept;
+void release(const Node* node) noexcept;
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+}  // namespace detail
+
+class Index;
+
+/// An array, or what stands for one while a function is traced. Copying copies the handle (8 bytes), never the elements.
+/// A default-made Array is no array (Python's None): it has no leaf in a tree.
+class Array {
+public:
+    Array() noexcept = default;
+    Array(const Array& o) noexcept : node_(o.node_) {
+        if (node_) detail::retain(node_);
+    }
+    Array(Array&& o) noexcept : node_(o.node_) { o.node_ = nullptr; }
+    Array& operator=(const Array& o) & noexcept {
+        Array copy(o);
+        return *this = static_cast<Array&&>(copy);
+    }
+    Array& operator=(Array&& o) & noexcept {
+        const detail::Node* old = node_;
+        node_ = o.node_;
+        o.node_ = old;
+        return *this;
+    }
+    ~Array() {
+        if (node_) detail::release(node_);
+    }
+    /// A number: a weakly typed scalar, as Python's (a bool is not weak).
+    template <detail::Number T>
+    Array(T value) : Array(scalar(value)) {}  // NOLINT(google-explicit-constructor)
+    /// Elements in row-major order. Throws Error{BadInput} when their number isn't that of the shape.
+    Array(const std::vector<float>& elements, const Shape& shape);
+    Array(const std::vector<double>& elements, const Shape& shape);  ///< float32 as everywhere without x64
+    Array(const std::vector<std::int32_t>& elements, const Shape& shape);
+
+    bool has_value() const noexcept { return node_ != nullptr; }
+    Shape shape() const;
+    std::int64_t shape(std::int64_t axis) const;
+    jax::dtype dtype() const;
+    bool weak_type() const;
+    int ndim() const;
+    std::int64_t size() const;
+    std::int64_t nbytes() const;
+    bool is_tracer() const noexcept;
+    /// Was its memory given away (donation, `delete_buffer`)? Shape and type stay readable.
+    bool is_deleted() const;
+    void delete_buffer();
+    const void* unsafe_buffer_pointer() const;
+
+    /// The only element. Throws JAX's concretization error for a tracer.
+    template <detail::Number T>
+    T item(Where where = {}) const {
+        return static_cast<T>(number(where));
+    }
+    explicit operator bool() const;  ///< of one element; throws for a tracer
+    /// All elements, row-major.
+    std::vector<double> to_vector(Where where = {}) const;
+    std::string str() const;   ///< as NumPy prints it: `[1. 2.]`
+    std::string repr() const;  ///< `Array([1., 2.], dtype=float32)`
+    std::string aval() const;  ///< `float32[2]`
+
+    Array operator[](std::int64_t i) const;
+    Array operator[](std::initializer_list<Index> indices) const;
+    Array astype(jax::dtype type, Where where = {}) const;
+    Array reshape(const Shape& shape, Where where = {}) const;
+    Array T(Where where = {}) const;
+    Array sum(Where where = {}) const;
+    Array mean(Where where = {}) const;
+    Array max(Where where = {}) const;
+    Array min(Where where = {}) const;
+
+    const detail::Node* node() const noexcept { return node_; }
+    /// Takes over one count of `node`.
+    static Array adopt(const detail::Node* node) noexcept {
+        Array a;
+        a.node_ = node;
+        return a;
+    }
+    static Array of(const detail::Node* node) noexcept {
+        if (node) detail::retain(node);
+        return adopt(node);
+    }
+
+private:
+    static Array scalar(bool value);
+    static Array scalar(std::int64_t value);
+    static Array scalar(double value);
+    template <detail::Number T>
+    static Array scalar(T value) {
+        if constexpr (std::is_floating_point_v<T>)
+            return scalar(static_cast<double>(value));
+        else
+            return scalar(static_cast<std::int64_t>(value));
+    }
+    double number(Where where) const;
+    const detail::Node* node_ = nullptr;
+};
+std::ostream& operator<<(std::ostream& out, const Array& a);
+
+/// What functions of arrays take: an array or a number, with the line that it was given in. Trivial to copy; refers to the array.
+struct Operand {
+    enum class Kind : unsigned char { array, boolean, integer, real };
+    Kind kind;
+    union {
+        const detail::Node* node;
+        bool boolean;
+        std::int64_t integer;
+        double real;
+    };
+    Where where;
+    Operand(const Array& a, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
+            const char* function = __builtin_FUNCTION())
+        : kind(Kind::array), node(a.node()), where(file, line, function) {}
+    template <detail::Number T>
+    Operand(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
+            const char* function = __builtin_FUNCTION())
+        : kind(std::is_same_v<T, bool>       ? Kind::boolean
+               : std::is_floating_point_v<T> ? Kind::real
+                                             : Kind::integer),
+          where(file, line, function) {
+        if constexpr (std::is_same_v<T, bool>)
+            boolean = v;
+        else if constexpr (std::is_floating_point_v<T>)
+            real = static_cast<double>(v);
+        else
+            integer = static_cast<std::int64_t>(v);
+    }
+};
+
+Array operator+(const Operand& x, const Operand& y);
+Array operator-(const Operand& x, const Operand& y);
+Array operator*(const Operand& x, const Operand& y);
+Array operator/(const Operand& x, const Operand& y);
+Array operator%(const Operand& x, const Operand& y);
+Array operator==(const Operand& x, const Operand& y);  ///< element by element, as all comparisons
+Array operator!=(const Operand& x, const Operand& y);
+Array operator<(const Operand& x, const Operand& y);
+Array operator<=(const Operand& x, const Operand& y);
+Array operator>(const Operand& x, const Operand& y);
+Array operator>=(const Operand& x, const Operand& y);
+Array operator&(const Operand& x, const Operand& y);
+Array operator|(const Operand& x, const Operand& y);
+Array operator^(const Operand& x, const Operand& y);
+Array operator-(const Operand& x);
+Array operator~(const Operand& x);
+
+namespace detail {
+template <class T>
+concept Foreign = !Number<std::remove_cvref_t<T>> && !std::is_base_of_v<Array, std::remove_cvref_t<T>> &&
+                  !std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_base_of_v<std::ios_base, std::remove_cvref_t<T>>;
+template <class T>
+Array refused() {
+    static_assert(!sizeof(T), "operand is no array and no number");
+    return Array();
+}
+}  // namespace detail
+#define JAXSCOPE_REFUSE_OPERAND(op)             \
+    template <detail::Foreign T>                \
+    Array operator op(const Array&, const T&) { \
+        return detail::refused<T>();            \
+    }                                           \
+    template <detail::Foreign T>                \
+    Array operator op(const T&, const Array&) { \
+        return detail::refused<T>();            \
+    }
+JAXSCOPE_REFUSE_OPERAND(+)
+JAXSCOPE_REFUSE_OPERAND(-)
+JAXSCOPE_REFUSE_OPERAND(*)
+JAXSCOPE_REFUSE_OPERAND(/)
+#undef JAXSCOPE_REFUSE_OPERAND
+
+/// Python's slice: `slice(1, 5)`, `slice(none, none, -1)`; `all` is `:`.
+struct None {};
+inline constexpr None none{};
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis{};
+class Index {
+public:
+    enum class Kind : unsigned char { number, range, new_axis, dots, array };
+    template <class T>
+    requires std::is_integral_v<T> Index(T i) : kind(Kind::number), start(static_cast<std::int64_t>(i)) {}  // NOLINT
+    Index(None) : kind(Kind::new_axis) {}                                                                   // NOLINT
+    Index(Ellipsis) : kind(Kind::dots) {}                                                                   // NOLINT
+    Index(Array a) : kind(Kind::array), array(static_cast<Array&&>(a)) {}                                   // NOLINT
+    Kind kind;
+    std::int64_t start = 0, stop = 0, step = 1;
+    bool has_start = false, has_stop = false;
+    Array array;
+
+private:
+    friend class SliceBound;
+    Index() : kind(Kind::range) {}
+    friend Index slice(const class SliceBound& start, const class SliceBound& stop, std::int64_t step);
+};
+class SliceBound {
+public:
+    template <class T>
+    requires std::is_integral_v<T> SliceBound(T v) : value(static_cast<std::int64_t>(v)), given(true) {}  // NOLINT
+    SliceBound(None) {}                                                                                   // NOLINT
+    std::int64_t value = 0;
+    bool given = false;
+};
+inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t step = 1) {
+    Index i;
+    i.start = start.value, i.has_start = start.given;
+    i.stop = stop.value, i.has_stop = stop.given;
+    i.step = step;
+    return i;
+}
+inline Index slice(const SliceBound& stop) { return slice(none, stop); }
+/// `:`
+inline const Index all = slice(none, none);
+
+/// Scopes in the name stack of what is traced while it lives: `jax::named_scope scope("mlp");`
+class named_scope {
+public:
+    explicit named_scope(const char* name);
+    ~named_scope();
+    named_scope(const named_scope&) = delete;
+    named_scope& operator=(const named_scope&) = delete;
+};
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,45 @@
+#pragma once
+// Makes a capture of a traced program: what `jaxscope` opens, shows and runs.
+#include <jaxscope/jit.h>
+
+namespace jaxscope {
+
+struct CaptureOptions {
+    std::vector<std::string> arg_names = {};
+    const char* name = nullptr;
+};
+namespace jax::detail {
+struct CaptureState;
+CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& options);
+void save_capture(const CaptureState& state, const std::string& path);
+void drop_capture(CaptureState* state) noexcept;
+}  // namespace jax::detail
+
+/// A traced program with its regions, arguments and donations.
+class Capture {
+public:
+    explicit Capture(jax::detail::CaptureState* state) : state_(state) {}
+    Capture(Capture&& o) noexcept : state_(std::exchange(o.state_, nullptr)) {}
+    Capture& operator=(Capture&&) = delete;
+    ~Capture() {
+        if (state_) jax::detail::drop_capture(state_);
+    }
+    /// Writes FILE, and FILE.npz for larger arrays. Throws Error when that can't be done.
+    void save(const std::string& path) const { jax::detail::save_capture(*state_, path); }
+
+private:
+    jax::detail::CaptureState* state_;
+};
+
+template <class F, class... A>
+Capture capture(const F& f, const A&... a) {
+    jax::detail::CallOf<F, A...> call(f, a...);
+    return Capture(jax::detail::make_capture(call, nullptr, {}));
+}
+template <class F, class... A>
+Capture capture(const jax::Jitted<F>& f, const A&... a) {
+    jax::detail::CallOf<F, A...> call(f.function(), a...);
+    return Capture(jax::detail::make_capture(call, &f.state(), {}));
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,103 @@
+#pragma once
+// jax.lax's control flow: scan, while_loop, fori_loop, cond, switch, map. Bodies are traced once.
+#include <jaxscope/function.h>
+
+namespace jaxscope::jax::lax {
+
+struct ScanOptions {
+    std::int64_t length = -1;
+    bool reverse = false;
+    std::int64_t unroll = 1;
+};
+/// Python's None as what a loop carries or gives.
+struct Nothing {};
+
+}  // namespace jaxscope::jax::lax
+
+namespace jaxscope::jax::detail {
+/// Carries, then stacked outputs. `call`: the body on the carry and one element; `carry`, `xs`: leaves.
+std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options);
+std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init);
+std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean);
+/// Puts a call for each branch on the stack, then makes the equation; the result is as the first one's.
+template <class Args, class F, class... Rest>
+auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& args, const F& f, const Rest&... rest) {
+    return std::apply(
+        [&](const auto&... a) {
+            CallOf call(f, a...);
+            calls.push_back(&call);
+            if constexpr (sizeof...(Rest) == 0) {
+                const std::vector<Array> flat = cond(index, calls, false);
+                const Array* at = flat.data();
+                return with_leaves(call.result(), at);
+            } else {
+                auto out = with_calls(index, calls, args, rest...);
+                static_assert(std::is_same_v<decltype(out), typename decltype(call)::Result>, "switch_: branches return different types");
+                return out;
+            }
+        },
+        args);
+}
+std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
+}  // namespace jaxscope::jax::detail
+
+namespace jaxscope::jax::lax {
+
+/// f(carry, x) gives std::pair(carry, y); the result is std::pair(last carry, stacked ys).
+template <class F, class C, class X>
+auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}) {
+    const std::vector<Array> elements = detail::elements_of(tree_leaves(xs), options.length, Where("", 0, ""));
+    const X element = tree_unflatten(xs, elements);
+    detail::CallOf call(f, init, element);
+    using R = typename decltype(call)::Result;
+    static_assert(detail::is_pair<R>, "scan: the body must return std::pair{carry, y}");
+    static_assert(std::is_same_v<typename R::first_type, C>,
+                  "scan: the body must return std::pair{carry, y} with a carry of the type of init");
+    const std::vector<Array> flat = detail::scan(call, tree_leaves(init), tree_leaves(xs), options);
+    const Array* at = flat.data();
+    return detail::with_leaves(call.result(), at);
+}
+template <class P, class F, class C>
+C while_loop(const P& condition, const F& body, const C& init) {
+    detail::CallOf test(condition, init);
+    detail::CallOf call(body, init);
+    static_assert(std::is_same_v<typename decltype(call)::Result, C>, "while_loop: the body must return what it takes");
+    const std::vector<Array> flat = detail::while_loop(test, call, tree_leaves(init));
+    const Array* at = flat.data();
+    return detail::with_leaves(init, at);
+}
+/// Bounds known: a scan, which can be differentiated.
+template <class F, class C>
+C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init) {
+    struct Carry {
+        Array i;
+        C value;
+    };
+    const auto step = [&](const Carry& c, const Nothing&) {
+        Array next = c.i + 1;
+        return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
+    };
+    const std::int64_t n = upper > lower ? upper - lower : 0;
+    return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}).first.value;
+}
+template <class T, class F, class... A>
+auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A&... a) {
+    detail::CallOf no(on_false, a...), yes(on_true, a...);
+    static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>, "cond: branches return different types");
+    const std::vector<Array> flat = detail::cond(predicate, {&no, &yes}, true);
+    const Array* at = flat.data();
+    return detail::with_leaves(yes.result(), at);
+}
+/// Branches by number, the last one for what is beyond: `switch_(i, std::tuple(f, g, h), x...)`.
+template <class... F, class... A>
+auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&... a) {
+    std::vector<detail::Call*> calls;
+    return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
+}
+template <class F, class X>
+auto map(const F& f, const X& xs) {
+    const auto step = [&](const Nothing& c, const X& x) { return std::pair(c, f(x)); };
+    return scan(step, Nothing{}, xs).second;
+}
+
+}  // namespace jaxscope::jax::lax

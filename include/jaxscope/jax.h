@@ -1,0 +1,12 @@
+#pragma once
+// All of the C++ front end.
+#include <jaxscope/autodiff.h>
+#include <jaxscope/capture.h>
+#include <jaxscope/checkpoint.h>
+#include <jaxscope/control_flow.h>
+#include <jaxscope/jit.h>
+#include <jaxscope/lax.h>
+#include <jaxscope/nn.h>
+#include <jaxscope/numpy.h>
+#include <jaxscope/random.h>
+#include <jaxscope/vmap.h>

@@ -1,0 +1,141 @@
+#pragma once
+// jax.jit, jax.make_jaxpr, jax.eval_shape.
+#include <jaxscope/function.h>
+
+namespace jaxscope::jax {
+
+struct JitOptions {
+    std::vector<int> donate_argnums = {}, static_argnums = {};
+    std::vector<std::string> donate_argnames = {}, static_argnames = {}, arg_names = {};
+    const char* name = "<unnamed function>";
+    bool keep_unused = false;
+    bool inline_ = false;
+};
+struct MakeJaxprOptions {
+    std::vector<std::string> arg_names = {};
+    const char* name = "<unnamed function>";
+};
+
+namespace detail {
+class JitState;
+class JitHandle {
+public:
+    explicit JitHandle(JitOptions options, const Where& where);
+    JitHandle(const JitHandle& o) noexcept;
+    JitHandle& operator=(const JitHandle& o) noexcept;
+    ~JitHandle();
+    JitState& operator*() const { return *state_; }
+
+private:
+    JitState* state_;
+};
+/// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
+struct Called {
+    std::vector<Array> leaves;
+    const void* prototype;
+};
+Called jit_call(JitState& state, Call& call);
+struct TracedProgram;
+}  // namespace detail
+
+/// A traced function; prints as JAX's.
+class Jaxpr {
+public:
+    Jaxpr(const Jaxpr& o) noexcept;
+    Jaxpr& operator=(const Jaxpr& o) noexcept;
+    ~Jaxpr();
+    std::string str() const;
+    std::string str_with_sources() const;
+    std::size_t num_equations() const;
+    const detail::TracedProgram& program() const { return *program_; }
+    explicit Jaxpr(detail::TracedProgram* p) : program_(p) {}
+
+private:
+    detail::TracedProgram* program_;
+};
+std::ostream& operator<<(std::ostream& out, const Jaxpr& j);
+
+struct MemoryAnalysis {
+    std::int64_t argument_size_in_bytes, output_size_in_bytes, alias_size_in_bytes, temp_size_in_bytes, peak_size_in_bytes;
+};
+
+namespace detail {
+Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options);
+Jaxpr jit_program(JitState& state, Call& call);
+MemoryAnalysis memory_analysis(JitState& state, Call& call);
+std::string donation_report(JitState& state);
+std::vector<std::string> retraces(JitState& state);
+}  // namespace detail
+
+/// What has been lowered for given arguments.
+template <class F, class... A>
+class Lowered {
+public:
+    Lowered(const F& f, detail::JitHandle state, const A&... a) : f_(f), state_(std::move(state)), args_(a...) {}
+    std::string as_text() const {
+        return with_call([&](auto& call) { return detail::jit_program(*state_, call).str(); });
+    }
+    Jaxpr jaxpr() const {
+        return with_call([&](auto& call) { return detail::jit_program(*state_, call); });
+    }
+    const Lowered& compile() const { return *this; }
+    MemoryAnalysis memory_analysis() const {
+        return with_call([&](auto& call) { return detail::memory_analysis(*state_, call); });
+    }
+
+private:
+    template <class G>
+    auto with_call(G&& g) const {
+        return std::apply(
+            [&](const auto&... a) {
+                detail::CallOf<F, A...> call(f_, a...);
+                return g(call);
+            },
+            args_);
+    }
+    F f_;
+    detail::JitHandle state_;
+    std::tuple<A...> args_;
+};
+
+template <class F>
+class Jitted {
+public:
+    Jitted(F f, JitOptions options, const Where& where) : f_(std::move(f)), state_(std::move(options), where) {}
+    template <class... A>
+    auto operator()(const A&... a) const {
+        using C = detail::CallOf<F, A...>;
+        C call(f_, a...);
+        const detail::Called r = detail::jit_call(*state_, call);
+        const Array* leaves = r.leaves.data();
+        return detail::with_leaves(*static_cast<const typename C::Result*>(r.prototype), leaves);
+    }
+    template <class... A>
+    Lowered<F, A...> lower(const A&... a) const {
+        return Lowered<F, A...>(f_, state_, a...);
+    }
+    /// What became of the donated arguments in the calls so far, by argument path.
+    std::string donation_report() const { return detail::donation_report(*state_); }
+    /// Why each trace was made.
+    std::vector<std::string> retraces() const { return detail::retraces(*state_); }
+    detail::JitState& state() const { return *state_; }
+    const F& function() const { return f_; }
+
+private:
+    F f_;
+    detail::JitHandle state_;
+};
+template <class F>
+Jitted<detail::Stored<F>> jit(F&& f, JitOptions options = {}, Where where = {}) {
+    return Jitted<detail::Stored<F>>(static_cast<F&&>(f), std::move(options), where);
+}
+
+template <class F>
+auto make_jaxpr(F&& f, MakeJaxprOptions options = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+        detail::CallOf call(f, a...);
+        return detail::make_jaxpr(call, options);
+    };
+}
+
+}  // namespace jaxscope::jax

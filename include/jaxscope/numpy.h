@@ -1,0 +1,217 @@
+#pragma once
+// jax.numpy: functions of arrays by the names that NumPy and JAX give them. They emit the equations that jax.numpy emits.
+#include <jaxscope/pytree.h>
+
+namespace jaxscope::jax {
+
+/// An axis, several, or none (all).
+class Axes {
+public:
+    Axes() = default;
+    template <class T>
+    requires std::is_integral_v<T> Axes(T axis) : given(true), axes{static_cast<std::int64_t>(axis)} {}  // NOLINT
+    Axes(std::initializer_list<std::int64_t> list) : given(true), axes(list) {}
+    Axes(std::vector<std::int64_t> list) : given(true), axes(static_cast<std::vector<std::int64_t>&&>(list)) {}  // NOLINT
+    Axes(None) {}                                                                                                // NOLINT
+    bool given = false;
+    std::vector<std::int64_t> axes;
+};
+struct Reduction {
+    Axes axis = {};
+    bool keepdims = false;
+};
+using Arrays = std::vector<Array>;
+
+namespace numpy {
+
+inline constexpr dtype bool_ = dtype::bool_, int8 = dtype::int8, int16 = dtype::int16, int32 = dtype::int32, uint8 = dtype::uint8,
+                       uint16 = dtype::uint16, uint32 = dtype::uint32, bfloat16 = dtype::bfloat16, float16 = dtype::float16,
+                       float32 = dtype::float32, complex64 = dtype::complex64;
+inline constexpr double pi = 3.141592653589793, e = 2.718281828459045;
+inline constexpr double inf = __builtin_huge_val();
+inline const double nan = __builtin_nan("");
+
+// ---- Element by element
+Array abs(const Operand& x);
+Array absolute(const Operand& x);
+Array negative(const Operand& x);
+Array positive(const Operand& x);
+Array sign(const Operand& x);
+Array floor(const Operand& x);
+Array ceil(const Operand& x);
+Array round(const Operand& x);
+Array rint(const Operand& x);
+Array trunc(const Operand& x);
+Array fix(const Operand& x);
+Array exp(const Operand& x);
+Array exp2(const Operand& x);
+Array expm1(const Operand& x);
+Array log(const Operand& x);
+Array log1p(const Operand& x);
+Array log2(const Operand& x);
+Array log10(const Operand& x);
+Array sin(const Operand& x);
+Array cos(const Operand& x);
+Array tan(const Operand& x);
+Array arcsin(const Operand& x);
+Array arccos(const Operand& x);
+Array arctan(const Operand& x);
+Array sinh(const Operand& x);
+Array cosh(const Operand& x);
+Array tanh(const Operand& x);
+Array arcsinh(const Operand& x);
+Array arccosh(const Operand& x);
+Array arctanh(const Operand& x);
+Array sqrt(const Operand& x);
+Array cbrt(const Operand& x);
+Array square(const Operand& x);
+Array reciprocal(const Operand& x);
+Array isnan(const Operand& x);
+Array isinf(const Operand& x);
+Array isfinite(const Operand& x);
+Array logical_not(const Operand& x);
+Array invert(const Operand& x);
+Array deg2rad(const Operand& x);
+Array rad2deg(const Operand& x);
+Array degrees(const Operand& x);
+Array radians(const Operand& x);
+Array signbit(const Operand& x);
+Array ravel(const Operand& x);
+Array flip(const Operand& x);
+Array fliplr(const Operand& x);
+Array flipud(const Operand& x);
+Array nan_to_num(const Operand& x);
+Array real(const Operand& x);
+Array imag(const Operand& x);
+Array conj(const Operand& x);
+Array add(const Operand& x, const Operand& y);
+Array subtract(const Operand& x, const Operand& y);
+Array multiply(const Operand& x, const Operand& y);
+Array divide(const Operand& x, const Operand& y);
+Array true_divide(const Operand& x, const Operand& y);
+Array floor_divide(const Operand& x, const Operand& y);
+Array remainder(const Operand& x, const Operand& y);
+Array mod(const Operand& x, const Operand& y);
+Array fmod(const Operand& x, const Operand& y);
+Array power(const Operand& x, const Operand& y);
+Array maximum(const Operand& x, const Operand& y);
+Array minimum(const Operand& x, const Operand& y);
+Array fmax(const Operand& x, const Operand& y);
+Array fmin(const Operand& x, const Operand& y);
+Array arctan2(const Operand& x, const Operand& y);
+Array equal(const Operand& x, const Operand& y);
+Array not_equal(const Operand& x, const Operand& y);
+Array less(const Operand& x, const Operand& y);
+Array less_equal(const Operand& x, const Operand& y);
+Array greater(const Operand& x, const Operand& y);
+Array greater_equal(const Operand& x, const Operand& y);
+Array logical_and(const Operand& x, const Operand& y);
+Array logical_or(const Operand& x, const Operand& y);
+Array logical_xor(const Operand& x, const Operand& y);
+Array bitwise_and(const Operand& x, const Operand& y);
+Array bitwise_or(const Operand& x, const Operand& y);
+Array bitwise_xor(const Operand& x, const Operand& y);
+Array left_shift(const Operand& x, const Operand& y);
+Array right_shift(const Operand& x, const Operand& y);
+Array copysign(const Operand& x, const Operand& y);
+Array nextafter(const Operand& x, const Operand& y);
+Array heaviside(const Operand& x, const Operand& y);
+Array matmul(const Operand& x, const Operand& y);
+Array dot(const Operand& x, const Operand& y);
+Array vdot(const Operand& x, const Operand& y);
+Array inner(const Operand& x, const Operand& y);
+Array outer(const Operand& x, const Operand& y);
+Array isclose(const Operand& x, const Operand& y);
+Array allclose(const Operand& x, const Operand& y);
+Array array_equal(const Operand& x, const Operand& y);
+Array where(const Operand& condition, const Operand& x, const Operand& y);
+Array clip(const Operand& x, const Operand& low, const Operand& high);
+
+// ---- Along axes
+Array sum(const Operand& x, const Reduction& over = {});
+Array prod(const Operand& x, const Reduction& over = {});
+Array mean(const Operand& x, const Reduction& over = {});
+Array max(const Operand& x, const Reduction& over = {});
+Array min(const Operand& x, const Reduction& over = {});
+Array any(const Operand& x, const Reduction& over = {});
+Array all(const Operand& x, const Reduction& over = {});
+Array var(const Operand& x, const Reduction& over = {});
+Array std(const Operand& x, const Reduction& over = {});
+Array argmax(const Operand& x, const Axes& axis = {});
+Array argmin(const Operand& x, const Axes& axis = {});
+Array cumsum(const Operand& x, const Axes& axis = {});
+Array cumprod(const Operand& x, const Axes& axis = {});
+Array ptp(const Operand& x, const Reduction& over = {});
+Array count_nonzero(const Operand& x, const Axes& axis = {});
+Array sort(const Operand& x, std::int64_t axis = -1);
+Array argsort(const Operand& x, std::int64_t axis = -1);
+Array diff(const Operand& x, std::int64_t axis = -1);
+
+// ---- Shapes
+Array reshape(const Operand& x, const Shape& shape);
+Array transpose(const Operand& x);
+Array transpose(const Operand& x, const Shape& axes);
+Array swapaxes(const Operand& x, std::int64_t a, std::int64_t b);
+Array moveaxis(const Operand& x, std::int64_t from, std::int64_t to);
+Array expand_dims(const Operand& x, const Shape& axes);
+Array squeeze(const Operand& x, const Axes& axis = {});
+Array broadcast_to(const Operand& x, const Shape& shape);
+Array concatenate(const Arrays& parts, std::int64_t axis = 0, Where where = {});
+Array stack(const Arrays& parts, std::int64_t axis = 0, Where where = {});
+Array vstack(const Arrays& parts, Where where = {});
+Array hstack(const Arrays& parts, Where where = {});
+Arrays split(const Operand& x, std::int64_t sections, std::int64_t axis = 0);
+Array tile(const Operand& x, const Shape& reps);
+Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
+Array roll(const Operand& x, std::int64_t shift);
+Array roll(const Operand& x, std::int64_t shift, std::int64_t axis);
+Array pad(const Operand& x, std::int64_t width);
+Array tril(const Operand& x, std::int64_t k = 0);
+Array triu(const Operand& x, std::int64_t k = 0);
+Array take(const Operand& x, const Operand& indices, std::int64_t axis);
+Array astype(const Operand& x, dtype type);
+
+// ---- New arrays
+Array zeros(const Shape& shape, dtype type = float32, Where where = {});
+Array ones(const Shape& shape, dtype type = float32, Where where = {});
+Array full(const Shape& shape, const Operand& value);
+Array empty(const Shape& shape, dtype type = float32, Where where = {});
+Array zeros_like(const Operand& x);
+Array ones_like(const Operand& x);
+Array full_like(const Operand& x, const Operand& value);
+/// The same tree with zeros, ones for leaves.
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand>) T zeros_like(const T& tree) {
+    return tree_map([](const Array& a) { return zeros_like(Operand(a)); }, tree);
+}
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree) {
+    return tree_map([](const Array& a) { return ones_like(Operand(a)); }, tree);
+}
+Array arange(std::int64_t stop, Where where = {});
+Array arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1, Where where = {});
+Array linspace(double start, double stop, std::int64_t num = 50, Where where = {});
+Array eye(std::int64_t n, dtype type = float32, Where where = {});
+Array identity(std::int64_t n, dtype type = float32, Where where = {});
+Array asarray(const Operand& x);
+Array array(const Operand& x);
+/// `array({{1., 2.}, {3., 4.}})`
+class Nested {
+public:
+    template <detail::Number T>
+    Nested(T v) : value(static_cast<double>(v)), real(std::is_floating_point_v<T>), boolean(std::is_same_v<T, bool>) {}  // NOLINT
+    Nested(std::initializer_list<Nested> list) : items(list), is_list(true) {}
+    double value = 0;
+    bool real = false, boolean = false;
+    std::vector<Nested> items;
+    bool is_list = false;
+};
+Array array(std::initializer_list<Nested> list);
+Array array(std::initializer_list<Nested> list, dtype type);
+
+namespace linalg {
+Array norm(const Operand& x, const Reduction& over = {});
+}
+
+}  // namespace numpy
+}  // namespace jaxscope::jax

@@ -1,0 +1,600 @@
+#pragma once
+// How a value is taken apart into arrays and put together again: tuples, vectors, maps, optionals, variants, `Static<T>`, aggregates, and
+// structs that say their members (JAXSCOPE_PYTREE). Containers are met by shape, so no container's header is included here.
+// In: any such type. Out: its leaves in order, its tree for comparing and printing. Never here: what a tree of arrays is used for.
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <jaxscope/array.h>
+
+namespace jaxscope::jax {
+
+/// A value that belongs to the tree instead of being a leaf: changing it traces anew. T needs == ; its text is taken from std::to_string,
+/// strings and bools as they are.
+template <class T>
+struct Static {
+    T value{};
+    friend bool operator==(const Static&, const Static&) = default;
+};
+
+namespace detail {
+
+// ---- Reflection of aggregates: number of members, references to them, their names.
+
+struct AnyMember {
+    template <class T>
+    requires(!std::is_lvalue_reference_v<T>) operator T() const;  // NOLINT(google-explicit-constructor)
+};
+template <class T, std::size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+    return requires { T{((void)I, AnyMember{})...}; };
+}
+inline constexpr std::size_t kMostMembers = 40;
+template <class T, std::size_t N = kMostMembers>
+constexpr std::size_t member_count() {
+    if constexpr (N == 0)
+        return 0;
+    else if constexpr (takes<T>(std::make_index_sequence<N>()))
+        return N;
+    else
+        return member_count<T, N - 1>();
+}
+/// Calls f(member...) with references.
+template <class T, class F>
+constexpr decltype(auto) with_members(T& t, F&& f) {
+    constexpr std::size_t n = member_count<std::remove_cv_t<T>>();
+    static_assert(n > 0 || std::is_empty_v<std::remove_cv_t<T>>, "T is no pytree: it holds references or more than 40 members");
+    if constexpr (n == 0) {
+        return f();
+    } else if constexpr (n == 1) {
+        auto& [m0] = t;
+        return f(m0);
+    } else if constexpr (n == 2) {
+        auto& [m0, m1] = t;
+        return f(m0, m1);
+    } else if constexpr (n == 3) {
+        auto& [m0, m1, m2] = t;
+        return f(m0, m1, m2);
+    } else if constexpr (n == 4) {
+        auto& [m0, m1, m2, m3] = t;
+        return f(m0, m1, m2, m3);
+    } else if constexpr (n == 5) {
+        auto& [m0, m1, m2, m3, m4] = t;
+        return f(m0, m1, m2, m3, m4);
+    } else if constexpr (n == 6) {
+        auto& [m0, m1, m2, m3, m4, m5] = t;
+        return f(m0, m1, m2, m3, m4, m5);
+    } else if constexpr (n == 7) {
+        auto& [m0, m1, m2, m3, m4, m5, m6] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6);
+    } else if constexpr (n == 8) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7);
+    } else if constexpr (n == 9) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8);
+    } else if constexpr (n == 10) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9);
+    } else if constexpr (n == 11) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10);
+    } else if constexpr (n == 12) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11);
+    } else if constexpr (n == 13) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12);
+    } else if constexpr (n == 14) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13);
+    } else if constexpr (n == 15) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14);
+    } else if constexpr (n == 16) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15);
+    } else if constexpr (n == 17) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16);
+    } else if constexpr (n == 18) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17);
+    } else if constexpr (n == 19) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18);
+    } else if constexpr (n == 20) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19);
+    } else if constexpr (n == 21) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20);
+    } else if constexpr (n == 22) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21);
+    } else if constexpr (n == 23) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22);
+    } else if constexpr (n == 24) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23);
+    } else if constexpr (n == 25) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24);
+    } else if constexpr (n == 26) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25);
+    } else if constexpr (n == 27) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+               m26] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26);
+    } else if constexpr (n == 28) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27);
+    } else if constexpr (n == 29) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28);
+    } else if constexpr (n == 30) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29);
+    } else if constexpr (n == 31) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30);
+    } else if constexpr (n == 32) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31);
+    } else if constexpr (n == 33) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32);
+    } else if constexpr (n == 34) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33);
+    } else if constexpr (n == 35) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34);
+    } else if constexpr (n == 36) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34, m35] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34, m35);
+    } else if constexpr (n == 37) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34, m35, m36] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36);
+    } else if constexpr (n == 38) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37);
+    } else if constexpr (n == 39) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38);
+    } else if constexpr (n == 40) {
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+               m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39] = t;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+                 m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39);
+    }
+}
+
+template <class T>
+struct Imagined {
+    T value;
+    constexpr Imagined() = delete;
+};
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#endif
+template <class T>
+union Unmade {
+    char nothing;
+    T value;
+    constexpr Unmade() : nothing{} {}
+    ~Unmade() {}
+};
+template <class T>
+extern Unmade<T> unmade;
+template <class P>
+struct Pointed {
+    P pointer;
+};
+template <class P>
+Pointed(P) -> Pointed<P>;
+/// "w" of `... [Member = Pointed<...>{&unmade.value.w}]`: what stands behind the last dot or colon.
+template <Pointed Member>
+constexpr std::pair<const char*, std::size_t> member_name() {
+    const char* text = __PRETTY_FUNCTION__;
+    std::size_t end = sizeof(__PRETTY_FUNCTION__) - 1;
+    const auto letter = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    while (end > 0 && !letter(text[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && letter(text[begin - 1])) --begin;
+    return {text + begin, end - begin};
+}
+template <class T, std::size_t I>
+constexpr auto* member_pointer() {
+    return with_members(unmade<T>.value, [](auto&... m) { return std::get<I>(std::tuple<decltype(&m)...>(&m...)); });
+}
+template <class T, std::size_t I>
+std::string aggregate_member_name() {
+    constexpr auto name = member_name<Pointed{member_pointer<T, I>()}>();
+    return std::string(name.first, name.second);
+}
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+template <class T>
+std::string type_name() {
+    const std::string text = __PRETTY_FUNCTION__;
+    std::size_t from = text.find("T = ") + 4;
+    std::size_t to = text.find_first_of(";]", from);
+    std::string name = text.substr(from, to - from);
+    const std::size_t colon = name.rfind(':');
+    return colon == std::string::npos || name.find('<') != std::string::npos ? name : name.substr(colon + 1);
+}
+
+// ---- Kinds of nodes
+
+template <class T>
+inline constexpr bool is_static = false;
+template <class T>
+inline constexpr bool is_static<Static<T>> = true;
+template <class T>
+concept Optional = requires(T t) {
+    t.has_value();
+    t.emplace(*t);
+    t.reset();
+};
+template <class T>
+concept Variant = requires(T t) {
+    t.index();
+    t.valueless_by_exception();
+};
+template <class T>
+concept Map = requires(T t) {
+    typename T::key_type;
+    typename T::mapped_type;
+    t.begin()->second;
+};
+template <class T>
+concept Sequence = requires(T t) {
+    typename T::value_type;
+    t.begin();
+    t.end();
+    t.push_back(*t.begin());
+}
+&&!requires(T t) { t.c_str(); };
+template <class T>
+concept FixedArray = requires(T t) {
+    t.begin();
+    t.data();
+    std::tuple_size<T>::value;
+};
+template <class T>
+concept TupleLike = requires {
+    std::tuple_size<T>::value;
+}
+&&!FixedArray<T>;
+template <class T>
+concept Registered = requires(T& t) {
+    jaxscope_members(t, [](auto&...) {});
+};
+template <class T>
+concept Text = requires(const T& t) {
+    t.c_str();
+};
+template <class T>
+concept Aggregate = std::is_aggregate_v<T> && std::is_class_v<T> && !FixedArray<T>;
+template <class T>
+inline constexpr bool is_leaf = std::is_base_of_v<Array, T>;
+
+template <class T>
+constexpr bool is_tree();
+template <class T>
+struct Members;  // a pack of member types, for is_tree
+template <class T>
+constexpr bool is_tree() {
+    return is_leaf<T> || is_static<T> || Registered<T> || Optional<T> || Variant<T> || Map<T> || Sequence<T> || FixedArray<T> ||
+           TupleLike<T> || Aggregate<T>;
+}
+
+/// Writes the tree of a value: core/pytree keeps it.
+class TreeWriter {
+public:
+    enum class Kind : unsigned char { leaf, none, tuple, list, dict, custom, fixed };
+    virtual void open(Kind kind, const std::string& type, std::size_t children) = 0;
+    virtual void name(const std::string& member) = 0;  ///< of the next child: `.w`
+    virtual void key(const std::string& repr) = 0;     ///< `['a']`, `[0]`
+    virtual void close() = 0;
+    virtual void leaf() = 0;
+    virtual void none() = 0;
+    virtual void fixed(const std::string& text, const void* value, bool (*equal)(const void*, const void*), void* (*copy)(const void*),
+                       void (*drop)(void*)) = 0;
+
+protected:
+    ~TreeWriter() = default;
+};
+
+template <class T>
+std::string text_of(const T& v) {
+    if constexpr (std::is_same_v<T, bool>)
+        return v ? "True" : "False";
+    else if constexpr (std::is_enum_v<T>)
+        return std::to_string(static_cast<long long>(v));
+    else if constexpr (std::is_arithmetic_v<T>)
+        return std::to_string(v);
+    else if constexpr (Text<T>)
+        return "'" + std::string(v.c_str()) + "'";
+    else if constexpr (std::is_convertible_v<T, const char*>)
+        return "'" + std::string(v) + "'";
+    else
+        return type_name<T>();
+}
+
+/// Calls f(child) for the children of an inner node, in order.
+template <class T, class F>
+void each_child(T& t, F&& f) {
+    using U = std::remove_cv_t<T>;
+    if constexpr (is_static<U>) {
+    } else if constexpr (Registered<U>) {
+        jaxscope_members(t, [&](auto&... m) { (f(m), ...); });
+    } else if constexpr (Optional<U>) {
+        if (t.has_value()) f(*t);
+    } else if constexpr (Variant<U>) {
+        visit([&](auto& v) { f(v); }, t);
+    } else if constexpr (Map<U>) {
+        for (auto& entry : t) f(entry.second);
+    } else if constexpr (Sequence<U> || FixedArray<U>) {
+        for (auto& v : t) f(v);
+    } else if constexpr (TupleLike<U>) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            using std::get;
+            (f(get<I>(t)), ...);
+        }
+        (std::make_index_sequence<std::tuple_size<U>::value>());
+    } else if constexpr (Aggregate<U>) {
+        with_members(t, [&](auto&... m) { (f(m), ...); });
+    } else {
+        static_assert(!sizeof(T),
+                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                      "wrap it in Static<>");
+    }
+}
+/// Calls f(Array&) for each leaf, in order. Arrays without a value are no leaves.
+template <class T, class F>
+void each_leaf(T& t, F&& f) {
+    if constexpr (is_leaf<std::remove_cv_t<T>>) {
+        if (t.has_value()) f(t);
+    } else {
+        each_child(t, [&](auto& child) { each_leaf(child, f); });
+    }
+}
+
+template <class T>
+void describe(const T& t, TreeWriter& w);
+
+template <class U, std::size_t... I>
+void describe_aggregate(const U& t, TreeWriter& w, std::index_sequence<I...>) {
+    w.open(TreeWriter::Kind::custom, type_name<U>(), sizeof...(I));
+    with_members(t, [&](const auto&... m) { ((w.name(aggregate_member_name<U, I>()), describe(m, w)), ...); });
+    w.close();
+}
+template <class T>
+std::size_t count_of(const T& t) {
+    std::size_t n = 0;
+    for (auto i = t.begin(); i != t.end(); ++i) ++n;
+    return n;
+}
+template <class T>
+void describe(const T& t, TreeWriter& w) {
+    using Kind = TreeWriter::Kind;
+    if constexpr (is_leaf<T>) {
+        t.has_value() ? w.leaf() : w.none();
+    } else if constexpr (is_static<T>) {
+        using V = std::remove_cvref_t<decltype(t.value)>;
+        static_assert(
+            requires(const V& a) {
+                { a == a } -> std::convertible_to<bool>;
+            },
+            "Static<T> needs == and std::hash");
+        w.fixed(
+            text_of(t.value), &t.value, [](const void* a, const void* b) { return *static_cast<const V*>(a) == *static_cast<const V*>(b); },
+            [](const void* a) -> void* { return new V(*static_cast<const V*>(a)); }, [](void* a) { delete static_cast<V*>(a); });
+    } else if constexpr (Registered<T>) {
+        std::size_t n = 0;
+        jaxscope_members(t, [&](const auto&... m) { n = sizeof...(m); });
+        w.open(Kind::custom, type_name<T>(), n);
+        std::size_t at = 0;
+        const std::string names = jaxscope_member_names(&t);
+        const auto one = [&](const auto& m) {
+            const std::size_t end = names.find(',', at);
+            w.name(names.substr(at, end - at));
+            at = end == std::string::npos ? end : names.find_first_not_of(' ', end + 1);
+            describe(m, w);
+        };
+        jaxscope_members(t, [&](const auto&... m) { (one(m), ...); });
+        w.close();
+    } else if constexpr (Optional<T>) {
+        if (t.has_value())
+            describe(*t, w);
+        else
+            w.none();
+    } else if constexpr (Variant<T>) {
+        w.open(Kind::custom, "variant:" + std::to_string(t.index()), 1);
+        w.key("");
+        visit([&](const auto& v) { describe(v, w); }, t);
+        w.close();
+    } else if constexpr (Map<T>) {
+        w.open(Kind::dict, "", count_of(t));
+        for (const auto& entry : t) {
+            w.key(text_of(entry.first));
+            describe(entry.second, w);
+        }
+        w.close();
+    } else if constexpr (Sequence<T> || FixedArray<T>) {
+        w.open(Sequence<T> ? Kind::list : Kind::tuple, "", count_of(t));
+        std::size_t i = 0;
+        for (const auto& v : t) {
+            w.key(std::to_string(i++));
+            describe(v, w);
+        }
+        w.close();
+    } else if constexpr (TupleLike<T>) {
+        w.open(Kind::tuple, "", std::tuple_size<T>::value);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            using std::get;
+            ((w.key(std::to_string(I)), describe(get<I>(t), w)), ...);
+        }
+        (std::make_index_sequence<std::tuple_size<T>::value>());
+        w.close();
+    } else if constexpr (Aggregate<T>) {
+        describe_aggregate(t, w, std::make_index_sequence<member_count<T>()>());
+    } else {
+        static_assert(!sizeof(T),
+                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                      "wrap it in Static<>");
+    }
+}
+
+struct TreeNode;
+void retain_tree(const TreeNode* t) noexcept;
+void release_tree(const TreeNode* t) noexcept;
+
+}  // namespace detail
+
+/// Makes a class with constructors or private members a tree: `JAXSCOPE_PYTREE(Model, w, b)` inside of it or behind it, in its namespace.
+#define JAXSCOPE_PYTREE(T, ...)                                                                                                   \
+    template <class JaxscopeSelf, class JaxscopeF>                                                                                \
+    requires std::is_same_v<std::remove_cv_t<JaxscopeSelf>, T>                                                                    \
+    friend void jaxscope_members(JaxscopeSelf& jaxscope_self, JaxscopeF&& jaxscope_f) { jaxscope_self.jaxscope_all(jaxscope_f); } \
+    friend const char* jaxscope_member_names(const T*) { return #__VA_ARGS__; }                                                   \
+    template <class JaxscopeF>                                                                                                    \
+    void jaxscope_all(JaxscopeF& jaxscope_f) {                                                                                    \
+        jaxscope_f(__VA_ARGS__);                                                                                                  \
+    }                                                                                                                             \
+    template <class JaxscopeF>                                                                                                    \
+    void jaxscope_all(JaxscopeF& jaxscope_f) const {                                                                              \
+        jaxscope_f(__VA_ARGS__);                                                                                                  \
+    }
+
+/// The shape of a tree: compares, hashes, prints as JAX's PyTreeDef.
+class PyTreeDef {
+public:
+    PyTreeDef() noexcept = default;
+    PyTreeDef(const PyTreeDef& o) noexcept : tree_(o.tree_) {
+        if (tree_) detail::retain_tree(tree_);
+    }
+    PyTreeDef(PyTreeDef&& o) noexcept : tree_(o.tree_) { o.tree_ = nullptr; }
+    PyTreeDef& operator=(PyTreeDef o) noexcept {
+        std::swap(tree_, o.tree_);
+        return *this;
+    }
+    ~PyTreeDef() {
+        if (tree_) detail::release_tree(tree_);
+    }
+    std::size_t num_leaves() const;
+    std::size_t num_nodes() const;
+    std::size_t hash() const;
+    std::string str() const;  ///< `PyTreeDef({'a': *})`
+    std::vector<PyTreeDef> children() const;
+    std::vector<std::string> paths() const;  ///< keystr of each leaf
+    std::vector<std::string> paths(bool simple, const std::string& separator) const;
+    friend bool operator==(const PyTreeDef& a, const PyTreeDef& b);
+    const detail::TreeNode* node() const { return tree_; }
+    explicit PyTreeDef(const detail::TreeNode* t) : tree_(t) {}  ///< takes over one count
+
+private:
+    const detail::TreeNode* tree_ = nullptr;
+};
+std::ostream& operator<<(std::ostream& out, const PyTreeDef& d);
+
+namespace detail {
+struct Description {
+    const void* value;
+    void (*describe)(const void*, TreeWriter&);
+};
+PyTreeDef make_tree(const Description& d);
+/// Of the tree without leaves `n` is wanted: throws JAX's errors for too few and too many.
+void check_leaf_count(const PyTreeDef& tree, std::size_t n);
+/// JAX's error of tree_map for trees that differ.
+[[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name);
+template <class T>
+Description description(const T& t) {
+    return {&t, [](const void* v, TreeWriter& w) { describe(*static_cast<const T*>(v), w); }};
+}
+}  // namespace detail
+
+template <class T>
+PyTreeDef tree_structure(const T& t) {
+    return detail::make_tree(detail::description(t));
+}
+template <class T>
+std::vector<Array> tree_leaves(const T& t) {
+    std::vector<Array> out;
+    detail::each_leaf(t, [&](const Array& a) { out.push_back(a); });
+    return out;
+}
+template <class T>
+std::pair<std::vector<Array>, PyTreeDef> tree_flatten(const T& t) {
+    return {tree_leaves(t), tree_structure(t)};
+}
+/// A tree like `prototype` with other leaves.
+template <class T>
+T tree_unflatten(const T& prototype, const std::vector<Array>& leaves) {
+    T out(prototype);
+    std::size_t n = 0;
+    detail::each_leaf(out, [&](Array& a) {
+        if (n < leaves.size()) a = leaves[n];
+        ++n;
+    });
+    if (n != leaves.size()) detail::check_leaf_count(tree_structure(prototype), leaves.size());
+    return out;
+}
+/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ.
+template <class F, class T, class... More>
+T tree_map(F&& f, const T& t, const More&... more) {
+    if constexpr (sizeof...(More) > 0) {
+        const PyTreeDef first = tree_structure(t);
+        const auto same = [&](const auto& other) {
+            const PyTreeDef d = tree_structure(other);
+            if (!(d == first)) detail::trees_differ(first, d, "tree_map");
+        };
+        (same(more), ...);
+    }
+    const std::vector<Array> others[] = {std::vector<Array>(), tree_leaves(more)...};
+    T out(t);
+    std::size_t n = 0;
+    detail::each_leaf(out, [&](Array& a) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) { a = f(static_cast<const Array&>(a), others[I + 1][n]...); }
+        (std::index_sequence_for<More...>());
+        ++n;
+    });
+    return out;
+}
+
+}  // namespace jaxscope::jax

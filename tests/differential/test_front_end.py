@@ -1,0 +1,69 @@
+"""Expressions written in Python and in C++ (tests/trace/pair_driver.cpp): JAX traces and computes the Python text, the front end the C++."""
+import os
+import pathlib
+import re
+import subprocess
+
+import jax
+import jax.nn as nn
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from jax import lax  # noqa: F401  (the expressions name it)
+
+BUILD = pathlib.Path(os.environ.get("JAXSCOPE", "")).parent
+DRIVER = BUILD / "tests" / "pair_driver"
+
+
+def arguments():
+    n = np.arange(12)
+    x, y = jnp.float32(0.25 * n - 1.1).reshape(3, 4), jnp.float32(1.3 - 0.2 * n).reshape(3, 4)
+    v, w = jnp.float32(0.5 * np.arange(4) + 0.1), jnp.float32(0.1 * np.arange(20) - 0.7).reshape(4, 5)
+    b = jnp.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 1]], bool)
+    return x, y, v, w, jnp.array([2, 0, 1]), b, jr.key(7), jnp.array([-3, 4, 5, 9])
+
+
+@pytest.fixture(scope="module")
+def cases():
+    out = subprocess.run([DRIVER], capture_output=True, text=True, check=True, timeout=300).stdout
+    found = {}
+    for part in out.split("== ")[1:]:
+        python, _, rest = part.partition("\n")
+        lines = rest.splitlines()
+        found[python] = ("\n".join(s for s in lines if not s.startswith(("-- ", "!! "))), [s for s in lines if s.startswith(("-- ", "!! "))])
+    return found
+
+
+def evaluate(text):
+    names = {"jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "jr": jr}
+    return eval("lambda x, y, v, w, i, b, k, n: " + text, names)  # noqa: S307
+
+
+def same_numbers(want, got):
+    for a, line in zip(jax.tree.leaves(want), got, strict=True):
+        aval, *numbers = line[3:].split(" ")
+        weak = "~" if jax.typeof(a).weak_type else ""
+        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+            continue
+        if aval != f"{weak}{a.dtype}[{','.join(map(str, a.shape))}]":
+            return f"{aval} for {jax.typeof(a)}"
+        if not np.allclose(np.asarray(a, float).ravel(), np.array(numbers, float), rtol=2e-5, atol=1e-6, equal_nan=True):
+            return f"{numbers} for {np.asarray(a).ravel()}"
+    return None
+
+
+def test_every_pair_traces_and_computes_as_jax(cases):
+    """A-26, I-01: same jaxpr, same types, same numbers."""
+    args = arguments()
+    wrong = []
+    for python, (text, values) in cases.items():
+        f = evaluate(python)
+        # JAX leaves NumPy's integers in some parameters.
+        want = re.sub(r"np\.int64\((\d+)\)", r"\1", str(jax.make_jaxpr(f)(*args)))
+        if want != text:
+            wrong.append(f"{python}\n--- JAX\n{want}\n--- C++\n{text}\n{values[:1]}")
+        elif problem := same_numbers(f(*args), values):
+            wrong.append(f"{python}: {problem}")
+    assert len(cases) > 250
+    assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)

@@ -1,0 +1,219 @@
+// Arrays, tracing, jit and donation of the C++ front end. The names of the tests say which items of the behaviours they hold to.
+#include <gtest/gtest.h>
+
+#include <jaxscope/jax.h>
+
+#include "base/error.h"
+
+namespace jax = jaxscope::jax;
+namespace jnp = jax::numpy;
+using jax::Array;
+
+namespace {
+
+template <class F>
+std::string error_of(F f) {
+    try {
+        f();
+    } catch (const jaxscope::Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+Array ones(std::int64_t n) { return jnp::ones(n); }
+const auto add_one = [](Array x) { return x + 1; };
+
+TEST(Arrays, NumbersAreWeakAndBoolsAreNot_A_26) {
+    EXPECT_EQ(Array(1).aval(), "~int32[]");
+    EXPECT_EQ(Array(1.).aval(), "~float32[]");
+    EXPECT_EQ(Array(true).aval(), "bool[]");
+    EXPECT_EQ(jnp::ones(2).aval(), "float32[2]");
+    EXPECT_EQ(jax::make_jaxpr([](Array x, Array y) { return x + y; })(1., jnp::ones(2, jnp::bfloat16)).str(),
+              "{ lambda ; a:f32[] b:bf16[2]. let\n    c:bf16[] = convert_element_type[new_dtype=bfloat16 weak_type=False] a\n"
+              "    d:bf16[2] = add c b\n  in (d,) }");
+}
+TEST(Arrays, PrintAsNumPy) {
+    EXPECT_EQ(jnp::array({{1., 2.5}, {3., -4.}}).str(), "[[ 1.   2.5]\n [ 3.  -4. ]]");
+    EXPECT_EQ(jnp::array({1, 20}).str(), "[ 1 20]");
+    EXPECT_EQ(Array(0.5).str(), "0.5");
+    EXPECT_EQ(jnp::array({true, false}).str(), "[ True False]");
+    EXPECT_EQ(jnp::ones(2).repr(), "Array([1., 1.], dtype=float32)");
+}
+TEST(Tracing, AValueInControlFlowIsAConcretizationError_C_13) {
+    const auto f = jax::checkpoint([](Array x) { return x > 0 ? x : -x; });
+    const std::string text = error_of([&] { f(1.); });
+    EXPECT_NE(text.find("Attempted boolean conversion of traced array with shape bool[]"), std::string::npos) << text;
+    EXPECT_NE(text.find("for checkpoint / remat."), std::string::npos) << text;
+    EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
+}
+TEST(Tracing, ALeakedTracerIsCaughtWithItsLine) {
+    Array leaked;
+    jax::make_jaxpr([&](Array x) { return leaked = x * 2; })(1.);
+    const std::string text = error_of([&] { leaked + 1; });
+    EXPECT_NE(text.find("Encountered an unexpected tracer"), std::string::npos) << text;
+    EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
+}
+TEST(Jit, ADonatedArgumentIsConsumedAndItsMemoryTaken_B_01) {
+    const auto f = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}});
+    const Array x = ones(3);
+    const void* p = x.unsafe_buffer_pointer();
+    const Array y = f(x);
+    EXPECT_TRUE(x.is_deleted());
+    EXPECT_EQ(y.unsafe_buffer_pointer(), p);
+    EXPECT_EQ(x.shape().str(), "(3,)");
+    EXPECT_EQ(y.str(), "[2. 2. 2.]");
+}
+TEST(Jit, TouchingADonatedArrayNamesShapeAndType_B_02) {
+    const Array x = ones(3);
+    jax::jit(add_one, {.donate_argnums = {0}})(x);
+    const std::string want = "Array has been deleted with shape=float32[3].";
+    EXPECT_EQ(error_of([&] { x.to_vector(); }), want);
+    EXPECT_EQ(error_of([&] { x + 1; }), want);
+    EXPECT_EQ(error_of([&] { jax::jit(add_one)(x); }), want);
+    EXPECT_EQ(error_of([&] { (void)x.repr(); }), want);
+}
+TEST(Jit, UnusableDonationsAreWarnedOfOncePerShape_B_04_B_05) {
+    const auto f = jax::jit([](Array x, Array y) { return x.sum() + y.sum(); }, {.donate_argnums = {0, 1}});
+    testing::internal::CaptureStderr();
+    f(ones(2), jnp::ones({3, 4}, jnp::int32));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "UserWarning: Some donated buffers were not usable: float32[2], int32[3,4].\n"
+              "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.\n");
+    testing::internal::CaptureStderr();
+    f(ones(2), jnp::ones({3, 4}, jnp::int32));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    testing::internal::CaptureStderr();
+    f(ones(3), jnp::ones({3, 4}, jnp::int32));
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("float32[3]"), std::string::npos);
+}
+TEST(Jit, WhatIsNeverUsedIsNotDonated_B_07) {
+    for (const bool keep : {false, true}) {
+        const Array x = ones(2), y = ones(2);
+        jax::jit([](Array, Array b) { return b + 1; }, {.donate_argnums = {0}, .keep_unused = keep})(x, y);
+        EXPECT_EQ(x.is_deleted(), keep);
+    }
+}
+TEST(Jit, ADonationOfAnotherSizeIsLost_B_10) {
+    const Array x = ones(4);
+    jax::jit([](Array a) { return a.astype(jnp::int8).reshape({2, 2}); }, {.donate_argnums = {0}})(x);
+    EXPECT_FALSE(x.is_deleted());
+}
+TEST(Jit, ADonatedArgumentMayBeReturned_B_11) {
+    const auto f = jax::jit([](Array x, Array y) { return std::pair{x, y + 1}; }, {.donate_argnums = {0}});
+    const Array x = ones(3);
+    const auto [a, b] = f(x, x * 2);
+    EXPECT_TRUE(x.is_deleted());
+    EXPECT_EQ(a.str(), "[1. 1. 1.]");
+}
+TEST(Jit, NamesDonateToo_B_13) {
+    const auto g = jax::jit([](Array a, Array b) { return a + b; }, {.donate_argnames = {"b"}, .arg_names = {"a", "b"}});
+    const Array x = ones(2), y = ones(2);
+    g(x, y);
+    EXPECT_FALSE(x.is_deleted());
+    EXPECT_TRUE(y.is_deleted());
+    const auto h = jax::jit([](Array a, Array b) { return a + b; }, {.donate_argnames = {"right"}});
+    const Array u = ones(2), v = ones(2);
+    h(u, jax::kw("right", v));
+    EXPECT_FALSE(u.is_deleted());
+    EXPECT_TRUE(v.is_deleted());
+}
+TEST(Jit, StaticArgumentsShiftNothing_B_14) {
+    const auto f = jax::jit(
+        [](int s, int t, Array c, Array d) {
+            return std::pair{c + s, d + t};
+        },
+        {.donate_argnums = {3}, .static_argnums = {0, 1}});
+    const Array c = ones(2), d = ones(3);
+    f(1, 2, c, d);
+    EXPECT_FALSE(c.is_deleted());
+    EXPECT_TRUE(d.is_deleted());
+}
+TEST(Jit, OneBufferIsNotDonatedTwice) {
+    const Array x = ones(2);
+    const auto f = jax::jit([](Array a, Array b) { return std::pair{a + 1, b + 2}; }, {.donate_argnums = {0, 1}});
+    EXPECT_NE(error_of([&] { f(x, x); }).find("Attempt to donate the same buffer twice"), std::string::npos);
+    EXPECT_FALSE(x.is_deleted());
+}
+TEST(Jit, BatchingKeepsDonations_B_17) {
+    const auto f = jax::vmap(jax::jit(add_one, {.donate_argnums = {0}}));
+    EXPECT_NE(jax::make_jaxpr(f)(jnp::ones({3, 2})).str().find("donated_invars=(True,)"), std::string::npos);
+}
+TEST(Jit, KeysAreDonatedLikeArrays_B_22) {
+    const auto move = jax::jit([](Array k) { return jax::random::split(k, 1)[0]; }, {.donate_argnums = {0}});
+    const Array k = jax::random::key(0), k2 = move(k);
+    EXPECT_TRUE(k.is_deleted());
+    EXPECT_FALSE(k2.is_deleted());
+    EXPECT_EQ(error_of([&] { jax::random::uniform(k); }), "Array has been deleted with shape=uint32[2].");
+}
+TEST(Jit, ArgumentNumbersAreChecked_A_19_A_22) {
+    const auto two = [](Array a, Array) { return a; };
+    EXPECT_EQ(error_of([&] { jax::jit(two, {.static_argnums = {2}})(1., 2.); }),
+              "Jitted function has static_argnums=(2,), but only accepts 2 positional arguments.");
+    EXPECT_EQ(error_of([&] { jax::jit(two, {.donate_argnums = {-3}})(1., 2.); }),
+              "Jitted function has donate_argnums=(-3,), but only accepts 2 positional arguments.");
+    EXPECT_EQ(
+        error_of([&] { jax::jit([](Array x) { return x; }, {.donate_argnums = {0}, .static_argnums = {0}, .arg_names = {"x"}})(1.); }),
+        "static_argnames and donate_argnames cannot intersect. Argument names {'x'} appear in both static_argnames and donate_argnames");
+}
+TEST(Jit, EachTraceHasItsReason) {
+    int traces = 0;
+    const auto f = jax::jit(
+        [&](Array x, int n) {
+            ++traces;
+            return x * n;
+        },
+        {.static_argnums = {1}, .arg_names = {"x", "n"}});
+    f(ones(2), 2), f(ones(2), 2), f(ones(3), 2), f(ones(3), 4);
+    EXPECT_EQ(traces, 3);
+    const std::vector<std::string> why = f.retraces();
+    ASSERT_EQ(why.size(), 3u);
+    EXPECT_EQ(why[0], "first call");
+    EXPECT_EQ(why[1], "x: float32[3] after float32[2]");
+    EXPECT_NE(why[2].find("another static value"), std::string::npos);
+}
+TEST(Checkpoint, AnUpdateLoopKeepsItsBuffer_I_02) {
+    const auto f = jax::jit([](Array x) { return jnp::power(x, 2); }, {.donate_argnums = {0}});
+    Array x = jnp::full(3, 1.5);
+    const void* p = x.unsafe_buffer_pointer();
+    for (int i = 0; i < 3; ++i) x = f(x);
+    EXPECT_EQ(x.str(), "[25.628906 25.628906 25.628906]");
+    EXPECT_EQ(x.unsafe_buffer_pointer(), p);
+}
+TEST(Checkpoint, ResidualsAreThoseOfJax_D_02_D_07_E_01) {
+    const auto f = [](Array x, Array w, Array b) { return jnp::sin(jnp::matmul(x, w)) + b; };
+    const auto rows =
+        jax::saved_residuals(jax::checkpoint(f, {.policy = jax::policies::nothing_saveable}), ones(2), jnp::ones({2, 3}), ones(3));
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].aval + " " + rows[0].source, "f32[2] from the argument args[0]");
+    EXPECT_EQ(rows[1].aval + " " + rows[1].source, "f32[2,3] from the argument args[1]");
+    const auto named = [](Array x) {
+        const Array a = jax::checkpoint_name(jnp::sin(x), "a"), b = jax::checkpoint_name(jnp::sin(a), "b");
+        return jnp::sin(b);
+    };
+    const auto saved = [&](std::vector<std::string> names) {
+        return jax::saved_residuals(jax::checkpoint(named, {.policy = jax::policies::save_only_these_names(names)}), 1.).size();
+    };
+    EXPECT_EQ(saved({}), 1u);
+    EXPECT_EQ(saved({"a"}), 2u);
+    EXPECT_EQ(saved({"a", "b"}), 3u);
+    EXPECT_EQ(saved({"zzz"}), 1u);
+}
+TEST(Checkpoint, ArgumentsWithoutArraysMustBeStatic_C_25) {
+    const auto f = [](Array x, bool flag) { return flag ? jnp::sin(x) : jnp::cos(x); };
+    EXPECT_NE(error_of([&] { jax::checkpoint(f)(Array(1.), true); }).find("is not a valid JAX type"), std::string::npos);
+    EXPECT_NEAR(jax::grad([&](Array x) { return jax::checkpoint(f, {.static_argnums = {1}})(x, true); })(1.).item<double>(), 0.5403023,
+                1e-6);
+    EXPECT_NEAR(jax::grad([&](Array x) { return jax::checkpoint(f, {.static_argnums = {-1}})(x, true); })(1.).item<double>(), 0.5403023,
+                1e-6);
+}
+TEST(Autodiff, DoubleSine_I_01) {
+    const auto [value, gradient] = jax::value_and_grad(jax::checkpoint([](Array x) { return jnp::sin(jnp::sin(x)); }))(2.);
+    EXPECT_NEAR(value.item<double>(), 0.78907233, 1e-6);
+    EXPECT_NEAR(gradient.item<double>(), -0.25563914, 1e-6);
+}
+TEST(Autodiff, IntegerInputsAreRefused_C_26) {
+    const std::string text = error_of([] { jax::grad([](Array i, Array x) { return jnp::sin(x) * i; })(2, 1.); });
+    EXPECT_NE(text.find("grad requires real- or complex-valued inputs"), std::string::npos) << text;
+}
+
+}  // namespace

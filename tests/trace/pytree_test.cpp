@@ -1,0 +1,145 @@
+// Trees of the C++ front end. The names of the tests say which items of the behaviours they hold to.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <variant>
+
+#include <jaxscope/jax.h>
+#include <jaxscope/tree.h>
+
+#include "base/error.h"
+
+namespace jax = jaxscope::jax;
+namespace jnp = jax::numpy;
+using jax::Array;
+
+namespace {
+
+struct Point {
+    Array x, y;
+};
+struct Net {
+    std::vector<Point> layers;
+    std::map<std::string, Array> extra;
+    std::optional<Array> bias;
+    jax::Static<int> depth{2};
+};
+class Hidden {
+public:
+    explicit Hidden(Array w) : w_(std::move(w)) {}
+    JAXSCOPE_PYTREE(Hidden, w_)
+
+private:
+    Array w_;
+};
+
+template <class F>
+std::string error_of(F f) {
+    try {
+        f();
+    } catch (const jaxscope::Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+using Map = std::map<std::string, Array>;
+
+TEST(Trees, MapsAreSortedAndTuplesKeepTheirOrder_A_01) {
+    const auto d = jax::tree_structure(std::pair(Map{{"b", 1}, {"a", 2}}, std::tuple(Array(3), std::vector<Array>{4})));
+    EXPECT_EQ(d.str(), "PyTreeDef(({'a': *, 'b': *}, (*, [*])))");
+    EXPECT_EQ(d.num_leaves(), 4u);
+}
+TEST(Trees, WhatHoldsNothingIsNone_A_02) {
+    const std::vector<std::optional<Array>> t{Array(1), std::nullopt};
+    EXPECT_EQ(jax::tree_structure(t).str(), "PyTreeDef([*, None])");
+    EXPECT_EQ(jax::tree_structure(std::pair(Array(1), Array())).str(), "PyTreeDef((*, None))");
+    EXPECT_EQ(jax::tree_leaves(t).size(), 1u);
+}
+TEST(Trees, PathsNameKeysPositionsAndMembers_A_04) {
+    const Map m{{"w", 1}};
+    const auto paths = jax::tree_structure(std::tuple(m, Point{2, 3}, std::vector<Point>{{4, 5}})).paths();
+    EXPECT_EQ(paths, (std::vector<std::string>{"[0]['w']", "[1].x", "[1].y", "[2][0].x", "[2][0].y"}));
+}
+TEST(Trees, PathsArePlainWithASeparator_A_05) {
+    const std::map<std::string, std::map<std::string, std::vector<Array>>> t{{"a", {{"b", {1}}}}};
+    EXPECT_EQ(jax::tree_structure(t).paths().at(0), "['a']['b'][0]");
+    EXPECT_EQ(jax::tree_structure(t).paths(true, "/").at(0), "a/b/0");
+    EXPECT_EQ(jax::tree_structure(Array(1)).paths().at(0), "");
+}
+TEST(Trees, WrongNumbersOfLeavesAreRefused_A_07) {
+    const std::pair<Array, Array> two(0, 0);
+    EXPECT_EQ(error_of([&] { jax::tree_unflatten(two, {Array(1)}); }), "Too few leaves for PyTreeDef; expected 2, got 1");
+    EXPECT_EQ(error_of([&] { jax::tree_unflatten(two, {Array(1), Array(2), Array(3)}); }), "Too many leaves for PyTreeDef; expected 2.");
+}
+TEST(Trees, MappingOverTreesThatDifferNamesThePlace_A_08) {
+    const auto first = [](Array a, Array) { return a; };
+    const std::vector<Array> one{1}, two{1, 2};
+    EXPECT_EQ(
+        error_of([&] { jax::tree_map(first, two, one); }),
+        "pytree structure error: different lengths of list at key path\n    tree_map tree\nAt that key path, the prefix pytree tree_map "
+        "tree has a subtree of type list of length 2, but the full pytree has a subtree of the same type but of length 1.");
+    const std::tuple<Array> tuple(1);
+    EXPECT_EQ(
+        error_of([&] { jax::tree_map(first, tuple, one); }),
+        "pytree structure error: different types at key path\n    tree_map tree\nAt that key path, the prefix pytree tree_map tree has a "
+        "subtree of type\n    <class 'tuple'>\nbut at the same key path the full pytree has a subtree of different type\n    <class "
+        "'list'>.");
+}
+TEST(Trees, DefinitionsCompareHashAndPrint) {
+    Net a{{{1, 2}}, {{"k", 3}}, std::nullopt, {2}}, b = a;
+    EXPECT_EQ(jax::tree_structure(a), jax::tree_structure(b));
+    EXPECT_EQ(jax::tree_structure(a).hash(), jax::tree_structure(b).hash());
+    b.depth.value = 3;
+    EXPECT_FALSE(jax::tree_structure(a) == jax::tree_structure(b));
+    b = a;
+    b.bias = Array(1);
+    EXPECT_FALSE(jax::tree_structure(a) == jax::tree_structure(b));
+    EXPECT_EQ(jax::tree_structure(a).str(), "PyTreeDef(CustomNode(Net[(2,)], [[CustomNode(Point[()], [*, *])], {'k': *}, None]))");
+    EXPECT_EQ(jax::tree_structure(Hidden(1)).paths().at(0), ".w_");
+    const std::variant<Array, Point> v = Point{1, 2};
+    EXPECT_EQ(jax::tree_structure(v).num_leaves(), 2u);
+    EXPECT_FALSE(jax::tree_structure(v) == jax::tree_structure(std::variant<Array, Point>(Array(1))));
+    EXPECT_EQ(jax::tree_structure(std::array<Array, 2>{1, 2}).num_leaves(), 2u);
+}
+TEST(Trees, AxesSpreadOverTheLeavesBelow_A_10) {
+    const std::map<std::string, std::vector<Array>> value{{"a", {1, 2, Array()}}, {"b", {3}}};
+    const auto d = jax::tree_structure(value);
+    using jax::AxisTree;
+    const auto text = [](const std::vector<jax::Axis>& axes) {
+        std::string s;
+        for (const jax::Axis& a : axes) s += a.mapped ? std::to_string(a.axis) + " " : "None ";
+        return s;
+    };
+    EXPECT_EQ(text(jax::flatten_axes("spec", d, AxisTree::dict({{"a", jax::none}, {"b", 1}}))), "None None 1 ");
+    EXPECT_EQ(text(jax::flatten_axes("spec", d, 0)), "0 0 0 ");
+    EXPECT_EQ(text(jax::flatten_axes("spec", d, jax::none)), "None None None ");
+}
+TEST(Trees, AxesThatAreNoPrefixAreRefused_A_11) {
+    const auto d = jax::tree_structure(Map{{"a", 1}, {"b", 2}});
+    EXPECT_EQ(error_of([&] {
+                  jax::flatten_axes("my spec", d, jax::AxisTree::dict({{"a", 0}}));
+              }).substr(0, 75),
+              "my spec specification must be a tree prefix of the corresponding value;\n  M");
+}
+TEST(ApiUtil, DonationIsPerLeaf_A_16) {
+    const std::vector<jax::PyTreeDef> args{jax::tree_structure(std::pair<Array, Array>(1, 2))};
+    EXPECT_EQ(jax::donation_vector({0}, {}, {jax::tree_structure(Array(1)), jax::tree_structure(std::pair<Array, Array>(1, 2))}, {}),
+              (std::vector<bool>{true, false, false}));
+    EXPECT_EQ(jax::donation_vector({1}, {"z"}, {jax::tree_structure(Array(1)), jax::tree_structure(Array(2))},
+                                   {{"b", jax::tree_structure(Array(5))}, {"z", jax::tree_structure(std::pair<Array, Array>(3, 4))}}),
+              (std::vector<bool>{false, true, false, true, true}));
+}
+TEST(ApiUtil, DonatedNumbersAreLoweredByStaticOnes_A_17) {
+    using I = std::vector<int>;
+    EXPECT_EQ(jax::rebase_donate_argnums({3, 4}, {0, 1}), (I{1, 2}));
+    EXPECT_EQ(jax::rebase_donate_argnums({3, 2}, {1, 0}), (I{0, 1}));
+    EXPECT_EQ(jax::rebase_donate_argnums({3, 3, 3}, {0, 1}), (I{1}));
+    EXPECT_EQ(jax::rebase_donate_argnums({}, {1, 2}), I{});
+    EXPECT_EQ(jax::rebase_donate_argnums({0}, {2, 3}), (I{0}));
+    EXPECT_EQ(jax::rebase_donate_argnums({2, 0}, {}), (I{0, 2}));
+    EXPECT_NE(error_of([] { jax::rebase_donate_argnums({1}, {1}); }), "no error");
+}
+
+}  // namespace
