@@ -8,8 +8,7 @@ from conftest import available, largest_error, load_module, names
 # Of an element or of the typical one (largest_error). In float32 sums of a model's gradients differ by up to 6e-5 of it, compiled otherwise.
 TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 2 ** -9, "complex64": 2e-5}
 # Programs that hold what jaxscope can't run yet, and what that is.
-NOT_RUN = {"fft_signal": "fft", "linalg_suite": "eig", "np_stats": "bessel_i0e", "prng_typed_keys": "random_gamma", "scipy_special": "regularized_incomplete_beta",
-           "sparse_bcoo": "bcoo_dot_general", "vmap_everything": "fft"}
+NOT_RUN = {"sparse_bcoo": "bcoo_dot_general"}
 RUNNABLE = [n for n in names() if n not in NOT_RUN]
 
 

@@ -231,8 +231,12 @@ private:
         const KernelNode& n = k_.nodes[j];
         const DType d = n.op.out[0]->dtype;
         if (!is_complex(d)) return {ops_.accumulator_start(n.reduce, d)};
+        if (n.reduce == ReduceKind::Max || n.reduce == ReduceKind::Min) {
+            Value* lowest = llvm::ConstantFP::getInfinity(ops_.register_type(d), n.reduce == ReduceKind::Max);
+            return {lowest, lowest};
+        }
         if (n.reduce != ReduceKind::Sum && n.reduce != ReduceKind::Prod)
-            throw Error(ErrorCode::NoRule, "expected a sum or product of complex numbers, found another reduction");
+            throw Error(ErrorCode::NoRule, "expected a sum, product, max or min of complex numbers, found another reduction");
         return {llvm::ConstantFP::get(ops_.register_type(d), n.reduce == ReduceKind::Prod ? 1.0 : 0.0),
                 llvm::ConstantFP::get(ops_.register_type(d), 0.0)};
     }
@@ -242,7 +246,11 @@ private:
         const Number v = code_.reduction_operand(j);
         code_.at(Level::Column);
         if (is_complex(d)) {
-            const Number r = ops_.binary(n.reduce == ReduceKind::Sum ? KOp::Add : KOp::Mul, {acc[0], acc[1], d}, v);
+            const KOp joined = n.reduce == ReduceKind::Sum    ? KOp::Add
+                               : n.reduce == ReduceKind::Prod ? KOp::Mul
+                               : n.reduce == ReduceKind::Max  ? KOp::Max
+                                                              : KOp::Min;
+            const Number r = ops_.binary(joined, {acc[0], acc[1], d}, v);
             return {r.re, r.im};
         }
         return {ops_.accumulate(n.reduce, d, acc[0], ops_.to_accumulator(n.reduce, v))};

@@ -163,6 +163,13 @@ Number ScalarOps::complex_binary(KOp o, const Number& l, const Number& r) {
             return truth(b.CreateAnd(b.CreateFCmpOEQ(a, e), b.CreateFCmpOEQ(c, g)));
         case KOp::Ne:
             return truth(b.CreateOr(b.CreateFCmpUNE(a, e), b.CreateFCmpUNE(c, g)));
+        case KOp::Max:
+        case KOp::Min: {
+            // By real parts, then by imaginary ones; the second operand where neither is ahead, NaN included.
+            const auto ahead = [&](Value* p, Value* q) { return o == KOp::Max ? b.CreateFCmpOGT(p, q) : b.CreateFCmpOLT(p, q); };
+            Value* first = b.CreateSelect(b.CreateFCmpOEQ(a, e), ahead(c, g), ahead(a, e));
+            return complex(b.CreateSelect(first, a, e), b.CreateSelect(first, c, g));
+        }
         case KOp::Pow: {
             // 0 to a power is 0, to the power 0 it is 1.
             const Number power = complex_unary(KOp::Exp, complex_binary(KOp::Mul, complex_unary(KOp::Log, l), r));

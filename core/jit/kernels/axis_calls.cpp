@@ -95,8 +95,18 @@ double logaddexp(double a, double b) {
     return m + std::log1p(std::exp(std::min(a, b) - m));
 }
 
+/// Is `a` chosen of two complex numbers? By real parts, then by imaginary ones.
+bool ahead(ReduceKind kind, std::complex<double> a, std::complex<double> b) {
+    const bool same = a.real() == b.real();
+    const double x = same ? a.imag() : a.real(), y = same ? b.imag() : b.real();
+    return kind == ReduceKind::Max ? x > y : x < y;
+}
+
 Element combine(const CumulativeKernel& k, DType d, const Element& a, const Element& b) {
-    if (is_complex(d)) return {0, k.kind == ReduceKind::Prod ? a.number * b.number : a.number + b.number};
+    if (is_complex(d)) {
+        if (k.kind == ReduceKind::Max || k.kind == ReduceKind::Min) return ahead(k.kind, a.number, b.number) ? a : b;
+        return {0, k.kind == ReduceKind::Prod ? a.number * b.number : a.number + b.number};
+    }
     if (is_float(d)) {
         const double x = a.number.real(), y = b.number.real();
         if (k.logsumexp) return {0, {logaddexp(x, y), 0}};

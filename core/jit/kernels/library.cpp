@@ -13,8 +13,11 @@ Dims row_major_strides(const Dims& shape) {
 }
 
 LibraryCallPtr make_routine(const Op& op) {
-    if (LibraryCallPtr call = make_random_routine(op)) return call;
-    if (LibraryCallPtr call = make_linalg_routine(op)) return call;
+    static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
+                                                                make_special_routine, make_fft_routine,       make_approx_top_k_routine,
+                                                                make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};
+    for (const auto make : families)
+        if (LibraryCallPtr call = make(op)) return call;
     throw Error(ErrorCode::NoRule, "expected a routine of the runtime for " + op.prim->name + ", found none named '" + op.prim->name + "'");
 }
 

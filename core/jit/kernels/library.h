@@ -41,7 +41,14 @@ LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
 LibraryCallPtr make_routine(const Op& op);
 // Families of routines by primitive; null when it is none of theirs.
 LibraryCallPtr make_random_routine(const Op& op);
+LibraryCallPtr make_generator_routine(const Op& op);
+LibraryCallPtr make_gamma_routine(const Op& op);
+LibraryCallPtr make_special_routine(const Op& op);
+LibraryCallPtr make_fft_routine(const Op& op);
+LibraryCallPtr make_approx_top_k_routine(const Op& op);
 LibraryCallPtr make_linalg_routine(const Op& op);
+LibraryCallPtr make_eigen_routine(const Op& op);
+LibraryCallPtr make_tridiagonal_routine(const Op& op);
 
 Dims row_major_strides(const Dims& shape);
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <limits>
 #include <numeric>
 
 #define lapack_complex_float std::complex<float>
@@ -10,8 +9,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-#include "base/checked.h"
-#include "jit/kernels/library.h"
+#include "jit/kernels/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 
@@ -21,18 +19,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-using C64 = std::complex<float>;
-using C128 = std::complex<double>;
-template <class T>
-struct RealOf {
-    using type = T;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-    using type = T;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
 constexpr int kCol = LAPACK_COL_MAJOR;
 
 // One name for the four types of each routine.
@@ -116,57 +102,6 @@ void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, in
     cblas_ztrsm(CblasRowMajor, s, u, t, d, m, n, &one, a, lda, b, n);
 }
 
-int small(std::int64_t n) {
-    if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::CannotRun, "expected matrices within LAPACK's 32-bit sizes");
-    return static_cast<int>(n);
-}
-
-/// Rows, columns and batch count of operand or result; calls `run_one` of the derived class for each matrix.
-template <class T>
-class MatrixCall : public LibraryCall {
-public:
-    explicit MatrixCall(const Op& op) : op_(op) {
-        const Dims& s = op.in[0]->shape;
-        rows_ = small(s[s.size() - 2]), cols_ = small(s.back());
-        for (std::size_t d = 0; d + 2 < s.size(); ++d) batch_ = checked_mul(batch_, s[d]);
-    }
-    std::int64_t scratch_bytes() const override { return bytes_; }
-
-protected:
-    std::int64_t reserve(std::int64_t bytes) {
-        const std::int64_t at = bytes_;
-        bytes_ = checked_add(bytes_, checked_align(std::max<std::int64_t>(bytes, 1), 64));
-        return at;
-    }
-    std::int64_t reserve_numbers(std::int64_t n) { return reserve(checked_mul(n, static_cast<std::int64_t>(sizeof(T)))); }
-    template <class U = T>
-    static U* place(void* scratch, std::int64_t at) {
-        return reinterpret_cast<U*>(static_cast<char*>(scratch) + at);
-    }
-    /// Matrix number `b` of an operand or result.
-    template <class U, class P>
-    static U* matrix(P* base, std::int64_t b, std::int64_t size) {
-        return static_cast<U*>(base) + b * size;
-    }
-    static void to_columns(const T* from, int m, int n, T* to) {
-        for (int i = 0; i < m; ++i)
-            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(j) * m + i] = from[static_cast<std::int64_t>(i) * n + j];
-    }
-    static void to_rows(const T* from, int m, int n, T* to) {
-        for (int i = 0; i < m; ++i)
-            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(i) * n + j] = from[static_cast<std::int64_t>(j) * m + i];
-    }
-    template <class U>
-    static void fill_nan(U* p, std::int64_t n) {
-        std::fill_n(p, n, U(std::numeric_limits<Real<U>>::quiet_NaN()));
-    }
-    std::int64_t size() const { return std::int64_t{rows_} * cols_; }
-
-    Op op_;
-    int rows_ = 0, cols_ = 0;
-    std::int64_t batch_ = 1, bytes_ = 0;
-};
-
 template <class T>
 class Cholesky final : public MatrixCall<T> {
 public:
@@ -176,9 +111,7 @@ public:
         T* a = this->place(scratch, copy_);
         for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
-            const int failed = potrf(n, a);
-            for (int j = 0; j < n; ++j)
-                for (int i = 0; i < j; ++i) a[static_cast<std::int64_t>(j) * n + i] = T(0);
+            const int failed = potrf(n, a);  // the other triangle stays what it was, as in JAX
             if (failed) this->fill_nan(a, this->size());
             this->to_rows(a, n, n, this->template matrix<T>(out[0], b, this->size()));
         }
@@ -435,18 +368,7 @@ LibraryCallPtr make_for(const Op& op) {
 LibraryCallPtr make_linalg_routine(const Op& op) {
     if (op.prim == &kLuPivotsToPermutation) return std::make_shared<PivotsToPermutation>(op);
     if (op.in.empty() || op.in[0]->shape.size() < 2) return nullptr;
-    switch (op.in[0]->dtype) {
-        case DType::F32:
-            return make_for<float>(op);
-        case DType::F64:
-            return make_for<double>(op);
-        case DType::C64:
-            return make_for<C64>(op);
-        case DType::C128:
-            return make_for<C128>(op);
-        default:
-            return nullptr;
-    }
+    return for_lapack_type(op.in[0]->dtype, [&](auto number) { return make_for<decltype(number)>(op); });
 }
 
 }  // namespace jaxscope::exec

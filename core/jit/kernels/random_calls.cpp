@@ -5,62 +5,26 @@
 #include "ir/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/parallel.h"
+#include "jit/kernels/random_bits.h"
 #include "lax/primitives.h"
 
-// Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), 20 rounds, and what JAX builds of it: bits, split,
-// fold_in and seed, in both numberings of counters (jax_threefry_partitionable on and off). Bit-equal to JAX 0.10.2.
+// Bits, split, fold_in and seed of JAX's keys: fry in both numberings of counters (jax_threefry_partitionable on and off); rbg, which
+// hashes as two keys of fry and takes its bits of XLA's generator; unsafe_rbg, which takes all of that generator. Arrays of keys are what
+// vmap makes of one: the generator then fills one array for all, by the first key.
 namespace jaxscope::exec {
 
 namespace {
-
-struct Pair {
-    std::uint32_t first, second;
-};
-
-std::uint32_t rotate(std::uint32_t x, int by) { return (x << by) | (x >> (32 - by)); }
-
-Pair threefry(Pair key, Pair x) {
-    static constexpr std::array<std::array<int, 4>, 2> rotations{{{13, 15, 26, 6}, {17, 29, 16, 24}}};
-    const std::array<std::uint32_t, 3> k{key.first, key.second, key.first ^ key.second ^ 0x1BD11BDAu};
-    x.first += k[0], x.second += k[1];
-    for (std::uint32_t i = 0; i < 5; ++i) {
-        for (const int r : rotations[i % 2]) {
-            x.first += x.second;
-            x.second = rotate(x.second, r) ^ x.first;
-        }
-        x.first += k[(i + 1) % 3];
-        x.second += k[(i + 2) % 3] + i + 1;
-    }
-    return x;
-}
-
-/// The hash of counters 0 .. n-1 as JAX's threefry_2x32 pairs them: the first half with the second half, a 0 behind an odd number.
-void hash_halves(Pair key, std::int64_t n, std::uint32_t* out) {
-    const std::int64_t half = (n + 1) / 2;
-    for (std::int64_t i = 0; i < half; ++i) {
-        const std::int64_t other = half + i;
-        const Pair y = threefry(key, {static_cast<std::uint32_t>(i), other < n ? static_cast<std::uint32_t>(other) : 0u});
-        out[i] = y.first;
-        if (other < n) out[other] = y.second;
-    }
-}
 
 Pair key_at(const void* keys, std::int64_t i) {
     const auto* words = static_cast<const std::uint32_t*>(keys) + 2 * i;
     return {words[0], words[1]};
 }
-Pair counter(std::int64_t i) { return {static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) >> 32), static_cast<std::uint32_t>(i)}; }
-
-void require_fry(DType d) {
-    if (d != DType::KeyFry)
-        throw Error(ErrorCode::NoRule, std::string("expected a key of the implementation fry, found ") + info(d).name +
-                                           ", whose bits come of the compiler's own generator");
-}
+/// Words of a key: two of fry; four of rbg, which hold two of fry's, and of unsafe_rbg.
+std::int64_t key_words(DType d) { return byte_size(d) / 4; }
 
 class RandomBits final : public LibraryCall {
 public:
     explicit RandomBits(const Op& op) : op_(op) {
-        require_fry(op.in[0]->dtype);
         keys_ = op.in[0]->size();
         each_ = keys_ ? op.out[0]->size() / keys_ : 0;
         width_ = byte_size(op.out[0]->dtype);
@@ -106,25 +70,56 @@ private:
 
 class RandomSplit final : public LibraryCall {
 public:
-    explicit RandomSplit(const Op& op) : op_(op) { require_fry(op.in[0]->dtype); }
+    explicit RandomSplit(const Op& op) : op_(op) {}
     void run(void* const* in, void* const* out, void*) const override {
-        const std::int64_t keys = op_.in[0]->size(), each = keys ? op_.out[0]->size() / keys : 0;
-        for (std::int64_t k = 0; k < keys; ++k) {
-            auto* target = static_cast<std::uint32_t*>(out[0]) + 2 * each * k;
-            const Pair key = key_at(in[0], k);
-            if (!op_.context->threefry_partitionable) {
-                hash_halves(key, 2 * each, target);
-                continue;
-            }
-            for (std::int64_t i = 0; i < each; ++i) {
-                const Pair y = threefry(key, counter(i));
-                target[2 * i] = y.first, target[2 * i + 1] = y.second;
-            }
-        }
+        const std::int64_t keys = op_.in[0]->size(), n = keys ? op_.out[0]->size() / keys : 0, pairs = key_words(op_.in[0]->dtype) / 2;
+        for (std::int64_t k = 0; k < keys; ++k)
+            for (std::int64_t i = 0; i < n; ++i)
+                for (std::int64_t half = 0; half < pairs; ++half) {
+                    const Pair y = split_key(key_at(in[0], pairs * k + half), i, n, op_.context->threefry_partitionable);
+                    std::memcpy(static_cast<std::byte*>(out[0]) + 8 * (pairs * (n * k + i) + half), &y, 8);
+                }
     }
 
 private:
     Op op_;
+};
+
+/// Bits of rbg and unsafe_rbg keys.
+class GeneratorBits final : public LibraryCall {
+public:
+    explicit GeneratorBits(const Op& op) : bits_(BitAlgorithm::Philox, op.out[0]->shape, byte_size(op.out[0]->dtype)) {
+        if (bit_width(op.out[0]->dtype) < 8)
+            throw Error(ErrorCode::NoRule, "expected random bits of 8-, 16-, 32- or 64-bit fields of an rbg key, as in JAX");
+    }
+    void run(void* const* in, void* const* out, void*) const override {
+        if (bits_.size() == 0) return;
+        const BitGenerator::State state = BitGenerator::state_of(in[0]);
+        parallel_for(threads, bits_.size(), 60.0 * static_cast<double>(bits_.size()), [&](std::int64_t begin, std::int64_t end) {
+            bits_.fill(state, begin, end, static_cast<std::byte*>(out[0]) + begin * bits_.width());
+        });
+    }
+
+private:
+    BitGenerator bits_;
+};
+
+constexpr std::int64_t kHashRows = 10;  ///< unsafe_rbg takes every tenth row of four words for a hash
+
+/// Keys that unsafe_rbg splits off: the first of each ten rows.
+class UnsafeSplit final : public LibraryCall {
+public:
+    explicit UnsafeSplit(const Op& op) : n_(op.out[0]->size()), bits_(BitAlgorithm::Philox, {n_ * kHashRows, 4}, 4) {}
+    void run(void* const* in, void* const* out, void*) const override {
+        for (std::int64_t i = 0; i < n_; ++i) {
+            const std::int64_t row = 4 * kHashRows * i;
+            bits_.fill(BitGenerator::state_of(in[0]), row, row + 4, static_cast<std::uint32_t*>(out[0]) + 4 * i);
+        }
+    }
+
+private:
+    std::int64_t n_;
+    BitGenerator bits_;
 };
 
 std::uint64_t integer_at(DType d, const void* base, std::int64_t i) {
@@ -134,17 +129,31 @@ std::uint64_t integer_at(DType d, const void* base, std::int64_t i) {
 
 class RandomFoldIn final : public LibraryCall {
 public:
-    explicit RandomFoldIn(const Op& op) : op_(op) { require_fry(op.in[0]->dtype); }
+    explicit RandomFoldIn(const Op& op) : op_(op), hash_(BitAlgorithm::Philox, {op.in[1]->size(), kHashRows, 4}, 4) {}
     void run(void* const* in, void* const* out, void*) const override {
-        const std::int64_t n = op_.out[0]->size();
+        const std::int64_t n = op_.out[0]->size(), words = key_words(op_.in[0]->dtype);
         for (std::int64_t i = 0; i < n; ++i) {
-            const auto data = static_cast<std::uint32_t>(integer_at(op_.in[1]->dtype, in[1], stretched(op_.in[1]->shape, i)));
-            const Pair y = threefry(key_at(in[0], stretched(op_.in[0]->shape, i)), {0, data});
-            std::memcpy(static_cast<std::byte*>(out[0]) + 8 * i, &y, 8);
+            const std::int64_t key = stretched(op_.in[0]->shape, i), data = stretched(op_.in[1]->shape, i);
+            auto* to = static_cast<std::uint32_t*>(out[0]) + words * i;
+            if (op_.in[0]->dtype == DType::KeyUnsafeRbg)
+                unsafe(static_cast<const std::uint32_t*>(in[0]) + words * key, in[1], data, to);
+            else
+                for (std::int64_t half = 0; half < words / 2; ++half) {
+                    const Pair y = threefry(key_at(in[0], words / 2 * key + half), {0, word(in[1], data)});
+                    std::memcpy(to + 2 * half, &y, 8);
+                }
         }
     }
 
 private:
+    std::uint32_t word(const void* data, std::int64_t i) const { return static_cast<std::uint32_t>(integer_at(op_.in[1]->dtype, data, i)); }
+    /// The key with the last of ten rows that the datum generates; one generator, seeded by the first datum, makes the rows of all.
+    void unsafe(const std::uint32_t* key, const void* data, std::int64_t i, std::uint32_t* to) const {
+        const std::array<std::uint32_t, 4> seed{0, word(data, 0), 0, word(data, 0)};
+        const std::int64_t row = 4 * (kHashRows * i + kHashRows - 1);
+        hash_.fill(BitGenerator::state_of(seed.data()), row, row + 4, to);
+        for (std::size_t k = 0; k < 4; ++k) to[k] ^= key[k];
+    }
     /// Which element of an operand of shape `from` stands for element `i` of the result: scalars and dimensions of 1 are stretched.
     std::int64_t stretched(const Dims& from, std::int64_t i) const {
         const Dims& to = op_.out[0]->shape;
@@ -157,16 +166,19 @@ private:
         return at;
     }
     Op op_;
+    BitGenerator hash_;
 };
 
 class RandomSeed final : public LibraryCall {
 public:
-    explicit RandomSeed(const Op& op) : op_(op) { require_fry(op.out[0]->dtype); }
+    explicit RandomSeed(const Op& op) : op_(op) {}
     void run(void* const* in, void* const* out, void*) const override {
         for (std::int64_t i = 0; i < op_.in[0]->size(); ++i) {
             const std::uint64_t seed = integer_at(op_.in[0]->dtype, in[0], i);
             const Pair key{static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed)};
-            std::memcpy(static_cast<std::byte*>(out[0]) + 8 * i, &key, 8);
+            const std::int64_t pairs = key_words(op_.out[0]->dtype) / 2;
+            for (std::int64_t half = 0; half < pairs; ++half)
+                std::memcpy(static_cast<std::byte*>(out[0]) + 8 * (pairs * i + half), &key, 8);
         }
     }
 
@@ -216,8 +228,15 @@ private:
 }  // namespace
 
 LibraryCallPtr make_random_routine(const Op& op) {
-    if (op.prim == &kRandomBits) return std::make_shared<RandomBits>(op);
-    if (op.prim == &kRandomSplit) return std::make_shared<RandomSplit>(op);
+    const bool fry = !op.in.empty() && op.in[0]->is_array() && op.in[0]->dtype == DType::KeyFry;
+    if (op.prim == &kRandomBits) {
+        if (fry) return std::make_shared<RandomBits>(op);
+        return std::make_shared<GeneratorBits>(op);
+    }
+    if (op.prim == &kRandomSplit) {
+        if (op.in[0]->dtype == DType::KeyUnsafeRbg) return std::make_shared<UnsafeSplit>(op);
+        return std::make_shared<RandomSplit>(op);
+    }
     if (op.prim == &kRandomFoldIn) return std::make_shared<RandomFoldIn>(op);
     if (op.prim == &kRandomSeed) return std::make_shared<RandomSeed>(op);
     if (op.prim == &kThreefry) return std::make_shared<Threefry>(op);

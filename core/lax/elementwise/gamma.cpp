@@ -5,14 +5,16 @@
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
-// Relatives of the gamma function and Bessel functions (special.py): typed, mapped and differentiated, but not run.
+// Relatives of the gamma function and Bessel functions (special.py): those run as routines, which loop over series and continued
+// fractions for each element.
 namespace jaxscope {
 
 namespace {
 
-constexpr NoRule kNotRun{"not written: JAX computes it with loops of its own over series and continued fractions"};
+constexpr NoRule kRuns{"runs as a routine of the runtime"};
 
 /// An operator of jax.numpy: a weakly typed operand beside a strongly typed one is converted first.
 using Operator = Value(Builder& b, Value x, Value y);
@@ -95,8 +97,8 @@ constexpr Primitive function(const char* name, Rule<JvpFn> jvp) {
             .jvp = jvp,
             .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
             .batch = batch_nary,
-            .lower = kNotRun,
-            .kernel = kNotRun,
+            .lower = kRuns,
+            .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
             .cost = elementwise_cost<kTranscendental>};
 }
 constexpr auto* kOne = eval_unary<kFloatClass>;
@@ -109,12 +111,16 @@ constinit const Primitive kIgammaGradA = function<kTwo>("igamma_grad_a", NoRule{
 constinit const Primitive kBesselI0e = function<kOne>("bessel_i0e", jvp_bessel_i0e);
 constinit const Primitive kBesselI1e = function<kOne>("bessel_i1e", jvp_bessel_i1e);
 
+constinit const Primitive kIgamma = function<kTwo>("igamma", jvp_of<d_igamma_a, d_igamma_x>);
+constinit const Primitive kIgammac = function<kTwo>("igammac", jvp_of<d_igammac_a, d_igammac_x>);
+constinit const Primitive kZeta = function<kTwo>("zeta", NoRule{"JAX gives zeta no derivative"});
+constinit const Primitive kBetainc = function<eval_betainc>("regularized_incomplete_beta", jvp_betainc);
+// A primitive until JAX 0.6; since then the derivative of random_gamma holds its loops, one sample after the other.
+constinit const Primitive kRandomGammaGrad = function<kTwo>("random_gamma_grad", NoRule{"JAX gives random_gamma_grad no derivative"});
+
 std::span<const Primitive* const> gamma_primitives() {
-    static constexpr Primitive igamma = function<kTwo>("igamma", jvp_of<d_igamma_a, d_igamma_x>);
-    static constexpr Primitive igammac = function<kTwo>("igammac", jvp_of<d_igammac_a, d_igammac_x>);
-    static constexpr Primitive zeta = function<kTwo>("zeta", NoRule{"JAX gives zeta no derivative"});
-    static constexpr Primitive betainc = function<eval_betainc>("regularized_incomplete_beta", jvp_betainc);
-    static constexpr const Primitive* all[] = {&kPolygamma, &kIgammaGradA, &kBesselI0e, &kBesselI1e, &igamma, &igammac, &zeta, &betainc};
+    static constexpr const Primitive* all[] = {&kPolygamma, &kIgammaGradA, &kBesselI0e, &kBesselI1e,      &kIgamma,
+                                               &kIgammac,   &kZeta,        &kBetainc,   &kRandomGammaGrad};
     return all;
 }
 

@@ -1,6 +1,7 @@
 // Forward mode of the decompositions whose rules are whole programs (linalg.py, JAX 0.10.2).
 #include "lax/linalg/dot.h"
 #include "lax/linalg/linalg_jvp.h"
+#include "lax/mapped.h"
 #include "lax/ops.h"
 #include "lax/params/linalg.h"
 #include "lax/params/shapes.h"
@@ -90,15 +91,13 @@ PrimalsTangents eigh_jvp_call(Builder& b, const Op& op, const Values& x, const V
     return {vw, {dv, diagonal(b, real_part(b, rotated))}};
 }
 
-/// dLU = L tril(L^-1 P dA U^-1, -1) + triu(L^-1 P dA U^-1) U, with L and U made square.
-Values lu_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
-    if (dx[0].is_zero()) return Values(3, Value::zero());
-    if (op.in[0]->rank() != 2)
-        throw Error(ErrorCode::NoRule, "expected one matrix to differentiate lu, found a batch " + shape_text(op.in[0]->shape) +
-                                           ": the rule for batches is not written");
-    const DType dtype = op.in[0]->dtype;
-    const std::int64_t m = op.in[0]->shape[0], n = op.in[0]->shape[1], k = std::min(m, n);
-    const Value lu = y[0];
+namespace {
+
+/// dLU = L tril(L^-1 P dA U^-1, -1) + triu(L^-1 P dA U^-1) U of one matrix, with L and U made square.
+Value lu_tangent(Builder& b, Value lu, Value da, Value permutation) {
+    const AvalRef aval = b.aval(lu);
+    const DType dtype = aval->dtype;
+    const std::int64_t m = aval->shape[0], n = aval->shape[1], k = std::min(m, n);
     const LiteralRef zero = make_literal(AvalRef(dtype, {}), 0.0);
     const Value strict = triangle(b, lax::slice(b, lu, {0, 0}, {m, k}), true, -1);
     const Value strict_padded = lax::pad(b, strict, zero, {{}, {0, m - k, 0}});
@@ -113,26 +112,86 @@ Values lu_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Va
                                             .operand_batching_dims = {},
                                             .start_indices_batching_dims = {}}};
     rows.slice_sizes = {1, n};
-    const Value permuted = lax::gather(b, dx[0], as_vectors(b, wrapped(b, y[2], m)), rows);
+    const Value permuted = lax::gather(b, da, as_vectors(b, wrapped(b, permutation, m)), rows);
     const Value la = b.bind1(kTriangularSolve, {l, permuted},
                              make_params(TriangularSolveParams{.left_side = true, .lower = true, .unit_diagonal = true}));
     const Value lau = b.bind1(kTriangularSolve, {u, la}, make_params(TriangularSolveParams{}));
     const Value l_dot = matmul(b, l, triangle(b, lau, true, -1), true);
     const Value u_dot = matmul(b, triangle(b, lau, false, 0), u, true);
-    return {lax::add(b, l_dot, u_dot), Value::zero(), Value::zero()};
+    return lax::add(b, l_dot, u_dot);
+}
+
+}  // namespace
+
+/// Batches are vmapped, a level for each batch dimension.
+Values lu_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
+    if (dx[0].is_zero()) return Values(3, Value::zero());
+    const Dims& shape = op.in[0]->shape;
+    if (shape.size() == 2) return {lu_tangent(b, y[0], dx[0], y[2]), Value::zero(), Value::zero()};
+    const std::size_t batch = shape.size() - 2;
+    const auto one = [&](AvalRef a) { return with_shape(a, Dims(a->shape.begin() + static_cast<std::ptrdiff_t>(batch), a->shape.end())); };
+    JaxprBuilder body;
+    const Value lu = body.add_input(one(b.aval(y[0]))), da = body.add_input(one(b.aval(dx[0]))), p = body.add_input(one(b.aval(y[2])));
+    const Value tangent = lu_tangent(body, lu, da, p);
+    const JaxprPtr j = body.finish({tangent}, "lu_jvp");
+    const Values mapped = vmapped(b, j, Dims(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(batch)), {y[0], dx[0], y[2]});
+    return {mapped[0], Value::zero(), Value::zero()};
+}
+
+namespace {
+
+/// x of a x = b for one matrix a, of which `lu` and `permutation` are the factors.
+Value solve_factored(Builder& b, Value lu, Value permutation, Value rhs) {
+    const Dims& shape = b.aval(rhs)->shape;
+    GatherParams rows{.dimension_numbers = {.offset_dims = {1},
+                                            .collapsed_slice_dims = {0},
+                                            .start_index_map = {0},
+                                            .operand_batching_dims = {},
+                                            .start_indices_batching_dims = {}}};
+    rows.slice_sizes = {1, shape[1]};
+    const Value permuted = lax::gather(b, rhs, as_vectors(b, wrapped(b, permutation, shape[0])), rows);
+    const Value half = b.bind1(kTriangularSolve, {lu, permuted},
+                               make_params(TriangularSolveParams{.left_side = true, .lower = true, .unit_diagonal = true}));
+    return b.bind1(kTriangularSolve, {lu, half}, make_params(TriangularSolveParams{.left_side = true}));
+}
+
+Value solve_batched(Builder& b, Value a, Value rhs) {
+    const Values lu = b.bind(kLu, {a});
+    const Dims& shape = b.aval(a)->shape;
+    if (shape.size() == 2) return solve_factored(b, lu[0], lu[2], rhs);
+    const auto batch = static_cast<std::ptrdiff_t>(shape.size()) - 2;
+    const auto one = [&](Value v) { return with_shape(b.aval(v), Dims(b.aval(v)->shape.begin() + batch, b.aval(v)->shape.end())); };
+    JaxprBuilder body;
+    const Value factors = body.add_input(one(lu[0])), permutation = body.add_input(one(lu[2])), right = body.add_input(one(rhs));
+    const Value solved = solve_factored(body, factors, permutation, right);
+    return vmapped(b, body.finish({solved}, "solve"), Dims(shape.begin(), shape.begin() + batch), {lu[0], lu[2], rhs})[0];
+}
+
+}  // namespace
+
+/// dw = diag(V^-1 dA V), with right eigenvectors that are computed for it. JAX solves in a custom_linear_solve of its own; here are the
+/// same factors and triangular solves without that call.
+PrimalsTangents eig_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
+    EigParams p = op.as<EigParams>();
+    if (p.compute_left_eigenvectors || p.compute_right_eigenvectors) {
+        const bool* enabled = p.enable_eigvec_derivs.get<bool>();
+        if (!enabled || !*enabled)
+            throw Error(ErrorCode::NotDifferentiable,
+                        "Derivatives of non-symmetric eigenvectors are only valid under assumptions on the input that JAX cannot check: "
+                        "pass enable_eigvec_derivs=True to jax.lax.linalg.eig");
+        throw Error(ErrorCode::NoRule, "expected eig without eigenvectors to differentiate: the rule for the vectors is not written");
+    }
+    p.compute_right_eigenvectors = true;
+    const Values y = b.bind(*op.prim, x, make_params(p));
+    const Value da = lax::convert_element_type(b, dx[0], b.aval(y[1])->dtype);
+    const Value rotated = lax::mul(b, solve_batched(b, y[1], da), matrix_transpose(b, y[1]));
+    return {{y[0]}, {lax::reduce_sum(b, rotated, {b.aval(rotated)->rank() - 1})}};
 }
 
 /// The thin decomposition of matrices with at least as many rows as columns (j-towns' derivation).
-Values qr_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
-    const auto& p = op.as<QrParams>();
-    if (dx[0].is_zero()) return Values(y.size(), Value::zero());
-    const Dims& shape = op.in[0]->shape;
-    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
-    if (p.pivoting || m < n || (p.full_matrices && m != n))
-        throw Error(ErrorCode::NoRule, "expected a thin qr without pivoting of a matrix with rows >= columns, found " + shape_text(shape) +
-                                           ": the rule for the others is not written");
-    const Value q = y[0], r = y[1];
-    const Value dx_rinv = b.bind1(kTriangularSolve, {r, dx[0]}, make_params(TriangularSolveParams{}));
+static Values thin_qr_jvp(Builder& b, Value q, Value r, Value dx) {
+    const std::int64_t n = b.aval(r)->shape.back();
+    const Value dx_rinv = b.bind1(kTriangularSolve, {r, dx}, make_params(TriangularSolveParams{}));
     const Value qt_dx_rinv = matmul(b, adjoint(b, q), dx_rinv, false);
     const Value lower = triangle(b, qt_dx_rinv, true, -1);
     const Value skew = lax::sub(b, lower, adjoint(b, lower));
@@ -142,6 +201,30 @@ Values qr_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Va
     const Value omega = lax::add(b, skew, lax::mul(b, eye, imaginary));
     const Value dq = lax::add(b, matmul(b, q, lax::sub(b, omega, qt_dx_rinv), false), dx_rinv);
     return {dq, matmul(b, lax::sub(b, qt_dx_rinv, omega), r, false)};
+}
+
+/// Columns `from` to `to` of matrices.
+static Value columns(Builder& b, Value x, std::int64_t from, std::int64_t to) {
+    Dims start(b.aval(x)->shape.size(), 0), limit = b.aval(x)->shape;
+    start.back() = from, limit.back() = to;
+    return lax::slice(b, x, start, limit);
+}
+
+/// Matrices with more columns than rows: the square in front as above, the rest from R2 = Q^H X2.
+Values qr_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx) {
+    const auto& p = op.as<QrParams>();
+    if (dx[0].is_zero()) return Values(y.size(), Value::zero());
+    const Dims& shape = op.in[0]->shape;
+    const std::int64_t m = shape[shape.size() - 2], n = shape.back();
+    if (p.pivoting || (p.full_matrices && m > n))
+        throw Error(ErrorCode::NoRule, "expected qr without pivoting and not of full matrices with rows > columns, found " +
+                                           shape_text(shape) + ": the rule for the others is not written");
+    if (m >= n) return thin_qr_jvp(b, y[0], y[1], dx[0]);
+    const Value x2 = columns(b, x[0], m, n), dx1 = columns(b, dx[0], 0, m), dx2 = columns(b, dx[0], m, n);
+    const Values square = thin_qr_jvp(b, y[0], columns(b, y[1], 0, m), dx1);
+    const Value turned = matmul(b, adjoint(b, square[0]), x2, false);
+    const Value dr2 = lax::add(b, turned, matmul(b, adjoint(b, y[0]), dx2, false));
+    return {square[0], lax::concatenate(b, {square[1], dr2}, std::ssize(shape) - 1)};
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include "lax/linalg/linalg_jvp.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
 namespace jaxscope {
@@ -136,6 +137,12 @@ Avals eig_eval(const Op& op) {
     return out;
 }
 
+Avals schur_eval(const Op& op) {
+    const Matrices m = matrices(op, {2});
+    expect_square(op, m.shapes[0]);
+    return Avals(op.as<SchurParams>().compute_schur_vectors ? 2 : 1, batched(op, m, op.in[0]->dtype, m.shapes[0]));
+}
+
 // ---- Transposition and batching
 
 void triangular_solve_transpose(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
@@ -171,6 +178,10 @@ BatchResult triangular_solve_batch(Builder& b, const Op& op, const Values& x, co
 }
 
 KernelSpec routine(const Op&) { return {RuntimeKernel{}}; }
+KernelSpec schur_kernel(const Op& op) {
+    if (op.as<SchurParams>().sort_eig_vals) throw Error(ErrorCode::NoRule, "The sort feature of LAPACK's gees routine is not implemented.");
+    return routine(op);
+}
 
 /// Order of magnitude: the leading term for m by n matrices is a small multiple of m n min(m, n).
 Cost cubic_cost(const Op& op) {
@@ -283,15 +294,26 @@ constinit const Primitive kEigh{.name = "eigh",
 
 constinit const Primitive kEig{.name = "eig",
                                .abstract_eval = eig_eval,
+                               .jvp = NoRule{"the eigenvectors are computed for it: see jvp_call"},
+                               .jvp_call = eig_jvp_call,
                                .transpose = kNotLinear,
                                .batch = batch_leading,
                                .lower = kRuns,
                                .kernel = routine,
                                .cost = cubic_cost};
 
+constinit const Primitive kSchur{.name = "schur",
+                                 .abstract_eval = schur_eval,
+                                 .jvp = kJaxHasNone,
+                                 .transpose = kJaxHasNone,
+                                 .batch = batch_leading,
+                                 .lower = kRuns,
+                                 .kernel = schur_kernel,
+                                 .cost = cubic_cost};
+
 std::span<const Primitive* const> linalg_primitives() {
     static constexpr const Primitive* all[] = {
-        &kCholesky, &kTriangularSolve, &kLu, &kLuPivotsToPermutation, &kQr, &kGeqrf, &kHouseholderProduct, &kSvd, &kEigh, &kEig};
+        &kCholesky, &kTriangularSolve, &kLu, &kLuPivotsToPermutation, &kQr, &kGeqrf, &kHouseholderProduct, &kSvd, &kEigh, &kEig, &kSchur};
     return all;
 }
 

@@ -9,6 +9,7 @@ namespace jaxscope {
 PrimalsTangents cholesky_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values triangular_solve_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
 PrimalsTangents eigh_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
+PrimalsTangents eig_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values lu_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
 PrimalsTangents svd_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx);
 Values qr_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);

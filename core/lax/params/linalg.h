@@ -57,6 +57,21 @@ struct EigParams {
                                                optional_field("implementation", &EigParams::implementation));
 };
 
+/// Results: the Schur form, then the vectors when asked for.
+struct SchurParams {
+    bool compute_schur_vectors = true, sort_eig_vals = false;
+    Attr select_callable = {};
+    static constexpr auto kFields =
+        std::tuple(field("compute_schur_vectors", &SchurParams::compute_schur_vectors),
+                   optional_field("select_callable", &SchurParams::select_callable), field("sort_eig_vals", &SchurParams::sort_eig_vals));
+};
+
+/// Operands: lower diagonal, diagonal, upper diagonal, right-hand sides.
+struct TridiagonalSolveParams {
+    bool perturb_singular = false;
+    static constexpr auto kFields = std::tuple(optional_field("perturb_singular", &TridiagonalSolveParams::perturb_singular));
+};
+
 struct LuPivotsParams {
     std::int64_t permutation_size = 0;
     static constexpr auto kFields = std::tuple(field("permutation_size", &LuPivotsParams::permutation_size));

@@ -20,4 +20,16 @@ struct TopKParams {
     static constexpr auto kFields = std::tuple(optional_field("axis", &TopKParams::axis), field("k", &TopKParams::k));
 };
 
+/// Results: the largest (or smallest) along a dimension, and their positions as int32.
+struct ApproxTopKParams {
+    std::int64_t k = 0, dimension = 0, input_size_override = -1;
+    double recall_target = 1;
+    bool aggregate = true, is_max_k = true;
+    static constexpr auto kFields =
+        std::tuple(field("aggregate_to_topk", &ApproxTopKParams::aggregate), field("is_max_k", &ApproxTopKParams::is_max_k),
+                   field("k", &ApproxTopKParams::k), field("recall_target", &ApproxTopKParams::recall_target),
+                   field("reduction_dimension", &ApproxTopKParams::dimension),
+                   field("reduction_input_size_override", &ApproxTopKParams::input_size_override));
+};
+
 }  // namespace jaxscope

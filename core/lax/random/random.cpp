@@ -1,9 +1,14 @@
+#include <cmath>
+
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
+#include "lax/ops.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
 
-// Random bits and typed keys (prng.py). Values come from the executor's threefry routine, bit-equal to JAX's; derivatives are zero.
+// Random bits and typed keys (prng.py). Values come from the executor's routines, bit-equal to JAX's. Derivatives
+// are zero but for random_gamma's, whose samples depend on their parameter.
 namespace jaxscope {
 
 namespace {
@@ -21,6 +26,9 @@ struct RandomImplParams {
     Attr impl;
     static constexpr auto kFields = std::tuple(field("impl", &RandomImplParams::impl));
 };
+
+/// finfo.tiny of a dtype.
+double smallest_normal(DType d) { return std::ldexp(1.0, 2 - (1 << (info(d).exponent_bits - 1))); }
 
 void expect_key(const Op& op, std::size_t inputs = 1) {
     expect_arrays(op, inputs);
@@ -143,8 +151,13 @@ constinit const Primitive kRandomClone{.name = "random_clone",
                                        .batch = batch_nary,
                                        .lower = NoRule{"expands to the key"},
                                        .expand = expand_clone};
-// ---- Typed only
 
+// ---- random_gamma and iota_2x32_shape
+
+struct RandomGammaParams {
+    bool log_space = false;
+    static constexpr auto kFields = std::tuple(field("log_space", &RandomGammaParams::log_space));
+};
 Avals eval_random_gamma(const Op& op) {
     expect_inputs(op, 2);
     if (!op.in[0]->is_array() || !is_key(op.in[0]->dtype)) type_mismatch(op, "a typed key", to_text(op.in[0]));
@@ -159,11 +172,43 @@ Avals eval_iota_2x32(const Op& op) {
     const AvalRef half(DType::U32, dims_param(op, op.params->find("shape"), "a shape"));
     return {half, half};
 }
-constinit const Primitive kRandomGamma = typed_only(
-    "random_gamma", eval_random_gamma, "JAX draws each sample in a loop of its own, and maps its derivative sample by sample: not written");
-constinit const Primitive kIota2x32 = typed_only("iota_2x32_shape", eval_iota_2x32, "its 64-bit counts in two halves are not written");
+/// The tangent times what a sample changes by its parameter. JAX 0.10.2 maps the loops of that derivative over the samples; here they are
+/// the primitive that they were before. Of the logarithm: over the sample, which is kept off zero.
+Values jvp_random_gamma(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx) {
+    if (dx[1].is_zero()) return {Value::zero()};
+    const AvalRef alpha = b.aval(x[1]);
+    const Dims flat{alpha->size()};
+    Value samples = lax::reshape(b, y[0], flat);
+    const Value alphas = lax::reshape(b, x[1], flat);
+    const bool log_space = op.as<RandomGammaParams>().log_space;
+    if (log_space) {
+        samples = lax::exp(b, samples);
+        const Value tiny = lax::full(b, b.aval(samples), smallest_normal(alpha->dtype));
+        samples = lax::select(b, lax::eq(b, samples, lax::constant(b, samples, 0)), tiny, samples);
+    }
+    Value slope = b.bind1(kRandomGammaGrad, {alphas, samples});
+    if (log_space) slope = lax::div(b, slope, samples);
+    return {lax::mul(b, dx[1], lax::reshape(b, slope, alpha->shape))};
+}
 
 }  // namespace
+
+constinit const Primitive kRandomGamma{.name = "random_gamma",
+                                       .abstract_eval = eval_random_gamma,
+                                       .jvp = jvp_random_gamma,
+                                       .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
+                                       .batch = batch_key,
+                                       .lower = NoRule{"runs as a routine of the runtime"},
+                                       .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                       .cost = elementwise_cost<500>};
+constinit const Primitive kIota2x32{.name = "iota_2x32_shape",
+                                    .abstract_eval = eval_iota_2x32,
+                                    .jvp = NoRule{"it has no inputs"},
+                                    .transpose = NoRule{"it has no inputs"},
+                                    .batch = NoRule{"it has no inputs"},
+                                    .lower = NoRule{"runs as a routine of the runtime"},
+                                    .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                    .cost = data_movement_cost};
 
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
 constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);

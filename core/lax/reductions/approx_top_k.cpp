@@ -1,23 +1,22 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "ir/kernel_builder.h"
 #include "lax/families.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/sort.h"
+#include "lax/reductions/along_axis.h"
+#include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/slicing.h"
 
 // approx_max_k and approx_min_k (ann.py of JAX 0.10.2).
 namespace jaxscope {
 
 namespace {
 
-struct ApproxTopKParams {
-    std::int64_t k = 0, dimension = 0, input_size_override = -1;
-    double recall_target = 1;
-    bool aggregate = true;
-    static constexpr auto kFields =
-        std::tuple(field("k", &ApproxTopKParams::k), field("reduction_dimension", &ApproxTopKParams::dimension),
-                   field("recall_target", &ApproxTopKParams::recall_target), field("aggregate_to_topk", &ApproxTopKParams::aggregate),
-                   field("reduction_input_size_override", &ApproxTopKParams::input_size_override));
-};
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 /// How many candidates are left of `n`: XLA's ApproxTopKReductionOutputSize, which folds tiles of TPU lanes onto each other by
 /// powers of two for as long as the recall allows.
@@ -51,10 +50,49 @@ Avals eval_approx_top_k(const Op& op) {
     return {with_shape(op.in[0], shape), with_dtype(with_shape(op.in[0], shape), DType::S32)};
 }
 
-constinit const Primitive kApproxTopK =
-    typed_only("approx_top_k", eval_approx_top_k, "the candidates that XLA's approximation keeps are not computed: top_k is exact");
+std::int64_t dimension_of(const Op& op) {
+    const std::int64_t d = op.as<ApproxTopKParams>().dimension;
+    return d < 0 ? d + op.in[0]->rank() : d;
+}
+
+/// The tangents at the positions that were found, by jnp.take_along_axis.
+Values approx_top_k_jvp(Builder& b, const Op& op, const Values&, const Values& y, const Values& dx) {
+    if (dx[0].is_zero()) return {Value::zero(), Value::zero()};
+    const std::int64_t d = dimension_of(op), rank = op.in[0]->rank(), size = op.in[0]->shape[static_cast<std::size_t>(d)];
+    const Value tangent = jitted(b, "take_along_axis", std::to_string(d), {dx[0], y[1]}, [&](Builder& inner, const Values& v) {
+        const auto number = [](std::int64_t n) { return Value(make_literal(AvalRef(DType::S32, {}), n)); };
+        const Value negative = lax::lt(inner, v[1], number(0)), shifted = lax::add(inner, v[1], number(size));
+        const Value at = lax::select_n(inner, negative, {v[1], shifted});
+        GatherParams g = along_axis(rank, d);
+        g.mode = OutOfBounds::FillOrDrop;
+        return lax::gather(inner, v[0], lax::reshape(inner, at, inserted(inner.aval(at)->shape, rank, 1)), g);
+    });
+    return {tangent, Value::zero()};
+}
+
+BatchResult approx_top_k_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
+    ApproxTopKParams p = op.as<ApproxTopKParams>();
+    p.dimension = dimension_of(op);
+    p.dimension += dims[0] <= p.dimension;
+    return {b.bind(*op.prim, x, make_params(p)), {dims[0], dims[0]}};
+}
+
+Cost approx_top_k_cost(const Op& op) {
+    const auto n = static_cast<double>(op.in[0]->shape[static_cast<std::size_t>(dimension_of(op))]);
+    return {.flops = static_cast<double>(op.in[0]->size()) * std::log2(std::max(n, 2.0)), .bytes = total_bytes(op)};
+}
 
 }  // namespace
+
+// XLA's CPU backend sorts all and keeps the first of them: exact.
+constinit const Primitive kApproxTopK{.name = "approx_top_k",
+                                      .abstract_eval = eval_approx_top_k,
+                                      .jvp = approx_top_k_jvp,
+                                      .transpose = NoRule{"not linear: jvp emits a gather"},
+                                      .batch = approx_top_k_batch,
+                                      .lower = NoRule{"runs as a routine of the runtime"},
+                                      .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                      .cost = approx_top_k_cost};
 
 std::span<const Primitive* const> approx_top_k_primitives() {
     static constexpr const Primitive* all[] = {&kApproxTopK};

@@ -9,6 +9,7 @@
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "lax/reductions/along_axis.h"
 #include "lax/rule_support.h"
 #include "lax/shapes/slicing.h"
 
@@ -27,18 +28,6 @@ Avals sort_eval(const Op& op) {
     for (const AvalRef a : op.in)
         if (a->shape != shape) type_mismatch(op, "operands of one shape", shape_text(shape) + " and " + shape_text(a->shape));
     return op.in;
-}
-
-/// One element from each line along `axis`, at the position that `indices` (shape of the result plus a trailing 1) hold.
-GatherParams along_axis(std::int64_t rank, std::int64_t axis) {
-    const Dims others = remaining(rank, {axis});
-    GatherParams g{.dimension_numbers = {.offset_dims = {},
-                                         .collapsed_slice_dims = {axis},
-                                         .start_index_map = {axis},
-                                         .operand_batching_dims = others,
-                                         .start_indices_batching_dims = others}};
-    g.slice_sizes = Dims(static_cast<std::size_t>(rank), 1);
-    return g;
 }
 
 /// The values are sorted together with their positions, and tangents follow the positions: hence a new application.

@@ -1,0 +1,161 @@
+#include "jit/kernels/fft_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/checked.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::int64_t kLargestRadix = 31;  ///< above it Bluestein's way costs less than a butterfly of p^2 products
+constexpr double kPi = 3.14159265358979323846;
+
+/// exp(-2 pi i k / n) from the angle's octant, so that every root has full precision whatever k is.
+std::complex<double> unit_root(std::int64_t k, std::int64_t n) {
+    const std::int64_t eighths = 8 * k / n;
+    const auto angle = [n](std::int64_t part) { return 2 * kPi * static_cast<double>(part) / static_cast<double>(n); };
+    // The distance to the nearest multiple of a quarter turn, in units of 1/(4n): exact.
+    const std::int64_t quarter = (eighths + 1) / 2, rest = 4 * k - quarter * n;
+    const double a = angle(rest) / 4, c = std::cos(a), s = std::sin(a);
+    switch (quarter % 4) {
+        case 0:
+            return {c, -s};
+        case 1:
+            return {-s, -c};
+        case 2:
+            return {-c, s};
+        default:
+            return {s, c};
+    }
+}
+
+/// 4 first: fewer products than two by two.
+std::vector<std::int64_t> factors(std::int64_t n) {
+    std::vector<std::int64_t> out;
+    for (; n % 4 == 0; n /= 4) out.push_back(4);
+    for (std::int64_t p = 2; p * p <= n; ++p)
+        for (; n % p == 0; n /= p) out.push_back(p);
+    if (n > 1) out.push_back(n);
+    return out;
+}
+
+/// a * b without the special cases for infinities that std::complex looks at.
+template <class T>
+std::complex<T> times(std::complex<T> a, std::complex<T> b) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+}  // namespace
+
+/// x_j w_j convolved with the chirp 1/w, times w again: a transform of any length by three of a power of two.
+template <class T>
+struct FftPlan<T>::Convolution {
+    explicit Convolution(std::int64_t n) : size(2 * n - 1), chirp(static_cast<std::size_t>(n)) {
+        std::int64_t power = 1;
+        while (power < size) power = checked_mul(power, 2);
+        size = power;
+        plan = std::make_unique<FftPlan<T>>(size);
+        spectrum.assign(static_cast<std::size_t>(size), Complex());
+        std::int64_t square = 0;  // k^2 mod 2n, so that the angle stays exact
+        for (std::int64_t k = 0; k < n; square = (square + 2 * k + 1) % (2 * n), ++k) {
+            const std::complex<double> w = unit_root(square, 2 * n);
+            chirp[static_cast<std::size_t>(k)] = Complex(static_cast<T>(w.real()), static_cast<T>(w.imag()));
+            const Complex other = std::conj(chirp[static_cast<std::size_t>(k)]);
+            spectrum[static_cast<std::size_t>(k)] = other;
+            if (k > 0) spectrum[static_cast<std::size_t>(size - k)] = other;
+        }
+        std::vector<Complex> scratch(static_cast<std::size_t>(plan->scratch_size()));
+        plan->run(spectrum.data(), scratch.data(), false);
+    }
+    void run(Complex* x, std::int64_t n, Complex* scratch, bool inverse) const {
+        Complex* work = scratch;
+        const auto given = [&](std::int64_t k) { return inverse ? std::conj(x[k]) : x[k]; };
+        for (std::int64_t k = 0; k < n; ++k) work[k] = times(given(k), chirp[static_cast<std::size_t>(k)]);
+        std::fill(work + n, work + size, Complex());
+        plan->run(work, scratch + size, false);
+        for (std::int64_t k = 0; k < size; ++k) work[k] = times(work[k], spectrum[static_cast<std::size_t>(k)]);
+        plan->run(work, scratch + size, true);
+        const T scale = T(1) / static_cast<T>(size);
+        for (std::int64_t k = 0; k < n; ++k) {
+            const Complex y = times(work[k], chirp[static_cast<std::size_t>(k)]) * scale;
+            x[k] = inverse ? std::conj(y) : y;
+        }
+    }
+    std::int64_t size;
+    std::unique_ptr<FftPlan<T>> plan;
+    std::vector<Complex> chirp, spectrum;
+};
+
+template <class T>
+FftPlan<T>::FftPlan(std::int64_t length) : n_(length), radices_(factors(length)) {
+    if (!radices_.empty() && *std::max_element(radices_.begin(), radices_.end()) > kLargestRadix) {
+        convolution_ = std::make_unique<Convolution>(n_);
+        return;
+    }
+    for (std::int64_t k = 0; k < n_; ++k) {
+        const std::complex<double> w = unit_root(k, n_);
+        roots_.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
+    }
+}
+
+template <class T>
+FftPlan<T>::~FftPlan() = default;
+
+template <class T>
+std::int64_t FftPlan<T>::scratch_size() const {
+    return convolution_ ? checked_add(convolution_->size, convolution_->plan->scratch_size()) : n_;
+}
+
+template <class T>
+void FftPlan<T>::run(Complex* x, Complex* scratch, bool inverse) const {
+    if (n_ <= 1) return;
+    if (convolution_) return convolution_->run(x, n_, scratch, inverse);
+    std::copy_n(x, n_, scratch);
+    mixed_radix(scratch, 1, x, n_, 0, inverse);
+}
+
+/// Decimation in time: the transforms of every radix-th element, then the butterflies that join them.
+template <class T>
+void FftPlan<T>::mixed_radix(const Complex* from, std::int64_t stride, Complex* to, std::int64_t n, std::size_t level, bool inverse) const {
+    if (n == 1) {
+        to[0] = from[0];
+        return;
+    }
+    const std::int64_t radix = radices_[level], m = n / radix;
+    for (std::int64_t r = 0; r < radix; ++r) mixed_radix(from + r * stride, stride * radix, to + r * m, m, level + 1, inverse);
+    butterflies(to, m, radix, inverse);
+}
+
+template <class T>
+void FftPlan<T>::butterflies(Complex* to, std::int64_t m, std::int64_t radix, bool inverse) const {
+    const std::int64_t step = n_ / (m * radix);  // roots of this level among those of the whole length
+    std::array<Complex, kLargestRadix> t;
+    for (std::int64_t k = 0; k < m; ++k) {
+        t[0] = to[k];
+        for (std::int64_t r = 1; r < radix; ++r) t[static_cast<std::size_t>(r)] = times(to[k + r * m], root(r * k * step, inverse));
+        if (radix == 2) {
+            to[k] = t[0] + t[1], to[k + m] = t[0] - t[1];
+            continue;
+        }
+        if (radix == 4) {
+            const Complex even = t[0] + t[2], odd = t[1] + t[3], even_less = t[0] - t[2], less = t[1] - t[3];
+            const Complex turned = inverse ? Complex(-less.imag(), less.real()) : Complex(less.imag(), -less.real());
+            to[k] = even + odd, to[k + m] = even_less + turned, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - turned;
+            continue;
+        }
+        for (std::int64_t j = 0; j < radix; ++j) {
+            Complex sum = t[0];
+            for (std::int64_t r = 1; r < radix; ++r)
+                sum += times(t[static_cast<std::size_t>(r)], root(r * j % radix * (n_ / radix), inverse));
+            to[k + j * m] = sum;
+        }
+    }
+}
+
+template class FftPlan<float>;
+template class FftPlan<double>;
+
+}  // namespace jaxscope::exec

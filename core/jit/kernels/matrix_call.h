@@ -1,0 +1,94 @@
+#pragma once
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <limits>
+
+#include "base/checked.h"
+#include "jit/kernels/library.h"
+
+// What calls of LAPACK share: matrices are copied to column order and back; copies and workspace stand in the arena.
+namespace jaxscope::exec {
+
+using C64 = std::complex<float>;
+using C128 = std::complex<double>;
+template <class T>
+struct RealOf {
+    using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+    using type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
+inline int small(std::int64_t n) {
+    if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::CannotRun, "expected matrices within LAPACK's 32-bit sizes");
+    return static_cast<int>(n);
+}
+
+/// Rows, columns and batch count of an operand.
+template <class T>
+class MatrixCall : public LibraryCall {
+public:
+    explicit MatrixCall(const Op& op, std::size_t operand = 0) : op_(op) {
+        const Dims& s = op.in[operand]->shape;
+        rows_ = small(s[s.size() - 2]), cols_ = small(s.back());
+        for (std::size_t d = 0; d + 2 < s.size(); ++d) batch_ = checked_mul(batch_, s[d]);
+    }
+    std::int64_t scratch_bytes() const override { return bytes_; }
+
+protected:
+    std::int64_t reserve(std::int64_t bytes) {
+        const std::int64_t at = bytes_;
+        bytes_ = checked_add(bytes_, checked_align(std::max<std::int64_t>(bytes, 1), 64));
+        return at;
+    }
+    std::int64_t reserve_numbers(std::int64_t n) { return reserve(checked_mul(n, static_cast<std::int64_t>(sizeof(T)))); }
+    template <class U = T>
+    static U* place(void* scratch, std::int64_t at) {
+        return reinterpret_cast<U*>(static_cast<char*>(scratch) + at);
+    }
+    /// Matrix number `b` of an operand or result.
+    template <class U, class P>
+    static U* matrix(P* base, std::int64_t b, std::int64_t size) {
+        return static_cast<U*>(base) + b * size;
+    }
+    static void to_columns(const T* from, int m, int n, T* to) {
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(j) * m + i] = from[static_cast<std::int64_t>(i) * n + j];
+    }
+    static void to_rows(const T* from, int m, int n, T* to) {
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) to[static_cast<std::int64_t>(i) * n + j] = from[static_cast<std::int64_t>(j) * m + i];
+    }
+    template <class U>
+    static void fill_nan(U* p, std::int64_t n) {
+        std::fill_n(p, n, U(std::numeric_limits<Real<U>>::quiet_NaN()));
+    }
+    std::int64_t size() const { return std::int64_t{rows_} * cols_; }
+
+    Op op_;
+    int rows_ = 0, cols_ = 0;
+    std::int64_t batch_ = 1, bytes_ = 0;
+};
+
+/// The routine made for the dtype of the first operand; null where that is no floating or complex dtype of LAPACK.
+template <class Make>
+LibraryCallPtr for_lapack_type(DType d, const Make& make) {
+    switch (d) {
+        case DType::F32:
+            return make(float());
+        case DType::F64:
+            return make(double());
+        case DType::C64:
+            return make(C64());
+        case DType::C128:
+            return make(C128());
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,17 @@
+#pragma once
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+// Primitives that other code knows only in order to run them as routines (jit/kernels); those that rules emit stand in lax/primitives.h.
+
+// gamma.cpp; regularized_incomplete_beta is betainc.
+extern const Primitive kIgamma, kIgammac, kZeta, kBetainc, kRandomGammaGrad;
+// random.cpp
+extern const Primitive kRandomGamma, kIota2x32;
+// linalg.cpp, tridiagonal.cpp
+extern const Primitive kSchur, kTridiagonalSolve;
+// approx_top_k.cpp
+extern const Primitive kApproxTopK;
+
+}  // namespace jaxscope
