@@ -3,7 +3,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy import special
 
 RNG = np.random.RandomState(7)
 
@@ -17,13 +16,12 @@ def numbers(shape, dtype=np.float64, low=-1.0, high=1.0):
 
 def fft_cases():
     complex_of = {np.float32: np.complex64, np.float64: np.complex128}
-    for n in (1, 2, 3, 4, 5, 7, 8, 12, 13, 30, 31, 37, 64, 74, 97, 100, 210):
-        for real in (np.float32, np.float64):
-            z = numbers((2, n), complex_of[real])
-            yield f"fft_{n}_{real.__name__}", jnp.fft.fft, (z,)
-            yield f"ifft_{n}_{real.__name__}", jnp.fft.ifft, (z,)
-            yield f"rfft_{n}_{real.__name__}", jnp.fft.rfft, (numbers((2, n), real),)
-            yield f"irfft_{n}_{real.__name__}", lambda x, n=n: jnp.fft.irfft(x, n), (z[:, :n // 2 + 1],)
+    for n, real in ((1, np.float32), (8, np.float32), (13, np.float64), (60, np.float32), (74, np.float64), (97, np.float32)):
+        z = numbers((2, n), complex_of[real])
+        yield f"fft_{n}_{real.__name__}", jnp.fft.fft, (z,)
+        yield f"ifft_{n}_{real.__name__}", jnp.fft.ifft, (z,)
+        yield f"rfft_{n}_{real.__name__}", jnp.fft.rfft, (numbers((2, n), real),)
+        yield f"irfft_{n}_{real.__name__}", lambda x, n=n: jnp.fft.irfft(x, n), (z[:, :n // 2 + 1],)
     for kind in ("fftn", "ifftn", "rfftn", "irfftn"):
         dtype = np.float32 if kind == "rfftn" else np.complex64
         yield f"{kind}_several", lambda x, kind=kind: getattr(jnp.fft, kind)(x, axes=(-3, -2, -1)), (numbers((2, 3, 5, 6), dtype),)
@@ -45,7 +43,7 @@ def special_cases():
         yield f"i1e_{kind}", lax.bessel_i1e, (wide,)
         if dtype != jnp.bfloat16:
             yield f"zeta_{kind}", lambda s, q: lax.zeta(lax.stop_gradient(s), lax.stop_gradient(q)), (1 + a, x)
-            yield f"polygamma_{kind}", lambda x: special.polygamma(jnp.asarray([0, 1, 2, 3, 4, 5, 1, 2, 3], x.dtype), x), (a,)
+            yield f"polygamma_{kind}", lambda x: lax.polygamma(jnp.asarray([0, 1, 2, 3, 4, 5, 1, 2, 3], x.dtype), x), (a,)
     edges = np.asarray([0.0, -1.0, np.inf, np.nan, 1.0, 2.0, 0.0, 5.0, np.inf, -2.5])
     other = np.asarray([0.0, 1.0, 1.0, 1.0, 0.0, np.inf, 2.0, -1.0, np.inf, 3.0])
     for name, f in (("igamma", lax.igamma), ("igammac", lax.igammac), ("zeta", lax.zeta), ("polygamma", lax.polygamma),
@@ -55,7 +53,7 @@ def special_cases():
 
 
 def linalg_cases():
-    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+    for dtype in (np.float32, np.complex128):
         kind, a = np.dtype(dtype).name, numbers((2, 4, 4), dtype)
         values = lambda x: lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
         yield f"eigvals_{kind}", lambda x, f=values: jnp.sum(f(x) ** 3, -1), (a,)
@@ -77,14 +75,14 @@ def random_cases():
         for dtype in (np.uint8, np.uint16, np.uint32, np.uint64):
             yield f"{impl}_bits_{np.dtype(dtype).name}", lambda k, d=dtype: jax.random.bits(k, (3, 5), d), (key,)
         yield f"{impl}_keys", lambda k: jax.vmap(lambda k: jax.random.bits(k, (3,)))(jax.random.split(k, 4)), (key,)
-        for dtype in (np.float32, np.float64):
+        for dtype in (np.float32,):
             alpha = np.asarray([0.05, 0.6, 1.0, 3.0, 40.0], dtype)
             yield f"{impl}_gamma_{np.dtype(dtype).name}", lambda a, k=key: jax.random.gamma(k, a), (alpha,)
             yield f"{impl}_loggamma_{np.dtype(dtype).name}", lambda a, k=key: jax.random.loggamma(k, a), (alpha,)
     state = np.asarray([1, 2, 2 ** 32 - 3, 4], np.uint32)
-    for algorithm in lax.RandomAlgorithm:
-        for shape in ((), (5,), (3, 5), (4, 6), (3, 0)):
-            for dtype in (np.uint8, np.uint16, np.uint32, np.uint64):
+    for algorithm in (lax.RandomAlgorithm.RNG_DEFAULT, lax.RandomAlgorithm.RNG_THREE_FRY):
+        for shape in ((), (3, 5), (4, 6)):
+            for dtype in (np.uint8, np.uint32, np.uint64):
                 yield (f"generator_{algorithm.name}_{shape}_{np.dtype(dtype).name}",
                        lambda s, shape=shape, d=dtype, a=algorithm: lax.rng_bit_generator(s, shape, d, a), (state,))
 

@@ -10,7 +10,4 @@ struct RuntimeSymbol {
 };
 std::span<const RuntimeSymbol> runtime_math_symbols();
 
-double digamma(double x);
-double erf_inv(double x);
-
 }  // namespace jaxscope::exec

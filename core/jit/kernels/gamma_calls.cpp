@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "ir/element.h"
-#include "jit/codegen/runtime_math.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/parallel.h"
 #include "jit/kernels/random_bits.h"
+#include "jit/kernels/special_functions.h"
 #include "lax/routine_primitives.h"
 
 // random_gamma: Marsaglia and Tsang's rejection, each sample with a key of its own, with JAX's splits and JAX's bits.

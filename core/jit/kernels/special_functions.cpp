@@ -5,9 +5,41 @@
 #include <cmath>
 #include <limits>
 
-#include "jit/codegen/runtime_math.h"
+namespace jaxscope::exec {
 
-namespace jaxscope::exec::special {
+/// Recurrence up to x >= 10, then the asymptotic series; reflection below 0. Poles are NaN, as XLA has them; 0 gives NaN too.
+double digamma(double x) {
+    constexpr double pi = 3.14159265358979323846;
+    if (std::isnan(x) || x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
+    if (x <= 0) {
+        if (std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
+        return digamma(1 - x) - pi / std::tan(pi * x);
+    }
+    double r = 0;
+    for (; x < 10; ++x) r -= 1 / x;
+    const double f = 1 / (x * x);
+    const double series =
+        f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f * (1.0 / 132 - f * (691.0 / 32760 - f / 12))))));
+    return r + std::log(x) - 0.5 / x - series;
+}
+
+/// A rational start, then Halley steps on erf to full precision.
+double erf_inv(double x) {
+    if (std::isnan(x) || x < -1 || x > 1) return std::numeric_limits<double>::quiet_NaN();
+    if (x == 1 || x == -1) return x * std::numeric_limits<double>::infinity();
+    if (x == 0) return x;
+    const double w = std::log1p(-x * x);
+    const double a = 0.147, t = 2 / (3.14159265358979323846 * a) + w / 2;
+    double y = std::copysign(std::sqrt(std::sqrt(t * t - w / a) - t), x);
+    for (int i = 0; i < 4; ++i) {
+        const double error = std::fabs(y) > 1 ? (y > 0 ? (1 - x) - std::erfc(y) : std::erfc(-y) - (1 + x)) : std::erf(y) - x;
+        const double step = error / (1.1283791670955126 * std::exp(-y * y));
+        y -= step / (1 + y * step);
+    }
+    return y;
+}
+
+namespace special {
 
 namespace {
 
@@ -160,12 +192,12 @@ T zeta(T x, T q) {
                                                            -802857662698291200000.0 / 174611,
                                                            14101100039391805440000.0 / 77683,
                                                            -1693824136731743669452800000.0 / 236364091};
-    if (std::isnan(x) || std::isnan(q)) return kNan<T>;
+    if (x == 1) return kInf<T>;
+    if (std::isnan(x) || std::isnan(q) || x == kInf<T>) return kNan<T>;
     const bool whole_x = x == std::floor(x);
     if (q <= 0 && q == std::floor(q)) return whole_x && std::fmod(x, T(2)) == 0 ? kInf<T> : kNan<T>;
     if (q <= 0 && !whole_x) return kNan<T>;
     if (x < 1) return kNan<T>;
-    if (x == 1) return kInf<T>;
     T at = q, power = std::pow(q, -x), sum = power;
     for (int i = 0; i < 9; ++i) {
         at += 1;
@@ -176,13 +208,10 @@ T zeta(T x, T q) {
     power = std::pow(at, -x);
     if (std::fabs(power) < std::fabs(sum) * kEps<T>) return sum;
     sum += power * at / (x - 1) + power / 2;
-    T rising = 1, k = 0;
+    T term = power / at * x, k = 1;  // power x (x+1) ... over a power of `at`, which neither overflows by itself
     for (const double coefficient : over_bernoulli) {
-        rising *= x + k;
-        power /= at;
-        sum += rising * power / static_cast<T>(coefficient);
-        rising *= x + k + 1;
-        power /= at;
+        sum += term / static_cast<T>(coefficient);
+        term *= (x + k) / at * ((x + k + 1) / at);
         k += 2;
     }
     return sum;
@@ -292,4 +321,6 @@ JAXSCOPE_SPECIAL(float)
 JAXSCOPE_SPECIAL(double)
 #undef JAXSCOPE_SPECIAL
 
-}  // namespace jaxscope::exec::special
+}  // namespace special
+
+}  // namespace jaxscope::exec

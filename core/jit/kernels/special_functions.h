@@ -1,6 +1,11 @@
 #pragma once
 
-namespace jaxscope::exec::special {
+namespace jaxscope::exec {
+
+double digamma(double x);
+double erf_inv(double x);
+
+namespace special {
 
 // Special functions of one number each, for float and double: the values that JAX's loops and XLA's series give, edges included.
 // They keep to the precision of T where a result's range depends on it (what underflows in float is 0 in float).
@@ -26,4 +31,6 @@ T bessel_i0e(T x);
 template <class T>
 T bessel_i1e(T x);
 
-}  // namespace jaxscope::exec::special
+}  // namespace special
+
+}  // namespace jaxscope::exec
