@@ -1,4 +1,6 @@
 #pragma once
+// The window. Comes in: files, keys, what was dropped. Goes out: what the views show, each of its part of the session's Look. Never here:
+// facts, work that takes long, drawing.
 #include <QFileSystemWatcher>
 #include <QMainWindow>
 #include <QTimer>

@@ -1,4 +1,6 @@
 #pragma once
+// The line that tells something. Comes in: a text, and what can be done about it. Goes out: that it was asked for. Never here: what is told
+// (whoever found it words it), dialogues that stop the window.
 #include <QFrame>
 #include <functional>
 

@@ -1,4 +1,6 @@
 #pragma once
+// Answers about what is selected. Comes in: an Explanation (report). Goes out: the line of source that was clicked. Never here: sentences,
+// and facts that the explanation doesn't hold.
 #include <QScrollArea>
 
 #include "report/explain_text.h"

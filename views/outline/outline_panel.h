@@ -1,4 +1,6 @@
 #pragma once
+// The program's hierarchy. Comes in: the graph's model, residuals. Goes out: what was selected, what is to be brought into view. Never
+// here: groups of its own making (analysis/graph makes them).
 #include <QTreeView>
 #include <QWidget>
 

@@ -1,4 +1,6 @@
 #pragma once
+// The picture of forward and backward half. Comes in: a Look. Goes out: the node or crossing line that was clicked. Never here: what is
+// known or unknown, and where it stands (analysis/split_graph).
 #include <QWidget>
 
 #include "graph/graph_scene.h"

@@ -1,4 +1,5 @@
 #pragma once
+// A table as one sees it. Comes in: a TableModel. Goes out: the row that was selected, copied rows. Never here: what rows hold (models).
 #include <QLabel>
 #include <QLineEdit>
 #include <QTableView>

@@ -1,4 +1,6 @@
 #pragma once
+// Colours, type and text of the window. Comes in: dark or light. Goes out: colours and fonts, read at paint time. Never here: the colours'
+// values (report/palette.h has them for reports as well), widgets.
 #include <QColor>
 #include <QFont>
 #include <QPalette>

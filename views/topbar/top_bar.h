@@ -1,4 +1,6 @@
 #pragma once
+// The choices, and the peak. Comes in: a session. Goes out: choices, made in the session; texts that are no policy. Never here: what a
+// choice does, and any figure that the session doesn't hold.
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
