@@ -2,14 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
+#include "base/text.h"
 #include "report/export.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
 
 namespace jaxscope::cli {
+
+namespace {
+
+constexpr std::size_t kNamedConstants = 4;
+
+}  // namespace
 
 void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& inspection, const RunReport& report) {
     write_outputs(w, inspection.step(), report);
@@ -19,6 +27,8 @@ void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& in
     write_json(w, time_report(report, args.load_seconds));
     w.key("synthesised");
     write_json(w, report.synthesised);
+    w.key("made_up_constants");
+    write_json(w, report.made_up_constants);
 }
 
 void show_run(const ProgramArguments& args, const Inspection& inspection, const RunReport& report) {
@@ -31,6 +41,14 @@ void tell_synthesised(const Inspection& inspection, const RunReport& report) {
     if (!report.synthesised.empty())
         std::cerr << fmt::format("jaxscope: {} of {} inputs have no captured values; they were made up\n", report.synthesised.size(),
                                  inspection.step().in_paths.size());
+    const std::vector<MadeUpConstant>& constants = report.made_up_constants;
+    if (constants.empty()) return;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(constants.size(), kNamedConstants); ++i)
+        names += fmt::format("{}{} read by {}", i ? ", " : "", constants[i].aval, printable(constants[i].source, 120));
+    if (constants.size() > kNamedConstants) names += fmt::format(", and {} more", constants.size() - kNamedConstants);
+    std::cerr << fmt::format("jaxscope: {} no values; zeros stand there, so the results are not the program's: {}\n",
+                             constants.size() == 1 ? "1 constant has" : fmt::format("{} constants have", constants.size()), names);
 }
 
 }  // namespace jaxscope::cli

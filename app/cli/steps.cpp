@@ -101,26 +101,65 @@ private:
     Program out_;
 };
 
-/// Where the gradients stand in the result of jax.grad: the argument's own tree, or a tuple of those where there are several.
-void gradient_paths(Signature& s, const Program& p, const std::vector<bool>& wrt, const std::string& prefix) {
-    std::vector<int> arguments;
+/// The arguments whose gradients are wanted, in the order in which they were asked for, else in theirs.
+std::vector<int> asked_arguments(const Program& p, const std::vector<bool>& wrt, const std::string& argument) {
+    std::vector<int> asked = numbers(argument);
+    if (asked.empty() && p.differentiate_given) asked = p.differentiate;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        if (std::find(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(i), asked[i]) !=
+            asked.begin() + static_cast<std::ptrdiff_t>(i))
+            throw Error(ErrorCode::BadUsage, fmt::format("expected each argument once, found {} again", asked[i]));
+    if (!asked.empty()) return asked;
     for (std::size_t i = 0; i < wrt.size(); ++i)
-        if (wrt[i] && (arguments.empty() || arguments.back() != p.arg_of_input[i])) arguments.push_back(p.arg_of_input[i]);
-    for (std::size_t i = 0; i < wrt.size(); ++i) {
-        if (!wrt[i]) continue;
-        const auto position = std::find(arguments.begin(), arguments.end(), p.arg_of_input[i]) - arguments.begin();
-        const std::string& path = p.in_paths[i].str();
-        const std::size_t name = std::min(path.find_first_of("[."), path.size());
-        s.output(prefix + (arguments.size() > 1 ? fmt::format("[{}]", position) : "") + path.substr(name));
-    }
+        if (wrt[i] && (asked.empty() || asked.back() != p.arg_of_input[i])) asked.push_back(p.arg_of_input[i]);
+    return asked;
+}
+
+/// Inputs whose gradients are results, in the order of those.
+std::vector<std::size_t> gradients_in_order(const Program& p, const std::vector<bool>& wrt, const std::vector<int>& asked) {
+    std::vector<std::size_t> out;
+    for (const int a : asked)
+        for (std::size_t i = 0; i < wrt.size(); ++i)
+            if (wrt[i] && p.arg_of_input[i] == a) out.push_back(i);
+    return out;
+}
+
+/// `j` with the gradients among its results, which stand from `first` on in the order of the inputs, in that of `wanted`.
+JaxprPtr with_gradients(const JaxprPtr& j, std::size_t first, const std::vector<bool>& wrt, const std::vector<std::size_t>& wanted) {
+    std::vector<std::size_t> position(wrt.size());
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < wrt.size(); ++i)
+        if (wrt[i]) position[i] = first + n++;
+    const auto at = [&](std::size_t k) { return j->outvars.begin() + static_cast<std::ptrdiff_t>(k); };
+    std::vector<Atom> outs(j->outvars.begin(), at(first));
+    for (const std::size_t i : wanted) outs.push_back(j->outvars[position[i]]);
+    outs.insert(outs.end(), at(first + n), j->outvars.end());
+    if (outs == j->outvars) return j;
+    auto out = std::make_shared<Jaxpr>(*j);
+    out->outvars = std::move(outs);
+    return out;
+}
+
+/// Where the gradients stand in the result of jax.grad: the argument's own tree, or a tuple of those where there are several.
+void gradient_paths(Signature& s, const Program& p, const std::vector<bool>& wrt, const std::vector<int>& asked,
+                    const std::string& prefix) {
+    for (std::size_t k = 0; k < asked.size(); ++k)
+        for (std::size_t i = 0; i < wrt.size(); ++i) {
+            if (!wrt[i] || p.arg_of_input[i] != asked[k]) continue;
+            const std::string& path = p.in_paths[i].str();
+            const std::size_t name = std::min(path.find_first_of("[."), path.size());
+            s.output(prefix + (asked.size() > 1 ? fmt::format("[{}]", k) : "") + path.substr(name));
+        }
 }
 
 Program differentiate(const Program& p, const std::string& argument, bool with_value) {
     const std::vector<bool> wrt = chosen_inputs(p, argument);
-    Signature s(p, with_value ? value_and_grad(p.jaxpr, wrt, p.has_aux) : grad(p.jaxpr, wrt, p.has_aux));
+    const std::vector<int> asked = asked_arguments(p, wrt, argument);
+    const JaxprPtr made = with_value ? value_and_grad(p.jaxpr, wrt, p.has_aux) : grad(p.jaxpr, wrt, p.has_aux);
+    Signature s(p, with_gradients(made, with_value ? p.jaxpr->outvars.size() : 0, wrt, gradients_in_order(p, wrt, asked)));
     for (std::size_t i = 0; i < wrt.size(); ++i) s.keep(i);
     if (with_value) s.outputs("[0]");
-    gradient_paths(s, p, wrt, with_value ? "[1]" : p.has_aux ? "[0]" : "");
+    gradient_paths(s, p, wrt, asked, with_value ? "[1]" : p.has_aux ? "[0]" : "");
     if (!with_value && p.has_aux)
         for (std::size_t k = 1; k < p.out_paths.size(); ++k) s.output(p.out_paths[k].str());
     return std::move(s).finish();

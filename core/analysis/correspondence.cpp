@@ -240,7 +240,7 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
         const std::optional<EqnPath> path = parsed(buffer->eqn);
         // Under another policy the plan is of another program, whose numbers mean nothing here.
         if (buffer->maker != nullptr) {
-            const Mark mark{buffer->source->summary(), buffer->maker, buffer->aval};
+            const Mark mark{buffer->source->summary(), buffer->maker, buffer->made};
             if (path && in.program.mark_at(*path) == mark)
                 picked.program = path;
             else
@@ -296,14 +296,14 @@ std::optional<ResidualId> Correspondence::saved_in_memory_of(const EqnPath& know
 
 std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Place& place) const {
     const auto fits = [&](const PlannedBuffer& b) {
-        return b.source->summary() == place.summary && b.aval == place.result && b.maker == place.primitive;
+        return b.source->summary() == place.summary && b.made == place.result && b.maker == place.primitive;
     };
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;
     if (at && !index_->program.mark_at(*at)) at.reset();
     for (int hop = 0; at && hop < kHops; ++hop, at = index_->program.renamed_by(*at)) {
         const std::string text = to_text(*at);
-        const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.aval == place.result; });
+        const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.made == place.result; });
         if (exact) return exact;
     }
     return index_->buffer_where(fits);

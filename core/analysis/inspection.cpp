@@ -164,6 +164,7 @@ RunReport Inspection::run(const RunRequest& request) const {
         inputs.resize(program->num_invars);
         for (std::size_t i = 0; i < inputs.size(); ++i)
             if (!inputs[i] || !inputs[i]->known()) out.synthesised.push_back(static_cast<int>(i));
+        out.made_up_constants = made_up_constants(*program);
         RunOptions options;
         options.repeats = std::max(1, request.repeat);
         options.timeline = true;

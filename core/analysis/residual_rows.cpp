@@ -64,10 +64,14 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     set_place(row, s.source, choices.project);
     if (s.eqn < 0) return row;
     row.equation = std::to_string(s.eqn);
-    if (!choices.expand) return row;
     const Expanded e = expand(*all.forward, static_cast<std::uint32_t>(s.eqn), static_cast<std::uint32_t>(s.output));
     if (e.path == row.equation) return row;
     const Eqn& inner = e.jaxpr->eqns[e.eqn];
+    if (!choices.expand) {
+        // JAX names the call, which under a policy around the whole function is one line for all; the user's line is where it is computed.
+        if (inner.source.user_frame() != nullptr) set_place(row, inner.source, choices.project);
+        return row;
+    }
     row.equation = e.path;
     // What JAX itself wrote has no place: then that of the call says where.
     const Sym place = inner.source->summary().empty() ? s.source->summary() : inner.source->summary();

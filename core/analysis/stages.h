@@ -135,9 +135,17 @@ struct RunRequest {
     int repeat = 1;
     double timeout_seconds = 0;  ///< 0: none
 };
+/// A constant whose values were left out of the capture, or that a text doesn't hold: zeros stood for it.
+struct MadeUpConstant {
+    std::string aval;
+    std::int64_t bytes = 0;
+    std::string source;  ///< what reads it first: "gather from model.py:4:5 (f)"
+    SourceLoc loc;
+};
 struct RunReport {
     std::vector<ArrayPtr> outputs;
     std::vector<int> synthesised;  ///< inputs that had no values
+    std::vector<MadeUpConstant> made_up_constants;
     RunResult result;
     double transform_seconds = 0, compile_seconds = 0;
 };

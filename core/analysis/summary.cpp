@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/primitive.h"
+#include "jit/jit.h"
 
 namespace jaxscope {
 
@@ -25,32 +28,38 @@ std::unordered_map<const Jaxpr*, std::int64_t> multiplicities(const Jaxpr& root)
     return times;
 }
 
-std::vector<std::string> stopped_by(const Primitive& p) {
+/// Asked of the rules themselves, once for each primitive and set of parameters: a declared rule may refuse parameters, and a primitive
+/// without one may run as a view.
+bool stops_run(const Op& op) { return !op.prim->calls() && why_it_cannot_run(op).has_value(); }
+
+std::vector<std::string> stopped_by(const Op& op) {
+    const Primitive& p = *op.prim;
     std::vector<std::string> stops;
     const bool differentiates = p.jvp || p.jvp_call || p.linearize || p.transpose;
     if (!differentiates) stops.emplace_back("grad");
     if (!p.batch) stops.emplace_back("vmap");
-    if (!p.lower && !p.kernel && !p.expand && !p.calls()) stops.emplace_back("run");
+    if (stops_run(op)) stops.emplace_back("run");
     return stops;
 }
 
 void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
     const auto times = multiplicities(root);
-    std::unordered_map<const Primitive*, std::size_t> row_of;
+    constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+    std::map<std::pair<const Primitive*, const Params*>, std::size_t> row_of;
+    std::map<std::pair<const Primitive*, std::vector<std::string>>, std::size_t> row_like;
     for (const Jaxpr* j : all_jaxprs(root))
         for (const Eqn& e : j->eqns) {
-            auto [it, fresh] = row_of.try_emplace(e.prim, s.unsupported.size());
+            auto [it, fresh] = row_of.try_emplace({e.prim, &*e.params}, kNone);
             if (fresh) {
-                UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), stopped_by(*e.prim)};
+                UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), stopped_by(make_op(*j, e))};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
                 const bool refused_by_jax = !e.prim->opaque && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
-                if (row.stops.empty() || refused_by_jax) {
-                    it->second = std::numeric_limits<std::size_t>::max();
-                    continue;
-                }
-                s.unsupported.push_back(std::move(row));
+                if (row.stops.empty() || refused_by_jax) continue;
+                const auto [like, other] = row_like.try_emplace({e.prim, row.stops}, s.unsupported.size());
+                it->second = like->second;
+                if (other) s.unsupported.push_back(std::move(row));
             }
-            if (it->second != std::numeric_limits<std::size_t>::max()) s.unsupported[it->second].count += times.at(j);
+            if (it->second != kNone) s.unsupported[it->second].count += times.at(j);
         }
 }
 
@@ -148,6 +157,30 @@ ProgramSummary summarize(const Program& program) {
     for (const auto& [name, value] : program.flags) s.flags.push_back({name.str(), flag_text(value)});
     add_unsupported(j, s);
     return s;
+}
+
+std::vector<MadeUpConstant> made_up_constants(const Jaxpr& program) {
+    std::vector<MadeUpConstant> out;
+    std::unordered_set<const ArrayConst*> seen;
+    for (const Jaxpr* j : all_jaxprs(program))
+        for (std::uint32_t i = 0; i < j->consts.size(); ++i) {
+            const ArrayPtr& array = j->consts[i];
+            const AvalRef aval = j->aval(j->constvar(i));
+            if ((array && array->known()) || !aval->is_array() || aval->bytes() == 0) continue;
+            if (array && !seen.insert(array.get()).second) continue;
+            MadeUpConstant c{to_text(aval), aval->bytes(), "no equation", {}};
+            const auto reads = [&](const Eqn& e) {
+                const auto in = j->inputs(e);
+                return std::any_of(in.begin(), in.end(), [&](Atom a) { return a.is_var() && a.var() == j->constvar(i); });
+            };
+            if (const auto e = std::find_if(j->eqns.begin(), j->eqns.end(), reads); e != j->eqns.end()) {
+                const std::string place = e->source->summary().str();
+                c.source = e->prim->name + (place.empty() ? "" : " from " + place);
+                c.loc = e->source.loc();
+            }
+            out.push_back(std::move(c));
+        }
+    return out;
 }
 
 }  // namespace jaxscope

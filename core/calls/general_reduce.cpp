@@ -25,6 +25,7 @@ struct GeneralReduceParams {
 };
 
 Avals reduce_abstract_eval(const Op& op) {
+    ParamReads::note("computation");  // the function that was traced to `jaxpr`
     const GeneralReduceParams& p = op.as<GeneralReduceParams>();
     const std::size_t n = op.in.size() / 2;
     if (n == 0 || op.in.size() != 2 * n || p.jaxpr.jaxpr->num_invars != 2 * n || p.jaxpr.jaxpr->outvars.size() != n)

@@ -52,6 +52,7 @@ Values ScanView::emit(Builder& b, const Values& in, const JaxprPtr& new_body, st
 namespace {
 
 Avals scan_abstract_eval(const Op& op) {
+    for (const char* hint : {"linear", "_split_transpose"}) ParamReads::note(hint);  // to JAX's own transformations
     const ScanParams& p = op.as<ScanParams>();
     const Jaxpr& j = *p.jaxpr.jaxpr;
     if (p.num_consts < 0 || p.num_carry < 0 || p.length < 0)

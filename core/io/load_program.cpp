@@ -36,13 +36,36 @@ std::string whole_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
-/// Jaxpr text, told by its first words.
-bool starts_as_text(const std::string& path) {
+/// A file's first words, by which jaxpr text is told.
+std::string head_of(const std::string& path) {
     std::string head(4096, '\0');
     std::ifstream in(path, std::ios::binary);
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
     head.resize(static_cast<std::size_t>(in.gcount()));
-    return looks_like_jaxpr_text(head);
+    return head;
+}
+
+/// A file whose ending says that it is jaxpr text, and that is neither that nor a capture.
+[[noreturn]] void refuse_as_text(const std::string& file) {
+    const std::string text = head_of(file);
+    const OtherContent other = other_content(text);
+    const std::string_view before = std::string_view(text).substr(0, other.offset);
+    const std::size_t line_begin = before.rfind('\n') + 1;
+    Error error(ErrorCode::BadInput, "expected the text of a jaxpr ({ lambda ...), found " + printable(other.found, 60));
+    if (!other.advice.empty()) error.advise(other.advice);
+    throw error.at(
+        {file, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), 1 + static_cast<int>(before.size() - line_begin)});
+}
+
+ProgramPtr load_file(const std::string& file) {
+    const std::string head = head_of(file);
+    if (looks_like_jaxpr_text(head)) return read_jaxpr_text(whole_file(file), file);
+    if (file.ends_with(".py"))
+        throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a Python file")
+            .at({file, 1, 1})
+            .advise("jaxscope capture " + printable(file, 60) + ":NAME -o OUT.jaxscope");
+    if (file.ends_with(".jaxpr") && !looks_like_capture(head)) refuse_as_text(file);
+    return read_capture(file);
 }
 Error empty(const std::string& file) {
     return Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found nothing").at({file, 0, 0});
@@ -94,8 +117,8 @@ ProgramPtr load_program(const std::string& file) {
         if (!fs::exists(file, error))
             throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
-        if (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0 && !error) throw empty(file);
-        program = starts_as_text(file) ? read_jaxpr_text(whole_file(file), file) : read_capture(file);
+        if (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0 && !error && !file.ends_with(".jaxpr")) throw empty(file);
+        program = load_file(file);
     }
     return program;
 }

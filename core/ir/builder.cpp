@@ -92,6 +92,10 @@ Value JaxprBuilder::hold(LiteralRef literal) {
 }
 
 Value JaxprBuilder::constant(ArrayPtr array) {
+    // One that the signature holds already stays one, as it does when JAX traces.
+    if (const auto known = std::find(jaxpr_->consts.begin(), jaxpr_->consts.end(), array);
+        known != jaxpr_->consts.end() && jaxpr_->consts.size() == jaxpr_->num_constvars)
+        return Value::known(static_cast<std::uint32_t>(known - jaxpr_->consts.begin()));
     auto [it, fresh] = late_index_.emplace(array.get(), static_cast<std::uint32_t>(late_consts_.size()));
     if (fresh) late_consts_.push_back(std::move(array));
     return Value::constant(it->second);

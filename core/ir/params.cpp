@@ -76,7 +76,11 @@ ParamsRef Params::make(std::vector<Entry> entries) {
     return ParamsRef(made.release());
 }
 
+thread_local ParamReads* ParamReads::current_ = nullptr;
+bool ParamReads::contains(Sym name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }
+
 const Attr* Params::find(Sym name) const {
+    ParamReads::note(name);
     for (const auto& [n, value] : entries_)
         if (n == name) return &value;
     return nullptr;

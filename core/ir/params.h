@@ -15,6 +15,26 @@ namespace jaxscope {
 
 class ParamsRef;
 
+/// While it lives: the parameters that rules ask for in this thread, by name or as a struct's fields. What a rule never asks for, it
+/// doesn't know (jit/graph/known_params.h).
+class ParamReads {
+public:
+    ParamReads() : outer_(std::exchange(current_, this)) {}
+    ~ParamReads() { current_ = outer_; }
+    ParamReads(const ParamReads&) = delete;
+    ParamReads& operator=(const ParamReads&) = delete;
+    bool contains(Sym name) const;
+    static void note(Sym name) {
+        if (current_) current_->names_.push_back(name);
+    }
+    static bool recording() { return current_ != nullptr; }
+
+private:
+    static thread_local ParamReads* current_;
+    ParamReads* outer_;
+    std::vector<Sym> names_;
+};
+
 /// The parameters of an equation: (name, value) sorted by name. Printing, parsing, JSON, hashing and equality work on this one
 /// form for every primitive, known or not; rules read it as a plain struct through `as<P>()`, decoded once and kept.
 /// Parameter sets without jaxprs are interned, those with jaxprs are counted.
@@ -154,6 +174,7 @@ const P& Params::as() const {
     // Structs of different primitives may have the same fields (rev and squeeze: `dimensions`), and then share these interned parameters:
     // each keeps its own view in the list.
     static const char tag = 0;
+    if (ParamReads::recording()) std::apply([](const auto&... f) { (ParamReads::note(Sym(f.name)), ...); }, P::kFields);
     const auto seen = [](TypedBase* t) -> const P* {
         for (; t; t = t->next)
             if (t->tag == &tag) return &static_cast<Typed<P>*>(t)->value;

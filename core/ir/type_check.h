@@ -20,12 +20,12 @@ namespace jaxscope {
 void check_jaxpr(const Jaxpr& j);
 
 /// Where a jaxpr's equation stands in the file that it was read from, for messages: line and column, or a JSON path. `kWholeJaxpr`
-/// asks for the jaxpr itself.
+/// asks for the jaxpr itself. An error may be about a part of the equation: its context says which parameter.
 struct FilePlace {
     SourceLoc loc;
     std::string path;  ///< "$.jaxprs[3].eqns[17]"
 };
-using FilePlaces = std::function<FilePlace(const Jaxpr& j, std::size_t eqn)>;
+using FilePlaces = std::function<FilePlace(const Jaxpr& j, std::size_t eqn, const Error& error)>;
 constexpr std::size_t kWholeJaxpr = static_cast<std::size_t>(-1);
 
 /// The program's jaxpr, the marked one, those of regions and custom rules. With `places` an error is at its place in the file, and

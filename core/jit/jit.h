@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "donation/pairing.h"
 #include "ir/jaxpr.h"
+#include "ir/primitive.h"
 
 namespace jaxscope {
 
@@ -37,6 +38,7 @@ struct PlannedBuffer {
     std::optional<int> alias_of;       ///< an output in the memory of this argument: index into `buffers`
     std::string eqn;                   ///< path of the equation that makes it: "12/jaxpr/3"; empty for arguments and constants
     Sym primitive;                     ///< its name; of scratch memory what the step is called
+    AvalRef made;                      ///< what that makes: `aval`, or one step's part of what a scan stacks
     const Primitive* maker = nullptr;  ///< null for arguments, constants, and scratch memory of more than one equation
     SourceRef source;
 };
@@ -123,6 +125,9 @@ public:
 /// The plan alone: no code is generated, nothing is allocated, so shapes may exceed this machine.
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
                      const JitOptions& options = {});
+
+/// Why an application of a primitive can't be planned and run: what the rule that refuses it says. Nothing: it can.
+std::optional<std::string> why_it_cannot_run(const Op& op);
 
 /// A made-up array, the same for the same aval and seed: floats from about -1 to 1, integers and keys small and nonnegative.
 ArrayPtr synthesise(AvalRef aval, std::uint64_t seed);

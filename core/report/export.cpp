@@ -113,6 +113,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
         write_outputs(w, inspection.step(), *full.run);
         w.key("synthesised");
         write_json(w, full.run->synthesised);
+        w.key("made_up_constants");
+        write_json(w, full.run->made_up_constants);
     }
     w.key("memory");
     write_json(w, full.memory);

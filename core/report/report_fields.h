@@ -128,6 +128,12 @@ struct ReportFields<MemoryReport> {
                    report_field("difference", &MemoryReport::difference), report_field("notes", &MemoryReport::notes));
 };
 template <>
+struct ReportFields<MadeUpConstant> {
+    static constexpr auto fields =
+        std::tuple(report_field("aval", &MadeUpConstant::aval), report_field("bytes", &MadeUpConstant::bytes),
+                   report_field("source", &MadeUpConstant::source, "what reads it first"), report_field("place", &MadeUpConstant::loc));
+};
+template <>
 struct ReportFields<TimeReport> {
     static constexpr auto fields =
         std::tuple(report_field("load", &TimeReport::load), report_field("transform", &TimeReport::transform),

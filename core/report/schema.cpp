@@ -20,7 +20,7 @@ const CommandFields kCommands[] = {
     {"residuals", {"wrt", "region", "residuals", "total_bytes"}},
     {"split", {"known", "unknown", "residuals", "recomputed"}},
     {"donation", {"donated", "warning", "saved_bytes"}},
-    {"run", {"outputs", "memory", "time", "synthesised"}},
+    {"run", {"outputs", "memory", "time", "synthesised", "made_up_constants"}},
     {"plan", {"memory"}},
     {"policies", {"policies"}},
     {"export", {"output"}},
@@ -155,6 +155,7 @@ void write_report_schema(std::ostream& out) {
             property<std::vector<RecomputedRow>>(w, "recomputed");
             outputs(w);
             property<std::vector<int>>(w, "synthesised");
+            property<std::vector<MadeUpConstant>>(w, "made_up_constants");
             property<MemoryReport>(w, "memory");
             property<std::optional<TimeReport>>(w, "time");
             property<DeviceFit>(w, "device");

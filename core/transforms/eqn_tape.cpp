@@ -1,5 +1,7 @@
 #include "transforms/eqn_tape.h"
 
+#include <algorithm>
+
 #include "base/cancel.h"
 #include "transforms/jaxpr_util.h"
 
@@ -60,6 +62,77 @@ EqnTape::Reachable EqnTape::reachable(std::span<const Atom> outs) const {
             if (a.is_var()) r.vars[a.var().index] = true;
     }
     return r;
+}
+
+namespace {
+
+/// JAX's toposort, whose order shows in texts: nodes are numbers, `parents` gives what one is made of.
+template <class Parents>
+std::vector<std::uint32_t> topological(std::vector<std::uint32_t> ends, std::size_t num_nodes, Parents parents) {
+    std::vector<std::uint32_t> children(num_nodes, 0), unique;
+    std::vector<bool> is_end(num_nodes, false);
+    for (const std::uint32_t n : ends)
+        if (!is_end[n]) is_end[n] = true, unique.push_back(n);
+    for (std::vector<std::uint32_t> stack = unique; !stack.empty();) {
+        const std::uint32_t n = stack.back();
+        stack.pop_back();
+        if (children[n]++ > 0) continue;
+        parents(n, [&](std::uint32_t p) { stack.push_back(p); });
+    }
+    std::vector<std::uint32_t> childless, sorted;
+    for (const std::uint32_t n : unique)
+        if (--children[n] == 0) childless.push_back(n);
+    while (!childless.empty()) {
+        const std::uint32_t n = childless.back();
+        childless.pop_back();
+        sorted.push_back(n);
+        parents(n, [&](std::uint32_t p) {
+            if (children[p] == 1)
+                childless.push_back(p);
+            else
+                --children[p];
+        });
+    }
+    std::reverse(sorted.begin(), sorted.end());
+    return sorted;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> EqnTape::constants_in_jax_order(std::span<const std::uint32_t> inputs, std::span<const Atom> outs) const {
+    constexpr std::uint32_t kUnset = UINT32_MAX;
+    // Nodes: the variables, then one for each operand, results of the whole, and equations that have effects.
+    const auto first_operand = num_vars();
+    const auto first_out = static_cast<std::uint32_t>(first_operand + atoms_.size());
+    const auto first_effect = static_cast<std::uint32_t>(first_out + outs.size());
+    std::vector<std::uint32_t> maker(num_vars(), kUnset), ends(inputs.begin(), inputs.end());
+    std::vector<bool> given(num_vars(), false);
+    for (const std::uint32_t v : inputs) given[v] = true;
+    for (std::uint32_t i = 0; i < entries_.size(); ++i)
+        for (const std::uint32_t v : outputs(entries_[i])) maker[v] = i;
+    const auto node = [&](Atom a, std::size_t alone) {
+        const std::uint32_t v = a.var().index;
+        return given[v] || maker[v] != kUnset ? v : static_cast<std::uint32_t>(alone);
+    };
+    for (std::size_t k = 0; k < outs.size(); ++k)
+        if (outs[k].is_var()) ends.push_back(node(outs[k], first_out + k));
+    for (std::uint32_t i = 0; i < entries_.size(); ++i)
+        if (has_effects(entries_[i].effects)) ends.push_back(first_effect + i);
+    const auto sorted = topological(std::move(ends), first_effect + entries_.size(), [&](std::uint32_t n, const auto& take) {
+        const std::uint32_t at = n >= first_effect ? n - first_effect : n < first_operand ? maker[n] : kUnset;
+        if (at == kUnset) return;
+        const Entry& e = entries_[at];
+        for (std::uint32_t i = 0; i < e.n_in; ++i)
+            if (const Atom a = atoms_[e.in_begin + i]; a.is_var()) take(node(a, first_operand + e.in_begin + i));
+    });
+    std::vector<std::uint32_t> constants;
+    std::vector<bool> seen(num_vars(), false);
+    for (const std::uint32_t n : sorted) {
+        if (n < first_operand || n >= first_effect) continue;
+        const std::uint32_t v = (n < first_out ? atoms_[n - first_operand] : outs[n - first_out]).var().index;
+        if (!seen[v]) seen[v] = true, constants.push_back(v);
+    }
+    return constants;
 }
 
 JaxprPtr EqnTape::assemble(const Signature& s, Order order, const std::vector<bool>& keep, bool drop_unused) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/interpret.h"
 #include "ir/registry.h"
@@ -40,9 +41,10 @@ Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
         known = known && !v.is_unknown();
     }
     if (const auto value = fold(prim, in, params, out_avals)) return {*value};
-    // JAX's partial evaluation splits a jit even where all is known: its body is traced again.
+    // JAX's partial evaluation splits a jit even where all is known, so that its body is traced again, and a checkpoint, whose known half
+    // is evaluated in place.
     const Primitive& jit = *emitted_calls().jit;
-    const bool split_anyway = by_data_ && &prim == &jit && !in.empty();
+    const bool split_anyway = by_data_ && (&prim == &jit || prim.flow == Flow::Remat) && !in.empty();
     if (known && !split_anyway) return primal().emit(prim, in, std::move(params), out_avals, effects);
     if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
     Op op{&prim, std::move(params), {}, out_avals, source, context};
@@ -86,8 +88,15 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
     for (const Value v : outs) s.outvars.push_back(lift(v));
     const EqnTape::Reachable needed = tape_.reachable(s.outvars);
     Unknown out;
+    if (by_data_) {
+        std::unordered_map<std::uint32_t, Value> value_of(residuals_.begin(), residuals_.end());
+        for (const std::uint32_t var : tape_.constants_in_jax_order(inputs_, s.outvars)) {
+            s.invars.push_back(var);
+            out.residuals.push_back(value_of.at(var));
+        }
+    }
     for (const auto& [var, value] : residuals_)
-        if (needed.vars[var]) {
+        if (needed.vars[var] && !by_data_) {
             s.invars.push_back(var);
             out.residuals.push_back(value);
         }

@@ -51,9 +51,20 @@ USAGE = [
 BAD_TEXT = {
     "unbound": ("{ lambda ; a:f32[]. let b:f32[] = sin zz in (b,) }", 2, "bad.jaxpr:1:39: expected a variable that is defined above, found 'zz' [bad-input]"),
     "second line": ("{ lambda ; a:f32[]. let\n    b:f32[] = sin a\n    c:f32[] = sin b,, in (c,) }", 2, "bad.jaxpr:3:"),
-    "no end": ("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,)", 2, "bad.jaxpr:2:1: expected '}'"),
+    "no end": ("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,)", 2, "bad.jaxpr:1:44: expected '}', found the end of the text"),
     "wrong type": ("{ lambda ; a:f32[3]. let b:f32[4] = sin a in (b,) }", 2, "expected f32[3] from sin, found f32[4] [type-mismatch]"),
-    "nothing": ("", 2, "bad.jaxpr: expected a capture or jaxpr text, found nothing [bad-input]"),
+    "nothing": ("", 2, "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found nothing [bad-input]"),
+    "misspelled": ("{ lamda ; a:f32[]. let in (a,) }", 2, "bad.jaxpr:1:3: expected the text of a jaxpr ({ lambda ...), found '{ lamda'"),
+    "a page": ("<!doctype html>\n<html>", 2, "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found HTML"),
+    "a traceback": ("Traceback (most recent call last):\n  File", 2, "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found a traceback of Python"),
+    "twice": ("{ lambda ; a:f32[3]. let b:f32[] = reduce_sum[axes=(0,) axes=(0,)] a in (b,) }", 2, "bad.jaxpr:1:57: expected each parameter once"),
+    "unused result": ("{ lambda ; a:f32[]. let _:f32[] = sin a; c:f32[] = cos _ in (c,) }", 2, "bad.jaxpr:1:56: expected a variable"),
+    "unused result returned": ("{ lambda ; a:f32[]. let _:f32[] = sin a in (_,) }", 2, "bad.jaxpr:1:45: expected a variable that has a name"),
+    "too many donated": ("{ lambda ; a:f32[]. let b:f32[] = jit[name=f donated_invars=(False, False) jaxpr={ lambda ; c:f32[]. let  in (c,) }] a in (b,) }", 2,
+                         "bad.jaxpr:1:46: expected donated_invars for 1 inputs, found 2"),
+    "no such jaxpr": ("{ lambda ; a:f32[]. let b:f32[] = jit[name=f jaxpr=nope] a in (b,) }", 2, "bad.jaxpr:1:52: expected a jaxpr, or the name of one"),
+    "contraction": ("{ lambda ; a:f32[3] b:f32[4]. let c:f32[] = dot_general[dimension_numbers=(([0], [0]), ([], []))] a b in (c,) }", 2,
+                    "bad.jaxpr:1:57: dot_general: expected contracting dimensions of one shape"),
     "no program": ("\x00\x01 what is this", 2, "[bad-input]"),
     "half a capture": ('{"format": "jaxscope.capture/1", "strings": [', 2, "[bad-input]"),
     "unknown primitive": ("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }", 0, ""),
@@ -85,6 +96,48 @@ def test_text_that_is_no_program(cli, name):
     assert done.returncode == code and message in done.stderr, done.stderr
     if code:
         one_line(done.stderr, code)
+
+
+BAD_BYTES = {
+    "UTF-16": ("{ lambda ; a:f32[]. let in (a,) }".encode("utf-16"), "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found UTF-16"),
+    "gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found a gzip archive"),
+    "binary": (b"some\x00thing", "bad.jaxpr:1:5: expected the text of a jaxpr ({ lambda ...), found a binary file"),
+    "a name that is no UTF-8": (b"{ lambda ; a:f32[3]. let c:f32[3] = name[name=\xff\xfe] a in (c,) }", "bad.jaxpr:1:47: expected UTF-8, found the byte"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BYTES)
+def test_bytes_that_are_no_text(cli, name):
+    content, message = BAD_BYTES[name]
+    (cli.folder / "bad.jaxpr").write_bytes(content)
+    done = cli.raw("inspect", "bad.jaxpr")
+    assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_python_files_are_for_capture(cli):
+    (cli.folder / "train.py").write_text("def f(x): return x\n")
+    done = cli.raw("inspect", "train.py")
+    assert done.returncode == 2 and "found a Python file" in done.stderr and "jaxscope capture train.py:NAME" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_parameters_that_nobody_knows_stop_what_computes(cli, command):
+    text = "{ lambda ; a:f32[3,4] b:f32[4]. let c:f32[3] = dot_general[dimension_numbers=(([1], [0]), ([], [])) %s] a b in (c,) }"
+    (cli.folder / "p.jaxpr").write_text(text % "frobnicate=7")
+    done = cli.raw(command, "p.jaxpr")
+    assert done.returncode == 2 and "parameters of dot_general that jaxscope knows, found 'frobnicate'" in done.stderr and "eqn 0: dot_general" in done.stderr
+    one_line(done.stderr, 2)
+    (cli.folder / "p.jaxpr").write_text(text % "precision=None")
+    cli.ok(command, "p.jaxpr")
+
+
+def test_constants_of_a_text_are_made_up_aloud(cli):
+    (cli.folder / "p.jaxpr").write_text("{ lambda a:i32[3]; b:f32[3]. let c:f32[3] = convert_element_type[new_dtype=float32 weak_type=False] a; d:f32[3] = mul b c in (d,) }")
+    done = cli.raw("run", "p.jaxpr")
+    assert "1 constant have no values" not in done.stderr and "1 constant has no values" in done.stderr and "i32[3] read by convert_element_type" in done.stderr
+    found = cli.json("run", "p.jaxpr")["made_up_constants"]
+    assert [(c["aval"], c["bytes"], c["source"]) for c in found] == [("i32[3]", 12, "convert_element_type")]
+    assert cli.json("run", "x.jaxpr")["made_up_constants"] == []
 
 
 def test_an_opaque_equation_opens_and_stops_the_rest(cli):

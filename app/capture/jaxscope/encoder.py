@@ -63,7 +63,7 @@ class Encoder:
         outvars = [-1 - tables.literal(a) if type(a) is compat.Literal else number[a] for a in jaxpr.outvars]
         entry = {"name": name or compat.debug_name(jaxpr), "constvars": [tables.aval(v.aval) for v in jaxpr.constvars]}
         if consts is not None:
-            entry["consts"] = [self.arrays.add(c, v.aval) for c, v in zip(consts, jaxpr.constvars)]
+            entry["consts"] = [self.arrays.add(c, v.aval, constant=True) for c, v in zip(consts, jaxpr.constvars)]
         entry["invars"] = [tables.aval(v.aval) for v in jaxpr.invars]
         entry["arg_names"] = arg_names if arg_names is not None else _arg_names(jaxpr)
         entry["effects"] = self._effects(jaxpr.effects)

@@ -32,14 +32,19 @@ def argument_names(fn: Any, count: int) -> list[str]:
     return names[:count] + [f"arg{i}" for i in range(len(names), count)]
 
 
+def keystr(path: Any) -> str:
+    """A path as JAX's residual lists write it: children of nodes without keys by their number."""
+    return re.sub(r"\[<flat index (\d+)>\]", r"[\1]", jax.tree_util.keystr(path))
+
+
 def leaf_paths(name: str, tree: Any) -> list[tuple[str, Any]]:
     """Leaves with their names, in JAX's order."""
     out = []
     for p, node in jax.tree_util.tree_flatten_with_path(tree, is_leaf=_is_split_module)[0]:
-        prefix = name + jax.tree_util.keystr(p)
+        prefix = name + keystr(p)
         inside = _module_paths(node) if _is_split_module(node) else None
         if inside is None:
-            out += [(prefix + jax.tree_util.keystr(q), leaf) for q, leaf in jax.tree_util.tree_flatten_with_path(node)[0]]
+            out += [(prefix + keystr(q), leaf) for q, leaf in jax.tree_util.tree_flatten_with_path(node)[0]]
         else:
             out += [(prefix + path, leaf) for path, leaf in zip(inside, jax.tree_util.tree_leaves(node))]
     return out
@@ -57,7 +62,7 @@ def _module_paths(node: Any) -> list[str] | None:
         nnx = sys.modules["flax.nnx"]
         graph = node._graphdef.with_no_outer_index() if hasattr(node._graphdef, "with_no_outer_index") else node._graphdef
         module = nnx.merge(graph, [str(i) for i in range(count)])
-        found = {v: jax.tree_util.keystr(p) for p, v in jax.tree_util.tree_flatten_with_path(nnx.state(module))[0]}
+        found = {v: keystr(p) for p, v in jax.tree_util.tree_flatten_with_path(nnx.state(module))[0]}
         return [found[str(i)] for i in range(count)]
     except Exception:  # another version of Flax: the leaves keep their positions as names
         return None

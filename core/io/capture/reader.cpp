@@ -78,7 +78,7 @@ std::shared_ptr<Program> parse(ByteSource& source, CaptureDocument& document, st
 }
 
 FilePlaces places_in(const std::vector<JaxprPtr>& jaxprs, const std::string& file) {
-    return [&jaxprs, &file](const Jaxpr& j, std::size_t eqn) {
+    return [&jaxprs, &file](const Jaxpr& j, std::size_t eqn, const Error&) {
         const auto at = std::find_if(jaxprs.begin(), jaxprs.end(), [&](const JaxprPtr& p) { return p.get() == &j; });
         FilePlace place{{file}, "$.jaxprs[" + std::to_string(at - jaxprs.begin()) + "]"};
         if (eqn != kWholeJaxpr) place.path += ".eqns[" + std::to_string(eqn) + "]";

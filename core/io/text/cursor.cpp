@@ -61,6 +61,14 @@ TextCursor::TextCursor(std::string_view text, std::string name) : name_(std::mov
     else
         take_comments(without_colours(text));
     skip_surroundings();
+    refuse_bad_utf8();
+}
+
+void TextCursor::refuse_bad_utf8() const {
+    const std::size_t bad = first_bad_utf8(text_);
+    if (bad == std::string_view::npos) return;
+    throw Error(ErrorCode::BadInput, "expected UTF-8, found the byte '" + printable(std::string_view(text_).substr(bad, 1)) + "'")
+        .at(loc_at(bad));
 }
 
 void TextCursor::skip_surroundings() {
@@ -159,10 +167,16 @@ void TextCursor::fail(const std::string& expected) const {
         std::size_t end = m.at + 1;
         while (end < text_.size() && end < m.at + 40 && !is_space(text_[end])) ++end;
         found = "'" + printable(std::string_view(text_).substr(m.at, end - m.at), 60) + "'";
+    } else {  // what was cut off stood behind the last word
+        while (m.at > 0 && is_space(text_[m.at - 1])) --m.at;
+        while (m.at > 0 && !is_space(text_[m.at - 1])) --m.at;
     }
+    throw Error(ErrorCode::BadInput, "expected " + expected + ", found " + found).at(loc_at(m.at));
+}
+void TextCursor::fail_at(std::size_t offset, const std::string& expected) const {
     TextCursor there = *this;
-    there.at_ = m;
-    throw Error(ErrorCode::BadInput, "expected " + expected + ", found " + found).at(there.loc());
+    there.at_ = {offset, 1, 0};
+    there.fail(expected);
 }
 
 void TextCursor::advance(std::size_t n) {

@@ -27,7 +27,8 @@ public:
     std::size_t column() const { return at_.at - at_.line_begin; }  ///< bytes into the line
     SourceLoc loc() const;                                          ///< columns count characters, from 1
     SourceLoc loc_at(std::size_t offset) const;                     ///< of a mark's `at`
-    [[noreturn]] void fail(const std::string& expected) const;      ///< "expected X, found 'Y'" here
+    [[noreturn]] void fail(const std::string& expected) const;      ///< "expected X, found 'Y'" here; at the text's end at its last word
+    [[noreturn]] void fail_at(std::size_t offset, const std::string& expected) const;  ///< the same at a mark's `at`
 
     void skip_spaces();
     bool at(std::string_view s);  ///< behind spaces
@@ -78,6 +79,7 @@ private:
     std::string_view without_comment(std::string_view line);
     void take_name_stack(std::string_view stack);
     void skip_surroundings();
+    void refuse_bad_utf8() const;
 
     std::string text_, name_;
     std::vector<SourceRef> sources_;  ///< by line

@@ -29,7 +29,7 @@ public:
     // What calls itself holds itself: a text that is refused must not leave that behind.
     ~TextParser() {
         if (!accepted_)
-            for (const auto& [name, j] : slots_) j->eqns.clear();
+            for (const Slot& s : slots_) s.jaxpr->eqns.clear();
     }
     TextParser(const TextParser&) = delete;
     TextParser& operator=(const TextParser&) = delete;
@@ -58,12 +58,23 @@ public:
         return {in_.loc_at(of == places_.end() || eqn == kWholeJaxpr ? 0 : of->second.at(eqn)), {}};
     }
 
+    /// Where the parameter stands that an error of `eqn` is about; it says so in its context.
+    FilePlace place(const Jaxpr& j, std::size_t eqn, const Error& error) const {
+        const auto of = places_.find(&j);
+        if (of == places_.end() || eqn == kWholeJaxpr) return place(j, eqn);
+        if (const auto params = param_places_.find(of->second.at(eqn)); params != param_places_.end())
+            for (const auto& [name, at] : params->second)
+                if (std::find(error.context.begin(), error.context.end(), "parameter " + name.str()) != error.context.end())
+                    return {in_.loc_at(at), {}};
+        return place(j, eqn);
+    }
+
 private:
     void shared(std::size_t depth) {
         in_.expect_word("let");
         const std::string name = in_.let_name();
         in_.expect("=");
-        const std::shared_ptr<Jaxpr> j = jaxpr(depth);
+        const std::shared_ptr<Jaxpr> j = jaxpr(depth, {}, true);
         in_.expect_word("in");
         std::shared_ptr<Jaxpr> slot = shared_jaxpr(name);
         if (!slot || !defined_.insert(slot.get()).second) in_.fail("a jaxpr with a name of its own behind '" + printable(name, 60) + "'");
@@ -79,12 +90,12 @@ private:
         if (depth == 1) lets_.push_back(slot);
     }
     /// What `name` stands for, here or further down; null where no `let` defines it.
-    std::shared_ptr<Jaxpr> shared_jaxpr(const std::string& name) {
+    std::shared_ptr<Jaxpr> shared_jaxpr(const std::string& name, std::size_t met_at = 0) {
         if (const auto s = shared_.find(name); s != shared_.end()) return s->second;
         if (!shared_names_.contains(name)) return nullptr;
         auto slot = std::make_shared<Jaxpr>();
         shared_.emplace(name, slot);
-        slots_.emplace_back(name, slot);
+        slots_.push_back({name, slot, met_at});
         return slot;
     }
 
@@ -125,17 +136,20 @@ private:
         if (called.cycle)
             throw Error(ErrorCode::BadInput, "expected jaxprs that don't call themselves, found one that does")
                 .at(place(*called.cycle->first, called.cycle->second).loc);
-        for (const auto& [name, j] : slots_)
-            if (called.jaxprs.contains(j.get()) && !defined_.contains(j.get())) in_.fail("a definition of '" + printable(name, 60) + "'");
+        for (const Slot& s : slots_)
+            if (called.jaxprs.contains(s.jaxpr.get()) && !defined_.contains(s.jaxpr.get()))
+                in_.fail_at(s.met_at, "the name of a jaxpr that a `let` defines");
     }
 
     /// `result_types`: of the equation that calls it, where that is known.
-    std::shared_ptr<Jaxpr> jaxpr(std::size_t depth, const Avals& result_types = {}) {
+    /// `called_by_name`: by an equation whose names it shares.
+    std::shared_ptr<Jaxpr> jaxpr(std::size_t depth, const Avals& result_types = {}, bool called_by_name = false) {
         if (depth > kMaxNesting.value)
             throw Error(ErrorCode::LimitExceeded,
                         "expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found more")
                 .at(in_.loc());
         Reading r;
+        r.called_by_name = called_by_name;
         in_.expect("{");
         in_.expect_word("lambda");
         std::vector<std::string> names = binders(r, ";");
@@ -191,7 +205,7 @@ private:
         const Primitive& prim = primitive(in_.primitive_name());
         Avals in_avals, out_avals;
         for (const Binder& b : outs) out_avals.push_back(b.aval);
-        std::vector<Params::Entry> params;
+        Parameters params;
         if (in_.at_now("[")) params = parameters(prim, depth, out_avals);
         check_cancelled();
         Eqn e;
@@ -204,7 +218,9 @@ private:
         e.n_out = static_cast<std::uint32_t>(outs.size());
         for (std::uint32_t i = 0; i < e.n_in; ++i) in_avals.push_back(r.jaxpr->aval(r.jaxpr->atoms[e.in_begin + i]));
         for (const Binder& b : outs) bind(in_, r, b);
-        e.params = Params::make(with_hidden_params(prim, std::move(params), in_avals, out_avals));
+        check_lengths(params, e.n_in, e.n_out);
+        if (!params.places.empty()) param_places_[r.places.back()] = std::move(params.places);
+        e.params = Params::make(with_hidden_params(prim, std::move(params.entries), in_avals, out_avals));
         names_.called_by(r, e, outs);
         r.jaxpr->eqns.push_back(std::move(e));
     }
@@ -235,7 +251,7 @@ private:
                 r.jaxpr->atoms.emplace_back(LiteralRef(*l));
             } else if (const auto v = r.scope.find(token); v != r.scope.end()) {
                 r.jaxpr->atoms.emplace_back(v->second);
-            } else if (token == "_" && !r.dropped.empty()) {
+            } else if (token == "_" && r.called_by_name && !r.dropped.empty()) {
                 r.jaxpr->atoms.emplace_back(read_dropped(r));
             } else if (is_untyped_literal(token)) {
                 // Typed when all jaxprs are read; until then anything.
@@ -253,24 +269,56 @@ private:
         return (prim.text && prim.text->open_body && param == prim.body) || param == "update_jaxpr";
     }
 
-    std::vector<Params::Entry> parameters(const Primitive& prim, std::size_t depth, const Avals& result_types) {
-        std::vector<Params::Entry> params;
+    struct Parameters {
+        std::vector<Params::Entry> entries;
+        std::vector<std::pair<Sym, std::size_t>> places;  ///< where each stands
+    };
+    Parameters parameters(const Primitive& prim, std::size_t depth, const Avals& result_types) {
+        Parameters params;
         in_.expect("[");
         in_.skip_spaces();
         const TextCursor::Layout layout = in_.begin_parameters();
         while (!in_.take("]")) {
+            in_.skip_spaces();
+            const std::size_t begin = in_.mark().at;
             const std::string name(param_of_today(prim, in_.word("a parameter")));
+            for (const auto& [known, place] : params.places)
+                if (known.str() == name) in_.fail_at(begin, "each parameter once");
             in_.expect("=");
-            params.emplace_back(name, parameter(prim, name, layout, depth, result_types));
+            params.places.emplace_back(name, begin);
+            params.entries.emplace_back(name, parameter(prim, name, layout, depth, result_types));
             in_.skip_spaces();
         }
-        name_call(prim, params);
+        name_call(prim, params.entries);
         return params;
+    }
+    /// What stands in a parameter for each input, or for each result.
+    void check_lengths(const Parameters& params, std::size_t inputs, std::size_t results) const {
+        constexpr std::string_view kPerInput[] = {"donated_invars", "in_shardings", "in_layouts", "linear"},
+                                   kPerResult[] = {"out_shardings", "out_layouts"};
+        const auto check = [&](const auto& names, std::size_t k, std::size_t n, const char* what) {
+            const auto* list = params.entries[k].second.get_seq();
+            if (!list || list->items.size() == n ||
+                std::find(std::begin(names), std::end(names), params.entries[k].first.str()) == std::end(names))
+                return;
+            throw Error(ErrorCode::BadInput, "expected " + params.entries[k].first.str() + " for " + std::to_string(n) + " " + what +
+                                                 ", found " + std::to_string(list->items.size()))
+                .at(in_.loc_at(params.places[k].second));
+        };
+        for (std::size_t k = 0; k < params.entries.size(); ++k) {
+            check(kPerInput, k, inputs, "inputs");
+            check(kPerResult, k, results, "results");
+        }
+    }
+    /// Does a jaxpr have to stand there?
+    static bool must_be_jaxpr(const Primitive& prim, std::string_view param) {
+        return (prim.body && param == prim.body) || (prim.flow == Flow::While && param.ends_with("_jaxpr"));
     }
     Attr parameter(const Primitive& prim, const std::string& name, const TextCursor::Layout& layout, std::size_t depth,
                    const Avals& result_types) {
         const bool closed = !is_open(prim, name);
-        if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1, result_types), closed);
+        const bool by_name = prim.text && prim.text->shares_names;
+        if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1, result_types, by_name), closed);
         if (holds_jaxprs(name) && in_.at_now("(")) {
             const TextCursor::Mark before = in_.mark();
             if (std::optional<Attr> tuple = jaxpr_tuple(depth)) return *tuple;
@@ -285,7 +333,8 @@ private:
         const TextCursor::Mark before = in_.mark();
         const std::string text = in_.value_text(layout);
         if (holds_jaxprs(name))
-            if (const std::shared_ptr<Jaxpr> s = shared_jaxpr(text)) return with_values(s, closed);
+            if (const std::shared_ptr<Jaxpr> s = shared_jaxpr(text, before.at)) return with_values(s, closed);
+        if (must_be_jaxpr(prim, name)) in_.fail_at(before.at, "a jaxpr, or the name of one that a `let` defines");
         if (text.empty()) {
             in_.back_to(before);
             in_.fail("the value of parameter '" + printable(name, 60) + "'");
@@ -302,7 +351,7 @@ private:
                 items.push_back(with_values(jaxpr(depth + 1), true));
                 continue;
             }
-            const std::shared_ptr<Jaxpr> s = shared_jaxpr(in_.peek_word());
+            const std::shared_ptr<Jaxpr> s = shared_jaxpr(in_.peek_word(), in_.mark().at);
             if (!s) return std::nullopt;
             in_.word("a jaxpr");
             items.push_back(with_values(s, true));
@@ -333,11 +382,13 @@ private:
         in_.expect_word("in");
         in_.expect("(");
         std::vector<std::size_t> dropped;
+        std::size_t first_dropped = 0;
         while (!in_.take(")")) {
             in_.skip_spaces();
             const TextCursor::Mark before = in_.mark();
             const std::string token = in_.atom_text();
             if (token == "_") {
+                if (dropped.empty()) first_dropped = before.at;
                 dropped.push_back(r.jaxpr->outvars.size());
                 r.jaxpr->outvars.emplace_back();
             } else if (in_.at_now(":")) {
@@ -358,6 +409,7 @@ private:
             }
             in_.take(",");
         }
+        if (!dropped.empty() && !r.called_by_name) in_.fail_at(first_dropped, "a variable that has a name");
         dropped_results(in_, r, dropped, types);
         if (in_.take(":")) in_.skip_braces();  // effects
         in_.expect("}");
@@ -376,7 +428,12 @@ private:
     TextNames names_;
     std::unordered_map<std::string, std::shared_ptr<Jaxpr>> shared_;
     std::unordered_set<std::string> shared_names_;  ///< of all `let`s, wherever they stand
-    std::vector<std::pair<std::string, std::shared_ptr<Jaxpr>>> slots_;
+    struct Slot {
+        std::string name;
+        std::shared_ptr<Jaxpr> jaxpr;
+        std::size_t met_at;  ///< in the text
+    };
+    std::vector<Slot> slots_;
     std::vector<std::shared_ptr<Jaxpr>> lets_;  ///< those in front, in order
     bool accepted_ = false;
     std::unordered_set<const Jaxpr*> defined_;
@@ -385,6 +442,7 @@ private:
     std::vector<std::shared_ptr<Jaxpr>> closed_;
     std::unordered_map<const Jaxpr*, std::shared_ptr<Jaxpr>> building_;  ///< those that a parameter's name may still name
     std::vector<std::string> input_names_;
+    std::unordered_map<std::size_t, std::vector<std::pair<Sym, std::size_t>>> param_places_;  ///< by where the equation begins
 };
 
 ProgramPtr program_of(const std::shared_ptr<Jaxpr>& root, const TextParser& parser, std::string_view text, const std::string& name) {
@@ -417,7 +475,7 @@ ProgramPtr parse_jaxpr_text(std::string_view text, const std::string& name) {
 ProgramPtr read_jaxpr_text(std::string_view text, const std::string& name) {
     TextParser parser(text, name);
     ProgramPtr program = program_of(parser.whole(), parser, text, name);
-    check_program(*program, [&](const Jaxpr& j, std::size_t eqn) { return parser.place(j, eqn); });
+    check_program(*program, [&](const Jaxpr& j, std::size_t eqn, const Error& e) { return parser.place(j, eqn, e); });
     return program;
 }
 

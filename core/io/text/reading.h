@@ -18,6 +18,7 @@ struct Reading {
     std::vector<Var> dropped;         ///< the variables `_`: jit's results may be some, being called as its equation calls them
     std::vector<std::size_t> places;  ///< where each equation begins in the text
     std::vector<UntypedLiteral> untyped;
+    bool called_by_name = false;  ///< of a call whose names are this jaxpr's too: only there may `_` be read
 };
 /// `name:type` of a result.
 struct Binder {

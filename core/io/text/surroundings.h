@@ -9,6 +9,17 @@ namespace jaxscope {
 bool looks_like_jaxpr_text(std::string_view text);
 /// Where a program begins in a text, at its first `let NAME =` or `{ lambda`; npos where none does.
 std::size_t find_program(std::string_view text);
+/// The first byte that belongs to no character of UTF-8; npos where there is none.
+std::size_t first_bad_utf8(std::string_view text);
+/// What a file is that should hold a jaxpr's text and doesn't, and where that shows.
+struct OtherContent {
+    std::string found;       ///< "nothing", "a gzip archive", "'{ lamda'"
+    std::size_t offset = 0;  ///< of the word that shows it
+    std::string advice;      ///< may be empty
+};
+OtherContent other_content(std::string_view text);
+/// Is it a capture, by its first bytes: compressed by zstd, or a JSON object?
+bool looks_like_capture(std::string_view text);
 /// The text without the escape sequences that colour it in a terminal.
 std::string without_colours(std::string_view text);
 

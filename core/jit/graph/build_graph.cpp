@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/cancel.h"
 #include "ir/followed.h"
 #include "ir/interpret.h"
+#include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
 
 namespace jaxscope::exec {
@@ -43,6 +45,7 @@ public:
     explicit GraphBuilder(Bodies& bodies) : bodies_(bodies), rewrite_(graph_) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
+        graph_.path = prefix;
         const std::vector<ValueId> consts = constants(j);
         for (std::uint32_t i = 0; i < j.num_invars; ++i)
             graph_.inputs.push_back(rewrite_.add_value(j.aval(j.invar(i)), GraphValue::Kind::Input, i));
@@ -75,6 +78,7 @@ private:
         // Transposition marks what it makes in the name stack; equations inside its calls don't repeat that.
         const bool backward = backward_ || op.source->name_stack.has_transform(stack_names::kTranspose);
         rewrite_.at(prefix, eqn, backward);
+        check_params(op);
         switch (op.prim->flow) {
             case Flow::Call:
             case Flow::RuledCall:
@@ -99,6 +103,11 @@ private:
             return inline_jaxpr(*body, constants(*body), in, prefix);  // its equations stand for this one
         }
         refuse(op);
+    }
+
+    /// Once for each set of parameters, which equations share. The interpreter names the equation.
+    void check_params(const Op& op) {
+        if (checked_.emplace(op.prim, &*op.params).second) refuse_unknown_params(op);
     }
 
     [[noreturn]] static void refuse(const Op& op) {
@@ -134,12 +143,17 @@ private:
         return made;
     }
 
+    void add_body(Node& n, const JaxprPtr& j, Sym path) {
+        n.bodies.push_back(body_graph(j, path));
+        n.body_paths.push_back(path);
+    }
+
     /// `bodies`: jaxprs and the parameters that hold them.
     std::vector<ValueId> add_control(NodeKind kind, const Op& op, const std::vector<ValueId>& in,
                                      const std::vector<std::pair<const char*, JaxprPtr>>& bodies, Sym prefix, std::uint32_t eqn) {
         Node n;
         n.kind = kind;
-        for (const auto& [param, jaxpr] : bodies) n.bodies.push_back(body_graph(jaxpr, child(prefix, eqn, param)));
+        for (const auto& [param, jaxpr] : bodies) add_body(n, jaxpr, child(prefix, eqn, param));
         n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
@@ -163,7 +177,7 @@ private:
         for (std::size_t b = 0; b < branches->get_seq()->items.size(); ++b) {
             const auto* ref = branches->get_seq()->items[b].get<Attr::JaxprRef>();
             if (!ref) throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter branches");
-            n.bodies.push_back(body_graph(ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches")));
+            add_body(n, ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches"));
         }
         n.op = std::move(op);
         n.in = in;
@@ -201,6 +215,7 @@ private:
     Bodies& bodies_;
     Graph graph_;
     GraphRewriter rewrite_;
+    std::set<std::pair<const Primitive*, const Params*>> checked_;
     bool backward_ = false;
 };
 

@@ -52,6 +52,7 @@ struct Node {
     std::shared_ptr<const IndexMap> map;  ///< of Element nodes
     std::vector<Dims> layouts;            ///< of products: element strides per operand, then of the result; empty: row-major
     std::vector<GraphPtr> bodies;         ///< scan: body; while: cond, body; cond: branches
+    std::vector<Sym> body_paths;          ///< where each stands: a body that several equations share knows the first one's place only
     Sym path_prefix;                      ///< with `eqn`: where the equation stands
     std::uint32_t eqn = 0;
     bool backward = false;  ///< in a backward pass, or inlined from a call in one
@@ -67,6 +68,7 @@ public:
     std::vector<Node> nodes;
     std::vector<ValueId> inputs, outputs;
     std::vector<ArrayPtr> constants;
+    Sym path;  ///< where the jaxpr stands for which it was built: what its nodes' paths begin with
     ValueId root(ValueId v) const { return values[v].root; }
     const Aval& aval(ValueId v) const { return *values[v].aval; }
     std::int64_t bytes(ValueId v) const { return values[v].aval->bytes(); }

@@ -36,6 +36,7 @@ void mark_residuals(const Computation& c, std::vector<PlannedBuffer>& buffers) {
 PlannedBuffer describe(const Computation& c, const Buffer& b) {
     PlannedBuffer out;
     out.aval = b.aval;
+    out.made = b.aval;
     out.bytes = b.bytes;
     out.offset = b.offset;
     out.first_step = b.first;
@@ -68,6 +69,96 @@ PlannedStep describe(const Computation& c, const Thunk& t) {
     out.writes = t.writes;
     if (t.scratch >= 0) out.writes.push_back(t.scratch);
     return out;
+}
+
+const Node& node_of(const Computation& c, const Thunk& t) { return c.graph->nodes[t.nodes[0]]; }
+
+/// `path` of a node in body `k` as seen from this loop: another loop may have been the first to build the body.
+std::string path_from(const Node& loop, std::size_t k, const std::string& path) {
+    const std::string& built = loop.bodies[k]->path.str();
+    return path.starts_with(built) ? loop.body_paths[k].str() + path.substr(built.size()) : path;
+}
+
+/// Names `buffer` by the equation that makes output `k` of body `b`; inner loops are asked in turn.
+void name_by_maker(PlannedBuffer& buffer, const Node& loop, std::size_t b, std::size_t k) {
+    const Graph& body = *loop.bodies[b];
+    const ValueId root = body.root(body.outputs[k]);
+    const GraphValue& value = body.values[root];
+    if (value.kind != GraphValue::Kind::Result || value.index >= body.nodes.size()) return;
+    const Node& maker = body.nodes[value.index];
+    buffer.eqn = path_from(loop, b, path_of(maker));
+    buffer.primitive = maker.op.prim->name.c_str();
+    buffer.maker = maker.op.prim;
+    buffer.made = value.aval;
+    buffer.source = maker.op.source;
+    if (maker.kind != NodeKind::Scan && maker.kind != NodeKind::While) return;
+    const auto inner = static_cast<std::size_t>(std::find(maker.out.begin(), maker.out.end(), root) - maker.out.begin());
+    const std::size_t last = maker.bodies.size() - 1;
+    if (inner >= maker.bodies[last]->outputs.size()) return;
+    PlannedBuffer below = buffer;
+    below.eqn.clear();
+    name_by_maker(below, maker, last, inner);
+    if (below.eqn.empty()) return;
+    below.eqn = path_from(loop, b, below.eqn);
+    buffer = std::move(below);
+}
+
+void name_results(const Computation& c, const Thunk& t, MemoryPlan& plan) {
+    const Node& loop = node_of(c, t);
+    if (loop.kind == NodeKind::Cond) return;  // either branch makes them: the equation is the cond
+    for (std::size_t k = 0; k < t.writes.size() && k < loop.bodies.back()->outputs.size(); ++k) {
+        const auto b = static_cast<std::size_t>(t.writes[k]);
+        if (c.buffers[b].node == t.nodes[0]) name_by_maker(plan.buffers[b], loop, loop.bodies.size() - 1, k);
+    }
+}
+
+/// The body that needs most: the branches of a cond, a loop's condition and its body take turns in one memory.
+std::size_t largest_body(const Thunk& t) {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < t.bodies.size(); ++k)
+        if (t.bodies[k]->arena_bytes > t.bodies[best]->arena_bytes) best = k;
+    return best;
+}
+
+/// A loop is one step of the plan, and all that its body needs one piece of scratch memory. For people the body's values are buffers like
+/// any others: what a scan stacks and carries is named by the equation of the body that makes it, and in place of the scratch memory stand
+/// the second places of its carries and what is alive in the body at the body's own peak.
+void open_loop(const Computation& c, int step, MemoryPlan& plan) {
+    const Thunk& t = c.thunks[static_cast<std::size_t>(step)];
+    name_results(c, t, plan);
+    if (t.scratch < 0) return;
+    const Node& loop = node_of(c, t);
+    const std::int64_t base = plan.buffers[static_cast<std::size_t>(t.scratch)].offset;
+    PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
+    PlannedBuffer like = scratch;
+    scratch.aval = AvalRef(DType::U8, {0});
+    scratch.made = scratch.aval;
+    scratch.bytes = 0;
+    like.role = BufferRole::Temporary;
+    const auto add = [&](PlannedBuffer b) {
+        b.first_step = like.first_step;
+        b.last_step = like.last_step;
+        plan.steps[static_cast<std::size_t>(step)].writes.push_back(static_cast<int>(plan.buffers.size()));
+        plan.buffers.push_back(std::move(b));
+    };
+    for (std::size_t k = 0; k < t.carry_offsets.size(); ++k) {
+        if (t.carry_offsets[k] < 0) continue;
+        PlannedBuffer carry = like;
+        carry.aval = loop.op.out[k];
+        carry.made = carry.aval;
+        carry.bytes = carry.aval->bytes();
+        carry.offset = base + t.carry_offsets[k];
+        name_by_maker(carry, loop, loop.bodies.size() - 1, k);
+        add(std::move(carry));
+    }
+    const std::size_t body = largest_body(t);
+    const MemoryPlan inside = report_plan(*t.bodies[body], std::vector<std::optional<int>>(t.bodies[body]->output_buffer.size()));
+    for (const int i : inside.at_peak) {
+        PlannedBuffer b = inside.buffers[static_cast<std::size_t>(i)];
+        b.offset += base + t.body_arena;
+        b.eqn = path_from(loop, body, b.eqn);
+        add(std::move(b));
+    }
 }
 
 void count_live(MemoryPlan& plan) {
@@ -112,6 +203,8 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
         scratch.source = step.source;
     }
     mark_residuals(c, plan.buffers);
+    for (std::size_t s = 0; s < c.thunks.size(); ++s)
+        if (!c.thunks[s].bodies.empty()) open_loop(c, static_cast<int>(s), plan);
     plan.copied = c.copied;
     plan.alias_of_output.resize(c.output_buffer.size());
     std::vector<bool> used(c.input_buffer.size(), false);

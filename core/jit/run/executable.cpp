@@ -10,6 +10,7 @@
 
 #include "base/cancel.h"
 #include "base/checked.h"
+#include "ir/builder.h"
 #include "ir/element.h"
 #include "jit/graph/build_graph.h"
 #include "jit/kernels/parallel.h"
@@ -187,6 +188,23 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const A
 
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
     return make_plan(program, aliases, kept, options).plan;
+}
+
+std::optional<std::string> why_it_cannot_run(const Op& op) {
+    JaxprBuilder b;
+    Values x;
+    for (const AvalRef a : op.in) x.push_back(b.add_input(a));
+    const Values out = b.emit(*op.prim, x, op.params, op.out);
+    try {
+        plan_only(b.finish(out));
+    } catch (const Error& e) {
+        if (e.code != ErrorCode::NoRule && e.code != ErrorCode::UnknownPrimitive && e.code != ErrorCode::BadInput) {
+            if (e.code == ErrorCode::Cancelled) throw;
+            return std::nullopt;  // of its size, say: not of what it is
+        }
+        return e.what();
+    }
+    return std::nullopt;
 }
 
 ArrayPtr synthesise(AvalRef aval, std::uint64_t seed) {

@@ -160,6 +160,10 @@ Avals eval_identity(const Op& op) {
     if (op.in.size() != 1) type_mismatch(op, "1 operands", std::to_string(op.in.size()));
     return op.in;
 }
+Avals eval_name(const Op& op) {
+    ParamReads::note("name");
+    return eval_identity(op);
+}
 Values jvp_name(Builder&, const Op&, const Values&, const Values&, const Values& dx) { return {dx[0]}; }  // the tangent has no name
 KScalar lower_same(ElementBuilder& k, const Op&, const KIndex& i) { return k.load(0, i); }
 
@@ -240,7 +244,7 @@ constinit const Primitive kReducePrecision{.name = "reduce_precision",
                                            .cost = data_movement_cost,
                                            .residual = ResidualLabel::Operand};
 constinit const Primitive kName{.name = "name",
-                                .abstract_eval = eval_identity,
+                                .abstract_eval = eval_name,
                                 .jvp = jvp_name,
                                 .transpose = NoRule{"Transpose rule (for reverse-mode differentiation) for 'name' not implemented"},
                                 .batch = batch_unary,

@@ -111,7 +111,13 @@ Avals eval_abs(const Op& op) {
     if (is_unsigned_int(op.in[0]->dtype)) type_mismatch(op, "a signed integer, floating or complex dtype", info(op.in[0]->dtype).name);
     return {standard_result(op, base_type(op.in[0]->dtype), shape)};
 }
+Avals eval_round(const Op& op) {
+    ParamReads::note("rounding_method");  // the kernel reads it
+    return eval_unary<kFloatClass>(op);
+}
 Avals eval_conj(const Op& op) {
+    ParamReads::note("input_dtype");
+    ParamReads::note("_input_dtype");
     const Dims shape = check_nary(op, 1, kFC);
     const DType d = op.in[0]->dtype;
     if (byte_size(d) < 4) type_mismatch(op, "float32, float64 or a complex dtype", info(d).name);
@@ -215,7 +221,7 @@ constinit const Primitive kNeg{.name = "neg",
                                .lower = lower_unary<KOp::Neg>,
                                .cost = elementwise_cost<>};
 constinit const Primitive kRound{.name = "round",
-                                 .abstract_eval = eval_unary<kFloatClass>,
+                                 .abstract_eval = eval_round,
                                  .jvp = jvp_zero,
                                  .transpose = NoRule{"its derivative is zero: nothing linear remains"},
                                  .batch = batch_unary,

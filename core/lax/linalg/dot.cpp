@@ -53,10 +53,7 @@ void check_side(const Op& op, const Aval& aval, const Dims& contract, const Dims
                       shape_text(contract) + " and " + shape_text(batch));
 }
 
-Avals dot_general_eval(const Op& op) {
-    expect_arrays(op, 2);
-    const auto& p = op.as<DotGeneralParams>();
-    const DotDims& d = p.dimension_numbers;
+Dims product_shape(const Op& op, const DotDims& d) {
     const Dims &lhs = op.in[0]->shape, &rhs = op.in[1]->shape;
     check_side(op, *op.in[0], d.lhs_contract, d.lhs_batch, "lhs");
     check_side(op, *op.in[1], d.rhs_contract, d.rhs_batch, "rhs");
@@ -71,6 +68,19 @@ Avals dot_general_eval(const Op& op) {
     const Dims rhs_free = take(rhs, remaining(op.in[1]->rank(), d.rhs_contract, d.rhs_batch));
     shape.insert(shape.end(), lhs_free.begin(), lhs_free.end());
     shape.insert(shape.end(), rhs_free.begin(), rhs_free.end());
+    return shape;
+}
+
+Avals dot_general_eval(const Op& op) {
+    expect_arrays(op, 2);
+    const auto& p = op.as<DotGeneralParams>();
+    Dims shape;
+    try {
+        shape = product_shape(op, p.dimension_numbers);
+    } catch (Error& e) {
+        e.in("parameter dimension_numbers");
+        throw;
+    }
     return {standard_result(op, product_dtype(op, p), shape)};
 }
 

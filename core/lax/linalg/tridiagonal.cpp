@@ -13,6 +13,7 @@ namespace jaxscope {
 namespace {
 
 Avals eval_tridiagonal_solve(const Op& op) {
+    ParamReads::note("perturb_singular");
     expect_arrays(op, 4);
     expect_same_dtype(op, 0, 4);
     const Dims& b = op.in[3]->shape;

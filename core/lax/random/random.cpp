@@ -159,6 +159,7 @@ struct RandomGammaParams {
     static constexpr auto kFields = std::tuple(field("log_space", &RandomGammaParams::log_space));
 };
 Avals eval_random_gamma(const Op& op) {
+    ParamReads::note("log_space");
     expect_inputs(op, 2);
     if (!op.in[0]->is_array() || !is_key(op.in[0]->dtype)) type_mismatch(op, "a typed key", to_text(op.in[0]));
     const Dims &key = op.in[0]->shape, &alpha = op.in[1]->shape;

@@ -38,6 +38,7 @@ std::int64_t candidates(const Op& op, const ApproxTopKParams& p, std::int64_t n)
     return divided_up(tiles, std::int64_t{1} << std::min(log2_floor, log2_ceil)) * tile;
 }
 Avals eval_approx_top_k(const Op& op) {
+    ParamReads::note("is_max_k");
     expect_arrays(op, 1);
     ApproxTopKParams p = op.as<ApproxTopKParams>();
     Dims shape = op.in[0]->shape;

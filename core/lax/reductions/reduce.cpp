@@ -35,6 +35,7 @@ Avals eval_reduce(const Op& op) {
     return {standard_result(op, op.in[0]->dtype, shape)};
 }
 Avals eval_logical(const Op& op) {
+    ParamReads::note("out_sharding");
     const Avals out = eval_reduce<kBoolClass | kIntClass>(op);
     return {strong(out[0])};
 }

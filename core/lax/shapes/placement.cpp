@@ -78,12 +78,25 @@ JaxprPtr device_put_expand(const Op& op) {
 // ---- sharding_constraint: the identity on one device
 
 Avals same_type(const Op& op) {
+    for (const char* p : {"sharding", "layout", "context_mesh", "unconstrained_dims"}) ParamReads::note(p);  // there is one device
     expect_arrays(op, 1);
     return op.in;
 }
 
 void same_application_transpose(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     if (!ct[0].is_zero()) sink.add(0, b.bind1(*op.prim, ct, op.params));
+}
+
+/// A spec over a mesh names the axes of one example. JAX rewrites it, with the mapped axis left open; kept as it is it would name others.
+BatchResult sharding_constraint_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const Attr* sharding = op.params->find("sharding");
+    const auto* record = sharding ? sharding->get_record() : nullptr;
+    const auto* object = sharding ? sharding->get<Attr::Object>() : nullptr;
+    const Sym kind = record ? record->type : object ? object->type : Sym();
+    if (kind != Sym("SingleDeviceSharding"))
+        throw Error(ErrorCode::NoRule, "expected a sharding on one device, found " + printable(kind.str(), 60) +
+                                           ": which axes of the mesh a mapped example leaves open isn't worked out yet");
+    return batch_unary(b, op, x, dims, size);
 }
 
 KScalar identity_lower(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }
@@ -186,7 +199,7 @@ constinit const Primitive kShardingConstraint{
     .abstract_eval = same_type,
     .jvp = jvp_linear,
     .transpose = same_application_transpose,
-    .batch = batch_unary,
+    .batch = sharding_constraint_batch,
     .lower = identity_lower,
     .cost = data_movement_cost,
     .view = always_a_view,

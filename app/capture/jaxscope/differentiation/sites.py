@@ -92,9 +92,9 @@ def _jax_site(entry: Any, kind: str) -> Site | None:
     for i, leaves in enumerate(per_arg):
         for k, (path, leaf) in enumerate(leaves):
             if i in first:
-                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf, first[i] + k))
+                slots.append(Slot(names[i] + naming.keystr(path), i, leaf, first[i] + k))
             elif _is_array(leaf):
-                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf))
+                slots.append(Slot(names[i] + naming.keystr(path), i, leaf))
     return Site(kind, fun, names, slots, wrt, naming.function_name(fun))
 
 
@@ -130,13 +130,13 @@ def _equinox_site(frame: Any, entry: Any) -> Site:
     for (path, leaf), diff in zip(leaves, is_diff):
         if diff:
             k, value = next(differentiated)
-            slots.append(Slot(names[0] + jax.tree_util.keystr(path), 0, value, k))
+            slots.append(Slot(names[0] + naming.keystr(path), 0, value, k))
         elif leaf is not None:
             value = next(others)
             if _is_array(value):
-                slots.append(Slot(names[0] + jax.tree_util.keystr(path), 0, value))
+                slots.append(Slot(names[0] + naming.keystr(path), 0, value))
     for i, a in enumerate([*rest, *kwargs.values()], 1):
-        slots += [Slot(names[i] + jax.tree_util.keystr(p), i, v)
+        slots += [Slot(names[i] + naming.keystr(p), i, v)
                   for p, v in jax.tree_util.tree_flatten_with_path(a)[0] if _is_array(v)]
     above = frame.f_back
     kind = "eqx.filter_value_and_grad"
@@ -164,7 +164,7 @@ def _equinox_other(frame: Any) -> Site | None:
         for k, (path, leaf) in enumerate(jax.tree_util.tree_flatten_with_path(whole, is_leaf=lambda v: v is None)[0]):
             differentiated = is_diff is not None and is_diff[k]
             if differentiated or _is_array(leaf):
-                slots.append(Slot(names[i] + jax.tree_util.keystr(path), i, leaf, count if differentiated else None))
+                slots.append(Slot(names[i] + naming.keystr(path), i, leaf, count if differentiated else None))
             count += differentiated
     return Site(kind, fun, names, slots, list(range(len(diff))), naming.function_name(fun))
 

@@ -11,6 +11,8 @@ from .tables import Tables, nested_json
 
 INLINE_ELEMENTS = 256
 SMALL_BYTES = 1 << 20
+# Constants of integers and booleans say what a program does (tables of indices, masks): no made-up ones could stand for them.
+INTEGER_CONSTANT_BYTES = 64 << 20
 
 
 class Arrays:
@@ -20,22 +22,24 @@ class Arrays:
         self.members: dict[str, np.ndarray] = {}
         self._memo: dict[int, tuple[Any, int]] = {}
 
-    def add(self, value: Any, aval: Any = None, parameter: bool = False) -> int:
-        """An entry of `arrays`; the same object is one entry. A parameter of an equation is part of the program: it is kept whatever `values` says."""
-        hit = self._memo.get(id(value))
-        if hit is not None:
-            return hit[1]
+    def add(self, value: Any, aval: Any = None, parameter: bool = False, constant: bool = False) -> int:
+        """An entry of `arrays`; the same object is one entry. A parameter of an equation is part of the program: it is kept whatever `values`
+        says, and so is a constant of integers."""
         aval = compat.typeof(value) if aval is None else aval
-        item: dict[str, Any] = {"aval": self.tables.aval(aval)}
-        data = self._data(value, aval, parameter)
+        always = parameter or (constant and _says_what_happens(value, aval))
+        hit = self._memo.get(id(value))
+        if hit is not None and (len(self.items[hit[1]]) > 1 or not always):
+            return hit[1]
+        index = len(self.items) if hit is None else hit[1]
+        if hit is None:
+            self.items.append({"aval": self.tables.aval(aval)})
+            self._memo[id(value)] = (value, index)
+        data = self._data(value, aval, always)
         if data is not None and data.size <= INLINE_ELEMENTS:
-            item["values"] = nested_json(data)
+            self.items[index]["values"] = nested_json(data)
         elif data is not None:
-            item["npz"] = f"c{len(self.items)}"
-            self.members[item["npz"]] = storable(data)
-        index = len(self.items)
-        self.items.append(item)
-        self._memo[id(value)] = (value, index)
+            self.items[index]["npz"] = f"c{index}"
+            self.members[f"c{index}"] = storable(data)
         return index
 
     def _data(self, value: Any, aval: Any, always: bool) -> np.ndarray | None:
@@ -54,6 +58,14 @@ class Arrays:
             return np.asarray(value, dtype=dtype)
         except Exception:  # deleted or not addressable from this process: the capture still says its type
             return None
+
+
+def _says_what_happens(value: Any, aval: Any) -> bool:
+    dtype = getattr(aval, "dtype", None)
+    if dtype is None or compat.is_float0(aval) or jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return False
+    counts = jax.dtypes.issubdtype(dtype, np.integer) or jax.dtypes.issubdtype(dtype, np.bool_)
+    return counts and getattr(value, "nbytes", 0) <= INTEGER_CONSTANT_BYTES
 
 
 def storable(a: np.ndarray) -> np.ndarray:

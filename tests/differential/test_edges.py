@@ -1,0 +1,141 @@
+"""Where JAX says something else than one expects, one case each: orders, places, names, constants that are left out."""
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax._src.ad_checkpoint import saved_residuals
+
+import jaxscope
+from conftest import jaxscope_binary
+
+X = jnp.linspace(0.1, 0.9, 3)
+
+
+def saved(fn, *args, path, **options):
+    jaxscope.capture(fn, **options)(*args).save(str(path / "p.jaxscope"))
+    return str(path / "p.jaxscope")
+
+
+@pytest.mark.parametrize("step, argnums", [("grad:1,0", (1, 0)), ("grad:0,1", (0, 1)), ("value_and_grad:1,0", (1, 0))])
+def test_gradients_come_in_the_order_asked(cli, tmp_path, step, argnums):
+    def f(a, b):
+        return (a["u"] * jnp.sin(b) + a["v"]).sum()
+    args = ({"u": X, "v": X + 1}, X * 2)
+    transform = jax.grad if step.startswith("grad") else jax.value_and_grad
+    found = cli.json("transform", saved(f, *args, path=tmp_path), "--apply", step, "--print")
+    assert found["text"].rstrip() == str(jax.make_jaxpr(transform(f, argnums=argnums))(*args))
+    tree = jax.tree_util.tree_flatten_with_path(jax.eval_shape(transform(f, argnums=argnums), *args))[0]
+    assert [o["path"] for o in found["program"]["outputs"]] == [jax.tree_util.keystr(p) for p, _ in tree]
+
+
+def test_an_argument_asked_for_twice_is_refused_as_in_jax(cli, tmp_path):
+    f = lambda a, b: (a * jnp.sin(b)).sum()
+    with pytest.raises(TypeError):
+        jax.grad(f, argnums=(1, 1))(X, X + 1)
+    done = cli.raw("transform", saved(f, X, X + 1, path=tmp_path), "--apply", "grad:1,1", check=False)
+    assert done.returncode == 2 and "expected each argument once, found 1 again" in done.stderr
+
+
+def test_one_array_given_twice_opens(cli, tmp_path):
+    file = saved(lambda a, b: (a * jnp.sin(b)).sum(), X, X, path=tmp_path)
+    assert [i["path"] for i in cli.json("inspect", file)["program"]["inputs"]] == ["a", "b"]
+
+
+ORDERED = {
+    "jit": lambda x: jax.jit(lambda x: jnp.sin(x) * jnp.tanh(x))(x).sum(),
+    "silu": lambda x: (jax.nn.silu(x) * jnp.cos(x)).sum(),
+    "scan": lambda x: lax.scan(lambda c, a: (jnp.sin(c) * jnp.tanh(a + c), jnp.exp(c) * a), x, jnp.ones((2, 3)))[0].sum(),
+    "jit in scan": lambda x: lax.scan(lambda c, a: (jax.jit(lambda c: jnp.sin(c) * jnp.tanh(c * a))(c), None), x, jnp.ones((2, 3)))[0].sum(),
+    "nested, no tangent": lambda x: (jnp.cos(x) * jax.checkpoint(lambda y: jnp.sin(y) * 2)(lax.stop_gradient(x))).sum(),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_residuals_inside_checkpoint_keep_jax_order(cli, tmp_path, name):
+    f = jax.checkpoint(ORDERED[name])
+    fn = lambda x: f(x)
+    text = cli.json("transform", saved(fn, X, path=tmp_path), "--apply", "grad", "--print")["text"].rstrip()
+    assert text == str(jax.make_jaxpr(jax.grad(fn))(X))
+
+
+def test_nodes_without_keys(cli, tmp_path):
+    @jax.tree_util.register_pytree_node_class
+    class Pair:
+        def __init__(self, u, v):
+            self.u, self.v = u, v
+
+        def tree_flatten(self):
+            return (self.u, self.v), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+    def f(b):
+        return (b.u * jnp.sin(b.v)).sum()
+    rows = cli.json("residuals", saved(f, Pair(X, X + 1), path=tmp_path), "--wrt", "all")["residuals"]
+    theirs = [s for _, s in saved_residuals(f, Pair(X, X + 1))]
+    assert [r["source"] for r in rows][0] == theirs[0] == "from the argument b[0]"
+
+
+def test_the_users_line_under_a_policy_around_all(cli, tmp_path):
+    """JAX's string names the call of jax.checkpoint; the row's own line is where the value is computed."""
+    def f(x):
+        a = jnp.sin(x)
+        b = jax.jit(jnp.tanh)(a)
+        return (a * b).sum()
+    first = f.__code__.co_firstlineno
+    report = cli.json("residuals", saved(f, X, path=tmp_path), "--wrt", "all", "--policy", "everything_saveable")
+    lines = {(r["source"].split(" from ")[0], r["line"] - first) for r in report["residuals"] if r["equation"]}
+    assert {("output of sin", 1)} <= lines and {n for _, n in lines} <= {1, 2, 3} and ("output of tanh", 2) in {(s.replace("jitted function 'tanh'", "tanh"), n) for s, n in lines}
+
+
+def test_index_tables_are_kept_at_any_setting(cli, tmp_path):
+    table, mask = jnp.array([2, 0, 1]), np.array([True, False, True])
+
+    def f(x):
+        return jnp.where(mask, x[table], 0.0) * jnp.linspace(0.5, 1.5, 3)
+    file = saved(f, X, path=tmp_path, values="none")
+    report = cli.json("run", file)
+    kept = [c["aval"] for c in report["made_up_constants"]]
+    assert not any(a.startswith(("i32", "bool")) for a in kept), kept
+    big = np.arange(3 << 18, dtype=np.int32)[::-1].copy()  # 3 MiB: more than `small` keeps of inputs
+    file = saved(lambda i: jnp.asarray(big)[i], jnp.arange(4), path=tmp_path, values="small")
+    assert cli.json("run", file)["outputs"][0]["values"] == [int(big[i]) for i in range(4)]
+
+
+def test_floats_that_are_left_out_are_named(cli, tmp_path):
+    weights = jnp.linspace(0.0, 1.0, 300)
+    file = saved(lambda x: (weights * x).sum(), jnp.ones(300), path=tmp_path, values="none")
+    report = cli.json("run", file)
+    assert [(c["aval"], c["bytes"]) for c in report["made_up_constants"]] == [("f32[300]", 1200)]
+    assert report["made_up_constants"][0]["source"].startswith("mul from ") and report["made_up_constants"][0]["place"]["line"] > 0
+    said = subprocess.run([jaxscope_binary(), "run", file], capture_output=True, text=True).stderr
+    assert "1 constant has no values" in said and "f32[300] read by mul" in said
+
+
+def test_a_loop_shows_what_its_body_holds(cli, tmp_path):
+    w = jnp.ones((256, 256)) / 256
+
+    def f(x):
+        def step(c, _):
+            h = jnp.tanh(c @ w)
+            return jnp.sin(h @ w) + c, None
+        return lax.scan(step, x, None, length=4)[0].sum()
+    fn = jax.grad(f)
+    memory = cli.json("plan", saved(fn, jnp.ones((256, 256)), path=tmp_path))["memory"]
+    rows = [r for r in memory["at_peak"] if r["role"] != "argument" and r["bytes"] > 4096]
+    assert rows and not any(r["aval"].startswith("u8") or r["source"].startswith("scan") for r in rows), rows
+    assert all("/jaxpr/" in r["equation"] and r["line"] > 0 for r in rows if r["role"] == "residual"), rows
+    assert any(r["aval"].startswith("f32[4,256,256]") and r["role"] == "residual" for r in rows), rows
+
+
+def test_a_spec_over_a_mesh_isnt_kept_on_another_axis(cli, tmp_path):
+    from jax.sharding import AxisType, NamedSharding, PartitionSpec
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(AxisType.Auto,))
+    file = saved(lambda x: lax.with_sharding_constraint(jnp.sin(x), NamedSharding(mesh, PartitionSpec("x"))), X, path=tmp_path)
+    done = cli.raw("transform", file, "--apply", "vmap@2", check=False)
+    assert done.returncode == 3 and "sharding_constraint" in done.stderr and "mesh" in done.stderr
