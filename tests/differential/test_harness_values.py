@@ -64,8 +64,8 @@ def test_harnesses(wide, driver, tmp_path):
         cases = random.Random(seed).sample(cases, SAMPLE)
     counts, wrong = sweep(driver, cases, tmp_path)
     print(dict(counts), {kind: len(w) for kind, w in wrong.items()})
-    assert counts["run"] > 0.98 * len(cases)
-    allowed = 0.01 if full else 0.03  # a small sample may meet several of the few that differ
+    assert counts["run"] > (0.98 if full else 0.9) * len(cases)
+    allowed = 0.01 if full else 0.1  # of a small sample: it may meet several of the few that differ
     for kind in KINDS:
         assert len(wrong.get(kind, [])) <= allowed * counts[kind], "\n".join(wrong[kind])
 
