@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "calls/foreign.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
 
@@ -34,6 +35,7 @@ bool stops_run(const Op& op) { return !op.prim->calls() && why_it_cannot_run(op)
 
 std::vector<std::string> stopped_by(const Op& op) {
     const Primitive& p = *op.prim;
+    if (p.opaque && p.expand) return foreign_stops(op.params);
     std::vector<std::string> stops;
     const bool differentiates = p.jvp || p.jvp_call || p.linearize || p.transpose;
     if (!differentiates) stops.emplace_back("grad");

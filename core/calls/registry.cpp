@@ -1,6 +1,7 @@
 #include "ir/registry.h"
 
 #include "calls/families.h"
+#include "calls/foreign.h"
 #include "ir/primitive.h"
 #include "lax/families.h"
 
@@ -48,7 +49,7 @@ void register_all_primitives() {
         ragged_dot_primitives(),
         shown_primitives(),
     };
-    set_primitive_families(families, {.jit = &kJit, .custom_jvp = &kCustomJvpCall});
+    set_primitive_families(families, {.jit = &kJit, .custom_jvp = &kCustomJvpCall, .undeclared = &kForeign});
 }
 
 }  // namespace jaxscope

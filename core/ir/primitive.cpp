@@ -39,7 +39,7 @@ const Primitive& primitive(Sym name) {
     std::lock_guard lock(r.mutex);
     const auto found = r.by_name.find(name);
     if (found != r.by_name.end()) return *found->second;
-    auto* made = new Primitive;  // as many as there are names, kept for good
+    auto* made = r.calls.undeclared ? new Primitive(*r.calls.undeclared) : new Primitive;  // as many as there are names, kept for good
     made->name = name.c_str();
     made->opaque = true;
     r.by_name.emplace(name, made);

@@ -10,7 +10,8 @@ namespace jaxscope {
 
 /// Custom rules of a program (capture format, section 5). Equations refer to entries by Attr::Rule; rules may be recursive.
 struct CustomRule {
-    Sym kind;  ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", "custom_vmap", "custom_transpose"
+    Sym kind;  ///< "custom_jvp", "custom_vjp_fwd", "custom_vjp_bwd", "custom_vmap", "custom_transpose",
+               ///< of libraries' primitives "primitive" (its evaluation), "primitive_jvp", "primitive_transpose", "primitive_vmap"
     Sym function;
     Sym static_args;
     Avals avals;
@@ -25,6 +26,7 @@ struct CustomRule {
     int variant_of = -1;              ///< the entry that equations name, of which this is another pattern
     std::int64_t axis_size = 0;       ///< custom_vmap: what the rule was traced for, and its results
     std::vector<bool> in_batched, out_batched;
+    std::vector<int> in_dims, out_dims;  ///< primitive_vmap: where inputs and results have the axis; -1: nowhere
 };
 struct CustomRules {
     std::vector<CustomRule> rules;

@@ -6,6 +6,7 @@ struct Primitive;
 /// The primitives of `calls/` that rules and transformations below it emit.
 struct EmittedCalls {
     const Primitive *jit = nullptr, *custom_jvp = nullptr;
+    const Primitive* undeclared = nullptr;  ///< what a name that nobody declared stands for
 };
 const EmittedCalls& emitted_calls();
 

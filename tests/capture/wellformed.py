@@ -66,6 +66,31 @@ def _rule(d, i, r):
         assert len(r["out_zeros"]) == n and len(j["outvars"]) == n - sum(r["out_zeros"]), f"custom_rules[{i}]"
 
 
+    elif r["kind"] == "primitive":
+        assert len(j["invars"]) == closed + n and "variant_of" not in r, f"custom_rules[{i}]"
+    elif r["kind"].startswith("primitive_"):
+        _library_rule(d, i, r, j, n, closed)
+
+
+def _library_rule(d, i, r, j, n, closed):
+    where = f"custom_rules[{i}]"
+    head = d["custom_rules"][r["variant_of"]]
+    assert head["kind"] == "primitive" and head["function"] == r["function"] and head["avals"] == r["avals"], where
+    if r["kind"] == "primitive_jvp":
+        assert len(j["invars"]) == closed + n + sum(r["perturbed"]), where
+        assert len(j["outvars"]) == 2 * len(r["out_zeros"]) - sum(r["out_zeros"]), where
+    elif r["kind"] == "primitive_transpose":
+        linear = sum(r["perturbed"])
+        assert len(j["invars"]) == closed + n - linear + r["zero_cotangents"].count(False), where
+        assert len(r["out_zeros"]) == linear and len(j["outvars"]) == r["out_zeros"].count(False), where
+    elif r["kind"] == "primitive_known":
+        assert len(j["invars"]) == closed + n, where
+    elif r["kind"] == "primitive_linear":
+        assert len(j["invars"]) >= closed + sum(r["perturbed"]) and len(j["outvars"]) == r["out_zeros"].count(False), where
+    else:
+        assert len(r["in_dims"]) == len(j["invars"]) - closed == n and len(r["out_dims"]) == len(j["outvars"]), where
+
+
 def _program(d):
     p, j = d["program"], d["jaxprs"][d["program"]["jaxpr"]]
     for key in ("in_paths", "arg_of_input", "donated", "kept", "values"):

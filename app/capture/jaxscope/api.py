@@ -95,6 +95,8 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     closed = refs.discharged(closed) or closed
     marked = marked and (refs.discharged(marked) or marked)
     patterns.meet(encoder.patterns, closed, p, flat)
+    for r in found:
+        patterns.meet_region(encoder.patterns, refs.discharged_open(r.jaxpr), [i in set(r.diff_slots) for i in range(len(r.site.slots))])
     region_entries = [_region_entry(encoder, r, found) for r in found]
     entry = _program_entry(encoder, p, flat, closed, shapes)
     encoder.rules.finish()
@@ -103,6 +105,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
         with encoder.rules.closed():
             whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
             marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
+            encoder.rules.finish()
     facts = xla.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")

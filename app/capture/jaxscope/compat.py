@@ -140,6 +140,11 @@ def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | N
     return {"debug_info": info._replace(**change)}
 
 
+def current_trace() -> Any:
+    """What JAX is doing where a rule runs; None before 0.4.36, which didn't say."""
+    return getattr(getattr(core, "trace_ctx", None), "trace", None)
+
+
 def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
     return core.eval_jaxpr(jaxpr, consts, *args)
 

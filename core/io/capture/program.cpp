@@ -1,5 +1,7 @@
 #include "io/capture/program.h"
 
+#include <algorithm>
+
 namespace jaxscope {
 
 namespace {
@@ -27,6 +29,9 @@ std::vector<Sym> syms(const JsonValue& v, std::string_view key) {
 }
 std::vector<int> ints(const JsonValue& v, std::string_view key, std::int64_t low = 0) {
     return list<int>(v, key, [&](const JsonValue& i) { return static_cast<int>(i.as_int(low, INT32_MAX, "an index")); });
+}
+std::vector<int> ints_or_null(const JsonValue& v, std::string_view key) {
+    return list<int>(v, key, [](const JsonValue& i) { return i.is_null() ? -1 : static_cast<int>(i.as_int(-1, INT32_MAX, "an index")); });
 }
 std::vector<bool> bools(const JsonValue& v, std::string_view key) {
     return list<bool>(v, key, [](const JsonValue& i) { return i.as_bool(); });
@@ -65,6 +70,45 @@ void read_flags(const JsonValue& v, const CaptureTables& tables, Program& out) {
     for (JsonValue::Items it(v); it.more(); it.step()) out.flags.emplace_back(it.key(), tables.attr(it.value(), depth));
 }
 
+namespace {
+
+/// Of a rule of a library's primitive: as many inputs and results as its case takes and gives.
+void check_primitive_rule(const JsonValue& v, const CustomRule& r) {
+    static const Sym evaluation("primitive"), jvp("primitive_jvp"), transpose("primitive_transpose"), vmap("primitive_vmap"),
+        known("primitive_known"), linear("primitive_linear");
+    if (!r.jaxpr || (r.kind != evaluation && r.kind != jvp && r.kind != transpose && r.kind != vmap && r.kind != known && r.kind != linear))
+        return;
+    const auto count = [](const std::vector<bool>& list, bool which) {
+        return static_cast<std::size_t>(std::count(list.begin(), list.end(), which));
+    };
+    const std::size_t n = r.avals.size(), results = r.jaxpr->outvars.size();
+    std::size_t inputs = n + r.closed_over.size();
+    if (r.kind == jvp) {
+        expect_count(v, "perturbed", r.perturbed, n, "inputs");
+        inputs += count(r.perturbed, true);
+        if (results != 2 * r.out_zeros.size() - count(r.out_zeros, true)) v.get("out_zeros").fail("one for each result of the primitive");
+    } else if (r.kind == transpose) {
+        expect_count(v, "perturbed", r.perturbed, n, "inputs");
+        inputs += count(r.zero_cotangents, false) - count(r.perturbed, true);
+        if (r.out_zeros.size() != count(r.perturbed, true) || results != count(r.out_zeros, false))
+            v.get("out_zeros").fail("one for each linear input, and a result for each that isn't zero");
+    } else if (r.kind == vmap) {
+        if (r.in_dims.size() != n) v.get("in_dims").fail("an axis or null for each of the " + std::to_string(n) + " inputs");
+        if (r.out_dims.size() != results) v.get("out_dims").fail("an axis or null for each of the " + std::to_string(results) + " results");
+    }
+    // A linear half takes its known half's residuals first, and is held to them where it is applied.
+    if (r.kind == linear && r.jaxpr->num_invars >= count(r.perturbed, true)) return;
+    if (r.jaxpr->num_invars != inputs)
+        v.get("jaxpr").fail_found("a rule of " + std::to_string(inputs) + " inputs", "one of " + std::to_string(r.jaxpr->num_invars));
+    for (std::size_t i = 0; i < r.in_dims.size(); ++i)
+        if (r.in_dims[i] > static_cast<int>(r.avals[i]->shape.size())) v.get("in_dims").at(i).fail("an axis of the input");
+    for (std::size_t k = 0; k < r.out_dims.size(); ++k)
+        if (r.out_dims[k] >= static_cast<int>(r.jaxpr->aval(r.jaxpr->outvars[k])->shape.size()))
+            v.get("out_dims").at(k).fail("an axis of the result");
+}
+
+}  // namespace
+
 CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     CustomRule r;
     r.kind = v.get("kind").as_string();
@@ -78,14 +122,15 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     if (found_value(v, "jaxpr", found)) r.jaxpr = tables.jaxpr(found);
     r.why = sym(v, "why");
     r.out_zeros = bools(v, "out_zeros");
-    if (found_value(v, "input_forwards", found))
-        for (JsonValue::Items it(found); it.more(); it.step())
-            r.input_forwards.push_back(it.value().is_null() ? -1 : static_cast<int>(it.value().as_int(-1, INT32_MAX, "an index")));
+    r.input_forwards = ints_or_null(v, "input_forwards");
     r.closed_over = ints(v, "closed_over");
     if (found_value(v, "variant_of", found)) r.variant_of = static_cast<int>(found.as_int(0, INT32_MAX, "a custom rule"));
     if (found_value(v, "axis_size", found)) r.axis_size = found.as_int(0, INT64_MAX, "the size of an axis");
     r.in_batched = bools(v, "in_batched");
     r.out_batched = bools(v, "out_batched");
+    r.in_dims = ints_or_null(v, "in_dims");
+    r.out_dims = ints_or_null(v, "out_dims");
+    check_primitive_rule(v, r);
     return r;
 }
 

@@ -197,6 +197,8 @@ std::string CaptureOutput::rules() {
                 bools(w, "in_batched", r.in_batched);
                 bools(w, "out_batched", r.out_batched);
             }
+            if (!r.in_dims.empty()) ints(w, "in_dims", r.in_dims);
+            if (!r.out_dims.empty()) ints(w, "out_dims", r.out_dims);
             w.end_object();
         }
         w.end_array();

@@ -11,6 +11,7 @@
 #include "ir/interpret.h"
 #include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
+#include "jit/kernels/refusal.h"
 
 namespace jaxscope::exec {
 
@@ -42,7 +43,7 @@ public:
         GraphPtr graph;
     };
     using Bodies = std::unordered_map<const Jaxpr*, Body>;
-    explicit GraphBuilder(Bodies& bodies) : bodies_(bodies), rewrite_(graph_) {}
+    GraphBuilder(Bodies& bodies, bool in_branch) : bodies_(bodies), in_branch_(in_branch), rewrite_(graph_) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
@@ -70,8 +71,25 @@ private:
         run.bind_consts(consts);
         run.bind_inputs(args);
         return run.forward([&](const Eqn& e, const std::vector<ValueId>& in) {
-            return add_equation(make_op(j, e), in, prefix, static_cast<std::uint32_t>(run.index()));
+            const auto index = static_cast<std::uint32_t>(run.index());
+            if (!in_branch_) return add_equation(make_op(j, e), in, prefix, index);
+            try {
+                return add_equation(make_op(j, e), in, prefix, index);
+            } catch (const Error& error) {
+                if (error.code != ErrorCode::UnknownPrimitive && error.code != ErrorCode::NoRule) throw;
+                return add_refusal(make_op(j, e), in, error);
+            }
         });
+    }
+
+    /// Checks call Python only where something is wrong: what can't run there is refused when it is met.
+    std::vector<ValueId> add_refusal(Op op, const std::vector<ValueId>& in, const Error& error) {
+        Node n;
+        n.kind = NodeKind::Library;
+        n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{}});
+        n.op = refused_when_met(std::move(op), error);
+        n.in = in;
+        return rewrite_.add_node(std::move(n));
     }
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
@@ -136,15 +154,15 @@ private:
         return Sym((prefix.empty() ? "" : prefix.str() + "/") + std::to_string(eqn) + "/" + param);
     }
 
-    GraphPtr body_graph(const JaxprPtr& j, Sym prefix) {
+    GraphPtr body_graph(const JaxprPtr& j, Sym prefix, bool branch = false) {
         if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
-        GraphPtr made = GraphBuilder(bodies_).build(*j, prefix);
+        GraphPtr made = GraphBuilder(bodies_, in_branch_ || branch).build(*j, prefix);
         bodies_[j.get()] = {j, made};
         return made;
     }
 
-    void add_body(Node& n, const JaxprPtr& j, Sym path) {
-        n.bodies.push_back(body_graph(j, path));
+    void add_body(Node& n, const JaxprPtr& j, Sym path, bool branch = false) {
+        n.bodies.push_back(body_graph(j, path, branch));
         n.body_paths.push_back(path);
     }
 
@@ -177,7 +195,7 @@ private:
         for (std::size_t b = 0; b < branches->get_seq()->items.size(); ++b) {
             const auto* ref = branches->get_seq()->items[b].get<Attr::JaxprRef>();
             if (!ref) throw Error(ErrorCode::BadInput, "expected a jaxpr in parameter branches");
-            add_body(n, ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches"));
+            add_body(n, ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches"), true);
         }
         n.op = std::move(op);
         n.in = in;
@@ -213,6 +231,7 @@ private:
     }
 
     Bodies& bodies_;
+    bool in_branch_;
     Graph graph_;
     GraphRewriter rewrite_;
     std::set<std::pair<const Primitive*, const Params*>> checked_;
@@ -224,7 +243,7 @@ private:
 GraphPtr build_graph(const JaxprPtr& program) {
     refuse_runaway(*program);
     GraphBuilder::Bodies bodies;
-    return GraphBuilder(bodies).build(*program, Sym());
+    return GraphBuilder(bodies, false).build(*program, Sym());
 }
 
 }  // namespace jaxscope::exec

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/kernels/parallel.h"
+#include "jit/kernels/refusal.h"
 
 namespace jaxscope::exec {
 
@@ -13,6 +14,7 @@ Dims row_major_strides(const Dims& shape) {
 }
 
 LibraryCallPtr make_routine(const Op& op) {
+    if (LibraryCallPtr call = make_refusal(op)) return call;
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
                                                                 make_special_routine, make_fft_routine,       make_approx_top_k_routine,
                                                                 make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};

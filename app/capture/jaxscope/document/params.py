@@ -18,6 +18,7 @@ from .tables import Tables, dtype_name, number_json
 _RULES = {"custom_jvp_call": ("jvp_jaxpr_fun",), "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd"),
           "custom_vjp_call_jaxpr": ("fwd_jaxpr_thunk", "bwd"), "custom_vmap_call": ("rule",),
           "custom_transpose_call": ("transpose_jaxpr_thunk",), "linear_call": ("transpose_thunk",)}
+LIBRARY_RULES = "jaxscope_rules"  # the parameter by which a library's primitive names its entry in the table of rules
 
 
 class Params:
@@ -28,7 +29,8 @@ class Params:
         self._objects: dict[int, tuple[Any, Any]] = {}
 
     def of(self, eqn: Any) -> int:
-        if not eqn.params:
+        application = self.rules.applications.index_of(eqn) if self.rules is not None else None
+        if not eqn.params and application is None:
             return self.tables.params.add("{}", {})
         special = _RULES.get(eqn.primitive.name, ())
         params = older.parameters(eqn)
@@ -41,6 +43,8 @@ class Params:
                 out[key] = self._policy(value, eqn.params.get("jaxpr"))
             else:
                 out[key] = self.value(value)
+        if application is not None:
+            out = dict(sorted({**out, LIBRARY_RULES: {"rule": application, "text": eqn.primitive.name}}.items()))
         return self.tables.params.add(json.dumps(out), out)
 
     def _rule(self, eqn: Any, key: str, value: Any) -> Any:

@@ -6,21 +6,27 @@ alone, and notes what the rules were asked. What else somebody wants later is re
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import threading
+from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 import jax
+from jax._src import core
 from jax._src.interpreters import ad, batching
 
 from .. import compat, older, program as programs
+from . import foreign
 from .identity import identity, memories
 from .memory import Backwards, meeting
+from .structure import Structures
 
 AXIS_SIZE = 8  # of an axis that nobody named: `jaxscope transform --apply vmap` takes so many examples
 _MOST_EQUATIONS = 2_000  # a program that has more is transformed for one choice of arguments only,
 _MOST_OF_RULES = 200  # and so is one with more in the functions that have such rules: JAX traces all of it anew in each
 _MOST_ARGUMENTS = 8
+_SMALL = 300  # equations: one that has more, and primitives of libraries, is asked for the usual cases alone
 
 
 class Patterns:
@@ -31,7 +37,20 @@ class Patterns:
         self._cotangents: dict[Any, set[tuple[tuple[bool, ...] | None, tuple[bool, ...]]]] = {}
         self._batched: dict[int, set[tuple[int, tuple[bool, ...]]]] = {}
         self.backwards = Backwards()
+        self._foreign: dict[tuple[str, Any], set[Any]] = {}
+        self._structures = Structures()
         self._alive: list[Any] = []
+
+    def application(self, primitive: Any, params: dict[str, Any], args: Any) -> Any:
+        """What makes two applications of a library's primitive one to its rules."""
+        return primitive, self._structures.of(params), tuple(_type_of(a) for a in args)
+
+    def saw_foreign(self, kind: str, application: Any, case: Any) -> None:
+        self._foreign.setdefault((kind, application), set()).add(case)
+
+    def of_foreign(self, kind: str, application: Any) -> list[Any]:
+        """Cases of a rule of a library's primitive: (perturbed,), (linear, zero cotangents) or (axis size, dims)."""
+        return sorted(self._foreign.get((kind, application), ()), key=repr)
 
     def saw_cotangents(self, bwd: Any, in_zeros: Any, cotangents: Any) -> None:
         perturbed = None if in_zeros is None else tuple(not z for z in in_zeros)  # JAX 0.4.30 doesn't say
@@ -70,6 +89,16 @@ def perturbed(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
     return sorted(k if kind.startswith("custom_vjp") else tuple(not b for b in k) for k in met)
 
 
+def _type_of(x: Any) -> Any:
+    aval = x if isinstance(x, core.AbstractValue) else x.aval if hasattr(x, "aval") else compat.typeof(x)
+    return getattr(aval, "shape", None), str(getattr(aval, "dtype", aval))
+
+
+def _without_axis(x: Any, d: int | None) -> Any:
+    aval = compat.typeof(x)
+    return aval if d is None else core.ShapedArray((*aval.shape[:d], *aval.shape[d + 1:]), aval.dtype)
+
+
 # ---- Watching
 
 _state = threading.local()
@@ -105,7 +134,43 @@ def watching(patterns: Patterns) -> Iterator[None]:
 def _places() -> list[tuple[dict[Any, Any], Any, Callable]]:
     # In 0.10 `primitive_batchers` is a way to write into another table, whose functions take the axis first.
     batchers = batching.primitive_batchers if isinstance(batching.primitive_batchers, dict) else batching.fancy_primitive_batchers
-    return [(ad.primitive_transposes, getattr(ad, "custom_lin_p", None), _watched_transpose), (batchers, compat.custom_vmap_p, _watched_batcher)]
+    jaxs_own = [(ad.primitive_transposes, getattr(ad, "custom_lin_p", None), _watched_transpose), (batchers, compat.custom_vmap_p, _watched_batcher)]
+    watched = [(ad.primitive_jvps, _foreign_jvp), (ad.primitive_transposes, _foreign_transpose), (batchers, _foreign_batcher)]
+    return jaxs_own + [(table, p, functools.partial(watch, p)) for table, watch in watched for p in list(table) if foreign.is_foreign(p)]
+
+
+def _foreign_jvp(primitive: Any, original: Callable) -> Callable:
+    def jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+        seen = getattr(_state, "patterns", None)
+        if seen is not None:
+            kind = "linearize" if type(compat.current_trace()).__name__ == "JaxprTrace" else "jvp"
+            seen.saw_foreign(kind, seen.application(primitive, params, primals), (tuple(not compat.is_zero(t) for t in tangents),))
+        return original(primals, tangents, **params)
+    return jvp
+
+
+def _foreign_transpose(primitive: Any, original: Callable) -> Callable:
+    def transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
+        seen = getattr(_state, "patterns", None)
+        if seen is not None:
+            cts = cotangents if primitive.multiple_results else [cotangents]
+            seen.saw_foreign("transpose", seen.application(primitive, params, args),
+                             (tuple(map(ad.is_undefined_primal, args)), tuple(map(compat.is_zero, cts))))
+        return original(cotangents, *args, **params)
+    return transpose
+
+
+def _foreign_batcher(primitive: Any, original: Callable) -> Callable:
+    def batch(*given: Any, **params: Any) -> Any:
+        seen = getattr(_state, "patterns", None)
+        args, dims = given[-2:]
+        mapped = tuple(d if isinstance(d, int) else None for d in dims)
+        if seen is not None and any(d is not None for d in mapped):
+            size = next(x.shape[d] for x, d in zip(args, mapped) if d is not None)
+            one = [_without_axis(x, d) for x, d in zip(args, mapped)]
+            seen.saw_foreign("vmap", seen.application(primitive, params, one), (size, mapped))
+        return original(*given, **params)
+    return batch
 
 
 def _watched_transpose(original: Callable) -> Callable:
@@ -134,24 +199,69 @@ def _watched_batcher(original: Callable) -> Callable:
 
 # ---- Asking JAX
 
-def meet(patterns: Patterns, closed: Any, p: programs.Program, flat: programs.Flat) -> None:
-    symbolic = batched = False
-    count = of_rules = 0
-    for e in compat.iterate_eqns(closed.jaxpr):
+@dataclass
+class Asked:
+    """What a program has that looks at how it is called, and how much of it."""
+    symbolic: bool = False
+    batched: bool = False
+    foreign: bool = False
+    few: bool = True
+    small: bool = True  # each case of a library's rule is traced again by itself
+
+    def __bool__(self) -> bool:
+        return self.symbolic or self.batched or self.foreign
+
+
+def _asked(jaxpr: Any) -> Asked:
+    out, count, of_rules = Asked(), 0, 0
+    for e in compat.iterate_eqns(jaxpr):
         count += 1
         mine = bool(e.params.get("symbolic_zeros")), e.primitive is compat.custom_vmap_p
-        symbolic, batched = symbolic or mine[0], batched or mine[1]
+        out.symbolic, out.batched = out.symbolic or mine[0], out.batched or mine[1]
+        out.foreign = out.foreign or foreign.is_foreign(e.primitive)
         of_rules += sum(compat.count_eqns(s) for v in e.params.values() for s in compat.sub_jaxprs(v)) if any(mine) else 0
-    if not symbolic and not batched:
+    out.small = count <= _SMALL
+    out.few = count <= _MOST_EQUATIONS and of_rules <= _MOST_OF_RULES
+    return out
+
+
+def meet(patterns: Patterns, closed: Any, p: programs.Program, flat: programs.Flat) -> None:
+    """The program differentiated by its arguments, under vmap, and under both where a library's primitives stand in it."""
+    asked = _asked(closed.jaxpr)
+    if not asked:
         return
     with watching(patterns), meeting(), compat.fresh_traces():
         inexact = [jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact) for v in closed.jaxpr.invars]
-        few = count <= _MOST_EQUATIONS and of_rules <= _MOST_OF_RULES
-        for chosen in _choices(p, flat, few) if symbolic else ():
+        every = asked.few and (asked.small or not asked.foreign)
+        wanted = _choices(p, flat, every)
+        for chosen in wanted if asked.symbolic or asked.foreign else ():
             _quietly(_gradient, closed, [i for i in chosen if inexact[i]], p.has_aux)
-        for chosen in _choices(None, flat, few) if batched else ():
+        for chosen in _choices(None, flat, every) if asked.batched or asked.foreign else ():
             for size in patterns.axis_sizes:
                 _quietly(_mapped, closed, set(chosen), size)
+        if asked.foreign and every and wanted:
+            _quietly(_mapped_gradient, closed, [i for i in wanted[0] if inexact[i]], p.has_aux, patterns.axis_sizes[0])
+
+
+def meet_region(patterns: Patterns, jaxpr: Any, wanted: list[bool]) -> None:
+    """A function that the program differentiates, by all of its arguments and by each alone, plainly and recomputed: `--wrt` and
+    `--policy` ask for these."""
+    asked = _asked(jaxpr)
+    if not (asked.symbolic or asked.foreign):
+        return
+    closed = compat.ClosedJaxpr(compat.constvars_to_invars(jaxpr), [])
+    inexact = [i for i, v in enumerate(closed.jaxpr.invars) if jax.numpy.issubdtype(getattr(v.aval, "dtype", bool), jax.numpy.inexact)]
+    first = len(jaxpr.constvars)
+    arguments = [i for i in inexact if i >= first]
+    chosen = [arguments, [i for i in arguments if wanted[i - first]]]
+    if asked.few and (asked.small or not asked.foreign) and len(arguments) <= _MOST_ARGUMENTS:
+        chosen += [[i] for i in arguments]
+    with watching(patterns), meeting(), compat.fresh_traces():
+        for n, c in enumerate(chosen):
+            if c and c not in chosen[:n]:
+                _quietly(_gradient, closed, c, False)
+                if asked.few and n < 2:
+                    _quietly(_gradient, closed, c, False, jax.checkpoint)
 
 
 def _choices(p: programs.Program | None, flat: programs.Flat, few: bool) -> list[list[int]]:
@@ -175,7 +285,12 @@ def _structs(closed: Any) -> list[Any]:
     return [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
 
 
-def _gradient(closed: Any, chosen: list[int], has_aux: bool) -> None:
+def _gradient(closed: Any, chosen: list[int], has_aux: bool, around: Callable = lambda f: f) -> None:
+    if chosen:
+        jax.make_jaxpr(_backward(closed, chosen, has_aux, around))(*_structs(closed))
+
+
+def _backward(closed: Any, chosen: list[int], has_aux: bool, around: Callable = lambda f: f) -> Callable:
     def backward(*xs: Any) -> Any:
         def f(*diff: Any) -> Any:
             full = list(xs)
@@ -183,10 +298,19 @@ def _gradient(closed: Any, chosen: list[int], has_aux: bool) -> None:
                 full[i] = x
             out = compat.eval_jaxpr(closed.jaxpr, closed.consts, *full)
             return out[:1] if has_aux else [o for o in out if jax.numpy.issubdtype(o.dtype, jax.numpy.inexact)]
-        out, pull = jax.vjp(f, *[xs[i] for i in chosen])
+        out, pull = jax.vjp(around(f), *[xs[i] for i in chosen])
         return pull([jax.numpy.ones_like(o) for o in out])
-    if chosen:
-        jax.make_jaxpr(backward)(*_structs(closed))
+    return backward
+
+
+def _mapped_gradient(closed: Any, chosen: list[int], has_aux: bool, size: int) -> None:
+    """vmap of the gradient, and the gradient of vmap."""
+    if not chosen:
+        return
+    structs = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in _structs(closed)]
+    _quietly(lambda: jax.make_jaxpr(jax.vmap(_backward(closed, chosen, has_aux)))(*structs))
+    whole = jax.make_jaxpr(jax.vmap(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs)))(*structs)
+    _gradient(whole, chosen, has_aux)
 
 
 def _mapped(closed: Any, chosen: set[int], size: int) -> None:

@@ -17,6 +17,8 @@ from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
 from .identity import described, identity, memories, thunks
+from . import foreign
+from .applications import Applications
 from .memory import Backward, traced
 
 
@@ -41,6 +43,19 @@ class Rules:
         self._depth = 0
         self._closed = False
         self._last_forward: tuple[Any, Any] = (None, None)
+        self.applications = Applications(self)
+
+    @property
+    def depth(self) -> int:
+        """How many rules lead to what is being written: none to the program."""
+        return self._depth
+
+    @property
+    def only_named(self) -> bool:
+        return self._closed
+
+    def queue(self, index: int, trace: Callable[[], dict[str, Any]], deeper: int) -> None:
+        self._queue.append((index, trace, self._depth + deeper, index))
 
     def index_of(self, eqn: Any, param: str) -> int | None:
         kind = _KINDS.get((eqn.primitive.name.removesuffix("_jaxpr"), param))
@@ -135,12 +150,12 @@ class Rules:
             except Exception as e:
                 if isinstance(e, jax.errors.UnexpectedTracerError):  # before 0.6 JAX looks whether a tracer's time is over
                     e = ClosesOver(f"the rule closes over a value of the program, which JAX {jax.__version__} can't trace apart: pass it as an argument")
-                if isinstance(e, ClosesOver):
+                if isinstance(e, (ClosesOver, foreign.CannotTrace)):
                     item["why"] = str(e)
                     continue
                 item["why"] = self.tables.paths.in_text(f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}")[:500]
 
-    def _jaxpr(self, eqn: Any, jaxpr: Any, consts: Any) -> dict[str, Any]:
+    def entry_jaxpr(self, eqn: Any, jaxpr: Any, consts: Any) -> dict[str, Any]:
         """The entry's `jaxpr`, and `closed_over`: values of the program become its leading inputs."""
         pure = refs.discharged(compat.ClosedJaxpr(jaxpr, list(consts)))
         if pure is not None:
@@ -178,7 +193,7 @@ class Rules:
                 memory.clear()
         call = getattr(fun, "call_wrapped", fun)
         jaxpr, consts, out_zeros = call(*in_zeros) if met is None else met
-        return {**self._jaxpr(eqn, jaxpr, consts), "out_zeros": [bool(z) for z in out_zeros]}
+        return {**self.entry_jaxpr(eqn, jaxpr, consts), "out_zeros": [bool(z) for z in out_zeros]}
 
     def custom_vjp_fwd(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         jaxpr, consts = self._forward(eqn, case.perturbed)
@@ -188,7 +203,7 @@ class Rules:
         # JAX's own order is residuals, then outputs.
         turned = jaxpr.replace(outvars=[*jaxpr.outvars[n_res:], *jaxpr.outvars[:n_res]], **compat.named(jaxpr, results=[""] * len(jaxpr.outvars)))
         shift = _num_consts(eqn)
-        return {**self._jaxpr(eqn, turned, consts),
+        return {**self.entry_jaxpr(eqn, turned, consts),
                 "input_forwards": [None if f is None else f - shift for f in forwards] if forwards is not None else None}
 
     def custom_vjp_bwd(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
@@ -206,7 +221,7 @@ class Rules:
         bwd = eqn.params["bwd"]
         rule = self.patterns.backwards.find(of_function(bwd), case.perturbed, zeros, avals_of_res, cts, known)
         rule = rule or Backward(bwd, avals_of_res, cts, zeros, known)
-        return {**self._jaxpr(eqn, rule.closed.jaxpr, rule.closed.consts), "out_zeros": rule.out_zeros, "zero_cotangents": list(zeros)}
+        return {**self.entry_jaxpr(eqn, rule.closed.jaxpr, rule.closed.consts), "out_zeros": rule.out_zeros, "zero_cotangents": list(zeros)}
 
     def custom_vmap(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         """The rule gets the size of the axis and which arguments have it, and may do another thing for each."""
@@ -220,16 +235,16 @@ class Rules:
             batched[:] = map(bool, jax.tree_util.tree_leaves(out_batched))
             return jax.tree_util.tree_leaves(out)
         closed = jax.make_jaxpr(run)(*[jax.ShapeDtypeStruct((size, *a.shape) if m else a.shape, a.dtype) for a, m in zip(avals, mapped)])
-        return {**self._jaxpr(eqn, closed.jaxpr, closed.consts), "out_batched": list(batched)}
+        return {**self.entry_jaxpr(eqn, closed.jaxpr, closed.consts), "out_batched": list(batched)}
 
     def custom_transpose(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         """Residuals and cotangents of the results in, cotangents of the linear inputs out."""
         jaxpr, consts = eqn.params["transpose_jaxpr_thunk"]()
-        return self._jaxpr(eqn, jaxpr, consts)
+        return self.entry_jaxpr(eqn, jaxpr, consts)
 
     def linear_call(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         closed, consts = eqn.params["transpose_thunk"]()
-        return self._jaxpr(eqn, compat.invars_to_constvars(closed.jaxpr, len(consts)), consts)
+        return self.entry_jaxpr(eqn, compat.invars_to_constvars(closed.jaxpr, len(consts)), consts)
 
 
 STATIC_TEXT = 300  # characters of a rule's static arguments that are shown
