@@ -10,6 +10,7 @@
 #include "transforms/linearize.h"
 #include "transforms/partial_eval.h"
 #include "transforms/residuals.h"
+#include "transforms/transpose.h"
 #include "transforms/vjp.h"
 
 namespace jaxscope {
@@ -26,6 +27,20 @@ JaxprPtr two_sines() {
 }
 
 using Flags = std::vector<bool>;
+
+TEST(Transpose, RefusesWhatIsNotLinear) {  // a custom rule may say that it is
+    for (const bool divides : {false, true}) {
+        JaxprBuilder b;
+        const Value t = b.add_input(kScalar);
+        const JaxprPtr j = b.finish({divides ? lax::div(b, t, t) : lax::mul(b, t, t)});
+        try {
+            transpose_jaxpr(j, {true}, {true});
+            ADD_FAILURE();
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code, ErrorCode::NotDifferentiable);
+        }
+    }
+}
 
 TEST(PartialEvalCustom, F43NothingSaveable) {
     const CustomPartialEval r = partial_eval_jaxpr_custom(two_sines(), {false, true}, {true, true}, false, false, PolicyQuery{});

@@ -86,7 +86,7 @@ Value d_div_right(Builder& b, const Op&, Value g, Value x, Value y, Value) {
     return lax::mul(b, product, lax::integer_pow(b, y, -2));
 }
 void transpose_div(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
-    if (ct[0].is_zero() || !x[0].is_linear()) return;
+    if (ct[0].is_zero()) return;
     sink.add(0, lax::unbroadcast(b, op.in[0], lax::div(b, ct[0], x[1])));
 }
 
