@@ -44,12 +44,11 @@ constexpr Exception kOtherWords[] = {
     {"", "split", "the command, the tab and the picture of that name"},
     {"core/jit/codegen/", "", "functions of the C library"},
     {"core/jit/plan/plan_report.cpp", "copy", "a step that copies, of no equation"},
-    {"core/io/capture/", "complex", "a kind of number in captures"},
-    {"core/io/capture/", "jit", "a key of captures: which jit called the program"},
+    {"core/io/capture/", "", "keys and kinds of number in captures"},
     {"core/trace/", "", "functions of jax.numpy, called as the primitives that they emit; transformations"},
     {"app/cli/steps.cpp", "", "steps of `transform --apply`, called as the functions of JAX that do the same"},
 };
-static_assert(std::size(kMayAskTheName) + std::size(kOtherWords) <= 21);
+static_assert(std::size(kMayAskTheName) + std::size(kOtherWords) <= 20);
 
 bool applies(const Exception& e, const std::string& path, std::string_view what) {
     return path.starts_with(e.path) && (e.what.empty() || e.what == what);
