@@ -8,7 +8,7 @@ namespace jaxscope {
 
 // unary.cpp
 extern const Primitive kNeg, kSign, kFloor, kCeil, kRound, kExp, kExp2, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSin, kCos, kTan, kSqrt,
-    kRsqrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
+    kCbrt, kRsqrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
 // inverse_trig.cpp
 extern const Primitive kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh;
 // special.cpp
@@ -39,7 +39,7 @@ extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation,
 // placement.cpp
 extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kEmpty2, kRngBitGenerator;
 // random.cpp
-extern const Primitive kRandomBits, kRandomSplit, kRandomFoldIn, kRandomSeed, kThreefry;
+extern const Primitive kRandomBits, kRandomSplit, kRandomFoldIn, kRandomSeed, kRandomUnwrap, kThreefry;
 // shown.cpp
 extern const Primitive kGet, kSwap, kAddUpdate;
 

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "calls/families.h"
 #include "calls/remat.h"
 #include "ir/interpret.h"
 #include "ir/print/printer.h"
@@ -232,7 +233,7 @@ std::vector<Array> checkpoint(Call& call, const CheckpointOptions& options) {
     p.jaxpr = {t.traced.open(), false};
     if (!options.policy.text.empty()) p.policy = parse_policy(options.policy.text);
     p.prevent_cse = Attr(options.prevent_cse);
-    return bind_primitive(::jaxscope::primitive("remat2"), with_consts(t.traced, call.leaves), make_params(p), call.where);
+    return bind_primitive(kRemat, with_consts(t.traced, call.leaves), make_params(p), call.where);
 }
 
 std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names) {

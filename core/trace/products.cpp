@@ -175,7 +175,7 @@ Array fold_in(const Operand& k, const Operand& data) {
     });
 }
 Array key_data(const Operand& k) {
-    return apply1({k}, [](Builder& b, const Values& v) { return b.bind1(::jaxscope::primitive("random_unwrap"), v); });
+    return apply1({k}, [](Builder& b, const Values& v) { return b.bind1(kRandomUnwrap, v); });
 }
 Array bits(const Operand& k, const Shape& shape) {
     return apply1({k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });

@@ -19,7 +19,6 @@ const std::map<std::string, std::string> kNoCase = {
     {"core_call", "the rule of jit, under an older name"},
     {"core_closed_call", "the rule of jit, under an older name"},
     {"custom_transpose_call", "JAX 0.10.2 has none; tests/capture runs it where it does"},
-    {"fft", "jaxscope doesn't run it yet"},
     {"while", "linear in forward mode only: JAX refuses to transpose it, and so do we"},
 };
 

@@ -82,7 +82,10 @@ case("select_and_scatter_add", lambda ct: jax.vjp(lambda x: lax.reduce_window(x,
      real(2, 3))
 case("psum", lambda x: jax.vmap(lambda y: lax.psum(y, "i"), axis_name="i")(x), M)
 
+case("fft", lambda x, y: (jnp.fft.fft(x).real, jnp.fft.rfft(y).imag), V, M)
+
 # ---- products and solves
+case("tridiagonal_solve", lambda y: lax.linalg.tridiagonal_solve(V / 9, 1 + V * V, W / 9, y), EYE)
 case("dot_general", lambda x, y: x @ y.T, M, K)
 case("ragged_dot_general", lambda x, y: lax.ragged_dot(x, y, np.array([1, 2], np.int32)), M, real(2, 4, 5))
 case("conv_general_dilated", lambda x, y: lax.conv_general_dilated(x, y, (1, 2), "SAME"), real(1, 2, 4, 5), real(3, 2, 2, 3))

@@ -243,7 +243,7 @@ TEST(TextParser, ErrorsHaveLineAndColumn) {
         {"", "expected '{', found the end of the text", 1, 1},
         {"{ lambda ; a:f32[3]. let b:f32[3] = sin c in (b,) }", "expected a variable that is defined above, found 'c'", 1, 41},
         {"{ lambda ; a:f32[3]. let\n    b:f32[3] = sin é\n  in (b,) }", "expected a variable that is defined above, found 'é'", 2, 20},
-        {"{ lambda ; a:f32[3]. let\n    b:f32[3] = sin a\n  in (b,)", "expected '}', found the end of the text", 4, 1},
+        {"{ lambda ; a:f32[3]. let\n    b:f32[3] = sin a\n  in (b,)", "expected '}', found the end of the text", 3, 6},
         {"{ lambda ; a:f32[3] a:f32[]. let  in () }", "expected a new variable, found 'a' again", 1, 21},
         {"{ lambda ; a. let  in () }", "expected ':' and the type of 'a'", 1, 13},
         {"{ lambda ; a:f32[9223372036854775807,8]. let  in () }", "expected a size below 2^63", 1, 14},

@@ -294,7 +294,7 @@ private:
     }
     /// What stands in a parameter for each input, or for each result.
     void check_lengths(const Parameters& params, std::size_t inputs, std::size_t results) const {
-        constexpr std::string_view kPerInput[] = {"donated_invars", "in_shardings", "in_layouts", "linear"},
+        constexpr std::string_view kPerInput[] = {"donated_invars", "in_shardings", "in_layouts"},
                                    kPerResult[] = {"out_shardings", "out_layouts"};
         const auto check = [&](const auto& names, std::size_t k, std::size_t n, const char* what) {
             const auto* list = params.entries[k].second.get_seq();
@@ -334,11 +334,11 @@ private:
         const std::string text = in_.value_text(layout);
         if (holds_jaxprs(name))
             if (const std::shared_ptr<Jaxpr> s = shared_jaxpr(text, before.at)) return with_values(s, closed);
-        if (must_be_jaxpr(prim, name)) in_.fail_at(before.at, "a jaxpr, or the name of one that a `let` defines");
         if (text.empty()) {
             in_.back_to(before);
             in_.fail("the value of parameter '" + printable(name, 60) + "'");
         }
+        if (must_be_jaxpr(prim, name)) in_.fail_at(before.at, "a jaxpr, or the name of one that a `let` defines");
         return value_from_text(name, text);
     }
     /// `(jaxpr0 { lambda ... })`; nothing where it is a tuple of something else.

@@ -279,10 +279,10 @@ constinit const Primitive kConj{.name = "conj",
 
 namespace {
 constexpr KFunction kCbrtFunction{"cbrt"};
-constinit const Primitive kCbrt = differentiable<kFloatClass, d_cbrt>("cbrt", lower_function<kCbrtFunction>);
 constinit const Primitive kPopulationCount = piecewise_constant<kIntClass, KOp::PopulationCount>("population_count");
 constinit const Primitive kClz = piecewise_constant<kIntClass, KOp::Clz>("clz");
 }  // namespace
+constinit const Primitive kCbrt = differentiable<kFloatClass, d_cbrt>("cbrt", lower_function<kCbrtFunction>);
 
 std::span<const Primitive* const> unary_primitives() {
     static constexpr const Primitive* all[] = {

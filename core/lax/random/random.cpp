@@ -133,7 +133,6 @@ constexpr Primitive key_view(Primitive p) {
     return p;
 }
 constexpr Primitive kRandomWrap = key_view(random_primitive<eval_wrap>("random_wrap", batch_key));
-constexpr Primitive kRandomUnwrap = key_view(random_primitive<eval_unwrap>("random_unwrap", batch_key));
 
 /// jax.random.clone: the key again, which JAX's check for reused keys takes for another.
 Avals eval_clone(const Op& op) {
@@ -213,6 +212,7 @@ constinit const Primitive kIota2x32{.name = "iota_2x32_shape",
 
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
 constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
+constinit const Primitive kRandomUnwrap = key_view(random_primitive<eval_unwrap>("random_unwrap", batch_key));
 constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_nary);
 constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);
 constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
