@@ -11,7 +11,7 @@
 #include "ir/interpret.h"
 #include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
-#include "jit/kernels/refusal.h"
+#include "jit/kernels/library.h"
 
 namespace jaxscope::exec {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "jit/kernels/parallel.h"
-#include "jit/kernels/refusal.h"
 
 namespace jaxscope::exec {
 

@@ -10,6 +10,9 @@
 #include "ir/kernel_builder.h"
 #include "ir/primitive.h"
 
+namespace jaxscope {
+class Error;
+}
 namespace jaxscope::exec {
 
 /// A node that runs by itself: a product, convolution, scatter, sort, ... Prepared once, run any number of times.
@@ -30,6 +33,11 @@ using Layouts = std::vector<Dims>;
 
 /// Throws Error{NoRule} for what has no implementation (dtype or routine), naming it.
 LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads);
+
+/// An equation that can't run, in a branch that may never be entered (a check's callback): the run that enters it ends with this error.
+Op refused_when_met(Op op, const Error& error);
+/// Its call; null for any other equation.
+LibraryCallPtr make_refusal(const Op& op);
 
 LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
 LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec);

@@ -1,4 +1,5 @@
-#include "jit/kernels/refusal.h"
+#include "base/error.h"
+#include "jit/kernels/library.h"
 
 namespace jaxscope::exec {
 
