@@ -1,0 +1,31 @@
+"""The bundled C++ program trains, and its capture is one like any other."""
+import json
+import pathlib
+import subprocess
+
+from conftest import BINARY
+
+SAMPLE = pathlib.Path(BINARY).parent / "samples" / "cpp" / "sample_mlp_adam"
+
+
+def ask(command, capture, *args):
+    done = subprocess.run([BINARY, command, capture, "--json", *args], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_mlp_with_adam(tmp_path):
+    capture = tmp_path / "mlp_adam.jaxscope"
+    done = subprocess.run([SAMPLE, capture], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    losses = [float(line.split()[1]) for line in lines[:10]]
+    assert losses[-1] < 0.2 * losses[0]
+    assert sum("memory taken by output" in line for line in lines) == 13
+    assert "f32[256,128] named 'hidden' from" in done.stdout
+
+    named = [row for row in ask("residuals", capture)["residuals"] if row["source"].startswith("named 'hidden'")]
+    assert [row["bytes"] for row in named] == [256 * 128 * 4]
+    assert all(row["used"] for row in ask("donation", capture)["donated"])
+    kept = {row["policy"]: row["residual_bytes"] for row in ask("policies", capture, "--no-run")["policies"]}
+    assert kept["nothing_saveable"] < kept["dots_saveable"] < kept["everything_saveable"]
