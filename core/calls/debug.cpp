@@ -11,7 +11,11 @@ namespace {
 
 constexpr std::int64_t kMostCalls = 4096;
 
-Avals debug_abstract_eval(const Op&) { return {}; }
+/// Parameters say what Python prints or calls: no value depends on them.
+Avals debug_abstract_eval(const Op& op) {
+    for (const auto& [name, value] : op.params->entries()) ParamReads::note(name);
+    return {};
+}
 /// Python's code isn't run: nothing comes of it.
 JaxprPtr debug_expand(const Op& op) {
     JaxprBuilder b;

@@ -160,6 +160,7 @@ KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{}}; }
 // ---- platform_index
 
 Avals eval_platform_index(const Op& op) {
+    ParamReads::note("platforms");  // the expansion reads it
     expect_inputs(op, 0);
     return {AvalRef(DType::S32, {})};
 }
