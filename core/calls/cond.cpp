@@ -31,7 +31,8 @@ Values emit_cond(Builder& b, const Op& op, const Values& in, const Branches& bra
 }
 
 Avals cond_abstract_eval(const Op& op) {
-    ParamReads::note("linear");  // of JAX before 0.5
+    ParamReads::note("linear");              // of JAX before 0.5
+    ParamReads::note("branches_platforms");  // which platform each branch is for: platform_index chose
     const Branches& branches = branches_of(op);
     if (branches.empty()) throw Error(ErrorCode::TypeMismatch, "cond requires at least one branch function");
     const Avals in = branches.front()->in_avals();
