@@ -294,3 +294,13 @@ def count_eqns(jaxpr: Any) -> int:
             memo[id(j)] = len(j.eqns) + sum(go(s) for e in j.eqns for v in e.params.values() for s in sub_jaxprs(v))
         return memo[id(j)]
     return go(jaxpr)
+
+
+def donated_numbers(info: Any) -> tuple[int, ...]:
+    """Donated arguments of a jitted function by their own numbers: JAX before 0.5 keeps them counted without the static arguments."""
+    donated = tuple(info.donate_argnums)
+    if VERSION >= (0, 5):
+        return donated
+    static = set(info.static_argnums)
+    traced = (i for i in range(len(static) + max(donated, default=-1) + 1) if i not in static)
+    return tuple(i for k, i in enumerate(traced) if k in donated)

@@ -82,7 +82,7 @@ def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 
 def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str) -> Any:
-    from .. import program
+    from .. import compat, program
     code = getattr(fun, "__code__", None)
     if code is not None and code.co_filename.replace("\\", "/").endswith("equinox/_jit.py"):
         found = _equinox_call()
@@ -92,7 +92,7 @@ def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str
             p.fn = wrapper.__wrapped__
             return p
     return program.make_program(fun, args, kwargs, name=name, static_argnums=info.static_argnums, static_argnames=info.static_argnames,
-                                donate_argnums=info.donate_argnums, donate_argnames=info.donate_argnames)
+                                donate_argnums=compat.donated_numbers(info), donate_argnames=info.donate_argnames)
 
 
 def _equinox_call() -> Any:
