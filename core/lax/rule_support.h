@@ -37,6 +37,10 @@ constexpr Primitive typed_only(const char* name, AbstractEvalFn* eval, const cha
     return {.name = name, .abstract_eval = eval, .jvp = NoRule{why}, .transpose = NoRule{why}, .batch = NoRule{why}, .lower = NoRule{why}};
 }
 
+/// What runs as a routine of the runtime (jit/kernels) rather than element by element: its `lower` and its `kernel`.
+inline constexpr NoRule kRunsAsRoutine{"runs as a routine of the runtime"};
+KernelSpec routine_kernel(const Op& op);
+
 // ---- Lists of dimensions
 
 bool contains(const Dims& dims, std::int64_t d);

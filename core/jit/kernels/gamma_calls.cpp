@@ -7,6 +7,7 @@
 #include "jit/kernels/parallel.h"
 #include "jit/kernels/random_bits.h"
 #include "jit/kernels/special_functions.h"
+#include "lax/params/random.h"
 #include "lax/routine_primitives.h"
 
 // random_gamma: Marsaglia and Tsang's rejection, each sample with a key of its own, with JAX's splits and JAX's bits.
@@ -23,8 +24,7 @@ struct Key {
     Key child(std::int64_t i, std::int64_t n) const {
         Key out = *this;
         if (kind == DType::KeyUnsafeRbg) {
-            BitGenerator(BitAlgorithm::Philox, {10 * n, 4}, 4)
-                .fill(BitGenerator::state_of(words.data()), 40 * i, 40 * i + 4, out.words.data());
+            split_unsafe_key(words.data(), i, n, out.words.data());
             return out;
         }
         for (std::size_t half = 0; half < (kind == DType::KeyFry ? 1u : 2u); ++half) {
@@ -117,10 +117,11 @@ private:
 class RandomGamma final : public LibraryCall {
 public:
     explicit RandomGamma(const Op& op)
-        : op_(op), keys_(op.in[0]->size()), each_(keys_ ? op.in[1]->size() / keys_ : 0), width_(byte_size(op.in[1]->dtype)) {
-        const Attr* log_space = op.params->find("log_space");
-        log_space_ = log_space && log_space->get<bool>() && *log_space->get<bool>();
-    }
+        : op_(op),
+          keys_(op.in[0]->size()),
+          each_(keys_ ? op.in[1]->size() / keys_ : 0),
+          width_(byte_size(op.in[1]->dtype)),
+          log_space_(op.as<RandomGammaParams>().log_space) {}
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t n = keys_ * each_;
         const Sampler sampler(op_.in[1]->dtype, log_space_);
@@ -147,7 +148,7 @@ private:
     }
     Op op_;
     std::int64_t keys_, each_, width_;
-    bool log_space_ = false;
+    bool log_space_;
 };
 
 }  // namespace

@@ -130,4 +130,9 @@ BitGenerator::State BitGenerator::after(const State& state) const {
     return {state[0], state[1] + static_cast<std::uint64_t>(used)};
 }
 
+void split_unsafe_key(const void* key, std::int64_t i, std::int64_t n, std::uint32_t* out) {
+    const std::int64_t row = 4 * kUnsafeRows * i;
+    BitGenerator(BitAlgorithm::Philox, {kUnsafeRows * n, 4}, 4).fill(BitGenerator::state_of(key), row, row + 4, out);
+}
+
 }  // namespace jaxscope::exec

@@ -49,4 +49,8 @@ private:
     std::int64_t width_, size_ = 1;
 };
 
+constexpr std::int64_t kUnsafeRows = 10;  ///< unsafe_rbg takes one row of four words out of ten for a hash
+/// Key number `i` of `n` that a key of unsafe_rbg is split into: four words, the first of ten rows.
+void split_unsafe_key(const void* key, std::int64_t i, std::int64_t n, std::uint32_t* out);
+
 }  // namespace jaxscope::exec

@@ -104,22 +104,15 @@ private:
     BitGenerator bits_;
 };
 
-constexpr std::int64_t kHashRows = 10;  ///< unsafe_rbg takes every tenth row of four words for a hash
-
-/// Keys that unsafe_rbg splits off: the first of each ten rows.
 class UnsafeSplit final : public LibraryCall {
 public:
-    explicit UnsafeSplit(const Op& op) : n_(op.out[0]->size()), bits_(BitAlgorithm::Philox, {n_ * kHashRows, 4}, 4) {}
+    explicit UnsafeSplit(const Op& op) : n_(op.out[0]->size()) {}
     void run(void* const* in, void* const* out, void*) const override {
-        for (std::int64_t i = 0; i < n_; ++i) {
-            const std::int64_t row = 4 * kHashRows * i;
-            bits_.fill(BitGenerator::state_of(in[0]), row, row + 4, static_cast<std::uint32_t*>(out[0]) + 4 * i);
-        }
+        for (std::int64_t i = 0; i < n_; ++i) split_unsafe_key(in[0], i, n_, static_cast<std::uint32_t*>(out[0]) + 4 * i);
     }
 
 private:
     std::int64_t n_;
-    BitGenerator bits_;
 };
 
 std::uint64_t integer_at(DType d, const void* base, std::int64_t i) {
@@ -129,7 +122,7 @@ std::uint64_t integer_at(DType d, const void* base, std::int64_t i) {
 
 class RandomFoldIn final : public LibraryCall {
 public:
-    explicit RandomFoldIn(const Op& op) : op_(op), hash_(BitAlgorithm::Philox, {op.in[1]->size(), kHashRows, 4}, 4) {}
+    explicit RandomFoldIn(const Op& op) : op_(op), hash_(BitAlgorithm::Philox, {op.in[1]->size(), kUnsafeRows, 4}, 4) {}
     void run(void* const* in, void* const* out, void*) const override {
         const std::int64_t n = op_.out[0]->size(), words = key_words(op_.in[0]->dtype);
         for (std::int64_t i = 0; i < n; ++i) {
@@ -150,7 +143,7 @@ private:
     /// The key with the last of ten rows that the datum generates; one generator, seeded by the first datum, makes the rows of all.
     void unsafe(const std::uint32_t* key, const void* data, std::int64_t i, std::uint32_t* to) const {
         const std::array<std::uint32_t, 4> seed{0, word(data, 0), 0, word(data, 0)};
-        const std::int64_t row = 4 * (kHashRows * i + kHashRows - 1);
+        const std::int64_t row = 4 * (kUnsafeRows * i + kUnsafeRows - 1);
         hash_.fill(BitGenerator::state_of(seed.data()), row, row + 4, to);
         for (std::size_t k = 0; k < 4; ++k) to[k] ^= key[k];
     }

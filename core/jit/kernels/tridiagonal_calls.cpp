@@ -35,7 +35,8 @@ public:
         const int n = this->rows_, columns = this->cols_;
         T *l = this->place(scratch, diagonals_[0]), *d = this->place(scratch, diagonals_[1]), *u = this->place(scratch, diagonals_[2]);
         T* x = this->place(scratch, right_);
-        for (std::int64_t b = 0; b<this->batch_&& this->size()> 0; ++b) {
+        if (this->size() == 0) return;
+        for (std::int64_t b = 0; b < this->batch_; ++b) {
             const auto diagonal = [&](std::size_t k) { return static_cast<const T*>(in[k]) + b * n; };
             std::copy_n(diagonal(0) + 1, n - 1, l);
             std::copy_n(diagonal(1), n, d);

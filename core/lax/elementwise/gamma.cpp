@@ -14,8 +14,6 @@ namespace jaxscope {
 
 namespace {
 
-constexpr NoRule kRuns{"runs as a routine of the runtime"};
-
 /// An operator of jax.numpy: a weakly typed operand beside a strongly typed one is converted first.
 using Operator = Value(Builder& b, Value x, Value y);
 Value promoted(Builder& b, Operator* op, Value x, Value y) {
@@ -97,8 +95,8 @@ constexpr Primitive function(const char* name, Rule<JvpFn> jvp) {
             .jvp = jvp,
             .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
             .batch = batch_nary,
-            .lower = kRuns,
-            .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+            .lower = kRunsAsRoutine,
+            .kernel = routine_kernel,
             .cost = elementwise_cost<kTranscendental>};
 }
 constexpr auto* kOne = eval_unary<kFloatClass>;

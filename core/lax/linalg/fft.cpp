@@ -86,8 +86,6 @@ BatchResult fft_batch(Builder& b, const Op& op, const Values& x, const std::vect
     return {{transform(b, moveaxis(b, x[0], dims[0], 0), p.fft_type, p.fft_lengths)}, {0}};
 }
 
-KernelSpec fft_kernel(const Op&) { return {RuntimeKernel{}}; }
-
 /// 5 n log2 n for each transform of n elements.
 Cost fft_cost(const Op& op) {
     double n = 1;
@@ -105,8 +103,8 @@ constinit const Primitive kFft{
     .jvp = jvp_linear,
     .transpose = fft_transpose,
     .batch = fft_batch,
-    .lower = NoRule{"runs as a routine of the runtime"},
-    .kernel = fft_kernel,
+    .lower = kRunsAsRoutine,
+    .kernel = routine_kernel,
     .cost = fft_cost,
 };
 

@@ -178,10 +178,9 @@ BatchResult triangular_solve_batch(Builder& b, const Op& op, const Values& x, co
     return {{lax::reshape(b, solved, shape)}, {at}};
 }
 
-KernelSpec routine(const Op&) { return {RuntimeKernel{}}; }
 KernelSpec schur_kernel(const Op& op) {
     if (op.as<SchurParams>().sort_eig_vals) throw Error(ErrorCode::NoRule, "The sort feature of LAPACK's gees routine is not implemented.");
-    return routine(op);
+    return routine_kernel(op);
 }
 
 /// Order of magnitude: the leading term for m by n matrices is a small multiple of m n min(m, n).
@@ -195,7 +194,6 @@ Cost triangular_solve_cost(const Op& op) {
     return {.flops = static_cast<double>(op.in[1]->size()) * static_cast<double>(op.in[0]->shape.back()), .bytes = total_bytes(op)};
 }
 
-constexpr NoRule kRuns{"runs as a routine of the runtime"};
 constexpr NoRule kNotLinear{"not linear: jvp emits solves and products"};
 constexpr NoRule kJaxHasNone{"JAX has none either"};
 
@@ -210,8 +208,8 @@ constinit const Primitive kCholesky{
     .jvp_call = cholesky_jvp_call,
     .transpose = kNotLinear,
     .batch = batch_leading,
-    .lower = kRuns,
-    .kernel = routine,
+    .lower = kRunsAsRoutine,
+    .kernel = routine_kernel,
     .cost = cubic_cost,
 };
 
@@ -221,8 +219,8 @@ constinit const Primitive kTriangularSolve{
     .jvp = triangular_solve_jvp,
     .transpose = triangular_solve_transpose,
     .batch = triangular_solve_batch,
-    .lower = kRuns,
-    .kernel = routine,
+    .lower = kRunsAsRoutine,
+    .kernel = routine_kernel,
     .cost = triangular_solve_cost,
 };
 
@@ -231,8 +229,8 @@ constinit const Primitive kLu{.name = "lu",
                               .jvp = lu_jvp,
                               .transpose = kNotLinear,
                               .batch = batch_leading,
-                              .lower = kRuns,
-                              .kernel = routine,
+                              .lower = kRunsAsRoutine,
+                              .kernel = routine_kernel,
                               .cost = cubic_cost};
 
 constinit const Primitive kLuPivotsToPermutation{
@@ -241,8 +239,8 @@ constinit const Primitive kLuPivotsToPermutation{
     .jvp = NoRule{"its results are integers, which have no tangents"},
     .transpose = NoRule{"not linear"},
     .batch = batch_leading,
-    .lower = kRuns,
-    .kernel = routine,
+    .lower = kRunsAsRoutine,
+    .kernel = routine_kernel,
     .cost = data_movement_cost,
 };
 
@@ -251,8 +249,8 @@ constinit const Primitive kQr{.name = "qr",
                               .jvp = qr_jvp,
                               .transpose = kNotLinear,
                               .batch = batch_leading,
-                              .lower = kRuns,
-                              .kernel = routine,
+                              .lower = kRunsAsRoutine,
+                              .kernel = routine_kernel,
                               .cost = cubic_cost};
 
 constinit const Primitive kGeqrf{.name = "geqrf",
@@ -260,8 +258,8 @@ constinit const Primitive kGeqrf{.name = "geqrf",
                                  .jvp = kJaxHasNone,
                                  .transpose = kJaxHasNone,
                                  .batch = batch_leading,
-                                 .lower = kRuns,
-                                 .kernel = routine,
+                                 .lower = kRunsAsRoutine,
+                                 .kernel = routine_kernel,
                                  .cost = cubic_cost};
 
 constinit const Primitive kHouseholderProduct{.name = "householder_product",
@@ -269,8 +267,8 @@ constinit const Primitive kHouseholderProduct{.name = "householder_product",
                                               .jvp = kJaxHasNone,
                                               .transpose = kJaxHasNone,
                                               .batch = batch_leading,
-                                              .lower = kRuns,
-                                              .kernel = routine,
+                                              .lower = kRunsAsRoutine,
+                                              .kernel = routine_kernel,
                                               .cost = cubic_cost};
 
 constinit const Primitive kSvd{.name = "svd",
@@ -279,8 +277,8 @@ constinit const Primitive kSvd{.name = "svd",
                                .jvp_call = svd_jvp_call,
                                .transpose = kNotLinear,
                                .batch = batch_leading,
-                               .lower = kRuns,
-                               .kernel = routine,
+                               .lower = kRunsAsRoutine,
+                               .kernel = routine_kernel,
                                .cost = cubic_cost};
 
 constinit const Primitive kEigh{.name = "eigh",
@@ -289,8 +287,8 @@ constinit const Primitive kEigh{.name = "eigh",
                                 .jvp_call = eigh_jvp_call,
                                 .transpose = kNotLinear,
                                 .batch = batch_leading,
-                                .lower = kRuns,
-                                .kernel = routine,
+                                .lower = kRunsAsRoutine,
+                                .kernel = routine_kernel,
                                 .cost = cubic_cost};
 
 constinit const Primitive kEig{.name = "eig",
@@ -299,8 +297,8 @@ constinit const Primitive kEig{.name = "eig",
                                .jvp_call = eig_jvp_call,
                                .transpose = kNotLinear,
                                .batch = batch_leading,
-                               .lower = kRuns,
-                               .kernel = routine,
+                               .lower = kRunsAsRoutine,
+                               .kernel = routine_kernel,
                                .cost = cubic_cost};
 
 constinit const Primitive kSchur{.name = "schur",
@@ -308,7 +306,7 @@ constinit const Primitive kSchur{.name = "schur",
                                  .jvp = kJaxHasNone,
                                  .transpose = kJaxHasNone,
                                  .batch = batch_leading,
-                                 .lower = kRuns,
+                                 .lower = kRunsAsRoutine,
                                  .kernel = schur_kernel,
                                  .cost = cubic_cost};
 

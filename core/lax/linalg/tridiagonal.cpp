@@ -110,8 +110,8 @@ constinit const Primitive kTridiagonalSolve{.name = "tridiagonal_solve",
                                             .jvp = jvp_tridiagonal_solve,
                                             .transpose = transpose_tridiagonal_solve,
                                             .batch = batch_tridiagonal_solve,
-                                            .lower = NoRule{"runs as a routine of the runtime"},
-                                            .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                            .lower = kRunsAsRoutine,
+                                            .kernel = routine_kernel,
                                             .cost = tridiagonal_cost};
 
 std::span<const Primitive* const> tridiagonal_primitives() {

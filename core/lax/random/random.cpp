@@ -3,6 +3,7 @@
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/params/random.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
@@ -124,7 +125,7 @@ constexpr Primitive random_primitive(const char* name, BatchFn* batch) {
             .jvp = jvp_zero,
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch,
-            .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+            .kernel = routine_kernel,
             .cost = elementwise_cost<20>};
 }
 
@@ -153,10 +154,6 @@ constinit const Primitive kRandomClone{.name = "random_clone",
 
 // ---- random_gamma and iota_2x32_shape
 
-struct RandomGammaParams {
-    bool log_space = false;
-    static constexpr auto kFields = std::tuple(field("log_space", &RandomGammaParams::log_space));
-};
 Avals eval_random_gamma(const Op& op) {
     ParamReads::note("log_space");
     expect_inputs(op, 2);
@@ -198,16 +195,16 @@ constinit const Primitive kRandomGamma{.name = "random_gamma",
                                        .jvp = jvp_random_gamma,
                                        .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                        .batch = batch_key,
-                                       .lower = NoRule{"runs as a routine of the runtime"},
-                                       .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                       .lower = kRunsAsRoutine,
+                                       .kernel = routine_kernel,
                                        .cost = elementwise_cost<500>};
 constinit const Primitive kIota2x32{.name = "iota_2x32_shape",
                                     .abstract_eval = eval_iota_2x32,
                                     .jvp = NoRule{"it has no inputs"},
                                     .transpose = NoRule{"it has no inputs"},
                                     .batch = NoRule{"it has no inputs"},
-                                    .lower = NoRule{"runs as a routine of the runtime"},
-                                    .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                    .lower = kRunsAsRoutine,
+                                    .kernel = routine_kernel,
                                     .cost = data_movement_cost};
 
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);

@@ -38,7 +38,6 @@ std::int64_t candidates(const Op& op, const ApproxTopKParams& p, std::int64_t n)
     return divided_up(tiles, std::int64_t{1} << std::min(log2_floor, log2_ceil)) * tile;
 }
 Avals eval_approx_top_k(const Op& op) {
-    ParamReads::note("is_max_k");
     expect_arrays(op, 1);
     ApproxTopKParams p = op.as<ApproxTopKParams>();
     Dims shape = op.in[0]->shape;
@@ -91,8 +90,8 @@ constinit const Primitive kApproxTopK{.name = "approx_top_k",
                                       .jvp = approx_top_k_jvp,
                                       .transpose = NoRule{"not linear: jvp emits a gather"},
                                       .batch = approx_top_k_batch,
-                                      .lower = NoRule{"runs as a routine of the runtime"},
-                                      .kernel = [](const Op&) { return KernelSpec{RuntimeKernel{}}; },
+                                      .lower = kRunsAsRoutine,
+                                      .kernel = routine_kernel,
                                       .cost = approx_top_k_cost};
 
 std::span<const Primitive* const> approx_top_k_primitives() {

@@ -155,7 +155,6 @@ BatchResult rng_bit_generator_batch(Builder& b, const Op& op, const Values& x, c
                });
     return {{moved, out[1]}, {0, 0}};
 }
-KernelSpec rng_bit_generator_kernel(const Op&) { return {RuntimeKernel{}}; }
 
 // ---- platform_index
 
@@ -234,7 +233,7 @@ constinit const Primitive kRngBitGenerator{
     .transpose = NoRule{"not linear"},
     .batch = rng_bit_generator_batch,
     .lower = NoRule{"runs as a kernel"},
-    .kernel = rng_bit_generator_kernel,
+    .kernel = routine_kernel,
     .cost = data_movement_cost,
 };
 
