@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calls/control_flow.h"
 #include "ir/interpret.h"
 #include "ir/print/text_form.h"
 #include "ir/program.h"
@@ -107,7 +108,7 @@ Values with_tangents(Values in, const Values& dx) {
     return in;
 }
 
-PrimalsTangents joined(const Op& op, const CustomRule& r, const Values& primals, const Values& tangents) {
+PrimalsTangents primals_and_tangents(const Op& op, const CustomRule& r, const Values& primals, const Values& tangents) {
     const std::size_t n = op.out.size();
     PrimalsTangents result;
     result.primals.assign(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n));
@@ -120,12 +121,7 @@ PrimalsTangents joined(const Op& op, const CustomRule& r, const Values& primals,
 /// Known half into `first`, linear half into `second`. `held`: what is a number to the rule is a value of the known half, as in JAX.
 PrimalsTangents by_halves(Builder& first, Builder& second, Builder* held, const Op& op, const Derivative& d, const Values& x,
                           const Values& dx, bool keep_places) {
-    const Values known_in = [&] {
-        Values in = closed_values(*d.known, x, op);
-        in.insert(in.end(), x.begin(), x.end());
-        return in;
-    }();
-    const Values known = eval_rule(first, d.known->jaxpr, known_in, op.source, keep_places);
+    const Values known = eval_rule(first, d.known->jaxpr, joined(closed_values(*d.known, x, op), x), op.source, keep_places);
     Values in = closed_values(*d.linear, x, op);
     const std::size_t residuals = in.size();
     in.insert(in.end(), known.begin() + static_cast<std::ptrdiff_t>(op.out.size()), known.end());
@@ -133,17 +129,15 @@ PrimalsTangents by_halves(Builder& first, Builder& second, Builder* held, const 
         if (const std::optional<LiteralRef> number = held->literal_of(in[i])) in[i] = held->folded(*number);
     in = with_tangents(std::move(in), dx);
     expect_inputs(*d.linear, in, op, op.out.size() - count_missing(d.linear->out_zeros));
-    return joined(op, *d.linear, known, eval_rule(second, d.linear->jaxpr, in, op.source, keep_places));
+    return primals_and_tangents(op, *d.linear, known, eval_rule(second, d.linear->jaxpr, in, op.source, keep_places));
 }
 
 PrimalsTangents as_a_whole(Builder& b, const Op& op, const CustomRule& r, const Values& x, const Values& dx, bool keep_places) {
-    Values in = closed_values(r, x, op);
-    in.insert(in.end(), x.begin(), x.end());
-    in = with_tangents(std::move(in), dx);
+    const Values in = with_tangents(joined(closed_values(r, x, op), x), dx);
     const std::size_t n = op.out.size();
     expect_inputs(r, in, op, 2 * n - count_missing(r.out_zeros));
     const Values out = eval_rule(b, r.jaxpr, in, op.source, keep_places);
-    return joined(op, r, out, Values(out.begin() + static_cast<std::ptrdiff_t>(n), out.end()));
+    return primals_and_tangents(op, r, out, Values(out.begin() + static_cast<std::ptrdiff_t>(n), out.end()));
 }
 
 /// `split`: the builder of both halves, when that is what differentiates.
@@ -212,8 +206,7 @@ BatchResult foreign_batch(Builder& b, const Op& op, const Values& x, const std::
     Values turned = x;
     for (std::size_t i = 0; i < x.size(); ++i)
         if (dims[i] != r.in_dims.at(i)) turned[i] = moveaxis(b, x[i], dims[i], r.in_dims[i]);
-    Values in = closed_values(r, turned, op);
-    in.insert(in.end(), turned.begin(), turned.end());
+    const Values in = joined(closed_values(r, turned, op), turned);
     expect_inputs(r, in, op, op.out.size());
     BatchResult out{eval_rule(b, r.jaxpr, in, op.source, false), r.out_dims};
     out.out_dims.resize(op.out.size(), kNotMapped);

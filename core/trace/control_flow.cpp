@@ -20,17 +20,6 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-Array abstract(Trace& t, AvalRef aval) { return t.input(aval); }
-
-/// A body on inputs of these types.
-TracedCall trace_body(Call& body, const Avals& in, const char* what) {
-    Trace t(what, "<unnamed function>");
-    std::vector<Array> leaves, out;
-    for (const AvalRef a : in) leaves.push_back(abstract(t, a));
-    body.run(leaves.data(), out);
-    return {t.finish(out), make_tree(body.results())};
-}
-
 /// Carries go in as they come out: weakly typed ones are widened first, as JAX does; other differences are refused.
 bool promote_carry(Avals& in, const Avals& out, const char* what) {
     bool changed = false;
@@ -73,7 +62,7 @@ std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length
         length = a->shape[0];
         // Only its type is looked at: an array of one element's shape that holds nothing.
         auto element = std::make_shared<ArrayConst>();
-        element->aval = with_shape(a, ::jaxscope::Dims(a->shape.begin() + 1, a->shape.end()));
+        element->aval = unstacked(a);
         out.push_back(concrete(std::move(element)));
     }
     return out;
@@ -91,7 +80,7 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
     TracedCall t;
     do {
         in = joined(types, elements);
-        t = trace_body(body, in, "scan");
+        t = trace_call(body, in, "scan", kUnnamed);
     } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body"));
     ScanParams p;
     p.jaxpr = {t.traced.open(), true};
@@ -107,9 +96,9 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
     Avals types = avals_of(init);
     TracedCall b;
-    do b = trace_body(body, types, "while_loop");
+    do b = trace_call(body, types, "while_loop", kUnnamed);
     while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body"));
-    const TracedCall c = trace_body(condition, types, "while_loop");
+    const TracedCall c = trace_call(condition, types, "while_loop", kUnnamed);
     const Avals test = c.traced.jaxpr->out_avals();
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
         throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) " + types_text(test));
@@ -127,8 +116,9 @@ std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches
     std::vector<TracedCall> traced(branches.size());
     std::vector<Array> consts;
     for (std::size_t k = 0; k < branches.size(); ++k) {
-        TracedCall& t = traced[boolean ? branches.size() - 1 - k : k];
-        t = trace_body(*branches[boolean ? branches.size() - 1 - k : k], avals_of(operands), "cond");
+        const std::size_t at = boolean ? branches.size() - 1 - k : k;
+        TracedCall& t = traced[at];
+        t = trace_call(*branches[at], avals_of(operands), "cond", kUnnamed);
         for (const Array& a : t.traced.consts)
             if (std::none_of(consts.begin(), consts.end(), [&](const Array& x) { return x.node() == a.node(); })) consts.push_back(a);
     }

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "calls/control_flow.h"
 #include "calls/families.h"
 #include "calls/remat.h"
 #include "ir/interpret.h"
@@ -53,21 +54,18 @@ Avals avals_of(const std::vector<Array>& arrays) {
     return out;
 }
 
-TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names) {
+TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names) {
     Trace t(what, function);
-    std::vector<Array> in;
-    for (std::size_t i = 0; i < call.leaves.size(); ++i)
-        in.push_back(t.input(call.leaves[i].node()->aval, names ? names->leaves[i] : Sym()));
-    std::vector<Array> out;
-    call.run(in.data(), out);
+    std::vector<Array> leaves, out;
+    for (std::size_t i = 0; i < in.size(); ++i) leaves.push_back(t.input(in[i], names ? names->leaves[i] : Sym()));
+    call.run(leaves.data(), out);
     return {t.finish(out), make_tree(call.results())};
 }
-
-std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves) {
-    std::vector<Array> in(t.consts);
-    in.insert(in.end(), leaves.begin(), leaves.end());
-    return in;
+TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names) {
+    return trace_call(call, avals_of(call.leaves), what, function, names);
 }
+
+std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves) { return joined(t.consts, leaves); }
 
 RegionRecorder*& RegionRecorder::current() {
     thread_local RegionRecorder* recorder = nullptr;
@@ -140,7 +138,7 @@ std::vector<Array> marked_value_and_grad(RegionRecorder& recorder, const JaxprPt
 
 std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what) {
     leaves_of(call);
-    const TracedCall t = trace_call(call, what, call.name ? call.name : "<unnamed function>");
+    const TracedCall t = trace_call(call, what, call.name ? call.name : kUnnamed);
     std::vector<bool> wrt(t.traced.consts.size(), false);
     for (const bool w : chosen_leaves(call, argnums)) wrt.push_back(w);
     const JaxprPtr open = t.traced.open();
@@ -158,7 +156,7 @@ std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents) {
     leaves_of(call);
     if (tangents.size() != call.leaves.size())
         throw Error(ErrorCode::BadUsage, "primal and tangent arguments to jax.jvp must have the same tree structure");
-    const TracedCall t = trace_call(call, "jvp", "<unnamed function>");
+    const TracedCall t = trace_call(call, "jvp", kUnnamed);
     std::vector<bool> nonzero(t.traced.consts.size(), false);
     nonzero.insert(nonzero.end(), call.leaves.size(), true);
     std::vector<Array> in = with_consts(t.traced, call.leaves);
@@ -199,18 +197,14 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options) {
         }
     if (!size) throw Error(ErrorCode::BadUsage, "vmap must have at least one non-None value in in_axes");
     // The function sees one element: arrays without the mapped axis.
-    const TracedCall t = [&] {
-        Trace trace("vmap", "<unnamed function>");
-        std::vector<Array> in, out;
-        for (std::size_t i = 0; i < call.leaves.size(); ++i) {
-            const AvalRef aval = call.leaves[i].node()->aval;
-            ::jaxscope::Dims shape = aval->shape;
-            if (dims[i] != kNotMapped) shape.erase(shape.begin() + dims[i]);
-            in.push_back(trace.input(with_shape(aval, shape)));
-        }
-        call.run(in.data(), out);
-        return TracedCall{trace.finish(out), make_tree(call.results())};
-    }();
+    Avals elements = avals_of(call.leaves);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        if (dims[i] == kNotMapped) continue;
+        ::jaxscope::Dims shape = elements[i]->shape;
+        shape.erase(shape.begin() + dims[i]);
+        elements[i] = with_shape(elements[i], shape);
+    }
+    const TracedCall t = trace_call(call, elements, "vmap", kUnnamed);
     std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
     in_dims.insert(in_dims.end(), dims.begin(), dims.end());
     const std::vector<int> out_dims(t.traced.jaxpr->outvars.size(), options.out_axes);
@@ -239,7 +233,7 @@ std::vector<Array> checkpoint(Call& call, const CheckpointOptions& options) {
 std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names) {
     leaves_of(call);
     const ArgumentNames names = argument_names(call, arg_names);
-    const TracedCall t = trace_call(call, "saved_residuals", "<unnamed function>", &names);
+    const TracedCall t = trace_call(call, "saved_residuals", kUnnamed, &names);
     ResidualQuery q;
     q.in_paths = names.leaves;
     std::vector<SavedResidual> out;

@@ -19,7 +19,9 @@ struct TracedCall {
     Traced traced;
     PyTreeDef out_tree;
 };
-/// Runs the function on tracers of its arguments' types. `what`: "jit", as errors call it.
+constexpr const char* kUnnamed = "<unnamed function>";
+/// Runs the function on tracers of these types, or of its arguments'. `what`: "jit", as errors call it.
+TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 /// The leaves of the arguments, checked.
 const std::vector<Array>& leaves_of(const Call& call);

@@ -77,7 +77,7 @@ Value Trace::lift(const Node& n) {
     if (n.trace == serial_) return n.value;
     if (!n.is_tracer()) {
         const ArrayPtr& array = elements(n);
-        keep_.try_emplace(array.get(), Array::of(&n));
+        constant_of_.try_emplace(array.get(), Array::of(&n));
         return builder_.constant(array);
     }
     if (n.value.is_literal()) return n.value;
@@ -86,7 +86,7 @@ Value Trace::lift(const Node& n) {
     if (fresh) {
         auto stand_in = std::make_shared<ArrayConst>();
         stand_in->aval = n.aval;
-        captured_.emplace_back(stand_in, Array::of(&n));
+        constant_of_.emplace(stand_in.get(), Array::of(&n));
         at->second = builder_.constant(stand_in);
     }
     return at->second;
@@ -102,12 +102,7 @@ Traced Trace::finish(const std::vector<Array>& outs) {
     Traced t;
     const JaxprPtr made = builder_.finish(values, Sym(function_));
     auto open = std::make_shared<Jaxpr>(*made);
-    for (const ArrayPtr& c : made->consts) {
-        const Array* outer = nullptr;
-        for (const auto& [stand_in, array] : captured_)
-            if (stand_in == c) outer = &array;
-        t.consts.push_back(outer ? *outer : keep_.at(c.get()));
-    }
+    for (const ArrayPtr& c : made->consts) t.consts.push_back(constant_of_.at(c.get()));
     if (t.captures_tracers()) open->consts.clear();
     t.jaxpr = open;
     return t;

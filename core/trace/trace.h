@@ -54,9 +54,8 @@ private:
     std::uint64_t serial_;
     Trace* outer_;
     JaxprBuilder builder_;
-    std::vector<std::pair<ArrayPtr, Array>> captured_;  ///< stands for tracers of outer traces in the builder
-    std::unordered_map<const Node*, Value> lifted_;
-    std::unordered_map<const ArrayConst*, Array> keep_;  ///< of concrete arrays met
+    std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
+    std::unordered_map<const ArrayConst*, Array> constant_of_;  ///< what the builder's constants are: arrays, or stand for (tracers)
 };
 
 /// What an operation writes: its operands as values, its results.

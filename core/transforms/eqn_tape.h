@@ -66,9 +66,8 @@ public:
     };
     /// Equations that `outs` depend on, or that have effects, and the variables that those or `outs` read.
     Reachable reachable(std::span<const Atom> outs) const;
-    /// Inputs of `ends` and of all that these depend on that no equation makes, `inputs` left out: in the order in which JAX's
-    /// tracers_to_jaxpr meets its constants. Each reading of one is a tracer of its own there, and tracers are sorted topologically from
-    /// the ends.
+    /// What `outs` and `inputs` depend on that no equation makes, `inputs` left out: in the order in which JAX's tracers_to_jaxpr meets its
+    /// constants. Each reading of one is a tracer of its own there, and tracers are sorted topologically from the ends.
     std::vector<std::uint32_t> constants_in_jax_order(std::span<const std::uint32_t> inputs, std::span<const Atom> outs) const;
 
 private:

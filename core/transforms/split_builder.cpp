@@ -88,18 +88,17 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
     for (const Value v : outs) s.outvars.push_back(lift(v));
     const EqnTape::Reachable needed = tape_.reachable(s.outvars);
     Unknown out;
+    const auto take = [&](std::uint32_t var, Value value) {
+        s.invars.push_back(var);
+        out.residuals.push_back(value);
+    };
     if (by_data_) {
-        std::unordered_map<std::uint32_t, Value> value_of(residuals_.begin(), residuals_.end());
-        for (const std::uint32_t var : tape_.constants_in_jax_order(inputs_, s.outvars)) {
-            s.invars.push_back(var);
-            out.residuals.push_back(value_of.at(var));
-        }
+        const std::unordered_map<std::uint32_t, Value> value_of(residuals_.begin(), residuals_.end());
+        for (const std::uint32_t var : tape_.constants_in_jax_order(inputs_, s.outvars)) take(var, value_of.at(var));
+    } else {
+        for (const auto& [var, value] : residuals_)
+            if (needed.vars[var]) take(var, value);
     }
-    for (const auto& [var, value] : residuals_)
-        if (needed.vars[var] && !by_data_) {
-            s.invars.push_back(var);
-            out.residuals.push_back(value);
-        }
     s.invars.insert(s.invars.end(), inputs_.begin(), inputs_.end());
     out.jaxpr = tape_.assemble(s, EqnTape::Order::Forward, needed.eqns, !deep);
     if (!deep) return out;

@@ -8,6 +8,8 @@ namespace jaxscope {
 
 namespace {
 
+constexpr std::string_view kBom = "\xEF\xBB\xBF";
+
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -49,7 +51,6 @@ std::string without_colours(std::string_view text) {
 }
 
 bool looks_like_jaxpr_text(std::string_view text) {
-    constexpr std::string_view kBom = "\xEF\xBB\xBF";
     if (looks_like_capture(text)) return false;
     if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
     const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -66,7 +67,7 @@ bool looks_like_jaxpr_text(std::string_view text) {
 }
 
 bool looks_like_capture(std::string_view text) {
-    constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd", kBom = "\xEF\xBB\xBF";
+    constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd";
     if (text.starts_with(kZstd)) return true;
     if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
     const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
