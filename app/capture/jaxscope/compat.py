@@ -217,6 +217,10 @@ def position_in_its_trace(tracer: Any, body: Any) -> int | None:
     return None
 
 
+def tangent_aval(aval: Any) -> Any:
+    return aval.to_tangent_aval() if hasattr(aval, "to_tangent_aval") else aval.at_least_vspace()
+
+
 def cotangent_aval(tangent_aval: Any) -> Any:
     return tangent_aval.to_ct_aval() if hasattr(tangent_aval, "to_ct_aval") else tangent_aval
 

@@ -34,17 +34,8 @@ def is_foreign(primitive: Any) -> bool:
     return not known
 
 
-def any_in(jaxpr: Any) -> bool:
-    return any(is_foreign(e.primitive) for e in compat.iterate_eqns(jaxpr))
-
-
 class CannotTrace(Exception):
     """The library has no such rule, or it isn't traceable; the message is what the user reads."""
-
-
-def _bind(primitive: Any, params: dict[str, Any], args: Any) -> list[Any]:
-    out = primitive.bind(*args, **params)
-    return list(out) if primitive.multiple_results else [out]
 
 
 def _traced(run: Callable, avals: list[Any]) -> Any:
@@ -133,7 +124,7 @@ def differentiated(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, list[boo
     rule = ad.primitive_jvps.get(primitive)
     if rule is None:
         raise CannotTrace(f"Differentiation rule for '{primitive}' not implemented")
-    tangent_avals = [_tangent(a) for a in avals]
+    tangent_avals = [compat.tangent_aval(a) for a in avals]
     zeros: list[bool] = []
 
     def run(*flat: Any) -> list[Any]:
@@ -153,7 +144,7 @@ def linearized(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[tuple[Any, list[b
     JAX runs the rule in Python each time, so what is a number to it (a factor 2) may be a residual where a traced rule has a literal."""
     primitive, params, avals = eqn.primitive, dict(eqn.params), [v.aval for v in eqn.invars]
     rule = ad.primitive_linearizations.get(primitive) or functools.partial(ad.fallback_linearize_rule, primitive)
-    tangent_avals = [_tangent(a) for a in avals]
+    tangent_avals = [compat.tangent_aval(a) for a in avals]
     found: dict[str, Any] = {}
 
     def known(*primals: Any) -> list[Any]:
@@ -215,9 +206,5 @@ def _with_axis(aval: Any, at: int, size: int) -> Any:
     return core.ShapedArray((*aval.shape[:at], size, *aval.shape[at:]), aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
-def _tangent(aval: Any) -> Any:
-    return aval.to_tangent_aval() if hasattr(aval, "to_tangent_aval") else aval.at_least_vspace()
-
-
 def _is_zero(t: Any) -> bool:
-    return compat.is_zero(t) or getattr(t, "dtype", None) == jax.dtypes.float0
+    return compat.is_zero(t) or compat.is_float0(t)

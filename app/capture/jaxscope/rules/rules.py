@@ -217,7 +217,7 @@ class Rules:
         known = {i: _python_number(r) for i, r in enumerate(res) if isinstance(r, compat.Literal)}
         avals_of_res = [r.aval if hasattr(r, "aval") else r for r in res]
         zeros = case.zero_cotangents or (False,) * n_out
-        cts = [compat.cotangent_aval(_tangent(v.aval)) for v in _body(eqn).outvars]
+        cts = [compat.cotangent_aval(compat.tangent_aval(v.aval)) for v in _body(eqn).outvars]
         bwd = eqn.params["bwd"]
         rule = self.patterns.backwards.find(of_function(bwd), case.perturbed, zeros, avals_of_res, cts, known)
         rule = rule or Backward(bwd, avals_of_res, cts, zeros, known)
@@ -286,10 +286,6 @@ def _rule_avals(eqn: Any) -> list[Any]:
 def _out_trees(eqn: Any) -> tuple[Any, Any, Any]:
     trees = eqn.params["out_trees"]()
     return (*trees, None) if len(trees) == 2 else trees
-
-
-def _tangent(aval: Any) -> Any:
-    return aval.to_tangent_aval() if hasattr(aval, "to_tangent_aval") else aval.at_least_vspace()
 
 
 def _python_number(lit: Any) -> Any:
