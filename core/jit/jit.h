@@ -111,6 +111,9 @@ public:
     ///             Error{CannotRun} when the plan exceeds the memory limit; Error{Cancelled}.
     static std::shared_ptr<Executable> compile(const JaxprPtr& program, const Aliases& aliases = {}, const std::vector<bool>& kept = {},
                                                const JitOptions& options = {});
+    /// The same for run_in_place: inputs and outputs stand in arrays of the caller's.
+    static std::shared_ptr<Executable> compile_in_place(const JaxprPtr& program, const Aliases& aliases = {},
+                                                        const std::vector<bool>& kept = {});
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.
@@ -120,6 +123,15 @@ public:
     ///           one where they aren't blocked) and cancels the token there; a process of one thread gets them when `run` is over.
     ///           Its handlers for crashes (SIGSEGV, SIGFPE, ...) aren't blocked: they need SA_ONSTACK, every thread has a stack for them.
     virtual RunResult run(std::span<const ArrayPtr> inputs, const RunOptions& options = {}) = 0;
+    /// One run in the arrays' own memory, for what compile_in_place makes: nothing is copied in or out, the arena holds
+    /// temporaries alone (and `plan` only their size).
+    /// `inputs`   one per input of the program; one that isn't kept may be null.
+    /// `given`    empty, or per input the same array where `aliases` pairs it with an output: what the caller has given away. The output is
+    ///            written over it if nobody else holds it, else over a copy.
+    /// `outputs`  gets one array per output. Signals: as `run`, where the program computes on several threads or in the matrix library.
+    virtual void run_in_place(std::span<const ArrayConst* const> inputs, std::span<ArrayPtr> given, std::vector<ArrayPtr>& outputs) = 0;
+    /// Gives the memory for temporaries back to the system, until the next run.
+    virtual void release_memory() = 0;
 };
 
 /// The plan alone: no code is generated, nothing is allocated, so shapes may exceed this machine.

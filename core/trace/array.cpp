@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ir/element.h"
-#include "trace/trace.h"
+#include "trace/functions.h"
 
 namespace jaxscope::jax {
 
@@ -14,8 +14,15 @@ static_assert(static_cast<int>(dtype::key_unsafe_rbg) == static_cast<int>(::jaxs
 
 namespace detail {
 
-void retain(const Node* n) noexcept { n->refs.fetch_add(1, std::memory_order_relaxed); }
+/// What stands in results until they have arrays: it lives as long as the process, so it isn't counted.
+static const Node g_place;
+Array place_of_array() { return Array::adopt(&g_place); }
+
+void retain(const Node* n) noexcept {
+    if (n != &g_place) n->refs.fetch_add(1, std::memory_order_relaxed);
+}
 void release(const Node* n) noexcept {
+    if (n == &g_place) return;
     if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete n;
 }
 

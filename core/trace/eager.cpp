@@ -60,6 +60,8 @@ std::size_t hash_of_jaxpr(const Jaxpr& j) {
     return h;
 }
 
+constexpr std::int64_t kKept = 1 << 16;  ///< bytes for temporaries that an operation keeps between its runs
+
 struct Compiled {
     JaxprPtr jaxpr;
     std::shared_ptr<Executable> executable;
@@ -77,7 +79,7 @@ public:
             if (same(*i->second->jaxpr, *j)) return i->second;
         auto made = std::make_shared<Compiled>();
         made->jaxpr = j;
-        made->executable = Executable::compile(j);
+        made->executable = Executable::compile_in_place(j);
         if (known_.size() >= kMost) known_.clear();
         known_.emplace(h, made);
         return made;
@@ -107,8 +109,13 @@ std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& j, std::span<const ArrayPtr> in)
         return out;
     }
     const std::shared_ptr<Compiled> c = executables.get(j);
+    std::vector<const ArrayConst*> inputs;
+    for (const ArrayPtr& a : in) inputs.push_back(a.get());
     const std::lock_guard lock(c->running);
-    return c->executable->run(in).outputs;
+    c->executable->run_in_place(inputs, {}, out);
+    // An operation alone is rarely repeated at once: what large ones needed meanwhile isn't kept for it.
+    if (c->executable->plan().planned_peak > kKept) c->executable->release_memory();
+    return out;
 }
 
 }  // namespace jaxscope::jax::detail

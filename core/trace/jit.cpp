@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/intern.h"
@@ -67,14 +69,20 @@ void check_arguments(const JitOptions& o, const Call& call, const std::vector<st
     }
 }
 
+std::vector<std::string> keywords_of(const Call& call) {
+    std::vector<std::string> out;
+    for (const char* k : call.keywords) out.emplace_back(k ? k : "");
+    return out;
+}
 bool same_key(const JitEntry& e, const Call& call, const PyTreeDef& tree, const Avals& avals) {
-    return e.type == call.type && e.avals == avals && e.tree == tree;
+    return e.type == call.type && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call);
 }
 
 std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
     if (s.entries.empty()) return "first call";
     const JitEntry& last = *s.entries.back();
     if (last.type != call.type) return "arguments of other C++ types";
+    if (last.keywords != keywords_of(call)) return "other arguments are passed by name";
     if (!(last.tree == tree)) return "another tree of arguments, or another static value: " + tree.str() + " after " + last.tree.str();
     for (std::size_t i = 0; i < avals.size(); ++i)
         if (!(avals[i] == last.avals[i]))
@@ -88,6 +96,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     check_arguments(s.options, call, names.args, s.where);
     auto e = std::make_shared<JitEntry>();
     e->type = call.type;
+    e->keywords = keywords_of(call);
     e->tree = std::move(tree);
     e->avals = std::move(avals);
     const TracedCall t = trace_call(call, "jit", s.options.name, &names);
@@ -108,49 +117,80 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     p->kept = s.options.keep_unused ? std::vector<bool>(names.leaves.size(), true) : dce_jaxpr(t.traced.jaxpr, all_used).used_inputs;
     e->program = p;
     e->donation = pair_donations(*p);
+    std::vector<bool> gone(names.leaves.size(), false);
+    for (const DonatedLeaf& d : e->donation.donated) gone[static_cast<std::size_t>(d.input)] = d.used;
+    for (std::uint32_t i = 0; i < gone.size(); ++i)
+        if (p->kept[i]) (gone[i] ? e->consumed : e->plain).push_back(i);
+    e->inputs.assign(gone.size(), nullptr);
+    e->given.assign(gone.size(), nullptr);
     e->prototype = call.take_results(&e->drop);
     return e;
 }
 
-/// In the memory of a donated input where it has that to itself.
-ArrayPtr into_donated(ArrayPtr output, Node& donated) {
-    ArrayPtr memory = std::move(donated.array);
-    donated.array.reset();
-    if (memory.use_count() != 1 || memory->data.size() != output->data.size()) return output;
-    auto& target = const_cast<ArrayConst&>(*memory);
-    std::memcpy(target.data.data(), output->data.data(), output->data.size());
-    target.aval = output->aval;
-    return memory;
+/// Number of leaf `i` among those that the compiled function takes, as XLA counts.
+std::size_t flattened(const JitEntry& e, std::size_t i) {
+    return static_cast<std::size_t>(std::count(e.program->kept.begin(), e.program->kept.begin() + static_cast<std::ptrdiff_t>(i), true));
 }
 
-std::vector<Array> run_entry(JitState& s, JitEntry& e, const Call& call) {
-    std::vector<ArrayPtr> in;
-    std::vector<const Node*> donated;
-    for (std::size_t i = 0; i < call.leaves.size(); ++i) {
-        const Node* n = call.leaves[i].node();
-        in.push_back(elements(*n));
-        if (!e.program->donated[i]) continue;
-        for (std::size_t k = 0; k < call.leaves.size(); ++k)
-            if (k != i && call.leaves[k].node() == n && e.program->kept[i] && e.program->kept[k])
-                throw Error(ErrorCode::BadUsage,
-                            fmt::format("Attempt to donate the same buffer twice: arguments {} and {}",
-                                        e.program->in_paths[std::min(i, k)].str(), e.program->in_paths[std::max(i, k)].str()));
+/// Leaf `i` has no elements: it was deleted before, or this call gave it away.
+[[noreturn]] void refuse_deleted(const JitEntry& e, std::span<const Node* const> leaves, std::size_t i, bool donated) {
+    for (const std::uint32_t k : e.consumed) {
+        if (k == i || leaves[k] != leaves[i] || !e.given[k]) continue;
+        throw Error(
+            ErrorCode::BadUsage,
+            fmt::format("INVALID_ARGUMENT: Attempt to {} Execute() (flattened argument {}, replica 0, partition 0, first use: {}). "
+                        "Toy example for this bug: `{}`.",
+                        donated ? "donate the same buffer twice in" : "use a buffer that was previously donated in the same call to",
+                        flattened(e, i), flattened(e, k), donated ? "f(donate(a), donate(a))" : "f(donate(a), a)"))
+            .advise(fmt::format("{} and {} are one array: pass a copy of it, or donate neither", e.program->in_paths[k].str(),
+                                e.program->in_paths[i].str()));
     }
-    const std::lock_guard lock(e.running);
-    if (!e.executable) {
-        e.executable = Executable::compile(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
-        if (e.donation.warning) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
-        s.warnings += e.donation.warning ? *e.donation.warning + "\n" : "";
+    elements(*leaves[i]);
+    broken_invariant("an array without elements was found to have some", __FILE__, __LINE__);
+}
+
+/// Takes the elements of the leaves; those of donated ones are given away. Throws with everything as it was.
+void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
+    try {
+        for (const std::uint32_t i : e.consumed) {
+            e.inputs[i] = leaves[i]->array.get();
+            if (!e.inputs[i]) refuse_deleted(e, leaves, i, true);
+            e.given[i] = std::move(const_cast<Node*>(leaves[i])->array);
+        }
+        for (const std::uint32_t i : e.plain)
+            if (!(e.inputs[i] = leaves[i]->array.get())) refuse_deleted(e, leaves, i, false);
+    } catch (...) {
+        for (const std::uint32_t i : e.consumed)
+            if (e.given[i]) const_cast<Node*>(leaves[i])->array = std::move(e.given[i]);
+        throw;
     }
-    std::vector<ArrayPtr> results = e.executable->run(in).outputs;
-    in.clear();
+}
+
+void compile_entry(JitEntry& e) {
+    e.executable = Executable::compile_in_place(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
+}
+
+std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
+    std::vector<ArrayPtr> results;
+    {
+        const std::lock_guard lock(e.running);
+        if (!e.executable) compile_entry(e);
+        take_inputs(e, leaves);
+        const auto drop = [&] {
+            for (const std::uint32_t i : e.consumed) e.given[i].reset();
+        };
+        try {
+            e.executable->run_in_place(e.inputs, e.given, results);
+        } catch (...) {
+            drop();
+            throw;
+        }
+        drop();
+    }
     std::vector<Array> out;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-        const auto& from = e.donation.alias_of_output;
-        if (k < from.size() && from[k])
-            results[k] = into_donated(std::move(results[k]), const_cast<Node&>(*call.leaves[static_cast<std::size_t>(*from[k])].node()));
-        out.push_back(concrete(std::move(results[k])));
-    }
+    out.reserve(results.size());
+    for (ArrayPtr& a : results) out.push_back(concrete(std::move(a)));
     return out;
 }
 
@@ -169,24 +209,103 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
 
 }  // namespace
 
-std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
-    PyTreeDef tree = make_tree(call.arguments());
-    Avals avals = avals_of(leaves_of(call));
-    const std::lock_guard lock(s.mutex);
+namespace {
+
+std::size_t hash_of(const CallKey& key) {
+    std::size_t h = hash_mix(reinterpret_cast<std::size_t>(key.type),
+                             std::hash<std::string_view>{}({reinterpret_cast<const char*>(key.bytes), key.num_bytes}));
+    for (std::size_t i = 0; i < key.num_nodes; ++i) h = (h ^ (key.nodes[i] ? key.nodes[i]->aval.id() : ~0u)) * 0x9E3779B97F4A7C15ull;
+    return h;
+}
+bool same(const JitState::Known& known, const CallKey& key) {
+    if (known.type != key.type || known.avals.size() != key.num_nodes || known.bytes.size() != key.num_bytes) return false;
+    for (std::size_t i = 0; i < key.num_nodes; ++i)
+        if (known.avals[i] != (key.nodes[i] ? key.nodes[i]->aval.id() : ~0u)) return false;
+    return std::memcmp(known.bytes.data(), key.bytes, key.num_bytes) == 0;
+}
+
+/// From now on this call is found by its bytes.
+void remember(JitState& s, const CallKey& key, JitEntry& e) {
+    if (!key.exact || e.traced.captures_tracers()) return;
+    JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
+    for (std::size_t i = 0; i < key.num_nodes; ++i) {
+        if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
+        known.avals.push_back(key.nodes[i] ? key.nodes[i]->aval.id() : ~0u);
+    }
+    const std::unique_lock lock(s.lists);
+    s.known.emplace(hash_of(key), std::move(known));
+}
+
+std::shared_ptr<JitEntry> look_up(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+    const std::shared_lock lock(s.lists);
     for (const auto& e : s.entries)
         if (same_key(*e, call, tree, avals) && !e->traced.captures_tracers()) return e;
-    const std::string why = reason_for(s, call, tree, avals);
+    return nullptr;
+}
+
+std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
+    std::vector<const Node*> out;
+    for (const Array& a : leaves) out.push_back(a.node());
+    return out;
+}
+
+}  // namespace
+
+std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
+    PyTreeDef tree = make_tree(call.arguments());
+    Avals avals = avals_of(call.leaves);
+    if (auto e = look_up(s, call, tree, avals)) return e;
+    const std::lock_guard tracing(s.tracing);
+    if (auto e = look_up(s, call, tree, avals)) return e;  // another thread was tracing it
+    std::string why;
+    {
+        const std::shared_lock lock(s.lists);
+        why = reason_for(s, call, tree, avals);
+    }
     std::shared_ptr<JitEntry> e = trace_entry(s, call, std::move(tree), std::move(avals));
-    s.reasons.push_back(why);
+    const std::unique_lock lock(s.lists);
+    s.reasons.push_back(std::move(why));
     s.entries.push_back(e);
     return e;
 }
 
-Called jit_call(JitState& s, Call& call) {
+bool jit_again(JitState& s, const CallKey& key, Called& out) {
+    if (!key.exact || Trace::current()) return false;
+    JitEntry* e = nullptr;
+    {
+        const std::size_t h = hash_of(key);
+        const std::shared_lock lock(s.lists);
+        const auto [first, last] = s.known.equal_range(h);
+        for (auto i = first; i != last && !e; ++i)
+            if (same(i->second, key)) e = i->second.entry;
+    }
+    if (!e) return false;
+    std::span<const Node*> leaves(key.nodes, key.num_nodes);
+    std::vector<const Node*> present;
+    if (std::find(leaves.begin(), leaves.end(), nullptr) != leaves.end()) {
+        for (const Node* n : leaves)
+            if (n) present.push_back(n);
+        leaves = present;
+    }
+    for (const Node* n : leaves)
+        if (n->is_tracer()) return false;
+    out.leaves = run_entry(*e, leaves);
+    out.prototype = e->prototype;
+    return true;
+}
+
+Called jit_call(JitState& s, Call& call, const CallKey& key) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    remember(s, key, *e);
     Called r;
-    r.leaves = Trace::current() ? stage_entry(s, *e, call) : run_entry(s, *e, call);
+    if (Trace::current()) {
+        r.leaves = stage_entry(s, *e, call);
+    } else {
+        for (const Array& a : call.leaves)
+            if (a.is_tracer()) elements(*a.node());
+        r.leaves = run_entry(*e, nodes_of(call.leaves));
+    }
     r.prototype = e->prototype;
     return r;
 }
@@ -207,7 +326,7 @@ MemoryAnalysis memory_analysis(JitState& s, Call& call) {
 }
 
 std::string donation_report(JitState& s) {
-    const std::lock_guard lock(s.mutex);
+    const std::shared_lock lock(s.lists);
     std::string out;
     for (const auto& e : s.entries) {
         for (const DonatedLeaf& d : e->donation.donated)
@@ -218,7 +337,7 @@ std::string donation_report(JitState& s) {
 }
 
 std::vector<std::string> retraces(JitState& s) {
-    const std::lock_guard lock(s.mutex);
+    const std::shared_lock lock(s.lists);
     return s.reasons;
 }
 

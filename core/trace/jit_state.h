@@ -1,6 +1,8 @@
 #pragma once
 // What a jitted function keeps: its traces, their donation pairs and compiled code. Captures read it.
 #include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 
 #include "donation/pairing.h"
 #include "jit/jit.h"
@@ -12,14 +14,20 @@ namespace jaxscope::jax::detail {
 struct JitEntry {
     const void* type = nullptr;
     PyTreeDef tree;
+    std::vector<std::string> keywords;  ///< per argument; empty: it came by position
     Avals avals;
     Traced traced;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
+    bool warn = true;           ///< of donations that can't be used
     void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
     void (*drop)(void*) = nullptr;
-    std::shared_ptr<Executable> executable;
+    // What a run needs; one at a time, as an executable has one arena.
     std::mutex running;
+    std::shared_ptr<Executable> executable;
+    std::vector<std::uint32_t> plain, consumed;  ///< leaves that are read; those among them whose arrays the call deletes
+    std::vector<const ArrayConst*> inputs;
+    std::vector<ArrayPtr> given;
     JitEntry() = default;
     JitEntry(const JitEntry&) = delete;
     JitEntry& operator=(const JitEntry&) = delete;
@@ -31,10 +39,18 @@ public:
     std::atomic<int> refs{1};
     JitOptions options;
     Where where;
-    std::mutex mutex;
+    int arity = -1;                   ///< of the function; -1: not known
+    std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
+    mutable std::shared_mutex lists;  ///< guards what follows
     std::vector<std::shared_ptr<JitEntry>> entries;
     std::vector<std::string> reasons;
-    std::string warnings;
+    struct Known {
+        std::string bytes;
+        std::vector<std::uint32_t> avals;  ///< per leaf, ~0: none
+        const void* type;
+        JitEntry* entry;
+    };
+    std::unordered_multimap<std::size_t, Known> known;  ///< calls by key
 };
 
 /// The trace for these arguments, made if there is none.

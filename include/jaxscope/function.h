@@ -39,16 +39,21 @@ template <class T>
 struct Unkeyed<Keyword<T>> {
     using type = T;
 };
-/// What an argument is kept as: a number as an Array where the function takes one, other values without arrays as StaticArg.
-template <class A, bool NumbersAreArrays>
+/// What an argument is kept as: a number as an Array where the function takes one, other values without arrays as StaticArg. With
+/// `Filter` (filter_jit and its family) every value as it is: what is no array is static.
+template <class A, bool NumbersAreArrays, bool Filter = false>
 struct KeptAs {
     using D = typename Unkeyed<std::decay_t<A>>::type;
     static auto pick() {
-        if constexpr (Number<D> && NumbersAreArrays)
+        if constexpr (Filter && std::is_convertible_v<D, const char*>)
+            return std::type_identity<std::string>();
+        else if constexpr (Filter)
+            return std::type_identity<D>();
+        else if constexpr (Number<D> && NumbersAreArrays)
             return Array();
         else if constexpr (std::is_convertible_v<D, const char*>)
             return StaticArg<std::string>();
-        else if constexpr (Number<D> || std::is_enum_v<D> || Text<D>)
+        else if constexpr (is_plain<D>())
             return StaticArg<D>();
         else if constexpr (is_tree<D>())
             return std::type_identity<D>();
@@ -83,6 +88,9 @@ const auto& unkeyed(const A& a) {
         return a.value;
 }
 
+/// Stands where the results of later calls have an array. Costs nothing to copy, is read by nobody.
+Array place_of_array();
+
 /// One call of a function, erased.
 class Call {
 public:
@@ -103,9 +111,97 @@ protected:
     ~Call() = default;
 };
 
-template <class F, class... A>
-class CallOf final : public Call {
-    static constexpr bool kNumbers = std::is_invocable_v<const F&, const typename KeptAs<A, true>::type&...>;
+/// A call's key: what is found again when a jitted function is called. Its leaves in order (null: none), and bytes that are the same only
+/// for the same tree and static values of calls of one C++ type. Small calls need no heap.
+class CallKey {
+public:
+    explicit CallKey(const void* call_type) : type(call_type) {}
+    ~CallKey() {
+        if (nodes != own_nodes_) delete[] nodes;
+        if (bytes != own_bytes_) delete[] bytes;
+    }
+    CallKey(const CallKey&) = delete;
+    CallKey& operator=(const CallKey&) = delete;
+
+    void leaf(const Array& a) {
+        if (num_nodes == node_room_) grow(nodes, own_nodes_, num_nodes, node_room_);
+        nodes[num_nodes++] = a.node();
+    }
+    void raw(const void* data, std::size_t n) {
+        const auto* p = static_cast<const unsigned char*>(data);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (num_bytes == byte_room_) grow(bytes, own_bytes_, num_bytes, byte_room_);
+            bytes[num_bytes++] = p[i];
+        }
+    }
+    void text(const char* s) {
+        std::uint32_t n = 0;
+        while (s[n]) ++n;
+        raw(&n, sizeof n);
+        raw(s, n);
+    }
+    void count(std::size_t n) {
+        const auto c = static_cast<std::uint32_t>(n);
+        raw(&c, sizeof c);
+    }
+    /// A value that bytes don't tell: the call is looked for by comparing trees.
+    void inexact() { exact = false; }
+
+    const void* type;
+    const Node** nodes = own_nodes_;
+    unsigned char* bytes = own_bytes_;
+    std::size_t num_nodes = 0, num_bytes = 0;
+    bool exact = true;
+
+private:
+    template <class T>
+    static void grow(T*& at, const T* own, std::size_t used, std::size_t& room) {
+        T* more = new T[room *= 2];
+        for (std::size_t i = 0; i < used; ++i) more[i] = at[i];
+        if (at != own) delete[] at;
+        at = more;
+    }
+    std::size_t node_room_ = 128, byte_room_ = 256;
+    const Node* own_nodes_[128];
+    unsigned char own_bytes_[256];
+};
+template <class V>
+void write_fixed(const V& v, CallKey& k) {
+    if constexpr (std::is_empty_v<V>)
+        ;
+    else if constexpr (Number<V> || std::is_enum_v<V> || std::is_pointer_v<V>)
+        k.raw(&v, sizeof v);
+    else if constexpr (Text<V>)
+        k.text(v.c_str());
+    else
+        k.inexact();
+}
+template <bool Filter, class T>
+void write_key(const T& t, CallKey& k) {
+    if constexpr (is_leaf<T>) {
+        k.leaf(t);
+    } else if constexpr (is_static<T>) {
+        write_fixed(t.value, k);
+    } else if constexpr (is_tree<T>()) {
+        if constexpr (Optional<T>)
+            k.count(t.has_value());
+        else if constexpr (Variant<T>)
+            k.count(t.index());
+        else if constexpr (Map<T>) {
+            k.count(count_of(t));
+            for (const auto& entry : t) write_fixed(entry.first, k);
+        } else if constexpr (Sequence<T>) {
+            k.count(count_of(t));
+        }
+        each_child<Filter>(t, [&](const auto& child) { write_key<Filter>(child, k); });
+    } else {
+        write_fixed(t, k);
+    }
+}
+
+/// A call of `f` with these arguments. Its own types stand in CallOf and FilterCallOf.
+template <bool Filter, class F, class... A>
+class AnyCall : public Call {
     template <class T>
     static auto plain() {
         return std::type_identity<std::remove_cvref_t<decltype(given(std::declval<const T&>()))>>();
@@ -113,49 +209,81 @@ class CallOf final : public Call {
 
 public:
     template <class T>
-    using Kept =
-        typename KeptAs<T, std::is_invocable_v<const F&, const typename decltype(plain<typename KeptAs<A, true>::type>())::type&...>>::type;
+    using Kept = typename KeptAs<
+        T, std::is_invocable_v<const F&, const typename decltype(plain<typename KeptAs<A, true, Filter>::type>())::type&...>, Filter>::type;
     using Args = std::tuple<Kept<A>...>;
     using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const typename decltype(plain<Kept<A>>())::type&...>>;
 
-    explicit CallOf(const F& f, const A&... a) : f_(f), args_(keep<Kept<A>>(a)...) {
-        static const char tag = 0;
-        type = &tag;
+    explicit AnyCall(const F& f, const A&... a) : f_(f), args_(keep<Kept<A>>(a)...) {
+        type = tag();
         const auto one = [&](const auto& arg) {
             const std::size_t before = leaves.size();
-            each_leaf(arg, [&](const Array& leaf) { leaves.push_back(leaf); });
+            each_leaf<Filter>(arg, [&](const Array& leaf) { leaves.push_back(leaf); });
             leaves_of_arg.push_back(leaves.size() - before);
             static_args.push_back(is_static_arg<std::remove_cvref_t<decltype(arg)>>);
         };
         std::apply([&](const auto&... arg) { (one(arg), ...); }, args_);
         (keywords.push_back(keyword(a)), ...);
     }
-    ~CallOf() { delete result_; }
-    CallOf(const CallOf&) = delete;
-    CallOf& operator=(const CallOf&) = delete;
+    AnyCall(const AnyCall&) = delete;
+    AnyCall& operator=(const AnyCall&) = delete;
+
+    /// The same for calls of one type.
+    static const void* tag() {
+        static const char here = 0;
+        return &here;
+    }
+    /// Writes the key of a call with these arguments, which aren't copied; `made` keeps what a number became.
+    static void write(CallKey& key, std::vector<Array>& made, const A&... a) {
+        const auto one = [&](const auto& arg, auto kept) {
+            using K = typename decltype(kept)::type;
+            if (const char* name = keyword(arg)) key.text(name);
+            const auto& v = unkeyed(arg);
+            if constexpr (std::is_same_v<K, std::remove_cvref_t<decltype(v)>>)
+                write_key<Filter>(v, key);
+            else if constexpr (is_leaf<K>) {
+                made.push_back(Array(v));
+                key.leaf(made.back());
+            } else if constexpr (std::is_convertible_v<decltype(v), const char*>)
+                key.text(v);
+            else
+                write_fixed(v, key);
+        };
+        (one(a, std::type_identity<Kept<A>>()), ...);
+    }
 
     void run(const Array* in, std::vector<Array>& out) override {
         Args args(args_);
-        std::apply([&](auto&... arg) { (each_leaf(arg, [&](Array& leaf) { leaf = *in++; }), ...); }, args);
+        std::apply([&](auto&... arg) { (each_leaf<Filter>(arg, [&](Array& leaf) { leaf = *in++; }), ...); }, args);
         delete result_;
         result_ = nullptr;
         result_ = new Result(std::apply([&](const auto&... arg) { return f_(given(arg)...); }, args));
-        each_leaf(*result_, [&](Array& leaf) { out.push_back(leaf); });
+        each_leaf<Filter>(*result_, [&](Array& leaf) { out.push_back(leaf); });
     }
-    Description arguments() const override { return description(args_); }
-    Description results() const override { return description(*result_); }
+    Description arguments() const override { return description<Filter>(args_); }
+    Description results() const override { return description<Filter>(*result_); }
     void* take_results(void (**drop)(void*)) override {
         *drop = [](void* p) { delete static_cast<Result*>(p); };
+        each_leaf<Filter>(*result_, [](Array& leaf) { leaf = place_of_array(); });
         return std::exchange(result_, nullptr);
     }
     const Result& result() const { return *result_; }
+    /// The result of another call of this type: `leaves` where `prototype`, the traced call's result, has arrays.
+    static Result filled(const void* prototype, Array* leaves_in) {
+        Result out(*static_cast<const Result*>(prototype));
+        each_leaf<Filter>(out, [&](Array& leaf) { leaf = static_cast<Array&&>(*leaves_in++); });
+        return out;
+    }
     /// Argument `I` with other leaves.
     template <std::size_t I>
     auto arg_like(const Array*& leaves_in) const {
         auto out = std::get<I>(args_);
-        each_leaf(out, [&](Array& leaf) { leaf = *leaves_in++; });
+        each_leaf<Filter>(out, [&](Array& leaf) { leaf = *leaves_in++; });
         return out;
     }
+
+protected:
+    ~AnyCall() { delete result_; }
 
 private:
     template <class K, class T>
@@ -179,7 +307,19 @@ private:
     Result* result_ = nullptr;
 };
 template <class F, class... A>
+class CallOf final : public AnyCall<false, F, A...> {
+public:
+    using AnyCall<false, F, A...>::AnyCall;
+};
+template <class F, class... A>
 CallOf(const F&, const A&...) -> CallOf<F, A...>;
+template <class F, class... A>
+class FilterCallOf final : public AnyCall<true, F, A...> {
+public:
+    using AnyCall<true, F, A...>::AnyCall;
+};
+template <class F, class... A>
+FilterCallOf(const F&, const A&...) -> FilterCallOf<F, A...>;
 
 template <class T>
 T with_leaves(const T& prototype, const Array*& leaves) {

@@ -32,9 +32,12 @@ private:
 /// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
 struct Called {
     std::vector<Array> leaves;
-    const void* prototype;
+    const void* prototype = nullptr;
 };
-Called jit_call(JitState& state, Call& call);
+/// A call that was made before. False: it wasn't, or a function is being traced.
+bool jit_again(JitState& state, const CallKey& key, Called& out);
+/// Any call; remembered by `key`.
+Called jit_call(JitState& state, Call& call, const CallKey& key);
 struct TracedProgram;
 }  // namespace detail
 
@@ -105,10 +108,15 @@ public:
     template <class... A>
     auto operator()(const A&... a) const {
         using C = detail::CallOf<F, A...>;
-        C call(f_, a...);
-        const detail::Called r = detail::jit_call(*state_, call);
-        const Array* leaves = r.leaves.data();
-        return detail::with_leaves(*static_cast<const typename C::Result*>(r.prototype), leaves);
+        detail::CallKey key(C::tag());
+        std::vector<Array> made;
+        C::write(key, made, a...);
+        detail::Called r;
+        if (!detail::jit_again(*state_, key, r)) {
+            C call(f_, a...);
+            r = detail::jit_call(*state_, call, key);
+        }
+        return C::filled(r.prototype, r.leaves.data());
     }
     template <class... A>
     Lowered<F, A...> lower(const A&... a) const {

@@ -341,6 +341,8 @@ protected:
 };
 
 template <class T>
+constexpr bool is_plain();
+template <class T>
 std::string text_of(const T& v) {
     if constexpr (std::is_same_v<T, bool>)
         return v ? "True" : "False";
@@ -352,12 +354,34 @@ std::string text_of(const T& v) {
         return "'" + std::string(v.c_str()) + "'";
     else if constexpr (std::is_convertible_v<T, const char*>)
         return "'" + std::string(v) + "'";
-    else
+    else if constexpr (Sequence<T> || FixedArray<T>) {
+        std::string out;
+        for (const auto& e : v) out += (out.empty() ? "" : ", ") + text_of(e);
+        return "[" + out + "]";
+    } else
         return type_name<T>();
 }
+/// A value that can hold no array: numbers, enums, text and containers of these.
+template <class T>
+constexpr bool is_plain() {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || Text<T> || std::is_convertible_v<T, const char*>)
+        return true;
+    else if constexpr (Map<T>)
+        return is_plain<typename T::mapped_type>();
+    else if constexpr (Sequence<T> || FixedArray<T>)
+        return is_plain<typename T::value_type>();
+    else if constexpr (Optional<T>)
+        return is_plain<std::remove_cvref_t<decltype(*std::declval<T&>())>>();
+    else if constexpr (TupleLike<T>)
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return sizeof...(I) > 0 && (is_plain<std::remove_cvref_t<std::tuple_element_t<I, T>>>() && ...);
+        }
+    (std::make_index_sequence<std::tuple_size<T>::value>());
+    else return false;
+}
 
-/// Calls f(child) for the children of an inner node, in order.
-template <class T, class F>
+/// Calls f(child) for the children of an inner node, in order. With `Filter` (filter_jit and its family) what is no tree has none.
+template <bool Filter = false, class T, class F>
 void each_child(T& t, F&& f) {
     using U = std::remove_cv_t<T>;
     if constexpr (is_static<U>) {
@@ -380,28 +404,28 @@ void each_child(T& t, F&& f) {
     } else if constexpr (Aggregate<U>) {
         with_members(t, [&](auto&... m) { (f(m), ...); });
     } else {
-        static_assert(!sizeof(T),
+        static_assert(Filter || !sizeof(T),
                       "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
                       "wrap it in Static<>");
     }
 }
 /// Calls f(Array&) for each leaf, in order. Arrays without a value are no leaves.
-template <class T, class F>
+template <bool Filter = false, class T, class F>
 void each_leaf(T& t, F&& f) {
     if constexpr (is_leaf<std::remove_cv_t<T>>) {
         if (t.has_value()) f(t);
     } else {
-        each_child(t, [&](auto& child) { each_leaf(child, f); });
+        each_child<Filter>(t, [&](auto& child) { each_leaf<Filter>(child, f); });
     }
 }
 
-template <class T>
+template <bool Filter = false, class T>
 void describe(const T& t, TreeWriter& w);
 
-template <class U, std::size_t... I>
+template <bool Filter, class U, std::size_t... I>
 void describe_aggregate(const U& t, TreeWriter& w, std::index_sequence<I...>) {
     w.open(TreeWriter::Kind::custom, type_name<U>(), sizeof...(I));
-    with_members(t, [&](const auto&... m) { ((w.name(aggregate_member_name<U, I>()), describe(m, w)), ...); });
+    with_members(t, [&](const auto&... m) { ((w.name(aggregate_member_name<U, I>()), describe<Filter>(m, w)), ...); });
     w.close();
 }
 template <class T>
@@ -410,21 +434,32 @@ std::size_t count_of(const T& t) {
     for (auto i = t.begin(); i != t.end(); ++i) ++n;
     return n;
 }
-template <class T>
+/// A value that belongs to the tree.
+template <class V>
+void describe_fixed(const V& value, TreeWriter& w) {
+    const auto equal = [](const void* a, const void* b) -> bool {
+        if constexpr (std::is_empty_v<V>)
+            return true;
+        else
+            return *static_cast<const V*>(a) == *static_cast<const V*>(b);
+    };
+    w.fixed(
+        text_of(value), &value, equal, [](const void* a) -> void* { return new V(*static_cast<const V*>(a)); },
+        [](void* a) { delete static_cast<V*>(a); });
+}
+template <class V>
+concept Comparable = std::is_empty_v<V> || requires(const V& a) {
+    { a == a } -> std::convertible_to<bool>;
+};
+template <bool Filter, class T>
 void describe(const T& t, TreeWriter& w) {
     using Kind = TreeWriter::Kind;
     if constexpr (is_leaf<T>) {
         t.has_value() ? w.leaf() : w.none();
     } else if constexpr (is_static<T>) {
         using V = std::remove_cvref_t<decltype(t.value)>;
-        static_assert(
-            requires(const V& a) {
-                { a == a } -> std::convertible_to<bool>;
-            },
-            "Static<T> needs == and std::hash");
-        w.fixed(
-            text_of(t.value), &t.value, [](const void* a, const void* b) { return *static_cast<const V*>(a) == *static_cast<const V*>(b); },
-            [](const void* a) -> void* { return new V(*static_cast<const V*>(a)); }, [](void* a) { delete static_cast<V*>(a); });
+        static_assert(Comparable<V>, "Static<T> needs ==");
+        describe_fixed(t.value, w);
     } else if constexpr (Registered<T>) {
         std::size_t n = 0;
         jaxscope_members(t, [&](const auto&... m) { n = sizeof...(m); });
@@ -435,25 +470,25 @@ void describe(const T& t, TreeWriter& w) {
             const std::size_t end = names.find(',', at);
             w.name(names.substr(at, end - at));
             at = end == std::string::npos ? end : names.find_first_not_of(' ', end + 1);
-            describe(m, w);
+            describe<Filter>(m, w);
         };
         jaxscope_members(t, [&](const auto&... m) { (one(m), ...); });
         w.close();
     } else if constexpr (Optional<T>) {
         if (t.has_value())
-            describe(*t, w);
+            describe<Filter>(*t, w);
         else
             w.none();
     } else if constexpr (Variant<T>) {
         w.open(Kind::custom, "variant:" + std::to_string(t.index()), 1);
         w.key("");
-        visit([&](const auto& v) { describe(v, w); }, t);
+        visit([&](const auto& v) { describe<Filter>(v, w); }, t);
         w.close();
     } else if constexpr (Map<T>) {
         w.open(Kind::dict, "", count_of(t));
         for (const auto& entry : t) {
             w.key(text_of(entry.first));
-            describe(entry.second, w);
+            describe<Filter>(entry.second, w);
         }
         w.close();
     } else if constexpr (Sequence<T> || FixedArray<T>) {
@@ -461,19 +496,22 @@ void describe(const T& t, TreeWriter& w) {
         std::size_t i = 0;
         for (const auto& v : t) {
             w.key(std::to_string(i++));
-            describe(v, w);
+            describe<Filter>(v, w);
         }
         w.close();
     } else if constexpr (TupleLike<T>) {
         w.open(Kind::tuple, "", std::tuple_size<T>::value);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             using std::get;
-            ((w.key(std::to_string(I)), describe(get<I>(t), w)), ...);
+            ((w.key(std::to_string(I)), describe<Filter>(get<I>(t), w)), ...);
         }
         (std::make_index_sequence<std::tuple_size<T>::value>());
         w.close();
     } else if constexpr (Aggregate<T>) {
-        describe_aggregate(t, w, std::make_index_sequence<member_count<T>()>());
+        describe_aggregate<Filter>(t, w, std::make_index_sequence<member_count<T>()>());
+    } else if constexpr (Filter) {
+        static_assert(Comparable<T>, "filter_jit: T is no array and no tree, so it is static, and static values need ==");
+        describe_fixed(t, w);
     } else {
         static_assert(!sizeof(T),
                       "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
@@ -543,9 +581,9 @@ PyTreeDef make_tree(const Description& d);
 void check_leaf_count(const PyTreeDef& tree, std::size_t n);
 /// JAX's error of tree_map for trees that differ.
 [[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name);
-template <class T>
+template <bool Filter = false, class T>
 Description description(const T& t) {
-    return {&t, [](const void* v, TreeWriter& w) { describe(*static_cast<const T*>(v), w); }};
+    return {&t, [](const void* v, TreeWriter& w) { describe<Filter>(*static_cast<const T*>(v), w); }};
 }
 }  // namespace detail
 

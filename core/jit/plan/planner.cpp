@@ -36,7 +36,7 @@ LibraryCallPtr make_call(const Node& n, int threads) {
 
 std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, const ComputationOptions& options) {
     ComputationOptions inside = options;
-    inside.place_io = false;
+    inside.whole = inside.place_io = false;
     inside.kept.clear();
     const PlanBody plan_body = [&](const GraphPtr& body, const std::vector<std::optional<int>>& alias) {
         return plan_computation(body, alias, inside);
@@ -125,7 +125,7 @@ private:
     }
     std::int64_t lost_carries() const {
         std::int64_t bytes = 0;
-        for (std::size_t k = 0; k < wish_.size() && !options_.place_io; ++k)
+        for (std::size_t k = 0; k < wish_.size() && !options_.whole; ++k)
             if (wish_[k] && !c_->granted[k]) bytes = checked_add(bytes, g_.bytes(g_.outputs[k]));
         return bytes;
     }
@@ -215,8 +215,8 @@ private:
         for (const std::size_t k : order)
             if (free[static_cast<std::size_t>(*wish_[k])] && alias_is_free(k, *wish_[k])) grant(k, *wish_[k]);
         for (const std::size_t k : order)
-            if (!c_->granted[k] && options_.place_io) swap_pairs(k, order, free);  // a loop's carries stand each in their own place
-        for (std::size_t k = 0; k < wish_.size() && options_.place_io; ++k)
+            if (!c_->granted[k] && options_.whole) swap_pairs(k, order, free);  // a loop's carries stand each in their own place
+        for (std::size_t k = 0; k < wish_.size() && options_.whole; ++k)
             if (wish_[k] && !c_->granted[k] && free[static_cast<std::size_t>(*wish_[k])]) grant(k, *wish_[k]), copy_behind_readers(k);
         for (std::size_t k = 0; k < wish_.size(); ++k) {
             if (!c_->granted[k]) continue;
@@ -441,7 +441,7 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
     if (options.schedule)
-        for (const Order& order : low_memory_orders(*graph, units, alias, options.place_io)) {
+        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole)) {
             Planner other(graph, alias, options);
             other.assign(steps, order);
             if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));

@@ -13,7 +13,8 @@ struct ComputationOptions {
     int threads = 1;
     FuseOptions fuse;
     bool schedule = true;    ///< try other orders than the program's and keep the one that needs least memory
-    bool place_io = false;   ///< inputs and outputs stand in the arena, too (a whole program)
+    bool whole = false;      ///< a program, no loop's body: every pair of `alias` holds, if need be by a copy
+    bool place_io = false;   ///< inputs and outputs stand in the arena, too, instead of in the caller's memory
     std::vector<bool> kept;  ///< per input: false where jit prunes it; empty: all
 };
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kSlack =
 /// Units, the values between them and what running one costs, the same for both directions of time.
 class Scheduler {
 public:
-    Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool place_io)
+    Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole)
         : g_(g), units_(units), reads_(units.size()), bytes_(g.values.size(), 0), lasting_(g.values.size(), false), before_(units.size()) {
         maker_.assign(g.values.size(), kNone);
         readers_.resize(g.values.size());
@@ -32,7 +32,7 @@ public:
         }
         for (const ValueId v : g.outputs) {
             lasting_[g.root(v)] = true;
-            if (!place_io) bytes_[g.root(v)] = 0;
+            if (!whole) bytes_[g.root(v)] = 0;
         }
         for (const std::int64_t b : bytes_) slack_ = std::max(slack_, b / kSlack);
         for (std::size_t k = 0; k < alias.size(); ++k)
@@ -156,8 +156,8 @@ private:
 }  // namespace
 
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
-                                     bool place_io) {
-    Scheduler s(g, units, alias, place_io);
+                                     bool whole) {
+    Scheduler s(g, units, alias, whole);
     if (!s.anything_to_choose()) return {};
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);

@@ -18,9 +18,9 @@ using Order = std::vector<std::uint32_t>;
 ///   both    late, then early
 ///
 /// `alias`     per output of the graph: the input whose memory it should take.
-/// `place_io`  inputs and outputs stand in the arena; else (a loop's body) only temporaries count.
+/// `whole`     a program, whose outputs count; else (a loop's body) only temporaries count.
 /// Costs O(n log n) in units and their operands. Empty when there is nothing to choose.
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
-                                     bool place_io);
+                                     bool whole);
 
 }  // namespace jaxscope::exec

@@ -50,7 +50,8 @@ struct Planned {
     std::shared_ptr<Computation> computation;
     MemoryPlan plan;
 };
-Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {
+Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
+                  bool in_place = false) {
     check(*program, aliases);
     const GraphPtr graph = build_graph(program);
     ComputationOptions c;
@@ -58,11 +59,15 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     c.fuse.fuse = options.fuse;
     c.fuse.recompute_cheap = options.recompute_cheap;
     c.schedule = options.schedule;
-    c.place_io = true;
+    c.whole = true;
+    c.place_io = !in_place;
     c.kept = kept;
     Planned p;
     p.computation = plan_computation(graph, aliases, c);
-    p.plan = report_plan(*p.computation, aliases);
+    if (in_place)
+        p.plan.planned_peak = p.computation->arena_bytes;
+    else
+        p.plan = report_plan(*p.computation, aliases);
     return p;
 }
 
@@ -105,6 +110,9 @@ public:
         std::size_t next = 0;
         attach_code(*c_, code, next);
         fill_pool(*c_);
+        alone_ = runs_alone(*c_);
+        in_.resize(c_->input_buffer.size());
+        out_.resize(c_->output_buffer.size());
         compile_seconds_ = seconds_since(start);
     }
     const MemoryPlan& plan() const override { return plan_; }
@@ -145,7 +153,55 @@ public:
         return result;
     }
 
+    void run_in_place(std::span<const ArrayConst* const> inputs, std::span<ArrayPtr> given, std::vector<ArrayPtr>& outputs) override {
+        JAXSCOPE_ASSERT(inputs.size() == in_.size());
+        if (!arena_) arena_ = std::make_unique<Arena>(c_->arena_bytes);
+        for (std::size_t i = 0; i < inputs.size(); ++i) in_[i] = memory_of_input(inputs[i], i);
+        const std::size_t first = outputs.size();
+        for (std::size_t k = 0; k < out_.size(); ++k) {
+            const auto& taken = c_->granted[k];
+            const auto i = static_cast<std::size_t>(taken.value_or(0));
+            auto memory = taken && !given.empty() && given[i] ? own(std::move(given[i])) : nullptr;
+            if (!memory && taken)
+                memory = std::make_shared<ArrayConst>(*inputs[i]);
+            else if (!memory)
+                memory = std::make_shared<ArrayConst>();
+            memory->aval = program_->aval(program_->outvars[k]);
+            memory->data.resize(static_cast<std::size_t>(memory->aval->bytes()));
+            out_[k] = memory->data.data();
+            if (taken) in_[i] = out_[k];
+            outputs.push_back(std::move(memory));
+        }
+        RunState state;
+        try {
+            if (alone_) return run_computation(*c_, in_.data(), out_.data(), arena_->base(), state);
+            const ComputingThreads computing(c_->threads);
+            run_computation(*c_, in_.data(), out_.data(), arena_->base(), state);
+        } catch (...) {
+            outputs.resize(first);
+            throw;
+        }
+    }
+    void release_memory() override { arena_.reset(); }
+
 private:
+    /// The array itself where nobody else holds it, else a copy: what is written next.
+    static std::shared_ptr<ArrayConst> own(ArrayPtr given) {
+        if (given.use_count() != 1) return std::make_shared<ArrayConst>(*given);
+        return std::const_pointer_cast<ArrayConst>(std::move(given));
+    }
+    static void check_type(const ArrayConst& array, const Buffer& b, std::size_t i) {
+        if (array.aval->dtype != b.aval->dtype || array.aval->shape != b.aval->shape ||
+            static_cast<std::int64_t>(array.data.size()) != b.bytes)
+            throw Error(ErrorCode::BadInput,
+                        "expected input " + std::to_string(i) + " of type " + to_text(b.aval) + ", found " + to_text(array.aval));
+    }
+    void* memory_of_input(const ArrayConst* array, std::size_t i) const {
+        const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
+        if (b.bytes == 0 || !array) return nullptr;
+        check_type(*array, b, i);
+        return const_cast<std::byte*>(array->data.data());
+    }
     void copy_in(std::span<const ArrayPtr> inputs, const std::vector<void*>& in) const {
         for (std::size_t i = 0; i < in.size(); ++i) {
             const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
@@ -153,10 +209,7 @@ private:
             check_cancelled();
             ArrayPtr array = i < inputs.size() ? inputs[i] : nullptr;
             if (!array || !array->known()) array = synthesise(b.aval, i);
-            if (array->aval->dtype != b.aval->dtype || array->aval->shape != b.aval->shape ||
-                static_cast<std::int64_t>(array->data.size()) != b.bytes)
-                throw Error(ErrorCode::BadInput,
-                            "expected input " + std::to_string(i) + " of type " + to_text(b.aval) + ", found " + to_text(array->aval));
+            check_type(*array, b, i);
             std::memcpy(in[i], array->data.data(), array->data.size());
         }
     }
@@ -172,6 +225,8 @@ private:
     std::shared_ptr<Computation> c_;
     MemoryPlan plan_;
     std::unique_ptr<Arena> arena_;
+    bool alone_ = false;           ///< one thread, no library
+    std::vector<void*> in_, out_;  ///< of a run in place
     double compile_seconds_ = 0;
 };
 
@@ -184,6 +239,10 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const A
         throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +
                                               std::to_string(planned.plan.planned_peak));
     return std::make_shared<CompiledProgram>(program, std::move(planned));
+}
+
+std::shared_ptr<Executable> Executable::compile_in_place(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept) {
+    return std::make_shared<CompiledProgram>(program, make_plan(program, aliases, kept, {}, true));
 }
 
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {

@@ -95,6 +95,16 @@ void run_thunk(const Computation& c, const Thunk& t, const std::vector<char*>& p
 
 }  // namespace
 
+bool runs_alone(const Computation& c) {
+    for (const Thunk& t : c.thunks) {
+        if (t.kind == Thunk::Kind::Library) return false;
+        if (t.kernel && c.threads > 1 && kernel_work(*t.kernel) >= kParallelWork) return false;
+        for (const ComputationPtr& body : t.bodies)
+            if (!runs_alone(*body)) return false;
+    }
+    return true;
+}
+
 void run_computation(const Computation& c, void* const* in, void* const* out, char* arena, const RunState& state) {
     const std::vector<char*> pointers = buffer_pointers(c, in, out, arena);
     std::vector<void*> args;
