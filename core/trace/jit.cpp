@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "ir/registry.h"
+#include "pytree/tree.h"
 #include "transforms/dce.h"
 
 namespace jaxscope::jax::detail {
@@ -31,41 +32,85 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
     return false;
 }
 
-/// JAX's checks of argument numbers against the call.
-void check_arguments(const JitOptions& o, const Call& call, const std::vector<std::string>& names, const Where& where) {
-    const auto n = static_cast<int>(call.static_args.size());
+std::string listed(const std::vector<int>& numbers) {
+    std::string text;
+    for (const int k : numbers) text += (text.empty() ? "" : ", ") + std::to_string(k);
+    return text + (numbers.size() == 1 ? "," : "");
+}
+Error refusal(const JitState& s, const std::string& text) {
+    Error e(ErrorCode::BadUsage, text);
+    e.at({s.where.file, s.where.line, 0});
+    return e;
+}
+
+/// JAX's checks of argument numbers and names against a function of `n` parameters.
+void check_options(const JitState& s, int n, const std::vector<std::string>& names) {
+    const JitOptions& o = s.options;
     const auto in_range = [&](const char* what, const std::vector<int>& list) {
         for (const int i : list)
-            if (i >= n || i < -n) {
-                std::string text;
-                for (const int k : list) text += (text.empty() ? "" : ", ") + std::to_string(k);
-                throw Error(ErrorCode::BadUsage, fmt::format("Jitted function has {}=({}{}), but only accepts {} positional arguments.",
-                                                             what, text, list.size() == 1 ? "," : "", n))
-                    .at({where.file, where.line, 0});
-            }
+            if (i >= n || i < -n)
+                throw refusal(s,
+                              fmt::format("Jitted function has {}=({}), but only accepts {} positional arguments.", what, listed(list), n));
     };
     in_range("static_argnums", o.static_argnums);
     in_range("donate_argnums", o.donate_argnums);
-    for (int i = 0; i < n; ++i) {
-        const std::string& name = names[static_cast<std::size_t>(i)];
-        const bool fixed = contains(o.static_argnums, i, call.static_args.size()) || contains(o.static_argnames, name);
-        const bool donated = contains(o.donate_argnums, i, call.static_args.size()) || contains(o.donate_argnames, name);
-        if (fixed && donated)
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("static_argnames and donate_argnames cannot intersect. Argument names {{'{}'}} appear in "
-                                    "both static_argnames and donate_argnames",
-                                    name))
-                .at({where.file, where.line, 0});
-        if (call.static_args[static_cast<std::size_t>(i)] && !fixed)
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("Error interpreting argument to the jitted function as an abstract array. The problematic "
-                                    "value was passed at path {}: it holds no array",
-                                    name))
-                .at({where.file, where.line, 0})
+    const auto count = static_cast<std::size_t>(n);
+    std::string both;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string name = i < names.size() ? names[i] : fmt::format("args[{}]", i);
+        const auto k = static_cast<int>(i);
+        if ((contains(o.static_argnums, k, count) || contains(o.static_argnames, name)) &&
+            (contains(o.donate_argnums, k, count) || contains(o.donate_argnames, name)))
+            both += (both.empty() ? "'" : ", '") + name + "'";
+    }
+    if (!both.empty())
+        throw refusal(s, fmt::format("static_argnames and donate_argnames cannot intersect. Argument names {{{}}} appear in both "
+                                     "static_argnames and donate_argnames",
+                                     both));
+    const auto known = [&](const char* what, const std::vector<std::string>& list) {
+        std::string strange;
+        for (const std::string& name : list)
+            if (!contains(names, name)) strange += (strange.empty() ? "'" : ", '") + name + "'";
+        if (!strange.empty())
+            throw refusal(
+                s, fmt::format("Jitted function has invalid argnames {{{}}} in {}. Function does not take these args.", strange, what));
+    };
+    if (names.size() < count) return;  // names may still come with the call
+    known("static_argnames", o.static_argnames);
+    known("donate_argnames", o.donate_argnames);
+}
+
+/// What the text of an unhashable argument names: a type, and a value.
+std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg) {
+    const PyTreeDef tree = make_tree(call.arguments()).children()[arg];
+    if (tree.node()->kind == TreeWriter::Kind::leaf) {
+        std::size_t leaf = 0;
+        for (std::size_t a = 0; a < arg; ++a) leaf += call.leaves_of_arg[a];
+        return {"jaxlib._jax.ArrayImpl", call.leaves[leaf].str()};
+    }
+    return {kind_name(*tree.node()), tree.str()};
+}
+
+/// The same against a call, whose arguments' types are known.
+void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names) {
+    if (s.rules.filter) return;
+    const JitOptions& o = s.options;
+    check_options(s, static_cast<int>(call.static_args.size()), names);
+    for (std::size_t i = 0; i < call.static_args.size(); ++i) {
+        const bool fixed =
+            contains(o.static_argnums, static_cast<int>(i), call.static_args.size()) || contains(o.static_argnames, names[i]);
+        if (call.static_args[i] && !fixed)
+            throw refusal(s, fmt::format("Error interpreting argument to {} as an abstract array. The problematic value was passed to the "
+                                         "function at path {}.\nThis typically means that a jit-wrapped function was called with a "
+                                         "non-array argument, and this argument was not marked as static using the static_argnums or "
+                                         "static_argnames parameters of jax.jit.",
+                                         o.name, names[i]))
                 .advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
-        if (fixed && call.leaves_of_arg[static_cast<std::size_t>(i)] > 0)
-            throw Error(ErrorCode::BadUsage, fmt::format("Non-hashable static arguments are not supported: argument {} holds arrays", name))
-                .at({where.file, where.line, 0});
+        if (!fixed || call.leaves_of_arg[i] == 0) continue;
+        const auto [type, value] = unhashable(call, i);
+        throw refusal(s, fmt::format("Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
+                                     "type <class '{0}'>, {1}. The error was:\nTypeError: unhashable type: '{0}'",
+                                     type, value));
     }
 }
 
@@ -91,9 +136,21 @@ std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tre
     return "an earlier trace was dropped";
 }
 
+bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names, int arg) {
+    const auto a = static_cast<std::size_t>(arg);
+    const DonationRules& r = s.rules;
+    if (!r.filter) return contains(s.options.donate_argnums, arg, names.args.size()) || contains(s.options.donate_argnames, names.args[a]);
+    if (r.own_function && a == 0) return r.function;
+    if (call.keywords[a])
+        for (const auto& [name, donated] : r.kwargs)
+            if (name == call.keywords[a]) return donated;
+    const std::size_t position = a - (r.own_function ? 1 : 0);
+    return position < r.args.size() ? r.args[position] : r.fallback;
+}
+
 std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, Avals avals) {
     const ArgumentNames names = argument_names(call, s.options.arg_names);
-    check_arguments(s.options, call, names.args, s.where);
+    check_arguments(s, call, names.args);
     auto e = std::make_shared<JitEntry>();
     e->type = call.type;
     e->keywords = keywords_of(call);
@@ -110,13 +167,13 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     p->arg_of_input = names.arg_of_leaf;
     for (const std::string& a : names.args) p->arg_names.emplace_back(a);
     for (const std::string& path : t.out_tree.paths()) p->out_paths.emplace_back(path);
-    for (const int a : names.arg_of_leaf)
-        p->donated.push_back(contains(s.options.donate_argnums, a, names.args.size()) ||
-                             contains(s.options.donate_argnames, names.args[static_cast<std::size_t>(a)]));
+    for (const int a : names.arg_of_leaf) p->donated.push_back(is_donated(s, call, names, a));
+    if (s.rules.marker) p->jit = "eqx";
     const std::vector<bool> all_used(t.traced.jaxpr->outvars.size(), true);
     p->kept = s.options.keep_unused ? std::vector<bool>(names.leaves.size(), true) : dce_jaxpr(t.traced.jaxpr, all_used).used_inputs;
     e->program = p;
     e->donation = pair_donations(*p);
+    e->warn = s.rules.warn;
     std::vector<bool> gone(names.leaves.size(), false);
     for (const DonatedLeaf& d : e->donation.donated) gone[static_cast<std::size_t>(d.input)] = d.used;
     for (std::uint32_t i = 0; i < gone.size(); ++i)
@@ -194,17 +251,29 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
     return out;
 }
 
+/// With the result that filter_jit puts in front.
+JaxprPtr marked(const JaxprPtr& j) {
+    auto out = std::make_shared<::jaxscope::Jaxpr>(*j);
+    out->outvars.insert(out->outvars.begin(), Atom(make_literal(AvalRef(DType::S32, {}), std::int64_t{0})));
+    return out;
+}
+
 std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
     std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
     donated.insert(donated.end(), e.program->donated.begin(), e.program->donated.end());
     const bool open = e.traced.captures_tracers();
     const JitOptions& o = s.options;
-    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{open ? e.traced.open() : e.traced.jaxpr, true})},
+    JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
+    if (s.rules.marker) body = marked(body);
+    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})},
                                            {"name", Attr(Sym(o.name))},
                                            {"donated_invars", to_attr(donated)},
                                            {"inline", Attr(o.inline_)},
                                            {"keep_unused", Attr(o.keep_unused)}});
-    return bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params, call.where);
+    std::vector<Array> out =
+        bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params, call.where);
+    if (s.rules.marker) out.erase(out.begin());
+    return out;
 }
 
 }  // namespace
@@ -325,15 +394,59 @@ MemoryAnalysis memory_analysis(JitState& s, Call& call) {
     return {plan.arguments, plan.outputs, plan.aliased, plan.temporaries, plan.planned_peak};
 }
 
+namespace {
+
+std::string report_of(const JitEntry& e) {
+    std::string out;
+    for (const DonatedLeaf& d : e.donation.donated)
+        out += fmt::format("{} {}: {}\n", d.path, d.aval,
+                           !d.used    ? "not used: " + d.reason
+                           : d.output ? "memory taken by output " + d.output_path + ", " + d.reason
+                                      : "memory " + d.reason);
+    for (const std::string& f : e.donation.findings) out += f + "\n";
+    if (e.consumed.empty()) return out;
+    const MemoryPlan plan = plan_only(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    for (const CopiedPair& c : plan.copied)
+        out += fmt::format("{} is still read when output {} is made, which goes into its memory: {} bytes are copied in the end\n",
+                           e.program->in_paths[static_cast<std::size_t>(c.input)].str(),
+                           e.program->out_paths[static_cast<std::size_t>(c.output)].str(), c.bytes);
+    return out;
+}
+
+/// What can be told of a call before it runs: arrays that are gone, that stand in two places, that the function closes over, too.
+std::string report_of(const JitEntry& e, const Call& call) {
+    std::string out;
+    const auto path = [&](std::size_t i) { return e.program->in_paths[i].str(); };
+    for (std::size_t i = 0; i < call.leaves.size(); ++i)
+        if (e.program->kept[i] && call.leaves[i].node()->deleted())
+            out += path(i) + " was donated or deleted before this call: it will be refused\n";
+    for (const std::uint32_t i : e.consumed) {
+        const Node* n = call.leaves[i].node();
+        for (std::size_t k = 0; k < call.leaves.size(); ++k) {
+            const bool donated = std::find(e.consumed.begin(), e.consumed.end(), k) != e.consumed.end();
+            if (k == i || call.leaves[k].node() != n || !e.program->kept[k] || (donated && k < i)) continue;
+            out += fmt::format("{} and {} are one array, {}: the call will be refused\n", path(i), path(k),
+                               donated ? "donated twice" : "and one of them is donated");
+        }
+        for (const Array& c : e.traced.consts)
+            if (n->array && c.node()->array == n->array)
+                out += path(i) + " is donated, and the function closes over the same array: its memory is copied first\n";
+    }
+    return out;
+}
+
+}  // namespace
+
 std::string donation_report(JitState& s) {
     const std::shared_lock lock(s.lists);
     std::string out;
-    for (const auto& e : s.entries) {
-        for (const DonatedLeaf& d : e->donation.donated)
-            out += fmt::format("{} {}: {}\n", d.path, d.aval, d.used ? "memory taken by output " + d.output_path : "not used: " + d.reason);
-        for (const std::string& f : e->donation.findings) out += f + "\n";
-    }
+    for (const auto& e : s.entries) out += report_of(*e);
     return out;
+}
+std::string donation_report(JitState& s, Call& call) {
+    initialise();
+    const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    return report_of(*e) + report_of(*e, call);
 }
 
 std::vector<std::string> retraces(JitState& s) {
@@ -341,9 +454,16 @@ std::vector<std::string> retraces(JitState& s) {
     return s.reasons;
 }
 
-JitHandle::JitHandle(JitOptions options, const Where& where) : state_(new JitState) {
+JitHandle::JitHandle(JitOptions options, const Where& where, int arity) : state_(new JitState) {
     state_->options = std::move(options);
     state_->where = where;
+    if (arity < 0) return;
+    try {
+        check_options(*state_, arity, state_->options.arg_names);
+    } catch (...) {
+        delete state_;
+        throw;
+    }
 }
 JitHandle::JitHandle(const JitHandle& o) noexcept : state_(o.state_) { state_->refs.fetch_add(1); }
 JitHandle& JitHandle::operator=(const JitHandle& o) noexcept {

@@ -34,12 +34,23 @@ struct JitEntry {
     ~JitEntry();
 };
 
+/// How filter_jit and its forebears say what is donated; jit itself goes by numbers and names.
+struct DonationRules {
+    bool filter = false;        ///< they count, and everything that is no array is static
+    bool marker = false;        ///< filter_jit's extra int32 result in front
+    bool own_function = false;  ///< the first argument is the function object itself
+    bool function = false, fallback = false;
+    std::vector<bool> args;  ///< by position; others: fallback
+    std::vector<std::pair<std::string, bool>> kwargs;
+    bool warn = true;
+};
+
 class JitState {
 public:
     std::atomic<int> refs{1};
     JitOptions options;
     Where where;
-    int arity = -1;                   ///< of the function; -1: not known
+    DonationRules rules;
     std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
     mutable std::shared_mutex lists;  ///< guards what follows
     std::vector<std::shared_ptr<JitEntry>> entries;

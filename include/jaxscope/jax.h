@@ -4,6 +4,7 @@
 #include <jaxscope/capture.h>
 #include <jaxscope/checkpoint.h>
 #include <jaxscope/control_flow.h>
+#include <jaxscope/filter.h>
 #include <jaxscope/jit.h>
 #include <jaxscope/lax.h>
 #include <jaxscope/nn.h>

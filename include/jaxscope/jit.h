@@ -20,7 +20,7 @@ namespace detail {
 class JitState;
 class JitHandle {
 public:
-    explicit JitHandle(JitOptions options, const Where& where);
+    JitHandle(JitOptions options, const Where& where, int arity = -1);
     JitHandle(const JitHandle& o) noexcept;
     JitHandle& operator=(const JitHandle& o) noexcept;
     ~JitHandle();
@@ -67,11 +67,12 @@ Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options);
 Jaxpr jit_program(JitState& state, Call& call);
 MemoryAnalysis memory_analysis(JitState& state, Call& call);
 std::string donation_report(JitState& state);
+std::string donation_report(JitState& state, Call& call);
 std::vector<std::string> retraces(JitState& state);
 }  // namespace detail
 
 /// What has been lowered for given arguments.
-template <class F, class... A>
+template <bool Filter, class F, class... A>
 class Lowered {
 public:
     Lowered(const F& f, detail::JitHandle state, const A&... a) : f_(f), state_(std::move(state)), args_(a...) {}
@@ -91,7 +92,7 @@ private:
     auto with_call(G&& g) const {
         return std::apply(
             [&](const auto&... a) {
-                detail::CallOf<F, A...> call(f_, a...);
+                std::conditional_t<Filter, detail::FilterCallOf<F, A...>, detail::CallOf<F, A...>> call(f_, a...);
                 return g(call);
             },
             args_);
@@ -101,29 +102,57 @@ private:
     std::tuple<A...> args_;
 };
 
+namespace detail {
+template <class C, class F, class... A>
+typename C::Result run_jitted(JitState& state, const F& f, const A&... a) {
+    CallKey key(C::tag());
+    std::vector<Array> made;
+    C::write(key, made, a...);
+    Called r;
+    if (!jit_again(state, key, r)) {
+        C call(f, a...);
+        r = jit_call(state, call, key);
+    }
+    return C::filled(r.prototype, r.leaves.data());
+}
+/// Number of parameters where a callable tells it: function pointers and lambdas without `auto`; else -1.
+template <class F>
+struct Arity {
+    static constexpr int value = -1;
+};
+template <class F>
+requires requires { &F::operator(); }
+struct Arity<F> : Arity<decltype(&F::operator())> {};
+template <class R, class... A>
+struct Arity<R (*)(A...)> {
+    static constexpr int value = sizeof...(A);
+};
+template <class C, class R, class... A>
+struct Arity<R (C::*)(A...) const> : Arity<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct Arity<R (C::*)(A...)> : Arity<R (*)(A...)> {};
+}  // namespace detail
+
 template <class F>
 class Jitted {
 public:
-    Jitted(F f, JitOptions options, const Where& where) : f_(std::move(f)), state_(std::move(options), where) {}
+    Jitted(F f, JitOptions options, const Where& where) : f_(std::move(f)), state_(std::move(options), where, detail::Arity<F>::value) {}
     template <class... A>
     auto operator()(const A&... a) const {
-        using C = detail::CallOf<F, A...>;
-        detail::CallKey key(C::tag());
-        std::vector<Array> made;
-        C::write(key, made, a...);
-        detail::Called r;
-        if (!detail::jit_again(*state_, key, r)) {
-            C call(f_, a...);
-            r = detail::jit_call(*state_, call, key);
-        }
-        return C::filled(r.prototype, r.leaves.data());
+        return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
     }
     template <class... A>
-    Lowered<F, A...> lower(const A&... a) const {
-        return Lowered<F, A...>(f_, state_, a...);
+    Lowered<false, F, A...> lower(const A&... a) const {
+        return Lowered<false, F, A...>(f_, state_, a...);
     }
     /// What became of the donated arguments in the calls so far, by argument path.
     std::string donation_report() const { return detail::donation_report(*state_); }
+    /// The same for one call that isn't run: what would be refused, too.
+    template <class A, class... More>
+    std::string donation_report(const A& a, const More&... more) const {
+        detail::CallOf<F, A, More...> call(f_, a, more...);
+        return detail::donation_report(*state_, call);
+    }
     /// Why each trace was made.
     std::vector<std::string> retraces() const { return detail::retraces(*state_); }
     detail::JitState& state() const { return *state_; }

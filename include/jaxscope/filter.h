@@ -1,0 +1,451 @@
+#pragma once
+// Equinox's filtered transformations: arrays are traced, everything else in the arguments is static. Members that are no arrays need no
+// Static<>, only ==. And its functions on trees: is_array, partition, combine, filter, tree_at, tree_pprint.
+// A member that is no array can't be empty in C++: where Equinox puts None in its place, it stays as it is. An array that is left out is an
+// Array without a value.
+#include <jaxscope/autodiff.h>
+#include <jaxscope/checkpoint.h>
+#include <jaxscope/jit.h>
+#include <jaxscope/vmap.h>
+
+namespace jaxscope::jax {
+
+namespace detail {
+bool is_inexact(const Array& a);
+}
+inline constexpr struct {
+    template <class T>
+    bool operator()(const T& v) const {
+        if constexpr (detail::is_leaf<T>)
+            return v.has_value();
+        else
+            return false;
+    }
+} is_array{};
+inline constexpr struct {
+    template <class T>
+    bool operator()(const T& v) const {
+        if constexpr (detail::is_leaf<T>)
+            return v.has_value() && detail::is_inexact(v);
+        else
+            return false;
+    }
+} is_inexact_array{};
+inline constexpr struct {
+    template <class T>
+    bool operator()(const T& v) const {
+        return detail::Number<T> || is_array(v);
+    }
+} is_array_like{};
+inline constexpr struct {
+    template <class T>
+    bool operator()(const T& v) const {
+        return std::is_floating_point_v<T> || is_inexact_array(v);
+    }
+} is_inexact_array_like{};
+
+// ---- Trees
+
+struct FilterOptions {
+    bool inverse = false;
+    Array replace = {};  ///< what stands where a leaf was taken out; nothing: None
+};
+namespace detail {
+[[noreturn]] void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree);
+bool truth_of(const Array& a);
+
+/// Calls f(leaf, kept) for each array of the tree. A specification is a bool, a callable, or a tree of these that is a prefix; one of the
+/// tree's own type has arrays of one bool as leaves.
+template <class T, class S, class F>
+void each_chosen(T& t, const S& spec, F&& f) {
+    using U = std::remove_cv_t<T>;
+    if constexpr (std::is_same_v<S, bool>) {
+        each_leaf<true>(t, [&](Array& a) { f(a, spec); });
+    } else if constexpr (std::is_invocable_v<const S&, const Array&> && !is_tree<S>()) {
+        each_leaf<true>(t, [&](Array& a) { f(a, static_cast<bool>(spec(static_cast<const Array&>(a)))); });
+    } else if constexpr (std::is_invocable_v<const S&, const Array&> && std::is_empty_v<S>) {
+        each_leaf<true>(t, [&](Array& a) { f(a, static_cast<bool>(spec(static_cast<const Array&>(a)))); });
+    } else if constexpr (std::is_same_v<U, S>) {
+        if (!(make_tree(description<true>(static_cast<const U&>(t))) == make_tree(description<true>(spec))))
+            spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))));
+        std::vector<Array> chosen;
+        each_leaf<true>(spec, [&](const Array& a) { chosen.push_back(a); });
+        std::size_t n = 0;
+        each_leaf<true>(t, [&](Array& a) { f(a, truth_of(chosen[n++])); });
+    } else if constexpr (TupleLike<U> && TupleLike<S>) {
+        static_assert(std::tuple_size_v<U> == std::tuple_size_v<S>, "filter: the specification must be a prefix of the tree");
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (each_chosen(std::get<I>(t), std::get<I>(spec), f), ...); }
+        (std::make_index_sequence<std::tuple_size_v<U>>());
+    } else if constexpr ((Map<U> && Map<S>) || (Sequence<U> && Sequence<S>)) {
+        bool fits = count_of(t) == count_of(spec);
+        auto s = spec.begin();
+        for (auto i = t.begin(); fits && i != t.end(); ++i, ++s) {
+            if constexpr (Map<U>) {
+                fits = i->first == s->first;
+                if (fits) each_chosen(i->second, s->second, f);
+            } else {
+                each_chosen(*i, *s, f);
+            }
+        }
+        if (!fits) spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))));
+    } else {
+        static_assert(!sizeof(S), "filter: `filter_spec` must consist of booleans and callables only, in a prefix of the tree");
+    }
+}
+}  // namespace detail
+
+/// The tree with the leaves that the specification chooses; the others are `options.replace`.
+template <class T, class S>
+T filter(const T& tree, const S& filter_spec, const FilterOptions& options = {}) {
+    T out(tree);
+    detail::each_chosen(out, filter_spec, [&](Array& a, bool chosen) {
+        if (chosen == options.inverse) a = options.replace;
+    });
+    return out;
+}
+/// What the specification chooses, and the rest: each with None in the other's places.
+template <class T, class S>
+std::pair<T, T> partition(const T& tree, const S& filter_spec, const Array& replace = {}) {
+    std::pair<T, T> out(tree, tree);
+    detail::each_chosen(out.first, filter_spec, [&](Array& a, bool chosen) {
+        if (!chosen) a = replace;
+    });
+    detail::each_chosen(out.second, filter_spec, [&](Array& a, bool chosen) {
+        if (chosen) a = replace;
+    });
+    return out;
+}
+namespace detail {
+[[noreturn]] void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b);
+/// Calls f with every place of an array, those without a value, too.
+template <class T, class F>
+void each_place(T& t, F&& f) {
+    if constexpr (is_leaf<std::remove_cv_t<T>>)
+        f(t);
+    else
+        each_child<true>(t, [&](auto& child) { each_place(child, f); });
+}
+}  // namespace detail
+/// At each place the first of the trees' values that isn't None. Where `is_leaf` holds of a node of the first tree, that node is taken
+/// whole.
+template <class T, class... More>
+T combine(const T& first, const More&... more) {
+    T out(first);
+    std::vector<Array*> places;
+    detail::each_place(out, [&](Array& a) { places.push_back(&a); });
+    const auto fill = [&](const T& other) {
+        std::vector<const Array*> theirs;
+        detail::each_place(other, [&](const Array& a) { theirs.push_back(&a); });
+        if (theirs.size() != places.size())
+            detail::combined_trees_differ(detail::make_tree(detail::description<true>(first)),
+                                          detail::make_tree(detail::description<true>(other)));
+        for (std::size_t i = 0; i < places.size(); ++i)
+            if (!places[i]->has_value()) *places[i] = *theirs[i];
+    };
+    (fill(more), ...);
+    return out;
+}
+
+/// For tree_at: what a function makes of the old node.
+template <class F>
+struct ReplaceFn {
+    F f;
+};
+template <class F>
+ReplaceFn<F> replace_fn(F f) {
+    return {static_cast<F&&>(f)};
+}
+/// A copy with other nodes: `tree_at([](auto& m) -> auto& { return m.hidden.w; }, model, w)`. `where` returns a reference, or a tuple of
+/// them (std::tie) for a tuple of new nodes.
+template <class W, class T, class R>
+T tree_at(W&& where, const T& tree, const R& replace) {
+    T out(tree);
+    using Found = decltype(where(out));
+    const auto put = []<class Node, class New>(Node& node, const New& value) {
+        if constexpr (requires { value.f(static_cast<const Node&>(node)); })
+            node = value.f(static_cast<const Node&>(node));
+        else
+            node = value;
+    };
+    if constexpr (std::is_lvalue_reference_v<Found>) {
+        put(where(out), replace);
+    } else {
+        auto nodes = where(out);
+        static_assert(detail::TupleLike<Found>, "tree_at: `where` must return a reference into the tree, or a tuple of them (std::tie)");
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            if constexpr (requires { replace.f(std::get<0>(nodes)); }) {
+                (put(std::get<I>(nodes), replace), ...);
+            } else {
+                static_assert(std::tuple_size_v<R> == sizeof...(I),
+                              "tree_at: `where` must return a sequence of leaves of the same length as `replace`.");
+                (put(std::get<I>(nodes), std::get<I>(replace)), ...);
+            }
+        }
+        (std::make_index_sequence<std::tuple_size_v<Found>>());
+    }
+    return out;
+}
+
+struct PrintOptions {
+    std::size_t width = 80;
+    bool short_arrays = true;  ///< `f32[3]`
+};
+namespace detail {
+std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options);
+void print_line(const std::string& text);
+template <class T>
+std::vector<Array> filtered_leaves(const T& t) {
+    std::vector<Array> out;
+    each_leaf<true>(t, [&](const Array& a) { out.push_back(a); });
+    return out;
+}
+}  // namespace detail
+template <class T>
+std::string tree_pformat(const T& tree, const PrintOptions& options = {}) {
+    return detail::tree_pformat(detail::make_tree(detail::description<true>(tree)), detail::filtered_leaves(tree), options);
+}
+template <class T>
+void tree_pprint(const T& tree, const PrintOptions& options = {}) {
+    detail::print_line(tree_pformat(tree, options));
+}
+
+// ---- filter_jit
+
+/// `donate`: "all" (all arrays of all arguments), "all-except-first", the same with JAX's warnings ("warn", "warn-except-first"), "none".
+struct FilterJitOptions {
+    std::string donate = "none";
+    std::vector<std::string> arg_names = {};
+    const char* name = "<unnamed function>";
+    bool keep_unused = false;
+    bool inline_ = false;
+};
+namespace detail {
+JitHandle filter_jit(const FilterJitOptions& options, bool function_is_argument, const Where& where);
+
+/// A function object that is a tree is an argument of its own: its arrays are traced, too.
+template <class F>
+constexpr bool has_arrays_of_its_own() {
+    return (Registered<F> || Aggregate<F>)&&!std::is_empty_v<F>;
+}
+struct Invoke {
+    template <class F, class... A>
+    auto operator()(const F& f, const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
+        return f(a...);
+    }
+};
+}  // namespace detail
+
+template <class F>
+class FilterJitted {
+    static constexpr bool kOwn = detail::has_arrays_of_its_own<F>();
+
+public:
+    FilterJitted(F f, detail::JitHandle state) : f_(std::move(f)), state_(std::move(state)) {}
+    template <class... A>
+    auto operator()(const A&... a) const {
+        if constexpr (kOwn)
+            return run(detail::Invoke(), f_, a...);
+        else
+            return run(f_, a...);
+    }
+    template <class... A>
+    auto lower(const A&... a) const {
+        if constexpr (kOwn)
+            return Lowered<true, detail::Invoke, F, A...>(detail::Invoke(), state_, f_, a...);
+        else
+            return Lowered<true, F, A...>(f_, state_, a...);
+    }
+    std::string donation_report() const { return detail::donation_report(*state_); }
+    std::vector<std::string> retraces() const { return detail::retraces(*state_); }
+    detail::JitState& state() const { return *state_; }
+    const F& function() const { return f_; }
+
+private:
+    template <class G, class... A>
+    auto run(const G& g, const A&... a) const {
+        return detail::run_jitted<detail::FilterCallOf<G, A...>>(*state_, g, a...);
+    }
+    F f_;
+    detail::JitHandle state_;
+};
+/// equinox.filter_jit: arrays are traced, all other values static. Throws for an unknown `donate`.
+template <class F>
+FilterJitted<detail::Stored<F>> filter_jit(F&& f, const FilterJitOptions& options = {}, Where where = {}) {
+    return {static_cast<F&&>(f), detail::filter_jit(options, detail::has_arrays_of_its_own<detail::Stored<F>>(), where)};
+}
+
+// ---- The other transformations
+
+template <class F>
+auto filter_make_jaxpr(F&& f, MakeJaxprOptions options = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+        detail::FilterCallOf call(f, a...);
+        return detail::make_jaxpr(call, options);
+    };
+}
+
+namespace detail {
+/// The leaves that are differentiated, and a tree with others there.
+template <class T>
+std::vector<Array> inexact_leaves(const T& t) {
+    std::vector<Array> out;
+    each_leaf<true>(t, [&](const Array& a) {
+        if (is_inexact_array(a)) out.push_back(a);
+    });
+    return out;
+}
+template <class T>
+T with_inexact(const T& t, const std::vector<Array>& leaves) {
+    T out(t);
+    std::size_t n = 0;
+    each_leaf<true>(out, [&](Array& a) {
+        if (is_inexact_array(a)) a = leaves[n++];
+    });
+    return out;
+}
+template <class T>
+T gradient_like(const T& t, const std::vector<Array>& leaves) {
+    T out(t);
+    std::size_t n = 0;
+    each_leaf<true>(out, [&](Array& a) { a = is_inexact_array(a) ? leaves[n++] : Array(); });
+    return out;
+}
+/// A result of which the traced call left the shape: its arrays are those of this call.
+template <class R>
+R with_arrays(const R& traced, const std::vector<Array>& leaves) {
+    R out(traced);
+    std::size_t n = 0;
+    each_leaf<true>(out, [&](Array& a) { a = leaves[n++]; });
+    return out;
+}
+
+template <bool WithValue, class F>
+struct FilterGradient {
+    F f;
+    Where where;
+    template <class T, class... A>
+    auto operator()(const T& x, const A&... a) const {
+        using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&, const A&...>>;
+        constexpr bool aux = is_pair<R>;
+        std::vector<R> traced;
+        const auto flat = [&](const std::vector<Array>& leaves) {
+            R r = f(with_inexact(x, leaves), a...);
+            traced.assign(1, r);
+            if constexpr (aux)
+                return std::pair(r.first, filtered_leaves(r.second));
+            else
+                return r;
+        };
+        auto [value, gradients] = jax::value_and_grad(flat, where)(inexact_leaves(x));
+        T gradient = gradient_like(x, gradients);
+        if constexpr (aux) {
+            auto extra = with_arrays(traced.front().second, value.second);
+            if constexpr (WithValue)
+                return std::pair(std::pair(value.first, std::move(extra)), std::move(gradient));
+            else
+                return std::pair(std::move(gradient), std::move(extra));
+        } else if constexpr (WithValue) {
+            return std::pair(std::move(value), std::move(gradient));
+        } else {
+            return gradient;
+        }
+    }
+};
+}  // namespace detail
+/// Gradient with respect to the floating-point arrays of the first argument; None for its other arrays. A function that returns
+/// std::pair<Array, Aux> has auxiliary results, which may hold values that are no arrays.
+template <class F>
+auto filter_grad(F&& f, Where where = {}) {
+    return detail::FilterGradient<false, detail::Stored<F>>{static_cast<F&&>(f), where};
+}
+template <class F>
+auto filter_value_and_grad(F&& f, Where where = {}) {
+    return detail::FilterGradient<true, detail::Stored<F>>{static_cast<F&&>(f), where};
+}
+
+/// jvp over tuples of arguments: where a tangent is None, that array isn't differentiated.
+template <class F, class... A>
+auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents) {
+    using R = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
+    std::vector<const Array*> places;
+    std::vector<Array> in, dot;
+    detail::each_place(primals, [&](const Array& a) { places.push_back(&a); });
+    std::vector<bool> moves;
+    std::size_t n = 0;
+    detail::each_place(tangents, [&](const Array& t) {
+        moves.push_back(t.has_value());
+        if (t.has_value()) in.push_back(*places.at(n)), dot.push_back(t);
+        ++n;
+    });
+    std::vector<R> traced;
+    const auto flat = [&](const std::vector<Array>& leaves) {
+        std::tuple<A...> args(primals);
+        std::size_t at = 0, k = 0;
+        detail::each_place(args, [&](Array& a) {
+            if (moves[at++]) a = leaves[k++];
+        });
+        R r = std::apply(f, args);
+        traced.assign(1, r);
+        return detail::filtered_leaves(r);
+    };
+    const auto [value, tangent] = jax::jvp(flat, std::tuple(in), std::tuple(dot));
+    R out = detail::with_arrays(traced.front(), value), out_dot = out;
+    n = 0;
+    detail::each_leaf<true>(out_dot, [&](Array& a) { a = is_inexact_array(a) ? tangent[n] : Array(), ++n; });
+    return std::pair(std::move(out), std::move(out_dot));
+}
+
+/// Axes by argument; for what is no array they mean nothing, as with Equinox's `if_array(axis)`.
+inline Axis if_array(int axis) { return Axis(axis); }
+template <class F>
+auto filter_vmap(F&& f, VmapOptions options = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+        detail::FilterCallOf call(f, a...);
+        const std::vector<Array> flat = detail::vmap(call, options);
+        return detail::with_arrays(call.result(), flat);
+    };
+}
+template <class F>
+auto filter_checkpoint(F&& f, CheckpointOptions options = {}, Where where = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where](const auto&... a) {
+        detail::FilterCallOf call(f, a...);
+        call.where = where;
+        const std::vector<Array> flat = detail::checkpoint(call, options);
+        return detail::with_arrays(call.result(), flat);
+    };
+}
+
+namespace detail {
+class Converted;
+void retain(Converted* c) noexcept;
+void release(Converted* c) noexcept;
+Converted* closure_convert(Call& call);
+std::vector<Array> call_converted(const Converted& c, Call& call);
+}  // namespace detail
+/// A function without its closure: a jaxpr and what it closed over. Demands arguments like those it was made with.
+template <class F, class R, class... A>
+class ClosureConverted {
+public:
+    ClosureConverted(F f, R result, detail::Converted* c) : f_(std::move(f)), result_(std::move(result)), converted_(c) {}
+    ClosureConverted(const ClosureConverted& o) : f_(o.f_), result_(o.result_), converted_(o.converted_) { detail::retain(converted_); }
+    ClosureConverted& operator=(const ClosureConverted&) = delete;
+    ~ClosureConverted() { detail::release(converted_); }
+    R operator()(const A&... a) const {
+        detail::FilterCallOf<F, A...> call(f_, a...);
+        return detail::with_arrays(result_, detail::call_converted(*converted_, call));
+    }
+
+private:
+    F f_;
+    R result_;
+    detail::Converted* converted_;
+};
+template <class F, class... A>
+auto filter_closure_convert(const F& f, const A&... a) {
+    detail::FilterCallOf<F, A...> call(f, a...);
+    detail::Converted* c = detail::closure_convert(call);
+    using R = typename detail::FilterCallOf<F, A...>::Result;
+    return ClosureConverted<F, R, A...>(f, call.result(), c);
+}
+
+}  // namespace jaxscope::jax
