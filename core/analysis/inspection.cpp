@@ -85,25 +85,26 @@ SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residu
 Inspection::Inspection(ProgramPtr program, Choices choices, const Inspection* share)
     : program_(std::move(program)),
       choices_(std::move(choices)),
-      cache_(share && share->program_ == program_ ? share->cache_ : std::make_shared<StageCache>()),
+      stages_(
+          std::make_shared<HeldStages>(share && share->program_ == program_ ? share->stages_->shared() : std::make_shared<StageCache>())),
       cancel_(std::make_shared<CancelToken>()) {}
 Inspection::~Inspection() = default;
 
 const ProgramSummary& Inspection::summary() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<ProgramSummary>("summary", [&] { return summarize(*program_); });
+    return stages_->get<ProgramSummary>("summary", [&] { return summarize(*program_); });
 }
 
 std::uint64_t Inspection::derivation() const {
     static std::atomic<std::uint64_t> last{0};
-    return cache_->get<std::uint64_t>("derivation " + subject_key(choices_), [] { return ++last; });
+    return stages_->get<std::uint64_t>("derivation " + subject_key(choices_), [] { return ++last; });
 }
 
 std::optional<int> Inspection::region() const { return chosen_region(*program_, choices_); }
 
 const ResidualReport& Inspection::residuals() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
+    return stages_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
         const Subject s = make_subject(*program_, choices_);
         ResidualReport r = residual_report(s, choices_, derivation());
         r.unknown_verdicts = unknown_rows(s, choices_);
@@ -111,30 +112,30 @@ const ResidualReport& Inspection::residuals() const {
     });
 }
 std::vector<UnknownVerdictRow> Inspection::unknown_verdicts() const {
-    const TransformScope scope(cache_->transforms);
+    const TransformScope scope(stages_->shared()->transforms);
     return unknown_rows(make_subject(*program_, choices_), choices_);
 }
 
 const SplitReport& Inspection::split() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<SplitReport>("split " + subject_key(choices_) + choices_.project,
-                                    [&] { return make_split(make_subject(*program_, choices_), choices_, residuals()); });
+    return stages_->get<SplitReport>("split " + subject_key(choices_) + choices_.project,
+                                     [&] { return make_split(make_subject(*program_, choices_), choices_, residuals()); });
 }
 
 const DonationReport& Inspection::donation() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<DonationReport>("donation " + donation_key(choices_),
-                                       [&] { return pair_donations(*program_, donated_inputs(*program_, choices_)); });
+    return stages_->get<DonationReport>("donation " + donation_key(choices_),
+                                        [&] { return pair_donations(*program_, donated_inputs(*program_, choices_)); });
 }
 
 const Step& Inspection::step() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<Step>("step " + step_key(choices_), [&] { return make_step(*program_, choices_); });
+    return stages_->get<Step>("step " + step_key(choices_), [&] { return make_step(*program_, choices_); });
 }
 
 const MemoryPlan& Inspection::plan() const {
     const CancelScope scope(*cancel_);
-    return cache_->get<MemoryPlan>(fmt::format("plan {} {} {}", step_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
+    return stages_->get<MemoryPlan>(fmt::format("plan {} {} {}", step_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
         MemoryPlan plan = plan_only(step().jaxpr, donation().alias_of_output, step().kept, choices_.jit);
         plan.derivation = derivation();
         return plan;
@@ -142,7 +143,7 @@ const MemoryPlan& Inspection::plan() const {
 }
 
 RunReport Inspection::run(const RunRequest& request) const {
-    const TransformScope scope(cache_->transforms);
+    const TransformScope scope(stages_->shared()->transforms);
     RunReport out;
     // A time limit is a cancel that comes by itself, and of this run alone: what is asked for afterwards has its own time.
     CancelToken time_is_up;

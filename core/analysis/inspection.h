@@ -13,7 +13,7 @@
 
 namespace jaxscope {
 
-class StageCache;
+class HeldStages;
 
 /// The result of looking at one program with one set of choices (DESIGN 2). Stages are computed on demand, once, on the calling
 /// thread, and may be asked for from several threads. Throws Error where a stage can't be had.
@@ -22,6 +22,10 @@ public:
     /// `share`: an inspection of the same program whose stages may be reused.
     Inspection(ProgramPtr program, Choices choices, const Inspection* share = nullptr);
     ~Inspection();
+    Inspection(const Inspection&) = delete;
+    Inspection& operator=(const Inspection&) = delete;
+    Inspection(Inspection&&) = default;
+    Inspection& operator=(Inspection&&) = default;
 
     const Program& program() const { return *program_; }
     ProgramPtr program_ptr() const { return program_; }
@@ -52,7 +56,7 @@ public:
 private:
     ProgramPtr program_;
     Choices choices_;
-    std::shared_ptr<StageCache> cache_;
+    std::shared_ptr<HeldStages> stages_;
     std::shared_ptr<CancelToken> cancel_;
 };
 

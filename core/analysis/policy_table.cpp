@@ -76,7 +76,7 @@ std::string choice_text(const Choices& c) {
 }  // namespace
 
 std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
-    const TransformScope transforms_here(cache_->transforms);
+    const TransformScope transforms_here(stages_->shared()->transforms);
     const CancelScope cancelled(*cancel_);
     Choices plain = choices_;
     plain.policy = nullptr;

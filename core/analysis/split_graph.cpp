@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/cancel.h"
 #include "base/units.h"
 
 namespace jaxscope {
@@ -144,12 +145,14 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
         unknown_options_.linear_inputs[k] = !residual;
     }
     readers_.resize(residual_atoms_.size());
-    for (std::uint32_t i = 0; i < unknown.eqns.size(); ++i)
+    for (std::uint32_t i = 0; i < unknown.eqns.size(); ++i) {
+        check_cancelled();
         for (const Atom a : unknown.inputs(unknown.eqns[i])) {
             if (a.is_literal() || a.var().index < unknown.num_constvars) continue;
             const std::uint32_t k = a.var().index - unknown.num_constvars;
             if (k < readers_.size() && (readers_[k].empty() || readers_[k].back() != i)) readers_[k].push_back(i);
         }
+    }
 }
 
 std::optional<EqnPath> SplitGraph::producer_of(std::uint32_t residual) const {
@@ -180,6 +183,7 @@ int SplitGraph::input_of(std::uint32_t residual) const {
 std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& picture) const {
     std::map<std::pair<std::uint32_t, std::uint32_t>, SplitPicture::Crossing> merged;
     for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k) {
+        check_cancelled();
         if (residual_atoms_[k].is_literal()) continue;
         const std::uint32_t var = residual_atoms_[k].var().index;
         const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[k].var());

@@ -7,7 +7,6 @@
 #include "analysis/inspection.h"
 #include "io/capture/byte_source.h"
 #include "io/capture/reader.h"
-#include "io/load_program.h"
 #include "io/text/parser.h"
 #include "ir/transform_cache.h"
 #include "transforms/policies.h"
@@ -18,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json sample(const std::string& name) {
-    const auto source = ByteSource::file(data_folder() + "/samples/captures/" + name + ".jaxscope");
+    const auto source = ByteSource::file(std::string(JAXSCOPE_SOURCE_DIR) + "/samples/captures/" + name + ".jaxscope");
     std::string text;
     for (std::string_view chunk = source->next(); !chunk.empty(); chunk = source->next()) text += chunk;
     return ordered_json::parse(text);
@@ -88,6 +87,31 @@ TEST(Growth, TwoHundredDistinctProgramsOpenedAndClosed) {
     RecordProperty("grown", std::to_string(grown));
     EXPECT_LT(grown, 30 << 20) << "bytes of heap for each of 200 programs: " << grown / 200;
     EXPECT_EQ(TransformCache::current().size(), 0u) << "results of transformations that belong to no program";
+}
+
+Choices saving_name(int i) {
+    Choices c;
+    c.wrt_all = true;
+    c.policy = parse_policy("save_only_these_names('n" + std::to_string(i) + "')");
+    return c;
+}
+
+TEST(Growth, PoliciesTriedAllDayOnOneProgram) {
+    const ProgramPtr program = read_capture_text(sample("transformer_lm_scan").dump(), "c");
+    const Inspection first(program, saving_name(0));
+    const ResidualReport& held = first.residuals();
+    const std::int64_t bytes = held.total_bytes;
+    const auto look = [&](int i) {
+        const Inspection one(program, saving_name(i), &first);
+        EXPECT_GT(one.split().known->eqns.size(), 0u);
+        EXPECT_GT(one.plan().planned_peak, 0);
+    };
+    for (int i = 1; i < 100; ++i) look(i);
+    const std::int64_t before = heap();
+    for (int i = 100; i < 300; ++i) look(i);
+    EXPECT_LT(heap() - before, 10 << 20) << "what was computed for policies that nobody looks at any more";
+    EXPECT_EQ(&first.residuals(), &held) << "what an open inspection returned goes with it, not before";
+    EXPECT_EQ(held.total_bytes, bytes);
 }
 
 }  // namespace
