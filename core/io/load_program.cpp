@@ -20,12 +20,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// First paragraph line of a Python file's docstring: what the sample is.
+/// First line of a Python file's docstring or of a C++ file's comment: what the sample is.
 std::string title_of(const fs::path& source) {
     std::ifstream in(source);
     std::string line;
     std::getline(in, line);
-    if (line.starts_with("\"\"\"")) line.erase(0, 3);
+    for (const std::string_view begin : {"\"\"\"", "// "})
+        if (line.starts_with(begin)) line.erase(0, begin.size());
     if (line.ends_with("\"\"\"")) line.resize(line.size() - 3);
     return line;
 }
@@ -84,10 +85,10 @@ std::string sample_file(const std::string& name) {
 
 std::string data_folder() {
     if (const char* given = std::getenv("JAXSCOPE_DATA"); given && *given) return given;
-    if (fs::exists(fs::path(JAXSCOPE_SOURCE_DIR) / "samples")) return JAXSCOPE_SOURCE_DIR;
     std::error_code error;
-    const fs::path self = fs::read_symlink("/proc/self/exe", error);
-    return (self.parent_path().parent_path() / "share" / "jaxscope").string();
+    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+    const fs::path in_build_tree = folder / "share" / "jaxscope", installed = folder.parent_path() / "share" / "jaxscope";
+    return (fs::exists(in_build_tree / "samples", error) ? fs::canonical(in_build_tree, error) : installed).string();
 }
 
 std::vector<BundledSample> bundled_samples() {
@@ -97,7 +98,8 @@ std::vector<BundledSample> bundled_samples() {
     for (const auto& entry : fs::directory_iterator(folder / "captures", error)) {
         if (entry.path().extension() != ".jaxscope") continue;
         const std::string name = entry.path().stem().string();
-        const fs::path source = folder / "python" / (name + ".py");
+        const fs::path in_cpp = folder / "cpp" / (name + ".cpp"),
+                       source = fs::exists(in_cpp, error) ? in_cpp : folder / "python" / (name + ".py");
         out.push_back({name, title_of(source), source.string(), entry.path().string()});
     }
     std::sort(out.begin(), out.end(), [](const BundledSample& a, const BundledSample& b) { return a.name < b.name; });

@@ -12,14 +12,15 @@ namespace jaxscope {
 /// Throws Error{NotFound, BadInput, TypeMismatch, LimitExceeded} with the place in the file.
 ProgramPtr load_program(const std::string& file);
 
-/// Names of the bundled samples, and where they lie (the build tree's `samples/`, or the installed share/jaxscope).
+/// Names of the bundled samples, and where they lie (`samples/` of the data folder).
 struct BundledSample {
     std::string name, title, source, capture;
 };
 std::vector<BundledSample> bundled_samples();
 
-/// The folder that holds what jaxscope brings along (samples/, app/capture/, resources/): JAXSCOPE_DATA, else the source tree that it
-/// was built from, else PREFIX/share/jaxscope next to the executable.
+/// The folder that holds what jaxscope brings along (samples/, app/capture/, resources/), found from where the executable lies, never by a
+/// path that was compiled in: code in it is run. JAXSCOPE_DATA, else share/jaxscope in the executable's own folder (a build tree, where
+/// that is a link to the sources), else PREFIX/share/jaxscope for PREFIX/bin.
 std::string data_folder();
 
 }  // namespace jaxscope

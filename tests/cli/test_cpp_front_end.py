@@ -29,3 +29,6 @@ def test_mlp_with_adam(tmp_path):
     assert all(row["used"] for row in ask("donation", capture)["donated"])
     kept = {row["policy"]: row["residual_bytes"] for row in ask("policies", capture, "--no-run")["policies"]}
     assert kept["nothing_saveable"] < kept["dots_saveable"] < kept["everything_saveable"]
+
+    bundled, made = (subprocess.run([BINARY, "print", "--source", file], capture_output=True, text=True).stdout for file in ("sample:mlp_adam", capture))
+    assert bundled == made, "samples/captures/mlp_adam.jaxscope is of another day: run the sample again with that file as its argument"

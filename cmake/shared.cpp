@@ -1,0 +1,1 @@
+// libjaxscope.so is made of core's static libraries; CMake wants a source of its own.
