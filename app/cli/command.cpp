@@ -26,6 +26,9 @@ Number parse_number(const char* name, const std::string& text, Number least, con
 void Arguments::positional(const char* name, std::string& value, const char* help, bool required) {
     app_.add_option(name, value, help)->required(required)->type_name("");
 }
+void Arguments::positional(const char* name, std::vector<std::string>& values, const char* help) {
+    app_.add_option(name, values, help)->type_name("");
+}
 void Arguments::behind_dashes(std::vector<std::string>& values, const char* help) {
     behind_dashes_ = &values;
     app_.footer(std::string("-- COMMAND...\n  ") + help);
@@ -41,11 +44,11 @@ void Arguments::option(const char* name, int& value, int least, const char* help
         ->type_name("N")
         ->default_str(std::to_string(value));
 }
-void Arguments::option(const char* name, double& value, double least, const char* help) {
+void Arguments::option(const char* name, double& value, double least, const char* help, const char* unit) {
     app_.add_option_function<std::string>(
             name, [=, &value](const std::string& text) { value = parse_number(name, text, least, "a number"); }, help)
-        ->type_name("SECONDS")
-        ->default_str(fmt::format("{}", value));
+        ->type_name(unit)
+        ->default_str(value < least ? "" : fmt::format("{}", value));
 }
 
 }  // namespace jaxscope::cli

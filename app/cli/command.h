@@ -17,6 +17,7 @@ class Arguments {
 public:
     explicit Arguments(CLI::App& app) : app_(app) {}
     void positional(const char* name, std::string& value, const char* help, bool required = true);
+    void positional(const char* name, std::vector<std::string>& values, const char* help);  ///< any number of them, none too
     /// All that stands behind `--`: another program's command line, which is not looked at.
     void behind_dashes(std::vector<std::string>& values, const char* help);
     void flag(const char* name, bool& value, const char* help);
@@ -24,7 +25,7 @@ public:
     void option(const char* name, std::vector<std::string>& values, const char* help);  ///< may be given several times
     // Numbers below `least` are refused as numbers that are none are: Error{BadUsage}.
     void option(const char* name, int& value, int least, const char* help);
-    void option(const char* name, double& value, double least, const char* help);
+    void option(const char* name, double& value, double least, const char* help, const char* unit = "SECONDS");
     std::vector<std::string>* behind_dashes() const { return behind_dashes_; }
 
 private:
@@ -56,6 +57,7 @@ std::unique_ptr<Command> make_donation(Arguments&);
 std::unique_ptr<Command> make_run(Arguments&);
 std::unique_ptr<Command> make_plan(Arguments&);
 std::unique_ptr<Command> make_policies(Arguments&);
+std::unique_ptr<Command> make_check(Arguments&);
 std::unique_ptr<Command> make_export(Arguments&);
 std::unique_ptr<Command> make_report(Arguments&);
 std::unique_ptr<Command> make_samples(Arguments&);

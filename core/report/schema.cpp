@@ -1,5 +1,6 @@
 #include <iterator>
 
+#include "report/check/findings.h"
 #include "report/export.h"
 #include "report/report_fields.h"
 
@@ -23,6 +24,7 @@ const CommandFields kCommands[] = {
     {"run", {"outputs", "memory", "time", "synthesised", "made_up_constants"}},
     {"plan", {"memory"}},
     {"policies", {"policies"}},
+    {"check", {"passed", "findings", "programs"}},
     {"export", {"output"}},
     {"report", {"program", "text", "memory", "time", "policies", "problems"}},
     {"samples", {}},
@@ -78,9 +80,13 @@ void required_by_command(JsonWriter& w) {
     w.end_array();
 }
 
+/// All but the one called `without`, which another command's object has too.
 template <class T>
-void fields_of(JsonWriter& w) {
-    std::apply([&](const auto&... f) { (write_schema_property(w, f), ...); }, ReportFields<T>::fields);
+void fields_of(JsonWriter& w, std::string_view without = "") {
+    const auto one = [&](const auto& f) {
+        if (f.name != without) write_schema_property(w, f);
+    };
+    std::apply([&](const auto&... f) { (one(f), ...); }, ReportFields<T>::fields);
 }
 template <class T>
 void property(JsonWriter& w, const char* name) {
@@ -119,6 +125,18 @@ void outputs(JsonWriter& w) {
     });
 }
 
+/// Sentences of `donation`, objects of `check`.
+void findings(JsonWriter& w) {
+    w.key("findings");
+    object(w, [&] {
+        w.key("anyOf");
+        w.begin_array();
+        write_schema<std::vector<std::string>>(w);
+        write_schema<std::vector<Finding>>(w);
+        w.end_array();
+    });
+}
+
 void samples(JsonWriter& w) {
     w.key("samples");
     object(w, [&] {
@@ -148,7 +166,8 @@ void write_report_schema(std::ostream& out) {
             property<std::vector<std::string>>(w, "notes");
             property<ProgramSummary>(w, "program");
             fields_of<ResidualReport>(w);
-            fields_of<DonationReport>(w);
+            fields_of<DonationReport>(w, "findings");
+            findings(w);
             property<std::string>(w, "text");
             property<std::string>(w, "known");
             property<std::string>(w, "unknown");
@@ -165,6 +184,7 @@ void write_report_schema(std::ostream& out) {
             property<std::int64_t>(w, "equations");
             property<std::string>(w, "jax_version");
             samples(w);
+            fields_of<CheckReport>(w, "findings");
         });
         required_by_command(w);
     });

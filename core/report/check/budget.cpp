@@ -1,0 +1,176 @@
+#include "report/check/budget.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace jaxscope {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json read_json(const std::string& path, const char* what) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in || fs::is_directory(path))
+        throw Error(ErrorCode::NotFound, std::string("expected ") + what + ", found no file '" + printable(path) + "'");
+    try {
+        return Json::parse(in);
+    } catch (const Json::parse_error& e) {
+        in.clear();
+        in.seekg(0);
+        int line = 1;
+        for (std::size_t i = 0; i + 1 < e.byte && in; ++i) line += in.get() == '\n';
+        throw Error(ErrorCode::BadInput, std::string("expected JSON, found that it ends or breaks at byte ") + std::to_string(e.byte))
+            .at({path, line, 0});
+    }
+}
+
+/// Reads one value of a budget; `place` is its JSON path.
+class Entry {
+public:
+    Entry(const Json& value, std::string place, const std::string& file) : value_(value), place_(std::move(place)), file_(file) {}
+
+    void read(std::optional<std::int64_t>& size) const {
+        if (value_.is_number_unsigned())
+            size = value_.get<std::int64_t>();
+        else if (value_.is_string())
+            size = parsed_size();
+        else
+            fail("a size in bytes, or one such as \"1.5G\"");
+    }
+    void read(std::optional<double>& percent) const {
+        if (!value_.is_number() || value_.get<double>() < 0) fail("a percentage from 0");
+        percent = value_.get<double>();
+    }
+    void read(bool& flag) const {
+        if (!value_.is_boolean()) fail("true or false");
+        flag = value_.get<bool>();
+    }
+    void read(std::vector<std::string>& names) const {
+        if (!value_.is_array()) fail("a list of names");
+        names.clear();
+        for (const Json& name : value_) {
+            if (!name.is_string()) fail("a list of names");
+            names.push_back(name.get<std::string>());
+        }
+    }
+    [[noreturn]] void fail(const std::string& expected) const {
+        throw Error(ErrorCode::BadInput, place_ + ": expected " + expected + ", found " + printable(value_.dump(), 60)).at({file_, 0, 0});
+    }
+
+private:
+    std::int64_t parsed_size() const {
+        try {
+            return parse_size(value_.get<std::string>());
+        } catch (const Error&) {
+            fail("a size in bytes, or one such as \"1.5G\"");
+        }
+    }
+    const Json& value_;
+    std::string place_;
+    const std::string& file_;
+};
+
+/// The keys of a budget, each once: what it is called and where it goes.
+template <class Visit>
+bool with_key(Budget& b, std::string_view key, Visit visit) {
+    const auto is = [&](std::string_view name, auto& member) { return key == name && (visit(member), true); };
+    return is("max_peak", b.max_peak) || is("max_residuals", b.max_residuals) || is("max_unused_donations", b.max_unused_donations) ||
+           is("max_recomputed", b.max_recomputed) || is("max_peak_growth", b.max_peak_growth) ||
+           is("max_residual_growth", b.max_residual_growth) || is("no_unsupported", b.no_unsupported) || is("must_save", b.must_save) ||
+           is("must_not_save", b.must_not_save);
+}
+constexpr std::string_view kKeys[] = {"max_peak",       "max_residuals",   "max_unused_donations",
+                                      "max_recomputed", "max_peak_growth", "max_residual_growth",
+                                      "no_unsupported", "must_save",       "must_not_save"};
+
+void read_budget(Budget& budget, const Json& object, const std::string& place, const std::string& file) {
+    if (!object.is_object()) Entry(object, place, file).fail("an object of limits");
+    for (const auto& [key, value] : object.items()) {
+        const Entry entry(value, place + "." + key, file);
+        if (with_key(budget, key, [&](auto& member) { entry.read(member); })) continue;
+        Error error(ErrorCode::BadInput, place + ": expected a limit that jaxscope knows, found '" + printable(key, 60) + "'");
+        if (const std::string_view near = nearest_name(key, kKeys); !near.empty()) error.advise("did you mean " + std::string(near) + "?");
+        throw error.at({file, 0, 0});
+    }
+}
+
+std::optional<std::int64_t> integer(const Json& object, const char* key) {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_number_integer() ? std::optional(it->get<std::int64_t>()) : std::nullopt;
+}
+
+}  // namespace
+
+const Budget& BudgetFile::of(const std::string& file) const {
+    std::error_code none;
+    for (const auto& [name, budget] : programs)
+        if (name == file || fs::equivalent(name, file, none)) return budget;
+    return defaults;
+}
+
+BudgetFile read_budgets(const std::string& path, const Budget& given) {
+    const Json document = read_json(path, "budgets");
+    BudgetFile out;
+    out.defaults = given;
+    if (!document.is_object()) Entry(document, "$", path).fail("an object with `defaults` and `programs`");
+    for (const auto& [key, value] : document.items())
+        if (key != "defaults" && key != "programs" && key != "schema") {
+            constexpr std::string_view kParts[] = {"defaults", "programs", "schema"};
+            Error error(ErrorCode::BadInput, "$: expected `defaults` and `programs`, found '" + printable(key, 60) + "'");
+            if (const std::string_view near = nearest_name(key, kParts); !near.empty())
+                error.advise("did you mean " + std::string(near) + "?");
+            throw error.at({path, 0, 0});
+        }
+    if (document.contains("defaults")) read_budget(out.defaults, document["defaults"], "$.defaults", path);
+    if (!document.contains("programs")) return out;
+    if (!document["programs"].is_object()) Entry(document["programs"], "$.programs", path).fail("an object of budgets by file");
+    for (const auto& [file, object] : document["programs"].items()) {
+        Budget budget = out.defaults;
+        read_budget(budget, object, "$.programs['" + printable(file, 60) + "']", path);
+        const bool own = file.starts_with("sample:") || fs::path(file).is_absolute();
+        out.programs.emplace_back(own ? file : (fs::path(path).parent_path() / file).lexically_normal().string(), std::move(budget));
+    }
+    return out;
+}
+
+std::vector<ProgramFigures> read_baseline(const std::string& path) {
+    const Json document = read_json(path, "a report to compare with");
+    if (!document.is_object() || document.value("schema", "") != "jaxscope.report/1")
+        throw Error(ErrorCode::BadInput, "expected a report of jaxscope's (\"schema\": \"jaxscope.report/1\"), found something else")
+            .at({path, 0, 0})
+            .advise("jaxscope check ... --json > baseline.json");
+    std::vector<ProgramFigures> out;
+    if (document.contains("programs") && document["programs"].is_array()) {
+        for (const Json& p : document["programs"])
+            out.push_back({p.value("file", ""), p.value("name", ""), integer(p, "planned_peak"), integer(p, "residual_bytes"), {}, {}, {}});
+        return out;
+    }
+    ProgramFigures one;
+    one.residual_bytes = integer(document, "total_bytes");
+    if (document.contains("memory") && document["memory"].is_object()) one.planned_peak = integer(document["memory"], "planned_peak");
+    if (!one.residual_bytes && !one.planned_peak)
+        throw Error(ErrorCode::BadInput, "expected a report with residuals or memory in it, found one of another command").at({path, 0, 0});
+    out.push_back(std::move(one));
+    return out;
+}
+
+const ProgramFigures* baseline_of(const std::vector<ProgramFigures>& rows, const std::string& file) {
+    for (const ProgramFigures& r : rows)
+        if (r.file == file) return &r;
+    const ProgramFigures* found = nullptr;
+    for (const ProgramFigures& r : rows)
+        if (!r.file.empty() && fs::path(r.file).filename() == fs::path(file).filename()) {
+            if (found) return nullptr;  // two of that name: neither is meant for certain
+            found = &r;
+        }
+    if (!found && rows.size() == 1 && rows[0].file.empty()) found = &rows[0];
+    return found;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,254 @@
+// The formats of `check`. Names and texts come from files: each format escapes what it would take for its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "report/check/findings.h"
+
+namespace jaxscope {
+
+namespace {
+
+std::string replaced(std::string_view text, std::initializer_list<std::pair<char, const char*>> by) {
+    std::string out;
+    for (const char c : text) {
+        const auto* const found = std::find_if(by.begin(), by.end(), [&](const auto& r) { return r.first == c; });
+        if (found == by.end())
+            out += c;
+        else
+            out += found->second;
+    }
+    return out;
+}
+
+std::string with_remedy(const Finding& f) { return f.remedy.empty() ? f.message : f.message + ". " + f.remedy; }
+
+std::string place(const Finding& f) { return f.line > 0 ? fmt::format("{}:{}", f.file, f.line) : f.file; }
+
+std::int64_t count(const CheckReport& r, std::string_view level) {
+    return std::count_if(r.findings.begin(), r.findings.end(), [&](const Finding& f) { return f.level == level; });
+}
+bool passed(const CheckReport& r, const ProgramFigures& p) {
+    return std::none_of(r.findings.begin(), r.findings.end(), [&](const Finding& f) { return f.program == p.file && f.level == "error"; });
+}
+std::string figure(const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : "-"; }
+
+void write_text(Page& page, const CheckReport& r) {
+    const auto good = std::count_if(r.programs.begin(), r.programs.end(), [&](const ProgramFigures& p) { return passed(r, p); });
+    page.heading(fmt::format("check {}: {} of {} {} within budget", r.passed ? "passed" : "failed", good, r.programs.size(),
+                             r.programs.size() == 1 ? "program" : "programs"));
+    for (const Finding& f : r.findings) {
+        page.line(fmt::format("{}: {}: {} [{}]", place(f), f.level, f.message, f.rule));
+        if (place(f) != f.program && f.file != f.program) page.line("    in " + f.program);
+        if (!f.remedy.empty()) page.line("    " + f.remedy);
+    }
+    if (!r.findings.empty()) page.line("");
+    Table t({{"program"}, {"peak", Table::Kind::Number}, {"residuals", Table::Kind::Number}, {"recomputed", Table::Kind::Number}, {""}});
+    for (const ProgramFigures& p : r.programs)
+        t.add({p.file, figure(p.planned_peak), figure(p.residual_bytes),
+               p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-", passed(r, p) ? "passed" : "failed"});
+    page.table(t);
+}
+
+void write_markdown(std::ostream& out, const CheckReport& r) {
+    const auto cell = [](std::string_view text) {
+        return replaced(text, {{'|', "\\|"},
+                               {'<', "&lt;"},
+                               {'&', "&amp;"},
+                               {'`', "\\`"},
+                               {'*', "\\*"},
+                               {'_', "\\_"},
+                               {'[', "\\["},
+                               {'\n', " "},
+                               {'\r', " "}});
+    };
+    out << "### jaxscope check " << (r.passed ? "passed" : "failed")
+        << "\n\n| program | peak | residuals | recomputed | |\n|---|--:|--:|--:|---|\n";
+    for (const ProgramFigures& p : r.programs)
+        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << figure(p.residual_bytes) << " | "
+            << (p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-") << " | "
+            << (passed(r, p) ? "passed" : "**failed**") << " |\n";
+    if (r.findings.empty()) return;
+    out << "\n| where | | what | rule |\n|---|---|---|---|\n";
+    for (const Finding& f : r.findings)
+        out << "| " << cell(place(f)) << " | " << f.level << " | " << cell(with_remedy(f)) << " | " << f.rule << " |\n";
+}
+
+void write_github(std::ostream& out, const CheckReport& r) {
+    const auto text = [](std::string_view s) { return replaced(s, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}}); };
+    const auto property = [](std::string_view s) {
+        return replaced(s, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}});
+    };
+    for (const Finding& f : r.findings) {
+        out << "::" << (f.level == "note" ? "notice" : f.level) << " file=" << property(f.file);
+        if (f.line > 0) out << ",line=" << f.line;
+        out << ",title=" << property("jaxscope " + f.rule) << "::" << text(with_remedy(f)) << '\n';
+    }
+}
+
+/// For XML 1.0, which has no place at all for most control characters.
+std::string xml(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
+    return replaced(out, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\n', "&#10;"}});
+}
+
+/// A suite for each program, a case for each rule: one that nothing was found against has passed.
+void write_junit(std::ostream& out, const CheckReport& r) {
+    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"jaxscope check\" tests=\""
+        << r.programs.size() * check_rules().size() << "\" failures=\"" << count(r, "error") << "\">\n";
+    for (const ProgramFigures& p : r.programs) {
+        const auto errors = std::count_if(r.findings.begin(), r.findings.end(),
+                                          [&](const Finding& f) { return f.program == p.file && f.level == "error"; });
+        out << "  <testsuite name=\"" << xml(p.file) << "\" tests=\"" << check_rules().size() << "\" failures=\"" << errors << "\">\n";
+        for (const CheckRule& rule : check_rules()) {
+            out << "    <testcase classname=\"" << xml(p.file) << "\" name=\"" << rule.id << "\">";
+            for (const Finding& f : r.findings) {
+                if (f.program != p.file || f.rule != rule.id) continue;
+                const std::string text = xml(place(f) + ": " + with_remedy(f));
+                if (f.level == "error")
+                    out << "\n      <failure message=\"" << xml(f.message) << "\">" << text << "</failure>";
+                else
+                    out << "\n      <system-out>" << text << "</system-out>";
+            }
+            out << "</testcase>\n";
+        }
+        out << "  </testsuite>\n";
+    }
+    out << "</testsuites>\n";
+}
+
+/// A path as a relative reference: what URIs give a meaning, and bytes beyond ASCII, percent-encoded.
+std::string uri(std::string_view path) {
+    std::string out = path.starts_with('/') ? "file://" : "";
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (std::isalnum(byte) != 0 || std::string_view("/-._~").find(c) != std::string_view::npos)
+            out += c;
+        else
+            out += fmt::format("%{:02X}", byte);
+    }
+    return out;
+}
+
+/// Objects of SARIF 2.1.0: a key and what stands under it.
+class Sarif {
+public:
+    explicit Sarif(std::ostream& out) : w_(out) {}
+    void write(const CheckReport& r) {
+        object([&] {
+            text("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+            text("version", "2.1.0");
+            array("runs", [&] {
+                object([&] {
+                    key("tool", [&] { tool(); });
+                    array("results", [&] {
+                        for (const Finding& f : r.findings) result(f);
+                    });
+                });
+            });
+        });
+    }
+
+private:
+    template <class Body>
+    void object(Body body) {
+        w_.begin_object();
+        body();
+        w_.end_object();
+    }
+    template <class Body>
+    void key(const char* name, Body body) {
+        w_.key(name);
+        object(body);
+    }
+    template <class Body>
+    void array(const char* name, Body body) {
+        w_.key(name);
+        w_.begin_array();
+        body();
+        w_.end_array();
+    }
+    void text(const char* name, std::string_view value) {
+        w_.key(name);
+        w_.value(value);
+    }
+    void tool() {
+        key("driver", [&] {
+            text("name", "jaxscope");
+            array("rules", [&] {
+                for (const CheckRule& rule : check_rules())
+                    object([&] {
+                        text("id", rule.id);
+                        key("shortDescription", [&] { text("text", rule.title); });
+                    });
+            });
+        });
+    }
+    void result(const Finding& f) {
+        object([&] {
+            text("ruleId", f.rule);
+            text("level", f.level);
+            key("message", [&] { text("text", with_remedy(f)); });
+            array("locations", [&] {
+                object([&] {
+                    key("physicalLocation", [&] {
+                        key("artifactLocation", [&] { text("uri", uri(f.file)); });
+                        if (f.line > 0)
+                            key("region", [&] {
+                                w_.key("startLine");
+                                w_.value(f.line);
+                            });
+                    });
+                });
+            });
+            key("properties", [&] {
+                text("program", f.program);
+                for (const auto& [name, number] : {std::pair("measured", f.measured), {"limit", f.limit}}) {
+                    if (!number) continue;
+                    w_.key(name);
+                    w_.value(*number);
+                }
+            });
+        });
+    }
+    JsonWriter w_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_formats() { return {"text", "json", "sarif", "junit", "markdown", "github"}; }
+
+void write_check(std::ostream& out, const CheckReport& report, const std::string& format, Page& page) {
+    if (format == "text") {
+        write_text(page, report);
+    } else if (format == "json") {
+        JsonWriter w(out);
+        w.begin_object();
+        w.key("schema");
+        w.value("jaxscope.report/1");
+        w.key("command");
+        w.value("check");
+        write_fields(w, report);
+        w.end_object();
+        out << '\n';
+    } else if (format == "sarif") {
+        Sarif(out).write(report);
+        out << '\n';
+    } else if (format == "junit") {
+        write_junit(out, report);
+    } else if (format == "markdown") {
+        write_markdown(out, report);
+    } else if (format == "github") {
+        write_github(out, report);
+    } else {
+        throw Error(ErrorCode::BadUsage,
+                    "expected text, json, sarif, junit, markdown or github after --format, found '" + printable(format) + "'");
+    }
+}
+
+}  // namespace jaxscope

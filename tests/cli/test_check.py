@@ -1,0 +1,218 @@
+"""`jaxscope check`, the gate of a CI: what it finds, where it points, its formats as their own clients read them."""
+import json
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import junitparser
+import pytest
+import sarif_pydantic
+import yaml
+
+from conftest import BINARY, ROOT
+
+LM = "sample:transformer_lm"
+
+
+def check(cli, *args, code=None):
+    done = cli.raw("check", *args)
+    assert done.returncode in (0, 1) if code is None else done.returncode == code, done.stderr + done.stdout
+    return done.stdout
+
+
+def findings(cli, *args):
+    return json.loads(check(cli, *args, "--format", "json"))["findings"]
+
+
+def test_within_its_limits_it_passes(cli, schema):
+    figures = json.loads(check(cli, LM, "--json", code=0))["programs"][0]
+    found = json.loads(check(cli, LM, "--json", "--max-peak", str(figures["planned_peak"]), "--max-residuals", str(figures["residual_bytes"]),
+                             "--max-recomputed", "50", "--no-unsupported", code=0))
+    schema.validate(found)
+    assert found["passed"] and found["findings"] == []
+    assert figures == {**found["programs"][0]}
+
+
+def test_one_byte_too_much_fails_at_the_users_line(cli):
+    figures = json.loads(check(cli, LM, "--json", code=0))["programs"][0]
+    for flag, rule, measured in (("--max-peak", "peak", figures["planned_peak"]), ("--max-residuals", "residuals", figures["residual_bytes"])):
+        (one,) = findings(cli, LM, flag, str(measured - 1))
+        assert (one["rule"], one["level"], one["measured"], one["limit"]) == (rule, "error", measured, measured - 1)
+        assert one["file"].endswith(".py") and one["line"] > 0
+
+
+def test_the_remedy_is_what_policies_says(cli):
+    rows = {r["policy"]: r for r in json.loads(cli.ok("policies", LM, "--no-run", "--json"))["policies"]}
+    limit = rows["nothing_saveable"]["residual_bytes"]
+    (one,) = findings(cli, LM, "--max-residuals", str(limit))
+    assert "the policy nothing_saveable is within the limit" in one["remedy"]
+    (one,) = findings(cli, LM, "--max-residuals", str(limit - 1))
+    assert one["remedy"].startswith("no standard policy") and "the least is" in one["remedy"]
+
+
+def test_names(cli):
+    saved = {r["name"] for r in json.loads(cli.ok("residuals", LM, "--json"))["residuals"] if r["name"]}
+    assert saved
+    name = sorted(saved)[0]
+    assert findings(cli, LM, "--must-save", name) == []
+    assert {f["rule"] for f in findings(cli, LM, "--must-not-save", name)} == {"must-not-save"}
+    (one,) = findings(cli, LM, "--must-save", "nobody")
+    assert one["message"].startswith("expected a value named 'nobody' to be saved, found these names saved: ")
+
+
+def test_donations_and_what_cannot_be_differentiated(cli):
+    Path(cli.folder / "eigh.jaxpr").write_text("{ lambda ; a:f32[3]. let b:f32[3] = frobnicate a; c:f32[] = reduce_sum[axes=(0,)] b in (c,) }")
+    (one,) = findings(cli, "eigh.jaxpr", "--no-unsupported")
+    assert one["rule"] == "unsupported" and "frobnicate" in one["message"]
+    (one,) = findings(cli, "eigh.jaxpr", "--max-residuals", "1G")
+    assert one["rule"] == "cannot-check" and "frobnicate" in one["message"]
+    assert findings(cli, "eigh.jaxpr") == []  # nothing was asked about it
+
+
+def test_growth_against_an_earlier_report(cli):
+    Path(cli.folder / "base.json").write_text(check(cli, LM, "--json", code=0))
+    assert findings(cli, LM, "--baseline", "base.json", "--max-residual-growth", "0", "--max-peak-growth", "0") == []
+    base = json.loads(Path(cli.folder / "base.json").read_text())
+    base["programs"][0]["residual_bytes"] //= 2
+    Path(cli.folder / "base.json").write_text(json.dumps(base))
+    (one,) = findings(cli, LM, "--baseline", "base.json", "--max-residual-growth", "99")
+    assert one["rule"] == "residual-growth" and abs(one["measured"] - 100) < 1
+    (one,) = findings(cli, "sample:mlp", "--baseline", "base.json", "--max-residual-growth", "5")
+    assert (one["rule"], one["level"]) == ("no-baseline", "warning")
+    Path(cli.folder / "residuals.json").write_text(cli.ok("residuals", LM, "--json"))
+    assert findings(cli, LM, "--baseline", "residuals.json", "--max-residual-growth", "0") == []
+
+
+def test_budgets_by_program(cli):
+    shutil.copy(ROOT / "samples" / "captures" / "transformer_lm.jaxscope", cli.folder / "lm.jaxscope")
+    shutil.copy(ROOT / "samples" / "captures" / "mlp.jaxscope", cli.folder / "mlp.jaxscope")
+    os.makedirs(cli.folder / "ci")
+    Path(cli.folder / "ci" / "budgets.json").write_text(json.dumps({
+        "defaults": {"max_residuals": "1K"}, "programs": {"../lm.jaxscope": {"max_residuals": "1G"}, "../mlp.jaxscope": {}}}))
+    (one,) = findings(cli, "--budgets", "ci/budgets.json")
+    assert one["program"].endswith("mlp.jaxscope") and one["limit"] == 1024
+    assert findings(cli, "lm.jaxscope", "--budgets", "ci/budgets.json") == []
+
+
+@pytest.mark.parametrize("text,message", [
+    ('{"programs": {"a": {"max_peek": 1}}}', "$.programs['a']: expected a limit that jaxscope knows, found 'max_peek'"),
+    ('{"programs": {"a": {"max_peak": "much"}}}', "$.programs['a'].max_peak: expected a size in bytes, or one such as \"1.5G\", found \"much\""),
+    ('{"defaults": {"max_recomputed": -1}}', "$.defaults.max_recomputed: expected a percentage from 0, found -1"),
+    ('{"defaults": {"must_save": "h"}}', "$.defaults.must_save: expected a list of names, found \"h\""),
+    ('{"default": {}}', "expected `defaults` and `programs`, found 'default'"),
+    ('{"programs":\n {"a"}}', "expected JSON, found that it ends or breaks at byte"),
+    ("[]", "$: expected an object with `defaults` and `programs`, found []"),
+])
+def test_budgets_that_are_none(cli, text, message):
+    Path(cli.folder / "budgets.json").write_text(text)
+    done = cli.raw("check", LM, "--budgets", "budgets.json")
+    assert done.returncode == 2 and message in done.stderr and done.stderr.startswith("jaxscope: budgets.json"), done.stderr
+
+
+@pytest.mark.parametrize("args,message", [
+    ([], "expected programs to check, found none"),
+    ([LM, "--format", "yaml"], "expected text, json, sarif, junit, markdown or github after --format, found 'yaml'"),
+    ([LM, "--max-peak-growth", "5"], "expected --baseline REPORT.json beside a limit on growth, found none"),
+    ([LM, "--baseline", "nothing.json"], "expected a report to compare with, found no file 'nothing.json'"),
+    ([LM, "--max-peak", "much"], "found 'much'"),
+])
+def test_usage(cli, args, message):
+    done = cli.raw("check", *args)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_a_file_that_cannot_be_read_fails_alone(cli):
+    report = json.loads(check(cli, "nothing.jaxscope", "sample:mlp", "--json", "--max-peak", "1G", code=1))
+    assert [f["rule"] for f in report["findings"]] == ["cannot-check"]
+    assert [p["planned_peak"] is None for p in report["programs"]] == [True, False]
+
+
+def test_many_files_are_told_in_the_order_given(cli):
+    files = ["sample:mlp", LM, "sample:residuals", "sample:transformer_lm_scan"] * 4
+    reports = [json.loads(check(cli, *files, "--max-residuals", "1K", "--json", "--jobs", jobs)) for jobs in ("1", "4")]
+    assert reports[0] == reports[1]
+    assert [p["file"] for p in reports[0]["programs"]] == files
+
+
+HOSTILE = 'a|b<c>&"d,e:f%.jaxpr'
+
+
+def hostile(cli):
+    Path(cli.folder / HOSTILE).write_text("{ lambda ; a:f32[8]. let b:f32[8] = sin a; c:f32[] = reduce_sum[axes=(0,)] b in (c,) }")
+    return [HOSTILE, "--max-residuals", "1"]
+
+
+def test_sarif_as_its_client_reads_it(cli):
+    text = check(cli, *hostile(cli), LM, "--format", "sarif", code=1)
+    log = sarif_pydantic.Sarif.model_validate_json(text)
+    (run,) = log.runs
+    rules = {rule.id for rule in run.tool.driver.rules}
+    assert len(run.results) == 2 and all(r.rule_id in rules for r in run.results)
+    uris = [r.locations[0].physical_location.artifact_location.uri for r in run.results]
+    assert uris[0] == "a%7Cb%3Cc%3E%26%22d%2Ce%3Af%25.jaxpr"
+    assert run.results[1].locations[0].physical_location.region.start_line > 0
+
+
+def test_junit_as_its_client_reads_it(cli):
+    text = check(cli, *hostile(cli), "sample:mlp", "--format", "junit", code=1)
+    xml.fromstring(text)
+    suites = list(junitparser.JUnitXml.fromstring(text.encode()))
+    assert [s.name for s in suites] == [HOSTILE, "sample:mlp"]
+    assert [sum(1 for c in s if c.result) for s in suites] == [1, 1]
+    passed = list(junitparser.JUnitXml.fromstring(check(cli, LM, "--format", "junit", code=0).encode()))
+    assert sum(1 for c in passed[0] if c.result) == 0
+
+
+def test_github_and_markdown_take_nothing_of_a_name_for_their_own(cli):
+    annotation = check(cli, *hostile(cli), "--format", "github", code=1)
+    assert annotation.startswith('::error file=a|b<c>&"d%2Ce%3Af%25.jaxpr,title=jaxscope residuals::')
+    rows = [line for line in check(cli, *hostile(cli), "--format", "markdown", code=1).splitlines() if line.startswith("| a")]
+    assert all(line.replace("\\|", "").count("|") in (5, 6) and "<c>" not in line for line in rows) and rows
+
+
+def test_text_says_the_answer_first(cli):
+    lines = check(cli, LM, "--max-residuals", "20M", code=1).splitlines()
+    assert lines[1] == "check failed: 0 of 1 program within budget"
+    assert "the backward pass keeps" in lines[2] and "[residuals]" in lines[2]
+
+
+@pytest.fixture
+def project(tmp_path) -> dict:
+    """A repository with a training step and a budget, and jaxscope on PATH."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "jaxscope").symlink_to(BINARY)
+    python = ROOT / ".venv" / "bin"
+    env = {**os.environ, "PATH": f"{bin_}:{python}:{os.environ['PATH']}", "JAX_PLATFORMS": "cpu"}
+    (tmp_path / "train.py").write_text("import jax.numpy as jnp\ndef program():\n    return dict(fn=lambda x: jnp.sin(jnp.cos(x)).sum(), args=(jnp.ones(256),))\n")
+    return {"cwd": tmp_path, "env": env, "capture_output": True, "text": True, "timeout": 300}
+
+
+def budget(project, size):
+    (project["cwd"] / "budgets.json").write_text(json.dumps({"defaults": {"max_residuals": size}, "programs": {"train.jaxscope": {}}}))
+
+
+def test_the_workflow_in_docs(project):
+    steps = yaml.safe_load((ROOT / "docs" / "ci" / "memory.yml").read_text())["jobs"]["memory"]["steps"]
+    for size, codes in (("1M", [0, 0, 0]), (1, [0, 1, 0])):
+        budget(project, size)
+        assert [subprocess.run(["bash", "-ec", s["run"]], **project).returncode for s in steps if "run" in s] == codes
+        sarif_pydantic.load(project["cwd"] / "memory.sarif")
+
+
+def test_the_hook_in_docs(project):
+    def git(*args):
+        return subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *args], **project)
+    git("init", "-q")
+    (project["cwd"] / ".gitignore").write_text("bin\n")
+    shutil.copy(ROOT / "docs" / "ci" / "pre-commit", project["cwd"] / ".git" / "hooks" / "pre-commit")
+    budget(project, 1)
+    git("add", ".")
+    refused = git("commit", "-qm", "x")
+    assert refused.returncode == 1 and "check failed" in refused.stdout + refused.stderr
+    budget(project, "1M")
+    git("add", ".")
+    accepted = git("commit", "-qm", "x")
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
