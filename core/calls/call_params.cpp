@@ -42,6 +42,14 @@ Attr picked(const Attr& tuple, const Picks& picks, const Attr& fresh) {
 
 }  // namespace
 
+std::vector<bool> donated_inputs(const Params& params) {
+    std::vector<bool> out;
+    const Attr* donated = params.find("donated_invars");
+    if (donated && donated->get_seq())
+        for (const Attr& a : donated->get_seq()->items) out.push_back(a == Attr(true));
+    return out;
+}
+
 ParamsRef jit_params(const ParamsRef& params, const JaxprPtr& body, const Picks& in, const Picks& out, bool keep_donation) {
     static const Attr unspecified = Attr::Object{"UnspecifiedValue", Sym(), "UnspecifiedValue"};
     static const Sym kJaxpr("jaxpr"), kIn("in_shardings"), kOut("out_shardings"), kInLayouts("in_layouts"), kOutLayouts("out_layouts"),

@@ -16,6 +16,9 @@ Picks pick_where(const std::vector<bool>& which, bool wanted = true);
 Picks operator+(Picks a, const Picks& b);
 Picks new_ones(std::size_t n);
 
+/// Which inputs of a call of jit are donated; empty: none.
+std::vector<bool> donated_inputs(const Params& params);
+
 /// jit's parameters with another body: per-input and per-output tuples (shardings, layouts, donation) follow `in` and `out`; new ones are
 /// unspecified and not donated. `keep_donation`: otherwise nothing is donated (JAX's transposition).
 ParamsRef jit_params(const ParamsRef& params, const JaxprPtr& body, const Picks& in, const Picks& out, bool keep_donation = true);

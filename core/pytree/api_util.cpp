@@ -1,6 +1,7 @@
-#include <jaxscope/tree.h>
+#include <jaxscope/api_util.h>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -26,77 +27,36 @@ namespace {
 using detail::TreeNode;
 using Kind = AxisTree::Kind;
 
-const char* name_of(Kind k) { return k == Kind::dict ? "dict" : k == Kind::list ? "list" : "tuple"; }
-
-/// Key sets of two dicts that differ, as JAX tells it.
-std::string key_difference(const AxisTree& prefix, const TreeNode& full) {
-    std::string ours, theirs, only_one;
-    std::set<std::string> a(prefix.keys().begin(), prefix.keys().end()), b;
-    const auto plain = [](const std::string& k) { return k.size() > 1 && k.front() == '\'' ? k.substr(1, k.size() - 2) : k; };
-    for (const TreeNode::Key& k : full.keys) b.insert(k.text);
-    for (const std::string& k : a) ours += (ours.empty() ? "" : " ") + plain(k);
-    for (const std::string& k : b) theirs += (theirs.empty() ? "" : " ") + plain(k);
-    for (const std::string& k : a)
-        if (!b.count(k)) only_one += (only_one.empty() ? "" : " ") + plain(k);
-    for (const std::string& k : b)
-        if (!a.count(k)) only_one += (only_one.empty() ? "" : " ") + plain(k);
-    return fmt::format(
-        "with {} child keys\n    {}\nbut at the same key path the full pytree has a subtree of the same type but with {} child "
-        "keys\n    {}\nso the symmetric difference on key sets is\n    {}",
-        a.size(), ours, b.size(), theirs, only_one);
-}
-
-struct Spreader {
-    const std::string& name;
-    std::vector<Axis> out;
-    std::vector<TreeNode::Key> path;
-    std::string problem;
-
-    bool spread(const AxisTree& axes, const TreeNode& full) {
-        if (axes.kind() == Kind::leaf) {
-            out.insert(out.end(), full.leaves, axes.axis());
-            return true;
-        }
-        const std::string place =
-            fmt::format(" at key path\n    {}{}\nAt that key path, the prefix pytree {}{} has a subtree of type\n    <class '{}'>\n", name,
-                        keystr(path), name, keystr(path), name_of(axes.kind()));
-        if (axes.kind() != full.kind) {
-            problem =
-                "pytree structure error: different types" + place +
-                fmt::format("but at the same key path the full pytree has a subtree of different type\n    <class '{}'>.", kind_name(full));
-            return false;
-        }
-        bool keys = axes.items().size() == full.children.size();
-        for (std::size_t i = 0; keys && axes.kind() == Kind::dict && i < axes.keys().size(); ++i)
-            keys = axes.keys()[i] == full.keys[i].text;
-        if (!keys) {
-            problem = "pytree structure error: different numbers of pytree children" + place +
-                      (axes.kind() == Kind::dict
-                           ? key_difference(axes, full)
-                           : fmt::format("with {} children, but the full pytree has {}.", axes.items().size(), full.children.size()));
-            return false;
-        }
-        for (std::size_t i = 0; i < axes.items().size(); ++i) {
-            path.push_back(full.keys[i]);
-            if (!spread(axes.items()[i], *full.children[i])) return false;
-            path.pop_back();
-        }
-        return true;
+/// The specification as a tree: what stands at its leaves doesn't matter for the shape.
+void describe_axes(const void* value, detail::TreeWriter& w) {
+    const auto& axes = *static_cast<const AxisTree*>(value);
+    if (axes.kind() == Kind::leaf) return w.leaf();
+    w.open(axes.kind(), "", axes.items().size());
+    for (std::size_t i = 0; i < axes.items().size(); ++i) {
+        w.key(axes.kind() == Kind::dict ? axes.keys()[i] : std::to_string(i));
+        describe_axes(&axes.items()[i], w);
     }
-};
+    w.close();
+}
+void spread(const AxisTree& axes, const TreeNode& full, std::vector<Axis>& out) {
+    if (axes.kind() == Kind::leaf) return out.insert(out.end(), full.leaves, axes.axis()), void();
+    for (std::size_t i = 0; i < axes.items().size(); ++i) spread(axes.items()[i], *full.children[i], out);
+}
 
 }  // namespace
 
 std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes) {
-    Spreader s{name, {}, {}, {}};
-    if (!s.spread(axes, *tree.node())) {
-        std::string indented;
-        for (const char c : s.problem) indented += c;
+    const PyTreeDef prefix = detail::make_tree({&axes, describe_axes});
+    std::vector<TreeNode::Key> path;
+    const std::string problem =
+        detail::structure_difference(*prefix.node(), *tree.node(), path, name, "jax._src.api_util.PytreeLeaf", true);
+    if (!problem.empty())
         throw Error(
             ErrorCode::BadUsage,
-            name + " specification must be a tree prefix of the corresponding value;\n  Mismatch details (1 found):\n  " + indented);
-    }
-    return s.out;
+            name + " specification must be a tree prefix of the corresponding value; \n  Mismatch details (1 found):\n  " + problem);
+    std::vector<Axis> out;
+    spread(axes, *tree.node(), out);
+    return out;
 }
 
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,
@@ -116,11 +76,54 @@ std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, c
     std::vector<int> out;
     for (const int d : donated) {
         if (fixed.count(d))
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("`static_argnums` and `donate_argnums` cannot intersect: both hold argument {}", d));
+            throw Error(ErrorCode::BadUsage, fmt::format("`static_argnums` [{}] and `donate_argnums` [{}] cannot intersect.",
+                                                         fmt::join(fixed, ", "), fmt::join(donated, ", ")));
         out.push_back(d - static_cast<int>(std::distance(fixed.begin(), fixed.lower_bound(d))));
     }
     return out;
 }
+
+namespace detail {
+void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got) {
+    throw Error(ErrorCode::BadUsage, fmt::format("Expected {}, got {}", expected.str(), got.str()));
+}
+void store_is(const char* state) { throw Error(ErrorCode::BadUsage, std::string("Store ") + state); }
+
+PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pair<std::string, Description>> kwargs) {
+    std::sort(kwargs.begin(), kwargs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    struct Parts {
+        const std::vector<Description>& args;
+        const std::vector<std::pair<std::string, Description>>& kwargs;
+    } parts{args, kwargs};
+    return make_tree({&parts, [](const void* value, TreeWriter& w) {
+                          const auto& p = *static_cast<const Parts*>(value);
+                          w.open(Kind::tuple, "", 2);
+                          w.key("0");
+                          w.open(Kind::tuple, "", p.args.size());
+                          for (std::size_t i = 0; i < p.args.size(); ++i) {
+                              w.key(std::to_string(i));
+                              p.args[i].describe(p.args[i].value, w);
+                          }
+                          w.close();
+                          w.key("1");
+                          w.open(Kind::dict, "", p.kwargs.size());
+                          for (const auto& [name, d] : p.kwargs) {
+                              w.key("'" + name + "'");
+                              d.describe(d.value, w);
+                          }
+                          w.close();
+                          w.close();
+                      }});
+}
+std::string formatted(std::string pattern, const std::string& name, const std::string& doc) {
+    const auto put = [&](const std::string& mark, const std::string& text) {
+        for (std::size_t at = 0; (at = pattern.find(mark, at)) != std::string::npos; at += text.size())
+            pattern.replace(at, mark.size(), text);
+    };
+    put("{fun}", name);
+    put("{doc}", doc);
+    return pattern;
+}
+}  // namespace detail
 
 }  // namespace jaxscope::jax

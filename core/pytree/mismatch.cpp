@@ -1,4 +1,11 @@
+// Where two trees differ, told as JAX tells it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
+#include "pytree/line_difference.h"
 #include "pytree/tree.h"
 
 namespace jaxscope::jax::detail {
@@ -7,39 +14,72 @@ namespace {
 
 using Kind = TreeWriter::Kind;
 
-/// JAX's sentence on the first place where `full` differs from `prefix`; empty: nowhere. `strict`: leaves of the prefix stand for leaves.
-std::string difference(const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path, const std::string& name,
-                       bool strict) {
-    const std::string place = " at key path\n    " + name + keystr(path) + "\nAt that key path, the prefix pytree " + name;
-    if (prefix.kind == Kind::leaf && (!strict || full.kind == Kind::leaf)) return {};
-    if (prefix.kind != full.kind || (prefix.kind == Kind::custom && prefix.type != full.type))
-        return "pytree structure error: different types" + place + " has a subtree of type\n    <class '" + kind_name(prefix) +
-               "'>\nbut at the same key path the full pytree has a subtree of different type\n    <class '" + kind_name(full) + "'>.";
-    if (prefix.children.size() != full.children.size())
-        return "pytree structure error: different lengths of " + kind_name(prefix) + place + " has a subtree of type " + kind_name(prefix) +
-               " of length " + std::to_string(prefix.children.size()) +
-               ", but the full pytree has a subtree of the same type but of length " + std::to_string(full.children.size()) + ".";
-    for (std::size_t i = 0; i < prefix.children.size(); ++i)
-        if (prefix.keys[i].text != full.keys[i].text)
-            return "pytree structure error: different pytree metadata" + place + " has the key " + prefix.keys[i].text +
-                   ", but at the same key path the full pytree has the key " + full.keys[i].text + ".";
-    for (std::size_t i = 0; i < prefix.children.size(); ++i) {
-        path.push_back(prefix.keys[i]);
-        std::string inner = difference(*prefix.children[i], *full.children[i], path, name, strict);
-        path.pop_back();
-        if (!inner.empty()) return inner;
+std::string class_of(const TreeNode& n, const char* leaf_class) {
+    return std::string("    <class '") + (n.kind == Kind::leaf ? leaf_class : kind_name(n)) + "'>";
+}
+std::string indented(const std::string& text) {
+    std::string out = "    ";
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        out += text[i];
+        if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] != '\n') out += "    ";
     }
-    if (prefix.kind == Kind::fixed && !same(prefix, full))
-        return "pytree structure error: different pytree metadata" + place + " has the static value " + prefix.type +
-               ", but the full pytree has " + full.type + ".";
-    return {};
+    return out;
+}
+
+/// Key sets of two nodes with different numbers of children.
+std::string key_difference(const TreeNode& prefix, const TreeNode& full) {
+    const auto plain = [](const std::string& k) { return k.size() > 1 && k.front() == '\'' ? k.substr(1, k.size() - 2) : k; };
+    std::set<std::string> a, b, one;
+    for (const TreeNode::Key& k : prefix.keys) a.insert(plain(k.text));
+    for (const TreeNode::Key& k : full.keys) b.insert(plain(k.text));
+    std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::inserter(one, one.end()));
+    const auto joined = [](const std::set<std::string>& keys) {
+        std::string out;
+        for (const std::string& k : keys) out += (out.empty() ? "" : " ") + k;
+        return out;
+    };
+    return fmt::format(
+        "with {} child keys\n    {}\nbut at the same key path the full pytree has a subtree of the same type but with {} child "
+        "keys\n    {}\nso the symmetric difference on key sets is\n    {}",
+        a.size(), joined(a), b.size(), joined(b), joined(one));
 }
 
 }  // namespace
 
+std::string structure_difference(const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path, const std::string& name,
+                                 const char* leaf_class, bool leaves_are_prefixes) {
+    const auto place = [&](const char* what) {
+        return fmt::format("pytree structure error: {} at key path\n    {}\nAt that key path, the prefix pytree {} has a subtree of type",
+                           what, name + keystr(path), name);
+    };
+    if (prefix.kind == Kind::leaf && (leaves_are_prefixes || full.kind == Kind::leaf)) return {};
+    if (prefix.kind != full.kind || (prefix.kind == Kind::custom && prefix.type != full.type))
+        return place("different types") + "\n" + class_of(prefix, leaf_class) +
+               "\nbut at the same key path the full pytree has a subtree of different type\n" + class_of(full, leaf_class) + ".";
+    const std::size_t n = prefix.children.size();
+    const std::string kind = kind_name(prefix);
+    if (n != full.children.size() && (prefix.kind == Kind::tuple || prefix.kind == Kind::list))
+        return place(("different lengths of " + kind).c_str()) +
+               fmt::format(" {} of length {}, but the full pytree has a subtree of the same type but of length {}.", kind, n,
+                           full.children.size());
+    if (n != full.children.size())
+        return place("different numbers of pytree children") + "\n" + class_of(prefix, leaf_class) + "\n" + key_difference(prefix, full);
+    if (const std::string a = metadata(prefix), b = metadata(full); a != b)
+        return place("different pytree metadata") + "\n" + class_of(prefix, leaf_class) + "\nwith metadata\n    " + a +
+               "\nbut at the same key path the full pytree has a subtree of the same type but with metadata\n    " + b +
+               "\nso the diff in the metadata at these pytree nodes is\n" + indented(line_difference(a, b));
+    for (std::size_t i = 0; i < n; ++i) {
+        path.push_back(prefix.keys[i]);
+        std::string inner = structure_difference(*prefix.children[i], *full.children[i], path, name, leaf_class, leaves_are_prefixes);
+        path.pop_back();
+        if (!inner.empty()) return inner;
+    }
+    return {};
+}
+
 void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name) {
     std::vector<TreeNode::Key> path;
-    std::string text = difference(*a.node(), *b.node(), path, std::string(name) + " tree", true);
+    std::string text = structure_difference(*a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", false);
     throw Error(ErrorCode::BadUsage, text.empty() ? "trees differ: " + a.str() + " and " + b.str() : text);
 }
 

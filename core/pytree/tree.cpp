@@ -97,15 +97,6 @@ void print_children(const TreeNode& n, std::string& out, const char* begin, cons
     out += end;
 }
 
-/// What JAX keeps as the metadata of a dataclass: the values of its static fields, a tuple.
-std::string metadata(const TreeNode& n) {
-    std::string out;
-    int fixed = 0;
-    for (const TreeNode* c : n.children)
-        if (c->kind == Kind::fixed) out += (fixed++ ? ", " : "") + c->type;
-    return "(" + out + (fixed == 1 ? ",)" : ")");
-}
-
 void print(const TreeNode& n, std::string& out) {
     switch (n.kind) {
         case Kind::leaf:
@@ -150,6 +141,18 @@ bool same(const TreeNode& a, const TreeNode& b) {
     for (std::size_t i = 0; i < a.children.size(); ++i)
         if (a.keys[i].text != b.keys[i].text || !same(*a.children[i], *b.children[i])) return false;
     return true;
+}
+
+std::string metadata(const TreeNode& n) {
+    std::string out;
+    int items = 0;
+    const auto add = [&](const std::string& text) { out += (items++ ? ", " : "") + text; };
+    for (std::size_t i = 0; i < n.children.size(); ++i) {
+        if (n.kind == Kind::dict) add(n.keys[i].text);
+        if (n.kind == Kind::custom && n.children[i]->kind == Kind::fixed) add(n.children[i]->type);
+    }
+    if (n.kind == Kind::fixed) add(n.type);
+    return "(" + out + (items == 1 ? ",)" : ")");
 }
 
 std::string keystr(const std::vector<TreeNode::Key>& path, bool simple, const std::string& separator) {

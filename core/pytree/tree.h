@@ -37,6 +37,11 @@ struct TreeNode {
 bool same(const TreeNode& a, const TreeNode& b);
 /// `['a'].w[0]`; plain: `a/w/0`.
 std::string keystr(const std::vector<TreeNode::Key>& path, bool simple = false, const std::string& separator = "");
+/// What JAX keeps of a node beside its children, a tuple: a dict's keys, a struct's static values.
+std::string metadata(const TreeNode& n);
+/// JAX's sentences on the first place where `full` differs from `prefix`; empty: nowhere. `leaf_class`: what leaves are called.
+std::string structure_difference(const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path, const std::string& name,
+                                 const char* leaf_class, bool leaves_are_prefixes);
 /// JAX's name of a node's type, for errors: "tuple", "list", "dict".
 std::string kind_name(const TreeNode& n);
 

@@ -1,5 +1,5 @@
 // equinox's filtered transformations: what of them isn't a template.
-#include <jaxscope/filter.h>
+#include <jaxscope/donation.h>
 
 #include <fmt/core.h>
 
@@ -168,3 +168,48 @@ void print_line(const std::string& text) {
 }
 
 }  // namespace jaxscope::jax::detail
+
+// ---- The seed's ways to donate
+
+namespace jaxscope::jax::donation::detail {
+
+namespace {
+
+jax::detail::JitHandle handle_for(jax::detail::DonationRules rules, const Where& where) {
+    jax::detail::JitHandle handle({}, where);
+    rules.filter = true;
+    (*handle).rules = std::move(rules);
+    return handle;
+}
+
+}  // namespace
+
+jax::detail::JitHandle filter_jit(const std::string& mode, bool function_is_argument, const Where& where) {
+    if (mode != "arrays" && mode != "warn" && mode != "none")
+        throw Error(ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'arrays', 'warn', or 'none'.")
+            .at({where.file, where.line, 0});
+    const bool all = mode != "none";
+    return handle_for({.own_function = function_is_argument, .function = all, .fallback = all, .warn = mode == "warn"}, where);
+}
+jax::detail::JitHandle filter_jit(const DonateSpecs& s, bool function_is_argument, const Where& where) {
+    return handle_for({.own_function = function_is_argument,
+                       .function = s.donate_fn,
+                       .fallback = s.donate_default,
+                       .args = s.donate_args,
+                       .kwargs = s.donate_kwargs},
+                      where);
+}
+void must_run_eagerly() { throw Error(ErrorCode::BadUsage, "random must run eagerly"); }
+
+}  // namespace jaxscope::jax::donation::detail
+
+namespace jaxscope::jax {
+
+Array device_put(const Array& x, const DevicePutOptions& o, Where where) {
+    if (o.donate && o.may_alias)
+        throw Error(ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.").at({where.file, where.line, 0});
+    if (!x.is_tracer()) detail::elements(*x.node());
+    return x;
+}
+
+}  // namespace jaxscope::jax

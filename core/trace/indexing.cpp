@@ -179,6 +179,10 @@ Array lax::dynamic_update_slice(const Operand& x, const Operand& update, const A
     return detail::apply(in, x.where, [&](Builder& b, const Values& v) { return b.bind(kDynamicUpdateSlice, v, {}); }).front();
 }
 
+Array Array::copy(Where where) const {
+    return detail::apply1({Operand(*this, where.file, where.line, where.function)},
+                          [](::jaxscope::Builder& b, const ::jaxscope::Values& v) { return b.bind1(kCopy, v, {}); });
+}
 Array Array::astype(jax::dtype type, Where where) const {
     return numpy::astype(Operand(*this, where.file, where.line, where.function), type);
 }

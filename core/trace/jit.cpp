@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "calls/call_params.h"
 #include "ir/registry.h"
 #include "pytree/tree.h"
 #include "transforms/dce.h"
@@ -93,8 +94,13 @@ std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg
 
 /// The same against a call, whose arguments' types are known.
 void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names) {
-    if (s.rules.filter) return;
     const JitOptions& o = s.options;
+    for (std::size_t i = 0; i < call.keywords.size() && i < o.arg_names.size(); ++i)
+        if (call.keywords[i] && o.arg_names[i] != call.keywords[i])
+            throw refusal(
+                s, fmt::format("the argument passed as '{}' stands in the place of '{}': C++ passes arguments by position, kw names them",
+                               call.keywords[i], o.arg_names[i]));
+    if (s.rules.filter) return;
     check_options(s, static_cast<int>(call.static_args.size()), names);
     for (std::size_t i = 0; i < call.static_args.size(); ++i) {
         const bool fixed =
@@ -473,6 +479,25 @@ JitHandle& JitHandle::operator=(const JitHandle& o) noexcept {
 }
 JitHandle::~JitHandle() {
     if (state_->refs.fetch_sub(1) == 1) delete state_;
+}
+
+void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+    for (const Eqn& e : open.eqns) {
+        if (e.prim != emitted_calls().jit) continue;
+        const std::vector<bool> donated = donated_inputs(*e.params);
+        if (std::find(donated.begin(), donated.end(), true) == donated.end()) continue;
+        ::jaxscope::Program p;
+        p.jaxpr = e.params->find("jaxpr")->get<Attr::JaxprRef>()->jaxpr;
+        p.kept = dce_jaxpr(p.jaxpr, std::vector<bool>(p.jaxpr->outvars.size(), true)).used_inputs;
+        p.in_paths.resize(p.kept.size());
+        for (const DonatedLeaf& d : pair_donations(p, donated).donated) {
+            const Atom a = open.inputs(e)[static_cast<std::size_t>(d.input)];
+            if (!d.used || a.is_literal() || a.var().index < open.num_constvars || a.var().index >= open.num_constvars + open.num_invars)
+                continue;
+            const Node* n = in[a.var().index - open.num_constvars].node();
+            if (!n->is_tracer()) const_cast<Node*>(n)->array.reset();
+        }
+    }
 }
 
 }  // namespace jaxscope::jax::detail

@@ -79,6 +79,8 @@ LiteralRef literal_of(const Operand& number);
 /// Runs a jaxpr without constvars (eager.cpp): structurally equal ones are compiled once.
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& open, std::span<const ArrayPtr> in);
 ArrayPtr array_of(LiteralRef literal);
+/// Deletes arrays that calls of jitted functions in the jaxpr had donated: outside of jit these are calls as any others (jit.cpp).
+void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
 
 /// Registers the primitives, once.
 void initialise();

@@ -144,6 +144,7 @@ public:
     Array operator[](std::int64_t i) const;
     Array operator[](std::initializer_list<Index> indices) const;
     Array astype(jax::dtype type, Where where = {}) const;
+    Array copy(Where where = {}) const;  ///< in memory of its own
     Array reshape(const Shape& shape, Where where = {}) const;
     Array T(Where where = {}) const;
     Array sum(Where where = {}) const;

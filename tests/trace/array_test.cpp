@@ -23,7 +23,7 @@ std::string error_of(F f) {
 Array ones(std::int64_t n) { return jnp::ones(n); }
 const auto add_one = [](Array x) { return x + 1; };
 
-TEST(Arrays, NumbersAreWeakAndBoolsAreNot_A_26) {
+TEST(Behaviours, A_26_NumbersAreWeakAndBoolsAreNot) {
     EXPECT_EQ(Array(1).aval(), "~int32[]");
     EXPECT_EQ(Array(1.).aval(), "~float32[]");
     EXPECT_EQ(Array(true).aval(), "bool[]");
@@ -39,7 +39,7 @@ TEST(Arrays, PrintAsNumPy) {
     EXPECT_EQ(jnp::array({true, false}).str(), "[ True False]");
     EXPECT_EQ(jnp::ones(2).repr(), "Array([1., 1.], dtype=float32)");
 }
-TEST(Tracing, AValueInControlFlowIsAConcretizationError_C_13) {
+TEST(Behaviours, C_13_AValueInControlFlowIsAConcretizationError) {
     const auto f = jax::checkpoint([](Array x) { return x > 0 ? x : -x; });
     const std::string text = error_of([&] { f(1.); });
     EXPECT_NE(text.find("Attempted boolean conversion of traced array with shape bool[]"), std::string::npos) << text;
@@ -53,7 +53,7 @@ TEST(Tracing, ALeakedTracerIsCaughtWithItsLine) {
     EXPECT_NE(text.find("Encountered an unexpected tracer"), std::string::npos) << text;
     EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
 }
-TEST(Jit, ADonatedArgumentIsConsumedAndItsMemoryTaken_B_01) {
+TEST(Behaviours, B_01_ADonatedArgumentIsConsumedAndItsMemoryTaken) {
     const auto f = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}});
     const Array x = ones(3);
     const void* p = x.unsafe_buffer_pointer();
@@ -63,7 +63,7 @@ TEST(Jit, ADonatedArgumentIsConsumedAndItsMemoryTaken_B_01) {
     EXPECT_EQ(x.shape().str(), "(3,)");
     EXPECT_EQ(y.str(), "[2. 2. 2.]");
 }
-TEST(Jit, TouchingADonatedArrayNamesShapeAndType_B_02) {
+TEST(Behaviours, B_02_TouchingADonatedArrayNamesShapeAndType) {
     const Array x = ones(3);
     jax::jit(add_one, {.donate_argnums = {0}})(x);
     const std::string want = "Array has been deleted with shape=float32[3].";
@@ -72,7 +72,7 @@ TEST(Jit, TouchingADonatedArrayNamesShapeAndType_B_02) {
     EXPECT_EQ(error_of([&] { jax::jit(add_one)(x); }), want);
     EXPECT_EQ(error_of([&] { (void)x.repr(); }), want);
 }
-TEST(Jit, UnusableDonationsAreWarnedOfOncePerShape_B_04_B_05) {
+TEST(Behaviours, B_04_B_05_UnusableDonationsAreWarnedOfOncePerShape) {
     const auto f = jax::jit([](Array x, Array y) { return x.sum() + y.sum(); }, {.donate_argnums = {0, 1}});
     testing::internal::CaptureStderr();
     f(ones(2), jnp::ones({3, 4}, jnp::int32));
@@ -86,26 +86,26 @@ TEST(Jit, UnusableDonationsAreWarnedOfOncePerShape_B_04_B_05) {
     f(ones(3), jnp::ones({3, 4}, jnp::int32));
     EXPECT_NE(testing::internal::GetCapturedStderr().find("float32[3]"), std::string::npos);
 }
-TEST(Jit, WhatIsNeverUsedIsNotDonated_B_07) {
+TEST(Behaviours, B_07_WhatIsNeverUsedIsNotDonated) {
     for (const bool keep : {false, true}) {
         const Array x = ones(2), y = ones(2);
         jax::jit([](Array, Array b) { return b + 1; }, {.donate_argnums = {0}, .keep_unused = keep})(x, y);
         EXPECT_EQ(x.is_deleted(), keep);
     }
 }
-TEST(Jit, ADonationOfAnotherSizeIsLost_B_10) {
+TEST(Behaviours, B_10_ADonationOfAnotherSizeIsLost) {
     const Array x = ones(4);
     jax::jit([](Array a) { return a.astype(jnp::int8).reshape({2, 2}); }, {.donate_argnums = {0}})(x);
     EXPECT_FALSE(x.is_deleted());
 }
-TEST(Jit, ADonatedArgumentMayBeReturned_B_11) {
+TEST(Behaviours, B_11_ADonatedArgumentMayBeReturned) {
     const auto f = jax::jit([](Array x, Array y) { return std::pair{x, y + 1}; }, {.donate_argnums = {0}});
     const Array x = ones(3);
     const auto [a, b] = f(x, x * 2);
     EXPECT_TRUE(x.is_deleted());
     EXPECT_EQ(a.str(), "[1. 1. 1.]");
 }
-TEST(Jit, NamesDonateToo_B_13) {
+TEST(Behaviours, B_13_NamesDonateToo) {
     const auto g = jax::jit([](Array a, Array b) { return a + b; }, {.donate_argnames = {"b"}, .arg_names = {"a", "b"}});
     const Array x = ones(2), y = ones(2);
     g(x, y);
@@ -117,7 +117,7 @@ TEST(Jit, NamesDonateToo_B_13) {
     EXPECT_FALSE(u.is_deleted());
     EXPECT_TRUE(v.is_deleted());
 }
-TEST(Jit, StaticArgumentsShiftNothing_B_14) {
+TEST(Behaviours, B_14_StaticArgumentsShiftNothing) {
     const auto f = jax::jit(
         [](int s, int t, Array c, Array d) {
             return std::pair{c + s, d + t};
@@ -134,18 +134,18 @@ TEST(Jit, OneBufferIsNotDonatedTwice) {
     EXPECT_NE(error_of([&] { f(x, x); }).find("Attempt to donate the same buffer twice"), std::string::npos);
     EXPECT_FALSE(x.is_deleted());
 }
-TEST(Jit, BatchingKeepsDonations_B_17) {
+TEST(Behaviours, B_17_BatchingKeepsDonations) {
     const auto f = jax::vmap(jax::jit(add_one, {.donate_argnums = {0}}));
     EXPECT_NE(jax::make_jaxpr(f)(jnp::ones({3, 2})).str().find("donated_invars=(True,)"), std::string::npos);
 }
-TEST(Jit, KeysAreDonatedLikeArrays_B_22) {
+TEST(Behaviours, B_22_KeysAreDonatedLikeArrays) {
     const auto move = jax::jit([](Array k) { return jax::random::split(k, 1)[0]; }, {.donate_argnums = {0}});
     const Array k = jax::random::key(0), k2 = move(k);
     EXPECT_TRUE(k.is_deleted());
     EXPECT_FALSE(k2.is_deleted());
     EXPECT_EQ(error_of([&] { jax::random::uniform(k); }), "Array has been deleted with shape=uint32[2].");
 }
-TEST(Jit, ArgumentNumbersAreChecked_A_19_A_22) {
+TEST(Behaviours, A_19_A_22_ArgumentNumbersAreChecked) {
     const auto two = [](Array a, Array) { return a; };
     EXPECT_EQ(error_of([&] { jax::jit(two, {.static_argnums = {2}})(1., 2.); }),
               "Jitted function has static_argnums=(2,), but only accepts 2 positional arguments.");
@@ -171,7 +171,7 @@ TEST(Jit, EachTraceHasItsReason) {
     EXPECT_EQ(why[1], "x: float32[3] after float32[2]");
     EXPECT_NE(why[2].find("another static value"), std::string::npos);
 }
-TEST(Checkpoint, AnUpdateLoopKeepsItsBuffer_I_02) {
+TEST(Behaviours, I_02_AnUpdateLoopKeepsItsBuffer) {
     const auto f = jax::jit([](Array x) { return jnp::power(x, 2); }, {.donate_argnums = {0}});
     Array x = jnp::full(3, 1.5);
     const void* p = x.unsafe_buffer_pointer();
@@ -179,7 +179,7 @@ TEST(Checkpoint, AnUpdateLoopKeepsItsBuffer_I_02) {
     EXPECT_EQ(x.str(), "[25.628906 25.628906 25.628906]");
     EXPECT_EQ(x.unsafe_buffer_pointer(), p);
 }
-TEST(Checkpoint, ResidualsAreThoseOfJax_D_02_D_07_E_01) {
+TEST(Behaviours, D_02_D_07_E_01_ResidualsAreThoseOfJax) {
     const auto f = [](Array x, Array w, Array b) { return jnp::sin(jnp::matmul(x, w)) + b; };
     const auto rows =
         jax::saved_residuals(jax::checkpoint(f, {.policy = jax::policies::nothing_saveable}), ones(2), jnp::ones({2, 3}), ones(3));
@@ -198,7 +198,7 @@ TEST(Checkpoint, ResidualsAreThoseOfJax_D_02_D_07_E_01) {
     EXPECT_EQ(saved({"a", "b"}), 3u);
     EXPECT_EQ(saved({"zzz"}), 1u);
 }
-TEST(Checkpoint, ArgumentsWithoutArraysMustBeStatic_C_25) {
+TEST(Behaviours, C_25_ArgumentsWithoutArraysMustBeStatic) {
     const auto f = [](Array x, bool flag) { return flag ? jnp::sin(x) : jnp::cos(x); };
     EXPECT_NE(error_of([&] { jax::checkpoint(f)(Array(1.), true); }).find("is not a valid JAX type"), std::string::npos);
     EXPECT_NEAR(jax::grad([&](Array x) { return jax::checkpoint(f, {.static_argnums = {1}})(x, true); })(1.).item<double>(), 0.5403023,
@@ -206,12 +206,12 @@ TEST(Checkpoint, ArgumentsWithoutArraysMustBeStatic_C_25) {
     EXPECT_NEAR(jax::grad([&](Array x) { return jax::checkpoint(f, {.static_argnums = {-1}})(x, true); })(1.).item<double>(), 0.5403023,
                 1e-6);
 }
-TEST(Autodiff, DoubleSine_I_01) {
+TEST(Behaviours, I_01_DoubleSine) {
     const auto [value, gradient] = jax::value_and_grad(jax::checkpoint([](Array x) { return jnp::sin(jnp::sin(x)); }))(2.);
     EXPECT_NEAR(value.item<double>(), 0.78907233, 1e-6);
     EXPECT_NEAR(gradient.item<double>(), -0.25563914, 1e-6);
 }
-TEST(Autodiff, IntegerInputsAreRefused_C_26) {
+TEST(Behaviours, C_26_IntegerInputsAreRefused) {
     const std::string text = error_of([] { jax::grad([](Array i, Array x) { return jnp::sin(x) * i; })(2, 1.); });
     EXPECT_NE(text.find("grad requires real- or complex-valued inputs"), std::string::npos) << text;
 }

@@ -36,7 +36,7 @@ struct Stderr {
     std::string text() { return testing::internal::GetCapturedStderr(); }
 };
 
-TEST(FilterJit, AllArraysAreDonatedAndNothingIsSaid_B_28) {
+TEST(Behaviours, B_28_AllArraysAreDonatedAndNothingIsSaid) {
     const auto f = jax::filter_jit([](Array x, Array y, int s) { return x + y.sum() * s; }, {.donate = "all"});
     const Array x = jnp::ones(3), y = jnp::ones(4);
     Stderr heard;
@@ -45,7 +45,7 @@ TEST(FilterJit, AllArraysAreDonatedAndNothingIsSaid_B_28) {
     EXPECT_TRUE(x.is_deleted());
     EXPECT_FALSE(y.is_deleted());
 }
-TEST(FilterJit, TheFirstArgumentCanBeSpared_B_29) {
+TEST(Behaviours, B_29_TheFirstArgumentCanBeSpared) {
     const auto f = jax::filter_jit([](const std::map<std::string, Array>& x, Array y) { return std::pair(x.at("a") + 1, y + 1); },
                                    {.donate = "all-except-first"});
     const std::map<std::string, Array> x{{"a", jnp::ones(3)}};
@@ -54,14 +54,14 @@ TEST(FilterJit, TheFirstArgumentCanBeSpared_B_29) {
     EXPECT_FALSE(x.at("a").is_deleted());
     EXPECT_TRUE(y.is_deleted());
 }
-TEST(FilterJit, NothingIsDonatedByDefault_B_31) {
+TEST(Behaviours, B_31_NothingIsDonatedByDefault) {
     const Array x = jnp::ones(3);
     Stderr heard;
     jax::filter_jit([](Array a) { return a.sum(); })(x);
     EXPECT_EQ(heard.text(), "");
     EXPECT_FALSE(x.is_deleted());
 }
-TEST(FilterJit, AnUnknownModeIsRefusedAtOnce_B_32) {
+TEST(Behaviours, B_32_AnUnknownModeIsRefusedAtOnce) {
     EXPECT_EQ(error_of([] { jax::filter_jit([](Array x) { return x; }, {.donate = "arrays"}); }),
               "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.");
 }
@@ -76,7 +76,7 @@ TEST(FilterJit, WarningsAreShownWhereAsked_B_28) {
     EXPECT_EQ(heard_of("warn-except-first"), "UserWarning: Some donated buffers were not usable: float32[4]." + end);
     EXPECT_EQ(heard_of("all-except-first"), "");
 }
-TEST(FilterJit, WhatIsNoArrayIsStatic_B_35) {
+TEST(Behaviours, B_35_WhatIsNoArrayIsStatic) {
     std::vector<std::string> seen;
     const auto f = jax::filter_jit([&](Array x, const auto& s) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, std::string>)
@@ -112,7 +112,7 @@ struct Adder {
     Array w;
     Array operator()(Array x) const { return x + w; }
 };
-TEST(FilterJit, TheObjectOfAMethodIsTheFirstArgument_B_37) {
+TEST(Behaviours, B_37_TheObjectOfAMethodIsTheFirstArgument) {
     const auto f = jax::filter_jit([](const Adder& m, Array x) { return m(x); }, {.donate = "all-except-first"});
     const Adder m{jnp::ones(3)};
     const Array x = jnp::ones(3);
@@ -128,7 +128,7 @@ TEST(FilterJit, AFunctionObjectsOwnArraysAreTracedAndDonatedWithTheRest) {
     EXPECT_FALSE(x.is_deleted());
     EXPECT_TRUE(m.w.is_deleted());
 }
-TEST(FilterJit, AnExtraResultTakesADonatedScalar_B_38) {
+TEST(Behaviours, B_38_AnExtraResultTakesADonatedScalar) {
     const auto f = jax::filter_jit([](Array i, Array x) { return std::pair(x + 1, i + 1); }, {.donate = "all"});
     const Array i = jnp::array({3})[0], x = jnp::ones(2);
     const auto [y, j] = f(i, x);
@@ -141,13 +141,13 @@ TEST(FilterJit, AnExtraResultTakesADonatedScalar_B_38) {
               "{ lambda ; a:f32[3]. let\n    _:i32[] b:f32[3] = jit[\n      name=<unnamed function>\n      jaxpr={ lambda ; a:f32[3]. let\n"
               "          b:f32[3] = mul a 2.0:f32[]\n        in (0:i32[], b) }\n    ] a\n  in (b,) }");
 }
-TEST(FilterJit, InsideAnotherJitNothingIsDonated_B_41) {
+TEST(Behaviours, B_41_InsideAnotherJitNothingIsDonated) {
     const auto f = jax::filter_jit([](Array x) { return x + 1; }, {.donate = "all"});
     const Array x = jnp::ones(2);
     jax::jit([&](Array a) { return f(a) + a; })(x);
     EXPECT_FALSE(x.is_deleted());
 }
-TEST(Filter, PartitionAndCombineAreInverse_B_40) {
+TEST(Behaviours, B_40_PartitionAndCombineAreInverse) {
     const Model m = model();
     const auto [floats, rest] = jax::partition(m, jax::is_inexact_array);
     EXPECT_TRUE(floats.w.has_value() && floats.more[0].has_value() && !floats.steps.has_value());

@@ -1,0 +1,280 @@
+#pragma once
+// JAX's api_util: functions of trees as functions of flat lists, some arguments fixed, names of functions. What the installed
+// transformations are made of, for who writes another one.
+#include <jaxscope/function.h>
+#include <jaxscope/tree.h>
+
+namespace jaxscope::jax {
+
+namespace detail {
+[[noreturn]] void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got);
+[[noreturn]] void store_is(const char* state);
+/// Of `((args...), {kwargs})`.
+PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pair<std::string, Description>> kwargs);
+std::string formatted(std::string pattern, const std::string& name, const std::string& doc);
+template <class T>
+inline constexpr bool is_keyword = false;
+template <class T>
+inline constexpr bool is_keyword<Keyword<T>> = true;
+
+/// What a function tells when it ran: empty before, and set once.
+template <class T>
+class Store {
+public:
+    void set(T v) {
+        if (!values_.empty()) store_is("occupied");
+        values_.push_back(static_cast<T&&>(v));
+    }
+    const T& operator()() const {
+        if (values_.empty()) store_is("empty");
+        return values_.front();
+    }
+
+private:
+    std::vector<T> values_;
+};
+}  // namespace detail
+
+/// The tree of a call's arguments, `((args...), {kwargs})`; keyword arguments come by `kw`.
+template <class... A>
+PyTreeDef call_structure(const A&... a) {
+    std::vector<detail::Description> args;
+    std::vector<std::pair<std::string, detail::Description>> kwargs;
+    const auto one = [&]<class T>(const T& arg) {
+        if constexpr (detail::is_keyword<T>)
+            kwargs.emplace_back(arg.name, detail::description(arg.value));
+        else
+            args.push_back(detail::description(arg));
+    };
+    (one(a), ...);
+    return detail::tree_of_call(args, std::move(kwargs));
+}
+/// The leaves of positional arguments, then of keyword arguments sorted by name.
+template <class... A>
+std::vector<Array> call_leaves(const A&... a) {
+    std::vector<Array> out;
+    std::vector<std::pair<std::string, std::vector<Array>>> named;
+    const auto one = [&]<class T>(const T& arg) {
+        if constexpr (detail::is_keyword<T>) {
+            auto at = named.begin();
+            while (at != named.end() && at->first < arg.name) ++at;
+            named.insert(at, {arg.name, tree_leaves(arg.value)});
+        } else {
+            detail::each_leaf(arg, [&](const Array& leaf) { out.push_back(leaf); });
+        }
+    };
+    (one(a), ...);
+    for (const auto& entry : named)
+        for (const Array& leaf : entry.second) out.push_back(leaf);
+    return out;
+}
+
+/// A function of flat leaves: those of arguments like its examples. After it ran, once, `out_tree()` is the tree of its result.
+template <class F, class... A>
+class FlatFun {
+public:
+    using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const typename detail::Unkeyed<A>::type&...>>;
+    explicit FlatFun(F f, const A&... a) : f_(std::move(f)), example_(a...) {}
+    std::vector<Array> operator()(const std::vector<Array>& leaves) {
+        const Result r = call(leaves);
+        out_tree_.set(tree_structure(r));
+        return tree_leaves(r);
+    }
+    PyTreeDef out_tree() const { return out_tree_(); }
+
+protected:
+    Result call(const std::vector<Array>& leaves) {
+        const auto wanted = std::apply([](const auto&... a) { return call_leaves(a...).size(); }, example_);
+        if (leaves.size() != wanted)
+            detail::check_leaf_count(std::apply([](const auto&... a) { return call_structure(a...); }, example_), leaves.size());
+        auto args = example_;
+        // Leaves as call_leaves orders them: each argument is told where its own begin.
+        std::vector<std::size_t> first = std::apply([](const auto&... a) { return begins(a...); }, example_);
+        std::size_t n = 0;
+        std::apply(
+            [&](auto&... a) {
+                const auto put = [&](auto& arg) {
+                    std::size_t at = first[n++];
+                    detail::each_leaf(value_of(arg), [&](Array& leaf) { leaf = leaves[at++]; });
+                };
+                (put(a), ...);
+            },
+            args);
+        return std::apply([&](const auto&... a) { return f_(detail::unkeyed(a)...); }, args);
+    }
+
+private:
+    template <class T>
+    static T& value_of(T& t) {
+        return t;
+    }
+    template <class T>
+    static T& value_of(Keyword<T>& k) {
+        return k.value;
+    }
+    static std::vector<std::size_t> begins(const A&... a) {
+        const std::vector<std::size_t> sizes{call_leaves(a).size()...};
+        const std::vector<const char*> names{[](const auto& arg) -> const char* {
+            if constexpr (detail::is_keyword<std::remove_cvref_t<decltype(arg)>>)
+                return arg.name;
+            else
+                return nullptr;
+        }(a)...};
+        std::vector<std::size_t> out(sizes.size());
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+            for (std::size_t k = 0; k < sizes.size(); ++k) {
+                const bool before = !names[i] ? !names[k] && k < i : !names[k] || std::string(names[k]) < names[i];
+                if (before) out[i] += sizes[k];
+            }
+        return out;
+    }
+    F f_;
+    std::tuple<A...> example_;
+    detail::Store<PyTreeDef> out_tree_;
+};
+/// `flatten_fun(f, args..., kw("k", v)...)`; without keyword arguments it is flatten_fun_nokwargs.
+template <class F, class... A>
+FlatFun<detail::Stored<F>, A...> flatten_fun(F&& f, const A&... example) {
+    return FlatFun<detail::Stored<F>, A...>(static_cast<F&&>(f), example...);
+}
+template <class F, class... A>
+FlatFun<detail::Stored<F>, A...> flatten_fun_nokwargs(F&& f, const A&... example) {
+    static_assert((!detail::is_keyword<A> && ...), "flatten_fun_nokwargs: keyword arguments need flatten_fun");
+    return FlatFun<detail::Stored<F>, A...>(static_cast<F&&>(f), example...);
+}
+/// Of a function that returns a result and auxiliary values: both flat, and both trees.
+template <class F, class... A>
+class FlatFunWithAux : FlatFun<F, A...> {
+public:
+    using FlatFun<F, A...>::FlatFun;
+    std::pair<std::vector<Array>, std::vector<Array>> operator()(const std::vector<Array>& leaves) {
+        const auto r = this->call(leaves);
+        trees_.set({tree_structure(r.first), tree_structure(r.second)});
+        return {tree_leaves(r.first), tree_leaves(r.second)};
+    }
+    std::pair<PyTreeDef, PyTreeDef> out_trees() const { return trees_(); }
+
+private:
+    detail::Store<std::pair<PyTreeDef, PyTreeDef>> trees_;
+};
+template <class F, class... A>
+FlatFunWithAux<detail::Stored<F>, A...> flatten_fun_nokwargs2(F&& f, const A&... example) {
+    return FlatFunWithAux<detail::Stored<F>, A...>(static_cast<F&&>(f), example...);
+}
+
+/// Calls a function of flat leaves with trees; the result has the shape of `out`. Throws "Expected TREE, got TREE".
+template <class F, class R, class... A>
+R apply_flat_fun(F&& flat, const PyTreeDef& in_tree_expected, const R& out, const A&... a) {
+    if (const PyTreeDef got = call_structure(a...); !(got == in_tree_expected)) detail::expected_another_tree(in_tree_expected, got);
+    return tree_unflatten(out, flat(call_leaves(a...)));
+}
+template <class F, class R, class... A>
+R apply_flat_fun_nokwargs(F&& flat, const PyTreeDef& in_tree_expected, const R& out, const std::tuple<A...>& args) {
+    if (const PyTreeDef got = tree_structure(args); !(got == in_tree_expected)) detail::expected_another_tree(in_tree_expected, got);
+    return tree_unflatten(out, flat(tree_leaves(args)));
+}
+
+/// A value that compares and hashes as itself.
+template <class T>
+struct Hashable {
+    static constexpr const char* kind = "Hashable";
+    T val;
+    std::size_t hash() const {
+        if constexpr (detail::Number<T> || std::is_enum_v<T>)
+            return static_cast<std::size_t>(val);
+        else
+            return detail::make_tree(detail::description<true>(val)).hash();
+    }
+    friend bool operator==(const Hashable& a, const Hashable& b) { return a.val == b.val; }
+};
+/// An array compares and hashes as the object that it is.
+struct WrapHashably {
+    static constexpr const char* kind = "WrapHashably";
+    Array val;
+    std::size_t hash() const { return reinterpret_cast<std::size_t>(val.node()); }
+    friend bool operator==(const WrapHashably& a, const WrapHashably& b) { return a.val.node() == b.val.node(); }
+};
+template <class T>
+auto wrap_hashably(const T& v) {
+    if constexpr (detail::is_leaf<T>)
+        return WrapHashably{v};
+    else if constexpr (std::is_convertible_v<T, const char*>)
+        return Hashable<std::string>{v};
+    else
+        return Hashable<T>{v};
+}
+
+namespace detail {
+template <class F, class Fixed, std::size_t... I>
+struct ArgnumsPartial {
+    F f;
+    Fixed fixed;  ///< all arguments, wrapped; those at I aren't read
+    template <class... D>
+    auto operator()(const D&... dynamic) const {
+        static_assert(sizeof...(D) == sizeof...(I), "argnums_partial: one value for each number");
+        const auto given = std::tie(dynamic...);
+        return [&]<std::size_t... K>(std::index_sequence<K...>)->decltype(auto) { return f(at<K>(given)...); }
+        (std::make_index_sequence<std::tuple_size_v<Fixed>>());
+    }
+    template <std::size_t K, class G>
+    decltype(auto) at(const G& given) const {
+        if constexpr (((K == I) || ...)) {
+            constexpr std::size_t numbers[] = {I...};
+            constexpr std::size_t place = [&] {
+                std::size_t n = 0;
+                while (numbers[n] != K) ++n;
+                return n;
+            }();
+            return std::get<place>(given);
+        } else {
+            return (std::get<K>(fixed).val);
+        }
+    }
+};
+}  // namespace detail
+/// `auto [f, dynamic] = argnums_partial<2, 0>(g, a, b, c)`: the other arguments are fixed, those at the numbers come back as a tuple in the
+/// numbers' order, and `f` takes new ones in that order.
+template <std::size_t... I, class F, class... A>
+auto argnums_partial(F&& f, const A&... a) {
+    static_assert(((I < sizeof...(A)) && ...), "argnums_partial: a number is beyond the arguments");
+    const auto all_given = std::tie(a...);
+    auto fixed = std::tuple(wrap_hashably(a)...);
+    return std::pair(detail::ArgnumsPartial<detail::Stored<F>, decltype(fixed), I...>{static_cast<F&&>(f), std::move(fixed)},
+                     std::tuple(std::get<I>(all_given)...));
+}
+
+/// A function with a name and a description.
+template <class F>
+struct Named {
+    F f;
+    std::string name, doc;
+    template <class... A>
+    auto operator()(const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
+        return f(a...);
+    }
+};
+template <class F>
+std::string get_name(const F& f) {
+    if constexpr (requires { std::string(f.name); })
+        return f.name;
+    else
+        return "<unnamed function>";
+}
+template <class F>
+std::string get_doc(const F& f) {
+    if constexpr (requires { std::string(f.doc); })
+        return f.doc;
+    else
+        return "";
+}
+struct WrapsOptions {
+    std::string namestr = "{fun}", docstr = "{doc}";
+};
+/// `fun` under the name of `wrapped`, as the patterns have it: `wraps(f, g, {.namestr = "jit({fun})"})`.
+template <class W, class F>
+Named<detail::Stored<F>> wraps(const W& wrapped, F&& fun, const WrapsOptions& o = {}) {
+    const std::string name = get_name(wrapped), doc = get_doc(wrapped);
+    return {static_cast<F&&>(fun), detail::formatted(o.namestr, name, doc), detail::formatted(o.docstr, name, doc)};
+}
+
+}  // namespace jaxscope::jax
