@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "analysis/donate_modes.h"
 #include "app/cli/program_arguments.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -20,10 +21,16 @@ public:
             JsonWriter w(std::cout);
             begin_json(w, "donation", args_.notes);
             write_fields(w, inspection->donation());
+            if (inspection->program().jit == Sym("eqx")) {
+                w.key("modes");
+                write_json(w, donate_modes(inspection->program(), args_.choices().jit));
+            }
             finish_json(w);
         } else {
             Page page = args_.page();
             donation_section(page, *inspection);
+            if (inspection->program().jit == Sym("eqx"))
+                donate_modes_section(page, donate_modes(inspection->program(), args_.choices().jit));
         }
         return 0;
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include "analysis/donate_modes.h"
 #include "analysis/inspection.h"
 #include "report/fields.h"
 #include "report/measure.h"
@@ -109,6 +110,17 @@ struct ReportFields<DonationReport> {
                                               report_field("warning", &DonationReport::warning, "JAX's text at lowering"),
                                               report_field("saved_bytes", &DonationReport::saved_bytes),
                                               report_field("findings", &DonationReport::findings, "what JAX keeps quiet about"));
+};
+template <>
+struct ReportFields<DonateModeRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("mode", &DonateModeRow::mode, "filter_jit's `donate`"),
+                   report_field("chosen", &DonateModeRow::chosen, "is it what the program was captured with?"),
+                   report_field("donated", &DonateModeRow::donated, "leaves"), report_field("reused", &DonateModeRow::reused, "leaves"),
+                   report_field("saved_bytes", &DonateModeRow::saved_bytes), report_field("lost_bytes", &DonateModeRow::lost_bytes),
+                   report_field("planned_peak", &DonateModeRow::planned_peak),
+                   report_field("consumed_arguments", &DonateModeRow::consumed_arguments, "whose arrays are gone after the call"),
+                   report_field("warning", &DonateModeRow::warning, "what is printed at the first call"));
 };
 template <>
 struct ReportFields<PeakRow> {

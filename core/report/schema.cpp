@@ -179,6 +179,7 @@ void write_report_schema(std::ostream& out) {
             property<std::optional<TimeReport>>(w, "time");
             property<DeviceFit>(w, "device");
             property<std::vector<PolicyRow>>(w, "policies");
+            property<std::vector<DonateModeRow>>(w, "modes");
             property<std::vector<std::string>>(w, "problems");
             property<std::string>(w, "output");
             property<std::int64_t>(w, "equations");

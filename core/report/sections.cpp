@@ -265,6 +265,22 @@ void donation_section(Page& page, const Inspection& inspection) {
     for (const std::string& f : d.findings) page.line("note: " + f);
 }
 
+void donate_modes_section(Page& page, const std::vector<DonateModeRow>& rows) {
+    page.heading("What each `donate` of filter_jit would do");
+    Table t({{"donate", Kind::Code},
+             {"reused", Kind::Number},
+             {"saved", Kind::Number},
+             {"lost", Kind::Number},
+             {"planned peak", Kind::Number},
+             {"gone after the call"},
+             {"warns"}});
+    for (const DonateModeRow& r : rows)
+        t.add({r.mode + (r.chosen ? " *" : ""), fmt::format("{} of {}", r.reused, r.donated), size_cell(r.saved_bytes),
+               size_cell(r.lost_bytes), size_cell(r.planned_peak), join(r.consumed_arguments, ", "), r.warning.empty() ? "" : "yes"});
+    page.table(t);
+    page.line("* what the program was captured with");
+}
+
 void memory_section(Page& page, const MemoryReport& m) {
     page.heading(m.of == "the program" ? "Memory of jaxscope's CPU JIT" : "Memory of jaxscope's CPU JIT, of " + m.of);
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
