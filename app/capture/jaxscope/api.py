@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 from typing import Any, Callable, Iterator
 
@@ -26,7 +27,8 @@ class Capture:
     def __init__(self, document: dict[str, Any], members: dict[str, Any], equations: int):
         self.document, self.members, self.equations = document, members, equations
 
-    def save(self, path: str, compress: bool = True) -> str:
+    def save(self, path: str | os.PathLike[str], compress: bool = True) -> str:
+        path = os.fspath(path)
         output.save(path, self.document, self.members, compress)
         return path
 
