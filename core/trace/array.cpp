@@ -115,6 +115,15 @@ std::string Shape::str() const {
 Array::Array(const std::vector<float>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
 Array::Array(const std::vector<double>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
 Array::Array(const std::vector<std::int32_t>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::S32)) {}
+Array Array::complex_elements(const void* data, std::size_t count, const Shape& shape) {
+    auto a = std::make_shared<ArrayConst>();
+    a->aval = AvalRef(::jaxscope::DType::C64, shape.vector());
+    if (a->aval->size() != static_cast<std::int64_t>(count))
+        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()));
+    const auto* bytes = static_cast<const std::byte*>(data);
+    a->data.assign(bytes, bytes + count * 8);
+    return detail::concrete(std::move(a));
+}
 /// While a function is traced a number is a literal, as Python's numbers are.
 static Array number_array(const Operand& v) {
     const LiteralRef literal = detail::literal_of(v);

@@ -114,6 +114,11 @@ public:
     Array(const std::vector<float>& elements, const Shape& shape);
     Array(const std::vector<double>& elements, const Shape& shape);  ///< float32 as everywhere without x64
     Array(const std::vector<std::int32_t>& elements, const Shape& shape);
+    /// Complex elements, as std::complex<float> has them (complex64).
+    template <class C>
+    requires(sizeof(C) == 2 * sizeof(float) && std::is_same_v<typename C::value_type, float>)
+        Array(const std::vector<C>& elements, const Shape& shape)
+        : Array(complex_elements(elements.data(), elements.size(), shape)) {}
 
     bool has_value() const noexcept { return node_ != nullptr; }
     Shape shape() const;
@@ -165,6 +170,7 @@ public:
     }
 
 private:
+    static Array complex_elements(const void* data, std::size_t count, const Shape& shape);
     static Array scalar(bool value);
     static Array scalar(std::int64_t value);
     static Array scalar(double value);
@@ -293,6 +299,13 @@ inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t
 inline Index slice(const SliceBound& stop) { return slice(none, stop); }
 /// `:`
 inline const Index all = slice(none, none);
+
+namespace numpy {
+/// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.
+Array load(const std::string& path);
+/// Writes `.npy`, whole or not at all; like numpy.save it adds the ending where that is missing.
+void save(const std::string& path, const Array& a);
+}  // namespace numpy
 
 /// Scopes in the name stack of what is traced while it lives: `jax::named_scope scope("mlp");`
 class named_scope {

@@ -3,6 +3,8 @@
 
 #include <jaxscope/jax.h>
 
+#include <complex>
+
 #include "base/error.h"
 
 namespace jax = jaxscope::jax;
@@ -45,6 +47,19 @@ TEST(Behaviours, C_13_AValueInControlFlowIsAConcretizationError) {
     EXPECT_NE(text.find("Attempted boolean conversion of traced array with shape bool[]"), std::string::npos) << text;
     EXPECT_NE(text.find("for checkpoint / remat."), std::string::npos) << text;
     EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
+}
+TEST(Arrays, GoThroughNumPysFiles) {
+    const std::string path = testing::TempDir() + "jaxscope_array";
+    const Array a = jnp::array({{1., 2.5}, {-3., 4.}});
+    jnp::save(path, a);
+    EXPECT_EQ(jnp::load(path + ".npy").repr(), a.repr());
+    const Array z(std::vector<std::complex<float>>{{1, 2}, {3.5, 0}}, 2);
+    jnp::save(path + ".npy", z);
+    EXPECT_EQ(jnp::load(path + ".npy").repr(), "Array([1. +2.j, 3.5+0.j], dtype=complex64)");
+    EXPECT_NE(error_of([&] { jnp::load(path + ".no"); }), "no error");
+    Array gone = jnp::ones(2);
+    gone.delete_buffer();
+    EXPECT_EQ(error_of([&] { jnp::save(path, gone); }), "Array has been deleted with shape=float32[2].");
 }
 TEST(Tracing, ALeakedTracerIsCaughtWithItsLine) {
     Array leaked;

@@ -1,0 +1,59 @@
+// Arrays in files: what jax.numpy.load and save do.
+#include <fstream>
+#include <iterator>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "io/arrays/npz.h"
+#include "ir/element.h"
+#include "trace/node.h"
+
+namespace jaxscope::jax::numpy {
+
+namespace {
+
+using D = ::jaxscope::DType;
+
+D without_x64(D type) {
+    switch (type) {
+        case D::F64:
+            return D::F32;
+        case D::C128:
+            return D::C64;
+        case D::S64:
+            return D::S32;
+        case D::U64:
+            return D::U32;
+        default:
+            return type;
+    }
+}
+
+ArrayPtr narrowed(const ArrayPtr& a) {
+    const D from = a->aval->dtype, to = without_x64(from);
+    if (from == to) return a;
+    auto out = std::make_shared<ArrayConst>();
+    out->aval = AvalRef(to, a->aval->shape);
+    out->data.resize(static_cast<std::size_t>(out->aval->bytes()));
+    for (std::int64_t i = 0; i < a->aval->size(); ++i)
+        store_element(to, out->data.data() + i * byte_size(to), load_element(from, a->data.data() + i * byte_size(from)));
+    return out;
+}
+
+}  // namespace
+
+Array load(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw Error(ErrorCode::NotFound, "expected a file of NumPy's, found no file '" + path + "'");
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    return detail::concrete(narrowed(parse_npy(bytes, path)));
+}
+
+void save(const std::string& path, const Array& a) {
+    if (!a.has_value()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");
+    AtomicFile file(path.ends_with(".npy") ? path : path + ".npy");
+    file.stream() << npy_bytes(*detail::elements(*a.node()));
+    file.commit();
+}
+
+}  // namespace jaxscope::jax::numpy
