@@ -12,7 +12,6 @@
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "base/error.h"
-#include "base/idle_threads.h"
 #include "base/limits.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -151,13 +150,8 @@ std::string bug_text(const std::string& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    block_signals();  // before any other thread is there: libraries start some before main, so what is started anew has it from its start
+    block_signals();  // before any other thread is there, which inherits it
     std::set_terminate(end_of_a_bug);
-    // Starting anew costs as much as a small command: only for those that run programs.
-    constexpr std::string_view kRunning[] = {"run", "policies", "report", "samples", "--run"};
-    if (std::any_of(argv, argv + argc,
-                    [&](const char* a) { return std::find(std::begin(kRunning), std::end(kRunning), a) != std::end(kRunning); }))
-        bound_idle_spinning(argv);
     watch_for_interrupt();
     const CancelScope whole(interrupted());
     std::ios::sync_with_stdio(false);

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "base/idle_threads.h"
 #include "ir/registry.h"
 #include "main_window.h"
 #include "theme/theme.h"
@@ -97,7 +96,6 @@ bool has_platform(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    jaxscope::bound_idle_spinning(argv);
     if (!has_platform(argc, argv)) {
         std::fprintf(stderr, "jaxscope-gui: expected a display, found neither DISPLAY nor WAYLAND_DISPLAY (--screenshot PNG needs none)\n");
         return 3;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
 #include <omp.h>
@@ -51,10 +52,6 @@ private:
 
 TEST(Threads, NoHandlerRunsOnAThreadThatComputes) {
     const auto executable = Executable::compile(read_jaxpr_text(kProducts, "t")->jaxpr);
-    // Threads that OpenMP has already, and which take signals.
-    std::atomic<int> others{0};
-#pragma omp parallel
-    ++others;
     RunOptions options;
     options.repeats = 30;
     int on_computing = 0;
@@ -81,24 +78,52 @@ TEST(Threads, HandlersFindTheirOwnStackAfterwards) {
     EXPECT_FALSE(sigismember(&mask, SIGINT));
 }
 
-TEST(Threads, SharesCoverEverythingHoweverManyThreadsCome) {
-    for (const int levels : {1, 0}) {  // 0: OpenMP gives one thread, whatever is asked for
-        const int had = omp_get_max_active_levels();
-        omp_set_max_active_levels(levels);
-        for (const std::int64_t n : {1, 63, 64, 65, 1000, 4097})
-            for (const std::int64_t unit : {1, 64})
-                for (const int threads : {1, 2, 3, 8}) {
-                    std::vector<std::atomic<int>> done(static_cast<std::size_t>(n));
-                    exec::parallel_shares(threads, n, unit, [&](int thread, std::int64_t begin, std::int64_t end) {
-                        EXPECT_LT(thread, threads);
-                        EXPECT_EQ(begin % unit, 0);
-                        for (std::int64_t i = begin; i < end; ++i) ++done[static_cast<std::size_t>(i)];
+TEST(Threads, SharesCoverEverythingAndNoTwoThreadsAreOne) {
+    for (const std::int64_t n : {1, 63, 64, 65, 1000, 4097})
+        for (const std::int64_t unit : {1, 64})
+            for (const int threads : {1, 2, 3, 8}) {
+                std::vector<std::atomic<int>> done(static_cast<std::size_t>(n));
+                std::vector<std::atomic<bool>> busy(static_cast<std::size_t>(threads));
+                exec::parallel_shares(threads, n, unit, [&](int thread, std::int64_t begin, std::int64_t end) {
+                    ASSERT_LT(thread, threads);
+                    EXPECT_FALSE(busy[static_cast<std::size_t>(thread)].exchange(true));
+                    EXPECT_EQ(begin % unit, 0);
+                    for (std::int64_t i = begin; i < end; ++i) ++done[static_cast<std::size_t>(i)];
+                    busy[static_cast<std::size_t>(thread)] = false;
+                });
+                for (const auto& times : done) ASSERT_EQ(times, 1) << n << " by " << unit << " on " << threads;
+            }
+}
+
+TEST(Threads, SeveralCallersAtATimeAndCallsInsideOfShares) {
+    std::atomic<std::int64_t> sum{0};
+    {
+        std::vector<std::jthread> callers;
+        for (int c = 0; c < 4; ++c)
+            callers.emplace_back([&] {
+                for (int i = 0; i < 500; ++i)
+                    exec::run_shares(3, 5, [&](int, std::int64_t share) {
+                        exec::run_shares(2, 3, [&](int, std::int64_t inner) { sum += share * 3 + inner; });
                     });
-                    for (const auto& times : done) ASSERT_EQ(times, 1) << n << " by " << unit << " on " << threads;
-                }
-        EXPECT_EQ(exec::threads_given(4) > 1, levels > 0 && omp_get_thread_limit() > 1);
-        omp_set_max_active_levels(had);
+            });
     }
+    EXPECT_EQ(sum, 4 * 500 * (14 * 15 / 2));
+}
+
+TEST(Threads, IdleWorkersSleep) {
+    exec::run_shares(4, 16, [](int, std::int64_t) {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const std::clock_t before = std::clock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
+}
+
+TEST(Threads, OpenMPsEnvironmentSaysHowMany) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(3);
+    EXPECT_EQ(exec::usable_threads(0), std::min(3, omp_get_thread_limit()));
+    EXPECT_EQ(exec::usable_threads(2), std::min(2, omp_get_thread_limit()));
+    omp_set_num_threads(before);
 }
 
 TEST(Threads, ExceptionsOfAnyThreadArriveAtTheCaller) {
@@ -112,7 +137,7 @@ TEST(Threads, ExceptionsOfAnyThreadArriveAtTheCaller) {
 TEST(Threads, LibrariesFindWhatTheyFoundBefore) {
     const int before = omp_get_max_threads();
     {
-        const exec::LibraryThreads one(1);
+        const exec::SerialLibraries one;
         EXPECT_EQ(omp_get_max_threads(), 1);
     }
     EXPECT_EQ(omp_get_max_threads(), before);

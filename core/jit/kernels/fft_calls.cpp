@@ -33,8 +33,7 @@ public:
         if (type_ == FftType::Irfft) copied_ = total_;
     }
     std::int64_t scratch_bytes() const override {
-        return checked_mul(checked_add(copied_, checked_mul(row_, std::max(threads_given(threads), 1))),
-                           static_cast<std::int64_t>(sizeof(Complex)));
+        return checked_mul(checked_add(copied_, checked_mul(row_, threads)), static_cast<std::int64_t>(sizeof(Complex)));
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         if (empty_) return;

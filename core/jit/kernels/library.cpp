@@ -28,7 +28,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
         if constexpr (std::is_same_v<K, DotKernel>)
             return make_dot(op, k, layouts);
         else if constexpr (std::is_same_v<K, ConvKernel>)
-            return make_conv(op, k);
+            return make_conv(op, k, threads);
         else if constexpr (std::is_same_v<K, ScatterKernel>)
             return make_scatter(op, k);
         else if constexpr (std::is_same_v<K, DynamicUpdateSliceKernel>)
@@ -42,7 +42,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
         else
             return make_routine(op);
     };
-    const LibraryThreads prepared_for(threads);
+    const SerialLibraries prepared_for_one_thread;
     LibraryCallPtr call = std::visit(make, spec.kind);
     call->threads = threads;
     return call;

@@ -40,7 +40,7 @@ Op refused_when_met(Op op, const Error& error);
 LibraryCallPtr make_refusal(const Op& op);
 
 LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
-LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec);
+LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec, int threads);
 LibraryCallPtr make_scatter(const Op& op, const ScatterKernel& spec);
 LibraryCallPtr make_dynamic_update_slice(const Op& op);
 LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);

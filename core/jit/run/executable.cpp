@@ -2,9 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +14,8 @@
 #include "jit/kernels/parallel.h"
 #include "jit/plan/plan_report.h"
 #include "jit/plan/planner.h"
-#include "jit/run/executor.h"
+#include "jit/run/constants.h"
+#include "jit/run/frame.h"
 
 namespace jaxscope {
 
@@ -25,13 +24,6 @@ namespace {
 using namespace exec;
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
-
-int usable_threads(int wanted) {
-    if (wanted > 0) return wanted;
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-    return std::max(1u, std::thread::hardware_concurrency());
-}
 
 /// Two values of one piece of memory have as many bytes; no input serves twice.
 void check(const Jaxpr& j, const Aliases& aliases) {
@@ -129,12 +121,16 @@ public:
         result.compile_seconds = compile_seconds_;
         std::vector<double> times, steps(c_->thunks.size());
         std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
-        RunState state{options.profile || options.timeline ? &steps : nullptr, options.check_nan};
-        const ComputingThreads computing(c_->threads);
+        const RunState state{options.profile || options.timeline ? &steps : nullptr, options.check_nan};
+        const std::vector<ArrayPtr> values = values_of(inputs);
+        const ComputingThread computing;
+        RunFrame frame(*c_, arena_->base(), state);
+        for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
+        for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
         for (int r = 0; r < std::max(1, options.repeats); ++r) {
-            copy_in(inputs, in);
+            copy_in(values, in, r == 0);
             const Clock::time_point start = Clock::now();
-            run_computation(*c_, in.data(), out.data(), arena_->base(), state);
+            frame.run();
             times.push_back(seconds_since(start));
             if (r == 0) result.measured_peak = arena_->resident();
             for (std::size_t s = 0; s < profile.size(); ++s) profile[s].push_back(steps[s]);
@@ -172,17 +168,19 @@ public:
             if (taken) in_[i] = out_[k];
             outputs.push_back(std::move(memory));
         }
-        RunState state;
+        if (!frame_) frame_ = std::make_unique<RunFrame>(*c_, arena_->base(), plain_);
+        for (std::size_t i = 0; i < in_.size(); ++i) frame_->set_input(i, in_[i]);
+        for (std::size_t k = 0; k < out_.size(); ++k) frame_->set_output(k, out_[k]);
         try {
-            if (alone_) return run_computation(*c_, in_.data(), out_.data(), arena_->base(), state);
-            const ComputingThreads computing(c_->threads);
-            run_computation(*c_, in_.data(), out_.data(), arena_->base(), state);
+            if (alone_) return frame_->run();
+            const ComputingThread computing;
+            frame_->run();
         } catch (...) {
             outputs.resize(first);
             throw;
         }
     }
-    void release_memory() override { arena_.reset(); }
+    void release_memory() override { frame_.reset(), arena_.reset(); }
 
 private:
     /// The array itself where nobody else holds it, else a copy: what is written next.
@@ -202,15 +200,29 @@ private:
         check_type(*array, b, i);
         return const_cast<std::byte*>(array->data.data());
     }
-    void copy_in(std::span<const ArrayPtr> inputs, const std::vector<void*>& in) const {
-        for (std::size_t i = 0; i < in.size(); ++i) {
+    /// One array per input that takes memory: the caller's, or one that is made up.
+    std::vector<ArrayPtr> values_of(std::span<const ArrayPtr> inputs) const {
+        std::vector<ArrayPtr> values(c_->input_buffer.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
             const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
             if (b.bytes == 0) continue;
             check_cancelled();
             ArrayPtr array = i < inputs.size() ? inputs[i] : nullptr;
             if (!array || !array->known()) array = synthesise(b.aval, i);
             check_type(*array, b, i);
-            std::memcpy(in[i], array->data.data(), array->data.size());
+            values[i] = std::move(array);
+        }
+        return values;
+    }
+    /// Runs overwrite donated inputs alone: the others are copied once.
+    void copy_in(const std::vector<ArrayPtr>& values, const std::vector<void*>& in, bool all) const {
+        std::vector<bool> overwritten(in.size(), all);
+        for (const std::optional<int>& i : c_->granted)
+            if (i) overwritten[static_cast<std::size_t>(*i)] = true;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            if (!values[i] || !overwritten[i]) continue;
+            check_cancelled();
+            std::memcpy(in[i], values[i]->data.data(), values[i]->data.size());
         }
     }
     ArrayPtr copy_out(std::size_t k, const char* data) const {
@@ -225,8 +237,10 @@ private:
     std::shared_ptr<Computation> c_;
     MemoryPlan plan_;
     std::unique_ptr<Arena> arena_;
-    bool alone_ = false;           ///< one thread, no library
-    std::vector<void*> in_, out_;  ///< of a run in place
+    RunState plain_;
+    std::unique_ptr<RunFrame> frame_;  ///< of run_in_place, in this arena
+    bool alone_ = false;               ///< one thread, no library
+    std::vector<void*> in_, out_;      ///< of a run in place
     double compile_seconds_ = 0;
 };
 
@@ -273,9 +287,17 @@ ArrayPtr synthesise(AvalRef aval, std::uint64_t seed) {
     const std::int64_t width = byte_size(aval->dtype);
     std::uint64_t x = 0x9E3779B97F4A7C15ull * (seed + 1);
     const std::int64_t n = width ? aval->size() : 0;
-    for (std::int64_t i = 0; i < n; ++i) {
+    const auto next = [&x] {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        const double unit = static_cast<double>(x >> 11) * 0x1p-52 - 1.0;
+        return static_cast<double>(x >> 11) * 0x1p-52 - 1.0;
+    };
+    if (aval->dtype == DType::F32) {  // what programs have most of, without a call for each element
+        auto* to = reinterpret_cast<float*>(array->data.data());
+        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(next());
+        return array;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+        const double unit = next();
         const Element e{static_cast<std::int64_t>(x >> 62), {unit, is_complex(aval->dtype) ? 0.5 * unit : 0.0}};
         store_element(aval->dtype, array->data.data() + i * width, aval->dtype == DType::Bool ? Element{e.integer & 1, {}} : e);
     }

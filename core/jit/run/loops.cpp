@@ -15,117 +15,164 @@ std::int64_t slice_bytes(const Aval& stacked, std::int64_t length) { return leng
 
 /// The two places of a carry: where it is read from now and where it is written next.
 struct Carry {
-    char *now, *first, *second;
-    std::int64_t bytes;
+    char* now = nullptr;
+    char *first = nullptr, *second = nullptr;
+    std::int64_t bytes = 0;
     char* next() const { return second ? (now == first ? second : first) : now; }
 };
 
-std::vector<Carry> start_carries(const Thunk& t, const Node& n, const LoopShape& s, const std::vector<char*>& buffers, char* scratch,
-                                 std::int64_t iterations) {
-    std::vector<Carry> carries;
-    for (std::size_t c = 0; c < s.carries; ++c) {
-        char* init = buffers[static_cast<std::size_t>(t.reads[s.first_carry() + c])];
-        char* out = buffers[static_cast<std::size_t>(t.writes[c])];
-        Carry carry{init, out, nullptr, n.op.out[c]->bytes()};
-        if (t.carry_offsets[c] < 0) {
-            if (init != out) std::memmove(out, init, static_cast<std::size_t>(carry.bytes));
-            carry.now = out;
-        } else {
-            carry.second = scratch + t.carry_offsets[c];
-            // The last of an even number of iterations writes what the second one writes: begin so that it is the result's place.
-            if (iterations > 0 && iterations % 2 == 0) std::swap(carry.first, carry.second);
+/// What scans and whiles have in common: constants that stay, carries that are read and written.
+class CarryLoop : public Loop {
+public:
+    CarryLoop(const Thunk& t, const Node& n, char* scratch) : t_(t), s_(loop_shape(n)), scratch_(scratch), carries_(s_.carries) {
+        for (std::size_t c = 0; c < s_.carries; ++c) carries_[c].bytes = n.op.out[c]->bytes();
+    }
+
+protected:
+    void start(void* const* args, std::int64_t iterations) {
+        for (std::size_t c = 0; c < s_.carries; ++c) {
+            char* init = static_cast<char*>(args[s_.first_carry() + c]);
+            char* out = static_cast<char*>(args[t_.reads.size() + c]);
+            Carry& carry = carries_[c];
+            carry.now = init, carry.first = out, carry.second = nullptr;
+            if (t_.carry_offsets[c] < 0) {
+                if (init != out) std::memmove(out, init, static_cast<std::size_t>(carry.bytes));
+                carry.now = out;
+            } else {
+                carry.second = scratch_ + t_.carry_offsets[c];
+                // The last of an even number of iterations writes what the second one writes: begin so that it is the result's place.
+                if (iterations > 0 && iterations % 2 == 0) std::swap(carry.first, carry.second);
+            }
         }
-        carries.push_back(carry);
     }
-    return carries;
-}
-
-void finish_carries(const Thunk& t, const std::vector<Carry>& carries, const std::vector<char*>& buffers) {
-    for (std::size_t c = 0; c < carries.size(); ++c) {
-        char* out = buffers[static_cast<std::size_t>(t.writes[c])];
-        if (carries[c].now != out) std::memmove(out, carries[c].now, static_cast<std::size_t>(carries[c].bytes));
-    }
-}
-
-void run_scan(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
-    const LoopShape s = loop_shape(n);
-    const Computation& body = *t.bodies[0];
-    std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, s.length);
-    std::vector<void*> in(n.in.size()), out(n.out.size());
-    for (std::size_t i = 0; i < n.in.size(); ++i) in[i] = buffers[static_cast<std::size_t>(t.reads[i])];
-    for (std::int64_t i = 0; i < s.length; ++i) {
-        check_cancelled();
-        const std::int64_t at = s.reverse ? s.length - 1 - i : i;
-        for (std::size_t c = 0; c < s.carries; ++c) in[s.consts + c] = carries[c].now, out[c] = carries[c].next();
-        for (std::size_t x = s.consts + s.carries; x < n.in.size(); ++x)
-            in[x] = buffers[static_cast<std::size_t>(t.reads[x])] + at * slice_bytes(*n.op.in[x], s.length);
-        for (std::size_t y = s.carries; y < n.out.size(); ++y)
-            out[y] = buffers[static_cast<std::size_t>(t.writes[y])] + at * slice_bytes(*n.op.out[y], s.length);
-        run_body(body, in.data(), out.data(), scratch + t.body_arena, state);
-        for (std::size_t c = 0; c < s.carries; ++c) carries[c].now = static_cast<char*>(out[c]);
-    }
-    finish_carries(t, carries, buffers);
-}
-
-void run_while(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
-    const LoopShape s = loop_shape(n);
-    std::vector<Carry> carries = start_carries(t, n, s, buffers, scratch, 0);
-    std::vector<void*> cond_in(s.cond_consts + s.carries), body_in(s.consts + s.carries), out(s.carries);
-    for (std::size_t i = 0; i < s.cond_consts; ++i) cond_in[i] = buffers[static_cast<std::size_t>(t.reads[i])];
-    for (std::size_t i = 0; i < s.consts; ++i) body_in[i] = buffers[static_cast<std::size_t>(t.reads[s.cond_consts + i])];
-    alignas(64) std::uint8_t condition[64] = {};
-    void* condition_out[] = {condition};
-    while (true) {
-        check_cancelled();
-        for (std::size_t c = 0; c < s.carries; ++c) cond_in[s.cond_consts + c] = body_in[s.consts + c] = carries[c].now;
-        run_body(*t.bodies[0], cond_in.data(), condition_out, scratch + t.body_arena, state);
-        if (!condition[0]) break;
-        for (std::size_t c = 0; c < s.carries; ++c) out[c] = carries[c].next();
-        run_body(*t.bodies[1], body_in.data(), out.data(), scratch + t.body_arena, state);
-        for (std::size_t c = 0; c < s.carries; ++c) carries[c].now = static_cast<char*>(out[c]);
-    }
-    finish_carries(t, carries, buffers);
-}
-
-void run_cond(const Thunk& t, const Node& n, const std::vector<char*>& buffers, char* scratch, const RunState& state, RunBody run_body) {
-    const char* index = buffers[static_cast<std::size_t>(t.reads[0])];
-    std::int64_t branch = 0;
-    switch (byte_size(n.op.in[0]->dtype)) {
-        case 1:
-            branch = n.op.in[0]->dtype == DType::S8 ? *reinterpret_cast<const std::int8_t*>(index)
-                                                    : *reinterpret_cast<const std::uint8_t*>(index);
-            break;
-        case 4: {
-            std::int32_t v;
-            std::memcpy(&v, index, 4);
-            branch = n.op.in[0]->dtype == DType::U32 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(v)) : v;
-            break;
+    void finish(void* const* args) const {
+        for (std::size_t c = 0; c < carries_.size(); ++c) {
+            void* out = args[t_.reads.size() + c];
+            if (carries_[c].now != out) std::memmove(out, carries_[c].now, static_cast<std::size_t>(carries_[c].bytes));
         }
-        case 8:
-            std::memcpy(&branch, index, 8);
-            break;
-        default:
-            throw Error(ErrorCode::BadInput, "expected a branch index of 1, 4 or 8 bytes");
     }
-    branch = std::clamp<std::int64_t>(branch, 0, static_cast<std::int64_t>(t.bodies.size()) - 1);
-    std::vector<void*> in, out;
-    for (std::size_t i = 1; i < t.reads.size(); ++i) in.push_back(buffers[static_cast<std::size_t>(t.reads[i])]);
-    for (const int b : t.writes) out.push_back(buffers[static_cast<std::size_t>(b)]);
-    run_body(*t.bodies[static_cast<std::size_t>(branch)], in.data(), out.data(), scratch + t.body_arena, state);
-}
+    /// Where the body reads its carries and writes the next ones.
+    void set_carries(Body& body) const {
+        for (std::size_t c = 0; c < s_.carries; ++c) body.set_input(s_.consts + c, carries_[c].now), body.set_output(c, carries_[c].next());
+    }
+    void advance() {
+        for (Carry& c : carries_) c.now = c.next();
+    }
+
+    const Thunk& t_;
+    LoopShape s_;
+    char* scratch_;
+    std::vector<Carry> carries_;
+};
+
+class ScanLoop final : public CarryLoop {
+public:
+    ScanLoop(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : CarryLoop(t, n, scratch) {
+        body_ = make_body(*t.bodies[0], scratch + t.body_arena);
+        for (std::size_t x = s_.consts + s_.carries; x < n.in.size(); ++x)
+            slices_.push_back({x, x, true, slice_bytes(*n.op.in[x], s_.length)});
+        for (std::size_t y = s_.carries; y < n.out.size(); ++y)
+            slices_.push_back({t.reads.size() + y, y, false, slice_bytes(*n.op.out[y], s_.length)});
+    }
+    void run(void* const* args) override {
+        start(args, s_.length);
+        for (std::size_t i = 0; i < s_.consts; ++i) body_->set_input(i, args[i]);
+        for (std::int64_t i = 0; i < s_.length; ++i) {
+            check_cancelled();
+            const std::int64_t at = s_.reverse ? s_.length - 1 - i : i;
+            set_carries(*body_);
+            for (const Slice& s : slices_) {
+                char* p = static_cast<char*>(args[s.arg]) + at * s.bytes;
+                s.is_input ? body_->set_input(s.number, p) : body_->set_output(s.number, p);
+            }
+            body_->run();
+            advance();
+        }
+        finish(args);
+    }
+
+private:
+    /// An operand or result of which each iteration has its part.
+    struct Slice {
+        std::size_t arg, number;
+        bool is_input;
+        std::int64_t bytes;
+    };
+    std::vector<Slice> slices_;
+    std::unique_ptr<Body> body_;
+};
+
+class WhileLoop final : public CarryLoop {
+public:
+    WhileLoop(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : CarryLoop(t, n, scratch) {
+        condition_ = make_body(*t.bodies[0], scratch + t.body_arena);
+        body_ = make_body(*t.bodies[1], scratch + t.body_arena);
+        condition_->set_output(0, holds_);
+    }
+    void run(void* const* args) override {
+        start(args, 0);
+        for (std::size_t i = 0; i < s_.cond_consts; ++i) condition_->set_input(i, args[i]);
+        for (std::size_t i = 0; i < s_.consts; ++i) body_->set_input(i, args[s_.cond_consts + i]);
+        while (true) {
+            check_cancelled();
+            for (std::size_t c = 0; c < s_.carries; ++c) condition_->set_input(s_.cond_consts + c, carries_[c].now);
+            condition_->run();
+            if (!holds_[0]) break;
+            set_carries(*body_);
+            body_->run();
+            advance();
+        }
+        finish(args);
+    }
+
+private:
+    alignas(64) std::uint8_t holds_[64] = {};
+    std::unique_ptr<Body> condition_, body_;
+};
+
+class CondBranches final : public Loop {
+public:
+    CondBranches(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) : t_(t), index_(n.op.in[0]->dtype) {
+        for (const ComputationPtr& b : t.bodies) branches_.push_back(make_body(*b, scratch + t.body_arena));
+    }
+    void run(void* const* args) override {
+        const std::int64_t last = std::ssize(branches_) - 1;
+        Body& branch = *branches_[static_cast<std::size_t>(std::clamp<std::int64_t>(chosen(args[0]), 0, last))];
+        for (std::size_t i = 1; i < t_.reads.size(); ++i) branch.set_input(i - 1, args[i]);
+        for (std::size_t k = 0; k < t_.writes.size(); ++k) branch.set_output(k, args[t_.reads.size() + k]);
+        branch.run();
+    }
+
+private:
+    template <class T>
+    static std::int64_t read(const void* p) {
+        T v;
+        std::memcpy(&v, p, sizeof v);
+        return static_cast<std::int64_t>(v);
+    }
+    std::int64_t chosen(const void* index) const {
+        switch (byte_size(index_)) {
+            case 1:
+                return index_ == DType::S8 ? read<std::int8_t>(index) : read<std::uint8_t>(index);
+            case 4:
+                return index_ == DType::U32 ? read<std::uint32_t>(index) : read<std::int32_t>(index);
+            case 8:
+                return read<std::int64_t>(index);
+            default:
+                throw Error(ErrorCode::BadInput, "expected a branch index of 1, 4 or 8 bytes");
+        }
+    }
+    const Thunk& t_;
+    DType index_;
+    std::vector<std::unique_ptr<Body>> branches_;
+};
 
 }  // namespace
 
-void run_loop(const Thunk& t, const Node& n, const std::vector<char*>& buffers, const RunState& outer, RunBody run_body) {
-    RunState state = outer;
-    state.step_seconds = nullptr;
-    char* scratch = t.scratch >= 0 ? buffers[static_cast<std::size_t>(t.scratch)] : nullptr;
-    if (n.kind == NodeKind::Scan)
-        run_scan(t, n, buffers, scratch, state, run_body);
-    else if (n.kind == NodeKind::While)
-        run_while(t, n, buffers, scratch, state, run_body);
-    else
-        run_cond(t, n, buffers, scratch, state, run_body);
+std::unique_ptr<Loop> make_loop(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body) {
+    if (n.kind == NodeKind::Scan) return std::make_unique<ScanLoop>(t, n, scratch, make_body);
+    if (n.kind == NodeKind::While) return std::make_unique<WhileLoop>(t, n, scratch, make_body);
+    return std::make_unique<CondBranches>(t, n, scratch, make_body);
 }
 
 }  // namespace jaxscope::exec

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "jit/plan/computation.h"
@@ -10,10 +12,24 @@ struct RunState {
     bool check_nan = false;
 };
 
-/// How a body is run: the executor's own function. It is handed down, because bodies hold loops in their turn.
-using RunBody = void (*)(const Computation& c, void* const* in, void* const* out, char* arena, const RunState& state);
+/// A computation that a loop runs: pointers that stay are set once.
+class Body {
+public:
+    virtual ~Body() = default;
+    virtual void set_input(std::size_t i, void* p) = 0;
+    virtual void set_output(std::size_t k, void* p) = 0;
+    virtual void run() = 0;
+};
+/// Makes the body for a computation whose arena stands there.
+using MakeBody = std::function<std::unique_ptr<Body>(const Computation& c, char* arena)>;
 
-/// Runs a scan, while or cond. `buffers`: pointer of every buffer of the computation that holds the thunk.
-void run_loop(const Thunk& t, const Node& n, const std::vector<char*>& buffers, const RunState& state, RunBody run_body);
+/// A scan, while or cond, ready to run any number of times.
+class Loop {
+public:
+    virtual ~Loop() = default;
+    /// `args`: the operands, then the results of the equation.
+    virtual void run(void* const* args) = 0;
+};
+std::unique_ptr<Loop> make_loop(const Thunk& t, const Node& n, char* scratch, const MakeBody& make_body);
 
 }  // namespace jaxscope::exec

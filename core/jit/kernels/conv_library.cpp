@@ -1,0 +1,325 @@
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include <dnnl.hpp>
+
+#include "base/checked.h"
+#include "ir/element.h"
+#include "jit/kernels/conv_problem.h"
+#include "jit/kernels/parallel.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+using Direction = ConvProblem::Direction;
+using dnnl::memory;
+
+dnnl::engine& cpu_engine() {
+    static auto& e = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+    return e;
+}
+
+memory::desc describe(const ConvSide& s, memory::data_type t) { return memory::desc(s.size, t, s.stride); }
+memory::desc any_layout(const ConvSide& s, memory::data_type t) { return memory::desc(s.size, t, memory::format_tag::any); }
+
+/// The library's primitive for a problem, with the layouts that it wants.
+struct Chosen {
+    dnnl::primitive primitive;
+    memory::desc source, weights, destination, scratchpad;
+};
+struct Types {
+    memory::data_type source, weights, destination;
+};
+
+template <class Pd>
+Chosen chosen(const Pd& pd, const dnnl::primitive& primitive, const memory::desc& s, const memory::desc& w, const memory::desc& d) {
+    return {primitive, s, w, d, pd.scratchpad_desc()};
+}
+/// Nothing where the library has only its reference, which is a loop of scalars.
+template <class Pd>
+bool is_fast(const Pd& pd) {
+    return std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos;
+}
+
+std::optional<Chosen> choose(const ConvProblem& p, const memory::desc& s, const memory::desc& w, const memory::desc& d) {
+    Dims dilates = p.dilation;
+    for (std::int64_t& x : dilates) --x;
+    const auto direct = dnnl::algorithm::convolution_direct;
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, direct, s, w, d, p.strides, dilates, p.before,
+                                                  p.after);
+    if (p.direction == Direction::Forward) {
+        const dnnl::convolution_forward::desc inference(dnnl::prop_kind::forward_inference, direct, s, w, d, p.strides, dilates, p.before,
+                                                        p.after);
+        const dnnl::convolution_forward::primitive_desc pd(inference, attr, cpu_engine());
+        if (!is_fast(pd)) return std::nullopt;
+        return chosen(pd, dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
+    }
+    const dnnl::convolution_forward::primitive_desc hint(forward, cpu_engine());
+    if (p.direction == Direction::Data) {
+        const dnnl::convolution_backward_data::desc desc(direct, s, w, d, p.strides, dilates, p.before, p.after);
+        const dnnl::convolution_backward_data::primitive_desc pd(desc, attr, cpu_engine(), hint);
+        if (!is_fast(pd)) return std::nullopt;
+        return chosen(pd, dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc());
+    }
+    const dnnl::convolution_backward_weights::desc desc(direct, s, w, d, p.strides, dilates, p.before, p.after);
+    const dnnl::convolution_backward_weights::primitive_desc pd(desc, attr, cpu_engine(), hint);
+    if (!is_fast(pd)) return std::nullopt;
+    return chosen(pd, dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc());
+}
+
+/// In the layout that the data has, channels last, where the library has a fast kernel for that; else in the one that it likes best.
+std::optional<Chosen> choose(const ConvProblem& p, const Types& t) {
+    const ConvSide s = p.source(), w = p.weights(), d = p.destination();
+    if (s.stride[1] == 1 && d.stride[1] == 1) {
+        try {
+            if (auto c = choose(p, describe(s, t.source), any_layout(w, t.weights), describe(d, t.destination))) return c;
+        } catch (const dnnl::error&) {  // not in this layout
+        }
+    }
+    return choose(p, any_layout(s, t.source), any_layout(w, t.weights), any_layout(d, t.destination));
+}
+
+std::optional<memory::data_type> library_type(DType d) {
+    switch (d) {
+        case DType::F32:
+            return memory::data_type::f32;
+        case DType::BF16:
+            return memory::data_type::bf16;
+        case DType::S8:
+            return memory::data_type::s8;
+        case DType::U8:
+            return memory::data_type::u8;
+        case DType::S32:
+            return memory::data_type::s32;
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Copies a side without gaps, the last `backwards` dimensions backwards, as float or as it is.
+void copy_side(const ConvSide& from, DType type, const void* base, std::size_t backwards, bool widen, void* to) {
+    const std::int64_t width = byte_size(type), n = from.elements();
+    Dims at(from.size.size(), 0);
+    auto* out = static_cast<std::byte*>(to);
+    for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t offset = from.first;
+        for (std::size_t d = 0; d < at.size(); ++d)
+            offset += (d + backwards >= at.size() ? from.size[d] - 1 - at[d] : at[d]) * from.stride[d];
+        const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
+        if (widen)
+            reinterpret_cast<float*>(out)[i] = static_cast<float>(load_element(type, element).number.real());
+        else
+            std::memcpy(out + i * width, element, static_cast<std::size_t>(width));
+        for (std::size_t d = at.size(); d-- > 0;) {
+            if (++at[d] < from.size[d]) break;
+            at[d] = 0;
+        }
+    }
+}
+void narrow_side(const ConvSide& to, DType type, const float* from, void* base) {
+    const std::int64_t width = byte_size(type), n = to.elements();
+    Dims at(to.size.size(), 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t offset = to.first;
+        for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * to.stride[d];
+        store_element(type, static_cast<std::byte*>(base) + offset * width, Element{0, {static_cast<double>(from[i]), 0}});
+        for (std::size_t d = at.size(); d-- > 0;) {
+            if (++at[d] < to.size[d]) break;
+            at[d] = 0;
+        }
+    }
+}
+
+/// One operand of one piece of the work: where it lies, and what stands between it and the library's layout.
+struct Operand {
+    ConvSide side;  ///< in the equation's memory
+    DType type;
+    memory::desc outer;                    ///< of the side, or of its copy
+    memory::desc inner;                    ///< what the primitive takes
+    std::optional<dnnl::reorder> reorder;  ///< between the two
+    bool copied = false, widened = false;
+    std::size_t backwards = 0;                 ///< how many of the last dimensions are copied in reverse
+    std::int64_t copy_at = -1, inner_at = -1;  ///< in the scratch memory of the operands that pieces share, or of a thread; -1: none
+    bool shared = false;                       ///< prepared once for several pieces
+
+    bool reordered() const { return reorder.has_value(); }
+};
+
+struct Piece {
+    dnnl::primitive primitive;
+    std::array<Operand, 3> operands;  ///< left, right, result
+    std::array<int, 3> args;
+    memory::desc scratchpad;
+    std::int64_t scratchpad_at = 0;
+};
+
+class LibraryConv final : public LibraryCall {
+public:
+    LibraryConv(const Op& op, const std::vector<ConvProblem>& problems, bool widen, int shares) {
+        for (std::size_t i = 0; i < 3; ++i) types_[i] = i < 2 ? op.in[i]->dtype : op.out[0]->dtype;
+        const bool by_image = widen && problems[0].direction != Direction::Weights;
+        for (const ConvProblem& whole : problems) {
+            const std::int64_t parts = std::max<std::int64_t>(1, shares / std::ssize(problems));
+            for (const ConvProblem& p : whole.cut(parts, by_image)) pieces_.push_back(make_piece(p, widen));
+        }
+        share_operands();
+        for (Piece& p : pieces_) place_own(p);
+    }
+    bool complete() const { return complete_; }
+    std::int64_t scratch_bytes() const override { return checked_add(shared_bytes_, checked_mul(own_bytes_, threads)); }
+
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        char* base = static_cast<char*>(scratch);
+        const std::array<void*, 3> memories{in[0], in[1], out[0]};
+        run_shares(threads, std::ssize(shared_), [&](int, std::int64_t i) {
+            const auto [piece, number] = shared_[static_cast<std::size_t>(i)];
+            prepare(pieces_[piece].operands[number], memories[number], base);
+        });
+        run_shares(threads, std::ssize(pieces_), [&](int thread, std::int64_t i) {
+            run_piece(pieces_[static_cast<std::size_t>(i)], memories, base, base + shared_bytes_ + thread * own_bytes_);
+        });
+    }
+
+private:
+    static dnnl::reorder reorder(const memory::desc& from, const memory::desc& to) {
+        return dnnl::reorder(dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to));
+    }
+    static std::int64_t aligned(const memory::desc& d) { return checked_align(static_cast<std::int64_t>(d.get_size()), 64); }
+
+    Piece make_piece(const ConvProblem& p, bool widen) {
+        const bool forward = p.direction == Direction::Forward, data = p.direction == Direction::Data;
+        const auto type = [&](std::size_t i) { return widen ? memory::data_type::f32 : *library_type(types_[i]); };
+        const Types t = forward ? Types{type(0), type(1), type(2)}
+                        : data  ? Types{type(2), type(1), type(0)}
+                                : Types{type(0), type(2), type(1)};
+        const std::optional<Chosen> c = choose(p, t);
+        Piece piece;
+        if (!c) return complete_ = false, piece;
+        piece.primitive = c->primitive, piece.scratchpad = c->scratchpad;
+        if (forward)
+            piece.args = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+        else if (data)
+            piece.args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
+        else
+            piece.args = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS};
+        const ConvSide source = p.source(), weights = p.weights(), destination = p.destination();
+        const auto operand = [&](std::size_t i, const ConvSide& side, const memory::desc& inner, std::size_t backwards) {
+            Operand& o = piece.operands[i];
+            o.side = side, o.type = types_[i], o.inner = inner, o.backwards = backwards;
+            o.widened = widen && types_[i] != DType::F32;
+            o.copied = o.widened || backwards > 0;
+            o.outer = describe(o.copied ? ConvSide::dense(side.size) : side, widen ? memory::data_type::f32 : *library_type(types_[i]));
+            const bool result = i == 2;
+            if (o.inner != o.outer) o.reorder.emplace(result ? reorder(o.inner, o.outer) : reorder(o.outer, o.inner));
+        };
+        operand(0, data ? destination : source, data ? c->destination : c->source, 0);
+        operand(1, forward || data ? weights : destination, forward || data ? c->weights : c->destination, data ? p.strides.size() : 0);
+        operand(2, data ? source : forward ? destination : weights, data ? c->source : forward ? c->destination : c->weights, 0);
+        return piece;
+    }
+    /// Operands that several pieces read in the same layout are prepared once.
+    void share_operands() {
+        for (std::size_t number = 0; number < 2; ++number) {
+            std::map<std::int64_t, std::vector<std::size_t>> readers;
+            for (std::size_t i = 0; i < pieces_.size(); ++i) readers[pieces_[i].operands[number].side.first].push_back(i);
+            for (const auto& [first, all] : readers) {
+                Operand& model = pieces_[all[0]].operands[number];
+                if (all.size() < 2 || (!model.copied && !model.reordered())) continue;
+                place(model, shared_bytes_);
+                bool used = false;
+                for (const std::size_t i : all) {
+                    Operand& o = pieces_[i].operands[number];
+                    if (o.inner != model.inner || o.side.size != model.side.size) continue;
+                    o.copy_at = model.copy_at, o.inner_at = model.inner_at, o.shared = true;
+                    used = true;
+                }
+                if (used) shared_.emplace_back(all[0], number);
+            }
+        }
+    }
+    static void place(Operand& o, std::int64_t& bytes) {
+        const auto reserve = [&bytes](const memory::desc& d) {
+            const std::int64_t at = bytes;
+            bytes = checked_add(bytes, aligned(d));
+            return at;
+        };
+        if (o.copied) o.copy_at = reserve(o.outer);
+        if (o.reordered()) o.inner_at = reserve(o.inner);
+    }
+    void place_own(Piece& p) {
+        std::int64_t bytes = 0;
+        for (Operand& o : p.operands)
+            if (!o.shared) place(o, bytes);
+        p.scratchpad_at = bytes;
+        own_bytes_ = std::max(own_bytes_, checked_add(bytes, aligned(p.scratchpad)));
+    }
+
+    static void* outer_memory(const Operand& o, void* base, char* scratch) {
+        if (o.copied) return scratch + o.copy_at;
+        return static_cast<char*>(base) + o.side.first * byte_size(o.type);
+    }
+    /// Brings an operand into the primitive's layout, in `scratch`.
+    static void prepare(const Operand& o, void* base, char* scratch) {
+        if (o.copied) copy_side(o.side, o.type, base, o.backwards, o.widened, scratch + o.copy_at);
+        if (!o.reordered()) return;
+        dnnl::stream stream(cpu_engine());
+        memory from(o.outer, cpu_engine(), outer_memory(o, base, scratch)), to(o.inner, cpu_engine(), scratch + o.inner_at);
+        o.reorder->execute(stream, from, to);
+    }
+    void run_piece(const Piece& p, const std::array<void*, 3>& memories, char* shared, char* own) const {
+        dnnl::stream stream(cpu_engine());
+        std::unordered_map<int, memory> args;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const Operand& o = p.operands[i];
+            char* scratch = o.shared ? shared : own;
+            if (i < 2 && !o.shared) prepare(o, memories[i], scratch);
+            void* at = o.reordered() ? scratch + o.inner_at : outer_memory(o, memories[i], scratch);
+            args.emplace(p.args[i], memory(o.inner, cpu_engine(), at));
+        }
+        args.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, cpu_engine(), own + p.scratchpad_at));
+        p.primitive.execute(stream, args);
+        const Operand& result = p.operands[2];
+        if (result.reordered()) {
+            memory to(result.outer, cpu_engine(), outer_memory(result, memories[2], own)), &from = args.at(p.args[2]);
+            result.reorder->execute(stream, from, to);
+        }
+        if (result.copied) narrow_side(result.side, result.type, reinterpret_cast<const float*>(own + result.copy_at), memories[2]);
+    }
+
+    std::array<DType, 3> types_;
+    std::vector<Piece> pieces_;
+    std::vector<std::pair<std::size_t, std::size_t>> shared_;  ///< piece, operand
+    std::int64_t shared_bytes_ = 0, own_bytes_ = 0;
+    bool complete_ = true;
+};
+
+}  // namespace
+
+LibraryCallPtr make_library_conv(const Op& op, const ConvKernel& spec, int threads) {
+    const std::vector<ConvProblem> problems = conv_problems(op, spec);
+    if (problems.empty()) return nullptr;
+    const DType l = op.in[0]->dtype, r = op.in[1]->dtype, o = op.out[0]->dtype;
+    const bool narrow = is_float(l) && is_float(r) && is_float(o) && byte_size(l) <= 4 && byte_size(r) <= 4 && byte_size(o) <= 4;
+    const bool bytes = byte_size(l) == 1 && r == DType::S8 && o == DType::S32 && problems[0].direction == Direction::Forward;
+    if (!narrow && !bytes) return nullptr;
+    const double work = 2.0 * static_cast<double>(op.out[0]->size()) * static_cast<double>(op.in[1]->size()) /
+                        static_cast<double>(std::max<std::int64_t>(op.in[1]->shape[static_cast<std::size_t>(spec.rhs_spec[0])], 1));
+    const int shares = work < 1e6 ? 1 : threads;
+    for (const bool widen : {false, true}) {
+        if (widen ? bytes : !library_type(l) || !library_type(r) || !library_type(o)) continue;
+        try {
+            auto call = std::make_shared<LibraryConv>(op, problems, widen, shares);
+            if (call->complete()) return call;
+        } catch (const dnnl::error&) {  // a shape or type that the library refuses
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,43 @@
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "jit/kernels/library.h"
+
+namespace jaxscope::exec {
+
+/// Sizes and element strides of one operand of a convolution, in the order batch (or output feature), feature, spatial.
+struct ConvSide {
+    Dims size, stride;
+    std::int64_t first = 0;  ///< element at which it begins
+
+    ConvSide() = default;
+    ConvSide(const Dims& shape, const std::vector<int>& spec) {
+        const Dims s = row_major_strides(shape);
+        for (const int d : spec) size.push_back(shape[static_cast<std::size_t>(d)]), stride.push_back(s[static_cast<std::size_t>(d)]);
+    }
+    /// Elements [begin, begin + count) of dimension d.
+    ConvSide slice(std::size_t d, std::int64_t begin, std::int64_t count) const {
+        ConvSide s = *this;
+        s.first += begin * stride[d], s.size[d] = count;
+        return s;
+    }
+    std::int64_t elements() const {
+        std::int64_t n = 1;
+        for (const std::int64_t k : size) n *= k;
+        return n;
+    }
+    /// Where element (i0, i1, ...) of this order stands when the side is copied without gaps.
+    static ConvSide dense(const Dims& size) {
+        ConvSide s;
+        s.size = size, s.stride = row_major_strides(size);
+        return s;
+    }
+};
+
+/// A convolution by the matrix library, forward or as the gradient that it is; null where the library has none.
+LibraryCallPtr make_library_conv(const Op& op, const ConvKernel& spec, int threads);
+/// Any dtype, any dilation, padding and grouping.
+LibraryCallPtr make_plain_conv(const Op& op, const ConvKernel& spec);
+
+}  // namespace jaxscope::exec

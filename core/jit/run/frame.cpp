@@ -1,0 +1,130 @@
+#include "jit/run/frame.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "base/cancel.h"
+#include "ir/element.h"
+#include "jit/kernels/parallel.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+double kernel_work(const Kernel& k) { return static_cast<double>(k.rows) * static_cast<double>(k.cols) * (1.0 + 0.25 * k.cost) * k.phases; }
+
+bool holds_nonfinite(const char* data, const Aval& aval) {
+    if (!is_inexact(aval.dtype)) return false;
+    const std::int64_t n = aval.size(), width = byte_size(aval.dtype);
+    for (std::int64_t i = 0; i < n; ++i) {
+        const Element e = load_element(aval.dtype, reinterpret_cast<const std::byte*>(data + i * width));
+        if (!std::isfinite(e.number.real()) || !std::isfinite(e.number.imag())) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool runs_alone(const Computation& c) {
+    for (const Thunk& t : c.thunks) {
+        if (t.kind == Thunk::Kind::Library) return false;
+        if (t.kernel && c.threads > 1 && kernel_work(*t.kernel) >= kParallelWork) return false;
+        for (const ComputationPtr& body : t.bodies)
+            if (!runs_alone(*body)) return false;
+    }
+    return true;
+}
+
+RunFrame::RunFrame(const Computation& c, char* arena, const RunState& state)
+    : c_(c), arena_(arena), state_(state), moving_inputs_(c.input_buffer.size()), moving_outputs_(c.output_buffer.size()) {
+    for (const Thunk& t : c.thunks) calls_.push_back(make_call(t));
+}
+RunFrame::~RunFrame() = default;
+
+char* RunFrame::place(int buffer) const {
+    const Buffer& b = c_.buffers[static_cast<std::size_t>(buffer)];
+    if (b.place == Buffer::Place::Arena) return arena_ + std::max<std::int64_t>(b.offset, 0);
+    if (b.place == Buffer::Place::Constant) return reinterpret_cast<char*>(const_cast<std::byte*>(c_.pool[b.index].data.data()));
+    return nullptr;  // set by the caller
+}
+
+void RunFrame::add_argument(int buffer) {
+    const Buffer& b = c_.buffers[static_cast<std::size_t>(buffer)];
+    const auto at = static_cast<std::uint32_t>(args_.size());
+    if (b.place == Buffer::Place::Input) moving_inputs_[b.index].push_back(at);
+    if (b.place == Buffer::Place::Output) moving_outputs_[b.index].push_back(at);
+    args_.push_back(place(buffer));
+}
+
+RunFrame::Call RunFrame::make_call(const Thunk& t) {
+    Call call;
+    call.first = args_.size();
+    for (const int b : t.reads) add_argument(b);
+    for (const int b : t.writes) add_argument(b);
+    if (t.scratch >= 0) call.scratch = place(t.scratch);
+    if (t.kind == Thunk::Kind::Kernel) {
+        call.tasks = t.kernel->tasks();
+        call.unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
+        call.shared = c_.threads > 1 && call.tasks > 1 && kernel_work(*t.kernel) >= kParallelWork;
+    } else if (t.kind == Thunk::Kind::Scan || t.kind == Thunk::Kind::While || t.kind == Thunk::Kind::Cond) {
+        // Times are told of the outermost computation alone.
+        const auto make_body = [this](const Computation& body, char* arena) -> std::unique_ptr<Body> {
+            static constexpr RunState kPlain, kChecked{nullptr, true};
+            return std::make_unique<RunFrame>(body, arena, state_.check_nan ? kChecked : kPlain);
+        };
+        call.loop = make_loop(t, c_.graph->nodes[t.nodes[0]], call.scratch, make_body);
+    }
+    return call;
+}
+
+void RunFrame::run_thunk(const Thunk& t, const Call& call) {
+    void** args = args_.data() + call.first;
+    switch (t.kind) {
+        case Thunk::Kind::Kernel:
+            if (call.tasks <= 0) break;
+            if (!call.shared) {
+                t.function(args, 0, call.tasks, call.scratch);
+                break;
+            }
+            parallel_shares(c_.threads, call.tasks, call.unit, [&](int thread, std::int64_t begin, std::int64_t end) {
+                t.function(args, begin, end, call.scratch + thread * t.scratch_each);
+            });
+            break;
+        case Thunk::Kind::Library:
+            t.library->run(args, args + t.reads.size(), call.scratch);
+            break;
+        case Thunk::Kind::Copy: {
+            const std::int64_t bytes = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
+            if (args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(bytes));
+            break;
+        }
+        default:
+            call.loop->run(args);
+    }
+}
+
+void RunFrame::check_finite(const Thunk& t, const Call& call) const {
+    for (std::size_t w = 0; w < t.writes.size(); ++w) {
+        const Buffer& b = c_.buffers[static_cast<std::size_t>(t.writes[w])];
+        if (!holds_nonfinite(static_cast<const char*>(args_[call.first + t.reads.size() + w]), *b.aval)) continue;
+        const Node& n = c_.graph->nodes[b.node != ~0u ? b.node : t.nodes.back()];
+        throw Error(ErrorCode::CannotRun,
+                    std::string("expected finite numbers, found a NaN or infinity in the result of ") + n.op.prim->name)
+            .at(n.op.source.loc())
+            .in("running eqn " + path_of(n));
+    }
+}
+
+void RunFrame::run() {
+    using Clock = std::chrono::steady_clock;
+    for (std::size_t s = 0; s < calls_.size(); ++s) {
+        check_cancelled();
+        const Clock::time_point start = state_.step_seconds ? Clock::now() : Clock::time_point{};
+        run_thunk(c_.thunks[s], calls_[s]);
+        if (state_.step_seconds) (*state_.step_seconds)[s] = std::chrono::duration<double>(Clock::now() - start).count();
+        if (state_.check_nan) check_finite(c_.thunks[s], calls_[s]);
+    }
+}
+
+}  // namespace jaxscope::exec
