@@ -7,74 +7,12 @@
 
 #include "base/checked.h"
 #include "ir/element.h"
-#include "jit/kernels/library.h"
+#include "jit/kernels/dot_shape.h"
 #include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
 
 namespace {
-
-/// A loop around the matrix product: strides in elements, 0 where an operand doesn't move.
-struct DotLoop {
-    std::int64_t size, lhs, rhs, out;
-};
-/// The innermost product: out[m, n] (+)= sum over k of lhs[m, k] * rhs[k, n], all with strides.
-struct DotCore {
-    std::int64_t m = 1, n = 1, k = 1;
-    std::int64_t lhs_m = 1, lhs_k = 1, rhs_k = 1, rhs_n = 1, out_m = 1, out_n = 1;
-};
-
-struct Shape {
-    std::vector<DotLoop> loops;  ///< independent results: batch dimensions, free ones that don't merge
-    std::vector<DotLoop> sums;   ///< contracted dimensions that don't merge: results add up
-    DotCore core;
-};
-
-/// Takes dimensions (outermost first) and merges neighbours while every stride allows it: the innermost run becomes the core's
-/// dimension, the rest loops.
-DotLoop merge(std::vector<DotLoop> dims, std::vector<DotLoop>& rest) {
-    std::erase_if(dims, [](const DotLoop& d) { return d.size == 1; });
-    DotLoop core{1, 1, 1, 1};
-    if (dims.empty()) return core;
-    core = dims.back();
-    dims.pop_back();
-    while (!dims.empty()) {
-        const DotLoop& o = dims.back();
-        if (o.lhs != core.lhs * core.size || o.rhs != core.rhs * core.size || o.out != core.out * core.size) break;
-        core.size *= o.size;
-        dims.pop_back();
-    }
-    rest.insert(rest.end(), dims.begin(), dims.end());
-    return core;
-}
-
-Shape analyse(const Op& op, const DotKernel& spec, const Layouts& layouts) {
-    const Dims &l = op.in[0]->shape, &r = op.in[1]->shape, &o = op.out[0]->shape;
-    const auto strides = [&](std::size_t i, const Dims& shape) {
-        return i < layouts.size() && !layouts[i].empty() ? layouts[i] : row_major_strides(shape);
-    };
-    const Dims ls = strides(0, l), rs = strides(1, r), os = strides(2, o);
-    const auto in = [](const std::vector<int>& v, std::size_t d) { return std::find(v.begin(), v.end(), static_cast<int>(d)) != v.end(); };
-    Shape s;
-    std::size_t at = 0;  // dimension of the result
-    for (std::size_t b = 0; b < spec.lhs_batch.size(); ++b, ++at)
-        s.loops.push_back(
-            {o[at], ls[static_cast<std::size_t>(spec.lhs_batch[b])], rs[static_cast<std::size_t>(spec.rhs_batch[b])], os[at]});
-    std::vector<DotLoop> m, n, k;
-    for (std::size_t d = 0; d < l.size(); ++d)
-        if (!in(spec.lhs_contract, d) && !in(spec.lhs_batch, d)) m.push_back({l[d], ls[d], 0, os[at++]});
-    for (std::size_t d = 0; d < r.size(); ++d)
-        if (!in(spec.rhs_contract, d) && !in(spec.rhs_batch, d)) n.push_back({r[d], 0, rs[d], os[at++]});
-    for (std::size_t c = 0; c < spec.lhs_contract.size(); ++c) {
-        const auto a = static_cast<std::size_t>(spec.lhs_contract[c]), b = static_cast<std::size_t>(spec.rhs_contract[c]);
-        k.push_back({l[a], ls[a], rs[b], 0});
-    }
-    // The order of summation is free: outermost first in memory merges best.
-    std::stable_sort(k.begin(), k.end(), [](const DotLoop& a, const DotLoop& b) { return a.lhs > b.lhs; });
-    const DotLoop cm = merge(m, s.loops), cn = merge(n, s.loops), ck = merge(k, s.sums);
-    s.core = {cm.size, cn.size, ck.size, cm.lhs, ck.lhs, ck.rhs, cn.rhs, cm.out, cn.out};
-    return s;
-}
 
 void check(dnnl_status_t status) {
     if (status != dnnl_success)
@@ -165,13 +103,24 @@ void widen(const void* from, DType d, std::int64_t n, T* to) {
 }
 template <class T>
 void narrow(const T* from, DType d, std::int64_t n, void* to) {
+    if constexpr (std::is_same_v<T, float>) {
+        if (d == DType::BF16) {  // to the nearest, ties to even; a NaN stays one
+            auto* p = static_cast<std::uint16_t*>(to);
+            for (std::int64_t i = 0; i < n; ++i) {
+                std::uint32_t bits;
+                std::memcpy(&bits, &from[i], 4);
+                const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+                p[i] = static_cast<std::uint16_t>(from[i] != from[i] ? bits >> 16 | 0x40 : rounded);
+            }
+            return;
+        }
+    }
     for (std::int64_t i = 0; i < n; ++i) store_element(d, static_cast<std::byte*>(to) + i * byte_size(d), to_element(from[i]));
 }
 
 class DotCall final : public LibraryCall {
 public:
-    DotCall(const Op& op, const DotKernel& spec, const Layouts& layouts)
-        : op_(op), shape_(analyse(op, spec, layouts)), arithmetic_(arithmetic_for(op.out[0]->dtype)) {
+    DotCall(const Op& op, const DotShape& shape) : op_(op), shape_(shape), arithmetic_(arithmetic_for(op.out[0]->dtype)) {
         for (const AvalRef a : op.in)  // products of floats with an integer result don't occur; the wider of the operands decides
             if (is_complex(a->dtype))
                 arithmetic_ =
@@ -226,47 +175,41 @@ private:
 
     template <class T>
     void products(const T* a, const T* b, T* out) const {
-        std::int64_t count = 1;
-        for (const DotLoop& l : shape_.loops) count *= l.size;
+        const std::int64_t count = shape_.count();
         const DotCore& c = shape_.core;
         const double flops = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
-        // Many small products: one thread each. The library runs on one thread when called inside a parallel region.
-        const bool outer = count >= threads && (count > 1) && flops < 2e8;
-        const auto range = [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) one(a, b, out, i);
-        };
-        if (outer)
-            parallel_for(threads, count, flops * static_cast<double>(count), range);
-        else if constexpr (std::is_same_v<T, float>)
-            range(0, count);
-        else
-            by_rows(a, b, out, count, flops);
-    }
-    /// What the library doesn't do in parallel: rows of each product over the threads.
-    template <class T>
-    void by_rows(const T* a, const T* b, T* out, std::int64_t count, double flops) const {
+        // Many small products: whole ones to each thread. Large ones: each is cut where its result is longer.
+        if (count >= threads && count > 1 && flops < 2e8)
+            return parallel_for(threads, count, flops * static_cast<double>(count), [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) part(a, b, out, i, 0, c.m, 0, c.n);
+            });
+        const bool rows = c.m >= c.n;
+        const std::int64_t length = rows ? c.m : c.n, share = share_of(length, flops);
         for (std::int64_t i = 0; i < count; ++i)
-            parallel_for(threads, shape_.core.m, flops, [&](std::int64_t begin, std::int64_t end) {
-                DotCore part = shape_.core;
-                part.m = end - begin;
-                one_part(a, b, out, i, part, begin);
+            run_shares(threads, (length + share - 1) / share, [&](int, std::int64_t s) {
+                const std::int64_t begin = s * share, end = std::min(length, begin + share);
+                rows ? part(a, b, out, i, begin, end, 0, c.n) : part(a, b, out, i, 0, c.m, begin, end);
             });
     }
-    template <class T>
-    void one(const T* a, const T* b, T* out, std::int64_t index) const {
-        one_part(a, b, out, index, shape_.core, 0);
+    /// How much of a result's longer side each thread computes: a multiple of what the library's inner loop takes at once.
+    std::int64_t share_of(std::int64_t length, double flops) const {
+        constexpr double kOfOneThread = 400000;  // 4 microseconds
+        constexpr std::int64_t kUnit = 48;
+        if (threads <= 1 || flops < kOfOneThread || length <= kUnit) return std::max<std::int64_t>(length, 1);
+        const std::int64_t each = (length + threads - 1) / threads;
+        return (each + kUnit - 1) / kUnit * kUnit;
     }
 
+    /// Rows [m0, m1) and columns [n0, n1) of product number `index`.
     template <class T>
-    void one_part(const T* a, const T* b, T* out, std::int64_t index, const DotCore& core, std::int64_t first_row) const {
-        a += first_row * core.lhs_m;
-        out += first_row * core.out_m;
-        for (std::size_t l = shape_.loops.size(); l-- > 0;) {
-            const DotLoop& loop = shape_.loops[l];
-            const std::int64_t i = index % loop.size;
-            index /= loop.size;
-            a += i * loop.lhs, b += i * loop.rhs, out += i * loop.out;
-        }
+    void part(const T* a, const T* b, T* out, std::int64_t index, std::int64_t m0, std::int64_t m1, std::int64_t n0,
+              std::int64_t n1) const {
+        DotCore core = shape_.core;
+        core.m = m1 - m0, core.n = n1 - n0;
+        a += m0 * core.lhs_m, b += n0 * core.rhs_n;
+        out += m0 * core.out_m + n0 * core.out_n;
+        const DotLoop at = shape_.place(index);
+        a += at.lhs, b += at.rhs, out += at.out;
         std::int64_t sums = 1;
         for (const DotLoop& l : shape_.sums) sums *= l.size;
         if (sums == 0) sums = 1;
@@ -290,7 +233,7 @@ private:
     }
 
     Op op_;
-    Shape shape_;
+    DotShape shape_;
     Arithmetic arithmetic_;
     std::int64_t lhs_at_ = 0, rhs_at_ = 0, out_at_ = 0, bytes_ = 0;
     bool plain_ = false;
@@ -299,7 +242,9 @@ private:
 }  // namespace
 
 LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts) {
-    return std::make_shared<DotCall>(op, spec, layouts);
+    const DotShape shape = dot_shape(op, spec, layouts);
+    if (LibraryCallPtr call = make_narrow_product(op, shape)) return call;
+    return std::make_shared<DotCall>(op, shape);
 }
 
 }  // namespace jaxscope::exec

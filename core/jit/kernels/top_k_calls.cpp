@@ -2,13 +2,15 @@
 #include <numeric>
 #include <vector>
 
+#include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/parallel.h"
 #include "lax/params/sort.h"
+#include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 
-// approx_top_k as XLA's CPU backend has it: a stable sort by `>` or `<`, of which the first are kept.
+// top_k by selection, and approx_top_k as XLA's CPU backend has it: a stable sort by `>` or `<`, of which the first are kept.
 namespace jaxscope::exec {
 
 namespace {
@@ -54,9 +56,113 @@ private:
     std::int64_t length_ = 0, kept_ = 0, outer_ = 1, inner_ = 1;
 };
 
+/// The k largest of each line in XLA's total order: floats by their bits (NaN above infinity, -NaN below everything, -0 below 0), what is
+/// equal by position. A line is read once: what exceeds the least of the candidates so far joins them, and when they are twice as many as
+/// wanted the lesser half goes. Long lines are cut, one part a share, and the parts' candidates joined.
+class TopK final : public LibraryCall {
+public:
+    explicit TopK(const Op& op) : dtype_(op.in[0]->dtype) {
+        const Dims& shape = op.in[0]->shape;
+        const auto& p = op.as<TopKParams>();
+        const std::int64_t d = p.axis < 0 ? p.axis + std::ssize(shape) : p.axis;
+        length_ = shape[static_cast<std::size_t>(d)], kept_ = p.k;
+        for (std::int64_t k = 0; k < std::ssize(shape); ++k)
+            if (k != d) (k < d ? outer_ : inner_) *= shape[static_cast<std::size_t>(k)];
+        const std::int64_t lines = outer_ * inner_;
+        if (lines < kFewLines && length_ / kPart > 1 && kept_ < kPart / 4) parts_ = std::min(length_ / kPart, kFewLines);
+        joined_bytes_ = parts_ > 1 ? bytes(checked_mul(lines, checked_mul(parts_, kept_))) : 0;
+        own_bytes_ = bytes(room());
+    }
+    std::int64_t scratch_bytes() const override { return checked_add(joined_bytes_, checked_mul(own_bytes_, threads)); }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const std::int64_t lines = outer_ * inner_;
+        if (lines == 0 || kept_ == 0) return;
+        auto* joined = static_cast<Candidate*>(scratch);
+        char* own = static_cast<char*>(scratch) + joined_bytes_;
+        const double work = 2.0 * static_cast<double>(lines * length_);
+        parallel_shares(work < kParallelWork ? 1 : threads, lines * parts_, 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+            auto* room = reinterpret_cast<Candidate*>(own + thread * own_bytes_);
+            for (std::int64_t i = begin; i < end; ++i) {
+                const std::int64_t line = i / parts_, part = i % parts_;
+                const std::int64_t n = select_typed(in[0], line, length_ * part / parts_, length_ * (part + 1) / parts_, room);
+                if (parts_ > 1)
+                    std::copy_n(room, n, joined + i * kept_);
+                else
+                    write(in[0], out, line, room);
+            }
+        });
+        for (std::int64_t line = 0; parts_ > 1 && line < lines; ++line) {
+            Candidate* all = joined + line * parts_ * kept_;
+            std::partial_sort(all, all + kept_, all + parts_ * kept_, before);
+            write(in[0], out, line, all);
+        }
+    }
+
+private:
+    static constexpr std::int64_t kPart = 8192, kFewLines = 16;
+    struct Candidate {
+        std::uint64_t key;
+        std::int64_t position;
+    };
+    static bool before(const Candidate& a, const Candidate& b) { return a.key != b.key ? a.key > b.key : a.position < b.position; }
+    static std::int64_t bytes(std::int64_t n) { return checked_align(checked_mul(n, static_cast<std::int64_t>(sizeof(Candidate))), 64); }
+    std::int64_t room() const { return std::min(length_, checked_add(checked_mul(kept_, 2), 64)); }
+
+    std::int64_t select_typed(const void* in, std::int64_t line, std::int64_t begin, std::int64_t end, Candidate* room) const {
+        switch (byte_size(dtype_)) {
+            case 1:
+                return select<std::uint8_t>(in, line, begin, end, room);
+            case 2:
+                return select<std::uint16_t>(in, line, begin, end, room);
+            case 4:
+                return select<std::uint32_t>(in, line, begin, end, room);
+            default:
+                return select<std::uint64_t>(in, line, begin, end, room);
+        }
+    }
+    /// Puts the largest of [begin, end) of a line into `room`, in order, and says how many.
+    template <class Bits>
+    std::int64_t select(const void* in, std::int64_t line, std::int64_t begin, std::int64_t end, Candidate* room) const {
+        constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+        const bool floats = is_float(dtype_), signs = floats || !(is_unsigned_int(dtype_) || dtype_ == DType::Bool);
+        const Bits flip = signs ? kSign : Bits{0}, flip_negative = floats ? static_cast<Bits>(~kSign) : Bits{0};
+        const Bits* from = static_cast<const Bits*>(in) + line / inner_ * length_ * inner_ + line % inner_;
+        const std::int64_t most = this->room();
+        std::int64_t n = 0;
+        bool full = false;
+        Bits least = 0;  // of the candidates, when there are enough
+        const auto key = [&](std::int64_t i) {
+            const Bits bits = from[i * inner_];
+            return static_cast<Bits>(bits ^ flip ^ (bits & kSign ? flip_negative : Bits{0}));
+        };
+        for (std::int64_t i = begin; i < end; ++i) {
+            const Bits k = key(i);
+            if (full && k <= least) continue;  // what is equal and comes later isn't chosen
+            room[n++] = {k, i};
+            if (n < most || i + 1 == end) continue;
+            std::nth_element(room, room + kept_ - 1, room + n, before);
+            n = kept_, full = true, least = static_cast<Bits>(room[kept_ - 1].key);
+        }
+        const std::int64_t chosen = std::min(n, kept_);
+        std::partial_sort(room, room + chosen, room + n, before);
+        return chosen;
+    }
+    void write(const void* in, void* const* out, std::int64_t line, const Candidate* chosen) const {
+        const std::int64_t width = byte_size(dtype_), outer = line / inner_, rest = line % inner_;
+        for (std::int64_t k = 0; k < kept_; ++k) {
+            const std::int64_t to = (outer * kept_ + k) * inner_ + rest, from = (outer * length_ + chosen[k].position) * inner_ + rest;
+            std::copy_n(static_cast<const std::byte*>(in) + from * width, width, static_cast<std::byte*>(out[0]) + to * width);
+            static_cast<std::int32_t*>(out[1])[to] = static_cast<std::int32_t>(chosen[k].position);
+        }
+    }
+    DType dtype_;
+    std::int64_t length_ = 0, kept_ = 0, outer_ = 1, inner_ = 1, parts_ = 1, joined_bytes_ = 0, own_bytes_ = 0;
+};
+
 }  // namespace
 
 LibraryCallPtr make_approx_top_k_routine(const Op& op) {
+    if (op.prim == &kTopK) return std::make_shared<TopK>(op);
     if (op.prim != &kApproxTopK) return nullptr;
     return std::make_shared<ApproxTopK>(op);
 }

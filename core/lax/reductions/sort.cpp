@@ -109,24 +109,6 @@ BatchResult top_k_batch(Builder& b, const Op& op, const Values& x, const std::ve
     return {b.bind(kTopK, x, make_params(p)), {dims[0], dims[0]}};
 }
 
-/// Sorted ascending from the far end and read backwards: the largest first, NaN before them, ties in order of position.
-JaxprPtr top_k_expand(const Op& op) {
-    const TopKParams p = top_k_params(op);
-    const Dims shape = op.in[0]->shape;
-    const ParamsRef reverse = make_params(RevParams{{p.axis}});
-    JaxprBuilder b;
-    const Value x = b.add_input(op.in[0]);
-    const Value positions = b.bind1(kIota, {}, make_params(IotaParams{.dtype = DType::S32, .shape = shape, .dimension = p.axis}));
-    const Value flipped = b.bind1(kRev, {x}, reverse);
-    const Values sorted = b.bind(kSort, {flipped, b.bind1(kRev, {positions}, reverse)},
-                                 make_params(SortParams{.dimension = p.axis, .is_stable = true, .num_keys = 1}));
-    Dims start(shape.size(), 0);
-    start[static_cast<std::size_t>(p.axis)] = shape[static_cast<std::size_t>(p.axis)] - p.k;
-    Values results;
-    for (const Value v : sorted) results.push_back(b.bind1(kRev, {lax::slice(b, v, start, shape)}, reverse));
-    return b.finish(results, "top_k");
-}
-
 Cost top_k_cost(const Op& op) {
     const double k = static_cast<double>(std::max<std::int64_t>(op.as<TopKParams>().k, 2));
     return {.flops = static_cast<double>(op.in[0]->size()) * std::log2(k), .bytes = total_bytes(op)};
@@ -154,8 +136,8 @@ constinit const Primitive kTopK{
     .jvp = top_k_jvp,
     .transpose = NoRule{"not linear: jvp emits a gather"},
     .batch = top_k_batch,
-    .lower = NoRule{"expands to a sort"},
-    .expand = top_k_expand,
+    .lower = kRunsAsRoutine,
+    .kernel = routine_kernel,
     .cost = top_k_cost,
 };
 

@@ -1,0 +1,33 @@
+#pragma once
+#include <vector>
+
+#include "jit/kernels/library.h"
+
+namespace jaxscope::exec {
+
+/// A loop around the matrix product: strides in elements, 0 where an operand doesn't move.
+struct DotLoop {
+    std::int64_t size, lhs, rhs, out;
+};
+/// The innermost product: out[m, n] (+)= sum over k of lhs[m, k] * rhs[k, n], all with strides.
+struct DotCore {
+    std::int64_t m = 1, n = 1, k = 1;
+    std::int64_t lhs_m = 1, lhs_k = 1, rhs_k = 1, rhs_n = 1, out_m = 1, out_n = 1;
+};
+
+struct DotShape {
+    std::vector<DotLoop> loops;  ///< independent results: batch dimensions, free ones that don't merge
+    std::vector<DotLoop> sums;   ///< contracted dimensions that don't merge: results add up
+    DotCore core;
+
+    /// How many independent products there are, and where number `index` begins in the operands and the result.
+    std::int64_t count() const;
+    DotLoop place(std::int64_t index) const;
+};
+DotShape dot_shape(const Op& op, const DotKernel& spec, const Layouts& layouts);
+
+/// A product of integers of one byte or bfloat16 by the library's primitives, which widen nothing; null for others, and for what the
+/// library does slowly.
+LibraryCallPtr make_narrow_product(const Op& op, const DotShape& shape);
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,148 @@
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <dnnl.hpp>
+
+#include "base/checked.h"
+#include "jit/kernels/dot_shape.h"
+#include "jit/kernels/parallel.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+using dnnl::memory;
+
+dnnl::engine& cpu_engine() {
+    static auto& e = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+    return e;
+}
+
+std::optional<memory::data_type> library_type(DType d) {
+    switch (d) {
+        case DType::BF16:
+            return memory::data_type::bf16;
+        case DType::F32:
+            return memory::data_type::f32;
+        case DType::S8:
+            return memory::data_type::s8;
+        case DType::U8:
+            return memory::data_type::u8;
+        case DType::S32:
+            return memory::data_type::s32;
+        default:
+            return std::nullopt;
+    }
+}
+bool narrow_types(DType l, DType r, DType o) {
+    if (l == DType::BF16 && r == DType::BF16) return o == DType::BF16 || o == DType::F32;
+    return (l == DType::S8 || l == DType::U8) && r == DType::S8 && o == DType::S32;
+}
+
+/// A product of a fixed size, with the library's scratch memory.
+struct Block {
+    dnnl::matmul product;
+    memory::desc lhs, rhs, out, scratchpad;
+};
+
+/// Each product is cut into blocks of its result's longer side, whose size doesn't depend on the number of threads.
+class NarrowProduct final : public LibraryCall {
+public:
+    NarrowProduct(const Op& op, const DotShape& shape) : shape_(shape) {
+        DotCore& core = shape_.core;
+        swapped_ = core.out_n != 1 && core.n != 1;  // the library stores by rows: the transposed product
+        if (swapped_) core = {core.n, core.m, core.k, core.rhs_n, core.rhs_k, core.lhs_k, core.lhs_m, core.out_n, core.out_m};
+        for (std::size_t i = 0; i < 3; ++i) {
+            const DType d = i < 2 ? op.in[swapped_ ? 1 - i : i]->dtype : op.out[0]->dtype;
+            types_[i] = *library_type(d), widths_[i] = byte_size(d);
+        }
+        const DotCore& c = shape_.core;
+        by_rows_ = c.m >= c.n;
+        length_ = by_rows_ ? c.m : c.n;
+        const double work = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
+        constexpr std::int64_t kUnit = 64, kMost = 256;
+        constexpr double kWorthCutting = 4e6;
+        block_ = work < kWorthCutting ? length_ : std::min(kMost, (length_ / 2 + kUnit - 1) / kUnit * kUnit);
+        blocks_ = (length_ + block_ - 1) / block_;
+        whole_ = make_block(std::min(block_, length_));
+        if (length_ % block_ != 0 && blocks_ > 1) rest_ = make_block(length_ % block_);
+        for (const auto& b : {whole_, rest_})
+            if (b) own_bytes_ = std::max(own_bytes_, checked_align(static_cast<std::int64_t>(b->scratchpad.get_size()), 64));
+        serial_ = work * static_cast<double>(shape_.count()) < kWorthCutting;
+    }
+    bool complete() const { return complete_; }
+    std::int64_t scratch_bytes() const override { return checked_mul(own_bytes_, threads); }
+
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        const DotCore& c = shape_.core;
+        run_shares_of(shape_.count() * blocks_, [&](int thread, std::int64_t i) {
+            DotLoop at = shape_.place(i / blocks_);
+            if (swapped_) std::swap(at.lhs, at.rhs);
+            const std::int64_t first = i % blocks_ * block_;
+            const Block& b = first + block_ <= length_ ? *whole_ : *rest_;
+            const auto place = [&](std::size_t k, void* base, std::int64_t offset) {
+                return static_cast<char*>(base) + offset * widths_[k];
+            };
+            const std::int64_t row = by_rows_ ? first : 0, column = by_rows_ ? 0 : first;
+            dnnl::stream stream(cpu_engine());
+            b.product.execute(
+                stream, {{DNNL_ARG_SRC, memory(b.lhs, cpu_engine(), place(0, in[swapped_ ? 1 : 0], at.lhs + row * c.lhs_m))},
+                         {DNNL_ARG_WEIGHTS, memory(b.rhs, cpu_engine(), place(1, in[swapped_ ? 0 : 1], at.rhs + column * c.rhs_n))},
+                         {DNNL_ARG_DST, memory(b.out, cpu_engine(), place(2, out[0], at.out + row * c.out_m + column * c.out_n))},
+                         {DNNL_ARG_SCRATCHPAD, memory(b.scratchpad, cpu_engine(), static_cast<char*>(scratch) + thread * own_bytes_)}});
+        });
+    }
+
+private:
+    std::optional<Block> make_block(std::int64_t length) {
+        const DotCore& c = shape_.core;
+        const std::int64_t m = by_rows_ ? length : c.m, n = by_rows_ ? c.n : length;
+        // A dimension of one element has any stride: the one that makes the operand dense.
+        const auto describe = [](memory::data_type t, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col) {
+            if (cols == 1 && row != 1) col = 1;
+            if (rows == 1 && col == 1) row = cols;
+            return memory::desc({rows, cols}, t, memory::dims{row, col});
+        };
+        Block b;
+        b.lhs = describe(types_[0], m, c.k, c.lhs_m, c.lhs_k), b.rhs = describe(types_[1], c.k, n, c.rhs_k, c.rhs_n);
+        b.out = describe(types_[2], m, n, c.out_m, c.out_n);
+        dnnl::primitive_attr attr;
+        attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+        const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(b.lhs, b.rhs, b.out), attr, cpu_engine());
+        if (std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos) complete_ = false;
+        b.product = dnnl::matmul(pd), b.scratchpad = pd.scratchpad_desc();
+        return b;
+    }
+    template <class Fn>
+    void run_shares_of(std::int64_t n, const Fn& fn) const {
+        // More products than the pool counts: each share takes several.
+        const std::int64_t most = 4096, each = (n + most - 1) / most;
+        run_shares(serial_ ? 1 : threads, (n + each - 1) / each, [&](int thread, std::int64_t share) {
+            for (std::int64_t i = share * each; i < std::min(n, (share + 1) * each); ++i) fn(thread, i);
+        });
+    }
+
+    DotShape shape_;
+    std::array<memory::data_type, 3> types_{};
+    std::array<std::int64_t, 3> widths_{};
+    bool swapped_ = false, by_rows_ = true, serial_ = false, complete_ = true;
+    std::int64_t length_ = 0, block_ = 1, blocks_ = 1, own_bytes_ = 0;
+    std::optional<Block> whole_, rest_;
+};
+
+}  // namespace
+
+LibraryCallPtr make_narrow_product(const Op& op, const DotShape& shape) {
+    if (!narrow_types(op.in[0]->dtype, op.in[1]->dtype, op.out[0]->dtype)) return nullptr;
+    const DotCore& c = shape.core;
+    if (!shape.sums.empty() || op.in[0]->size() == 0 || op.in[1]->size() == 0 || op.out[0]->size() == 0 || c.k == 0) return nullptr;
+    try {
+        auto call = std::make_shared<NarrowProduct>(op, shape);
+        if (call->complete()) return call;
+    } catch (const dnnl::error&) {  // a layout or type that the library refuses
+    }
+    return nullptr;
+}
+
+}  // namespace jaxscope::exec

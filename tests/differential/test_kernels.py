@@ -1,0 +1,127 @@
+"""Convolutions in every direction and type, products of narrow types and top_k, on sizes that several threads share: element by element JAX's."""
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import jaxscope
+from conftest import largest_error
+
+R = np.random.RandomState(7)
+DIMS = {1: ("NCH", "OIH", "NCH"), 2: ("NHWC", "HWIO", "NHWC"), 3: ("NCDHW", "OIDHW", "NCDHW")}
+TOLERANCE = {"float32": 2e-4, "bfloat16": 2e-2, "float16": 4e-3, "float64": 1e-11, "complex64": 2e-4}
+
+
+def array(dtype, *shape):
+    if jnp.issubdtype(dtype, jnp.integer):
+        return jnp.asarray(R.randint(-100, 100, shape)).astype(dtype)
+    x = R.randn(*shape) + (1j * R.randn(*shape) if dtype == jnp.complex64 else 0)
+    return jnp.asarray(x).astype(dtype)
+
+
+def same(cli, tmp_path, fn, args, threads):
+    """All leaves that fn returns; its own arithmetic in wide types is what narrow ones are held to."""
+    path, out = str(tmp_path / "a.jaxscope"), str(tmp_path / "out.npz")
+    jaxscope.capture(fn, values="all")(*args).save(path)
+    cli.json("run", path, "--threads", str(threads), "--outputs", out)
+    theirs = jax.tree.leaves(jax.jit(fn)(*args))
+    with np.load(out) as ours:
+        assert len(ours.files) == len(theirs)
+        for i, want in enumerate(theirs):
+            got = ours[f"out{i}"]
+            want = np.asarray(want)
+            if got.dtype.kind == "V":
+                got = got.view(want.dtype)
+            if want.dtype in (jnp.bfloat16, jnp.float16):
+                got, want, kind = got.astype(np.float32), want.astype(np.float32), str(want.dtype)
+            else:
+                kind = str(want.dtype)
+            if kind in TOLERANCE:
+                assert largest_error(got, want) <= TOLERANCE[kind], (i, kind)
+            else:
+                np.testing.assert_array_equal(got, want, err_msg=str(i))
+
+
+def conv_cases():
+    """(dims, dtype, channels in, out, size, kernel, stride, padding, lhs dilation, rhs dilation, feature groups, batch groups)"""
+    yield from ((2, jnp.float32, 16, 32, 24, 3, s, p, 1, d, 1, 1) for s, p, d in itertools.product((1, 2), ((1, 1), (0, 2), (-2, 1)), (1, 2)))
+    yield (2, jnp.float32, 32, 32, 20, 3, 1, (1, 1), 1, 1, 32, 1)  # depthwise
+    yield (2, jnp.float32, 32, 64, 20, 3, 2, (1, 0), 1, 1, 4, 1)
+    yield (2, jnp.float32, 8, 16, 16, 3, 1, (1, 1), 1, 1, 1, 4)  # groups of the batch
+    yield (2, jnp.float32, 16, 16, 12, 4, 1, (2, 2), 2, 1, 1, 1)  # transposed
+    yield (2, jnp.float32, 16, 16, 12, 3, 1, (5, 3), 3, 2, 1, 1)
+    yield (2, jnp.float32, 16, 16, 12, 3, 1, (-1, 3), 2, 1, 2, 1)
+    yield (2, jnp.float32, 4, 6, 9, 2, 2, (3, 1), 3, 1, 1, 1)  # both at once
+    yield (1, jnp.float32, 16, 24, 300, 5, 2, (4, 0), 1, 3, 1, 1)
+    yield (3, jnp.float32, 4, 16, 10, 3, 1, (1, 1), 1, 1, 1, 1)
+    yield from ((2, t, 16, 16, 14, 3, 2, (1, 1), 1, 1, 1, 1) for t in (jnp.bfloat16, jnp.float16, jnp.complex64))
+    yield (2, jnp.int32, 8, 16, 14, 3, 1, (1, 1), 1, 1, 1, 1)
+
+
+def conv(x, w, case, **more):
+    dims, _, _, _, _, _, stride, pad, ld, rd, fg, bg = case
+    return lax.conv_general_dilated(x, w, (stride,) * dims, (pad,) * dims, (ld,) * dims, (rd,) * dims, DIMS[dims], fg, bg, **more)
+
+
+def conv_arrays(case):
+    dims, dtype, ci, co, size, kernel, _, _, _, _, fg, bg = case
+    n = 4
+    spatial, taps = (size + 1,) + (size,) * (dims - 1), (kernel,) * dims
+    last = DIMS[dims][0].endswith("C")
+    x = array(dtype, n, *spatial, ci) if last else array(dtype, n, ci, *spatial)
+    w = array(dtype, *taps, ci // fg, co) if last else array(dtype, co, ci // fg, *taps)
+    return x, w
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_convolutions_and_their_gradients(cli, tmp_path, threads):
+    cases = list(conv_cases())
+    operands = [conv_arrays(c) for c in cases]
+
+    def all_of_them(operands):
+        out = []
+        for case, (x, w) in zip(cases, operands, strict=True):
+            f = lambda x, w, case=case: conv(x, w, case)
+            out.append(f(x, w))
+            if case[1] in (jnp.float32, jnp.bfloat16):
+                y, back = jax.vjp(f, x, w)
+                out.append(back(jnp.cos(y)))
+        return out
+    same(cli, tmp_path, all_of_them, (operands,), threads)
+
+
+def test_convolutions_of_bytes_are_exact(cli, tmp_path):
+    x, w = array(jnp.int8, 4, 16, 16, 32), array(jnp.int8, 3, 3, 32, 32)
+    f = lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=DIMS[2], preferred_element_type=jnp.int32)
+    same(cli, tmp_path, f, (x, w), 2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_narrow_products(cli, tmp_path, threads):
+    h, i = jnp.bfloat16, jnp.int8
+    a, b, c = array(h, 6, 130, 70), array(h, 6, 70, 200), array(h, 6, 200, 70)
+    s, t = array(i, 300, 129), array(i, 129, 520)
+
+    def f(a, b, c, s, t):
+        wide = dict(preferred_element_type=jnp.int32)
+        return (a @ b, jnp.einsum("bmk,bnk->bmn", a, c), jnp.einsum("bmk,bkn->bnm", a, b), jnp.einsum("bmk,bmn->bkn", a, a @ b),
+                jnp.matmul(a[0], b[0], preferred_element_type=jnp.float32), jnp.einsum("bmk,bkn->mn", a, b),
+                lax.dot(s, t, **wide), lax.dot(t.T, s.T, **wide), a[0, :1] @ b[0], a[0] @ b[0, :, :1], lax.dot(s, t))
+    same(cli, tmp_path, f, (a, b, c, s, t), threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_top_k(cli, tmp_path, threads):
+    """In the total order of bits, ties by position; whole lines, columns, and lines that several threads share."""
+    edges = jnp.asarray(np.array([0.0, -0.0, 0.0, np.nan, -np.nan, np.inf, -np.inf, 1, np.nan, -0.0], np.float32))
+    ties = jnp.asarray(R.randint(0, 50, (40, 700)).astype(np.float32))
+    long, columns = array(jnp.float32, 3, 50000), array(jnp.float32, 900, 70)
+
+    def f(edges, ties, long, columns, whole):
+        out = [lax.top_k(edges, k) for k in (0, 1, 4, 10)] + [lax.top_k(ties, k) for k in (1, 8, 700)]
+        out += [lax.top_k(long, 33), lax.top_k(columns, 5, axis=0), lax.top_k(whole, 20), lax.top_k(whole.astype(jnp.uint8), 20)]
+        return out + [lax.top_k(long.astype(t), 40) for t in (jnp.bfloat16, jnp.float16)]
+    same(cli, tmp_path, f, (edges, ties, long, columns, array(jnp.int32, 8, 3000)), threads)
