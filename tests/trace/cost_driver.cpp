@@ -78,6 +78,73 @@ void memory(bool donate) {
     std::printf("%s %.1f MiB\n", donate ? "donated_highest" : "plain_highest", highest_mib() - before);
 }
 
+struct Block {
+    Array q, k, v, o, up, down, scale1, scale2;
+};
+struct Lm {
+    Array embed, scale;
+    std::vector<Block> blocks;
+};
+struct LmState {
+    Lm params, mu, nu;
+    Array count;
+};
+constexpr int kBatch = 4, kTokens = 64, kWide = 64, kHeads = 4, kLayers = 12, kVocabulary = 256;
+
+Array norm(Array x, Array scale) { return x * jax::lax::rsqrt(jnp::mean(jnp::square(x), {.axis = -1, .keepdims = true}) + 1e-6) * scale; }
+Array attention(const Block& b, Array x) {
+    const auto heads = [](Array y) { return jnp::transpose(y.reshape({kBatch, kTokens, kHeads, kWide / kHeads}), {0, 2, 1, 3}); };
+    const Array q = heads(jnp::matmul(x, b.q)), k = heads(jnp::matmul(x, b.k)), v = heads(jnp::matmul(x, b.v));
+    const Array scores = jnp::matmul(q, jnp::swapaxes(k, -1, -2)) / 4.;
+    const Array y = jnp::matmul(jax::nn::softmax(scores), v);
+    return jnp::matmul(jnp::transpose(y, {0, 2, 1, 3}).reshape({kBatch, kTokens, kWide}), b.o);
+}
+Array lm_loss(const Lm& p, Array tokens) {
+    Array x = jnp::take(p.embed, tokens, 0);
+    for (const Block& b : p.blocks) {
+        x = x + attention(b, norm(x, b.scale1));
+        x = x + jnp::matmul(jax::nn::gelu(jnp::matmul(norm(x, b.scale2), b.up)), b.down);
+    }
+    const Array logits = jnp::matmul(norm(x, p.scale), p.embed.T());
+    return -jnp::mean(jax::nn::log_softmax(logits) * jax::nn::one_hot(tokens, kVocabulary));
+}
+std::pair<LmState, Array> lm_step(LmState s, Array tokens) {
+    const auto [value, grads] = jax::value_and_grad(lm_loss)(s.params, tokens);
+    s.count = s.count + 1;
+    s.mu = jax::tree_map([](Array m, Array g) { return 0.9 * m + 0.1 * g; }, s.mu, grads);
+    s.nu = jax::tree_map([](Array v, Array g) { return 0.999 * v + 0.001 * g * g; }, s.nu, grads);
+    const Array c1 = 1 - jnp::power(0.9, s.count), c2 = 1 - jnp::power(0.999, s.count);
+    s.params =
+        jax::tree_map([&](Array p, Array m, Array v) { return p - 1e-3 * (m / c1) / (jnp::sqrt(v / c2) + 1e-8); }, s.params, s.mu, s.nu);
+    return {s, value};
+}
+/// Tracing the train step of a transformer of twelve blocks: forward, autodiff, Adam.
+void tracing() {
+    const auto matrix = [](int n, int m) { return jnp::full({n, m}, 0.02); };
+    const Array one = jnp::ones(kWide);
+    const Block block{matrix(kWide, kWide),
+                      matrix(kWide, kWide),
+                      matrix(kWide, kWide),
+                      matrix(kWide, kWide),
+                      matrix(kWide, 4 * kWide),
+                      matrix(4 * kWide, kWide),
+                      one,
+                      one};
+    const Lm p{matrix(kVocabulary, kWide), one, std::vector<Block>(kLayers, block)};
+    const auto zeros = [&] { return jax::tree_map([](Array a) { return jnp::zeros_like(a); }, p); };
+    const LmState state{p, zeros(), zeros(), Array(0)};
+    const Array tokens = jnp::zeros({kBatch, kTokens}, jnp::int32);
+    std::size_t equations = 0;
+    double best = 1e9;
+    for (int round = 0; round < 10; ++round) {
+        const Clock::time_point start = Clock::now();
+        equations = jax::make_jaxpr(lm_step)(state, tokens).num_equations();
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    std::printf("trace_step %.3f ms\ntrace_equations %zu\ntrace_per_equation %.3f us\n", best * 1e3, equations,
+                best * 1e6 / static_cast<double>(equations));
+}
+
 void leaks() {
     const auto loss = [](const Layer& p, Array x) { return jnp::mean(jnp::square(jnp::tanh(jnp::matmul(x, p.w)) + p.b)); };
     const auto step = jax::jit(
@@ -110,6 +177,8 @@ int main(int argc, char** argv) {
         memory(true);
     else if (std::strcmp(what, "plain") == 0)
         memory(false);
+    else if (std::strcmp(what, "tracing") == 0)
+        tracing();
     else
         leaks();
 }
