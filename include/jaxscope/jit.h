@@ -62,7 +62,13 @@ struct MemoryAnalysis {
     std::int64_t argument_size_in_bytes, output_size_in_bytes, alias_size_in_bytes, temp_size_in_bytes, peak_size_in_bytes;
 };
 
+/// What running the program costs by its equations: operations, and bytes that they read and write, each equation by itself.
+struct CostAnalysis {
+    double flops, bytes_accessed;
+};
+
 namespace detail {
+CostAnalysis cost_analysis(JitState& state, Call& call);
 Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options);
 Jaxpr jit_program(JitState& state, Call& call);
 MemoryAnalysis memory_analysis(JitState& state, Call& call);
@@ -85,6 +91,9 @@ public:
     const Lowered& compile() const { return *this; }
     MemoryAnalysis memory_analysis() const {
         return with_call([&](auto& call) { return detail::memory_analysis(*state_, call); });
+    }
+    CostAnalysis cost_analysis() const {
+        return with_call([&](auto& call) { return detail::cost_analysis(*state_, call); });
     }
 
 private:

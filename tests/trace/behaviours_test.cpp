@@ -201,6 +201,12 @@ TEST(Behaviours, B_20_AliasedBytesAreTheDonatedOnes) {
     EXPECT_EQ(sizes({}), T(8000, 4004, 0));
     EXPECT_EQ(sizes({.donate_argnums = {0}}), T(8000, 4004, 4000));
 }
+TEST(Jit, CostsAreThoseOfItsEquations) {
+    const auto f = jax::jit([](Array a, Array b) { return std::pair(a + 1, jnp::matmul(b, b)); });
+    const auto c = f.lower(1., jnp::ones({4, 4})).compile().cost_analysis();
+    EXPECT_EQ(c.flops, 1 + 2 * 4 * 4 * 4);
+    EXPECT_EQ(c.bytes_accessed, (4 + 4 + 4) + 3 * 64);
+}
 TEST(Behaviours, B_23_DevicePutKeepsItsSourceAlive) {
     const Array x = jnp::ones(3);
     const Array y = jax::device_put(x, {.donate = true});
@@ -313,6 +319,24 @@ TEST(SeedDonation, AKeyIsUsedOnce) {
     EXPECT_EQ(error_of([&] { jax::donation::safe_eager_uniform(key, 3); }), "Array has been deleted with shape=uint32[2].");
     EXPECT_EQ(error_of([] { jax::jit([](Array k) { return jax::donation::safe_eager_uniform(k, 3); })(jax::random::key(0)); }),
               "random must run eagerly");
+}
+TEST(Keywords, NameArgumentsUnderEveryTransformation) {
+    const auto f = [](Array x, Array scale) { return jnp::sin(x) * scale; };
+    const Array x = jnp::ones(2), s = jnp::ones(2) * 3;
+    const auto total = [&](const auto& g) { return [&](Array a, Array b) { return g(a, b).sum(); }; };
+    const std::string plain = jax::grad(total(f))(x, s).str();
+    EXPECT_EQ(jax::grad(total(f))(x, jax::kw("scale", s)).str(), plain);
+    EXPECT_EQ(jax::grad(total(jax::checkpoint(f)))(x, jax::kw("scale", s)).str(), plain);
+    EXPECT_EQ(jax::checkpoint(f)(x, jax::kw("scale", s)).str(), f(x, s).str());
+    const auto rows = jax::saved_residuals(f, x, jax::kw("scale", s));
+    std::string sources;
+    for (const auto& r : rows) sources += r.source + "\n";
+    EXPECT_NE(sources.find("from the argument scale"), std::string::npos) << sources;
+    EXPECT_EQ(jax::filter_jit([](Array a, int n) { return a * n; })(x, jax::kw("n", 3)).str(), "[3. 3.]");
+    EXPECT_EQ(jax::jit([](Array a, int n) { return a * n; }, {.static_argnames = {"n"}})(x, jax::kw("n", 2)).str(), "[2. 2.]");
+    const auto named = jax::jit(f, {.arg_names = {"x", "scale"}});
+    EXPECT_EQ(error_of([&] { named(jax::kw("scale", s), jax::kw("x", x)); }),
+              "the argument passed as 'scale' stands in the place of 'x': C++ passes arguments by position, kw names them");
 }
 TEST(Report, WhatACallWouldBeRefusedForIsSaidBefore) {
     const auto f = jax::jit([](Array x, Array y) { return std::pair(x + 1, y + 1); }, {.donate_argnums = {0, 1}, .arg_names = {"x", "y"}});
