@@ -154,7 +154,7 @@ private:
                 if (!open_.contains(s.get())) continue;
                 if (!calls_.is_jit(e)) refuse(std::string("the body of a '") + e.prim->name + "'");
                 const JaxprPtr body = changed(s);
-                return inline_jaxpr(b, *body, constants_of(b, *body), in, true);
+                return inline_jaxpr(b, *body, constants_of(b, *body), in, Inlined::AsTheyAre);
             }
             return b.append(*e.prim, in, map_jaxprs(e.params, [&](const JaxprPtr& s) { return changed(s); }), j.out_avals(e), e.effects);
         });

@@ -8,7 +8,9 @@
 #include "ir/print/attr_text.h"
 #include "ir/print/text_form.h"
 #include "transforms/batch.h"
+#include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
+#include "transforms/partial_eval.h"
 #include "transforms/split_builder.h"
 
 // custom_jvp_call, custom_vjp_call (custom_derivatives.py of JAX 0.10.2) and custom_lin (interpreters/ad.py).
@@ -34,6 +36,12 @@ void expect_inputs(const TracedRule& rule, const Values& in, const char* kind) {
                                                  " inputs, found one of " + std::to_string(rule.jaxpr->num_invars));
 }
 
+/// Does JAX run the Python that makes this call, so that the call closes over values?
+template <class P>
+bool closes_over(const Builder& b, const P& p) {
+    return b.outermost() && !p.from_jaxpr;
+}
+
 /// The rule's jaxpr takes all primals and all tangents; where a tangent is zero an array of zeros is made, as JAX does, or with
 /// symbolic_zeros nothing. Under a split builder the rule is split like any other code.
 PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const Values& dx, bool keep_places) {
@@ -44,6 +52,8 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
     const TracedRule rule = find_rule(p.jvp_jaxpr_fun, op, use);
     Values in = closed_values(rule, x);
     in.insert(in.end(), x.begin() + p.num_consts, x.end());
+    // Where what the function closes over is an argument, JAX makes zeros for it that nothing reads.
+    for (std::size_t i = 0; i < skip && !p.symbolic_zeros && !closes_over(b, p); ++i) instantiate_zero(b, dx[i], op.in[i]);
     for (std::size_t i = skip; i < dx.size(); ++i)
         if (!p.symbolic_zeros || !dx[i].is_zero()) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
     expect_inputs(rule, in, "custom_jvp");
@@ -79,6 +89,7 @@ const Primitive& custom_lin();
 PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, const Values& x, const Values& dx, bool keep_places) {
     const CustomVjpParams& p = op.as<CustomVjpParams>();
     const auto skip = static_cast<std::size_t>(p.num_consts);
+    const bool closes = closes_over(known, p);
     for (std::size_t i = 0; i < skip; ++i)
         if (!dx[i].is_zero())
             throw Error(
@@ -105,7 +116,8 @@ PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, c
     if (fwd.input_forwards.empty()) in.insert(in.end(), out.begin() + static_cast<std::ptrdiff_t>(n), out.end());
     for (const int f : fwd.input_forwards) in.push_back(f < 0 ? out[next++] : args[static_cast<std::size_t>(f)]);
     lin.num_res = static_cast<std::int64_t>(in.size());
-    lin.num_consts = p.num_consts;
+    const std::size_t first = closes ? skip : 0;  // what is closed over has no tangent to speak of
+    lin.num_consts = closes ? 0 : p.num_consts;
     lin.bwd = p.bwd;
     lin.symbolic_zeros = p.symbolic_zeros;
     Attrs avals;
@@ -115,9 +127,9 @@ PrimalsTangents custom_vjp_with(Builder& known, Builder& linear, const Op& op, c
         avals.emplace_back(out_avals.back());
     }
     lin.out_avals = Attr::tuple(std::move(avals));
-    for (const Value t : dx) {
-        lin.in_zeros.push_back(t.is_zero());
-        if (!t.is_zero()) in.push_back(t);
+    for (std::size_t i = first; i < dx.size(); ++i) {
+        lin.in_zeros.push_back(dx[i].is_zero());
+        if (!dx[i].is_zero()) in.push_back(dx[i]);
     }
     PrimalsTangents r;
     r.primals.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
@@ -130,6 +142,35 @@ PrimalsTangents custom_vjp_jvp(Builder& b, const Op& op, const Values& x, const 
 }
 PrimalsTangents custom_vjp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
     return custom_vjp_with(b, b.tangent(), op, x, dx, runs_in_place(b, op));
+}
+
+/// JAX splits the function with all of its arguments unknown (JaxprTrace.process_custom_vjp_call): the known half, which computes nothing,
+/// leaves a call behind.
+Values custom_vjp_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
+    CustomVjpParams p = op.as<CustomVjpParams>();
+    const JaxprPtr& body = p.call_jaxpr.jaxpr;
+    const PartialEvalJaxpr& split = partial_eval_jaxpr(body, std::vector<bool>(x.size(), true), true, false);
+    p.from_jaxpr = true;
+    if (!split.known->outvars.empty()) return b.tangent().emit(*op.prim, x, make_params(p), op.out, body->effects);
+    CustomVjpParams nothing = p;
+    nothing.call_jaxpr.jaxpr = split.known;
+    nothing.num_consts = 0;
+    b.primal().emit(*op.prim, {}, make_params(nothing), {}, split.known->effects);
+    p.call_jaxpr.jaxpr = split.unknown;
+    return b.tangent().emit(*op.prim, x, make_params(p), op.out, split.unknown->effects);
+}
+
+/// Dead code goes out of the body as JAX's rule has it. Results that nobody reads stay: without them the rule would be another one.
+template <class P>
+DceResult custom_call_dce(const Op& op, const std::vector<bool>& used_outputs) {
+    P p = op.as<P>();
+    const JaxprPtr& body = p.call_jaxpr.jaxpr;
+    DceResult r;
+    r.used_inputs = r.kept_inputs = std::vector<bool>(op.in.size(), true);
+    r.kept_outputs = std::vector<bool>(used_outputs.size(), true);
+    p.call_jaxpr.jaxpr = dce_jaxpr(body, r.kept_outputs, true).jaxpr;
+    r.params = make_params(p);
+    return r;
 }
 
 Avals custom_lin_abstract_eval(const Op& op) {
@@ -218,7 +259,7 @@ ParamsRef restage_call(const ParamsRef& params) {
     JaxprBuilder b;
     Values in;
     for (const AvalRef a : body->in_avals()) in.push_back(b.add_input(a));
-    const Values out = count_equations(*body) <= kDeep ? eval_jaxpr(b, *body, in) : inline_jaxpr(b, *body, {}, in, true);
+    const Values out = count_equations(*body) <= kDeep ? eval_function(b, *body, in) : inline_jaxpr(b, *body, {}, in, Inlined::AsTheyAre);
     p.call_jaxpr.jaxpr = b.finish(out, body->name);
     p.restaged = true;
     return make_params(p);
@@ -226,19 +267,24 @@ ParamsRef restage_call(const ParamsRef& params) {
 
 // ---- Their texts: functions by their names alone
 
-/// How many inputs a function closes over is known of the outermost jaxpr alone, once it was traced again.
+/// How many inputs a function closes over is known where JAX runs Python, once it was traced again.
 bool if_num_consts_hidden(const Attr& value, const PrintedEqn& e) {
+    const Attr* from_jaxpr = e.params.find("from_jaxpr");
+    if (from_jaxpr && from_jaxpr->get<bool>() && *from_jaxpr->get<bool>()) return true;
     if (e.params.find("restaged") && !e.outermost) return true;
     return value.get<std::int64_t>() && *value.get<std::int64_t>() == 0;
 }
-constexpr HiddenParam kJvpHidden[] = {
-    {"num_consts", if_num_consts_hidden, text_form::zero}, {"out_trees", text_form::always}, {"restaged", text_form::always}};
+constexpr HiddenParam kJvpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
+                                      {"out_trees", text_form::always},
+                                      {"restaged", text_form::always},
+                                      {"from_jaxpr", text_form::always}};
 constexpr HiddenParam kVjpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
                                       {"out_trees", text_form::always,
                                        [](const ReadEqn&) {
                                            return Attr(Attr::Object{"function", "out_trees_", "out_trees_"});
                                        }},
-                                      {"restaged", text_form::always}};
+                                      {"restaged", text_form::always},
+                                      {"from_jaxpr", text_form::always}};
 constexpr SpelledParam kJvpSpelled[] = {{"jvp_jaxpr_fun", "jvp", text_form::function_name, text_form::function_of_name}};
 constexpr SpelledParam kVjpSpelled[] = {{"fwd_jaxpr_thunk", "fwd", text_form::function_name, text_form::function_of_name},
                                         {"bwd", "bwd", text_form::function_name, text_form::function_of_name}};
@@ -282,7 +328,7 @@ constinit const Primitive kCustomJvpCall{
     .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
     .transpose = NoRule{"partial evaluation leaves no call behind in linear code"},
     .batch = custom_jvp_batch,
-    .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
+    .dce = custom_call_dce<CustomJvpParams>,
     .lower = NoRule{"calls are inlined before kernels are made"},
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_jvp_expand,
@@ -303,11 +349,11 @@ constexpr Primitive kCustomVjpCall{
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_vjp_jvp,
     .linearize = custom_vjp_linearize,
-    .partial_eval = NoRule{"JAX keeps it whole"},
+    .partial_eval = custom_vjp_partial_eval,
     .partial_eval_custom = NoRule{"JAX asks the policy about the call itself"},
     .transpose = NoRule{"its linear part is custom_lin"},
     .batch = custom_vjp_batch,
-    .dce = NoRule{"kept whole: dropping outputs would make another rule of it"},
+    .dce = custom_call_dce<CustomVjpParams>,
     .lower = NoRule{"calls are inlined before kernels are made"},
     .kernel = NoRule{"calls are inlined before kernels are made"},
     .expand = custom_vjp_expand,

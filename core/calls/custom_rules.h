@@ -9,23 +9,24 @@ struct CustomJvpParams {
     Attr jvp_jaxpr_fun;
     std::int64_t num_consts = 0;  ///< leading inputs that the function closed over; its rule doesn't take them
     bool symbolic_zeros = false;
-    bool restaged = false;  ///< traced again since it was captured: JAX counts no closed-over inputs then
+    bool restaged = false;    ///< traced again since it was captured: JAX counts no closed-over inputs then
+    bool from_jaxpr = false;  ///< evaluated from the jaxpr of another call, into the one that it stands in
     static constexpr auto kFields = std::tuple(
         field("call_jaxpr", &CustomJvpParams::call_jaxpr), field("jvp_jaxpr_fun", &CustomJvpParams::jvp_jaxpr_fun),
         optional_field("num_consts", &CustomJvpParams::num_consts), optional_field("symbolic_zeros", &CustomJvpParams::symbolic_zeros),
-        optional_field("restaged", &CustomJvpParams::restaged));
+        optional_field("restaged", &CustomJvpParams::restaged), optional_field("from_jaxpr", &CustomJvpParams::from_jaxpr));
 };
 struct CustomVjpParams {
     Attr::JaxprRef call_jaxpr;
     Attr fwd_jaxpr_thunk, bwd, out_trees;
     std::int64_t num_consts = 0;
     bool symbolic_zeros = false;
-    bool restaged = false;
+    bool restaged = false, from_jaxpr = false;
     static constexpr auto kFields = std::tuple(
         field("call_jaxpr", &CustomVjpParams::call_jaxpr), field("fwd_jaxpr_thunk", &CustomVjpParams::fwd_jaxpr_thunk),
         field("bwd", &CustomVjpParams::bwd), optional_field("out_trees", &CustomVjpParams::out_trees),
         optional_field("num_consts", &CustomVjpParams::num_consts), optional_field("symbolic_zeros", &CustomVjpParams::symbolic_zeros),
-        optional_field("restaged", &CustomVjpParams::restaged));
+        optional_field("restaged", &CustomVjpParams::restaged), optional_field("from_jaxpr", &CustomVjpParams::from_jaxpr));
 };
 struct CustomVmapParams {
     Attr::JaxprRef call;

@@ -130,8 +130,8 @@ Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     used_known.insert(used_known.end(), used_residuals.begin(), used_residuals.end());
     const DceJaxpr known = dce_jaxpr(split.known, used_known);
     const JaxprPtr known_body = insert_reduce_precision(known.jaxpr, num_residuals);
-    const Values out =
-        inline_jaxpr(b.primal(), *known_body, constants_of(b, *known_body), select(select(x, unknown, false), known.used_inputs));
+    const Values out = inline_jaxpr(b.primal(), *known_body, constants_of(b, *known_body),
+                                    select(select(x, unknown, false), known.used_inputs), Inlined::Evaluated);
     const std::size_t num_known = out.size() - num_residuals;
 
     Values in(out.begin() + static_cast<std::ptrdiff_t>(num_known), out.end());

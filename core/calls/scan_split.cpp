@@ -23,7 +23,7 @@ struct HoistedBody {
     Values residuals;  ///< those
 };
 HoistedBody hoist(JaxprBuilder& b, const JaxprPtr& known, const Values& consts, std::size_t num_residuals) {
-    SplitBuilder split(b);
+    SplitBuilder split(b, false, true);
     Values in = consts;
     for (std::uint32_t i = static_cast<std::uint32_t>(consts.size()); i < known->num_invars; ++i)
         in.push_back(split.add_unknown_input(known->aval(known->invar(i))));

@@ -145,7 +145,7 @@ const JaxprPtr& batched_to(const JaxprPtr& j, const AxesKey& key) {
         JaxprBuilder b;
         Values x;
         for (const AvalRef a : inner.jaxpr->in_avals()) x.push_back(b.add_input(a));
-        Values out = eval_jaxpr(b, *inner.jaxpr, x);
+        Values out = eval_function(b, *inner.jaxpr, x);
         for (std::size_t k = 0; k < out.size(); ++k) out[k] = match_axis(b, out[k], inner.out_dims[k], key.out_dims[k], key.size, key.sum);
         return b.finish(out, j->name);
     });

@@ -31,6 +31,10 @@ public:
     /// The result of an application that needs no equation, by the primitive's fold rule.
     std::optional<Value> fold(const Primitive& prim, const Values& in, const ParamsRef& params, const Avals& out_avals);
 
+    /// Is this the function that the user transforms, rather than the body of a call in it? Its Python is run by JAX, so that calls of
+    /// custom rules close over values there; elsewhere their jaxprs are evaluated, and what they closed over is an argument.
+    virtual bool outermost() const { return false; }
+
     /// Provenance of what is emitted next; transformations set it to that of the equation at work.
     SourceRef source;
     ContextRef context;
@@ -58,6 +62,8 @@ public:
     /// data stages (tracers_to_jaxpr); what it traces keeps a variable for every result.
     JaxprPtr finish(const Values& outs, Sym name = {}, bool drop_unused = false);
     Jaxpr& jaxpr() { return *jaxpr_; }
+    bool outermost() const override { return outermost_; }
+    void set_outermost() { outermost_ = true; }
 
     /// Appends an equation as it is: what a transformation has collected already and nothing traces again.
     Values append(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects = {});
@@ -72,6 +78,7 @@ private:
         std::uint32_t position, constant;
     };
     std::shared_ptr<Jaxpr> jaxpr_;
+    bool outermost_ = false;
     std::vector<ArrayPtr> late_consts_;
     std::vector<LateUse> late_uses_;
     std::vector<LiteralRef> held_literals_;

@@ -24,6 +24,7 @@ struct Key {
 
 JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
     JaxprBuilder b;
+    if (key.outermost) b.set_outermost();
     const Avals in_avals = j.in_avals();
     Values x, dx;
     for (const AvalRef a : in_avals) x.push_back(b.add_input(a));

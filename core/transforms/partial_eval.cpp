@@ -1,5 +1,6 @@
 #include "transforms/partial_eval.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/transform_cache.h"
@@ -48,6 +49,12 @@ PartialEvalJaxpr split_by_data(const Jaxpr& j, const Key& key) {
         }
     }
     const std::size_t num_known_out = known_out.size();
+    // JAX forwards constants only where it forwards an input too (_include_consts_in_fwds).
+    const bool forwards_input = std::any_of(half.residuals.begin(), half.residuals.end(), [&](Value r) {
+        const auto found = forwardable.find(r.raw());
+        return found != forwardable.end() && found->second >= static_cast<int>(j.num_constvars);
+    });
+    if (!forwards_input) forwardable.clear();
     for (const Value r : half.residuals) {
         const auto found = forwardable.find(r.raw());
         result.forwards.push_back(found == forwardable.end() ? -1 : found->second);

@@ -134,13 +134,14 @@ Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Param
     return run.forward([&](const Eqn& e, const Values& args) {
         b.source = place(e.source);
         if (const auto number = folded_conversion(b, e, args, j)) return Values{*number};
-        return b.emit(*e.prim, args, parameters(e.params), j.out_avals(e), e.effects);
+        return b.emit(*e.prim, args, parameters(e), j.out_avals(e), e.effects);
     });
 }
 
 /// A custom call inside a rule: JAX runs the rule anew and traces the call's body anew, so each use of the rule has a body of its own.
-ParamsRef with_own_body(ParamsRef params) {
-    const auto is_rule = [](const Params::Entry& e) { return e.second.get<Attr::Rule>() != nullptr; };
+ParamsRef with_own_body(const Eqn& e) {
+    const ParamsRef& params = e.params;
+    const auto is_rule = [](const Params::Entry& p) { return p.second.get<Attr::Rule>() != nullptr; };
     const std::span<const Params::Entry> entries = params->entries();
     if (std::none_of(entries.begin(), entries.end(), is_rule)) return params;
     std::vector<Params::Entry> own(entries.begin(), entries.end());
@@ -153,7 +154,10 @@ ParamsRef with_own_body(ParamsRef params) {
 }  // namespace
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const ParamsRef& p) { return p; });
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), evaluated_params);
+}
+Values eval_function(Builder& b, const Jaxpr& j, const Values& in) {
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e) { return e.params; });
 }
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
     const auto place = [caller, keep_places, within = SourcesWithin(caller->name_stack)](SourceRef s) mutable {

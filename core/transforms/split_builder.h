@@ -20,7 +20,7 @@ public:
 
     /// Is this the function that the user differentiates, rather than the body of a call in it? There JAX runs custom rules where it meets
     /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
-    bool outermost() const { return outermost_; }
+    bool outermost() const override { return outermost_; }
     bool by_data() const { return by_data_; }
 
     /// The next input of the unknown half.
@@ -80,6 +80,8 @@ private:
 /// Evaluates `j` under `b`: each equation is emitted anew with `in` for the inputs, so that a SplitBuilder splits it (JAX's eval_jaxpr
 /// under a trace). Constvars with values become constants of the program; an open jaxpr's constvars must have been converted.
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in);
+/// The same of a function whose Python JAX runs again.
+Values eval_function(Builder& b, const Jaxpr& j, const Values& in);
 /// The same of a rule that was traced apart: its equations stand where it is applied (`caller`), but for those that know a place of their
 /// own when `keep_places`, and in the context that is in force there (`b.context`).
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places);

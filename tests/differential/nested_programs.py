@@ -186,7 +186,7 @@ def renamed(text: str) -> str:
         elif scopes and following == ":" and re.fullmatch(r"[a-z]+|_", t) and t not in ("inf", "nan"):
             count += 1
             scopes[-1][t] = t = f"v{count}"
-        elif scopes and t in scopes[-1] and not (t == "in" and following == "("):
+        elif scopes and t in scopes[-1] and following != "=" and tokens[i - 1] != "=" and not (t == "in" and following == "("):
             t = scopes[-1][t]
         out.append(t)
     return " ".join(out)

@@ -139,3 +139,54 @@ def test_a_spec_over_a_mesh_isnt_kept_on_another_axis(cli, tmp_path):
     file = saved(lambda x: lax.with_sharding_constraint(jnp.sin(x), NamedSharding(mesh, PartitionSpec("x"))), X, path=tmp_path)
     done = cli.raw("transform", file, "--apply", "vmap@2", check=False)
     assert done.returncode == 3 and "sharding_constraint" in done.stderr and "mesh" in done.stderr
+
+
+def bits(x):
+    return np.asarray(x).view({2: np.uint16, 4: np.uint32, 8: np.uint64}[np.asarray(x).dtype.itemsize])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("k", [3, 9])
+def test_top_k_takes_the_total_order(cli, tmp_path, dtype, k):
+    """NaNs by sign and payload, zeros by sign; of equal ones the first."""
+    with jax.enable_x64(True):
+        x = np.asarray([1.0, 7.0, 0.0, 2.0, 0.0, 5.0, 2.0, 3.0, 7.0]).astype(jnp.dtype(dtype))
+        if jnp.issubdtype(x.dtype, jnp.floating):
+            special = np.asarray([np.nan, 0.0, 0.0, np.inf, np.inf, np.nan]).astype(x.dtype)
+            x = np.concatenate([x[:3], special, np.copysign(special, np.asarray(-1, x.dtype))])
+            bits(x)[3] += 1  # a larger payload
+        f = lambda x: lax.top_k(x, k)
+        file, out = saved(f, x, path=tmp_path, values="all"), str(tmp_path / "out.npz")
+        values, positions = jax.jit(f)(x)
+    cli.raw("run", file, "--outputs", out)
+    with np.load(out) as found:
+        assert found["out1"].tolist() == positions.tolist()
+        ours, theirs = found["out0"].view(values.dtype), np.asarray(values)
+    if dtype in ("bfloat16", "float16"):  # XLA computes these as float32 and may quieten a NaN
+        assert np.signbit(ours).tolist() == np.signbit(theirs).tolist() and np.array_equal(ours.astype(np.float32), theirs.astype(np.float32), equal_nan=True)
+    else:
+        assert ours.tobytes() == theirs.tobytes()
+
+
+def test_complex_convolution_into_a_wider_type(cli, tmp_path):
+    """Three real convolutions in the wider type, of sums in the narrower one, as JAX writes them."""
+    with jax.enable_x64(True):
+        r = np.random.RandomState(0)
+        x, w = ((r.randn(*s) + 1j * r.randn(*s)).astype(np.complex64) for s in ((1, 3, 8), (2, 3, 3)))
+        f = lambda x, w: lax.conv_general_dilated(x, w, (1,), "SAME", preferred_element_type=jnp.complex128)
+        file, out = saved(f, x, w, path=tmp_path, values="all"), str(tmp_path / "out.npz")
+        theirs = np.asarray(jax.jit(f)(x, w))
+    cli.raw("run", file, "--outputs", out)
+    with np.load(out) as found:
+        assert np.abs(found["out0"] - theirs).max() < 1e-13
+
+
+def test_groups_of_devices_are_refused(cli, tmp_path):
+    """A psum over an axis of its operand runs as a sum; one that also has groups means something else."""
+    text = ("{ lambda ; a:f32[2,3]. let\n    b:f32[3] = psum[axes=(0,) axis_index_groups=%s] a\n  in (b,) }\n")
+    plain, grouped = tmp_path / "plain.jaxpr", tmp_path / "grouped.jaxpr"
+    plain.write_text(text % "None")
+    grouped.write_text(text % "((0, 1),)")
+    cli.raw("run", str(plain))
+    done = cli.raw("run", str(grouped), check=False)
+    assert done.returncode == 3 and "axis_index_groups" in done.stderr and "psum" in done.stderr

@@ -1,7 +1,7 @@
 """Random nested programs (nested_programs.py): residuals under a policy, values of the gradient, texts of grad, jvp and vmap, against JAX.
 
-The first few, 2,000 with JAXSCOPE_FULL, one with JAXSCOPE_SEED=N. Texts aren't all equal yet (about one in six differs): those of the seeds
-in `SAME_TEXTS` are, and JAXSCOPE_FULL counts the others.
+The first few, 2,000 with JAXSCOPE_FULL, one with JAXSCOPE_SEED=N. Texts aren't all equal yet (about one in a hundred differs): those of the
+seeds in `SAME_TEXTS` are, and JAXSCOPE_FULL counts the others.
 """
 import os
 import re
@@ -20,7 +20,8 @@ from test_behaviours import Texts, cut
 FULL = bool(os.environ.get("JAXSCOPE_FULL"))
 FIRST = int(os.environ.get("JAXSCOPE_SEED", 0))
 COUNT = 1 if "JAXSCOPE_SEED" in os.environ else 2000 if FULL else 12
-SAME_TEXTS = [0, 1, 8, 12, 30]
+# Loops' constants, num_consts of custom rules, calls that leave nothing behind, dead code in custom calls, what a jit shares with its caller.
+SAME_TEXTS = [0, 1, 7, 9, 16, 24, 35, 37, 74, 171, 194, 219, 237, 241]
 SIZE = 3  # of vmap's axis
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -51,11 +52,16 @@ def check_residuals(cli, file, fn, seed):
     assert ours == theirs, f"JAXSCOPE_SEED={seed}: residuals under {policy}"
 
 
-def check_values(cli, file, fn, seed):
+def check_values(cli, fn, seed):
+    """In 64 bits: some of the programs are chaotic, and amplify what the last bit says."""
+    file = str(cli.folder / "nested64.jaxscope")
+    with jax.enable_x64(True):
+        args = np.asarray(X, np.float64), np.asarray(Y, np.float64)
+        jaxscope.capture(fn, values="all")(*args).save(file)
+        value, grads = jax.value_and_grad(fn, argnums=(0, 1))(*args)
     report = cli.json("run", file, "--apply", "value_and_grad:0,1")
-    value, grads = jax.value_and_grad(fn, argnums=(0, 1))(X, Y)
-    worst = max(largest_error(np.asarray(o["values"], np.float32), np.asarray(g)) for o, g in zip(report["outputs"], (value, *grads)))
-    assert worst < 1e-3, f"JAXSCOPE_SEED={seed}: values differ by {worst}"
+    worst = max(largest_error(np.asarray(o["values"]), np.asarray(g)) for o, g in zip(report["outputs"], (value, *grads)))
+    assert worst < 1e-2, f"JAXSCOPE_SEED={seed}: values differ by {worst}"
 
 
 def same_texts(cli, file, fn, seed) -> bool:
@@ -76,7 +82,7 @@ def test_residuals_and_values(cli, number):
     jaxscope.capture(fn := program(seed), values="all")(X, Y).save(str(cli.folder / "nested.jaxscope"))
     check_residuals(cli, str(cli.folder / "nested.jaxscope"), fn, seed)
     if seed % 4 == 0:
-        check_values(cli, str(cli.folder / "nested.jaxscope"), fn, seed)
+        check_values(cli, fn, seed)
 
 
 @pytest.mark.parametrize("seed", SAME_TEXTS)
@@ -92,4 +98,4 @@ def test_most_texts(cli):
         jaxscope.capture(fn := program(seed), values="all")(X, Y).save(str(cli.folder / "nested.jaxscope"))
         same += same_texts(cli, str(cli.folder / "nested.jaxscope"), fn, seed)
     print(f"JAXSCOPE_SEED={FIRST}: {same} of 300")
-    assert same >= 240
+    assert same >= 290

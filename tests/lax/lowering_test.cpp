@@ -103,24 +103,6 @@ Array run_lowering(const Op& op, const std::vector<Array>& values) {
     return result;
 }
 
-/// Stable sorts of one key along one dimension, enough for what expansions emit.
-std::vector<Array> run_sort(const Op& op, const std::vector<Array>& values) {
-    const Dims& shape = op.in[0]->shape;
-    const auto dimension = static_cast<std::size_t>(std::get<SortKernel>(op.prim->kernel.fn(op).kind).dimension);
-    std::int64_t stride = 1;
-    for (std::size_t d = dimension + 1; d < shape.size(); ++d) stride *= shape[d];
-    std::vector<Array> result = values;
-    for (std::int64_t start = 0; start < op.in[0]->size(); ++start) {
-        if (start / stride % shape[dimension] != 0) continue;
-        const auto at = [&](std::int64_t n) { return static_cast<std::size_t>(start + n * stride); };
-        Dims order = iota_dims(shape[dimension]);
-        std::ranges::stable_sort(order, {}, [&](std::int64_t n) { return values[0][at(n)]; });
-        for (std::size_t v = 0; v < values.size(); ++v)
-            for (std::size_t n = 0; n < order.size(); ++n) result[v][at(static_cast<std::int64_t>(n))] = values[v][at(order[n])];
-    }
-    return result;
-}
-
 /// Adds scalar updates into an array of one dimension, enough for what expansions emit.
 std::vector<Array> run_scatter_add(const std::vector<Array>& values) {
     Array result = values[0];
@@ -147,7 +129,8 @@ std::vector<Array> run_jaxpr(const Jaxpr& j, const std::vector<Array>& inputs) {
 std::vector<Array> run(const Op& op, const std::vector<Array>& values) {
     if (op.prim->lower) return {run_lowering(op, values)};
     if (op.prim->expand) return run_jaxpr(*op.prim->expand.fn(op), values);
-    return std::holds_alternative<ScatterKernel>(op.prim->kernel.fn(op).kind) ? run_scatter_add(values) : run_sort(op, values);
+    JAXSCOPE_ASSERT(std::holds_alternative<ScatterKernel>(op.prim->kernel.fn(op).kind));
+    return run_scatter_add(values);
 }
 
 std::string number_text(double v) { return std::isnan(v) ? "nan" : std::to_string(v); }

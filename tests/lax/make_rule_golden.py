@@ -158,7 +158,7 @@ def run(prim, avals, params):
 
 
 RUN = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "iota", "tile", "pad", "concatenate", "split", "stack", "unstack", "slice",
-       "dynamic_slice", "gather", "top_k", "device_put", "reduce_window_sum", "reduce_window_max", "reduce_window_min", "select_and_gather_add",
+       "dynamic_slice", "gather", "device_put", "reduce_window_sum", "reduce_window_max", "reduce_window_min", "select_and_gather_add",
        "select_and_scatter_add"}
 
 

@@ -110,8 +110,12 @@ void VarNames::find_shared(const Jaxpr& root) {
     }
 }
 
+bool VarNames::dropped(const Jaxpr& j, Var v) const {
+    return j.dropped(v) || (&j == root_ && v.index < unused_.size() && unused_[v.index]);
+}
+
 std::uint32_t VarNames::assign(const Jaxpr& j, Var v) {
-    if (j.dropped(v)) return kDropped;
+    if (dropped(j, v)) return kDropped;
     std::uint32_t& name = number(j, v);
     if (name == kUnnamed) {
         while (!shared_names_.empty() && shared_names_.contains(variable_name(next_))) ++next_;
@@ -123,7 +127,7 @@ std::string VarNames::spell(std::uint32_t name) const {
     return name == kUnnamed ? "?" : name == kDropped ? "_" : variable_name(name - kFirstName);
 }
 std::string VarNames::name(const Jaxpr& j, Var v) const {
-    if (j.dropped(v)) return "_";
+    if (dropped(j, v)) return "_";
     const std::uint32_t* name = find(j, v);
     return name ? spell(*name) : "?";
 }
@@ -143,6 +147,7 @@ public:
         const EmbeddedTextScope scope([](const Jaxpr& j) { return to_text(j); });
         names_.find_shared(root);
         mark_unused(root);
+        find_python(root);
         for (const Jaxpr* j : names_.shared_order_) {
             out_.text("let ");
             out_.text(names_.shared_name(*j));
@@ -163,15 +168,30 @@ public:
     }
 
 private:
+    /// JAX runs Python in the outermost jaxpr, and in the functions of custom calls there.
+    void find_python(const Jaxpr& root) {
+        std::vector<const Jaxpr*> found{&root};
+        while (!found.empty()) {
+            const Jaxpr& j = *found.back();
+            found.pop_back();
+            for (const Eqn& e : j.eqns) {
+                const Attr* body = e.prim->custom_derivative ? e.params->find(e.prim->body) : nullptr;
+                const auto* called = body ? body->get<Attr::JaxprRef>() : nullptr;
+                if (called && python_.insert(called->jaxpr.get()).second) found.push_back(called->jaxpr.get());
+            }
+        }
+    }
+
     /// Of the outermost jaxpr, results that nothing reads are printed as dropped, whatever they are in JAX.
     void mark_unused(const Jaxpr& root) {
         std::vector<bool> used(root.num_vars(), false);
+        names_.unused_.assign(root.num_vars(), false);  // by variable: a jaxpr inside may share it, and read it
         for (const Atom a : root.atoms)
             if (a.is_var()) used[a.var().index] = true;
         for (const Atom a : root.outvars)
             if (a.is_var()) used[a.var().index] = true;
         for (std::uint32_t v = root.num_constvars + root.num_invars; v < root.num_vars(); ++v)
-            if (!used[v]) names_.number(root, Var{v}) = kDropped;
+            if (!used[v]) names_.unused_[v] = true;
     }
 
     std::string atom_text(const Jaxpr& j, Atom a) {
@@ -358,7 +378,7 @@ private:
             out_.note(e.source->summary().str());
         }
         out_.text(e.prim->name.c_str());
-        parameters(printed_params(e, &j == names_.root_));
+        parameters(printed_params(e, &j == names_.root_ || python_.contains(&j)));
         out_.text(" ");
         vars(j, j.inputs(e), false);
     }
@@ -366,7 +386,8 @@ private:
     const PrintOptions& options_;
     VarNames& names_;
     PrintLayout out_;
-    bool brief_ = false;  ///< one equation alone, called by `given_` or by numbers
+    std::unordered_set<const Jaxpr*> python_;  ///< see `find_python`
+    bool brief_ = false;                       ///< one equation alone, called by `given_` or by numbers
     const VarNames* given_ = nullptr;
 };
 

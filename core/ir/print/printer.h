@@ -48,6 +48,8 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> shared_vars_;  ///< by SharedVars' id
     std::unordered_map<std::string, int> shared_names_;
     std::vector<const Jaxpr*> shared_order_;
+    bool dropped(const Jaxpr& j, Var v) const;
+    std::vector<bool> unused_;  ///< variables of `root_` that nothing reads
     const Jaxpr* root_ = nullptr;
     std::uint32_t next_ = 0;
 };

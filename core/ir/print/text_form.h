@@ -13,8 +13,9 @@ namespace jaxscope {
 // How the text of an equation differs from a list of all its parameters. A primitive declares it once (Primitive::text); the printer
 // leaves out and respells what stands here (JAX's pp_eqn_rules), and the reader of texts puts the same back.
 
-/// The equation whose parameters are printed. `outermost`: it stands in the jaxpr that is printed, whose function JAX runs as Python when
-/// it transforms it; what stands further in is traced anew from its jaxpr, and closes over nothing then.
+/// The equation whose parameters are printed. `outermost`: it stands in the jaxpr that is printed, or in the function of a custom call
+/// there, which JAX runs as Python when it transforms it; what stands further in is traced anew from its jaxpr, and closes over nothing
+/// then.
 struct PrintedEqn {
     const Params& params;
     bool outermost;

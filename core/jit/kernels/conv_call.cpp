@@ -87,6 +87,18 @@ private:
         }
         return true;
     }
+    /// Complex factors of a result in a wider type as JAX convolves them: three real convolutions, whose operands are sums in the factors'
+    /// own type.
+    Sum product(Sum x, Sum y) const {
+        if constexpr (std::is_same_v<Sum, std::complex<double>>) {
+            if (wider_) {
+                const auto rounded = [](double v) { return static_cast<double>(static_cast<float>(v)); };
+                const double both = rounded(x.real() + x.imag()) * y.real();
+                return {both - x.imag() * rounded(y.real() + y.imag()), both + x.real() * rounded(y.imag() - y.real())};
+            }
+        }
+        return x * y;
+    }
     void point(const void* left, void* out, const Sum* weights, std::int64_t row, std::int64_t p, Sum* sums) const {
         const std::int64_t batch = row / groups_, group = row % groups_;
         // With batch groups, output features belong to groups of the left operand's batch; else to groups of its features.
@@ -101,7 +113,7 @@ private:
             const Sum* w = weights + (group * taps_ + t) * rhs_.size[1] * features_;
             for (std::int64_t i = 0; i < rhs_.size[1]; ++i, w += features_) {
                 const Sum x = number<Sum>(d, static_cast<const std::byte*>(left) + (at + i * lhs_.stride[1]) * byte_size(d));
-                for (std::int64_t o = 0; o < features_; ++o) sums[o] += x * w[o];
+                for (std::int64_t o = 0; o < features_; ++o) sums[o] += product(x, w[o]);
             }
         }
         std::int64_t to = batch * out_.stride[0] + group * features_ * out_.stride[1];
@@ -115,6 +127,7 @@ private:
     ConvKernel k_;
     ConvSide lhs_, rhs_, out_;
     std::int64_t groups_, features_, taps_ = 1, points_ = 1, weight_bytes_ = 0, sum_bytes_ = 0;
+    bool wider_ = op_.in[0]->dtype == DType::C64 && op_.out[0]->dtype == DType::C128;  ///< complex factors, a result in a wider type
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ Axes axes_of(const Op& op) {
 }
 Avals eval_all_reduce(const Op& op) {
     const Axes axes = axes_of(op);
-    ParamReads::note("axis_index_groups");  // of devices, which are one here
+    ParamReads::note("axis_index_groups");  // the types are the same; what runs refuses them
     Avals out;
     for (const AvalRef a : op.in) {
         if (!a->is_array()) type_mismatch(op, "arrays", to_text(a));
@@ -54,6 +54,8 @@ JaxprPtr reduced(const Op& op, const Primitive& reduce, bool sum) {
     if (axes.named)
         throw Error(ErrorCode::CannotRun, std::string("expected axes of the operand, found axes of a mesh in ") + op.prim->name)
             .at(op.source.loc());
+    if (const Attr* groups = op.params->find("axis_index_groups"); groups && !groups->is_none())
+        throw Error(ErrorCode::CannotRun, "expected no axis_index_groups, found groups of devices in " + op.prim->name).at(op.source.loc());
     JaxprBuilder b;
     Values out, in;
     for (const AvalRef a : op.in) in.push_back(b.add_input(a));
