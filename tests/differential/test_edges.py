@@ -190,3 +190,15 @@ def test_groups_of_devices_are_refused(cli, tmp_path):
     cli.raw("run", str(plain))
     done = cli.raw("run", str(grouped), check=False)
     assert done.returncode == 3 and "axis_index_groups" in done.stderr and "psum" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_scattered_extremes_of_complex_numbers(cli, tmp_path, name):
+    """By real parts, then by imaginary ones; several updates of one place."""
+    x = np.asarray([1 + 2j, 1 - 1j, 3, -2 + 1j, 0], np.complex64)
+    updates = np.asarray([1 + 1j, 2 - 5j, -2 + 3j, 1 - 3j, 1j], np.complex64)
+    f = lambda x, u: getattr(x.at[np.asarray([0, 1, 3, 1, 4])], name)(u)
+    file, out = saved(f, x, updates, path=tmp_path, values="all"), str(tmp_path / "out.npz")
+    cli.raw("run", file, "--outputs", out)
+    with np.load(out) as found:
+        assert found["out0"].tolist() == np.asarray(jax.jit(f)(x, updates)).tolist()

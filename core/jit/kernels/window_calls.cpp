@@ -73,8 +73,15 @@ T combine(Kind k, T a, T b) {
     }
     return a;
 }
+/// Of two complex numbers the one whose real part, then whose imaginary part, is smaller or larger; the second where neither is.
+const Element& chosen(Kind k, const Element& a, const Element& b) {
+    const bool same = a.number.real() == b.number.real();
+    const double x = same ? a.number.imag() : a.number.real(), y = same ? b.number.imag() : b.number.real();
+    return (k == Kind::Min ? x < y : x > y) ? a : b;
+}
 Element combine_elements(Kind k, DType d, const Element& a, const Element& b) {
     if (k == Kind::Set) return b;
+    if (is_complex(d) && (k == Kind::Min || k == Kind::Max)) return chosen(k, a, b);
     if (is_complex(d)) return {0, k == Kind::Add ? a.number + b.number : a.number * b.number};
     if (is_float(d)) return {0, {combine(k, a.number.real(), b.number.real()), 0}};
     if (is_unsigned_int(d) || d == DType::Bool)
