@@ -98,6 +98,16 @@ TracedRule of_entry(const CustomRule& r, const Op& op) {
     return {r.jaxpr, r.out_zeros, r.input_forwards, r.closed_over, r.out_batched};
 }
 
+/// Of a rule without symbolic zeros the capture says which arguments it may be perturbed by: the others are what its function closed over.
+void refuse_closed_over(const CustomRule& r, const Op& op, const RuleUse& use) {
+    for (std::size_t i = 0; r.kind == Sym("custom_vjp_fwd") && i < std::min(r.perturbed.size(), use.perturbed.size()); ++i)
+        if (use.perturbed[i] && !r.perturbed[i])
+            throw Error(ErrorCode::NotDifferentiable, "expected no derivative by what the function of this " + op.prim->name +
+                                                          " closes over, found one by argument " + std::to_string(i) +
+                                                          ": a custom VJP rule differentiates by the function's own arguments alone")
+                .at(op.source.loc());
+}
+
 TracedRule find_entry(const Attr::Rule& ref, const Op& op, const RuleUse& use) {
     const std::shared_ptr<const CustomRules> table = ref.table.lock();
     if (!table || ref.index >= table->rules.size())
@@ -105,7 +115,10 @@ TracedRule find_entry(const Attr::Rule& ref, const Op& op, const RuleUse& use) {
                                            "), found no table of rules")
             .at(op.source.loc());
     const CustomRule& first = table->rules[ref.index];
-    if (fits(first, use)) return of_entry(first, op);
+    if (fits(first, use)) {
+        refuse_closed_over(first, op, use);
+        return of_entry(first, op);
+    }
     // Variants stand behind what they are variants of: few, and close to it.
     for (std::size_t i = ref.index + 1; i < table->rules.size(); ++i) {
         const CustomRule& r = table->rules[i];

@@ -23,6 +23,7 @@ DropVar = core.DropVar
 Tracer = core.Tracer
 Var = core.Var
 custom_vmap_p = custom_batching.custom_vmap_p
+CustomVJPException: Any = getattr(ad, "CustomVJPException", ())
 SymbolicZero = jax.custom_derivatives.SymbolicZero
 VERSION: tuple[int, ...] = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
 PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep

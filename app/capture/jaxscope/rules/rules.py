@@ -6,6 +6,7 @@ key, traced from a queue, and an equation inside a rule finds the entry that is 
 from __future__ import annotations
 
 import contextlib
+import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
@@ -171,7 +172,18 @@ class Rules:
                               **compat.named(jaxpr, arguments=names))
         return {"jaxpr": self.encode(whole, [c for c, m in zip(consts, mine) if not m]), "closed_over": positions}
 
-    def _forward(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any]:
+    def _forward(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any, tuple[bool, ...]]:
+        """The forward rule's jaxpr with its constants, and which arguments it can be perturbed by: where a call is evaluated from a jaxpr,
+        the first ones are what its function closed over, and JAX refuses these."""
+        for first in range(len(perturbed) + 1):
+            allowed = tuple(p and i >= first for i, p in enumerate(perturbed))
+            try:
+                return (*self._forward_by(eqn, allowed), allowed)
+            except compat.CustomVJPException:
+                refused = sys.exc_info()[1]
+        raise refused
+
+    def _forward_by(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any]:
         thunk = eqn.params["fwd_jaxpr_thunk"]
         if self._last_forward[0] != (id(thunk), perturbed):
             out = traced(thunk, perturbed)
@@ -196,18 +208,18 @@ class Rules:
         return {**self.entry_jaxpr(eqn, jaxpr, consts), "out_zeros": [bool(z) for z in out_zeros]}
 
     def custom_vjp_fwd(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
-        jaxpr, consts = self._forward(eqn, case.perturbed)
+        jaxpr, consts, allowed = self._forward(eqn, case.perturbed)
         n_out = _n_out(eqn)
         n_res = len(jaxpr.outvars) - n_out
         _, _, forwards = _out_trees(eqn)
         # JAX's own order is residuals, then outputs.
         turned = jaxpr.replace(outvars=[*jaxpr.outvars[n_res:], *jaxpr.outvars[:n_res]], **compat.named(jaxpr, results=[""] * len(jaxpr.outvars)))
         shift = _num_consts(eqn)
-        return {**self.entry_jaxpr(eqn, turned, consts),
+        return {**self.entry_jaxpr(eqn, turned, consts), "perturbed": list(allowed),
                 "input_forwards": [None if f is None else f - shift for f in forwards] if forwards is not None else None}
 
     def custom_vjp_bwd(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
-        jaxpr, _ = self._forward(eqn, case.perturbed)
+        jaxpr, _, _ = self._forward(eqn, case.perturbed)
         out_tree, res_tree, forwards = _out_trees(eqn)
         n_out = _n_out(eqn)
         pruned = iter(jaxpr.outvars[:len(jaxpr.outvars) - n_out])
