@@ -47,6 +47,11 @@ template <class T>
 std::complex<T> times(std::complex<T> a, std::complex<T> b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
+/// By a root of the forward transform, or its conjugate.
+template <bool kInverse, class T>
+std::complex<T> turned(std::complex<T> a, std::complex<T> root) {
+    return times(a, kInverse ? std::conj(root) : root);
+}
 
 }  // namespace
 
@@ -99,6 +104,13 @@ FftPlan<T>::FftPlan(std::int64_t length) : n_(length), radices_(factors(length))
         const std::complex<double> w = unit_root(k, n_);
         roots_.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
     }
+    for (std::int64_t n = n_; const std::int64_t radix : radices_) {
+        const std::int64_t m = n / radix, step = n_ / n;
+        std::vector<Complex>& of_level = twiddles_.emplace_back();
+        for (std::int64_t r = 1; r < radix; ++r)
+            for (std::int64_t k = 0; k < m; ++k) of_level.push_back(roots_[static_cast<std::size_t>(r * k * step)]);
+        n = m;
+    }
 }
 
 template <class T>
@@ -126,30 +138,47 @@ void FftPlan<T>::mixed_radix(const Complex* from, std::int64_t stride, Complex* 
     }
     const std::int64_t radix = radices_[level], m = n / radix;
     for (std::int64_t r = 0; r < radix; ++r) mixed_radix(from + r * stride, stride * radix, to + r * m, m, level + 1, inverse);
-    butterflies(to, m, radix, inverse);
+    const Complex* w = twiddles_[level].data();
+    if (radix == 4)
+        inverse ? four<true>(to, m, w) : four<false>(to, m, w);
+    else if (radix == 2)
+        inverse ? two<true>(to, m, w) : two<false>(to, m, w);
+    else
+        inverse ? any<true>(to, m, radix, w) : any<false>(to, m, radix, w);
 }
 
 template <class T>
-void FftPlan<T>::butterflies(Complex* to, std::int64_t m, std::int64_t radix, bool inverse) const {
-    const std::int64_t step = n_ / (m * radix);  // roots of this level among those of the whole length
+template <bool kInverse>
+void FftPlan<T>::two(Complex* to, std::int64_t m, const Complex* w) {
+    for (std::int64_t k = 0; k < m; ++k) {
+        const Complex a = to[k], b = turned<kInverse>(to[k + m], w[k]);
+        to[k] = a + b, to[k + m] = a - b;
+    }
+}
+
+template <class T>
+template <bool kInverse>
+void FftPlan<T>::four(Complex* to, std::int64_t m, const Complex* w) {
+    for (std::int64_t k = 0; k < m; ++k) {
+        const Complex a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
+                      d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
+        const Complex even = a + c, odd = b + d, even_less = a - c, less = b - d;
+        const Complex quarter = kInverse ? Complex(-less.imag(), less.real()) : Complex(less.imag(), -less.real());
+        to[k] = even + odd, to[k + m] = even_less + quarter, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - quarter;
+    }
+}
+
+template <class T>
+template <bool kInverse>
+void FftPlan<T>::any(Complex* to, std::int64_t m, std::int64_t radix, const Complex* w) const {
     std::array<Complex, kLargestRadix> t;
     for (std::int64_t k = 0; k < m; ++k) {
         t[0] = to[k];
-        for (std::int64_t r = 1; r < radix; ++r) t[static_cast<std::size_t>(r)] = times(to[k + r * m], root(r * k * step, inverse));
-        if (radix == 2) {
-            to[k] = t[0] + t[1], to[k + m] = t[0] - t[1];
-            continue;
-        }
-        if (radix == 4) {
-            const Complex even = t[0] + t[2], odd = t[1] + t[3], even_less = t[0] - t[2], less = t[1] - t[3];
-            const Complex turned = inverse ? Complex(-less.imag(), less.real()) : Complex(less.imag(), -less.real());
-            to[k] = even + odd, to[k + m] = even_less + turned, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - turned;
-            continue;
-        }
+        for (std::int64_t r = 1; r < radix; ++r) t[static_cast<std::size_t>(r)] = turned<kInverse>(to[k + r * m], w[(r - 1) * m + k]);
         for (std::int64_t j = 0; j < radix; ++j) {
             Complex sum = t[0];
             for (std::int64_t r = 1; r < radix; ++r)
-                sum += times(t[static_cast<std::size_t>(r)], root(r * j % radix * (n_ / radix), inverse));
+                sum += turned<kInverse>(t[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(r * j % radix * (n_ / radix))]);
             to[k + j * m] = sum;
         }
     }

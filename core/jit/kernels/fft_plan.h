@@ -22,14 +22,18 @@ public:
 private:
     struct Convolution;
     void mixed_radix(const Complex* from, std::int64_t stride, Complex* to, std::int64_t n, std::size_t level, bool inverse) const;
-    void butterflies(Complex* to, std::int64_t m, std::int64_t radix, bool inverse) const;
-    Complex root(std::int64_t k, bool inverse) const {
-        return inverse ? std::conj(roots_[static_cast<std::size_t>(k)]) : roots_[static_cast<std::size_t>(k)];
-    }
+    /// Butterflies that join `radix` transforms of m numbers each, turned by the roots `w`.
+    template <bool kInverse>
+    static void two(Complex* to, std::int64_t m, const Complex* w);
+    template <bool kInverse>
+    static void four(Complex* to, std::int64_t m, const Complex* w);
+    template <bool kInverse>
+    void any(Complex* to, std::int64_t m, std::int64_t radix, const Complex* w) const;
 
     std::int64_t n_;
     std::vector<std::int64_t> radices_;
-    std::vector<Complex> roots_;  ///< exp(-2 pi i k / n)
+    std::vector<Complex> roots_;                  ///< exp(-2 pi i k / n)
+    std::vector<std::vector<Complex>> twiddles_;  ///< per level those of its butterflies, in the order in which they are read
     std::unique_ptr<Convolution> convolution_;
 };
 
