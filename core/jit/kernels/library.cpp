@@ -15,7 +15,7 @@ Dims row_major_strides(const Dims& shape) {
 LibraryCallPtr make_routine(const Op& op) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
-                                                                make_special_routine, make_fft_routine,       make_approx_top_k_routine,
+                                                                make_special_routine, make_fft_routine,       make_top_k_routine,
                                                                 make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};
     for (const auto make : families)
         if (LibraryCallPtr call = make(op)) return call;

@@ -53,7 +53,7 @@ LibraryCallPtr make_generator_routine(const Op& op);
 LibraryCallPtr make_gamma_routine(const Op& op);
 LibraryCallPtr make_special_routine(const Op& op);
 LibraryCallPtr make_fft_routine(const Op& op);
-LibraryCallPtr make_approx_top_k_routine(const Op& op);
+LibraryCallPtr make_top_k_routine(const Op& op);
 LibraryCallPtr make_linalg_routine(const Op& op);
 LibraryCallPtr make_eigen_routine(const Op& op);
 LibraryCallPtr make_tridiagonal_routine(const Op& op);

@@ -161,7 +161,7 @@ private:
 
 }  // namespace
 
-LibraryCallPtr make_approx_top_k_routine(const Op& op) {
+LibraryCallPtr make_top_k_routine(const Op& op) {
     if (op.prim == &kTopK) return std::make_shared<TopK>(op);
     if (op.prim != &kApproxTopK) return nullptr;
     return std::make_shared<ApproxTopK>(op);
