@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/rule_table.h"
 #include "io/capture/writer.h"
 #include "trace/jit_state.h"
 
@@ -62,6 +63,7 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
     }
     if (state) p->jit = "jax";
     for (const Array& a : call.leaves) p->values.push_back(a.node()->array);
+    gather_rules(*p);
     add_files(*p);
     auto out = std::make_unique<CaptureState>();
     out->program = std::move(p);

@@ -340,9 +340,7 @@ constinit const Primitive kCustomJvpCall{
     .older_params = kJvpOlder,
 };
 
-namespace {
-
-constexpr Primitive kCustomVjpCall{
+constinit const Primitive kCustomVjpCall{
     .name = "custom_vjp_call",
     .abstract_eval = custom_vjp_abstract_eval,
     .restage = restage_call<CustomVjpParams>,
@@ -365,6 +363,9 @@ constexpr Primitive kCustomVjpCall{
     .older_names = kVjpOlderNames,
     .older_params = kVjpOlder,
 };
+
+namespace {
+
 constexpr Primitive kCustomLin{
     .name = "custom_lin",
     .abstract_eval = custom_lin_abstract_eval,

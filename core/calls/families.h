@@ -12,7 +12,7 @@ namespace jaxscope {
 struct Primitive;
 
 /// Those that rules of other families and, through the registry, transformations emit.
-extern const Primitive kJit, kClosedCall, kRemat, kCustomJvpCall;
+extern const Primitive kJit, kClosedCall, kRemat, kCustomJvpCall, kCustomVjpCall;
 
 std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();                  ///< remat2

@@ -91,6 +91,7 @@ bool fits(const CustomRule& r, const RuleUse& use) {
 }
 
 TracedRule of_entry(const CustomRule& r, const Op& op) {
+    if (r.error) std::rethrow_exception(r.error);
     if (!r.jaxpr)
         throw Error(ErrorCode::NoRule, std::string("expected the rule of this ") + op.prim->name + " (" + printable(r.function.str()) +
                                            "), found no jaxpr of it: " + printable(r.why.str()))
@@ -108,6 +109,32 @@ void refuse_closed_over(const CustomRule& r, const Op& op, const RuleUse& use) {
                 .at(op.source.loc());
 }
 
+/// Where a rule calls its own function, the call names the table without keeping it: who keeps the table hands that on.
+JaxprPtr owned_by(const JaxprPtr& j, const std::shared_ptr<const CustomRules>& owner) {
+    std::shared_ptr<Jaxpr> copy;
+    for (std::size_t i = 0; i < j->eqns.size(); ++i) {
+        if (!j->eqns[i].params->holds_jaxpr()) continue;
+        bool changed = false;
+        ParamsRef params = map_jaxprs(j->eqns[i].params, [&](const JaxprPtr& inner) {
+            const JaxprPtr owned = owned_by(inner, owner);
+            changed = changed || owned != inner;
+            return owned;
+        });
+        for (const auto& [name, value] : std::vector<Params::Entry>(params->entries().begin(), params->entries().end())) {
+            const auto* rule = value.get<Attr::Rule>();
+            if (!rule || rule->owner || rule->table.lock() != owner) continue;
+            Attr::Rule kept = *rule;
+            kept.owner = owner;
+            params = with_param(params, name, Attr(std::move(kept)));
+            changed = true;
+        }
+        if (!changed) continue;
+        if (!copy) copy = std::make_shared<Jaxpr>(*j);
+        copy->eqns[i].params = params;
+    }
+    return copy ? JaxprPtr(copy) : j;
+}
+
 TracedRule find_entry(const Attr::Rule& ref, const Op& op, const RuleUse& use) {
     const std::shared_ptr<const CustomRules> table = ref.table.lock();
     if (!table || ref.index >= table->rules.size())
@@ -115,14 +142,19 @@ TracedRule find_entry(const Attr::Rule& ref, const Op& op, const RuleUse& use) {
                                            "), found no table of rules")
             .at(op.source.loc());
     const CustomRule& first = table->rules[ref.index];
+    const auto found = [&](const CustomRule& r) {
+        TracedRule out = of_entry(r, op);
+        if (ref.owner) out.jaxpr = owned_by(out.jaxpr, ref.owner);
+        return out;
+    };
     if (fits(first, use)) {
         refuse_closed_over(first, op, use);
-        return of_entry(first, op);
+        return found(first);
     }
     // Variants stand behind what they are variants of: few, and close to it.
     for (std::size_t i = ref.index + 1; i < table->rules.size(); ++i) {
         const CustomRule& r = table->rules[i];
-        if (r.variant_of == static_cast<int>(ref.index) && fits(r, use)) return of_entry(r, op);
+        if (r.variant_of == static_cast<int>(ref.index) && fits(r, use)) return found(r);
     }
     if (!first.jaxpr) return of_entry(first, op);
     refuse_use(first, op, use);

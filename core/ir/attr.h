@@ -55,6 +55,7 @@ public:
         std::weak_ptr<const CustomRules> table;
         std::uint32_t index = 0;
         Sym text;
+        std::shared_ptr<const CustomRules> owner = {};  ///< of a program that is being traced: what keeps the table
     };
     struct Object {  ///< functions, shardings, meshes, treedefs, anything else
         Sym type, name, text;

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct CustomRule {
     bool symbolic_zeros = false;
     JaxprPtr jaxpr;  ///< null: `why` says why it isn't there
     Sym why;
+    std::exception_ptr error;  ///< what the rule threw when it was traced here: thrown when it is asked for
     std::vector<bool> out_zeros;
     std::vector<int> input_forwards;  ///< custom_vjp_fwd: which residuals are inputs; -1: none
     std::vector<int> closed_over;     ///< the jaxpr's leading inputs are values that the rule closes over: these inputs of the equation

@@ -44,5 +44,7 @@ std::string structure_difference(const TreeNode& prefix, const TreeNode& full, s
                                  const char* leaf_class, bool leaves_are_prefixes);
 /// JAX's name of a node's type, for errors: "tuple", "list", "dict".
 std::string kind_name(const TreeNode& n);
+/// JAX's list of the places where a tree isn't what it was: "  * out['b'] was a tuple of length 2 in the original output, but ...".
+std::string tree_differences(const PyTreeDef& original, const PyTreeDef& other, const std::string& root);
 
 }  // namespace jaxscope::jax::detail

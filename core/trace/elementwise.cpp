@@ -364,15 +364,8 @@ Array operator~(const Operand& x) { return numpy::invert(x); }
 namespace lax {
 
 namespace {
-/// A number beside an array has the array's type.
-Values alike(Builder& b, Values v) {
-    for (Value& x : v)
-        for (const Value y : v)
-            if (x.is_literal() && !y.is_literal()) x = converted(b, x, b.aval(y)->dtype, false);
-    return v;
-}
 Array pair_of(const Primitive& p, const Operand& x, const Operand& y) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) { return plain(b, p, alike(b, v)); });
+    return apply1({x, y}, [&](Builder& b, const Values& v) { return plain(b, p, detail::alike(b, v)); });
 }
 Array accurate_of(const Primitive& p, const Operand& x) {
     return apply1({x}, [&](Builder& b, const Values& v) { return accurate(b, p, v[0]); });
@@ -386,7 +379,7 @@ Array add(const Operand& x, const Operand& y) { return pair_of(kAdd, x, y); }
 Array sub(const Operand& x, const Operand& y) { return pair_of(kSub, x, y); }
 Array mul(const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const Values p = alike(b, v);
+        const Values p = detail::alike(b, v);
         return cl::mul(b, p[0], p[1]);
     });
 }
@@ -418,7 +411,7 @@ Array select(const Operand& pred, const Operand& t, const Operand& f) {
     return apply1({pred, t, f}, [&](Builder& b, const Values& v) { return cl::select(b, v[0], v[1], v[2]); });
 }
 Array clamp(const Operand& low, const Operand& x, const Operand& high) {
-    return apply1({low, x, high}, [&](Builder& b, const Values& v) { return plain(b, kClamp, alike(b, v)); });
+    return apply1({low, x, high}, [&](Builder& b, const Values& v) { return plain(b, kClamp, detail::alike(b, v)); });
 }
 Array convert_element_type(const Operand& x, dtype type) { return numpy::astype(x, type); }
 Array bitcast_convert_type(const Operand& x, dtype type) {

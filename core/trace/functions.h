@@ -2,6 +2,7 @@
 // Traced calls of user functions: what jit, grad, checkpoint and captures share.
 #include <jaxscope/jit.h>
 
+#include "base/error.h"
 #include "ir/program.h"
 #include "trace/trace.h"
 
@@ -25,6 +26,20 @@ TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 /// The leaves of the arguments, checked.
 const std::vector<Array>& leaves_of(const Call& call);
+/// JAX's sentence on an argument without arrays: "Argument 'a' of type <class 'str'> is not a valid JAX type".
+std::string static_text(const Call& call, std::size_t arg);
+/// Arguments that hold no arrays are refused where everything is differentiated.
+void refuse_statics(const Call& call);
+/// What `f` gives; errors without a place get this one.
+template <class F>
+auto at_place(const Where& where, F&& f) {
+    try {
+        return f();
+    } catch (Error& e) {
+        e.at({where.file, where.line, 0});
+        throw;
+    }
+}
 Avals avals_of(const std::vector<Array>& arrays);
 /// Values of the constants, then of the arguments.
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves);

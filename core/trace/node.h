@@ -20,11 +20,14 @@ public:
     Value value;
     Where where;  ///< of a tracer: what made it
 
+    /// In place of a trace: an array of which only shape and type are known (ShapeDtypeStruct).
+    static constexpr std::uint64_t kAbstract = UINT64_MAX;
     bool is_tracer() const { return trace != 0; }
     bool deleted() const { return trace == 0 && !array; }
 };
 
 Array concrete(ArrayPtr array);
+Array abstract_array(AvalRef aval, const Where& where);
 /// The elements of a concrete array. Throws JAX's errors for deleted arrays and for tracers.
 const ArrayPtr& elements(const Node& n);
 /// `float32[3]`, as JAX's errors write avals.

@@ -242,6 +242,12 @@ Values promoted(Builder& b, const Values& in, bool to_inexact) {
     for (const Value v : in) out.push_back(converted(b, v, to.type, to.weak));
     return same_rank(b, out);
 }
+Values alike(Builder& b, Values v) {
+    for (Value& x : v)
+        for (const Value y : v)
+            if (x.is_literal() && !y.is_literal()) x = converted(b, x, b.aval(y)->dtype, false);
+    return v;
+}
 Value inexact_operand(Builder& b, Value x) { return promoted(b, {x}, true).front(); }
 
 ::jaxscope::Dims broadcast_shapes(const std::vector<::jaxscope::Dims>& shapes) {

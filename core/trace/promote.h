@@ -19,6 +19,8 @@ Promoted promoted_type(const Avals& avals);
 
 /// Operands converted to one type and one rank, as jax.numpy does: scalars and equal ranks are left alone.
 Values promoted(Builder& b, const Values& in, bool to_inexact = false);
+/// jax.lax, which doesn't promote: a number beside an array has the array's type.
+Values alike(Builder& b, Values v);
 Value inexact_operand(Builder& b, Value x);
 Values same_rank(Builder& b, Values in);
 /// A value in another type: literals at once.

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <jaxscope/checkpoint.h>
+
 #include <atomic>
 
 #include "base/error.h"
@@ -21,6 +23,10 @@ thread_local NameStack t_scopes;
 std::atomic<std::uint64_t> g_serial{1};
 
 [[noreturn]] void leaked(const Node& n) {
+    if (n.trace == Node::kAbstract)
+        throw Error(ErrorCode::BadUsage,
+                    "expected an array, found a ShapeDtypeStruct of type " + long_aval(n.aval) + ", which has no elements")
+            .at({n.where.file, n.where.line, 0});
     throw Error(
         ErrorCode::BadUsage,
         fmt::format("Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an "
@@ -240,5 +246,8 @@ named_scope::~named_scope() {
     detail::t_scopes = t_outer_scopes.back();
     t_outer_scopes.pop_back();
 }
+
+ensure_compile_time_eval::ensure_compile_time_eval() : trace_(std::exchange(detail::t_current, nullptr)) {}
+ensure_compile_time_eval::~ensure_compile_time_eval() { detail::t_current = static_cast<detail::Trace*>(trace_); }
 
 }  // namespace jaxscope::jax

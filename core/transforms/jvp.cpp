@@ -18,7 +18,8 @@ namespace {
 
 struct Key {
     std::vector<bool> nonzero_in, instantiate;
-    bool outermost = false;  ///< the user's own jax.jvp, which stands in the name stack of all that it makes
+    bool outermost = false;              ///< the user's own jax.jvp, which stands in the name stack of all that it makes
+    std::size_t num_outputs = SIZE_MAX;  ///< results that are differentiated
     friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -38,7 +39,7 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
         [&](const Eqn& e, const Values& in, const Values& din) { return jvp_eqn(b, make_op(j, e, b.source), e.effects, in, din); });
     JvpJaxpr out;
     Values tangents;
-    for (std::size_t k = 0; k < dy.size(); ++k) {
+    for (std::size_t k = 0; k < std::min(dy.size(), key.num_outputs); ++k) {
         const Value t = key.instantiate[k] ? instantiate_zero(b, dy[k], j.aval(j.outvars[k])) : dy[k];
         out.nonzero_out.push_back(!t.is_zero());
         if (!t.is_zero()) tangents.push_back(t);
@@ -83,7 +84,7 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Value
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     static const CachedTransform<Key, JvpJaxpr> cache;
-    const Key key{nonzero_in, instantiate, false};
+    const Key key{nonzero_in, instantiate};
     return cache.get(j, key, hash_mix(hash_of(nonzero_in), hash_of(instantiate)), [&] { return make_jvp(*j, key); });
 }
 
@@ -91,8 +92,8 @@ const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in
     return jvp_jaxpr(j, nonzero_in, std::vector<bool>(j->outvars.size(), instantiate));
 }
 
-JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in) {
-    return make_jvp(*j, Key{nonzero_in, std::vector<bool>(j->outvars.size(), true), true});
+JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in, std::size_t num_outputs) {
+    return make_jvp(*j, Key{nonzero_in, std::vector<bool>(j->outvars.size(), true), true, num_outputs});
 }
 
 }  // namespace jaxscope

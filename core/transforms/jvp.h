@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "ir/builder.h"
@@ -21,6 +22,7 @@ struct JvpJaxpr {
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate);
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, bool instantiate = false);
 /// jax.jvp of a whole function: all tangents are instantiated, and what it makes stands in the name stack "jvp(...)".
-JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in);
+/// `num_outputs`: the first so many results are differentiated; of the rest, aux, no tangents come out.
+JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in, std::size_t num_outputs = SIZE_MAX);
 
 }  // namespace jaxscope

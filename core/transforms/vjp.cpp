@@ -72,38 +72,57 @@ std::string shape_tuple(const Dims& shape) {
     return out + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// JAX's checks of grad: _check_input_dtype_grad, _check_scalar, _check_output_dtype_grad.
-void check_gradient_types(const Jaxpr& j, const std::vector<bool>& wrt) {
-    for (std::uint32_t i = 0; i < j.num_invars; ++i) {
-        const AvalRef a = j.aval(j.invar(i));
-        if (wrt[i] && a->is_array() && !is_inexact(a->dtype))
+}  // namespace
+
+void check_reverse_input(AvalRef a, const char* name, GradientTypes types) {
+    if (!a->is_array()) return;
+    const std::string dtype = info(a->dtype).name;
+    if (types.holomorphic && !is_complex(a->dtype))
+        throw Error(ErrorCode::NotDifferentiable,
+                    std::string(name) + " with holomorphic=True requires inputs with complex dtype, but got " + dtype + ".");
+    if (!is_inexact(a->dtype) && !types.allow_int)
+        throw Error(ErrorCode::NotDifferentiable,
+                    std::string(name) +
+                        " requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got " + dtype +
+                        ". If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
+}
+
+void check_reverse_output(AvalRef a, const char* name, GradientTypes types) {
+    const std::string dtype = info(a->dtype).name, head = std::string(name) +
+                                                          " requires real-valued outputs (output dtype that is a "
+                                                          "sub-dtype of np.floating), but got ";
+    if (types.holomorphic) {
+        if (!is_complex(a->dtype))
             throw Error(ErrorCode::NotDifferentiable,
-                        std::string("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                                    "np.inexact), but got ") +
-                            info(a->dtype).name +
-                            ". If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
+                        std::string(name) + " with holomorphic=True requires outputs with complex dtype, but got " + dtype + ".");
+    } else if (is_complex(a->dtype)) {
+        throw Error(ErrorCode::NotDifferentiable,
+                    head + dtype +
+                        ". For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic "
+                        "functions involving complex outputs, use jax.vjp directly.");
+    } else if (!is_float(a->dtype)) {
+        throw Error(ErrorCode::NotDifferentiable,
+                    head + dtype + ". For differentiation of functions with integer outputs, use jax.vjp directly.");
     }
+}
+
+namespace {
+
+/// JAX's checks of grad: types of the inputs, then that there is one scalar, then its type.
+void check_gradient_types(const Jaxpr& j, const std::vector<bool>& wrt, GradientTypes types) {
+    for (std::uint32_t i = 0; i < j.num_invars; ++i)
+        if (wrt[i]) check_reverse_input(j.aval(j.invar(i)), "grad", types);
     if (j.outvars.empty()) throw Error(ErrorCode::NotDifferentiable, "expected a function with a scalar result, found one without results");
     const AvalRef out = j.aval(j.outvars.front());
     if (out->rank() != 0)
         throw Error(ErrorCode::NotDifferentiable,
                     "Gradient only defined for scalar-output functions. Output had shape: " + shape_tuple(out->shape) + ".");
-    if (is_complex(out->dtype))
-        throw Error(ErrorCode::NotDifferentiable,
-                    std::string("grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got ") +
-                        info(out->dtype).name +
-                        ". For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
-                        "involving complex "
-                        "outputs, use jax.vjp directly.");
-    if (!is_float(out->dtype))
-        throw Error(ErrorCode::NotDifferentiable,
-                    std::string("grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got ") +
-                        info(out->dtype).name + ". For differentiation of functions with integer outputs, use jax.vjp directly.");
+    check_reverse_output(out, "grad", types);
 }
 
-JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux, bool with_value) {
+JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux, bool with_value, GradientTypes types) {
     JAXSCOPE_ASSERT(wrt.size() == j->num_invars);
-    check_gradient_types(*j, wrt);
+    check_gradient_types(*j, wrt, types);
     if (!has_aux && j->outvars.size() != 1)
         throw Error(ErrorCode::NotDifferentiable, "Gradient only defined for scalar-output functions. Output was a tree of " +
                                                       std::to_string(j->outvars.size()) + " results.");
@@ -111,7 +130,8 @@ JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux,
     const Signature s = copy_signature(b, *j, wrt);
     const JaxprPtr open = convert_constvars(j);
     const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, 1);
-    const Value one = make_literal(j->aval(j->outvars.front()), 1.0);
+    const AvalRef type = j->aval(j->outvars.front());
+    const Value one = is_complex(type->dtype) ? make_literal(type, std::complex<double>(1)) : make_literal(type, 1.0);
     const Values grads = pull_back(b, {call.linear, call.wrt, call.nonzero_out}, call.residuals, {one}, s.wrt, open->in_avals());
     Values outs;
     if (with_value) outs = call.outputs;
@@ -168,7 +188,9 @@ JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt) {
     return b.finish(outs, j->name);
 }
 
-JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, true); }
-JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, false); }
+JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux, GradientTypes types) {
+    return gradient(j, wrt, has_aux, true, types);
+}
+JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux) { return gradient(j, wrt, has_aux, false, {}); }
 
 }  // namespace jaxscope

@@ -45,10 +45,19 @@ Vjp vjp(const JaxprPtr& j, const std::vector<bool>& wrt, std::size_t num_outputs
 /// then a cotangent per input of `wrt`.
 JaxprPtr value_and_pullback(const JaxprPtr& j, const std::vector<bool>& wrt);
 
+/// What jax.grad takes for types that it refuses otherwise.
+struct GradientTypes {
+    bool holomorphic = false;
+    bool allow_int = false;
+};
 /// jax.value_and_grad: outputs are the value, aux, then the gradients. The first result must be a scalar.
 /// Throws Error{NotDifferentiable} in JAX's words for a result that is no real scalar or inputs that are no floats.
-JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false);
+JaxprPtr value_and_grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false, GradientTypes types = {});
 /// jax.grad: the gradients, then aux.
 JaxprPtr grad(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux = false);
+
+/// JAX's checks of what reverse mode differentiates by: `name` is "grad" or "jacrev".
+void check_reverse_input(AvalRef aval, const char* name, GradientTypes types);
+void check_reverse_output(AvalRef aval, const char* name, GradientTypes types);
 
 }  // namespace jaxscope

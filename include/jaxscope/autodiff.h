@@ -1,19 +1,91 @@
 #pragma once
-// jax.grad, value_and_grad, jvp, vjp: over functions of trees. `grad<0, 2>(f)` chooses arguments; a function that returns
-// std::pair<Array, Aux> has auxiliary results.
-#include <jaxscope/function.h>
+// jax.grad, value_and_grad, jvp, vjp, linearize, linear_transpose: over functions of trees. `grad<0, 2>(f)` chooses arguments. A function
+// for grad that returns std::pair<Array, Aux> has auxiliary results; the others ask for that: `vjp<has_aux>(f, x)`.
+#include <jaxscope/kept.h>
 
 namespace jaxscope::jax {
 
+inline constexpr bool has_aux = true;
+
+struct GradOptions {
+    bool holomorphic = false;
+    bool allow_int = false;                     ///< gradients of integers are float0
+    std::vector<std::string> reduce_axes = {};  ///< gone, as in JAX: refused in its words
+};
+
 namespace detail {
 /// Value, then auxiliary leaves, then gradients of the leaves of the chosen arguments.
-std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what);
-/// Results, then tangents of the results.
-std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents);
+std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
+                                  const GradOptions& options = {});
+/// Results, then tangents of the results, then auxiliary results.
+std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux);
+
+/// What one gets back: leaves of the function's results, auxiliary ones behind, and its linear half.
+struct Linearized {
+    std::vector<Array> results;
+    KeptHandle linear;
+};
+enum class Half : unsigned char { pushforward, pullback };
+Linearized linearize_call(Call& call, Half half, bool has_aux);
+Linearized linear_transpose_call(Call& call);
+/// Tangents of the results, or cotangents of the arguments; checks what is given as JAX does.
+std::vector<Array> apply_linear(Kept& linear, const std::vector<Array>& in, const Description& tree, const Where& where);
+
+/// What a result or an argument of type T is given as: a number where it is one Array.
+template <class T, class U>
+decltype(auto) given_as(const U& u) {
+    if constexpr (is_leaf<T> && std::is_convertible_v<const U&, Array>)
+        return Array(u);
+    else
+        return (u);
+}
+
+template <class Y, class... K>
+class Pullback {
+public:
+    Pullback(Y out, std::tuple<K...> arguments, KeptHandle linear, Where where)
+        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), where_(where) {}
+    /// The cotangents of all arguments for one of the result. May be called any number of times.
+    template <class T>
+    std::tuple<K...> operator()(const T& cotangent) const {
+        const auto& ct = given_as<Y>(cotangent);
+        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(ct), description(ct), where_);
+        const Array* at = flat.data();
+        return with_leaves(arguments_, at);
+    }
+    const Y& output() const { return out_; }
+
+private:
+    Y out_;
+    std::tuple<K...> arguments_;
+    KeptHandle linear_;
+    Where where_;
+};
+template <class Y, class... K>
+class Pushforward {
+public:
+    Pushforward(Y out, std::tuple<K...> arguments, KeptHandle linear, Where where)
+        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), where_(where) {}
+    template <class... T>
+    Y operator()(const T&... tangents) const {
+        static_assert(sizeof...(T) == sizeof...(K), "linearize: the linear function takes one tangent for each argument");
+        const auto in = tuple_of(given_as<K>(tangents)...);
+        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(in), description(in), where_);
+        const Array* at = flat.data();
+        return with_leaves(out_, at);
+    }
+
+private:
+    Y out_;
+    std::tuple<K...> arguments_;
+    KeptHandle linear_;
+    Where where_;
+};
 
 template <bool WithValue, class F, std::size_t... I>
 struct Gradient {
     F f;
+    GradOptions options;
     Where where;
     template <class... A>
     auto operator()(const A&... a) const {
@@ -26,7 +98,7 @@ struct Gradient {
         } else {
             C call(f, a...);
             call.where = where;
-            const std::vector<Array> flat = value_and_grad(call, {I...}, aux, WithValue ? "value_and_grad" : "grad");
+            const std::vector<Array> flat = value_and_grad(call, {I...}, aux, WithValue ? "value_and_grad" : "grad", options);
             const Array* at = flat.data();
             R value = with_leaves(call.result(), at);
             const auto gradients = [&] {
@@ -44,35 +116,102 @@ struct Gradient {
         }
     }
 };
+
+template <bool Aux, class R>
+struct Outputs {
+    using type = R;
+};
+template <class R>
+struct Outputs<true, R> {
+    static_assert(is_pair<R>, "has_aux: the function must return std::pair(outputs, aux)");
+    using type = typename R::first_type;
+};
+/// The differentiated part of a result, and, with `rest`, its auxiliary part.
+template <bool Aux, class R>
+const typename Outputs<Aux, R>::type& outputs_of(const R& r) {
+    if constexpr (Aux)
+        return r.first;
+    else
+        return r;
+}
 }  // namespace detail
 
 template <std::size_t... I, class F>
-auto value_and_grad(F&& f, Where where = {}) {
+auto value_and_grad(F&& f, GradOptions options = {}, Where where = {}) {
     if constexpr (sizeof...(I) == 0)
-        return detail::Gradient<true, detail::Stored<F>, 0>{static_cast<F&&>(f), where};
+        return detail::Gradient<true, detail::Stored<F>, 0>{static_cast<F&&>(f), std::move(options), where};
     else
-        return detail::Gradient<true, detail::Stored<F>, I...>{static_cast<F&&>(f), where};
+        return detail::Gradient<true, detail::Stored<F>, I...>{static_cast<F&&>(f), std::move(options), where};
 }
 template <std::size_t... I, class F>
-auto grad(F&& f, Where where = {}) {
+auto grad(F&& f, GradOptions options = {}, Where where = {}) {
     if constexpr (sizeof...(I) == 0)
-        return detail::Gradient<false, detail::Stored<F>, 0>{static_cast<F&&>(f), where};
+        return detail::Gradient<false, detail::Stored<F>, 0>{static_cast<F&&>(f), std::move(options), where};
     else
-        return detail::Gradient<false, detail::Stored<F>, I...>{static_cast<F&&>(f), where};
+        return detail::Gradient<false, detail::Stored<F>, I...>{static_cast<F&&>(f), std::move(options), where};
 }
 
-/// jax.jvp(f, primals, tangents), both tuples of arguments: the result and its tangent.
-template <class F, class... A>
-auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents) {
+/// jax.jvp(f, primals, tangents), both tuples of arguments: the result and its tangent; with `jvp<has_aux>` what is auxiliary besides.
+template <bool Aux = false, class F, class... A, class... T>
+auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, Where where = {}) {
+    static_assert(sizeof...(A) == sizeof...(T), "jvp: primals and tangents differ in number");
     return std::apply(
         [&](const auto&... a) {
-            detail::CallOf call(f, a...);
-            const std::vector<Array> flat = detail::jvp(call, tree_leaves(tangents));
+            using C = detail::CallOf<F, A...>;
+            C call(f, a...);
+            call.where = where;
+            const auto in = [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return detail::tuple_of(detail::given_as<std::tuple_element_t<I, typename C::Args>>(std::get<I>(tangents))...);
+            }
+            (std::index_sequence_for<T...>());
+            const std::vector<Array> flat = detail::jvp(call, tree_leaves(in), detail::description(in), Aux);
             const Array* at = flat.data();
-            auto value = detail::with_leaves(call.result(), at);
-            return std::pair(std::move(value), detail::with_leaves(call.result(), at));
+            const auto& result = detail::outputs_of<Aux>(call.result());
+            auto value = detail::with_leaves(result, at), tangent = detail::with_leaves(result, at);
+            if constexpr (Aux)
+                return std::tuple(std::move(value), std::move(tangent), detail::with_leaves(call.result().second, at));
+            else
+                return std::pair(std::move(value), std::move(tangent));
         },
         primals);
+}
+
+namespace detail {
+template <template <class...> class Linear, bool Aux, class F, class... A>
+auto linearized(CallOf<F, A...>& call, Half half) {
+    Linearized done = linearize_call(call, half, Aux);
+    const Array* at = done.results.data();
+    auto value = with_leaves(outputs_of<Aux>(call.result()), at);
+    const auto linear = [&]<class... K>(const std::tuple<K...>& arguments) {
+        return Linear<decltype(value), K...>(value, arguments, std::move(done.linear), call.where);
+    }(call.given_arguments());
+    if constexpr (Aux)
+        return std::tuple(std::move(value), linear, with_leaves(call.result().second, at));
+    else
+        return std::pair(std::move(value), linear);
+}
+}  // namespace detail
+
+/// `auto [y, f_vjp] = jax::vjp(f, x, w);  auto [dx, dw] = f_vjp(dy);`
+template <bool Aux = false, class F, class... A>
+auto vjp(const F& f, const A&... a) {
+    detail::CallOf<F, A...> call(f, a...);
+    return detail::linearized<detail::Pullback, Aux>(call, detail::Half::pullback);
+}
+/// `auto [y, f_jvp] = jax::linearize(f, x, w);  auto dy = f_jvp(dx, dw);`
+template <bool Aux = false, class F, class... A>
+auto linearize(const F& f, const A&... a) {
+    detail::CallOf<F, A...> call(f, a...);
+    return detail::linearized<detail::Pushforward, Aux>(call, detail::Half::pushforward);
+}
+/// Of a function that is linear: `auto [dx] = jax::linear_transpose(f, x)(dy);` Only the types of the arguments count.
+template <class F, class... A>
+auto linear_transpose(const F& f, const A&... a) {
+    detail::CallOf<F, A...> call(f, a...);
+    detail::Linearized done = detail::linear_transpose_call(call);
+    return [&]<class... K>(const std::tuple<K...>& arguments) {
+        return detail::Pullback<typename decltype(call)::Result, K...>(call.result(), arguments, std::move(done.linear), call.where);
+    }(call.given_arguments());
 }
 
 }  // namespace jaxscope::jax

@@ -17,13 +17,37 @@ Policy save_any_names_but_these(const std::vector<std::string>& names);
 Policy save_anything_except_these_names(const std::vector<std::string>& names);
 Policy save_from_both_policies(const Policy& a, const Policy& b);
 Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination);
+Policy save_and_offload_only_these_names(const std::vector<std::string>& names_which_can_be_saved,
+                                         const std::vector<std::string>& names_which_can_be_offloaded, const std::string& offload_src,
+                                         const std::string& offload_dst);
 }  // namespace policies
 
+/// Of all arguments, or one each: `{true, false}`.
+class PreventCse {
+public:
+    PreventCse(bool all_arguments) : all(all_arguments) {}               // NOLINT(google-explicit-constructor)
+    PreventCse(std::initializer_list<bool> list) : by_argument(list) {}  // NOLINT(google-explicit-constructor)
+    bool all = true;
+    std::vector<bool> by_argument;
+};
 struct CheckpointOptions {
     Policy policy = {};
-    bool prevent_cse = true;
+    PreventCse prevent_cse = true;
     std::vector<int> static_argnums = {};
     const char* name = "<unnamed function>";
+    bool concrete = false;  ///< gone, as in JAX: refused in its words
+};
+
+/// While it lives, operations on arrays run at once although a function is being traced.
+class ensure_compile_time_eval {
+public:
+    ensure_compile_time_eval();
+    ~ensure_compile_time_eval();
+    ensure_compile_time_eval(const ensure_compile_time_eval&) = delete;
+    ensure_compile_time_eval& operator=(const ensure_compile_time_eval&) = delete;
+
+private:
+    void* trace_;
 };
 
 namespace detail {
@@ -36,6 +60,7 @@ struct Checkpointed {
     CheckpointOptions options;
     Where where;
     template <class... A>
+    requires detail::Takes<F, A...>
     auto operator()(const A&... a) const {
         detail::CallOf call(f, a...);
         call.where = where;
@@ -53,6 +78,11 @@ auto remat(F&& f, CheckpointOptions options = {}, Where where = {}) {
     return checkpoint(static_cast<F&&>(f), std::move(options), where);
 }
 Array checkpoint_name(const Operand& x, const char* name);
+/// The same name for every leaf of a tree.
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const char* name) {
+    return tree_map([&](const Array& a) { return checkpoint_name(Operand(a), name); }, tree);
+}
 
 struct SavedResidual {
     std::string aval, source;
@@ -70,6 +100,19 @@ std::vector<SavedResidual> saved_residuals(const F& f, const A&... a) {
 template <class F, class... A>
 void print_saved_residuals(const F& f, const A&... a) {
     detail::print_residuals(saved_residuals(f, a...));
+}
+/// The same with names for the arguments: `saved_residuals(f, {.arg_names = {"x", "y"}}, x, y)`.
+struct ResidualOptions {
+    std::vector<std::string> arg_names;
+};
+template <class F, class... A>
+std::vector<SavedResidual> saved_residuals(const F& f, const ResidualOptions& options, const A&... a) {
+    detail::CallOf call(f, a...);
+    return detail::saved_residuals(call, options.arg_names);
+}
+template <class F, class... A>
+void print_saved_residuals(const F& f, const ResidualOptions& options, const A&... a) {
+    detail::print_residuals(saved_residuals(f, options, a...));
 }
 
 }  // namespace jaxscope::jax

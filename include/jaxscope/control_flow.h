@@ -1,6 +1,6 @@
 #pragma once
 // jax.lax's control flow: scan, while_loop, fori_loop, cond, switch, map. Bodies are traced once.
-#include <jaxscope/function.h>
+#include <jaxscope/vmap.h>
 
 namespace jaxscope::jax::lax {
 
@@ -11,6 +11,13 @@ struct ScanOptions {
 };
 /// Python's None as what a loop carries or gives.
 struct Nothing {};
+struct AssociativeScanOptions {
+    bool reverse = false;
+    std::int64_t axis = 0;
+};
+struct MapOptions {
+    std::int64_t batch_size = 0;  ///< so many elements at once, by vmap; 0: one after the other
+};
 
 }  // namespace jaxscope::jax::lax
 
@@ -38,6 +45,21 @@ auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& arg
         },
         args);
 }
+/// Two lists of leaves into one: what associative_scan combines with.
+class Combine {
+public:
+    virtual std::vector<Array> operator()(const std::vector<Array>& a, const std::vector<Array>& b) const = 0;
+
+protected:
+    ~Combine() = default;
+};
+std::vector<Array> associative_scan(const Combine& combine, const std::vector<Array>& elements, const lax::AssociativeScanOptions& options);
+/// Leaves cut into batches of a size and what is left; empty: nothing is left.
+struct Batches {
+    std::vector<Array> whole, rest;
+};
+Batches batches_of(const std::vector<Array>& xs, std::int64_t batch_size);
+std::vector<Array> rejoined(const std::vector<Array>& batched, const std::vector<Array>& rest);
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
 }  // namespace jaxscope::jax::detail
 
@@ -95,9 +117,28 @@ auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&...
     return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
 }
 template <class F, class X>
-auto map(const F& f, const X& xs) {
+auto map(const F& f, const X& xs, const MapOptions& options = {}) {
     const auto step = [&](const Nothing& c, const X& x) { return std::pair(c, f(x)); };
-    return scan(step, Nothing{}, xs).second;
+    if (options.batch_size == 0) return scan(step, Nothing{}, xs).second;
+    const detail::Batches cut = detail::batches_of(tree_leaves(xs), options.batch_size);
+    const auto some = [&](const Nothing& c, const X& x) { return std::pair(c, vmap(f)(x)); };
+    const auto ys = scan(some, Nothing{}, tree_unflatten(xs, cut.whole)).second;
+    const std::vector<Array> rest = cut.rest.empty() ? cut.rest : tree_leaves(vmap(f)(tree_unflatten(xs, cut.rest)));
+    return tree_unflatten(ys, detail::rejoined(tree_leaves(ys), rest));
+}
+/// All prefixes of elements combined by an associative function of two trees, in a logarithmic number of steps.
+template <class F, class T>
+T associative_scan(const F& f, const T& elements, const AssociativeScanOptions& options = {}) {
+    struct Each final : detail::Combine {
+        Each(const F& function, const T& like) : f(function), prototype(like) {}
+        std::vector<Array> operator()(const std::vector<Array>& a, const std::vector<Array>& b) const override {
+            const T out = f(tree_unflatten(prototype, a), tree_unflatten(prototype, b));
+            return tree_leaves(out);
+        }
+        const F& f;
+        const T& prototype;
+    };
+    return tree_unflatten(elements, detail::associative_scan(Each(f, elements), tree_leaves(elements), options));
 }
 
 }  // namespace jaxscope::jax::lax

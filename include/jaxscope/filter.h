@@ -336,7 +336,7 @@ struct FilterGradient {
             else
                 return r;
         };
-        auto [value, gradients] = jax::value_and_grad(flat, where)(inexact_leaves(x));
+        auto [value, gradients] = jax::value_and_grad(flat, {}, where)(inexact_leaves(x));
         T gradient = gradient_like(x, gradients);
         if constexpr (aux) {
             auto extra = with_arrays(traced.front().second, value.second);

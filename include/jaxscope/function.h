@@ -274,6 +274,7 @@ public:
         each_leaf<Filter>(out, [&](Array& leaf) { leaf = static_cast<Array&&>(*leaves_in++); });
         return out;
     }
+    const Args& given_arguments() const { return args_; }
     /// Argument `I` with other leaves.
     template <std::size_t I>
     auto arg_like(const Array*& leaves_in) const {
@@ -320,6 +321,20 @@ public:
 };
 template <class F, class... A>
 FilterCallOf(const F&, const A&...) -> FilterCallOf<F, A...>;
+
+/// A tuple of exactly these: std::tuple(pair) would be the pair's members.
+template <class... T>
+std::tuple<std::remove_cvref_t<T>...> tuple_of(T&&... v) {
+    return std::tuple<std::remove_cvref_t<T>...>(static_cast<T&&>(v)...);
+}
+template <class A, bool NumbersAreArrays>
+using GivenAs = std::remove_cvref_t<decltype(given(std::declval<const typename KeptAs<A, NumbersAreArrays>::type&>()))>;
+/// Can the function be called with such arguments, numbers among them being arrays or what they are? Wrappers say so, so that a function
+/// that takes a bool keeps doing so inside of them.
+template <class F, class... A>
+concept Takes = std::is_invocable_v < const F&,
+        const GivenAs<A, true>
+&... > || std::is_invocable_v<const F&, const GivenAs<A, false>&...>;
 
 template <class T>
 T with_leaves(const T& prototype, const Array*& leaves) {

@@ -13,6 +13,48 @@ Array pow(const Operand& x, const Operand& y);
 Array max(const Operand& x, const Operand& y);
 Array min(const Operand& x, const Operand& y);
 Array neg(const Operand& x);
+Array abs(const Operand& x);
+Array log1p(const Operand& x);
+Array eq(const Operand& x, const Operand& y);
+Array ne(const Operand& x, const Operand& y);
+Array lt(const Operand& x, const Operand& y);
+Array le(const Operand& x, const Operand& y);
+Array gt(const Operand& x, const Operand& y);
+Array ge(const Operand& x, const Operand& y);
+Array sign(const Operand& x);
+Array floor(const Operand& x);
+Array ceil(const Operand& x);
+Array round(const Operand& x);
+Array is_finite(const Operand& x);
+Array bitwise_not(const Operand& x);
+Array asin(const Operand& x);
+Array acos(const Operand& x);
+Array atan(const Operand& x);
+Array sinh(const Operand& x);
+Array cosh(const Operand& x);
+Array asinh(const Operand& x);
+Array acosh(const Operand& x);
+Array atanh(const Operand& x);
+Array bessel_i0e(const Operand& x);
+Array bessel_i1e(const Operand& x);
+Array real(const Operand& x);
+Array imag(const Operand& x);
+Array conj(const Operand& x);
+Array expm1(const Operand& x);
+Array exp2(const Operand& x);
+Array tan(const Operand& x);
+Array cbrt(const Operand& x);
+Array reciprocal(const Operand& x);
+Array atan2(const Operand& x, const Operand& y);
+Array nextafter(const Operand& x, const Operand& y);
+Array bitwise_and(const Operand& x, const Operand& y);
+Array bitwise_or(const Operand& x, const Operand& y);
+Array bitwise_xor(const Operand& x, const Operand& y);
+Array shift_left(const Operand& x, const Operand& y);
+Array shift_right_logical(const Operand& x, const Operand& y);
+Array shift_right_arithmetic(const Operand& x, const Operand& y);
+Array polygamma(const Operand& x, const Operand& y);
+Array complex(const Operand& x, const Operand& y);
 Array exp(const Operand& x);
 Array log(const Operand& x);
 Array sin(const Operand& x);
@@ -46,5 +88,52 @@ Array sort(const Operand& x, std::int64_t axis = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
 Array reduce_sum(const Operand& x, const Shape& axes);
 Array reduce_max(const Operand& x, const Shape& axes);
+Array reduce_min(const Operand& x, const Shape& axes);
+Array reduce_prod(const Operand& x, const Shape& axes);
+Array argmax(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
+Array argmin(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
+Array cummin(const Operand& x, std::int64_t axis = 0);
+Array cumlogsumexp(const Operand& x, std::int64_t axis = 0);
+
+// ---- Shapes
+Array reshape(const Operand& x, const Shape& new_sizes);
+Array transpose(const Operand& x, const Shape& permutation);
+Array squeeze(const Operand& x, const Shape& dimensions);
+Array rev(const Operand& x, const Shape& dimensions);
+Array broadcast(const Operand& x, const Shape& sizes);
+Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& broadcast_dimensions);
+Array concatenate(const Arrays& operands, std::int64_t dimension, Where where = {});
+Array slice(const Operand& x, const Shape& start_indices, const Shape& limit_indices, const Shape& strides = {});
+Array slice_in_dim(const Operand& x, std::int64_t start_index, std::int64_t limit_index, std::int64_t stride = 1, std::int64_t axis = 0);
+Array index_in_dim(const Operand& x, std::int64_t index, std::int64_t axis = 0, bool keepdims = true);
+struct Padding {
+    std::int64_t low = 0, high = 0, interior = 0;
+};
+Array pad(const Operand& x, const Operand& padding_value, const std::vector<Padding>& padding_config);
+
+// ---- Products
+struct DotDimensionNumbers {
+    Shape lhs_contracting = {}, rhs_contracting = {}, lhs_batch = {}, rhs_batch = {};
+};
+Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers);
+Array batch_matmul(const Operand& x, const Operand& y);
+/// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
+class ConvPadding {
+public:
+    ConvPadding(const char* same_or_valid) : name(same_or_valid) {}                                   // NOLINT
+    ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list) : pairs(std::move(list)) {}  // NOLINT
+    std::string name;
+    std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+};
+struct ConvOptions {
+    Shape lhs_dilation = {}, rhs_dilation = {};
+    std::vector<std::string> dimension_numbers = {};  ///< {"NHWC", "HWIO", "NHWC"}; none: {"NCHW", "OIHW", "NCHW"} for two dimensions
+    std::int64_t feature_group_count = 1, batch_group_count = 1;
+};
+Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const ConvPadding& padding,
+                           const ConvOptions& options = {});
+Array conv(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const char* padding);
+Array conv_with_general_padding(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const ConvPadding& padding,
+                                const Shape& lhs_dilation = {}, const Shape& rhs_dilation = {});
 
 }  // namespace jaxscope::jax::lax

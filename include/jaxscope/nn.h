@@ -15,5 +15,22 @@ Array log_softmax(const Operand& x, std::int64_t axis = -1);
 Array logsumexp(const Operand& x, const Reduction& over = {});
 Array one_hot(const Operand& x, std::int64_t num_classes, dtype type = dtype::float32);
 Array tanh(const Operand& x);
+Array relu(const Operand& x);
+Array relu6(const Operand& x);
+Array elu(const Operand& x);
+Array elu(const Operand& x, const Operand& alpha);
+Array selu(const Operand& x);
+Array celu(const Operand& x);
+Array glu(const Operand& x, std::int64_t axis = -1);
+Array hard_tanh(const Operand& x);
+Array hard_sigmoid(const Operand& x);
+Array hard_silu(const Operand& x);
+Array hard_swish(const Operand& x);
+Array softplus(const Operand& x);
+Array mish(const Operand& x);
+Array squareplus(const Operand& x);
+Array log_sigmoid(const Operand& x);
+Array sparse_plus(const Operand& x);
+Array sparse_sigmoid(const Operand& x);
 
 }  // namespace jaxscope::jax::nn

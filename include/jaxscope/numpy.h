@@ -126,6 +126,7 @@ Array allclose(const Operand& x, const Operand& y);
 Array array_equal(const Operand& x, const Operand& y);
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
+Array logaddexp(const Operand& x, const Operand& y);
 
 // ---- Along axes
 Array sum(const Operand& x, const Reduction& over = {});

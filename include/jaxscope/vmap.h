@@ -4,32 +4,56 @@
 
 namespace jaxscope::jax {
 
-/// Where an argument has the mapped axis; `none`: it has none.
+/// Where arrays have the mapped axis: a number, `none` (nowhere), or by argument and further down: `{0, none}`, `{{0, 1}, none}`,
+/// `{Axis::dict({{"w", 0}, {"b", none}})}`. One that isn't taken further down stands for all arrays below.
 class Axis {
 public:
-    Axis(int a) : axis(a), mapped(true) {}  // NOLINT(google-explicit-constructor)
-    Axis(None) {}                           // NOLINT(google-explicit-constructor)
+    enum class Kind : unsigned char { leaf, tuple, dict };
+    Axis(int a) : axis(a), mapped(true) {}                                      // NOLINT(google-explicit-constructor)
+    Axis(None) {}                                                               // NOLINT(google-explicit-constructor)
+    Axis(std::initializer_list<Axis> list) : kind(Kind::tuple), items(list) {}  // NOLINT(google-explicit-constructor)
+    explicit Axis(std::vector<Axis> list) : kind(Kind::tuple), items(static_cast<std::vector<Axis>&&>(list)) {}
+    static Axis dict(std::vector<std::pair<std::string, Axis>> entries) {
+        Axis a(none);
+        a.kind = Kind::dict;
+        for (auto& [key, value] : entries) a.keys.push_back(key), a.items.push_back(value);
+        return a;
+    }
     int axis = 0;
     bool mapped = false;
+    Kind kind = Kind::leaf;
+    std::vector<std::string> keys;
+    std::vector<Axis> items;
 };
 struct VmapOptions {
-    std::vector<Axis> in_axes = {};  ///< one for all arguments, or one each; none given: 0
-    int out_axes = 0;
+    Axis in_axes = 0;   ///< one for all arguments, or a tuple with one each
+    Axis out_axes = 0;  ///< a prefix of the result's tree
     std::int64_t axis_size = 0;
+    std::vector<std::string> arg_names = {};  ///< for errors
 };
 
 namespace detail {
 std::vector<Array> vmap(Call& call, const VmapOptions& options);
-}
 
 template <class F>
-auto vmap(F&& f, VmapOptions options = {}) {
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
-        detail::CallOf call(f, a...);
+struct Mapped {
+    F f;
+    VmapOptions options;
+    Where where;
+    template <class... A>
+    auto operator()(const A&... a) const {
+        CallOf call(f, a...);
+        call.where = where;
         const std::vector<Array> flat = detail::vmap(call, options);
         const Array* at = flat.data();
-        return detail::with_leaves(call.result(), at);
-    };
+        return with_leaves(call.result(), at);
+    }
+};
+}  // namespace detail
+
+template <class F>
+auto vmap(F&& f, VmapOptions options = {}, Where where = {}) {
+    return detail::Mapped<detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
 }
 
 }  // namespace jaxscope::jax

@@ -1,64 +1,9 @@
-// Expressions in Python and in C++ side by side: prints, for each, the Python text, the jaxpr that C++ traces, and the numbers that it
-// computes. tests/differential/test_front_end.py has JAX do the same and compares.
-#include <jaxscope/jax.h>
-
-#include <cstdio>
-#include <cstring>
-
-namespace jax = jaxscope::jax;
-namespace jnp = jax::numpy;
-namespace lax = jax::lax;
-namespace nn = jax::nn;
-using jax::all;
-using jax::Array;
-using jax::ellipsis;
-using jax::none;
-using jax::slice;
+// The pairs of the first milestone, and the driver.
+#include "pairs/pairs.h"
 
 namespace {
 
-struct In {
-    Array x, y, v, w, i, b, k, n;
-};
-
-In inputs() {
-    std::vector<double> x, y;
-    for (int n = 0; n < 12; ++n) x.push_back(0.25 * n - 1.1), y.push_back(1.3 - 0.2 * n);
-    std::vector<double> v, w;
-    for (int n = 0; n < 4; ++n) v.push_back(0.5 * n + 0.1);
-    for (int n = 0; n < 20; ++n) w.push_back(0.1 * n - 0.7);
-    return {Array(x, {3, 4}),
-            Array(y, {3, 4}),
-            Array(v, {4}),
-            Array(w, {4, 5}),
-            Array(std::vector<std::int32_t>{2, 0, 1}, {3}),
-            jnp::array({{true, false, true, true}, {false, false, true, false}, {true, true, false, true}}),
-            jax::random::key(7),
-            Array(std::vector<std::int32_t>{-3, 4, 5, 9}, {4})};
-}
-
-template <class F>
-void pair(const char* python, F f) {
-    const In in = inputs();
-    std::printf("== %s\n", python);
-    try {
-        std::printf("%s\n", jax::make_jaxpr(f)(in.x, in.y, in.v, in.w, in.i, in.b, in.k, in.n).str().c_str());
-        const auto r = f(in.x, in.y, in.v, in.w, in.i, in.b, in.k, in.n);
-        for (const Array& a : jax::tree_leaves(r)) {
-            std::printf("-- %s", a.aval().c_str());
-            if (a.dtype() != jax::dtype::key_fry)
-                for (const double d : a.to_vector()) std::printf(" %.9g", d);
-            std::printf("\n");
-        }
-    } catch (const std::exception& e) {
-        std::printf("!! %s\n", e.what());
-    }
-}
-
-#define PAIR(python, ...)                                                                                                   \
-    pair(python, []([[maybe_unused]] Array x, [[maybe_unused]] Array y, [[maybe_unused]] Array v, [[maybe_unused]] Array w, \
-                    [[maybe_unused]] Array i, [[maybe_unused]] Array b, [[maybe_unused]] Array k,                           \
-                    [[maybe_unused]] Array n) { return __VA_ARGS__; })
+using namespace pairs;
 
 void elementwise() {
 #define UNARY(name) PAIR("jnp." #name "(x)", jnp::name(x))
@@ -394,10 +339,16 @@ void loops() {
 }  // namespace
 
 int main() {
+    using namespace pairs;
     elementwise();
     along_axes();
     shapes();
     products_and_nn();
     transformations();
     loops();
+    autodiff();
+    custom_rules();
+    activations();
+    lax_functions();
+    mapping();
 }

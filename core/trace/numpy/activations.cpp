@@ -1,0 +1,177 @@
+// jax.nn's activations that are jitted functions, some with derivatives of their own: written with the front end itself.
+#include <jaxscope/custom_rules.h>
+#include <jaxscope/jit.h>
+#include <jaxscope/lax.h>
+#include <jaxscope/nn.h>
+
+#include <cmath>
+
+#include "trace/promote.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax {
+
+namespace {
+
+Array array_of(const Operand& x) { return numpy::asarray(x); }
+
+template <class F>
+auto jitted_as(const char* name, F f) {
+    return jit(f, {.name = name});
+}
+template <class F>
+auto masked(const char* name, F f) {
+    return custom_jvp(jitted_as(name, f), {.name = name});
+}
+
+}  // namespace
+
+namespace numpy {
+
+namespace {
+
+/// Infinities as zeros, whose differences are not nan.
+Array finite(const Array& x) {
+    Array infinite = lax::eq(x, inf);
+    return lax::select(infinite, zeros_like(Operand(x)), x);
+}
+Array log_of_sum(const Array& x, const Array& y) {
+    Array top = lax::max(x, y), delta = lax::sub(x, y);
+    Array undefined = lax::ne(delta, delta), sum = lax::add(x, y);
+    Array small = lax::log1p(lax::exp(lax::neg(lax::abs(delta))));
+    return lax::select(undefined, sum, lax::add(top, small));
+}
+struct LogOfSumRule {
+    std::pair<Array, Array> operator()(const Array& x, const Array& y, const Array& dx, const Array& dy) const;
+};
+const auto& log_of_sum_exp() {
+    static const auto f = custom_jvp(log_of_sum, {.name = "logaddexp"}).defjvp(LogOfSumRule(), {.name = "_logaddexp_jvp"});
+    return f;
+}
+std::pair<Array, Array> LogOfSumRule::operator()(const Array& x, const Array& y, const Array& dx, const Array& dy) const {
+    Array out = log_of_sum_exp()(x, y);
+    const auto part = [&](const Array& t, const Array& v) {
+        Array a = finite(v), b = finite(out);
+        return lax::mul(t, lax::exp(lax::sub(a, b)));
+    };
+    Array left = part(dx, x), right = part(dy, y);
+    return {out, lax::add(left, right)};
+}
+
+}  // namespace
+
+Array logaddexp(const Operand& x, const Operand& y) {
+    const Operand in[] = {x, y};
+    const std::vector<Array> v =
+        detail::apply(in, x.where, [](::jaxscope::Builder& b, const ::jaxscope::Values& w) { return detail::promoted(b, w, true); });
+    return log_of_sum_exp()(v[0], v[1]);
+}
+
+}  // namespace numpy
+
+namespace nn {
+
+namespace {
+
+Array one_of_two(const Array& x, const Array& g) {
+    Array above = x > 0;
+    return lax::select(above, g, numpy::zeros_like(Operand(g)));
+}
+Array scaled_exponential(const Array& x, const Operand& alpha) {
+    Array above = x > 0, inner = x > 0;
+    Array low = numpy::expm1(numpy::where(inner, 0., x));
+    return numpy::where(above, x, alpha * low);
+}
+
+}  // namespace
+
+Array relu(const Operand& x) {
+    static const auto f =
+        masked("relu", [](Array a) { return numpy::maximum(a, 0); }).defjvps([](Array g, Array, Array a) { return one_of_two(a, g); });
+    return f(array_of(x));
+}
+Array relu6(const Operand& x) {
+    static const auto f =
+        masked("relu6", [](Array a) { return numpy::minimum(numpy::maximum(a, 0), 6.); }).defjvps([](Array g, Array, Array a) {
+            Array above = a > 0, below = a < 6;
+            Array inside = above & below;
+            return lax::select(inside, g, numpy::zeros_like(Operand(g)));
+        });
+    return f(array_of(x));
+}
+Array elu(const Operand& x) {
+    static const auto f = jitted_as("elu", [](Array a) { return scaled_exponential(a, 1.); });
+    return f(array_of(x));
+}
+Array elu(const Operand& x, const Operand& alpha) {
+    static const auto f = jitted_as("elu", [](Array a, Array s) { return scaled_exponential(a, s); });
+    return f(array_of(x), array_of(alpha));
+}
+Array selu(const Operand& x) {
+    static const auto f =
+        jitted_as("selu", [](Array a) { return 1.0507009873554804934193349852946 * elu(a, 1.6732632423543772848170429916717); });
+    return f(array_of(x));
+}
+Array celu(const Operand& x) {
+    static const auto f = jitted_as("celu", [](Array a) {
+        Array high = numpy::maximum(a, 0.), low = numpy::expm1(numpy::minimum(a, 0.) / 1.);
+        Array scaled = 1. * low;
+        return high + scaled;
+    });
+    return f(array_of(x));
+}
+Array glu(const Operand& x, std::int64_t axis) {
+    const auto f = [axis](Array a) {
+        const Arrays halves = numpy::split(a, 2, axis);
+        Array gate = sigmoid(halves[1]);
+        return halves[0] * gate;
+    };
+    return jitted_as("glu", f)(array_of(x));
+}
+Array hard_tanh(const Operand& x) {
+    static const auto f = jitted_as("hard_tanh", [](Array a) {
+        Array above = a > 1, below = a < -1;
+        return numpy::where(above, 1, numpy::where(below, -1, a));
+    });
+    return f(array_of(x));
+}
+Array hard_sigmoid(const Operand& x) {
+    static const auto f = jitted_as("hard_sigmoid", [](Array a) { return relu6(a + 3.) / 6.; });
+    return f(array_of(x));
+}
+Array hard_silu(const Operand& x) {
+    static const auto f = jitted_as("hard_silu", [](Array a) { return a * hard_sigmoid(a); });
+    return f(array_of(x));
+}
+Array hard_swish(const Operand& x) { return hard_silu(x); }
+Array softplus(const Operand& x) {
+    static const auto f = jitted_as("softplus", [](Array a) { return numpy::logaddexp(a, 0); });
+    return f(array_of(x));
+}
+Array mish(const Operand& x) {
+    static const auto f = jitted_as("mish", [](Array a) { return a * numpy::tanh(softplus(a)); });
+    return f(array_of(x));
+}
+Array squareplus(const Operand& x) {
+    static const auto f = jitted_as("squareplus", [](Array a) { return (a + numpy::sqrt(numpy::square(a) + 4)) / 2; });
+    return f(array_of(x));
+}
+Array log_sigmoid(const Operand& x) {
+    static const auto f = jitted_as("log_sigmoid", [](Array a) { return -softplus(-a); });
+    return f(array_of(x));
+}
+Array sparse_plus(const Operand& x) {
+    static const auto f = jitted_as("sparse_plus", [](Array a) {
+        Array low = a <= -1., high = a >= 1.;
+        Array middle = numpy::power(a + 1., 2) / 4;
+        return numpy::where(low, 0., numpy::where(high, a, middle));
+    });
+    return f(array_of(x));
+}
+Array sparse_sigmoid(const Operand& x) {
+    static const auto f = jitted_as("sparse_sigmoid", [](Array a) { return 0.5 * numpy::clip(a + 1., 0., 2.); });
+    return f(array_of(x));
+}
+
+}  // namespace nn
+}  // namespace jaxscope::jax

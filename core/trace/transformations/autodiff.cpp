@@ -1,0 +1,343 @@
+// grad, value_and_grad, jvp, vjp, linearize, linear_transpose: the function is traced, its jaxpr transformed, and what comes out stands
+// where the call stands.
+#include <fmt/core.h>
+
+#include <jaxscope/autodiff.h>
+
+#include "base/error.h"
+#include "calls/families.h"
+#include "ir/interpret.h"
+#include "ir/print/printer.h"
+#include "ir/registry.h"
+#include "lax/params/elementwise.h"
+#include "lax/primitives.h"
+#include "pytree/tree.h"
+#include "trace/functions.h"
+#include "trace/kept.h"
+#include "transforms/dce.h"
+#include "transforms/jaxpr_util.h"
+#include "transforms/jvp.h"
+#include "transforms/transpose.h"
+#include "transforms/vjp.h"
+
+namespace jaxscope::jax::detail {
+
+namespace {
+
+std::vector<bool> chosen_leaves(const Call& call, const std::vector<std::size_t>& argnums) {
+    std::vector<bool> out;
+    for (std::size_t a = 0; a < call.leaves_of_arg.size(); ++a) {
+        bool chosen = false;
+        for (const std::size_t i : argnums) chosen = chosen || i == a;
+        out.insert(out.end(), call.leaves_of_arg[a], chosen);
+    }
+    return out;
+}
+
+/// The region of one differentiation, as a capture writes it.
+::jaxscope::Region region_of(const Call& call, const TracedCall& t, const std::vector<std::size_t>& argnums, bool has_aux,
+                             const char* kind) {
+    ::jaxscope::Region r;
+    const ArgumentNames names = argument_names(call, {});
+    r.name = t.traced.jaxpr->name;
+    r.kind = kind;
+    auto open = std::make_shared<::jaxscope::Jaxpr>(*t.traced.jaxpr);
+    open->consts.clear();
+    r.jaxpr = open;
+    r.in_paths = names.leaves;
+    r.arg_of_input = names.arg_of_leaf;
+    for (const std::string& a : names.args) r.arg_names.emplace_back(a);
+    for (const std::string& p : t.out_tree.paths()) r.out_paths.emplace_back(p);
+    for (const std::size_t i : argnums) r.wrt.push_back(static_cast<int>(i));
+    r.wrt_inputs = chosen_leaves(call, argnums);
+    r.has_aux = has_aux;
+    r.source = source_of(call.where);
+    return r;
+}
+
+JaxprPtr named(const JaxprPtr& j, const std::string& name) {
+    auto out = std::make_shared<::jaxscope::Jaxpr>(*j);
+    out->name = Sym(name);
+    return out;
+}
+std::vector<Array> call_jit(const JaxprPtr& body, const std::vector<Array>& in, const Where& where) {
+    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(body->name)}});
+    return bind_primitive(*emitted_calls().jit, in, params, where);
+}
+
+/// value_and_grad with the two halves as the calls that captures mark.
+std::vector<Array> marked_value_and_grad(RegionRecorder& recorder, const JaxprPtr& open, const std::vector<bool>& wrt,
+                                         const std::vector<Array>& in, bool has_aux, const Where& where) {
+    const int mark = recorder.next++;
+    const Vjp v = vjp(open, wrt, has_aux ? 1 : open->outvars.size());
+    const JaxprPtr forward = named(v.forward, fmt::format("jaxscope_forward_{}", mark));
+    const JaxprPtr backward = named(v.backward, fmt::format("jaxscope_backward_{}", mark));
+    recorder.calls.push_back({mark, false, forward, {}});
+    recorder.calls.push_back({mark, true, backward, {}});
+    const std::vector<Array> all = call_jit(forward, in, where);
+    const auto results = static_cast<std::ptrdiff_t>(all.size() - v.num_residuals);
+    std::vector<Array> out(all.begin(), all.begin() + results), residuals(all.begin() + results, all.end());
+    // A cotangent of one per value.
+    const AvalRef type = out.front().node()->aval;
+    residuals.push_back(apply1({}, where, [&](Builder&, const Values&) -> Value { return make_literal(strong(type), 1.0); }));
+    for (Array& g : call_jit(backward, residuals, where)) out.push_back(std::move(g));
+    return out;
+}
+
+}  // namespace
+
+namespace {
+
+/// Gradients stand in the order of the arguments; they are asked for in the order of `argnums`.
+std::vector<Array> in_order_of(std::vector<Array> out, const Call& call, const std::vector<std::size_t>& argnums) {
+    std::size_t gradients = 0;
+    for (const std::size_t a : argnums) gradients += call.leaves_of_arg[a];
+    std::vector<Array> sorted(out.begin(), out.end() - static_cast<std::ptrdiff_t>(gradients));
+    const std::size_t first = sorted.size();
+    for (const std::size_t a : argnums) {
+        std::size_t at = first;
+        for (const std::size_t n : argnums)
+            if (n < a) at += call.leaves_of_arg[n];
+        for (std::size_t k = 0; k < call.leaves_of_arg[a]; ++k) sorted.push_back(out[at + k]);
+    }
+    return sorted;
+}
+
+}  // namespace
+
+std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
+                                  const GradOptions& options) {
+    if (!options.reduce_axes.empty())
+        throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
+    leaves_of(call);
+    const TracedCall t = trace_call(call, what, call.name ? call.name : kUnnamed);
+    std::vector<bool> wrt(t.traced.consts.size(), false);
+    for (const bool w : chosen_leaves(call, argnums)) wrt.push_back(w);
+    const JaxprPtr open = t.traced.open();
+    const std::vector<Array> in = with_consts(t.traced, call.leaves);
+    RegionRecorder* recorder = RegionRecorder::current();
+    if (recorder && recorder->marking)
+        return in_order_of(marked_value_and_grad(*recorder, open, wrt, in, has_aux, call.where), call, argnums);
+    if (recorder) {
+        recorder->regions.push_back(region_of(call, t, argnums, has_aux, what));
+        recorder->regions.back().mark = static_cast<int>(recorder->regions.size()) - 1;
+    }
+    return at_place(call.where, [&] {
+        const JaxprPtr made = ::jaxscope::value_and_grad(open, wrt, has_aux, {options.holomorphic, options.allow_int});
+        return in_order_of(detail::call(made, in, call.where), call, argnums);
+    });
+}
+
+namespace {
+
+/// How many leaves of the results are differentiated: with aux those of the first of a pair.
+std::size_t differentiated_leaves(const TracedCall& t, bool has_aux) {
+    return has_aux ? t.out_tree.children().front().num_leaves() : t.out_tree.num_leaves();
+}
+
+void check_tangent(AvalRef primal, AvalRef tangent) {
+    const AvalRef expected = tangent_aval(primal);
+    if (expected->dtype != tangent->dtype)
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
+                                "dtype the tangent dtype must be float0.Got primal dtype {} and so expected tangent dtype {}, but got "
+                                "tangent dtype {} instead.",
+                                info(primal->dtype).name, info(expected->dtype).name, info(tangent->dtype).name));
+    if (primal->shape != tangent->shape)
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("jvp called with different primal and tangent shapes;Got primal shape {} and tangent shape as {}",
+                                Shape(primal->shape).str(), Shape(tangent->shape).str()));
+}
+
+}  // namespace
+
+std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Description& tangent_tree, bool has_aux) {
+    return at_place(call.where, [&] {
+        refuse_statics(call);
+        const PyTreeDef primals = make_tree(call.arguments()), given = make_tree(tangent_tree);
+        if (!(primals == given))
+            throw Error(
+                ErrorCode::BadUsage,
+                fmt::format("primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure "
+                            "{} whereas tangents have tree structure {}.",
+                            primals.str(), given.str()));
+        for (std::size_t i = 0; i < tangents.size(); ++i) check_tangent(call.leaves[i].node()->aval, tangents[i].node()->aval);
+        const TracedCall t = trace_call(call, "jvp", kUnnamed);
+        const std::size_t n = differentiated_leaves(t, has_aux), all = t.out_tree.num_leaves();
+        // Tangents of integers are zero.
+        std::vector<bool> nonzero(t.traced.consts.size(), false);
+        std::vector<Array> in = with_consts(t.traced, call.leaves);
+        for (const Array& a : tangents) {
+            nonzero.push_back(a.node()->aval->dtype != DType::Float0);
+            if (nonzero.back()) in.push_back(a);
+        }
+        std::vector<Array> out = detail::call(::jaxscope::jvp(t.traced.open(), nonzero, n).jaxpr, in, call.where);
+        // Results, auxiliary results, tangents: the auxiliary ones go last.
+        std::rotate(out.begin() + static_cast<std::ptrdiff_t>(n), out.begin() + static_cast<std::ptrdiff_t>(all), out.end());
+        return out;
+    });
+}
+
+namespace {
+
+struct LinearState final : Kept {
+    JaxprPtr jaxpr;                ///< inputs: residuals, then what is given
+    std::vector<Array> residuals;  ///< in the order of its leading inputs
+    Half half = Half::pullback;
+    bool transposes = false;  ///< of linear_transpose, whose errors say other things
+    PyTreeDef tree;           ///< of what is given
+    Avals given;              ///< per leaf the type that belongs to it: a result's, an argument's
+    std::vector<bool> taken;  ///< per leaf: does the jaxpr take it?
+    std::vector<bool> made;   ///< per leaf of what comes out: does the jaxpr make it? The others are zeros
+    Avals out;
+    std::string function = kUnnamed;
+};
+
+}  // namespace
+
+Linearized linearize_call(Call& call, Half half, bool has_aux) {
+    refuse_statics(call);
+    leaves_of(call);
+    const TracedCall t = trace_call(call, half == Half::pullback ? "vjp" : "linearize", call.name ? call.name : kUnnamed);
+    const std::size_t n = differentiated_leaves(t, has_aux), consts = t.traced.consts.size();
+    std::vector<bool> wrt(consts, false);
+    wrt.insert(wrt.end(), call.leaves.size(), true);
+    const JaxprPtr open = t.traced.open();
+    Linearized out;
+    auto* s = new LinearState;
+    out.linear = KeptHandle(s);
+    s->half = half;
+    const Avals results = open->out_avals(), inputs = avals_of(call.leaves);
+    const auto front = [&](const Avals& a) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); };
+    const PyTreeDef result_tree = has_aux ? t.out_tree.children().front() : t.out_tree;
+    JaxprPtr forward;
+    if (half == Half::pullback) {
+        Vjp v = ::jaxscope::vjp(open, wrt, n);
+        forward = v.forward;
+        s->jaxpr = v.backward;
+        s->tree = result_tree;
+        s->given = front(results);
+        s->taken.assign(n, true);
+        s->out = inputs;
+        s->made.assign(inputs.size(), true);
+    } else {
+        ::jaxscope::Linearized l = ::jaxscope::linearize(open, wrt, n);
+        forward = l.forward;
+        s->jaxpr = l.linear;
+        s->tree = make_tree(call.arguments());
+        s->given = inputs;
+        s->taken.assign(l.wrt.begin() + static_cast<std::ptrdiff_t>(consts), l.wrt.end());
+        s->out = front(results);
+        s->made = l.nonzero_out;
+    }
+    out.results = detail::call(forward, with_consts(t.traced, call.leaves), call.where);
+    s->residuals.assign(out.results.begin() + static_cast<std::ptrdiff_t>(t.out_tree.num_leaves()), out.results.end());
+    return out;
+}
+
+Linearized linear_transpose_call(Call& call) {
+    refuse_statics(call);
+    const TracedCall t = trace_call(call, "linear_transpose", call.name ? call.name : kUnnamed);
+    const JaxprPtr open = dce_jaxpr(t.traced.open(), std::vector<bool>(t.out_tree.num_leaves(), true), true).jaxpr;
+    const Avals in = avals_of(call.leaves), results = open->out_avals();
+    const auto all = [&](auto test) {
+        return std::all_of(in.begin(), in.end(), test) && std::all_of(results.begin(), results.end(), test);
+    };
+    if (!all([](AvalRef a) { return is_inexact(a->dtype); }) && !all([](AvalRef a) { return is_integer(a->dtype); })) {
+        const auto names = [](const Avals& avals) {
+            std::string text;
+            for (const AvalRef a : avals) text += std::string(text.empty() ? "" : ", ") + "dtype('" + info(a->dtype).name + "')";
+            return "[" + text + "]";
+        };
+        throw Error(ErrorCode::TypeMismatch,
+                    "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but got " +
+                        names(in) + " -> " + names(results) + ".")
+            .at({call.where.file, call.where.line, 0});
+    }
+    JaxprBuilder b;
+    Values x, ct;
+    for (const Array& c : t.traced.consts) x.push_back(b.add_input(c.node()->aval));
+    x.resize(open->num_invars, Value::linear());
+    for (const AvalRef a : results) ct.push_back(b.add_input(a));
+    Values cts = backward_pass(b, *open, x, ct, {}, true);
+    cts.erase(cts.begin(), cts.begin() + static_cast<std::ptrdiff_t>(t.traced.consts.size()));
+    for (std::size_t i = 0; i < in.size(); ++i) cts[i] = instantiate_zero(b, cts[i], in[i]);
+    auto* s = new LinearState;
+    Linearized out{{}, KeptHandle(s)};
+    s->jaxpr = b.finish(cts);
+    s->residuals = t.traced.consts;
+    s->transposes = true;
+    s->tree = t.out_tree;
+    s->given = results;
+    s->taken.assign(results.size(), true);
+    s->out = in;
+    s->made.assign(in.size(), true);
+    return out;
+}
+
+namespace {
+
+std::string short_texts(const Avals& avals) {
+    std::string text;
+    for (const AvalRef a : avals) text += (text.empty() ? "" : ", ") + to_text(a);
+    return "[" + text + "]";
+}
+
+void check_given(const LinearState& s, const Avals& in, const PyTreeDef& tree) {
+    const bool same_tree = s.tree == tree;
+    if (s.transposes) {
+        if (!same_tree)
+            throw Error(ErrorCode::TypeMismatch,
+                        fmt::format("cotangent tree does not match function output, expected {} but got {}", s.tree.str(), tree.str()));
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (in[i]->dtype != s.given[i]->dtype || in[i]->shape != s.given[i]->shape)
+                throw Error(ErrorCode::TypeMismatch, fmt::format("cotangent type does not match function output, expected {} but got {}",
+                                                                 short_texts(s.given), short_texts(in)));
+        return;
+    }
+    if (!same_tree && s.half == Half::pushforward)
+        throw Error(ErrorCode::TypeMismatch, fmt::format("expected {}, got {}", s.tree.str(), tree.str()));
+    if (!same_tree)
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree "
+                                "structure of the differentiated function {}.\n\nBut the tree structures differ:\n{}",
+                                s.function, tree_differences(s.tree, tree, "out")));
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const AvalRef expected = tangent_aval(s.given[i]);
+        if ((in[i]->dtype == expected->dtype && in[i]->shape == expected->shape) ||
+            (in[i]->shape == expected->shape && expected->dtype == DType::Float0))
+            continue;
+        if (s.half == Half::pullback)
+            throw Error(ErrorCode::TypeMismatch,
+                        fmt::format("unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got {}, but expected {} because "
+                                    "the corresponding output of the differentiated function had JAX type {}",
+                                    long_aval(in[i]), long_aval(expected), long_aval(s.given[i])));
+        throw Error(
+            ErrorCode::TypeMismatch,
+            fmt::format("linearized function called on tangent values inconsistent with the original primal values:\nGot tangent aval "
+                        "{} for primal aval {} but expected {}.",
+                        long_aval(in[i]), long_aval(s.given[i]), long_aval(expected)));
+    }
+}
+
+}  // namespace
+
+std::vector<Array> apply_linear(Kept& kept, const std::vector<Array>& in, const Description& tree, const Where& where) {
+    auto& s = static_cast<LinearState&>(kept);
+    return at_place(where, [&] {
+        check_given(s, avals_of(in), make_tree(tree));
+        std::vector<Array> operands = s.residuals;
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (s.taken[i]) operands.push_back(in[i]);
+        const std::vector<Array> found = detail::call(s.jaxpr, operands, where);
+        std::vector<Array> out;
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < s.made.size(); ++i)
+            out.push_back(s.made[i] ? found[next++] : apply1({}, where, [&](Builder& b, const Values&) {
+                return instantiate_zero(b, Value::zero(), s.out[i]);
+            }));
+        return out;
+    });
+}
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,357 @@
+// custom_jvp and custom_vjp: the function becomes a call in the current trace, its rules become entries of a table that the call keeps.
+#include "calls/custom_rules.h"
+
+#include <fmt/core.h>
+
+#include <jaxscope/custom_rules.h>
+
+#include "calls/control_flow.h"
+#include "calls/families.h"
+#include "ir/interpret.h"
+#include "ir/program.h"
+#include "lax/ops.h"
+#include "pytree/tree.h"
+#include "trace/functions.h"
+#include "transforms/jaxpr_util.h"
+
+namespace jaxscope::jax::detail {
+
+namespace {
+
+/// The rules that are being traced: a rule that calls its own function finds its table here, unfinished.
+struct Unfinished {
+    const void *function, *rule, *identity;
+    PyTreeDef tree;
+    Avals avals;
+    std::weak_ptr<const CustomRules> table;
+};
+thread_local std::vector<Unfinished> t_unfinished;
+class Tracing {
+public:
+    explicit Tracing(Unfinished u) { t_unfinished.push_back(std::move(u)); }
+    ~Tracing() { t_unfinished.pop_back(); }
+    Tracing(const Tracing&) = delete;
+    Tracing& operator=(const Tracing&) = delete;
+};
+
+const Unfinished* unfinished(const Call& f, const Call& rule, const RuleNames& names, const PyTreeDef& tree, const Avals& avals) {
+    for (auto u = t_unfinished.rbegin(); u != t_unfinished.rend(); ++u)
+        if (u->function == f.type && (names.itself || (u->rule == rule.type && u->identity == names.identity)) && u->avals == avals &&
+            u->tree == tree)
+            return &*u;
+    return nullptr;
+}
+
+/// The call of the function itself, and what its rules close over.
+class CustomCall {
+public:
+    CustomCall(Call& f, const RuleNames& names, const char* what)
+        : function(trace_call(f, what, names.function)), operands(with_consts(function.traced, f.leaves)) {}
+    TracedCall function;
+    std::vector<Array> operands;  ///< what the function closes over, what its rules close over besides, the arguments
+    std::size_t extra = 0;
+
+    std::size_t num_consts() const { return function.traced.consts.size() + extra; }
+    /// A rule whose leading inputs are the operands that it closes over; arrays that it closes over are constants of its jaxpr.
+    void complete(CustomRule& rule, const Traced& traced) {
+        JaxprBuilder b;
+        Values x, in;
+        const JaxprPtr open = traced.open();
+        const Avals types = open->in_avals();
+        for (const Array& c : traced.consts) {
+            if (!c.is_tracer()) continue;
+            rule.closed_over.push_back(operand(c));
+            in.push_back(b.add_input(c.node()->aval));
+        }
+        std::size_t next = 0;
+        std::vector<Value> arguments;
+        for (std::size_t i = traced.consts.size(); i < types.size(); ++i) arguments.push_back(b.add_input(types[i]));
+        for (const Array& c : traced.consts) x.push_back(c.is_tracer() ? in[next++] : b.constant(elements(*c.node())));
+        x.insert(x.end(), arguments.begin(), arguments.end());
+        rule.jaxpr = traced.consts.empty() ? open : b.finish(inline_jaxpr(b, *open, {}, x), open->name);
+    }
+    /// The function's jaxpr; operands of rules alone are inputs that it doesn't read.
+    JaxprPtr body() const {
+        const JaxprPtr open = function.traced.open();
+        if (!extra) return open;
+        std::vector<int> position;
+        for (std::size_t i = 0; i < open->num_invars; ++i)
+            position.push_back(static_cast<int>(i < function.traced.consts.size() ? i : i + extra));
+        return widen_inputs(open, avals_of(operands), position);
+    }
+
+private:
+    int operand(const Array& a) {
+        for (std::size_t i = 0; i < num_consts(); ++i)
+            if (operands[i].node() == a.node()) return static_cast<int>(i);
+        // The arguments move up: rules name closed-over values alone, so no number that was given out changes.
+        operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(num_consts()), a);
+        ++extra;
+        return static_cast<int>(num_consts()) - 1;
+    }
+};
+
+Attr rule_attr(const std::shared_ptr<CustomRules>& table, std::uint32_t index, const char* name) {
+    return Attr(Attr::Rule{table, index, Sym(name), table});
+}
+
+bool same_type(AvalRef a, AvalRef b) { return a->dtype == b->dtype && a->shape == b->shape; }
+
+/// A tree with types for leaves, as JAX's errors write it.
+std::string typed_tree(const PyTreeDef& tree, const Avals& avals) {
+    std::string out = tree.str();
+    out = out.substr(out.find('(') + 1);
+    out.pop_back();
+    std::size_t at = 0;
+    for (const AvalRef a : avals) {
+        at = out.find('*', at);
+        if (at == std::string::npos) break;
+        const std::string text = long_aval(a);
+        out.replace(at, 1, text);
+        at += text.size();
+    }
+    return out;
+}
+
+struct Outputs {
+    PyTreeDef tree;
+    Avals avals;
+};
+
+/// JAX's errors for a rule whose first result isn't the function's.
+void check_primal_output(const char* kind, const char* says, const RuleNames& names, const Outputs& rule, const Outputs& function,
+                         const char* end) {
+    const bool same_tree = rule.tree == function.tree;
+    bool same = same_tree;
+    for (std::size_t i = 0; same && i < rule.avals.size(); ++i) same = same_type(rule.avals[i], function.avals[i]);
+    if (same) return;
+    throw Error(
+        ErrorCode::TypeMismatch,
+        fmt::format("Custom {} rule {} for function {} must produce a pair (list or tuple of length two) {}{}:\n    {}\n"
+                    "while the custom_{}-decorated function {} had output {}:\n    {}{}",
+                    kind, names.rule, names.function, says,
+                    same_tree ? "output's first element had shapes/dtypes of" : "output's first element had container/pytree structure",
+                    typed_tree(rule.tree, rule.avals), std::string(kind) == "JVP" ? "jvp" : "vjp", names.function,
+                    same_tree ? "shapes/dtypes of" : "container/pytree structure", typed_tree(function.tree, function.avals),
+                    same_tree ? "" : end));
+}
+
+Avals split_at(const Avals& all, std::size_t begin, std::size_t end) {
+    return Avals(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+void check_jvp_outputs(const TracedCall& rule, const TracedCall& f, const RuleNames& names) {
+    const std::vector<PyTreeDef> pair = rule.out_tree.children();
+    if (pair.size() != 2)
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("Custom JVP rule {} for function {} must produce a pair (list or tuple of length two) representing primal "
+                                "and tangent outputs, but got {}.",
+                                names.rule, names.function, rule.out_tree.str()));
+    if (!(pair[0] == pair[1]))
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("Custom JVP rule {} for function {} must produce primal and tangent outputs with equal container (pytree) "
+                                "structures, but got {} and {} respectively.",
+                                names.rule, names.function, pair[0].str(), pair[1].str()));
+    const Avals all = rule.traced.jaxpr->out_avals();
+    const std::size_t n = pair[0].num_leaves();
+    const Avals primals = split_at(all, 0, n), tangents = split_at(all, n, all.size());
+    const bool same_tree = pair[0] == f.out_tree;
+    check_primal_output(
+        "JVP",
+        fmt::format("where the first element represents the primal output (equal in value to the output of the "
+                    "custom_jvp-decorated function {}, and in particular {}), but instead the JVP rule ",
+                    names.function, same_tree ? "with leaves of the same shape/dtype" : "of the same container/pytree structure")
+            .c_str(),
+        names, {pair[0], primals}, {f.out_tree, f.traced.jaxpr->out_avals()}, ".");
+    std::string wrong;
+    for (std::size_t i = 0; i < n; ++i) {
+        const AvalRef expected = tangent_aval(primals[i]);
+        if (same_type(expected, tangents[i])) continue;
+        if (n == 1)
+            throw Error(
+                ErrorCode::TypeMismatch,
+                fmt::format("Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
+                            "{} (tangent type of {}) but got {}.",
+                            long_aval(expected), long_aval(primals[i]), long_aval(tangents[i])));
+        wrong += fmt::format("{}  primal {} with tangent {}, expecting tangent {}", wrong.empty() ? "" : "\n", long_aval(primals[i]),
+                             long_aval(tangents[i]), long_aval(expected));
+    }
+    if (!wrong.empty())
+        throw Error(ErrorCode::TypeMismatch,
+                    "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes, but got:\n" + wrong);
+}
+
+std::vector<Array> run_directly(Call& f) {
+    std::vector<Array> out;
+    f.run(f.leaves.data(), out);
+    return out;
+}
+
+Avals with_tangents(const Avals& in) {
+    Avals out = in;
+    for (const AvalRef a : in) out.push_back(tangent_aval(a));
+    return out;
+}
+
+}  // namespace
+
+void no_rule_defined(const char* kind, const char* function) {
+    throw Error(ErrorCode::BadUsage,
+                fmt::format("No {} defined for custom_{} function {} using def{}.", kind, std::string(kind) == "JVP" ? "jvp" : "vjp",
+                            function, std::string(kind) == "JVP" ? "jvp" : "vjp"));
+}
+
+Array zeros_array(const Array& like) {
+    return apply1({}, Where("", 0, ""),
+                  [&](Builder& b, const Values&) { return ::jaxscope::lax::zeros_like(b, tangent_aval(like.node()->aval)); });
+}
+Array sum_of_tangents(const Array& x, const Array& y) {
+    return apply1({Operand(x), Operand(y)}, [](Builder& b, const Values& v) { return ::jaxscope::lax::add_any(b, v[0], v[1]); });
+}
+
+std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
+    leaves_of(f);
+    if (!Trace::current()) return run_directly(f);
+    const Avals avals = avals_of(f.leaves);
+    const PyTreeDef tree = make_tree(f.arguments());
+    CustomCall call(f, names, "custom_jvp");
+    CustomJvpParams p;
+    if (const Unfinished* u = unfinished(f, rule, names, tree, avals)) {
+        p.jvp_jaxpr_fun = Attr(Attr::Rule{u->table, 0, Sym(names.rule), {}});
+    } else {
+        const auto table = std::make_shared<CustomRules>();
+        CustomRule entry;
+        entry.kind = "custom_jvp";
+        entry.function = Sym(names.rule);
+        entry.avals = avals;
+        table->rules.push_back(entry);
+        const Tracing tracing({f.type, rule.type, names.identity, tree, avals, table});
+        try {
+            const TracedCall r = trace_call(rule, with_tangents(avals), "custom_jvp", names.rule);
+            check_jvp_outputs(r, call.function, names);
+            call.complete(table->rules.front(), r.traced);
+        } catch (...) {
+            table->rules.front().error = std::current_exception();
+        }
+        p.jvp_jaxpr_fun = rule_attr(table, 0, names.rule);
+    }
+    p.call_jaxpr = {call.body(), true};
+    p.num_consts = static_cast<std::int64_t>(call.num_consts());
+    p.symbolic_zeros = names.symbolic_zeros;
+    return bind_primitive(kCustomJvpCall, call.operands, make_params(p), f.where);
+}
+
+namespace {
+
+/// The forward rule as the table keeps it: results, then the residuals that aren't arguments.
+void complete_forward(CustomCall& call, CustomRule& entry, const TracedCall& fwd, std::size_t results) {
+    const ::jaxscope::Jaxpr& j = *fwd.traced.jaxpr;
+    std::vector<bool> keep(j.outvars.size(), true);
+    bool forwards = false;
+    for (std::size_t k = results; k < j.outvars.size(); ++k) {
+        int from = -1;
+        for (std::uint32_t i = 0; i < j.num_invars; ++i)
+            if (!j.outvars[k].is_literal() && j.outvars[k].var() == j.invar(i)) from = static_cast<int>(i);
+        entry.input_forwards.push_back(from);
+        keep[k] = from < 0;
+        forwards = forwards || from >= 0;
+    }
+    if (!forwards) entry.input_forwards.clear();
+    Traced traced = fwd.traced;
+    traced.jaxpr = prune_outputs(traced.jaxpr, keep);
+    call.complete(entry, traced);
+}
+
+void check_backward(const Backward& bwd, const TracedCall& t, const Call& f, const PyTreeDef& in_tree) {
+    if (!bwd.prefix)
+        throw Error(
+            ErrorCode::TypeMismatch,
+            fmt::format("Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
+                        "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
+                        "the primal function, but got bwd output structure {} for primal input structure {}.",
+                        bwd.tree.str(), in_tree.str()));
+    const Avals out = t.traced.jaxpr->out_avals();
+    const std::vector<std::string> paths = in_tree.paths();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < bwd.zeros.size(); ++i) {
+        if (bwd.zeros[i]) continue;
+        const AvalRef input = f.leaves[i].node()->aval, expected = tangent_aval(input), found = out[next++];
+        if (expected->dtype == DType::Float0 || same_type(expected, found)) continue;
+        std::string extra;
+        if (expected->dtype != found->dtype) extra = ", so the dtypes do not match";
+        if (expected->shape != found->shape) extra += extra.empty() ? ", so the shapes do not match" : ", and the shapes do not match";
+        throw Error(
+            ErrorCode::TypeMismatch,
+            fmt::format("Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but "
+                        "at output{} the bwd rule produced an output of type {} corresponding to an input of type {}{}",
+                        paths[i], long_aval(found), long_aval(input), extra));
+    }
+}
+
+void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backward& bwd, const RuleNames& names, const PyTreeDef& tree) {
+    const TracedCall forward = trace_call(fwd, avals_of(f.leaves), "custom_vjp fwd", names.rule);
+    const std::vector<PyTreeDef> pair = forward.out_tree.children();
+    const Avals all = forward.traced.jaxpr->out_avals();
+    const std::size_t n = pair[0].num_leaves();
+    check_primal_output(
+        "VJP fwd",
+        fmt::format(
+            "where the first element represents the primal output (equal to the output of the custom_vjp-decorated function {}) and "
+            "the second element represents residuals (i.e. values stored from the forward pass for use on the backward pass), but "
+            "instead the fwd rule ",
+            names.function)
+            .c_str(),
+        names, {pair[0], split_at(all, 0, n)}, {call.function.out_tree, call.function.traced.jaxpr->out_avals()}, ".");
+    complete_forward(call, table.rules[0], forward, n);
+    Avals in = split_at(all, n, all.size());
+    for (std::size_t k = 0; k < n; ++k) in.push_back(tangent_aval(all[k]));
+    const TracedCall backward = trace_call(bwd.make(), in, "custom_vjp bwd", names.bwd);
+    check_backward(bwd, backward, f, tree);
+    // Cotangents of integers are zero, whatever the rule gives.
+    std::vector<bool> keep;
+    for (std::size_t i = 0; i < bwd.zeros.size(); ++i) {
+        const bool trivial = tangent_aval(f.leaves[i].node()->aval)->dtype == DType::Float0;
+        if (!bwd.zeros[i]) keep.push_back(!trivial);
+        bwd.zeros[i] = bwd.zeros[i] || trivial;
+    }
+    Traced traced = backward.traced;
+    traced.jaxpr = prune_outputs(traced.jaxpr, keep);
+    call.complete(table.rules[1], traced);
+    table.rules[1].out_zeros = bwd.zeros;
+}
+
+}  // namespace
+
+std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names) {
+    leaves_of(f);
+    if (!Trace::current()) return run_directly(f);
+    const Avals avals = avals_of(f.leaves);
+    const PyTreeDef tree = make_tree(f.arguments());
+    CustomCall call(f, names, "custom_vjp");
+    CustomVjpParams p;
+    if (const Unfinished* u = unfinished(f, fwd, names, tree, avals)) {
+        p.fwd_jaxpr_thunk = Attr(Attr::Rule{u->table, 0, Sym(names.rule), {}});
+        p.bwd = Attr(Attr::Rule{u->table, 1, Sym(names.bwd), {}});
+    } else {
+        const auto table = std::make_shared<CustomRules>();
+        table->rules.resize(2);
+        for (CustomRule& r : table->rules) r.avals = avals;
+        table->rules[0].kind = "custom_vjp_fwd";
+        table->rules[0].function = Sym(names.rule);
+        table->rules[1].kind = "custom_vjp_bwd";
+        table->rules[1].function = Sym(names.bwd);
+        const Tracing tracing({f.type, fwd.type, names.identity, tree, avals, table});
+        try {
+            trace_rules(call, *table, f, fwd, bwd, names, tree);
+        } catch (...) {
+            for (CustomRule& r : table->rules) r.error = std::current_exception();
+        }
+        p.fwd_jaxpr_thunk = rule_attr(table, 0, names.rule);
+        p.bwd = rule_attr(table, 1, names.bwd);
+    }
+    p.call_jaxpr = {call.body(), true};
+    p.num_consts = static_cast<std::int64_t>(call.num_consts());
+    return bind_primitive(kCustomVjpCall, call.operands, make_params(p), f.where);
+}
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,161 @@
+// vmap: the function is traced on one element, its jaxpr batched.
+#include <fmt/core.h>
+
+#include <jaxscope/tree.h>
+#include <jaxscope/vmap.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "pytree/tree.h"
+#include "trace/functions.h"
+#include "transforms/batch.h"
+
+namespace jaxscope::jax::detail {
+
+namespace {
+
+using TreeKind = TreeWriter::Kind;
+
+AxisTree plain(const Axis& a) {
+    if (a.kind == Axis::Kind::leaf) return a.mapped ? AxisTree(a.axis) : AxisTree(none);
+    if (a.kind == Axis::Kind::tuple) {
+        std::vector<AxisTree> items;
+        for (const Axis& i : a.items) items.push_back(plain(i));
+        return AxisTree::tuple(std::move(items));
+    }
+    std::vector<std::pair<std::string, AxisTree>> entries;
+    for (std::size_t i = 0; i < a.items.size(); ++i) entries.emplace_back(a.keys[i], plain(a.items[i]));
+    return AxisTree::dict(std::move(entries));
+}
+
+const Axis* entry_of(const Axis& a, const TreeNode::Key& key) {
+    for (std::size_t i = 0; i < a.keys.size(); ++i)
+        if (a.keys[i] == key.text || "'" + a.keys[i] + "'" == key.text) return &a.items[i];
+    return nullptr;
+}
+
+/// Axes by leaf. Members of a struct may be given in order or by name.
+bool spread(const Axis& a, const TreeNode& node, std::vector<Axis>& out) {
+    if (a.kind == Axis::Kind::leaf) {
+        out.insert(out.end(), node.leaves, a);
+        return true;
+    }
+    const bool sequence = node.kind == TreeKind::tuple || node.kind == TreeKind::list || node.kind == TreeKind::custom;
+    const bool named = node.kind == TreeKind::dict || node.kind == TreeKind::custom;
+    if (a.items.size() != node.children.size() || (a.kind == Axis::Kind::tuple ? !sequence : !named)) return false;
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+        const Axis* item = a.kind == Axis::Kind::tuple ? &a.items[i] : entry_of(a, node.keys[i]);
+        if (!item || !spread(*item, *node.children[i], out)) return false;
+    }
+    return true;
+}
+std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, const PyTreeDef& tree) {
+    std::vector<Axis> out;
+    if (spread(axes, *tree.node(), out)) return out;
+    flatten_axes(name, tree, plain(axes));
+    throw Error(ErrorCode::BadUsage, name + " specification must be a tree prefix of the corresponding value; its tree is " + tree.str());
+}
+
+/// JAX's error for sizes that differ: the size that most axes have first.
+[[noreturn]] void sizes_differ(const Call& call, const std::vector<int>& dims, const VmapOptions& options) {
+    const ArgumentNames names = argument_names(call, options.arg_names);
+    std::vector<std::int64_t> order;
+    std::map<std::int64_t, std::vector<std::string>> by_size;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        if (dims[i] == kNotMapped) continue;
+        const AvalRef a = call.leaves[i].node()->aval;
+        const std::int64_t n = a->shape[static_cast<std::size_t>(dims[i])];
+        const std::string argument = names.leaves[i].str();
+        if (by_size[n].empty()) order.push_back(n);
+        by_size[n].push_back(
+            fmt::format("axis {} of {}{} of type {}", dims[i], argument.rfind("args[", 0) == 0 ? "" : "argument ", argument, long_aval(a)));
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return by_size[a].size() > by_size[b].size(); });
+    std::string text = "vmap got inconsistent sizes for array axes to be mapped:\n";
+    if (options.axis_size) text += fmt::format("  * the `axis_size` argument was {};\n", options.axis_size);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const std::vector<std::string>& places = by_size[order[k]];
+        const char* end = k + 1 < order.size() ? ";\n" : "";
+        if (places.size() == 1)
+            text += fmt::format("  * one axis had size {}: {}{}", order[k], places[0], end);
+        else
+            text += fmt::format("  * {} axes ({} of them) had size {}, e.g. {}{}", k == 0 ? "most" : "some", places.size(), order[k],
+                                places[0], end);
+    }
+    throw Error(ErrorCode::BadUsage, text);
+}
+
+/// Where each leaf has the mapped axis, and the axis' size.
+std::int64_t mapped_size(const Call& call, const std::vector<Axis>& axes, const VmapOptions& options, std::vector<int>& dims) {
+    std::int64_t size = options.axis_size;
+    bool differ = false;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        dims.push_back(kNotMapped);
+        if (!axes[i].mapped) continue;
+        const AvalRef aval = call.leaves[i].node()->aval;
+        const int rank = aval->rank(), at = axes[i].axis < 0 ? axes[i].axis + rank : axes[i].axis;
+        if (at < 0 || at >= rank)
+            throw Error(ErrorCode::BadUsage,
+                        fmt::format("vmap was requested to map its argument along axis {}, which implies that its rank should be at least "
+                                    "{}, but is only {} (its shape is {})",
+                                    axes[i].axis, axes[i].axis < 0 ? -axes[i].axis : axes[i].axis + 1, rank, Shape(aval->shape).str()));
+        dims.back() = at;
+        const std::int64_t n = aval->shape[static_cast<std::size_t>(at)];
+        differ = differ || (size && n != size);
+        size = n;
+    }
+    if (differ) sizes_differ(call, dims, options);
+    if (!size && axes.empty())
+        throw Error(ErrorCode::BadUsage,
+                    "vmap wrapped function must be passed at least one argument containing an array or axis_size must be "
+                    "specified, got empty *args=() and **kwargs={}");
+    if (!size && std::none_of(axes.begin(), axes.end(), [](const Axis& a) { return a.mapped; }))
+        throw Error(ErrorCode::BadUsage, "vmap must have at least one non-None value in in_axes or axis_size must be specified");
+    return size;
+}
+
+/// The axis of each result, counted from the front.
+std::vector<int> result_axes(const TracedCall& t, const Axis& spec) {
+    std::vector<int> out;
+    const std::vector<Axis> axes = axes_of_leaves("vmap out_axes", spec, t.out_tree);
+    const Avals results = t.traced.jaxpr->out_avals();
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        const int rank = results[k]->rank() + 1, at = axes[k].axis < 0 ? axes[k].axis + rank : axes[k].axis;
+        if (axes[k].mapped && (at < 0 || at >= rank))
+            throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axes[k].axis, rank));
+        out.push_back(axes[k].mapped ? at : kNotMapped);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<Array> vmap(Call& call, const VmapOptions& options) {
+    return at_place(call.where, [&] {
+        leaves_of(call);
+        if (options.in_axes.kind != Axis::Kind::leaf && options.in_axes.items.size() != call.leaves_of_arg.size())
+            throw Error(ErrorCode::BadUsage,
+                        fmt::format("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+                                    "passed to the function, but got len(in_axes)={}, len(args)={}",
+                                    options.in_axes.items.size(), call.leaves_of_arg.size()));
+        const std::vector<Axis> axes = axes_of_leaves("vmap in_axes", options.in_axes, make_tree(call.arguments()));
+        std::vector<int> dims;
+        const std::int64_t size = mapped_size(call, axes, options, dims);
+        // The function sees one element: arrays without the mapped axis.
+        Avals elements = avals_of(call.leaves);
+        for (std::size_t i = 0; i < elements.size(); ++i) {
+            if (dims[i] == kNotMapped) continue;
+            ::jaxscope::Dims shape = elements[i]->shape;
+            shape.erase(shape.begin() + dims[i]);
+            elements[i] = with_shape(elements[i], shape);
+        }
+        const TracedCall t = trace_call(call, elements, "vmap", kUnnamed);
+        std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
+        in_dims.insert(in_dims.end(), dims.begin(), dims.end());
+        const JaxprPtr mapped = ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes));
+        return detail::call(mapped, with_consts(t.traced, call.leaves), call.where);
+    });
+}
+
+}  // namespace jaxscope::jax::detail

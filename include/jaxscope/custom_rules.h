@@ -1,0 +1,367 @@
+#pragma once
+// jax.custom_jvp and jax.custom_vjp: a function with derivatives of its own.
+//   const auto f = jax::custom_jvp(g).defjvp([](auto primals, auto tangents) { ... return std::pair(y, y_dot); });
+//   const auto f = jax::custom_vjp(g).defvjp([](Array x) { return std::pair(y, residuals); },
+//                                            [](auto residuals, Array ct) { return std::tuple(x_bar); });
+// Arguments that aren't differentiated, functions among them, are named by number: `custom_vjp<0>(f)`; they come first in the rules.
+// Rules are traced where the function is called, once, and looked up when somebody differentiates: what they capture by reference need
+// not live longer than the call.
+#include <jaxscope/function.h>
+
+namespace jaxscope::jax {
+
+struct RuleOptions {
+    const char* name = "<unnamed function>";  ///< of the function; in defjvp and defvjp of the rule, in jaxprs and errors
+    bool symbolic_zeros = false;              ///< defjvp: tangents of what isn't perturbed are Arrays without a value
+    const char* bwd_name = nullptr;           ///< defvjp: of its second function
+};
+
+namespace detail {
+
+/// The names of a function and of its rules; `identity` tells functions of one type apart while their rules are traced.
+struct RuleNames {
+    const char *function, *rule, *bwd;
+    const void* identity;
+    bool symbolic_zeros = false;
+    bool itself = false;  ///< a rule calls its own function
+};
+std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names);
+/// The backward rule is made when the types of residuals and results are known, after the forward rule ran.
+class Backward {
+public:
+    virtual Call& make() = 0;
+    std::vector<bool> zeros;  ///< per leaf of the arguments, after it ran: has it no cotangent?
+    PyTreeDef tree;           ///< of what the rule gave
+    bool prefix = false;      ///< does that stand for the arguments' tree?
+
+protected:
+    ~Backward() = default;
+};
+std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names);
+[[noreturn]] void no_rule_defined(const char* kind, const char* function);
+
+template <class... K>
+auto plain_values(const std::tuple<K...>& kept) {
+    return std::apply([](const auto&... k) { return tuple_of(given(k)...); }, kept);
+}
+/// Calls `f` with some arguments by number, the others from `rest`.
+template <std::size_t... N>
+struct Numbers {
+    static constexpr bool has(std::size_t i) { return ((i == N) || ...); }
+    template <std::size_t I>
+    static constexpr std::size_t before() {
+        std::size_t n = 0;
+        for (std::size_t k = 0; k < I; ++k) n += has(k) ? 1 : 0;
+        return n;
+    }
+};
+template <class Fixed, std::size_t I, class All, class Rest>
+const auto& pick(const All& all, const Rest& rest) {
+    if constexpr (Fixed::has(I))
+        return std::get<I>(all);
+    else
+        return std::get<I - Fixed::template before<I>()>(rest);
+}
+/// A function of the differentiated arguments alone.
+template <class F, class Fixed, class... A>
+struct WithFixed {
+    const F& f;
+    std::tuple<const A&...> all;
+    template <class... D>
+    auto operator()(const D&... d) const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(pick<Fixed, I>(all, std::tuple<const D&...>(d...))...); }
+        (std::index_sequence_for<A...>());
+    }
+};
+/// Calls `make(function, differentiated arguments..., fixed ones as a tuple)`.
+template <std::size_t... N, class F, class M, class... A>
+auto without_fixed(const F& f, const M& make, const A&... a) {
+    if constexpr (sizeof...(N) == 0) {
+        return make(f, std::tuple<>(), a...);
+    } else {
+        static_assert(((N < sizeof...(A)) && ...), "nondiff_argnums: a number is beyond the arguments of the call");
+        const std::tuple<const A&...> all(a...);
+        const WithFixed<F, Numbers<N...>, A...> rest{f, all};
+        const auto kept = [&]<std::size_t I>() {
+            if constexpr (Numbers<N...>::has(I))
+                return std::tuple<>();
+            else
+                return std::tuple<const std::tuple_element_t<I, std::tuple<A...>>&>(std::get<I>(all));
+        };
+        const auto differentiated = [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return std::tuple_cat(kept.template operator()<I>()...);
+        }
+        (std::index_sequence_for<A...>());
+        const std::tuple<const std::tuple_element_t<N, std::tuple<A...>>&...> fixed(std::get<N>(all)...);
+        return std::apply([&](const auto&... d) { return make(rest, fixed, d...); }, differentiated);
+    }
+}
+template <class F>
+const void* identity_of(const F& f, const void* object) {
+    if constexpr (std::is_pointer_v<F>)
+        return reinterpret_cast<const void*>(f);
+    else
+        return std::is_empty_v<F> ? nullptr : object;
+}
+
+/// The arrays of a tree and the places of arrays without a value.
+template <class T>
+void each_slot(const T& t, std::vector<Array>& out) {
+    if constexpr (is_leaf<T>)
+        out.push_back(t);
+    else if constexpr (!std::is_same_v<T, None>)
+        each_child(t, [&](const auto& child) { each_slot(child, out); });
+}
+template <class T>
+concept Tupled = requires {
+    std::tuple_size<T>::value;
+};
+
+}  // namespace detail
+
+template <class F, class Rule, std::size_t... N>
+class CustomJvp {
+public:
+    CustomJvp(F f, Rule rule, RuleOptions of_function, RuleOptions of_rule, bool itself = false)
+        : f_(std::move(f)), rule_(std::move(rule)), function_(of_function), options_(of_rule), itself_(itself) {}
+    template <class... A>
+    auto operator()(const A&... a) const {
+        return detail::without_fixed<N...>(
+            f_,
+            [&](const auto& f, const auto& fixed, const auto&... d) {
+                detail::CallOf call(f, d...);
+                using Args = typename decltype(call)::Args;
+                const auto rule = [&](const Args& primals, const Args& tangents) {
+                    return run_rule(fixed, detail::plain_values(primals), detail::plain_values(tangents));
+                };
+                detail::CallOf rule_call(rule, call.given_arguments(), call.given_arguments());
+                const detail::RuleNames names{function_.name,          options_.name, nullptr, detail::identity_of(f_, this),
+                                              options_.symbolic_zeros, itself_};
+                const std::vector<Array> flat = detail::custom_jvp(call, rule_call, names);
+                const Array* at = flat.data();
+                return detail::with_leaves(call.result(), at);
+            },
+            a...);
+    }
+
+private:
+    template <class X, class P>
+    auto run_rule(const X& fixed, const P& primals, const P& tangents) const {
+        return std::apply(
+            [&](const auto&... x) {
+                if constexpr (std::is_invocable_v<const Rule&, decltype(x)..., const P&, const P&>)
+                    return rule_(x..., primals, tangents);
+                else
+                    return std::apply([&](const auto&... v) { return rule_(x..., v...); }, std::tuple_cat(primals, tangents));
+            },
+            fixed);
+    }
+    F f_;
+    Rule rule_;
+    RuleOptions function_, options_;
+    bool itself_;
+};
+
+namespace detail {
+Array zeros_array(const Array& like);
+Array sum_of_tangents(const Array& x, const Array& y);
+/// One rule for each argument: `(tangent, result, arguments...)`; `none`: it adds nothing.
+template <class F, class... J>
+struct PerArgument {
+    F f;
+    std::tuple<J...> rules;
+    RuleOptions options;
+    template <class P>
+    using Result = std::remove_cvref_t<decltype(std::apply(std::declval<const F&>(), std::declval<const P&>()))>;
+    template <class P>
+    std::pair<Result<P>, Result<P>> operator()(const P& primals, const P& tangents) const {
+        Result<P> y = std::apply(CustomJvp<F, PerArgument>(f, *this, options, kRule, true), primals);
+        std::vector<Array> sum;
+        const auto add = [&]<std::size_t I>() {
+            const auto& rule = std::get<I>(rules);
+            if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(rule)>, None>) {
+                const auto one = std::apply([&](const auto&... x) { return rule(std::get<I>(tangents), y, x...); }, primals);
+                std::vector<Array> leaves = tree_leaves(one);
+                if (!sum.empty())
+                    for (std::size_t k = 0; k < leaves.size(); ++k) leaves[k] = sum_of_tangents(sum[k], leaves[k]);
+                sum = std::move(leaves);
+            }
+        };
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (add.template operator()<I>(), ...); }
+        (std::index_sequence_for<J...>());
+        if (sum.empty())
+            for (const Array& v : tree_leaves(y)) sum.push_back(zeros_array(v));
+        return std::pair(y, tree_unflatten(y, sum));
+    }
+    static constexpr RuleOptions kRule{.name = "jvp"};
+};
+}  // namespace detail
+
+/// A function that waits for its rule.
+template <class F, std::size_t... N>
+class CustomJvpFunction {
+public:
+    CustomJvpFunction(F f, RuleOptions options) : f_(std::move(f)), options_(options) {}
+    template <class R>
+    auto defjvp(R&& rule, RuleOptions options = {}) const {
+        return CustomJvp<F, detail::Stored<R>, N...>(f_, static_cast<R&&>(rule), options_, options);
+    }
+    /// One rule for each argument, from its tangent, the result and all arguments; `none` where it adds nothing.
+    template <class... J>
+    auto defjvps(J&&... rules) const {
+        static_assert(sizeof...(N) == 0, "Can't use defjvps with nondiff_argnums.");
+        using Rule = detail::PerArgument<F, detail::Stored<J>...>;
+        return CustomJvp<F, Rule>(f_, Rule{f_, {static_cast<J&&>(rules)...}, options_}, options_, Rule::kRule);
+    }
+    template <class... A>
+    auto operator()(const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
+        detail::no_rule_defined("JVP", options_.name);
+        return f_(a...);
+    }
+
+private:
+    F f_;
+    RuleOptions options_;
+};
+
+template <std::size_t... N, class F>
+auto custom_jvp(F&& f, RuleOptions options = {}) {
+    return CustomJvpFunction<detail::Stored<F>, N...>(static_cast<F&&>(f), options);
+}
+
+template <class F, class Fwd, class Bwd, std::size_t... N>
+class CustomVjp {
+public:
+    CustomVjp(F f, Fwd fwd, Bwd bwd, RuleOptions of_function, RuleOptions of_rules)
+        : f_(std::move(f)), fwd_(std::move(fwd)), bwd_(std::move(bwd)), function_(of_function), options_(of_rules) {}
+    template <class... A>
+    auto operator()(const A&... a) const {
+        return detail::without_fixed<N...>(
+            f_,
+            [&](const auto& f, const auto& fixed, const auto&... d) {
+                detail::CallOf call(f, d...);
+                // As in JAX the forward rule takes all arguments where they stand, the backward rule the fixed ones first.
+                const auto forward = [&](const auto&... v) {
+                    if constexpr (sizeof...(N) == 0)
+                        return fwd_(v...);
+                    else
+                        return detail::WithFixed<Fwd, detail::Numbers<N...>, A...>{fwd_, std::tuple<const A&...>(a...)}(v...);
+                };
+                return with_rules(call, forward, fixed);
+            },
+            a...);
+    }
+
+private:
+    template <class C, class Forward, class X>
+    auto with_rules(C& call, const Forward& forward, const X& fixed) const {
+        const auto tuple_forward = [&](const typename C::Args& kept) { return std::apply(forward, detail::plain_values(kept)); };
+        detail::CallOf fwd(tuple_forward, call.given_arguments());
+        using Pair = typename decltype(fwd)::Result;
+        static_assert(std::tuple_size<Pair>::value == 2, "custom_vjp: fwd must return std::pair(result, residuals)");
+        BackwardOf<C, decltype(fwd), X> backward(*this, call, fwd, fixed);
+        const std::vector<Array> flat = detail::custom_vjp(
+            call, fwd, backward,
+            {function_.name, options_.name, options_.bwd_name ? options_.bwd_name : options_.name, detail::identity_of(f_, this), false});
+        const Array* at = flat.data();
+        return detail::with_leaves(call.result(), at);
+    }
+    template <class C, class Fwd2, class X>
+    class BackwardOf final : public detail::Backward {
+        using Pair = typename Fwd2::Result;
+        using Y = std::tuple_element_t<0, Pair>;
+        using Res = std::tuple_element_t<1, Pair>;
+        using Arrays = std::vector<Array>;
+        struct Run {
+            BackwardOf& self;
+            Arrays operator()(const Res& residuals, const Y& ct) const { return self.run(residuals, ct); }
+        };
+
+    public:
+        BackwardOf(const CustomVjp& rules, const C& call, const Fwd2& fwd, const X& fixed)
+            : rules_(rules), call_(call), fwd_(fwd), fixed_(fixed), run_{*this} {}
+        ~BackwardOf() { delete made_; }
+        BackwardOf(const BackwardOf&) = delete;
+        BackwardOf& operator=(const BackwardOf&) = delete;
+        detail::Call& make() override {
+            const Pair& out = fwd_.result();
+            made_ = new detail::CallOf<Run, Res, Y>(run_, std::get<1>(out), std::get<0>(out));
+            return *made_;
+        }
+
+    private:
+        Arrays run(const Res& residuals, const Y& ct) {
+            const auto cts = std::apply([&](const auto&... x) { return rules_.bwd_(x..., residuals, ct); }, fixed_);
+            using T = std::remove_cvref_t<decltype(cts)>;
+            if constexpr (detail::Tupled<T>)
+                return collect(cts);
+            else
+                return collect(std::tuple<T>(cts));
+        }
+        template <class T>
+        Arrays collect(const T& cts) {
+            tree = tree_structure(cts);
+            zeros.clear();
+            Arrays out;
+            constexpr std::size_t n = std::tuple_size_v<typename C::Args>;
+            prefix = std::tuple_size_v<T> == n;
+            if constexpr (std::tuple_size_v<T> == n) [&]<std::size_t... I>(std::index_sequence<I...>) {
+                    (one(std::get<I>(cts), std::get<I>(call_.given_arguments()), out), ...);
+                }
+            (std::make_index_sequence<n>());
+            return out;
+        }
+        template <class T, class A>
+        void one(const T& ct, const A& argument, Arrays& out) {
+            const std::size_t leaves = tree_leaves(argument).size();
+            Arrays slots;
+            detail::each_slot(ct, slots);
+            bool all_none = true;
+            for (const Array& s : slots) all_none = all_none && !s.has_value();
+            if (all_none) return zeros.insert(zeros.end(), leaves, true), void();
+            if (slots.size() != leaves) return prefix = false, void();
+            for (const Array& s : slots) {
+                zeros.push_back(!s.has_value());
+                if (s.has_value()) out.push_back(s);
+            }
+        }
+        const CustomVjp& rules_;
+        const C& call_;
+        const Fwd2& fwd_;
+        const X& fixed_;
+        Run run_;
+        detail::CallOf<Run, Res, Y>* made_ = nullptr;
+    };
+    F f_;
+    Fwd fwd_;
+    Bwd bwd_;
+    RuleOptions function_, options_;
+};
+
+/// A function that waits for its rules.
+template <class F, std::size_t... N>
+class CustomVjpFunction {
+public:
+    CustomVjpFunction(F f, RuleOptions options) : f_(std::move(f)), options_(options) {}
+    template <class Fwd, class Bwd>
+    auto defvjp(Fwd&& fwd, Bwd&& bwd, RuleOptions options = {}) const {
+        return CustomVjp<F, detail::Stored<Fwd>, detail::Stored<Bwd>, N...>(f_, static_cast<Fwd&&>(fwd), static_cast<Bwd&&>(bwd), options_,
+                                                                            options);
+    }
+    template <class... A>
+    auto operator()(const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
+        detail::no_rule_defined("VJP", options_.name);
+        return f_(a...);
+    }
+
+private:
+    F f_;
+    RuleOptions options_;
+};
+
+template <std::size_t... N, class F>
+auto custom_vjp(F&& f, RuleOptions options = {}) {
+    return CustomVjpFunction<detail::Stored<F>, N...>(static_cast<F&&>(f), options);
+}
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,139 @@
+#pragma once
+// jax.jacfwd, jacrev, jacobian, hessian. A result's leaves are replaced by trees like the chosen arguments, as in JAX; so a function of
+// trees gives tuples, pairs, vectors, maps or arrays (a struct of Arrays can't hold trees in their place).
+#include <jaxscope/autodiff.h>
+
+namespace jaxscope::jax {
+
+/// Given to jacfwd, jacrev, hessian: the function returns std::pair(outputs, aux), and so does its Jacobian.
+struct WithAux {};
+inline constexpr WithAux with_aux{};
+
+namespace detail {
+
+/// The type of a tree T whose leaves are trees of type U.
+template <class T, class U>
+struct Product {
+    static_assert(!sizeof(T), "jacobian: the function must return an Array, or tuples, pairs, vectors or maps of Arrays");
+};
+template <class U>
+struct Product<Array, U> {
+    using type = U;
+};
+template <template <class...> class T, class... M, class U>
+struct Product<T<M...>, U> {
+    template <class X>
+    static auto one() {
+        if constexpr (Map<T<M...>>)
+            return std::type_identity<T<typename T<M...>::key_type, typename Product<typename T<M...>::mapped_type, U>::type>>();
+        else if constexpr (Sequence<T<M...>>)
+            return std::type_identity<T<typename Product<typename T<M...>::value_type, U>::type>>();
+        else
+            return std::type_identity<T<typename Product<M, U>::type...>>();
+    }
+    using type = typename decltype(one<void>())::type;
+};
+template <class T, std::size_t N, template <class, std::size_t> class A, class U>
+struct Product<A<T, N>, U> {
+    using type = A<typename Product<T, U>::type, N>;
+};
+
+/// The tree `like` with the trees that `make` gives for its leaves, in order.
+template <class P, class T, class M>
+P product_of(const T& like, const M& make) {
+    if constexpr (is_leaf<T>) {
+        return make();
+    } else if constexpr (Map<T>) {
+        P out;
+        for (const auto& [key, value] : like) out.emplace(key, product_of<typename P::mapped_type>(value, make));
+        return out;
+    } else if constexpr (Sequence<T>) {
+        P out;
+        for (const auto& v : like) out.push_back(product_of<typename P::value_type>(v, make));
+        return out;
+    } else if constexpr (FixedArray<T>) {
+        P out{};
+        for (std::size_t i = 0; i < like.size(); ++i) out[i] = product_of<typename P::value_type>(like[i], make);
+        return out;
+    } else {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return P{product_of<std::tuple_element_t<I, P>>(std::get<I>(like), make)...};
+        }
+        (std::make_index_sequence<std::tuple_size_v<T>>());
+    }
+}
+
+struct JacobianOptions {
+    bool holomorphic = false, allow_int = false, aux = false;
+};
+/// For each differentiated result, for each leaf of the chosen arguments: a block; then what is auxiliary.
+std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, const JacobianOptions& options);
+std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, const JacobianOptions& options);
+
+template <bool Forward, bool Aux, class F, std::size_t... I>
+struct Jacobian {
+    F f;
+    GradOptions options;
+    Where where;
+    template <class... A>
+    auto operator()(const A&... a) const {
+        static_assert(((I < sizeof...(A)) && ...), "jacobian: an argnum is beyond the arguments of the call");
+        CallOf<F, A...> call(f, a...);
+        call.where = where;
+        const JacobianOptions o{options.holomorphic, options.allow_int, Aux};
+        const std::vector<Array> flat = Forward ? jacfwd(call, {I...}, o) : jacrev(call, {I...}, o);
+        const Array* at = flat.data();
+        const auto block = [&] {
+            if constexpr (sizeof...(I) == 1)
+                return call.template arg_like<(I, ...)>(at);
+            else
+                return std::tuple{call.template arg_like<I>(at)...};
+        };
+        const auto& outputs = outputs_of<Aux>(call.result());
+        using P = typename Product<std::remove_cvref_t<decltype(outputs)>, decltype(block())>::type;
+        P jacobian = product_of<P>(outputs, block);
+        if constexpr (Aux)
+            return std::pair(std::move(jacobian), with_leaves(call.result().second, at));
+        else
+            return jacobian;
+    }
+};
+template <bool Forward, bool Aux, std::size_t... I, class F>
+auto jacobian_of(F&& f, GradOptions options, const Where& where) {
+    if constexpr (sizeof...(I) == 0)
+        return Jacobian<Forward, Aux, Stored<F>, 0>{static_cast<F&&>(f), std::move(options), where};
+    else
+        return Jacobian<Forward, Aux, Stored<F>, I...>{static_cast<F&&>(f), std::move(options), where};
+}
+}  // namespace detail
+
+template <std::size_t... I, class F>
+auto jacfwd(F&& f, GradOptions options = {}, Where where = {}) {
+    return detail::jacobian_of<true, false, I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <std::size_t... I, class F>
+auto jacfwd(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
+    return detail::jacobian_of<true, true, I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <std::size_t... I, class F>
+auto jacrev(F&& f, GradOptions options = {}, Where where = {}) {
+    return detail::jacobian_of<false, false, I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <std::size_t... I, class F>
+auto jacrev(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
+    return detail::jacobian_of<false, true, I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <std::size_t... I, class F>
+auto jacobian(F&& f, GradOptions options = {}, Where where = {}) {
+    return jacrev<I...>(static_cast<F&&>(f), std::move(options), where);
+}
+template <std::size_t... I, class F>
+auto hessian(F&& f, GradOptions options = {}, Where where = {}) {
+    return jacfwd<I...>(jacrev<I...>(static_cast<F&&>(f), options, where), options, where);
+}
+template <std::size_t... I, class F>
+auto hessian(F&& f, WithAux, GradOptions options = {}, Where where = {}) {
+    return jacfwd<I...>(jacrev<I...>(static_cast<F&&>(f), with_aux, options, where), with_aux, options, where);
+}
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,45 @@
+// Rules of custom_jvp and custom_vjp live as long as they are asked for, and go into captures.
+#include <gtest/gtest.h>
+#include <jaxscope/jax.h>
+
+#include <cmath>
+
+#include "io/load_program.h"
+#include "transforms/residuals.h"
+#include "transforms/vjp.h"
+
+namespace jax = jaxscope::jax;
+namespace jnp = jax::numpy;
+using jax::Array;
+
+namespace {
+
+const auto doubled = jax::custom_jvp([](Array t) { return jnp::sin(t); }, {.name = "doubled"})
+                         .defjvp([](Array t, Array d) { return std::pair(jnp::sin(t), 2. * jnp::cos(t) * d); }, {.name = "doubled_jvp"});
+
+}  // namespace
+
+TEST(CustomRules, AFunctionMadeInsideOfTheDifferentiatedOne) {
+    const float factor = 3;
+    const auto f = [&](Array x) {
+        const Array scale = x * 0. + factor;  // what the rule closes over belongs to this trace
+        const auto g = jax::custom_jvp([](Array t) { return t * t; }).defjvp([&](Array t, Array d) { return std::pair(t * t, scale * d); });
+        return g(x);
+    };
+    EXPECT_FLOAT_EQ(jax::grad(f)(Array(5.)).item<float>(), 3.F);
+    EXPECT_FLOAT_EQ(jax::grad(jax::jit(f))(Array(5.)).item<float>(), 3.F);
+}
+
+TEST(CustomRules, OutsideOfDerivativesTheFunctionRuns) {
+    EXPECT_FLOAT_EQ(doubled(Array(1.)).item<float>(), std::sin(1.F));
+    EXPECT_FLOAT_EQ(jax::jit([](Array x) { return doubled(x); })(Array(1.)).item<float>(), std::sin(1.F));
+}
+
+TEST(CustomRules, ACaptureHasThem) {
+    const std::string path = std::string(JAXSCOPE_BINARY_DIR) + "/custom_rules_test.jaxscope";
+    jaxscope::capture([](Array x) { return doubled(x) + jax::nn::relu(x); }, Array(1.)).save(path);
+    const jaxscope::ProgramPtr p = jaxscope::load_program(path);
+    ASSERT_TRUE(p->rules);
+    EXPECT_EQ(p->rules->rules.size(), 2u);
+    EXPECT_EQ(jaxscope::grad(p->jaxpr, {true})->out_avals().size(), 1u);
+}

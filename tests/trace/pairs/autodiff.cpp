@@ -1,0 +1,91 @@
+// Differentiation: vjp, jvp, linearize, linear_transpose, Jacobians, options of grad, closure_convert.
+#include "pairs.h"
+
+namespace pairs {
+
+namespace {
+Array wave(const Array& x) { return jnp::sin(x); }
+Array loss(const Array& x, const Array& v) { return jnp::sin(x * v).sum(); }
+std::tuple<Array, Array> both(const Array& v, const Array& n) {
+    Array s = jnp::sin(v), t = n.sum();
+    return {s * t, n};
+}
+}  // namespace
+
+void autodiff() {
+    PAIR("jax.vjp(jnp.sin, x)[1](y)", [&] {
+        auto [out, f_vjp] = jax::vjp(wave, x);
+        return f_vjp(y);
+    }());
+    PAIR("(lambda yf: (yf[0], yf[1](x), yf[1](y)))(jax.vjp(jnp.sin, x))", [&] {
+        auto [out, f_vjp] = jax::vjp(wave, x);
+        auto first = f_vjp(x), second = f_vjp(y);
+        return std::tuple(out, first, second);
+    }());
+    PAIR("jax.vjp(lambda x, v: jnp.sin(x * v).sum(), x, v)[1](2.)", [&] {
+        auto [out, f_vjp] = jax::vjp(loss, x, v);
+        return f_vjp(2.);
+    }());
+    PAIR("jax.vjp(lambda x: (jnp.sin(x), x * 2), x, has_aux=True)[1](y)", [&] {
+        auto [out, f_vjp, aux] = jax::vjp<jax::has_aux>([](Array t) { return std::pair{jnp::sin(t), t * 2}; }, x);
+        return f_vjp(y);
+    }());
+    PAIR("jax.linearize(jnp.sin, x)[1](y)", [&] {
+        auto [out, f_jvp] = jax::linearize(wave, x);
+        return f_jvp(y);
+    }());
+    PAIR("jax.linearize(lambda x, v: (x * v, v), x, v)[1](y, v)", [&] {
+        auto [out, f_jvp] = jax::linearize([](Array t, Array u) { return std::pair{t * u, u}; }, x, v);
+        return f_jvp(y, v);
+    }());
+    PAIR("jax.linear_transpose(lambda t: 2 * t * y, x)(x)", jax::linear_transpose([&](Array t) { return 2 * t * y; }, x)(x));
+    PAIR("jax.jvp(lambda t: (jnp.sin(t), t * 2), (x,), (y,), has_aux=True)", jax::jvp<jax::has_aux>(
+                                                                                 [](Array t) {
+                                                                                     return std::pair{jnp::sin(t), t * 2};
+                                                                                 },
+                                                                                 std::tuple(x), std::tuple(y)));
+    PAIR("jax.jvp(lambda x, v: jnp.sin(x * v).sum(), (x, v), (y, v))", jax::jvp(loss, std::tuple(x, v), std::tuple(y, v)));
+    PAIR("jax.jacfwd(jnp.sin)(v)", jax::jacfwd(wave)(v));
+    PAIR("jax.jacrev(jnp.sin)(v)", jax::jacrev(wave)(v));
+    PAIR("jax.jacrev(lambda v, n: (jnp.sin(v) * n.sum(), n), argnums=(0, 1))(v, y[0])", jax::jacrev<0, 1>(both)(v, y[0]));
+    PAIR("jax.jacfwd(lambda v, n: (jnp.sin(v) * n.sum(), n), argnums=(0, 1))(v, y[0])", jax::jacfwd<0, 1>(both)(v, y[0]));
+    PAIR("jax.jacfwd(lambda v, n: (jnp.sin(v) * n.sum(), n), argnums=(1, 0))(v, y[0])", jax::jacfwd<1, 0>(both)(v, y[0]));
+    PAIR("jax.jacrev(lambda v: (jnp.sin(v), v.sum()), has_aux=True)(v)", jax::jacrev(
+                                                                             [](Array t) {
+                                                                                 return std::pair{jnp::sin(t), t.sum()};
+                                                                             },
+                                                                             jax::with_aux)(v));
+    PAIR("jax.jacfwd(lambda v: (jnp.sin(v), v.sum()), has_aux=True)(v)", jax::jacfwd(
+                                                                             [](Array t) {
+                                                                                 return std::pair{jnp::sin(t), t.sum()};
+                                                                             },
+                                                                             jax::with_aux)(v));
+    PAIR("jax.hessian(lambda v: jnp.sin(v).sum())(v)", jax::hessian([](Array t) { return jnp::sin(t).sum(); })(v));
+    PAIR("jax.hessian(lambda v, u: (v * jnp.sin(u)).sum(), argnums=(0, 1))(v, y[0])",
+         jax::hessian<0, 1>([](Array t, Array u) { return (t * jnp::sin(u)).sum(); })(v, y[0]));
+    PAIR("jax.jacrev(jax.jit(jnp.sin))(v)", jax::jacrev(jax::jit(wave, {.name = "sin"}))(v));
+    PAIR("jax.grad(lambda x, v: (jnp.sin(x * v).sum(), x), argnums=(1, 0), has_aux=True)(x, v)", jax::grad<1, 0>([](Array t, Array u) {
+             return std::pair{jnp::sin(t * u).sum(), t};
+         })(x, v));
+    PAIR("jax.grad(lambda t: (t ** 2).sum(), holomorphic=True)(x.astype('complex64'))",
+         jax::grad([](Array t) { return jnp::power(t, 2).sum(); }, {.holomorphic = true})(x.astype(jnp::complex64)));
+    PAIR("jax.vmap(lambda r: jax.vjp(jnp.sin, r)[1](v)[0])(x)", jax::vmap([&](Array r) {
+             auto [out, f_vjp] = jax::vjp(wave, r);
+             return std::get<0>(f_vjp(v));
+         })(x));
+    PAIR("jax.jit(lambda t: jax.vjp(jnp.sin, t)[1](t))(x)", jax::jit(
+                                                                [](Array t) {
+                                                                    auto [out, f_vjp] = jax::vjp(wave, t);
+                                                                    return f_vjp(t);
+                                                                },
+                                                                {.name = "<lambda>"})(x));
+    PAIR("jax.grad(lambda v: jax.closure_convert(lambda t: t * v, x)[0](x, v * 2).sum())(v)", jax::grad([&](Array u) {
+             auto [g, consts] = jax::closure_convert([&](Array t) { return t * u; }, x);
+             return g(x, jax::Arrays{u * 2}).sum();
+         })(v));
+    PAIR("lax.stop_gradient(x) * x", lax::stop_gradient(x) * x);
+    PAIR("jax.grad(lambda v: (lax.stop_gradient(v) * v).sum())(v)",
+         jax::grad([](Array t) { return (lax::stop_gradient(t) * t).sum(); })(v));
+}
+
+}  // namespace pairs
