@@ -197,21 +197,24 @@ private:
         T* target = static_cast<T*>(out[0]);
         const T* updates = static_cast<const T*>(in[2]);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
-        // Threads share the columns of every window: two updates of one element are never on two threads, and sums stay in order.
-        parallel_for(line.size >= 64 ? threads : 1, line.size, static_cast<double>(op_.in[2]->size()),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for_windows(in[1], [&](std::int64_t operand, std::int64_t update) {
-                             for_lines(operand, update, [&](std::int64_t o, std::int64_t u) {
-                                 T* a = target + o;
-                                 const T* b = updates + u;
-                                 if (spec_.kind == Kind::Add && line.operand == 1 && line.update == 1)
-                                     for (std::int64_t i = begin; i < end; ++i) a[i] = static_cast<T>(a[i] + b[i]);
-                                 else
-                                     for (std::int64_t i = begin; i < end; ++i)
-                                         a[i * line.operand] = combine(spec_.kind, a[i * line.operand], b[i * line.update]);
-                             });
-                         });
-                     });
+        // Threads share the columns of every window, one share each, as each walks all windows: two updates of one element are never on
+        // two threads, and sums stay in order.
+        const bool shared = line.size >= 64 && static_cast<double>(op_.in[2]->size()) >= kParallelWork;
+        const std::int64_t parts = shared ? std::min<std::int64_t>(threads, line.size / 32) : 1;
+        run_shares(threads, parts, [&](int, std::int64_t part) {
+            const std::int64_t begin = line.size * part / parts, end = line.size * (part + 1) / parts;
+            for_windows(in[1], [&](std::int64_t operand, std::int64_t update) {
+                for_lines(operand, update, [&](std::int64_t o, std::int64_t u) {
+                    T* a = target + o;
+                    const T* b = updates + u;
+                    if (spec_.kind == Kind::Add && line.operand == 1 && line.update == 1)
+                        for (std::int64_t i = begin; i < end; ++i) a[i] = static_cast<T>(a[i] + b[i]);
+                    else
+                        for (std::int64_t i = begin; i < end; ++i)
+                            a[i * line.operand] = combine(spec_.kind, a[i * line.operand], b[i * line.update]);
+                });
+            });
+        });
     }
     void each(void* const* in, void* const* out) const {
         const DType d = op_.in[0]->dtype;
