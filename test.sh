@@ -34,14 +34,16 @@ if [ -n "$full" ]; then
   done
 fi
 
-build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text jaxscope_fuzz_zstd" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text jaxscope_fuzz_transform jaxscope_fuzz_zstd" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \
   -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_SANITIZE=address,undefined
 say "Fuzzing"
-for target in capture npz text zstd; do
+for target in capture npz text transform zstd; do
   corpus=$(mktemp -d)
-  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 20) -timeout=20 -rss_limit_mb=4096 \
-    -verbosity=0 -print_final_stats=1 "$corpus" tests/fuzz/corpus/$target
+  seeds=tests/fuzz/corpus/$target
+  [ $target = transform ] && seeds="tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
+  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 15) -timeout=20 -rss_limit_mb=4096 \
+    -verbosity=0 -print_final_stats=1 "$corpus" $seeds
   rm -rf "$corpus"
 done
 
