@@ -19,6 +19,9 @@ public:
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
     Value value;
     Where where;  ///< of a tracer: what made it
+    /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
+    /// value of, as far as that is known. Empty for inputs.
+    std::uint32_t begin = 0, end = 0;
 
     /// In place of a trace: an array of which only shape and type are known (ShapeDtypeStruct).
     static constexpr std::uint64_t kAbstract = UINT64_MAX;

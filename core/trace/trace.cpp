@@ -4,6 +4,7 @@
 
 #include <jaxscope/checkpoint.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/error.h"
@@ -70,8 +71,40 @@ Trace::~Trace() { t_current = outer_; }
 
 Array Trace::input(AvalRef aval, Sym name) { return wrap(builder_.add_input(aval, name), Where(__builtin_FILE(), 0, "")); }
 
-Array Trace::wrap(Value v, const Where& where) {
+std::uint32_t Trace::evaluate_in_order(std::span<const Operand> in, const Where& where) {
+    std::uint32_t begin = position();
+    std::vector<EvaluationOrder::Part> parts;
+    std::vector<std::size_t> operand;
+    bool in_order = true;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (in[i].kind != Operand::Kind::array || !in[i].node || in[i].node->trace != serial_) continue;
+        const Node& n = *in[i].node;
+        if (n.begin == n.end) continue;
+        // What a function of ours computed on the way to its result has a name there, and the same place.
+        const bool same_place = n.where.line == where.line && n.where.file == where.file;
+        if (in[i].temporary || same_place) begin = std::min(begin, n.begin);
+        if (!in[i].temporary) continue;
+        if (!parts.empty() && n.end == parts.back().end) return begin;  // one value twice
+        in_order = in_order && (parts.empty() || n.end > parts.back().end);
+        parts.push_back({n.begin, n.end});
+        operand.push_back(i);
+    }
+    if (in_order || parts.front().end != position()) return begin;
+    // Evaluated from the last to the first: each part begins where the one before it ended.
+    std::reverse(parts.begin(), parts.end());
+    std::reverse(operand.begin(), operand.end());
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+        if (parts[p].end <= parts[p - 1].end) return begin;
+        parts[p].begin = parts[p - 1].end;
+    }
+    order_.arrange(builder_.jaxpr(), parts, operand);
+    return begin;
+}
+
+Array Trace::wrap(Value v, const Where& where, std::uint32_t begin) {
     auto* n = new Node;
+    n->begin = begin;
+    n->end = position();
     n->aval = builder_.aval(v);
     n->trace = serial_;
     n->value = v;
@@ -106,7 +139,7 @@ Traced Trace::finish(const std::vector<Array>& outs) {
         values.push_back(lift(*a.node()));
     }
     Traced t;
-    const JaxprPtr made = builder_.finish(values, Sym(function_));
+    const JaxprPtr made = order_.applied(builder_.finish(values, Sym(function_)));
     auto open = std::make_shared<Jaxpr>(*made);
     for (const ArrayPtr& c : made->consts) t.consts.push_back(constant_of_.at(c.get()));
     if (t.captures_tracers()) open->consts.clear();
@@ -169,8 +202,9 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
             missing(x);
             v.push_back(x.kind == Operand::Kind::array ? t->lift(*x.node) : Value(literal_of(x)));
         }
+        const std::uint32_t begin = t->evaluate_in_order(in, where);
         t->builder().source = source_of(where);
-        for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where));
+        for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
         return out;
     }
     initialise();
@@ -214,8 +248,10 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     if (Trace* t = Trace::current()) {
         Values v;
         for (const Array& a : in) v.push_back(t->lift(*a.node()));
+        const std::vector<Operand> operands(in.begin(), in.end());
+        const std::uint32_t begin = t->evaluate_in_order(operands, where);
         t->builder().source = SourceRef(Source{TracebackRef(), t_scopes});
-        for (const Value r : inline_jaxpr(t->builder(), *open, {}, v)) out.push_back(t->wrap(r, where));
+        for (const Value r : inline_jaxpr(t->builder(), *open, {}, v)) out.push_back(t->wrap(r, where, begin));
         return out;
     }
     std::vector<ArrayPtr> arrays;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "trace/evaluation_order.h"
 #include "trace/node.h"
 
 namespace jaxscope::jax::detail {
@@ -35,7 +36,11 @@ public:
     Array input(AvalRef aval, Sym name = {});
     /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
     Value lift(const Node& n);
-    Array wrap(Value v, const Where& where);
+    /// `begin`: the position of the first equation of the expression that it is the value of.
+    Array wrap(Value v, const Where& where, std::uint32_t begin);
+    Array wrap(Value v, const Where& where) { return wrap(v, where, position()); }
+    /// Puts what operands without a name were computed by in the order of the operands. Returns where the whole expression begins.
+    std::uint32_t evaluate_in_order(std::span<const Operand> in, const Where& where);
     Traced finish(const std::vector<Array>& outs);
 
     JaxprBuilder& builder() { return builder_; }
@@ -49,11 +54,13 @@ public:
     static Trace* find(std::uint64_t serial);
 
 private:
+    std::uint32_t position() const { return static_cast<std::uint32_t>(builder_.num_eqns()); }
     const char* what_;
     std::string function_;
     std::uint64_t serial_;
     Trace* outer_;
     JaxprBuilder builder_;
+    EvaluationOrder order_;
     std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
     std::unordered_map<const ArrayConst*, Array> constant_of_;  ///< what the builder's constants are: arrays, or stand for (tracers)
 };

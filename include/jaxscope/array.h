@@ -190,6 +190,7 @@ std::ostream& operator<<(std::ostream& out, const Array& a);
 struct Operand {
     enum class Kind : unsigned char { array, boolean, integer, real };
     Kind kind;
+    bool temporary = false;  ///< an array without a name: what made it was evaluated for this call
     union {
         const detail::Node* node;
         bool boolean;
@@ -200,6 +201,9 @@ struct Operand {
     Operand(const Array& a, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
             const char* function = __builtin_FUNCTION())
         : kind(Kind::array), node(a.node()), where(file, line, function) {}
+    Operand(Array&& a, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
+            const char* function = __builtin_FUNCTION())
+        : kind(Kind::array), temporary(true), node(a.node()), where(file, line, function) {}
     template <detail::Number T>
     Operand(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
             const char* function = __builtin_FUNCTION())
