@@ -41,7 +41,7 @@ say "Fuzzing"
 for target in capture npz text transform zstd; do
   corpus=$(mktemp -d)
   seeds=tests/fuzz/corpus/$target
-  [ $target = transform ] && seeds="tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
+  [ $target = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
   build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 15) -timeout=20 -rss_limit_mb=4096 \
     -verbosity=0 -print_final_stats=1 "$corpus" $seeds
   rm -rf "$corpus"

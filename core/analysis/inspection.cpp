@@ -48,14 +48,6 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
     return out;
 }
 
-/// A policy around the function overrules those inside: they aren't asked.
-std::vector<UnknownVerdictRow> unknown_rows(const Subject& s, const Choices& c) {
-    std::vector<UnknownVerdictRow> out;
-    for (const UnknownVerdict& u : c.policy ? std::vector<UnknownVerdict>() : unknown_verdicts(*s.jaxpr))
-        out.push_back({u.policy.str(), u.primitive->name.c_str(), u.signatures});
-    return out;
-}
-
 SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residuals) {
     SplitReport out;
     out.residuals = std::move(residuals);

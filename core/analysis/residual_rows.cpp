@@ -5,6 +5,7 @@
 #include "analysis/equations/eqn_path.h"
 #include "calls/remat.h"
 #include "ir/primitive.h"
+#include "transforms/policies.h"
 #include "transforms/residuals.h"
 
 namespace jaxscope {
@@ -101,6 +102,13 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices, s
                                           : ResidualId{.derivation = derivation, .eqn = s.eqn, .result = s.output};
         out.total_bytes += s.bytes;
     }
+    return out;
+}
+
+std::vector<UnknownVerdictRow> unknown_rows(const Subject& s, const Choices& c) {
+    std::vector<UnknownVerdictRow> out;
+    for (const UnknownVerdict& u : c.policy ? std::vector<UnknownVerdict>() : unknown_verdicts(*s.jaxpr))
+        out.push_back({u.policy.str(), u.primitive->name.c_str(), u.signatures});
     return out;
 }
 

@@ -9,4 +9,7 @@ namespace jaxscope {
 /// forward part, for the rows' identities. With `choices.expand` rows made by jit and scan are traced to the equation in the body.
 ResidualReport residual_report(const Subject& subject, const Choices& choices, std::uint64_t derivation);
 
+/// What the policies in the function had no answer to. A policy around the function overrules those inside: they aren't asked.
+std::vector<UnknownVerdictRow> unknown_rows(const Subject& s, const Choices& c);
+
 }  // namespace jaxscope

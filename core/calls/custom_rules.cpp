@@ -1,5 +1,7 @@
 #include "calls/custom_rules.h"
 
+#include <fmt/format.h>
+
 #include "calls/control_flow.h"
 #include "calls/families.h"
 #include "calls/traced_rules.h"
@@ -18,15 +20,30 @@ namespace jaxscope {
 
 namespace {
 
-Avals custom_jvp_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomJvpParams>().call_jaxpr.jaxpr); }
-Avals custom_vjp_abstract_eval(const Op& op) { return called_avals(op, *op.as<CustomVjpParams>().call_jaxpr.jaxpr); }
+/// A number of leading inputs comes from a file: rules count with it.
+void expect_count(const Op& op, const char* param, std::int64_t n, std::int64_t least, std::size_t most) {
+    if (n < least || n > static_cast<std::int64_t>(most))
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("{}: expected {} from {} to {}, found {}", op.prim->name.c_str(), param, least, most, n));
+}
+template <class P>
+Avals custom_call_abstract_eval(const Op& op) {
+    const P& p = op.as<P>();
+    expect_count(op, "num_consts", p.num_consts, 0, op.in.size());
+    return called_avals(op, *p.call_jaxpr.jaxpr);
+}
 JaxprPtr custom_jvp_expand(const Op& op) { return op.as<CustomJvpParams>().call_jaxpr.jaxpr; }
 JaxprPtr custom_vjp_expand(const Op& op) { return op.as<CustomVjpParams>().call_jaxpr.jaxpr; }
 
 /// Values that a rule closes over, which stand in front of its own inputs.
 Values closed_values(const TracedRule& rule, const Values& x) {
     Values out;
-    for (const int i : rule.closed_over) out.push_back(x.at(static_cast<std::size_t>(i)));
+    for (const int i : rule.closed_over) {
+        if (i < 0 || static_cast<std::size_t>(i) >= x.size())
+            throw Error(ErrorCode::BadInput,
+                        fmt::format("expected a rule that closes over inputs from 0 to {}, found {}", static_cast<int>(x.size()) - 1, i));
+        out.push_back(x[static_cast<std::size_t>(i)]);
+    }
     return out;
 }
 
@@ -174,8 +191,12 @@ DceResult custom_call_dce(const Op& op, const std::vector<bool>& used_outputs) {
 }
 
 Avals custom_lin_abstract_eval(const Op& op) {
+    const CustomLinParams& p = op.as<CustomLinParams>();
+    expect_count(op, "num_res", p.num_res, 0, op.in.size());
+    expect_count(op, "num_closed", p.num_closed, 0, static_cast<std::size_t>(p.num_res));
+    expect_count(op, "num_consts", p.num_consts, 0, p.in_zeros.size());
     Avals out;
-    if (const Attr::Seq* s = op.as<CustomLinParams>().out_avals.get_seq())
+    if (const Attr::Seq* s = p.out_avals.get_seq())
         for (const Attr& a : s->items)
             if (const auto* aval = a.get<AvalRef>()) out.push_back(*aval);
     return out;
@@ -319,7 +340,7 @@ constexpr const char* kVjpOlderNames[] = {"custom_vjp_call_jaxpr"};
 
 constinit const Primitive kCustomJvpCall{
     .name = "custom_jvp_call",
-    .abstract_eval = custom_jvp_abstract_eval,
+    .abstract_eval = custom_call_abstract_eval<CustomJvpParams>,
     .restage = restage_call<CustomJvpParams>,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_jvp_jvp,
@@ -342,7 +363,7 @@ constinit const Primitive kCustomJvpCall{
 
 constinit const Primitive kCustomVjpCall{
     .name = "custom_vjp_call",
-    .abstract_eval = custom_vjp_abstract_eval,
+    .abstract_eval = custom_call_abstract_eval<CustomVjpParams>,
     .restage = restage_call<CustomVjpParams>,
     .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
     .jvp_call = custom_vjp_jvp,

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, ROOT
 
 USAGE = [
     ([], 0, ""),
@@ -164,3 +164,10 @@ def test_version_and_limits(cli):
     assert re.fullmatch(r"jaxscope \d+\.\d+\.\d+\n", cli.ok("--version"))
     assert "nesting 256" in cli.ok("--limits")
     assert BINARY
+
+
+def test_a_count_of_inputs_out_of_range_is_refused_by_the_reader(cli):
+    """Rules take as many inputs as a parameter says: found by fuzzing, as 8 GiB for a vector of minus two thousand million."""
+    capture = ROOT / "tests" / "fuzz" / "corpus" / "transform" / "negative_num_consts.json"
+    done = cli.raw("residuals", str(capture))
+    assert done.returncode == 2 and "custom_jvp_call: expected num_consts from 0 to 1, found -2147483647" in done.stderr

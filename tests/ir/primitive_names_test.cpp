@@ -32,9 +32,8 @@ constexpr Exception kMayAskTheName[] = {
     {"core/jit/plan/plan_report.cpp", "", "the plan's report calls steps and buffers after their equations"},
     {"core/analysis/graph/graph_model.cpp", "", "titles of the picture"},
     {"core/analysis/equations/cost.cpp", "", "rows of recomputed work are called and sorted by names"},
-    {"core/analysis/residual_rows.cpp", "", "rows of the residual table"},
+    {"core/analysis/residual_rows.cpp", "", "rows of the residual table and of what policies had no answer to"},
     {"core/analysis/summary.cpp", "", "rows of what isn't supported"},
-    {"core/analysis/inspection.cpp", "", "rows of what policies had no answer to"},
 };
 
 /// Literals that are spelled as a primitive is and mean something else.
@@ -42,6 +41,7 @@ constexpr Exception kOtherWords[] = {
     {"", "name", "a parameter and a field of JSON, whatever has one"},
     {"core/ir/name_stack.cpp", "transpose", "the transformation"},
     {"", "split", "the command, the tab and the picture of that name"},
+    {"", "check", "the command of that name"},
     {"core/jit/codegen/", "", "functions of the C library"},
     {"core/jit/plan/plan_report.cpp", "copy", "a step that copies, of no equation"},
     {"core/io/capture/", "", "keys and kinds of number in captures"},
