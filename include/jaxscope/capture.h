@@ -1,6 +1,6 @@
 #pragma once
 // Makes a capture of a traced program: what `jaxscope` opens, shows and runs.
-#include <jaxscope/jit.h>
+#include <jaxscope/filter.h>
 
 namespace jaxscope {
 
@@ -40,6 +40,10 @@ template <class F, class... A>
 Capture capture(const jax::Jitted<F>& f, const A&... a) {
     jax::detail::CallOf<F, A...> call(f.function(), a...);
     return Capture(jax::detail::make_capture(call, &f.state(), {}));
+}
+template <class F, class... A>
+Capture capture(const jax::FilterJitted<F>& f, const A&... a) {
+    return f.with_call([&](jax::detail::Call& call) { return Capture(jax::detail::make_capture(call, &f.state(), {})); }, a...);
 }
 
 }  // namespace jaxscope

@@ -67,12 +67,13 @@ namespace jaxscope::jax::lax {
 
 /// f(carry, x) gives std::pair(carry, y); the result is std::pair(last carry, stacked ys).
 template <class F, class C, class X>
-auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}) {
-    const std::vector<Array> elements = detail::elements_of(tree_leaves(xs), options.length, Where("", 0, ""));
+auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}, Where where = {}) {
+    const std::vector<Array> elements = detail::elements_of(tree_leaves(xs), options.length, where);
     const X element = tree_unflatten(xs, elements);
     detail::CallOf call(f, init, element);
+    call.where = where;
     using R = typename decltype(call)::Result;
-    static_assert(detail::is_pair<R>, "scan: the body must return std::pair{carry, y}");
+    static_assert(detail::is_pair<R>, "scan: the body must return std::pair{carry, y} with a carry of the type of init");
     static_assert(std::is_same_v<typename R::first_type, C>,
                   "scan: the body must return std::pair{carry, y} with a carry of the type of init");
     const std::vector<Array> flat = detail::scan(call, tree_leaves(init), tree_leaves(xs), options);
@@ -80,9 +81,10 @@ auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}) {
     return detail::with_leaves(call.result(), at);
 }
 template <class P, class F, class C>
-C while_loop(const P& condition, const F& body, const C& init) {
+C while_loop(const P& condition, const F& body, const C& init, Where where = {}) {
     detail::CallOf test(condition, init);
     detail::CallOf call(body, init);
+    call.where = where;
     static_assert(std::is_same_v<typename decltype(call)::Result, C>, "while_loop: the body must return what it takes");
     const std::vector<Array> flat = detail::while_loop(test, call, tree_leaves(init));
     const Array* at = flat.data();
@@ -90,7 +92,7 @@ C while_loop(const P& condition, const F& body, const C& init) {
 }
 /// Bounds known: a scan, which can be differentiated.
 template <class F, class C>
-C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init) {
+C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init, Where where = {}) {
     struct Carry {
         Array i;
         C value;
@@ -100,11 +102,12 @@ C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init
         return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
     };
     const std::int64_t n = upper > lower ? upper - lower : 0;
-    return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}).first.value;
+    return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}, where).first.value;
 }
 template <class T, class F, class... A>
 auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A&... a) {
-    detail::CallOf no(on_false, a...), yes(on_true, a...);
+    detail::CallOf no(on_false, a...);
+    detail::CallOf yes(on_true, a...);
     static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>, "cond: branches return different types");
     const std::vector<Array> flat = detail::cond(predicate, {&no, &yes}, true);
     const Array* at = flat.data();
@@ -117,12 +120,12 @@ auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&...
     return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
 }
 template <class F, class X>
-auto map(const F& f, const X& xs, const MapOptions& options = {}) {
+auto map(const F& f, const X& xs, const MapOptions& options = {}, Where where = {}) {
     const auto step = [&](const Nothing& c, const X& x) { return std::pair(c, f(x)); };
-    if (options.batch_size == 0) return scan(step, Nothing{}, xs).second;
+    if (options.batch_size == 0) return scan(step, Nothing{}, xs, {}, where).second;
     const detail::Batches cut = detail::batches_of(tree_leaves(xs), options.batch_size);
     const auto some = [&](const Nothing& c, const X& x) { return std::pair(c, vmap(f)(x)); };
-    const auto ys = scan(some, Nothing{}, tree_unflatten(xs, cut.whole)).second;
+    const auto ys = scan(some, Nothing{}, tree_unflatten(xs, cut.whole), {}, where).second;
     const std::vector<Array> rest = cut.rest.empty() ? cut.rest : tree_leaves(vmap(f)(tree_unflatten(xs, cut.rest)));
     return tree_unflatten(ys, detail::rejoined(tree_leaves(ys), rest));
 }

@@ -255,6 +255,18 @@ public:
         else
             return Lowered<true, F, A...>(f_, state_, a...);
     }
+    /// `use` of the call that these arguments make, which isn't run.
+    template <class Use, class... A>
+    auto with_call(const Use& use, const A&... a) const {
+        if constexpr (kOwn) {
+            const detail::Invoke invoke;
+            detail::FilterCallOf<detail::Invoke, F, A...> call(invoke, f_, a...);
+            return use(call);
+        } else {
+            detail::FilterCallOf<F, A...> call(f_, a...);
+            return use(call);
+        }
+    }
     std::string donation_report() const { return detail::donation_report(*state_); }
     std::vector<std::string> retraces() const { return detail::retraces(*state_); }
     detail::JitState& state() const { return *state_; }
