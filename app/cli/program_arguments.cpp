@@ -90,7 +90,7 @@ void ProgramArguments::refuse_unknown(const Inspection& inspection) const {
 }
 
 void ProgramArguments::add_execution(Arguments& a) {
-    a.option("--threads", threads, 0, "threads to run on (0: one a core)");
+    a.option("--threads", threads, 0, "threads to run on (0: as many as OMP_NUM_THREADS says, else one a core)");
     a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G");
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
 }

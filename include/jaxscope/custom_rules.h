@@ -12,7 +12,7 @@ namespace jaxscope::jax {
 
 struct RuleOptions {
     const char* name = "<unnamed function>";  ///< of the function; in defjvp and defvjp of the rule, in jaxprs and errors
-    bool symbolic_zeros = false;              ///< defjvp: tangents of what isn't perturbed are Arrays without a value
+    bool symbolic_zeros = false;              ///< refused so far: a rule is traced for tangents that are all there
     const char* bwd_name = nullptr;           ///< defvjp: of its second function
 };
 

@@ -43,3 +43,10 @@ TEST(CustomRules, ACaptureHasThem) {
     EXPECT_EQ(p->rules->rules.size(), 2u);
     EXPECT_EQ(jaxscope::grad(p->jaxpr, {true})->out_avals().size(), 1u);
 }
+
+TEST(CustomRules, SymbolicZerosAreRefusedNotIgnored) {
+    const auto g = jax::custom_jvp([](Array t) {
+                       return jnp::sin(t);
+                   }).defjvp([](Array t, Array d) { return std::pair(jnp::sin(t), d); }, {.symbolic_zeros = true});
+    EXPECT_THROW(g(Array(1.)), std::exception);
+}

@@ -5,6 +5,7 @@
 
 #include <jaxscope/custom_rules.h>
 
+#include "base/error.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
 #include "ir/interpret.h"
@@ -210,6 +211,10 @@ Array sum_of_tangents(const Array& x, const Array& y) {
 }
 
 std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
+    if (names.symbolic_zeros)
+        throw Error(ErrorCode::NoRule,
+                    "expected a rule for tangents that are all there, found symbolic_zeros=true, which the C++ front end can't trace yet")
+            .at({f.where.file, f.where.line, 0});
     leaves_of(f);
     if (!Trace::current()) return run_directly(f);
     const Avals avals = avals_of(f.leaves);
