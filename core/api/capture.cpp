@@ -44,7 +44,10 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
     initialise();
     JitHandle fresh(JitOptions{.name = options.name ? options.name : "<unnamed function>"}, Where("", 0, ""));
     JitState& s = *fresh;
-    if (state) s.options = state->options;
+    if (state) {
+        s.options = state->options;
+        s.rules = state->rules;
+    }
     if (!options.arg_names.empty()) s.options.arg_names = options.arg_names;
     RegionRecorder first;
     std::shared_ptr<::jaxscope::Program> p;
@@ -61,7 +64,7 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
         p->marked_calls = second.calls;
         p->regions = first.regions;
     }
-    if (state) p->jit = "jax";
+    if (state && !s.rules.marker) p->jit = "jax";  // else it is Equinox's
     for (const Array& a : call.leaves) p->values.push_back(a.node()->array);
     gather_rules(*p);
     add_files(*p);

@@ -125,7 +125,8 @@ JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_d
     for (std::size_t k = 0; k < r.out.size(); ++k) {
         if (r.out_dims[k] == out_dims[k]) continue;
         if (out_dims[k] == kNotMapped)
-            throw Error(ErrorCode::BadUsage, "at vmap out_axes, got axis spec None but output was batched on axis " + std::to_string(r.out_dims[k]));
+            throw Error(ErrorCode::BadUsage,
+                        "at vmap out_axes, got axis spec None but output was batched on axis " + std::to_string(r.out_dims[k]));
         if (out_dims[k] < 0 || out_dims[k] > j->aval(j->outvars[k])->rank())
             throw Error(ErrorCode::BadUsage,
                         "vmap: axis " + std::to_string(out_dims[k]) + " is out of bounds for output " + std::to_string(k));

@@ -32,3 +32,13 @@ def test_mlp_with_adam(tmp_path):
 
     bundled, made = (subprocess.run([BINARY, "print", "--source", file], capture_output=True, text=True).stdout for file in ("sample:mlp_adam", capture))
     assert bundled == made, "samples/captures/mlp_adam.jaxscope is of another day: run the sample again with that file as its argument"
+
+
+def test_filter_jit_donates_in_the_capture_as_in_the_run(tmp_path):
+    capture = tmp_path / "filter_jit.jaxscope"
+    done = subprocess.run([SAMPLE.parent / "sample_filter_jit", capture], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    reused = [line.split()[0] for line in done.stdout.splitlines() if "memory taken by" in line]
+    donated = ask("donation", capture)["donated"]
+    assert [row["path"] for row in donated] == reused and all(row["used"] for row in donated) and len(reused) == 7
+    assert ask("residuals", capture)["total_bytes"] > 0

@@ -1,5 +1,5 @@
-#include <iostream>
 #include <jaxscope/jax.h>
+#include <iostream>
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
 struct Params {
