@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
@@ -30,6 +31,7 @@ public:
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
     }
     int run() override {
+        refuse_own_arrays();
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
@@ -53,6 +55,14 @@ public:
     }
 
 private:
+    /// The larger arrays of NAME.jaxscope lie in NAME.npz.
+    void refuse_own_arrays() const {
+        std::error_code none;
+        if (outputs_.empty() || !std::filesystem::equivalent(std::filesystem::path(args_.file).replace_extension(".npz"), outputs_, none))
+            return;
+        throw Error(ErrorCode::BadUsage,
+                    "expected another file after --outputs, found '" + printable(outputs_, 60) + "', which holds the capture's own arrays");
+    }
     std::vector<ArrayPtr> read_inputs(const Inspection& inspection) const {
         const Jaxpr& jaxpr = *inspection.step().jaxpr;
         std::vector<ArrayPtr> found = inspection.program().values;

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, ROOT
 
 WRITERS = [
     ("export", ["export", "{file}", "-o", "{out}", "--format", "json"]),
@@ -110,3 +110,12 @@ def test_four_gigabytes_of_address_space_are_enough(cli):
                  ["export", "sample:mlp", "-o", "a.png"], ["export", "sample:transformer_lm", "-o", "a.html"]):
         done = subprocess.run(["bash", "-c", 'ulimit -v 4194304; exec "$@"', "bash", BINARY, *args], cwd=cli.folder, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
+
+
+def test_results_do_not_take_the_place_of_the_captures_own_arrays(cli):
+    (cli.folder / "p.py").write_text("import numpy as np\ndef program():\n    return dict(fn=lambda x: x + 1, args=(np.arange(40000.0, dtype='float32'),))\n")
+    cli.ok("capture", "p.py:program", "-o", "x.jaxscope", "--python", str(ROOT / ".venv" / "bin" / "python"))
+    before = (cli.folder / "x.npz").read_bytes()
+    done = cli.raw("run", "x.jaxscope", "--outputs", "x.npz")
+    assert done.returncode == 2 and "which holds the capture's own arrays" in done.stderr
+    assert (cli.folder / "x.npz").read_bytes() == before
