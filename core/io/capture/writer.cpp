@@ -136,10 +136,12 @@ void CaptureOutput::write_jaxpr(const Jaxpr& j) {
         w.begin_object();
         entry(w, "name", j.name);
         avals("constvars", j.const_avals());
-        w.key("consts");
-        w.begin_array();
-        for (const ArrayPtr& a : j.consts) w.value(array(a));
-        w.end_array();
+        if (j.consts.size() == j.num_constvars) {  // a closed one
+            w.key("consts");
+            w.begin_array();
+            for (const ArrayPtr& a : j.consts) w.value(array(a));
+            w.end_array();
+        }
         avals("invars", j.in_avals());
         syms(w, "arg_names", j.arg_names);
         w.key("effects");
