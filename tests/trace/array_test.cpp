@@ -5,7 +5,7 @@
 
 #include <complex>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -13,15 +13,6 @@ using jax::Array;
 
 namespace {
 
-template <class F>
-std::string error_of(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 Array ones(std::int64_t n) { return jnp::ones(n); }
 const auto add_one = [](Array x) { return x + 1; };
 

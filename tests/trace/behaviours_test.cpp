@@ -5,7 +5,7 @@
 
 #include <jaxscope/jax.h>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -13,15 +13,6 @@ using jax::Array;
 
 namespace {
 
-template <class F>
-std::string error_of(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 using Map = std::map<std::string, Array>;
 const auto first = [](Array a, Array) { return a; };
 std::size_t count_of(const std::string& text, const std::string& part) {

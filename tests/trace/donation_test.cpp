@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -13,15 +13,6 @@ using jax::Array;
 
 namespace {
 
-template <class F>
-std::string error_of(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 std::string numbers(const Array& a) { return a.str(); }
 
 TEST(InPlace, PairsThatCrossStillTakeTheMemoryOfBoth_B_08) {

@@ -5,7 +5,7 @@
 
 #include <jaxscope/jax.h>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -13,15 +13,6 @@ using jax::Array;
 
 namespace {
 
-template <class F>
-std::string error_of(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 struct Model {
     Array w;
     int n = 3;

@@ -9,7 +9,7 @@
 #include <jaxscope/jax.h>
 #include <jaxscope/tree.h>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -35,15 +35,6 @@ private:
     Array w_;
 };
 
-template <class F>
-std::string error_of(F f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 using Map = std::map<std::string, Array>;
 
 TEST(Behaviours, A_01_MapsAreSortedAndTuplesKeepTheirOrder) {

@@ -4,11 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include <dnnl.hpp>
-
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/conv_problem.h"
+#include "jit/kernels/onednn.h"
 #include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
@@ -17,11 +16,6 @@ namespace {
 
 using Direction = ConvProblem::Direction;
 using dnnl::memory;
-
-dnnl::engine& cpu_engine() {
-    static auto& e = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-    return e;
-}
 
 memory::desc describe(const ConvSide& s, memory::data_type t) { return memory::desc(s.size, t, s.stride); }
 memory::desc any_layout(const ConvSide& s, memory::data_type t) { return memory::desc(s.size, t, memory::format_tag::any); }
@@ -86,23 +80,6 @@ std::optional<Chosen> choose(const ConvProblem& p, const Types& t) {
         }
     }
     return choose(p, any_layout(s, t.source), any_layout(w, t.weights), any_layout(d, t.destination));
-}
-
-std::optional<memory::data_type> library_type(DType d) {
-    switch (d) {
-        case DType::F32:
-            return memory::data_type::f32;
-        case DType::BF16:
-            return memory::data_type::bf16;
-        case DType::S8:
-            return memory::data_type::s8;
-        case DType::U8:
-            return memory::data_type::u8;
-        case DType::S32:
-            return memory::data_type::s32;
-        default:
-            return std::nullopt;
-    }
 }
 
 /// Copies a side without gaps, the last `backwards` dimensions backwards, as float or as it is.

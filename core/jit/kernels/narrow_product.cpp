@@ -2,10 +2,9 @@
 #include <optional>
 #include <string_view>
 
-#include <dnnl.hpp>
-
 #include "base/checked.h"
 #include "jit/kernels/dot_shape.h"
+#include "jit/kernels/onednn.h"
 #include "jit/kernels/parallel.h"
 
 namespace jaxscope::exec {
@@ -14,27 +13,6 @@ namespace {
 
 using dnnl::memory;
 
-dnnl::engine& cpu_engine() {
-    static auto& e = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-    return e;
-}
-
-std::optional<memory::data_type> library_type(DType d) {
-    switch (d) {
-        case DType::BF16:
-            return memory::data_type::bf16;
-        case DType::F32:
-            return memory::data_type::f32;
-        case DType::S8:
-            return memory::data_type::s8;
-        case DType::U8:
-            return memory::data_type::u8;
-        case DType::S32:
-            return memory::data_type::s32;
-        default:
-            return std::nullopt;
-    }
-}
 bool narrow_types(DType l, DType r, DType o) {
     if (l == DType::BF16 && r == DType::BF16) return o == DType::BF16 || o == DType::F32;
     return (l == DType::S8 || l == DType::U8) && r == DType::S8 && o == DType::S32;
