@@ -36,15 +36,11 @@ public:
     }
     int run() override {
         if (args_.json) format_ = "json";
-        const std::vector<std::string> formats = check_formats();
-        if (std::find(formats.begin(), formats.end(), format_) == formats.end()) {
-            Page nowhere = args_.page();
-            write_check(std::cout, {}, format_, nowhere);  // refuses it
-        }
+        const CheckWriter write = check_writer(format_);
         read_limits();
         const CheckReport report = look();
         Page page = args_.page();
-        write_check(std::cout, report, format_, page);
+        write(std::cout, report, page);
         return report.passed ? 0 : 1;
     }
 

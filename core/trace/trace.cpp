@@ -71,34 +71,44 @@ Trace::~Trace() { t_current = outer_; }
 
 Array Trace::input(AvalRef aval, Sym name) { return wrap(builder_.add_input(aval, name), Where(__builtin_FILE(), 0, "")); }
 
+const Node* Trace::recorded(const Operand& x) const {
+    const bool here = x.kind == Operand::Kind::array && x.node && x.node->trace == serial_ && x.node->begin != x.node->end;
+    return here ? x.node : nullptr;
+}
+
+std::uint32_t Trace::begin_of(const Node& n, const Where& where) const {
+    // What a function of ours computed on the way to its result has a name there, and the same place.
+    const bool same_place = n.trace == serial_ && n.begin != n.end && n.where.line == where.line && n.where.file == where.file;
+    return same_place ? n.begin : position();
+}
+
 std::uint32_t Trace::evaluate_in_order(std::span<const Operand> in, const Where& where) {
-    std::uint32_t begin = position();
+    std::uint32_t begin = position(), last = 0;
+    bool in_order = true;
+    for (const Operand& x : in) {
+        const Node* n = recorded(x);
+        if (!n) continue;
+        begin = std::min(begin, x.temporary ? n->begin : begin_of(*n, where));
+        if (!x.temporary) continue;
+        in_order = in_order && n->end > last;
+        last = n->end;
+    }
+    if (!in_order) put_in_order(in);
+    return begin;
+}
+
+void Trace::put_in_order(std::span<const Operand> in) {
     std::vector<EvaluationOrder::Part> parts;
     std::vector<std::size_t> operand;
-    bool in_order = true;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (in[i].kind != Operand::Kind::array || !in[i].node || in[i].node->trace != serial_) continue;
-        const Node& n = *in[i].node;
-        if (n.begin == n.end) continue;
-        // What a function of ours computed on the way to its result has a name there, and the same place.
-        const bool same_place = n.where.line == where.line && n.where.file == where.file;
-        if (in[i].temporary || same_place) begin = std::min(begin, n.begin);
-        if (!in[i].temporary) continue;
-        if (!parts.empty() && n.end == parts.back().end) return begin;  // one value twice
-        in_order = in_order && (parts.empty() || n.end > parts.back().end);
-        parts.push_back({n.begin, n.end});
+    // Evaluated from the last to the first: each part begins where the one before it ended.
+    for (std::size_t i = in.size(); i-- > 0;) {
+        const Node* n = in[i].temporary ? recorded(in[i]) : nullptr;
+        if (!n) continue;
+        if (!parts.empty() && n->end <= parts.back().end) return;  // neither that order nor its reverse, or one value twice
+        parts.push_back({parts.empty() ? n->begin : parts.back().end, n->end});
         operand.push_back(i);
     }
-    if (in_order || parts.front().end != position()) return begin;
-    // Evaluated from the last to the first: each part begins where the one before it ended.
-    std::reverse(parts.begin(), parts.end());
-    std::reverse(operand.begin(), operand.end());
-    for (std::size_t p = 1; p < parts.size(); ++p) {
-        if (parts[p].end <= parts[p - 1].end) return begin;
-        parts[p].begin = parts[p - 1].end;
-    }
-    order_.arrange(builder_.jaxpr(), parts, operand);
-    return begin;
+    if (parts.back().end == position()) order_.arrange(builder_.jaxpr(), parts, operand);
 }
 
 Array Trace::wrap(Value v, const Where& where, std::uint32_t begin) {
@@ -247,9 +257,8 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     std::vector<Array> out;
     if (Trace* t = Trace::current()) {
         Values v;
-        for (const Array& a : in) v.push_back(t->lift(*a.node()));
-        const std::vector<Operand> operands(in.begin(), in.end());
-        const std::uint32_t begin = t->evaluate_in_order(operands, where);
+        auto begin = static_cast<std::uint32_t>(t->builder().num_eqns());
+        for (const Array& a : in) v.push_back(t->lift(*a.node())), begin = std::min(begin, t->begin_of(*a.node(), where));
         t->builder().source = SourceRef(Source{TracebackRef(), t_scopes});
         for (const Value r : inline_jaxpr(t->builder(), *open, {}, v)) out.push_back(t->wrap(r, where, begin));
         return out;

@@ -41,6 +41,8 @@ public:
     Array wrap(Value v, const Where& where) { return wrap(v, where, position()); }
     /// Puts what operands without a name were computed by in the order of the operands. Returns where the whole expression begins.
     std::uint32_t evaluate_in_order(std::span<const Operand> in, const Where& where);
+    /// Where the expression begins that an operand with a name belongs to; here, where it is no part of one.
+    std::uint32_t begin_of(const Node& n, const Where& where) const;
     Traced finish(const std::vector<Array>& outs);
 
     JaxprBuilder& builder() { return builder_; }
@@ -54,6 +56,8 @@ public:
     static Trace* find(std::uint64_t serial);
 
 private:
+    const Node* recorded(const Operand& x) const;  ///< null: nothing of this trace computed it
+    void put_in_order(std::span<const Operand> in);
     std::uint32_t position() const { return static_cast<std::uint32_t>(builder_.num_eqns()); }
     const char* what_;
     std::string function_;

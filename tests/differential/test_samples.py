@@ -1,19 +1,17 @@
 """The C++ samples and the same programs in Python: one jaxpr, the same residuals, peaks and donations under every policy."""
 import importlib.util
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import jax
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
-sys.path.insert(0, str(ROOT / "app" / "capture"))
-import jaxscope  # noqa: E402
+import jaxscope
+from conftest import ROOT, jaxscope_binary
+
+BINARY = jaxscope_binary()
 
 TWINS = sorted((ROOT / "tests" / "differential" / "samples").glob("*.py"))
 

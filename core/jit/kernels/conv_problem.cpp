@@ -42,23 +42,24 @@ bool cut_front(ConvProblem& p, const ConvKernel& k) {
     return true;
 }
 
+/// `result` and `window`: of the forward convolution that the left operand is the input of.
+bool pad(ConvProblem& p, const ConvKernel& k, const ConvSide& result, const ConvSide& window) {
+    if (!cut_front(p, k)) return false;
+    for (std::size_t s = 0; s < p.strides.size(); ++s)
+        p.after.push_back(padding_after(p.lhs, s + 2, result.size[s + 2], window.size[s + 2], p.strides[s], p.dilation[s], p.before[s]));
+    return p.lhs.elements() > 0;
+}
 bool as_forward(ConvProblem& p, const ConvKernel& k) {
     p.direction = Direction::Forward;
     p.groups = k.feature_groups;
     p.strides = k.window_strides, p.dilation = k.rhs_dilation;
-    if (!cut_front(p, k)) return false;
-    for (std::size_t s = 0; s < p.strides.size(); ++s)
-        p.after.push_back(padding_after(p.lhs, s + 2, p.out.size[s + 2], p.rhs.size[s + 2], p.strides[s], p.dilation[s], p.before[s]));
-    return p.lhs.elements() > 0;
+    return pad(p, k, p.out, p.rhs);
 }
 bool as_weights(ConvProblem& p, const ConvKernel& k) {
     p.direction = Direction::Weights;
     p.groups = k.batch_groups;
     p.strides = k.rhs_dilation, p.dilation = k.window_strides;
-    if (!cut_front(p, k)) return false;
-    for (std::size_t s = 0; s < p.strides.size(); ++s)
-        p.after.push_back(padding_after(p.lhs, s + 2, p.rhs.size[s + 2], p.out.size[s + 2], p.strides[s], p.dilation[s], p.before[s]));
-    return p.lhs.elements() > 0;
+    return pad(p, k, p.rhs, p.out);
 }
 bool as_data(ConvProblem& p, const ConvKernel& k) {
     p.direction = Direction::Data;

@@ -219,36 +219,44 @@ private:
     JsonWriter w_;
 };
 
+void write_check_json(std::ostream& out, const CheckReport& report) {
+    JsonWriter w(out);
+    w.begin_object();
+    w.key("schema");
+    w.value("jaxscope.report/1");
+    w.key("command");
+    w.value("check");
+    write_fields(w, report);
+    w.end_object();
+    out << '\n';
+}
+
+struct Format {
+    const char* name;
+    void (*write)(std::ostream&, const CheckReport&, Page&);
+};
+constexpr Format kFormats[] = {
+    {"text", [](std::ostream&, const CheckReport& r, Page& page) { write_text(page, r); }},
+    {"json", [](std::ostream& out, const CheckReport& r, Page&) { write_check_json(out, r); }},
+    {"sarif",
+     [](std::ostream& out, const CheckReport& r, Page&) {
+         Sarif(out).write(r);
+         out << '\n';
+     }},
+    {"junit", [](std::ostream& out, const CheckReport& r, Page&) { write_junit(out, r); }},
+    {"markdown", [](std::ostream& out, const CheckReport& r, Page&) { write_markdown(out, r); }},
+    {"github", [](std::ostream& out, const CheckReport& r, Page&) { write_github(out, r); }},
+};
+
 }  // namespace
 
-std::vector<std::string> check_formats() { return {"text", "json", "sarif", "junit", "markdown", "github"}; }
-
-void write_check(std::ostream& out, const CheckReport& report, const std::string& format, Page& page) {
-    if (format == "text") {
-        write_text(page, report);
-    } else if (format == "json") {
-        JsonWriter w(out);
-        w.begin_object();
-        w.key("schema");
-        w.value("jaxscope.report/1");
-        w.key("command");
-        w.value("check");
-        write_fields(w, report);
-        w.end_object();
-        out << '\n';
-    } else if (format == "sarif") {
-        Sarif(out).write(report);
-        out << '\n';
-    } else if (format == "junit") {
-        write_junit(out, report);
-    } else if (format == "markdown") {
-        write_markdown(out, report);
-    } else if (format == "github") {
-        write_github(out, report);
-    } else {
-        throw Error(ErrorCode::BadUsage,
-                    "expected text, json, sarif, junit, markdown or github after --format, found '" + printable(format) + "'");
+CheckWriter check_writer(const std::string& format) {
+    std::string known;
+    for (const Format& f : kFormats) {
+        if (format == f.name) return f.write;
+        known += (known.empty() ? "" : &f == std::end(kFormats) - 1 ? " or " : ", ") + std::string(f.name);
     }
+    throw Error(ErrorCode::BadUsage, "expected " + known + " after --format, found '" + printable(format) + "'");
 }
 
 }  // namespace jaxscope

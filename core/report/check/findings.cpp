@@ -89,21 +89,21 @@ private:
         }
         return most;
     }
-    /// An error at the line that holds most. Returns its number: `findings_` grows.
-    std::size_t too_much(const char* rule, std::string message, const Line& by, double measured, double limit) {
+    /// An error at the line that holds most.
+    Finding& too_much(const char* rule, std::string message, const Line& by, double measured, double limit) {
         if (by.bytes > 0)
             message += fmt::format("; the line that holds most, {}, is {}", bytes_text(by.bytes), short_place(by.file, by.number));
         Finding& f = add(rule, "error", std::move(message), by.file, by.number);
         f.measured = measured;
         f.limit = limit;
-        return findings_.size() - 1;
+        return f;
     }
     void peak() {
         const std::int64_t now = *figures_.planned_peak;
         const auto by = [&] { return heaviest(memory_report(inspection_, nullptr).at_peak); };
         if (budget_.max_peak && now > *budget_.max_peak)
-            findings_[too_much("peak", above("the planned peak is", now, *budget_.max_peak), by(), static_cast<double>(now),
-                               static_cast<double>(*budget_.max_peak))]
+            too_much("peak", above("the planned peak is", now, *budget_.max_peak), by(), static_cast<double>(now),
+                     static_cast<double>(*budget_.max_peak))
                 .remedy = remedy("peak", &PolicyRow::planned_peak, *budget_.max_peak);
         growth("peak-growth", budget_.max_peak_growth, now, baseline_ ? baseline_->planned_peak : std::nullopt, "the planned peak", by);
     }
@@ -112,8 +112,8 @@ private:
         const std::int64_t now = *figures_.residual_bytes;
         const auto by = [&] { return heaviest(report.rows); };
         if (budget_.max_residuals && now > *budget_.max_residuals)
-            findings_[too_much("residuals", above("the backward pass keeps", now, *budget_.max_residuals), by(), static_cast<double>(now),
-                               static_cast<double>(*budget_.max_residuals))]
+            too_much("residuals", above("the backward pass keeps", now, *budget_.max_residuals), by(), static_cast<double>(now),
+                     static_cast<double>(*budget_.max_residuals))
                 .remedy = remedy("residuals", &PolicyRow::residual_bytes, *budget_.max_residuals);
         growth("residual-growth", budget_.max_residual_growth, now, baseline_ ? baseline_->residual_bytes : std::nullopt,
                "what the backward pass keeps", by);

@@ -44,10 +44,9 @@ std::vector<Finding> check_program(const Inspection& inspection, const Budget& b
 /// A file that couldn't be opened.
 Finding unreadable(const std::string& program, const std::string& message, const SourceLoc& loc);
 
-/// "text", "json", "sarif", "junit", "markdown", "github".
-std::vector<std::string> check_formats();
-/// Throws Error{BadUsage} for other formats. `page` is for "text".
-void write_check(std::ostream& out, const CheckReport& report, const std::string& format, Page& page);
+using CheckWriter = void (*)(std::ostream& out, const CheckReport& report, Page& page);
+/// Of "text" (which goes to the page), "json", "sarif", "junit", "markdown", "github". Throws Error{BadUsage} for others.
+CheckWriter check_writer(const std::string& format);
 
 template <>
 struct ReportFields<Finding> {
