@@ -122,8 +122,8 @@ public:
         std::vector<double> times, steps(c_->thunks.size());
         std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
         const RunState state{options.profile || options.timeline ? &steps : nullptr, options.check_nan};
-        const std::vector<ArrayPtr> values = values_of(inputs);
         const ComputingThread computing;
+        const std::vector<ArrayPtr> values = values_of(inputs);
         RunFrame frame(*c_, arena_->base(), state);
         for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
         for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
