@@ -4,6 +4,10 @@ set(JAXSCOPE_ROOT ${CMAKE_CURRENT_SOURCE_DIR})
 add_library(jaxscope_flags INTERFACE)
 target_include_directories(jaxscope_flags INTERFACE ${JAXSCOPE_ROOT}/core ${JAXSCOPE_ROOT})
 target_compile_options(jaxscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+# __FILE__ is the name within the sources: no program that is installed holds a path of the machine that built it. ccache may hand the compiler
+# the sources' names relative to the build, hence both forms.
+file(RELATIVE_PATH JAXSCOPE_TO_ROOT ${CMAKE_BINARY_DIR} ${JAXSCOPE_ROOT})
+target_compile_options(jaxscope_flags INTERFACE -fmacro-prefix-map=${JAXSCOPE_TO_ROOT}/= -fmacro-prefix-map=${JAXSCOPE_ROOT}/=)
 if(JAXSCOPE_WERROR)
   target_compile_options(jaxscope_flags INTERFACE -Werror)
 endif()
