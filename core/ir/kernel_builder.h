@@ -161,7 +161,7 @@ struct SortKernel {
     int num_keys = 1;
     bool is_stable = true;
 };
-/// The routine that the runtime has for the primitive (jit/kernels/routines.h), with its equation's parameters.
+/// The routine that the runtime has for the primitive (jit/kernels/library.h), with its equation's parameters.
 struct RuntimeKernel {};
 struct KernelSpec {
     std::variant<ReduceKernel, CumulativeKernel, DotKernel, ConvKernel, ScatterKernel, DynamicUpdateSliceKernel, SortKernel, RuntimeKernel>

@@ -13,7 +13,7 @@
 
 #include "io/text/parser.h"
 #include "jit/jit.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "ir/element.h"
-#include "jit/kernels/special_functions.h"
+#include "jit/kernels/special/special_functions.h"
 
 namespace jaxscope::exec {
 

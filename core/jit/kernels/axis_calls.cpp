@@ -6,7 +6,7 @@
 
 #include "ir/element.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

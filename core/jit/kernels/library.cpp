@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

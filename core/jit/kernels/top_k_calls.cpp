@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"

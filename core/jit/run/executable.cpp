@@ -11,7 +11,7 @@
 #include "ir/builder.h"
 #include "ir/element.h"
 #include "jit/graph/build_graph.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 #include "jit/plan/plan_report.h"
 #include "jit/plan/planner.h"
 #include "jit/run/constants.h"

@@ -6,7 +6,7 @@
 
 #include "base/cancel.h"
 #include "ir/element.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

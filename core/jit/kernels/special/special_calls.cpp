@@ -3,8 +3,8 @@
 
 #include "ir/element.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
-#include "jit/kernels/special_functions.h"
+#include "jit/kernels/special/special_functions.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 

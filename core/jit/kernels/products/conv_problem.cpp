@@ -1,4 +1,4 @@
-#include "jit/kernels/conv_problem.h"
+#include "jit/kernels/products/conv_problem.h"
 
 #include "base/checked.h"
 

@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "jit/kernels/dot_shape.h"
-#include "jit/kernels/onednn.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/products/onednn.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

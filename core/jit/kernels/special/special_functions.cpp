@@ -1,4 +1,4 @@
-#include "jit/kernels/special_functions.h"
+#include "jit/kernels/special/special_functions.h"
 
 #include <algorithm>
 #include <array>

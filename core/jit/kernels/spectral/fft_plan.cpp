@@ -1,4 +1,4 @@
-#include "jit/kernels/fft_plan.h"
+#include "jit/kernels/spectral/fft_plan.h"
 
 #include <algorithm>
 #include <array>

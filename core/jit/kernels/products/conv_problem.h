@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "jit/kernels/conv_sides.h"
+#include "jit/kernels/products/conv_sides.h"
 
 namespace jaxscope::exec {
 

@@ -1,4 +1,4 @@
-#include "jit/kernels/random_bits.h"
+#include "jit/kernels/random/random_bits.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,9 +6,9 @@
 
 #include "base/checked.h"
 #include "ir/element.h"
-#include "jit/kernels/conv_problem.h"
-#include "jit/kernels/onednn.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/products/conv_problem.h"
+#include "jit/kernels/products/onednn.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

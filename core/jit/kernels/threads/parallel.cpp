@@ -1,4 +1,4 @@
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/threads/parallel.h"
 
 #include <omp.h>
 

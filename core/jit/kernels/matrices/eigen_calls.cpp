@@ -5,7 +5,7 @@
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
 
-#include "jit/kernels/matrix_call.h"
+#include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"

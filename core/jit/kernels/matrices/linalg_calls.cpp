@@ -9,7 +9,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-#include "jit/kernels/matrix_call.h"
+#include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 

@@ -2,9 +2,9 @@
 #include <map>
 
 #include "base/checked.h"
-#include "jit/kernels/fft_plan.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/spectral/fft_plan.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 

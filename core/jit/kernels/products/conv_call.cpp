@@ -3,8 +3,8 @@
 
 #include "base/checked.h"
 #include "ir/element.h"
-#include "jit/kernels/conv_sides.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/products/conv_sides.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

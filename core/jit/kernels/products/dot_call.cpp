@@ -7,8 +7,8 @@
 
 #include "base/checked.h"
 #include "ir/element.h"
-#include "jit/kernels/dot_shape.h"
-#include "jit/kernels/parallel.h"
+#include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
 

@@ -4,8 +4,8 @@
 #include "base/checked.h"
 #include "ir/element.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
-#include "jit/kernels/random_bits.h"
+#include "jit/kernels/random/random_bits.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/primitives.h"
 
 // Bits, split, fold_in and seed of JAX's keys: fry in both numberings of counters (jax_threefry_partitionable on and off); rbg, which

@@ -1,4 +1,4 @@
-#include "jit/kernels/dot_shape.h"
+#include "jit/kernels/products/dot_shape.h"
 
 #include <algorithm>
 

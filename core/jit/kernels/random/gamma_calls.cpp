@@ -4,9 +4,9 @@
 
 #include "ir/element.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
-#include "jit/kernels/random_bits.h"
-#include "jit/kernels/special_functions.h"
+#include "jit/kernels/random/random_bits.h"
+#include "jit/kernels/special/special_functions.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/params/random.h"
 #include "lax/routine_primitives.h"
 

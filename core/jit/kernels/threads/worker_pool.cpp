@@ -1,4 +1,4 @@
-#include "jit/kernels/worker_pool.h"
+#include "jit/kernels/threads/worker_pool.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "base/signals.h"
-#include "jit/kernels/worker_pool.h"
+#include "jit/kernels/threads/worker_pool.h"
 
 namespace jaxscope::exec {
 

@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "jit/kernels/library.h"
-#include "jit/kernels/parallel.h"
-#include "jit/kernels/random_bits.h"
+#include "jit/kernels/random/random_bits.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/params/placement.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
