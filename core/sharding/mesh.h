@@ -1,0 +1,85 @@
+#pragma once
+// Meshes and specs with named axes, as jax.sharding has them: which device has which part of an array. In: the parameters that captures
+// hold (NamedSharding, Mesh, PartitionSpec). Out: local shapes, bytes per device, each device's index. Never here: what a program does with
+// its values (propagate.h, partition.h).
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/attr.h"
+#include "sharding/partitions.h"
+
+namespace jaxscope::sharding {
+
+/// Names of mesh axes; where several split one dimension, the first one is the outermost.
+using AxisNames = std::vector<Sym>;
+
+/// A grid of devices with named axes; devices are numbered row-major.
+struct Mesh {
+    struct Axis {
+        Sym name;
+        std::int64_t size = 1;
+        friend bool operator==(const Axis&, const Axis&) = default;
+    };
+    std::vector<Axis> axes;
+    std::int64_t devices() const;
+    /// Throws Error{BadInput} for a name that the mesh hasn't.
+    std::int64_t size_of(Sym axis) const;
+    /// Product of the sizes of `names`: how many parts they make.
+    std::int64_t size_of(const AxisNames& names) const;
+    /// Where `device` stands along `names` taken together, the first one outermost.
+    std::int64_t position(std::int64_t device, const AxisNames& names) const;
+    /// The device that stands at `position` along `names` and elsewhere where `device` does.
+    std::int64_t moved(std::int64_t device, const AxisNames& names, std::int64_t position) const;
+    friend bool operator==(const Mesh&, const Mesh&) = default;
+};
+
+/// Per dimension the axes that split it; dimensions that aren't listed aren't split.
+struct Spec {
+    std::vector<AxisNames> dims;
+    const AxisNames& at(std::size_t dim) const;
+    bool replicated() const;
+    /// All axes that it uses.
+    AxisNames axes() const;
+    /// Does it split as `other` does? P('x', None) is P('x').
+    bool same(const Spec& other) const;
+};
+
+struct NamedSharding {
+    Mesh mesh;
+    Spec spec;
+};
+
+/// `Mesh('x': 2, 'y': 4)`
+std::string to_text(const Mesh& mesh);
+/// `P('x', None, ('y', 'z'))`
+std::string to_text(const Spec& spec);
+
+/// From parameters of captures. Throws Error{BadInput} that says what was expected; dimensions left open (UNCONSTRAINED) count as not
+/// split.
+Mesh mesh_from(const Attr& attr);
+Spec spec_from(const Attr& attr);
+/// None for any other kind of sharding, which one device has, or of which only a text is known.
+std::optional<NamedSharding> named_sharding_from(const Attr& attr);
+
+/// Dimensions that don't divide evenly: there the last devices have less, and what they keep is padded to the others' size.
+std::vector<std::size_t> uneven_dims(const Dims& shape, const NamedSharding& sharding);
+/// Shape of what each device keeps. Throws Error{BadInput} where the spec has more dimensions than the array.
+Dims shard_shape(const Dims& shape, const NamedSharding& sharding);
+std::int64_t bytes_per_device(AvalRef aval, const NamedSharding& sharding);
+/// What `device` has of an array; shorter, even empty, at the end of uneven dimensions.
+ShardIndex shard_index(const Dims& shape, const NamedSharding& sharding, std::int64_t device);
+/// JAX's refusal of an argument that doesn't divide ("... implies that array axis 0 is partitioned 8 times, but the dimension size is 3
+/// ..."), without what names the sharding; empty: it divides.
+std::string indivisible_text(const Dims& shape, const NamedSharding& sharding);
+
+/// A mesh on which every one of these specs is expressed by names: the finest one that all of them cut along, tiles in row-major order.
+/// None where their cuts cross (P(2, 3) beside P(3, 2)): one of them can't be named then.
+struct NamedParts {
+    Mesh mesh;
+    std::vector<Spec> specs;  ///< one for each of the given
+};
+std::optional<NamedParts> named_parts(std::span<const Parts> parts, std::int64_t devices);
+
+}  // namespace jaxscope::sharding
