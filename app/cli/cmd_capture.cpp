@@ -26,6 +26,9 @@ public:
         a.option("--kwargs", call_kwargs_, "with --args: a mapping of its keyword arguments");
         a.option("--values", values_, "all, small (arrays up to 1 MiB, the default) or none");
         a.flag("--compile", compile_, "record what XLA says of memory, aliasing and cost");
+        a.option("--target", targets_,
+                 "with --compile: ask XLA's compiler for tpu:KIND[:TOPOLOGY] instead, e.g. tpu:v5p (may be repeated)");
+        a.option("--target-python", target_python_, "a Python with that compiler (jax[tpu]), where the program's own has none");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
         a.option("--rule-depth", rule_depth_, 0, "how deep custom rules inside custom rules are traced");
         a.option("--axis-size", axis_sizes_,
@@ -52,6 +55,8 @@ public:
                 .advise("jaxscope capture --call train_step -o OUT -- python train.py ARGS");
         if (values_ != "all" && values_ != "small" && values_ != "none")
             throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
+        if (!compile_ && !(targets_.empty() && target_python_.empty()))
+            throw Error(ErrorCode::BadUsage, "expected --compile with --target, found none");
         const WaitForChildren wait;
         const ProcessResult result = run_process(process());
         if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
@@ -108,6 +113,8 @@ private:
         if (!call_args_.empty()) r.command.push_back("--args=" + call_args_);
         if (!call_kwargs_.empty()) r.command.push_back("--kwargs=" + call_kwargs_);
         if (compile_) r.command.emplace_back("--compile");
+        for (const std::string& t : targets_) r.command.push_back("--target=" + t);
+        if (!target_python_.empty()) r.command.push_back("--target-python=" + target_python_);
         if (no_source_) r.command.emplace_back("--no-source");
         if (absolute_) r.command.emplace_back("--absolute");
         if (call_.empty()) {
@@ -147,8 +154,8 @@ private:
         return 0;
     }
 
-    std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_, axis_sizes_;
-    std::vector<std::string> command_;
+    std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_, axis_sizes_, target_python_;
+    std::vector<std::string> command_, targets_;
     bool compile_ = false, continue_ = false, json_ = false, no_source_ = false, absolute_ = false;
     double timeout_ = 600;
     int nth_ = 1, rule_depth_ = 4;

@@ -50,6 +50,8 @@ Program with_body(const Program& p, JaxprPtr j) {
     out.jaxpr = std::move(j);
     out.marked = nullptr;
     out.regions.clear();
+    out.xla = {};  // compilers spoke of another program
+    out.targets.clear();
     return out;
 }
 

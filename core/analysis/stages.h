@@ -58,6 +58,7 @@ struct ProgramSummary {
     std::vector<UnsupportedRow> unsupported;
     std::vector<ContextRow> contexts;  ///< but for the one that says nothing
     std::vector<FlagRow> flags;        ///< JAX's, in force when it was captured
+    std::vector<XlaFacts> compiled;    ///< what compilers said of it: the captured backend's, then those of targets
 };
 
 /// Which value a residual is, in whatever row a table shows it. Arguments have the same identity under every policy; what an equation makes

@@ -157,6 +157,8 @@ ProgramSummary summarize(const Program& program) {
     for (const Region& r : program.regions) s.regions.push_back(describe(r));
     s.contexts = contexts_of(program);
     for (const auto& [name, value] : program.flags) s.flags.push_back({name.str(), flag_text(value)});
+    if (program.xla.known) s.compiled.push_back(program.xla);
+    s.compiled.insert(s.compiled.end(), program.targets.begin(), program.targets.end());
     add_unsupported(j, s);
     return s;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/compiler_facts.h"
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
@@ -74,13 +75,6 @@ struct SourceFile {
     std::optional<std::string> text;
 };
 
-struct XlaFacts {
-    std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
-    double flops = 0, bytes_accessed = 0;
-    std::vector<std::pair<int, int>> aliases;  ///< (output, input)
-    bool known = false;
-};
-
 /// A program as it was captured, pasted or traced: what every stage starts from. Immutable once read.
 struct Program {
     Sym name;
@@ -105,8 +99,9 @@ struct Program {
     std::vector<Region> regions;
     std::shared_ptr<const CustomRules> rules;
     std::vector<SourceFile> files;
-    XlaFacts xla;
-    std::string path;  ///< the file it was read from
+    XlaFacts xla;                   ///< of the backend that captured
+    std::vector<XlaFacts> targets;  ///< of devices that weren't there
+    std::string path;               ///< the file it was read from
     std::int64_t file_bytes = 0;
 };
 using ProgramPtr = std::shared_ptr<const Program>;

@@ -59,6 +59,32 @@ struct ReportFields<FlagRow> {
     static constexpr auto fields = std::tuple(report_field("name", &FlagRow::name), report_field("value", &FlagRow::value));
 };
 template <>
+struct ReportFields<OutOfMemory::Buffer> {
+    using Buffer = OutOfMemory::Buffer;
+    static constexpr auto fields =
+        std::tuple(report_field("bytes", &Buffer::bytes), report_field("shape", &Buffer::shape, "with XLA's layout"),
+                   report_field("op_name", &Buffer::op_name, "JAX's name stack"), report_field("kind", &Buffer::kind),
+                   report_field("file", &Buffer::file), report_field("line", &Buffer::line));
+};
+template <>
+struct ReportFields<OutOfMemory> {
+    static constexpr auto fields = std::tuple(
+        report_field("needed", &OutOfMemory::needed), report_field("available", &OutOfMemory::available),
+        report_field("buffers", &OutOfMemory::buffers, "the largest ones"), report_field("text", &OutOfMemory::text, "XLA's own"));
+};
+template <>
+struct ReportFields<XlaFacts> {
+    static constexpr auto fields = std::tuple(
+        report_field("target", &XlaFacts::target, "tpu:v5p:2x2x1; empty: the backend that captured"),
+        report_field("device", &XlaFacts::device), report_field("version", &XlaFacts::version, "of the compiler"),
+        report_field("options", &XlaFacts::options, "of the environment, given to the compiler"),
+        report_field("arguments", &XlaFacts::arguments), report_field("outputs", &XlaFacts::outputs),
+        report_field("aliased", &XlaFacts::aliased), report_field("temporaries", &XlaFacts::temporaries),
+        report_field("peak", &XlaFacts::peak, "XLA's peak_memory_in_bytes; 0: it said none"), report_field("flops", &XlaFacts::flops),
+        report_field("bytes_accessed", &XlaFacts::bytes_accessed), report_field("compile_seconds", &XlaFacts::compile_seconds),
+        report_field("out_of_memory", &XlaFacts::out_of_memory, "why XLA refused the program; then there are no figures"));
+};
+template <>
 struct ReportFields<ProgramSummary> {
     static constexpr auto fields = std::tuple(
         report_field("name", &ProgramSummary::name), report_field("jax_version", &ProgramSummary::jax_version),
@@ -67,7 +93,8 @@ struct ReportFields<ProgramSummary> {
         report_field("jaxprs", &ProgramSummary::jaxprs, "distinct sub-jaxprs"), report_field("regions", &ProgramSummary::regions),
         report_field("unsupported", &ProgramSummary::unsupported),
         report_field("contexts", &ProgramSummary::contexts, "what equations carry besides parameters: compute_on, meshes, metadata"),
-        report_field("flags", &ProgramSummary::flags, "JAX's, in force when it was captured"));
+        report_field("flags", &ProgramSummary::flags, "JAX's, in force when it was captured"),
+        report_field("compiled", &ProgramSummary::compiled, "what XLA said when it was captured with --compile"));
 };
 template <>
 struct ReportFields<ResidualRow> {

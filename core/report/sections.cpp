@@ -133,6 +133,43 @@ void context_lines(Page& page, const ProgramSummary& s) {
 
 }  // namespace
 
+namespace {
+
+void out_of_memory_lines(Page& page, const XlaFacts& x) {
+    const OutOfMemory& o = *x.out_of_memory;
+    const auto size = [](const std::optional<std::int64_t>& n) { return n ? bytes_text(*n) : std::string("?"); };
+    page.line(fmt::format("{}: doesn't fit: XLA needs {} of {}", x.target, size(o.needed), size(o.available)));
+    if (o.buffers.empty()) return;
+    Table t({{"size", Kind::Number, true}, {"shape", Kind::Code}, {"operation", Kind::Code}, {"kind"}, {"your line"}});
+    for (const OutOfMemory::Buffer& b : o.buffers) t.add({size_cell(b.bytes), b.shape, b.op_name, b.kind, place(b.file, b.line)});
+    page.table(t, 20);
+}
+
+void compiled_section(Page& page, const ProgramSummary& s) {
+    if (s.compiled.empty()) return;
+    page.heading("What XLA's compiler said");
+    Table t({{"target", Kind::Code},
+             {"arguments", Kind::Number},
+             {"outputs", Kind::Number},
+             {"aliased", Kind::Number},
+             {"temporaries", Kind::Number},
+             {"peak", Kind::Number},
+             {"compiled in", Kind::Number}});
+    bool fits = false;
+    for (const XlaFacts& x : s.compiled) {
+        if (x.out_of_memory) continue;
+        fits = true;
+        t.add({x.target.empty() ? "this backend" : x.target, size_cell(x.arguments), size_cell(x.outputs), size_cell(x.aliased),
+               size_cell(x.temporaries), x.peak ? size_cell(x.peak) : Table::Cell("-"),
+               x.compile_seconds > 0 ? Table::Cell(seconds_text(x.compile_seconds)) : Table::Cell("-")});
+    }
+    if (fits) page.table(t);
+    for (const XlaFacts& x : s.compiled)
+        if (x.out_of_memory) out_of_memory_lines(page, x);
+}
+
+}  // namespace
+
 void program_section(Page& page, const Inspection& inspection) {
     const ProgramSummary& s = inspection.summary();
     page.heading(s.name.empty() ? "Program" : "Program " + s.name);
@@ -158,6 +195,7 @@ void program_section(Page& page, const Inspection& inspection) {
     context_lines(page, s);
     if (page.all()) input_tables(page, s);
     regions_table(page, s);
+    compiled_section(page, s);
     unsupported_table(page, s);
 }
 

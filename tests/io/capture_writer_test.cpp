@@ -41,6 +41,32 @@ void expect_same_jaxpr(const JaxprPtr& a, const JaxprPtr& b) {
     }
 }
 
+TEST(CaptureWriter, KeepsWhatCompilersSaid) {
+    Program p = *read_capture(captures().front().string(), {.arrays = false});
+    XlaFacts fits, refused;
+    fits.target = "tpu:v5p:2x2x1";
+    fits.temporaries = 512;
+    fits.peak = 900;
+    fits.aliases = {{0, 1}};
+    refused.target = "tpu:v5e:2x2";
+    refused.out_of_memory = OutOfMemory{120, std::nullopt, {{64, "f32[4]", "jit(f)/sin", "HLO temp", "a.py", 7}}, "RESOURCE_EXHAUSTED"};
+    p.targets = {fits, refused};
+    const ProgramPtr again = read_capture_text(capture_text(p), "written");
+    ASSERT_EQ(again->targets.size(), 2u);
+    EXPECT_EQ(again->targets[0].target, fits.target);
+    EXPECT_EQ(again->targets[0].temporaries, 512);
+    EXPECT_EQ(again->targets[0].peak, 900);
+    EXPECT_EQ(again->targets[0].aliases, fits.aliases);
+    EXPECT_FALSE(again->targets[0].out_of_memory);
+    ASSERT_TRUE(again->targets[1].out_of_memory);
+    const OutOfMemory& o = *again->targets[1].out_of_memory;
+    EXPECT_EQ(o.needed, 120);
+    EXPECT_FALSE(o.available);
+    ASSERT_EQ(o.buffers.size(), 1u);
+    EXPECT_EQ(o.buffers[0].op_name, "jit(f)/sin");
+    EXPECT_EQ(o.buffers[0].line, 7);
+}
+
 TEST(CaptureWriter, ReadsBackAsTheSameProgram) {
     for (const fs::path& path : captures()) {
         SCOPED_TRACE(path.stem().string());

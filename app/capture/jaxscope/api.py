@@ -5,6 +5,7 @@ import contextlib
 import gc
 import os
 import sys
+import time
 from typing import Any, Callable, Iterator
 
 import jax
@@ -24,8 +25,22 @@ from .version import VERSION
 class Capture:
     """A finished capture: one JSON document, and the arrays too large to stand in it."""
 
-    def __init__(self, document: dict[str, Any], members: dict[str, Any], equations: int):
+    def __init__(self, document: dict[str, Any], members: dict[str, Any], equations: int, lowered_for: Callable[[str], bytes],
+                 shown_path: Callable[[str], str]):
         self.document, self.members, self.equations = document, members, equations
+        self._lowered_for, self._shown_path = lowered_for, shown_path
+
+    def compile_for(self, target: str, python: str | None = None, timeout: float | None = None, tell: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+        """Adds what the compiler of `target` ("tpu:v5p", "tpu:v5p:2x2x1") says of the program, and returns it; raises TargetProblem where it can't be asked.
+
+        A program that doesn't fit has an entry all the same: `out_of_memory` says what would take the memory.
+        """
+        from .targets import names, request
+        wanted = names.parse(target)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        entry = request.compile_for(wanted, lambda: self._lowered_for("tpu"), python, deadline, tell, self._shown_path)
+        self.document["targets"] = [e for e in self.document.get("targets", []) if e["target"] != wanted.name] + [entry]
+        return entry
 
     def save(self, path: str | os.PathLike[str], compress: bool = True) -> str:
         path = os.fspath(path)
@@ -112,7 +127,12 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
     document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, warnings)
-    return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr))
+
+    def lowered_for(platform: str) -> bytes:
+        if any(_is_distributed(i.value) for i in flat.inputs):
+            raise CaptureError("it is spread over several devices, which isn't offered for targets yet")
+        return compat.lowered_module(closed, p.name, entry["donated"], p.keep_unused, platform)
+    return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr), lowered_for, tables.paths.short)
 
 
 def _marked_tracing(flat: programs.Flat, seen: patterns.Patterns | None = None) -> tuple[list[regions.Region], Any, list[str]]:

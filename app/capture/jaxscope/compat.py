@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
+import warnings
 from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
@@ -309,3 +311,32 @@ def donated_numbers(info: Any) -> tuple[int, ...]:
     static = set(info.static_argnums)
     traced = (i for i in range(len(static) + max(donated, default=-1) + 1) if i not in static)
     return tuple(i for k, i in enumerate(traced) if k in donated)
+
+
+def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> bytes:
+    """A closed jaxpr as the StableHLO that `jax.jit` would compile for `platform`, whose devices needn't be there."""
+    def program(*leaves: Any) -> Any:
+        return core.jaxpr_as_fun(closed)(*leaves)
+    program.__name__ = program.__qualname__ = name
+    jitted = jax.jit(program, donate_argnums=tuple(i for i, d in enumerate(donated) if d), keep_unused=keep_unused)
+    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=getattr(v.aval, "weak_type", False)) for v in closed.jaxpr.invars]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of donations: the capture's own pairs say it
+        module = jitted.trace(*leaves).lower(lowering_platforms=(platform,)).compiler_ir("stablehlo")
+    written = io.BytesIO()
+    module.operation.write_bytecode(written)
+    return written.getvalue()
+
+
+def compile_module(module: bytes, device: Any) -> Any:
+    """What XLA makes of the bytes of `lowered_module` for one device of a topology that is described, not attached."""
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jax._src.lib import xla_client
+    from jax._src.lib.mlir import ir
+    with mlir.make_ir_context():
+        parsed = ir.Module.parse(module)
+        options = compiler.get_compile_options(num_replicas=1, num_partitions=1, device_assignment=np.array([[device.id]]))
+        if hasattr(compiler, "backend_compile_and_load"):
+            return compiler.backend_compile_and_load(device.client, parsed, xla_client.DeviceList((device,)), options, [])
+        return compiler.backend_compile(device.client, parsed, options, [])

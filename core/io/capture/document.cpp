@@ -36,6 +36,7 @@ const CaptureDocument::Key* CaptureDocument::root_key(std::string_view name) {
         {"marked", &D::marked, nullptr},
         {"regions", nullptr, &D::region},
         {"xla", &D::xla, nullptr},
+        {"targets", nullptr, &D::target},
     };
     for (const Key& k : kKeys)
         if (name == k.name) return &k;

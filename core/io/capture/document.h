@@ -73,6 +73,7 @@ private:
     void marked(const JsonValue& v);
     void region(const JsonValue& v);
     void xla(const JsonValue& v);
+    void target(const JsonValue& v);
     void array_aval(const JsonValue& v) { array_aval_ = tables_.aval(v); }
     void array_npz(const JsonValue& v);
     void jaxpr_name(const JsonValue& v);

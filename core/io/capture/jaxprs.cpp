@@ -34,8 +34,9 @@ void CaptureDocument::marked(const JsonValue& v) {
 }
 void CaptureDocument::region(const JsonValue& v) { program_.regions.push_back(read_region(v, tables_, program_.regions.size())); }
 void CaptureDocument::xla(const JsonValue& v) {
-    if (!v.is_null()) read_xla(v, program_);
+    if (!v.is_null()) program_.xla = read_xla(v);
 }
+void CaptureDocument::target(const JsonValue& v) { program_.targets.push_back(read_xla(v)); }
 
 void CaptureDocument::finish() {
     const auto missing = [](const char* key) {

@@ -54,6 +54,7 @@ private:
     std::string program();
     std::string regions();
     std::string xla() const;
+    std::string targets() const;  ///< with its key; nothing where there are none
     std::string head();
 
     const Program& program_;

@@ -44,11 +44,6 @@ void expect_count(const JsonValue& v, const char* key, const std::vector<T>& fou
     v.get(key).fail("one entry for each of the " + std::to_string(wanted) + " " + of);
 }
 
-std::int64_t statistic(const JsonValue& v, std::string_view key) {
-    JsonValue found;
-    return found_value(v, key, found) ? static_cast<std::int64_t>(found.as_double()) : 0;
-}
-
 /// What a writer left out: inputs without a name are in0, in1, ..., and each is an argument of its own.
 void fill_arguments(std::vector<Sym>& paths, std::vector<int>& argument, std::vector<Sym>& names, std::size_t inputs) {
     for (std::size_t i = paths.size(); i < inputs; ++i) paths.emplace_back("in" + std::to_string(i));
@@ -261,29 +256,6 @@ Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t 
     if (found_value(v, "mark", found)) r.mark = static_cast<int>(found.as_int(0, INT32_MAX, "a mark"));
     r.why_unmarked = sym(v, "why_unmarked");
     return r;
-}
-
-void read_xla(const JsonValue& v, Program& out) {
-    XlaFacts& x = out.xla;
-    x.known = true;
-    JsonValue found;
-    if (found_value(v, "memory_analysis", found)) {
-        x.arguments = statistic(found, "argument_size_in_bytes");
-        x.outputs = statistic(found, "output_size_in_bytes");
-        x.aliased = statistic(found, "alias_size_in_bytes");
-        x.temporaries = statistic(found, "temp_size_in_bytes");
-    }
-    if (found_value(v, "cost_analysis", found)) {
-        JsonValue number;
-        if (found_value(found, "flops", number)) x.flops = number.as_double();
-        if (found_value(found, "bytes accessed", number)) x.bytes_accessed = number.as_double();
-    }
-    if (found_value(v, "input_output_alias", found))
-        for (JsonValue::Items it(found); it.more(); it.step()) {
-            const JsonValue pair = it.value();
-            x.aliases.emplace_back(static_cast<int>(pair.at(0).as_int(0, INT32_MAX, "an output")),
-                                   static_cast<int>(pair.at(1).as_int(0, INT32_MAX, "an input")));
-        }
 }
 
 }  // namespace jaxscope

@@ -11,6 +11,7 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
 /// One entry of `marked.calls`.
 MarkedCall read_marked_call(const JsonValue& v, const CaptureTables& tables);
 Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t num_regions);
-void read_xla(const JsonValue& v, Program& out);
+/// The value of `xla`, or an entry of `targets`.
+XlaFacts read_xla(const JsonValue& v);
 
 }  // namespace jaxscope

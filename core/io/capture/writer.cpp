@@ -298,36 +298,6 @@ std::string CaptureOutput::regions() {
     });
 }
 
-std::string CaptureOutput::xla() const {
-    const XlaFacts& x = program_.xla;
-    return json_text([&](JsonWriter& w) {
-        if (!x.known) return w.null();
-        w.begin_object();
-        w.key("memory_analysis");
-        w.begin_object();
-        entry(w, "argument_size_in_bytes", x.arguments);
-        entry(w, "output_size_in_bytes", x.outputs);
-        entry(w, "alias_size_in_bytes", x.aliased);
-        entry(w, "temp_size_in_bytes", x.temporaries);
-        w.end_object();
-        w.key("cost_analysis");
-        w.begin_object();
-        entry(w, "flops", x.flops);
-        entry(w, "bytes accessed", x.bytes_accessed);
-        w.end_object();
-        w.key("input_output_alias");
-        w.begin_array();
-        for (const auto& [output, input] : x.aliases) {
-            w.begin_array();
-            w.value(output);
-            w.value(input);
-            w.end_array();
-        }
-        w.end_array();
-        w.end_object();
-    });
-}
-
 namespace {
 
 void axes(JsonWriter& w, const char* key, const std::vector<int>& list) {
@@ -402,7 +372,7 @@ std::string CaptureOutput::text() {
     };
     for (const auto& [name, elements] : tables) out.append(",\"").append(name).append("\":[").append(*elements).append("]");
     out += ",\"custom_rules\":" + rules_text + ",\"program\":" + program_text;
-    return out + ",\"marked\":" + marked() + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + "}\n";
+    return out + ",\"marked\":" + marked() + ",\"regions\":" + regions_text + ",\"xla\":" + xla() + targets() + "}\n";
 }
 
 std::string capture_text(const Program& program, std::vector<NpzArray>* archive, const WriteOptions& options) {

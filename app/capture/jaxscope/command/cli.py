@@ -14,6 +14,7 @@ from typing import Any, Iterator, Sequence
 
 from . import usercode
 from ..errors import CaptureError, TimeOut
+from ..targets import names
 from .request import capture_program, flushed, tell
 
 
@@ -27,6 +28,8 @@ def parser() -> argparse.ArgumentParser:
     ap.add_argument("--kwargs", metavar="EXPR", help="with --args: a mapping of keyword arguments")
     ap.add_argument("--values", choices=["all", "small", "none"], default="small", help="which array values are kept (small: up to 1 MiB each)")
     ap.add_argument("--compile", action="store_true", help="ask XLA for its memory and cost analysis")
+    ap.add_argument("--target", dest="targets", action="append", default=[], metavar="T", help="with --compile: ask the compiler of tpu:KIND[:TOPOLOGY] instead, e.g. tpu:v5p")
+    ap.add_argument("--target-python", metavar="EXE", help="a Python with the target's compiler (jax[tpu]), where this one has none")
     ap.add_argument("--timeout", type=float, metavar="S", help="give up after S seconds")
     ap.add_argument("--no-source", action="store_true", help="leave the text of your files out")
     ap.add_argument("--no-compress", action="store_true", help="plain JSON")
@@ -51,6 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         opt = ap.parse_args(argv)
     except SystemExit as e:
         return 0 if e.code in (0, None) else 2
+    for name in opt.targets:
+        try:
+            names.parse(name)
+        except CaptureError as e:
+            tell(f"jaxscope: {e}")
+            return TimeOut.exit_code
     pid = os.getpid()
     opt.path = os.path.abspath(opt.output)  # the user's code may change the directory
     try:

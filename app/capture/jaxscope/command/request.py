@@ -7,20 +7,45 @@ import sys
 from typing import Any
 
 from . import usercode
+from ..errors import CaptureError, TimeOut
+from ..targets.refusal import sentence
 
 
 def capture_program(p: Any, opt: Any, pid: int, what: str, **options: Any) -> dict[str, Any]:
     """Trace `p` and write it; what is printed about it. `what` names the user's code in errors, `pid` the process that may write."""
     from .. import api  # imports JAX
-    captured = usercode.run(what, api.capture_program, p, values=opt.values, compile=opt.compile, source=not opt.no_source, absolute=opt.absolute,
+    captured = usercode.run(what, api.capture_program, p, values=opt.values, compile=opt.compile and not opt.targets, source=not opt.no_source, absolute=opt.absolute,
                             rule_depth=opt.rule_depth, axis_sizes=tuple(dict.fromkeys(opt.axis_size)), **options)
     if os.getpid() != pid:
         os._exit(0)
     captured.save(opt.path, compress=not opt.no_compress)
     for w in captured.warnings:
         tell(f"jaxscope: warning: {w}")
+    _compile_for_targets(captured, opt)
     return {"schema": "jaxscope.report/1", "output": opt.output, "equations": captured.equations,
             "jax_version": captured.document["producer"]["jax"]}
+
+
+def _compile_for_targets(captured: Any, opt: Any) -> None:
+    """The capture is written already; it is written anew with what each compiler says, so that nothing that stops us loses it."""
+    from ..targets.request import TargetProblem
+    problems = []
+    for name in opt.targets:
+        try:
+            entry = captured.compile_for(name, opt.target_python, None, tell)
+            captured.save(opt.path, compress=not opt.no_compress)
+            refused = entry["out_of_memory"]
+            if refused is not None:
+                problems.append(f"{entry['target']}: {sentence(refused)}")
+        except TargetProblem as e:
+            problems.append(f"{e} ({opt.output} is written without its word)")
+        except TimeOut as e:
+            problems.append(f"{name}: {e}: XLA's compiler was not done ({opt.output} is written without its word)")
+            break
+    for problem in problems[:-1]:
+        tell(f"jaxscope: {problem}")
+    if problems:
+        raise CaptureError(problems[-1], exit_code=TimeOut.exit_code)
 
 
 def tell(text: str) -> None:

@@ -1,0 +1,66 @@
+"""`python -m jaxscope.targets.compiler`: a process that has a target's compiler in it, compiles one module and ends.
+
+In: a line of JSON on standard input, then the module's bytes. Out: one line of JSON on standard output, nothing else there. A compiler that
+crashes, hangs or fills the memory takes this process along and nothing else.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+_MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
+           "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
+
+
+def main() -> int:
+    own = os.dup(1)
+    os.dup2(2, 1)  # libtpu prints
+    asked = json.loads(sys.stdin.buffer.readline())
+    answer = _answer(asked, sys.stdin.buffer.read())
+    with os.fdopen(own, "w") as f:
+        f.write(json.dumps(answer))
+    sys.stdout.flush()
+    os._exit(0)  # libtpu's threads aren't waited for
+
+
+def _answer(asked: dict[str, Any], module: bytes) -> dict[str, Any]:
+    try:
+        import jax
+    except ImportError as e:
+        return {"unusable": f"has no JAX ({e})"}
+    if jax.__version__ != asked["jax"]:
+        return {"unusable": f"has JAX {jax.__version__} where the program was traced by JAX {asked['jax']}"}
+    try:
+        import libtpu
+    except ImportError:
+        return {"unusable": "has no libtpu"}
+    from jax.experimental import topologies
+    try:
+        device = topologies.get_topology_desc(platform="tpu", topology_name=asked["topology"]).devices[0]
+    except Exception as e:  # an unknown name, or a wheel that this JAX can't talk to
+        return {"topology": str(e)}
+    from .. import compat
+    start = time.monotonic()
+    try:
+        compiled = compat.compile_module(module, device)
+    except Exception as e:
+        return {"refused": str(e), "device": device.device_kind, "compile_seconds": time.monotonic() - start}
+    return {"device": device.device_kind, "libtpu": getattr(libtpu, "__version__", None), "compile_seconds": time.monotonic() - start, **_facts(compiled)}
+
+
+def _facts(compiled: Any) -> dict[str, Any]:
+    from ..document.tables import number_json
+    from ..xla import aliases
+    memory, cost = compiled.get_compiled_memory_stats(), compiled.cost_analysis()
+    cost = cost[0] if isinstance(cost, list) and cost else cost
+    header = compiled.hlo_modules()[0].to_string().split("\n", 1)[0]
+    return {"memory_analysis": {k: int(getattr(memory, k)) for k in _MEMORY if hasattr(memory, k)},
+            "cost_analysis": {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")},
+            "input_output_alias": aliases(header)}
+
+
+if __name__ == "__main__":
+    main()

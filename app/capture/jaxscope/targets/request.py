@@ -1,0 +1,160 @@
+"""What a target's compiler says of a program: asked in a process of its own, one at a time, and not beyond a time."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from typing import Any, Callable
+
+import jax
+
+from .. import compat
+from .names import Target
+from .refusal import is_out_of_memory, out_of_memory
+
+_LOCK = os.environ.get("JAXSCOPE_LIBTPU_LOCK", "/tmp/libtpu_lockfile")  # libtpu's own: it ends a second process. The variable is for tests
+_POLL = 0.5
+
+
+class TargetProblem(Exception):
+    """Why a target couldn't be asked, in one line. Nothing is known of the program then. `timed_out`: there is no time for others either."""
+
+    def __init__(self, text: str, timed_out: bool = False):
+        super().__init__(text)
+        self.timed_out = timed_out
+
+
+def compile_for(target: Target, module: Callable[[], bytes], python: str | None = None, deadline: float | None = None,
+                tell: Callable[[str], None] = lambda text: None, shown_path: Callable[[str], str] = str) -> dict[str, Any]:
+    """The capture's entry for `target`. `deadline` is one of time.monotonic()."""
+    python = python or _python_with_compiler(target)
+    try:
+        program = module()
+    except Exception as e:
+        raise TargetProblem(f"{target.name}: JAX doesn't lower the program for it: {type(e).__name__}: {_line(str(e))}") from None
+    answer = _ask(target, python, program, deadline, tell)
+    entry = {"target": target.name, "device": answer["device"], "libtpu": answer.get("libtpu"), "compile_seconds": round(answer["compile_seconds"], 3),
+             "options": os.environ.get("LIBTPU_INIT_ARGS") or None, "memory_analysis": answer.get("memory_analysis"),
+             "cost_analysis": answer.get("cost_analysis"), "input_output_alias": answer.get("input_output_alias"), "out_of_memory": None}
+    refused = answer.get("refused")
+    if refused is not None:
+        if not is_out_of_memory(refused):
+            raise TargetProblem(f"{target.name}: XLA refuses the program: {_line(refused)}")
+        entry["out_of_memory"] = out_of_memory(refused, shown_path)
+    return entry
+
+
+def advised_python() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "jaxscope", f"tpu-{jax.__version__}", "bin", "python")
+
+
+def _python_with_compiler(target: Target) -> str:
+    import importlib.util
+    if importlib.util.find_spec("libtpu") is not None:
+        return sys.executable
+    advised = advised_python()
+    if os.path.exists(advised):
+        return advised
+    folder = os.path.dirname(os.path.dirname(advised))
+    raise TargetProblem(f"{target.name}: this Python ({sys.executable}) has no libtpu, which holds XLA's TPU compiler: pip install libtpu, or beside it "
+                        f"python3 -m venv {folder} && {folder}/bin/pip install 'jax[tpu]=={jax.__version__}', where it is found, or --target-python EXE")
+
+
+def _ask(target: Target, python: str, module: bytes, deadline: float | None, tell: Callable[[str], None]) -> dict[str, Any]:
+    _wait_for_lock(target, deadline, tell)
+    asked = {"jax": jax.__version__, "topology": f"{target.kind}:{target.topology}"}
+    answer = _run(target, python, json.dumps(asked).encode() + b"\n" + module, deadline)
+    if "unusable" in answer:
+        raise TargetProblem(f"{target.name}: {python} {answer['unusable']}: pip install 'jax[tpu]=={jax.__version__}' there, or --target-python EXE")
+    if "topology" in answer:
+        raise TargetProblem(f"{target.name}: XLA's compiler knows no such topology, or doesn't fit this JAX: {_line(answer['topology'])}")
+    return answer
+
+
+def _run(target: Target, python: str, given: bytes, deadline: float | None) -> dict[str, Any]:
+    """The process doesn't outlive us: whatever ends this function ends it."""
+    try:
+        process = subprocess.Popen([python, "-m", "jaxscope.targets.compiler"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=_environment(target))
+    except OSError as e:
+        raise TargetProblem(f"{target.name}: {python} can't be run: {e.strerror}") from None
+    try:
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
+        said, noise = process.communicate(given, timeout=left)
+    except subprocess.TimeoutExpired:
+        raise TargetProblem(f"{target.name}: time-out: XLA's compiler was not done", timed_out=True) from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+        _tidy()
+    with contextlib.suppress(ValueError):
+        if process.returncode == 0:
+            return dict(json.loads(said))
+    raise TargetProblem(f"{target.name}: XLA's compiler {_ending(process.returncode)}" + _last_words(noise))
+
+
+def _environment(target: Target) -> dict[str, str]:
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.environ.get("PYTHONPATH")
+    quiet = {"TPU_STDERR_LOG_LEVEL": "3", "TPU_MIN_LOG_LEVEL": "3", "TPU_LOG_DIR": "disabled", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    # The compiler's process has no devices but the CPU: a TPU of this machine stays the program's.
+    return {**quiet, **os.environ, **target.environment, "JAX_PLATFORMS": "cpu", "PYTHONPATH": package + (os.pathsep + path if path else "")}
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}" + (" (the system ends what takes too much memory)" if code == -signal.SIGKILL else "")
+    return f"ended with exit code {code}"
+
+
+def _last_words(noise: bytes) -> str:
+    lines = [line for line in noise.decode("utf-8", "replace").splitlines() if line.strip()]
+    return f": {_line(lines[-1])}" if lines else ""
+
+
+def _line(text: str) -> str:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return first.strip()[:300]
+
+
+def _wait_for_lock(target: Target, deadline: float | None, tell: Callable[[str], None]) -> None:
+    """Until no process holds libtpu's lock; who holds it is said once."""
+    said = False
+    while holder := _lock_holder():
+        if not said:
+            tell(f"jaxscope: {target.name}: process {holder} uses libtpu ({_LOCK}): waiting for it")
+            said = True
+        if deadline is not None and time.monotonic() > deadline:
+            raise TargetProblem(f"{target.name}: time-out: process {holder} held libtpu's lock ({_LOCK}) all the time", timed_out=True)
+        time.sleep(_POLL)
+
+
+def _lock_holder() -> int | None:
+    """Asked without taking the lock: a libtpu that starts meanwhile would find it taken."""
+    import fcntl
+    try:
+        fd = os.open(_LOCK, os.O_RDONLY)
+    except OSError:  # nobody has used it, or another user: libtpu says that itself
+        return None
+    try:
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, *_, pid = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, asked))
+        return None if kind == fcntl.F_UNLCK else pid
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _tidy() -> None:
+    """libtpu leaves its lock file behind where it is killed, and another user's libtpu couldn't open that."""
+    with contextlib.suppress(OSError):
+        if os.stat(_LOCK).st_uid == os.getuid() and _lock_holder() is None:
+            os.unlink(_LOCK)

@@ -1,0 +1,175 @@
+// What compilers said of the program: the keys `xla` and `targets`, both ways.
+#include "io/capture/output.h"
+#include "io/capture/program.h"
+
+namespace jaxscope {
+
+namespace {
+
+bool found_value(const JsonValue& v, std::string_view key, JsonValue& found) { return v.find(key, found) && !found.is_null(); }
+
+double number(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    return found_value(v, key, found) ? found.as_double() : 0;
+}
+std::int64_t size(const JsonValue& v, std::string_view key) { return static_cast<std::int64_t>(number(v, key)); }
+std::optional<std::int64_t> size_or_none(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    if (!found_value(v, key, found)) return std::nullopt;
+    return found.as_int(0, INT64_MAX, "bytes");
+}
+std::string text(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    return found_value(v, key, found) ? std::string(found.as_string()) : std::string();
+}
+
+OutOfMemory read_out_of_memory(const JsonValue& v) {
+    OutOfMemory o;
+    o.needed = size_or_none(v, "needed");
+    o.available = size_or_none(v, "available");
+    o.text = text(v, "text");
+    JsonValue buffers;
+    if (!found_value(v, "buffers", buffers)) return o;
+    for (JsonValue::Items it(buffers); it.more(); it.step()) {
+        const JsonValue b = it.value();
+        o.buffers.push_back(
+            {size(b, "bytes"), text(b, "shape"), text(b, "op_name"), text(b, "kind"), text(b, "file"), static_cast<int>(size(b, "line"))});
+    }
+    return o;
+}
+
+void entry(JsonWriter& w, const char* key, std::int64_t value) {
+    w.key(key);
+    w.value(value);
+}
+void entry(JsonWriter& w, const char* key, double value) {
+    w.key(key);
+    w.value(value);
+}
+/// Texts that aren't there are null.
+void entry(JsonWriter& w, const char* key, const std::string& value) {
+    w.key(key);
+    if (value.empty())
+        w.null();
+    else
+        w.value(value);
+}
+void entry(JsonWriter& w, const char* key, const std::optional<std::int64_t>& value) {
+    w.key(key);
+    if (value)
+        w.value(*value);
+    else
+        w.null();
+}
+
+void write_figures(JsonWriter& w, const XlaFacts& x) {
+    w.key("memory_analysis");
+    w.begin_object();
+    entry(w, "argument_size_in_bytes", x.arguments);
+    entry(w, "output_size_in_bytes", x.outputs);
+    entry(w, "alias_size_in_bytes", x.aliased);
+    entry(w, "temp_size_in_bytes", x.temporaries);
+    if (x.peak) entry(w, "peak_memory_in_bytes", x.peak);
+    w.end_object();
+    w.key("cost_analysis");
+    w.begin_object();
+    entry(w, "flops", x.flops);
+    entry(w, "bytes accessed", x.bytes_accessed);
+    w.end_object();
+    w.key("input_output_alias");
+    w.begin_array();
+    for (const auto& [output, input] : x.aliases) {
+        w.begin_array();
+        w.value(output);
+        w.value(input);
+        w.end_array();
+    }
+    w.end_array();
+}
+
+void write_out_of_memory(JsonWriter& w, const OutOfMemory& o) {
+    w.begin_object();
+    entry(w, "needed", o.needed);
+    entry(w, "available", o.available);
+    w.key("buffers");
+    w.begin_array();
+    for (const OutOfMemory::Buffer& b : o.buffers) {
+        w.begin_object();
+        entry(w, "bytes", b.bytes);
+        entry(w, "shape", b.shape);
+        entry(w, "op_name", b.op_name);
+        entry(w, "kind", b.kind);
+        entry(w, "file", b.file);
+        if (b.line) entry(w, "line", static_cast<std::int64_t>(b.line));
+        w.end_object();
+    }
+    w.end_array();
+    entry(w, "text", o.text);
+    w.end_object();
+}
+
+}  // namespace
+
+XlaFacts read_xla(const JsonValue& v) {
+    XlaFacts x;
+    x.known = true;
+    x.target = text(v, "target");
+    x.device = text(v, "device");
+    x.version = text(v, "libtpu");
+    x.options = text(v, "options");
+    x.compile_seconds = number(v, "compile_seconds");
+    JsonValue found;
+    if (found_value(v, "memory_analysis", found)) {
+        x.arguments = size(found, "argument_size_in_bytes");
+        x.outputs = size(found, "output_size_in_bytes");
+        x.aliased = size(found, "alias_size_in_bytes");
+        x.temporaries = size(found, "temp_size_in_bytes");
+        x.peak = size(found, "peak_memory_in_bytes");
+    }
+    if (found_value(v, "cost_analysis", found)) {
+        x.flops = number(found, "flops");
+        x.bytes_accessed = number(found, "bytes accessed");
+    }
+    if (found_value(v, "input_output_alias", found))
+        for (JsonValue::Items it(found); it.more(); it.step()) {
+            const JsonValue pair = it.value();
+            x.aliases.emplace_back(static_cast<int>(pair.at(0).as_int(0, INT32_MAX, "an output")),
+                                   static_cast<int>(pair.at(1).as_int(0, INT32_MAX, "an input")));
+        }
+    if (found_value(v, "out_of_memory", found)) x.out_of_memory = read_out_of_memory(found);
+    return x;
+}
+
+std::string CaptureOutput::xla() const {
+    return json_text([&](JsonWriter& w) {
+        if (!program_.xla.known) return w.null();
+        w.begin_object();
+        write_figures(w, program_.xla);
+        w.end_object();
+    });
+}
+
+std::string CaptureOutput::targets() const {
+    if (program_.targets.empty()) return {};
+    return ",\"targets\":" + json_text([&](JsonWriter& w) {
+               w.begin_array();
+               for (const XlaFacts& x : program_.targets) {
+                   w.begin_object();
+                   entry(w, "target", x.target);
+                   entry(w, "device", x.device);
+                   entry(w, "libtpu", x.version);
+                   entry(w, "options", x.options);
+                   entry(w, "compile_seconds", x.compile_seconds);
+                   if (x.out_of_memory) {
+                       w.key("out_of_memory");
+                       write_out_of_memory(w, *x.out_of_memory);
+                   } else {
+                       write_figures(w, x);
+                   }
+                   w.end_object();
+               }
+               w.end_array();
+           });
+}
+
+}  // namespace jaxscope

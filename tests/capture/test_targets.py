@@ -1,0 +1,176 @@
+"""`capture --compile --target`: what the compiler of a device that isn't there says. A script stands for the compiler, but in the last test."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from jaxscope.command import cli
+from jaxscope.targets import names, refusal, request
+
+PROGRAM = """
+import jax, jax.numpy as jnp
+def step(w, x):
+    h = jnp.tanh(x @ w)
+    return w - 0.1 * (x.T @ h), h.sum()
+def program():
+    return {"fn": step, "args": (jnp.ones((8, 8)), jnp.ones((4, 8))), "donate_argnums": (0,)}
+"""
+ANSWER = {"device": "TPU v5", "libtpu": "1.2", "compile_seconds": 2.5, "cost_analysis": {"flops": 1024.0}, "input_output_alias": [[0, 0]],
+          "memory_analysis": {"argument_size_in_bytes": 384, "output_size_in_bytes": 260, "alias_size_in_bytes": 256, "temp_size_in_bytes": 512, "peak_memory_in_bytes": 900}}
+REFUSED = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 120.50G of 95.74G hbm. Exceeded hbm capacity by 24.76G.
+
+  Largest program allocations in hbm:
+
+  1. Size: 64.00G
+     Operator: op_name="jit(step)/dot_general" source_file="FOLDER/good.py" source_line=4
+     Shape: f32[131072,131072]{1,0:T(8,128)}
+     Unpadded size: 64.00G
+     Allocation type: HLO temp
+     ==========================
+
+  2. Size: 32.50M
+     Shape: bf16[4096,4096]{1,0}
+     Allocation type: HLO temp
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "good.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(request, "_LOCK", str(tmp_path / "lock"))
+    return tmp_path
+
+
+def compiler(folder, body):
+    """A Python that answers for libtpu's process."""
+    path = folder / "compiler"
+    path.write_text(f"#!{sys.executable}\nimport sys, json, os, time, signal\nasked = json.loads(sys.stdin.buffer.readline())\nmodule = sys.stdin.buffer.read()\n" + textwrap.dedent(body))
+    path.chmod(0o755)
+    return str(path)
+
+
+class Ended:
+    def __init__(self, returncode, stderr):
+        self.returncode, self.stderr = returncode, stderr
+
+
+@pytest.fixture
+def capture(capfd):
+    def run(*words, target="tpu:v5p"):
+        capfd.readouterr()
+        code = cli.main(["good.py:program", "-o", "out.jaxscope", "--no-compress", "--compile", f"--target={target}", *words])
+        return Ended(code, capfd.readouterr().err)
+    return run
+
+
+def written(folder):
+    return json.loads((folder / "out.jaxscope").read_text())
+
+
+def test_what_the_compiler_says_is_kept_and_shown(capture, folder, binary):
+    answering = compiler(folder, f"assert b'stablehlo' in module and asked['topology'] in ('v5p:2x2x1', 'v6e:2x2')\nprint(json.dumps({ANSWER!r}))")
+    done = capture("--target-python", answering, "--target", "tpu:v6e")
+    assert done.returncode == 0, done.stderr
+    entries = written(folder)["targets"]
+    assert [e["target"] for e in entries] == ["tpu:v5p:2x2x1", "tpu:v6e:2x2"] and all(e["memory_analysis"] == ANSWER["memory_analysis"] for e in entries)
+    shown = subprocess.run([binary, "inspect", "out.jaxscope"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert "tpu:v5p:2x2x1" in shown and "900 B" in shown
+    row = json.loads(subprocess.run([binary, "inspect", "out.jaxscope", "--json"], cwd=folder, capture_output=True, check=True).stdout)["program"]["compiled"][0]
+    assert (row["target"], row["temporaries"], row["peak"], row["out_of_memory"]) == ("tpu:v5p:2x2x1", 512, 900, None)
+
+
+def test_a_program_that_does_not_fit_keeps_the_report(capture, folder, binary):
+    refused = REFUSED.replace("FOLDER", str(folder))
+    done = capture("--target-python", compiler(folder, f"print(json.dumps({{'device': 'TPU v5', 'compile_seconds': 1, 'refused': {refused!r}}}))"))
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == ("jaxscope: tpu:v5p:2x2x1: the program doesn't fit: XLA needs 120.50 GiB of 95.74 GiB; "
+                                            "most is 64.00 GiB for jit(step)/dot_general, good.py:4")
+    report = written(folder)["targets"][0]["out_of_memory"]
+    assert (report["needed"], report["available"]) == (round(120.5 * 2**30), round(95.74 * 2**30))
+    assert report["buffers"][1] == {"bytes": round(32.5 * 2**20), "shape": "bf16[4096,4096]{1,0}", "op_name": None, "kind": "HLO temp", "file": None, "line": None}
+    shown = subprocess.run([binary, "inspect", "out.jaxscope"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert "doesn't fit" in shown and "jit(step)/dot_general" in shown and "good.py:4" in shown
+    # Of a program that was rewritten it says nothing.
+    subprocess.run([binary, "transform", "out.jaxscope", "--apply", "jit", "-o", "again.jaxscope"], cwd=folder, check=True, capture_output=True)
+    assert json.loads(subprocess.run([binary, "inspect", "again.jaxscope", "--json"], cwd=folder, capture_output=True, check=True).stdout)["program"]["compiled"] == []
+
+
+BAD = {
+    "no such Python": (["--target-python", "/nowhere/python"], "/nowhere/python can't be run: No such file or directory"),
+    "a Python without the wheel": (["--target-python", sys.executable], "has no libtpu: pip install 'jax[tpu]=="),
+    "an unknown topology": ("print(json.dumps({'topology': 'INVALID_ARGUMENT: Invalid TPU external name: TPU v9'}))", "knows no such topology"),
+    "another JAX": ("print(json.dumps({'unusable': 'has JAX 0.1 where the program was traced by JAX ' + asked['jax']}))", "has JAX 0.1 where the program was traced by"),
+    "a compiler that is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL (the system ends what takes too much memory)"),
+    "a compiler that ends": ("sys.stderr.write('F0000 check failed: x\\n'); sys.exit(7)", "ended with exit code 7: F0000 check failed: x"),
+    "a compiler that hangs": ("os.kill(os.getppid(), signal.SIGALRM)\ntime.sleep(1000)", "time-out"),
+    "another refusal": ("print(json.dumps({'device': 'x', 'compile_seconds': 1, 'refused': 'UNIMPLEMENTED: no such op'}))", "XLA refuses the program: UNIMPLEMENTED: no such op"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_line_exit_code_3_and_nothing_lost(capture, folder, case):
+    how, line = BAD[case]
+    words = how if isinstance(how, list) else ["--target-python", compiler(folder, how)]
+    if case == "a Python without the wheel" and subprocess.run([sys.executable, "-c", "import libtpu"], capture_output=True).returncode == 0:
+        pytest.skip("this Python has the wheel")
+    done = capture(*words, *(["--timeout", "500"] if "hangs" in case else []))
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert done.returncode == 3, done.stderr
+    assert line in done.stderr.splitlines()[-1] and done.stderr.splitlines()[-1].startswith("jaxscope: tpu:v5p"), done.stderr
+    assert written(folder)["program"]["donated"] == [True, False] and "targets" not in written(folder)
+
+
+def test_advice_where_the_wheel_is_missing(capture, folder, monkeypatch):
+    if subprocess.run([sys.executable, "-c", "import libtpu"], capture_output=True).returncode == 0:
+        pytest.skip("this Python has the wheel")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    done = capture()
+    assert done.returncode == 3 and f"python3 -m venv {folder}/jaxscope/tpu-" in done.stderr and (folder / "out.jaxscope").exists()
+    place = folder / "jaxscope" / f"tpu-{request.jax.__version__}" / "bin"
+    place.mkdir(parents=True)
+    os.symlink(compiler(folder, f"print(json.dumps({ANSWER!r}))"), place / "python")
+    assert capture().returncode == 0
+
+
+@pytest.mark.parametrize("text", ["tpu", "tpu:v9", "tpu:v5p:2x2x1x1x1", "banana", "cuda:h100"])
+def test_a_name_that_is_none(capture, text):
+    done = capture(target=text)
+    assert done.returncode == 3 and len(set(done.stderr.splitlines())) == 1 and "--target: expected" in done.stderr
+
+
+def test_the_lock_is_waited_for_and_said(folder):
+    lock, told = folder / "lock", []
+    holder = subprocess.Popen([sys.executable, "-c", f"import fcntl,time\nf=open({str(lock)!r},'w')\nfcntl.lockf(f,fcntl.LOCK_EX)\nprint(1,flush=True)\ntime.sleep(1.5)"], stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    answering = compiler(folder, f"print(json.dumps({ANSWER!r}))")
+    with pytest.raises(request.TargetProblem, match="time-out: process"):
+        request.compile_for(names.parse("tpu:v5p"), lambda: b"", answering, time.monotonic(), told.append)
+    assert request.compile_for(names.parse("tpu:v5p"), lambda: b"", answering, None, told.append)["device"] == "TPU v5"
+    assert holder.wait() == 0 and len(told) == 2 and f"process {holder.pid} uses libtpu" in told[0]
+    assert not lock.exists()  # nobody holds it
+
+
+def test_texts_of_what_does_not_fit():
+    short = "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (160.00G) exceeds available HBM (95.74G)."
+    assert refusal.out_of_memory(short)["needed"] == 160 << 30
+    assert refusal.sentence(refusal.out_of_memory(short)) == "the program doesn't fit: XLA needs 160.00 GiB of 95.74 GiB"
+    assert refusal.sentence(refusal.out_of_memory("Ran out of memory")) == "the program doesn't fit: XLA ran out of memory"
+
+
+def test_xlas_own_compiler(capture, folder, monkeypatch):
+    """JAXSCOPE_TPU_PYTHON names a Python with the wheel; else this one, or the one that the advice makes."""
+    python = os.environ.get("JAXSCOPE_TPU_PYTHON") or request.advised_python()
+    if not os.path.exists(python):
+        python = sys.executable
+        pytest.importorskip("libtpu", reason="no libtpu here: set JAXSCOPE_TPU_PYTHON to compile for a TPU")
+    monkeypatch.undo()  # libtpu's own lock
+    monkeypatch.chdir(folder)
+    done = capture("--target-python", python)
+    assert done.returncode == 0, done.stderr
+    entry = written(folder)["targets"][0]
+    assert entry["device"] == "TPU v5" and entry["input_output_alias"] == [[0, 0]] and entry["memory_analysis"]["alias_size_in_bytes"] > 0
