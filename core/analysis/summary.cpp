@@ -1,6 +1,7 @@
 #include "analysis/summary.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -9,6 +10,9 @@
 #include "calls/foreign.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
+#include "transforms/batch.h"
+#include "transforms/jaxpr_util.h"
+#include "transforms/vjp.h"
 
 namespace jaxscope {
 
@@ -33,14 +37,65 @@ std::unordered_map<const Jaxpr*, std::int64_t> multiplicities(const Jaxpr& root)
 /// without one may run as a view.
 bool stops_run(const Op& op) { return !op.prim->calls() && why_it_cannot_run(op).has_value(); }
 
-std::vector<std::string> stopped_by(const Op& op) {
+/// The equation alone, as a program.
+JaxprPtr alone(const Op& op, EffectSet effects) {
+    JaxprBuilder b;
+    Values in;
+    for (const AvalRef a : op.in) in.push_back(b.add_input(a));
+    return b.finish(b.append(*op.prim, in, op.params, op.out, effects), op.prim->name.c_str());
+}
+
+/// Does a rule refuse this application, though it is declared? By all inputs at once and by each alone: a rule for one is a rule.
+bool refuses(const std::vector<bool>& inputs, const std::function<void(const std::vector<bool>&)>& apply) {
+    std::vector<std::vector<bool>> choices{inputs};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i] || count_true(inputs) == 1) continue;
+        choices.emplace_back(inputs.size(), false);
+        choices.back()[i] = true;
+    }
+    for (const std::vector<bool>& chosen : choices) {
+        try {
+            apply(chosen);
+            return false;
+        } catch (const Error& e) {
+            if (e.code != ErrorCode::NoRule && e.code != ErrorCode::UnknownPrimitive)
+                return false;  // JAX refuses it too, or another thing is wrong
+        }
+    }
+    return true;
+}
+bool refuses_grad(const Op& op, const JaxprPtr& j) {
+    const auto inexact = [](AvalRef a) { return a->is_array() && is_inexact(a->dtype); };
+    std::vector<bool> wrt;
+    for (const AvalRef a : op.in) wrt.push_back(inexact(a));
+    if (!any_true(wrt) || std::none_of(op.out.begin(), op.out.end(), inexact)) return false;
+    return refuses(wrt, [&](const std::vector<bool>& chosen) { value_and_pullback(j, chosen); });
+}
+bool refuses_vmap(const Op& op, const JaxprPtr& j) {
+    constexpr std::int64_t kExamples = 2;
+    return refuses(std::vector<bool>(op.in.size(), true), [&](const std::vector<bool>& chosen) {
+        std::vector<int> dims;
+        for (const bool mapped : chosen) dims.push_back(mapped ? 0 : kNotMapped);
+        batch_jaxpr_axes(j, kExamples, dims, std::vector<int>(op.out.size(), 0));
+    });
+}
+
+struct Stops {
+    std::vector<std::string> by;
+    bool refused = false;  ///< a rule that is declared refuses these parameters
+};
+/// `asked`: are the rules of differentiation and mapping to be tried, or only looked for?
+Stops stopped_by(const Op& op, EffectSet effects, bool asked) {
     const Primitive& p = *op.prim;
-    if (p.opaque && p.expand) return foreign_stops(op.params);
-    std::vector<std::string> stops;
+    if (p.opaque && p.expand) return {foreign_stops(op.params)};
+    Stops stops;
     const bool differentiates = p.jvp || p.jvp_call || p.linearize || p.transpose;
-    if (!differentiates) stops.emplace_back("grad");
-    if (!p.batch) stops.emplace_back("vmap");
-    if (stops_run(op)) stops.emplace_back("run");
+    const JaxprPtr j = asked && !p.calls() && !op.in.empty() ? alone(op, effects) : nullptr;
+    const bool no_grad = j && differentiates && refuses_grad(op, j), no_vmap = j && p.batch && refuses_vmap(op, j);
+    stops.refused = no_grad || no_vmap;
+    if (!differentiates || no_grad) stops.by.emplace_back("grad");
+    if (!p.batch || no_vmap) stops.by.emplace_back("vmap");
+    if (stops_run(op)) stops.by.emplace_back("run");
     return stops;
 }
 
@@ -49,13 +104,16 @@ void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
     constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
     std::map<std::pair<const Primitive*, const Params*>, std::size_t> row_of;
     std::map<std::pair<const Primitive*, std::vector<std::string>>, std::size_t> row_like;
+    constexpr std::size_t kAsked = 1024;  // distinct applications whose rules are tried: a million of them would take minutes
     for (const Jaxpr* j : all_jaxprs(root))
         for (const Eqn& e : j->eqns) {
             auto [it, fresh] = row_of.try_emplace({e.prim, &*e.params}, kNone);
             if (fresh) {
-                UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), stopped_by(make_op(*j, e))};
+                Stops stops = stopped_by(make_op(*j, e), e.effects, row_of.size() <= kAsked);
+                UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), std::move(stops.by)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
-                const bool refused_by_jax = !e.prim->opaque && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
+                const bool refused_by_jax =
+                    !e.prim->opaque && !stops.refused && std::find(row.stops.begin(), row.stops.end(), "run") == row.stops.end();
                 if (row.stops.empty() || refused_by_jax) continue;
                 const auto [like, other] = row_like.try_emplace({e.prim, row.stops}, s.unsupported.size());
                 it->second = like->second;

@@ -79,3 +79,18 @@ def test_a_folder_shows_at_most_twenty_names(root):
     for folder in [root / "app" / "capture" / "jaxscope", *(root / "app" / "capture" / "jaxscope" / f for f in BELOW)]:
         names = [p.name for p in folder.iterdir() if p.name != "__pycache__"]
         assert 1 < len(names) <= 20, folder
+
+
+# Where JAX's internals are patched or walked; everything else asks compat.
+READS_INTERNALS = {"compat", "refs", "document/params", "differentiation/regions", "differentiation/marks", "rules/memory"}
+
+
+def test_who_imports_jaxs_internals(root):
+    package = root / "app" / "capture" / "jaxscope"
+    found = set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(n.startswith("jax._src") for n in names):
+                found.add(path.relative_to(package).with_suffix("").as_posix())
+    assert found == READS_INTERNALS

@@ -139,6 +139,8 @@ def test_a_spec_over_a_mesh_isnt_kept_on_another_axis(cli, tmp_path):
     file = saved(lambda x: lax.with_sharding_constraint(jnp.sin(x), NamedSharding(mesh, PartitionSpec("x"))), X, path=tmp_path)
     done = cli.raw("transform", file, "--apply", "vmap@2", check=False)
     assert done.returncode == 3 and "sharding_constraint" in done.stderr and "mesh" in done.stderr
+    row, = cli.json("inspect", file)["program"]["unsupported"]  # from the same rule
+    assert row["primitive"] == "sharding_constraint" and row["stops"] == ["vmap"]
 
 
 def bits(x):

@@ -113,3 +113,32 @@ def test_refusals_name_the_line(cli, tmp_path):
     jaxscope.capture(lambda x: lax.linalg.qr(x, pivoting=True), values="all")(TALL).save(file)
     code, message = cli.fails("run", file)
     assert code == 3 and "pivoting" in message and "test_linalg.py" in message
+
+
+def gradient_is_jaxs(cli, tmp_path, f, x):
+    file, out = str(tmp_path / "p.jaxscope"), str(tmp_path / "out.npz")
+    with jax.enable_x64(True):
+        x = jnp.asarray(np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64))
+        jaxscope.capture(f, values="all")(x).save(file)
+        value, grad = jax.value_and_grad(f)(x)
+    cli.json("run", file, "--apply", "value_and_grad:0", "--outputs", out)
+    with np.load(out) as z:
+        close(z["out0"], value, 1e-9)
+        close(z["out1"], grad, 1e-9)
+
+
+def weighed(results):
+    """A real number of arrays; the sign of an eigenvector, which libraries choose differently, doesn't matter to it."""
+    return sum(jnp.real((x * x * jnp.linspace(0.3, 1.7, x.size).reshape(x.shape) * (1 + 0.4j * (k + 1))).sum()) for k, x in enumerate(results))
+
+
+@pytest.mark.parametrize("shape,full", [("tall", True), ("complex tall", True), ("tall", False), ("wide", False)])
+def test_gradient_of_qr(cli, tmp_path, shape, full):
+    m = COMPLEX[..., :3] if shape == "complex tall" else SHAPES[shape]
+    gradient_is_jaxs(cli, tmp_path, lambda x: weighed(lax.linalg.qr(x, full_matrices=full)), m)
+
+
+@pytest.mark.parametrize("m,left,right", [(REAL, False, True), (REAL[0], False, False), (COMPLEX[0], True, True)], ids=["right", "none", "both"])
+def test_gradient_of_eigenvectors(cli, tmp_path, m, left, right):
+    gradient_is_jaxs(cli, tmp_path, lambda x: weighed(lax.linalg.eig(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right,
+                                                                     enable_eigvec_derivs=True)), m)

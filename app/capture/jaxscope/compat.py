@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import os
@@ -11,7 +12,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import jax
 import numpy as np
 from jax._src import config, core, custom_batching, dtypes, source_info_util
-from jax._src.interpreters import ad, batching, partial_eval as pe
+from jax._src.interpreters import ad, batching, mlir, partial_eval as pe
 
 try:
     from jax._src import traceback_util
@@ -24,6 +25,9 @@ Literal = core.Literal
 DropVar = core.DropVar
 Tracer = core.Tracer
 Var = core.Var
+Primitive = core.Primitive
+AbstractValue = core.AbstractValue
+ShapedArray = core.ShapedArray
 custom_vmap_p = custom_batching.custom_vmap_p
 CustomVJPException: Any = getattr(ad, "CustomVJPException", ())
 SymbolicZero = jax.custom_derivatives.SymbolicZero
@@ -160,6 +164,44 @@ def register_batching(primitive: Any, rule: Callable, otherwise: Callable) -> No
         batching.primitive_batchers[primitive] = otherwise
 
 
+# ---- The tables in which a primitive's rules stand
+
+JVP_RULES: dict[Any, Callable] = ad.primitive_jvps
+TRANSPOSE_RULES: dict[Any, Callable] = ad.primitive_transposes
+# In 0.10 `primitive_batchers` is a way to write into another table, whose functions take the axis first.
+BATCH_RULES: dict[Any, Callable] = batching.primitive_batchers if isinstance(batching.primitive_batchers, dict) else batching.fancy_primitive_batchers
+LINEARIZES = hasattr(ad, "fallback_linearize_rule")  # older JAX linearizes by forward mode and partial evaluation of the whole
+custom_lin_p: Any = getattr(ad, "custom_lin_p", None)
+
+
+def linearize_rule(primitive: Any) -> Callable:
+    return ad.primitive_linearizations.get(primitive) or functools.partial(ad.fallback_linearize_rule, primitive)
+
+
+def lowering_rule(primitive: Any) -> Any:
+    """What writes the compiler's code for it on a CPU; None where nothing is registered."""
+    entry = mlir._platform_specific_lowerings.get("cpu", {}).get(primitive) or mlir._lowerings.get(primitive)
+    return getattr(entry, "rule", entry)
+
+
+def has_batch_rule(primitive: Any) -> bool:
+    return primitive in getattr(batching, "fancy_primitive_batchers", batching.primitive_batchers)
+
+
+def apply_batch_rule(primitive: Any, size: int, args: Any, dims: Any, params: dict[str, Any]) -> tuple[Any, Any]:
+    axis = batching.AxisData(core.no_axis_name, size, None, None)
+    return batching.fancy_primitive_batchers[primitive](axis, tuple(args), tuple(dims), **params)
+
+
+def linear_input(aval: Any) -> Any:
+    """What a transposition gets in the place of an input that it is to give a cotangent for."""
+    return ad.UndefinedPrimal(aval)
+
+
+def is_linear_input(x: Any) -> bool:
+    return bool(ad.is_undefined_primal(x))
+
+
 def batched(closed: Any, axis: Any, dims: tuple[int | None, ...]) -> tuple[Any, tuple[int | None, ...]]:
     """The jaxpr under vmap, and where its results have the axis."""
     out, out_dims = batching.batch_jaxpr2(closed, axis, dims)
@@ -203,6 +245,11 @@ def zero(aval: Any) -> Any:
 
 def is_zero(x: Any) -> bool:
     return type(x) in (ad.Zero, SymbolicZero)
+
+
+def is_no_cotangent(x: Any) -> bool:
+    """Rules of transposition may say so with None, with the class itself, or with a zero."""
+    return x is None or x is ad.Zero or is_zero(x) or is_float0(x)
 
 
 def variable_of(tracer: Any) -> Any:

@@ -168,14 +168,16 @@ public:
     }
 
 private:
-    /// JAX runs Python in the outermost jaxpr, and in the functions of custom calls there.
+    /// JAX runs Python in the outermost jaxpr, and in the functions of custom calls there; not of those that are evaluated from a jaxpr.
     void find_python(const Jaxpr& root) {
+        static const Sym evaluated("from_jaxpr");
         std::vector<const Jaxpr*> found{&root};
         while (!found.empty()) {
             const Jaxpr& j = *found.back();
             found.pop_back();
             for (const Eqn& e : j.eqns) {
-                const Attr* body = e.prim->custom_derivative ? e.params->find(e.prim->body) : nullptr;
+                const bool runs = e.prim->custom_derivative && !e.params->find(evaluated);
+                const Attr* body = runs ? e.params->find(e.prim->body) : nullptr;
                 const auto* called = body ? body->get<Attr::JaxprRef>() : nullptr;
                 if (called && python_.insert(called->jaxpr.get()).second) found.push_back(called->jaxpr.get());
             }

@@ -3,6 +3,7 @@
 #include "lax/linalg/linalg_jvp.h"
 #include "lax/mapped.h"
 #include "lax/ops.h"
+#include "lax/params/elementwise.h"
 #include "lax/params/linalg.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
@@ -169,23 +170,67 @@ Value solve_batched(Builder& b, Value a, Value rhs) {
 
 }  // namespace
 
+namespace {
+
+/// 1 at the largest component of each vector (a column of `v`), 0 elsewhere.
+Value largest_components(Builder& b, Value v) {
+    const AvalRef aval = b.aval(v);
+    const std::int64_t rows = aval->rank() - 2;
+    const Value largest = b.bind1(kArgMax, {lax::abs(b, v)}, make_params(ArgReduceParams{.axes = {rows}, .index_dtype = DType::S32}));
+    const Value number = b.bind1(kIota, {}, make_params(IotaParams{.dtype = DType::S32, .shape = aval->shape, .dimension = rows}));
+    const Value spread = lax::broadcast_in_dim(b, lax::expand_dims(b, largest, {rows}), aval->shape, iota_dims(aval->rank()));
+    return lax::convert_element_type(b, lax::eq(b, number, spread), aval->dtype);
+}
+
+/// Tangents of eigenvalues and of eigenvectors. A v = w v leaves each vector a complex factor, which LAPACK chooses so that its length
+/// is 1 and its largest component real: dv = u + c v, where c keeps both.
+Values eigenvector_tangents(Builder& b, Value w, Value v, Value da) {
+    const AvalRef aval = b.aval(v);
+    const std::int64_t rank = aval->rank(), rows = rank - 2;
+    const Value eye = to_rank(b, identity_matrix(b, aval->dtype, aval->shape.back()), rank);
+    const Value gaps = lax::sub(b, lax::add(b, eye, as_rows(b, w)), as_columns(b, w));
+    const Value f = lax::sub(b, lax::integer_pow(b, gaps, -1), eye);
+    const Value rotated = precise_matmul(b, solve_batched(b, v, da), v);
+    const Value u = precise_matmul(b, v, lax::mul(b, f, rotated));
+    const Value mask = largest_components(b, v);
+    const auto picked = [&](Value x) { return lax::reduce_sum(b, lax::mul(b, mask, x), {rows}); };
+    const Value length = lax::real(b, lax::reduce_sum(b, lax::mul(b, lax::conj(b, v), u), {rows}));
+    const Value turn = lax::div(b, lax::imag(b, picked(u)), lax::real(b, picked(v)));
+    const Value c = lax::expand_dims(b, lax::complex(b, lax::neg(b, length), lax::neg(b, turn)), {rows});
+    return {diagonal(b, rotated), lax::add(b, u, lax::mul(b, v, c))};
+}
+
+}  // namespace
+
 /// dw = diag(V^-1 dA V), with right eigenvectors that are computed for it. JAX solves in a custom_linear_solve of its own; here are the
 /// same factors and triangular solves without that call.
 PrimalsTangents eig_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
     EigParams p = op.as<EigParams>();
-    if (p.compute_left_eigenvectors || p.compute_right_eigenvectors) {
-        const bool* enabled = p.enable_eigvec_derivs.get<bool>();
-        if (!enabled || !*enabled)
-            throw Error(ErrorCode::NotDifferentiable,
-                        "Derivatives of non-symmetric eigenvectors are only valid under assumptions on the input that JAX cannot check: "
-                        "pass enable_eigvec_derivs=True to jax.lax.linalg.eig");
-        throw Error(ErrorCode::NoRule, "expected eig without eigenvectors to differentiate: the rule for the vectors is not written");
-    }
+    const bool left = p.compute_left_eigenvectors, right = p.compute_right_eigenvectors;
+    const bool* enabled = p.enable_eigvec_derivs.get<bool>();
+    if ((left || right) && (!enabled || !*enabled))
+        throw Error(ErrorCode::NotDifferentiable,
+                    "Derivatives of non-symmetric eigenvectors are only valid under assumptions on the input that JAX cannot check: "
+                    "pass enable_eigvec_derivs=True to jax.lax.linalg.eig");
     p.compute_right_eigenvectors = true;
     const Values y = b.bind(*op.prim, x, make_params(p));
-    const Value da = lax::convert_element_type(b, dx[0], b.aval(y[1])->dtype);
-    const Value rotated = lax::mul(b, solve_batched(b, y[1], da), matrix_transpose(b, y[1]));
-    return {{y[0]}, {lax::reduce_sum(b, rotated, {b.aval(rotated)->rank() - 1})}};
+    const Value w = y.front(), v = y.back();
+    const Value da = lax::convert_element_type(b, dx[0], b.aval(v)->dtype);
+    if (!left && !right) {
+        const Value rotated = lax::mul(b, solve_batched(b, v, da), matrix_transpose(b, v));
+        return {{w}, {lax::reduce_sum(b, rotated, {b.aval(rotated)->rank() - 1})}};
+    }
+    const Values tangents = eigenvector_tangents(b, w, v, da);
+    PrimalsTangents out{{w}, {tangents[0]}};
+    if (left) {
+        out.primals.push_back(y[1]);
+        out.tangents.push_back(eigenvector_tangents(b, lax::conj(b, w), y[1], adjoint(b, da))[1]);
+    }
+    if (right) {
+        out.primals.push_back(v);
+        out.tangents.push_back(tangents[1]);
+    }
+    return out;
 }
 
 /// The thin decomposition of matrices with at least as many rows as columns (j-towns' derivation).
@@ -203,28 +248,68 @@ static Values thin_qr_jvp(Builder& b, Value q, Value r, Value dx) {
     return {dq, matmul(b, lax::sub(b, qt_dx_rinv, omega), r, false)};
 }
 
-/// Columns `from` to `to` of matrices.
-static Value columns(Builder& b, Value x, std::int64_t from, std::int64_t to) {
+/// Of matrices: rows or columns `from` to `to`.
+static Value part_of(Builder& b, Value x, std::size_t from_end, std::int64_t from, std::int64_t to) {
     Dims start(b.aval(x)->shape.size(), 0), limit = b.aval(x)->shape;
-    start.back() = from, limit.back() = to;
+    start[start.size() - from_end] = from, limit[limit.size() - from_end] = to;
     return lax::slice(b, x, start, limit);
 }
+static Value columns(Builder& b, Value x, std::int64_t from, std::int64_t to) { return part_of(b, x, 1, from, to); }
+static Value rows(Builder& b, Value x, std::int64_t from, std::int64_t to) { return part_of(b, x, 2, from, to); }
 
-/// Matrices with more columns than rows: the square in front as above, the rest from R2 = Q^H X2.
+/// Full matrices with more rows (m) than columns (n): Q = [Q_mn, Q_mp], whose second part has a derivative by the choice that
+/// arXiv:2409.13374 makes (its equations 32 and 33).
+static Values full_qr_jvp(Builder& b, Value q, Value r, Value dx, std::int64_t m, std::int64_t n) {
+    const Value q_mn = columns(b, q, 0, n), q_mp = columns(b, q, n, m), q_nn = rows(b, q_mn, 0, n), q_pn = rows(b, q_mn, n, m);
+    const Values thin = thin_qr_jvp(b, q_mn, rows(b, r, 0, n), dx);
+    const Value dq_nn = rows(b, thin[0], 0, n), dq_pn = rows(b, thin[0], n, m);
+    const AvalRef aval = b.aval(q_nn);
+    const Value shifted = lax::sub(b, q_nn, to_rank(b, identity_matrix(b, aval->dtype, n), aval->rank()));
+    const Value z_adjoint = solve_batched(b, adjoint(b, shifted), adjoint(b, q_pn)), z = adjoint(b, z_adjoint);
+    const Value moved = adjoint(b, lax::sub(b, dq_pn, matmul(b, z, dq_nn, false)));
+    const Value base = lax::add(b, q_mn, matmul(b, q_mp, z, false));
+    const Value dq_mp = lax::sub(b, matmul(b, thin[0], z_adjoint, false), matmul(b, base, moved, false));
+    Dims below = b.aval(thin[1])->shape;
+    below[below.size() - 2] = m - n;
+    const Value zeros = lax::zeros_like(b, AvalRef(aval->dtype, below));
+    return {lax::concatenate(b, {thin[0], dq_mp}, aval->rank() - 1), lax::concatenate(b, {thin[1], zeros}, aval->rank() - 2)};
+}
+
+/// x[:, p] of a matrix.
+static Value permuted_columns(Builder& b, Value x, Value permutation) {
+    const Dims& shape = b.aval(x)->shape;
+    GatherParams g{.dimension_numbers = {.offset_dims = {0},
+                                         .collapsed_slice_dims = {1},
+                                         .start_index_map = {1},
+                                         .operand_batching_dims = {},
+                                         .start_indices_batching_dims = {}}};
+    g.slice_sizes = {shape[0], 1};
+    return lax::gather(b, x, as_vectors(b, wrapped(b, permutation, shape[1])), g);
+}
+
+/// Matrices with more columns than rows: the square in front as of a thin decomposition, the rest from R2 = Q^H X2.
+static Values wide_qr_jvp(Builder& b, Value q, Value r, Value x, Value dx, std::int64_t m, std::int64_t n) {
+    const Value x2 = columns(b, x, m, n), dx1 = columns(b, dx, 0, m), dx2 = columns(b, dx, m, n);
+    const Values square = thin_qr_jvp(b, q, columns(b, r, 0, m), dx1);
+    const Value turned = matmul(b, adjoint(b, square[0]), x2, false);
+    const Value dr2 = lax::add(b, turned, matmul(b, adjoint(b, q), dx2, false));
+    return {square[0], lax::concatenate(b, {square[1], dr2}, b.aval(x)->rank() - 1)};
+}
+
 Values qr_jvp(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx) {
     const auto& p = op.as<QrParams>();
     if (dx[0].is_zero()) return Values(y.size(), Value::zero());
     const Dims& shape = op.in[0]->shape;
     const std::int64_t m = shape[shape.size() - 2], n = shape.back();
-    if (p.pivoting || (p.full_matrices && m > n))
-        throw Error(ErrorCode::NoRule, "expected qr without pivoting and not of full matrices with rows > columns, found " +
-                                           shape_text(shape) + ": the rule for the others is not written");
-    if (m >= n) return thin_qr_jvp(b, y[0], y[1], dx[0]);
-    const Value x2 = columns(b, x[0], m, n), dx1 = columns(b, dx[0], 0, m), dx2 = columns(b, dx[0], m, n);
-    const Values square = thin_qr_jvp(b, y[0], columns(b, y[1], 0, m), dx1);
-    const Value turned = matmul(b, adjoint(b, square[0]), x2, false);
-    const Value dr2 = lax::add(b, turned, matmul(b, adjoint(b, y[0]), dx2, false));
-    return {square[0], lax::concatenate(b, {square[1], dr2}, std::ssize(shape) - 1)};
+    if (p.pivoting && shape.size() != 2)
+        throw Error(ErrorCode::NotDifferentiable, "expected qr with pivoting of one matrix to differentiate, found " + shape_text(shape) +
+                                                      ": JAX's rule doesn't permute tangents of batches either");
+    const Value tangent = p.pivoting ? permuted_columns(b, dx[0], y[2]) : dx[0];
+    Values out = m < n                      ? wide_qr_jvp(b, y[0], y[1], x[0], tangent, m, n)
+                 : p.full_matrices && m > n ? full_qr_jvp(b, y[0], y[1], tangent, m, n)
+                                            : thin_qr_jvp(b, y[0], y[1], tangent);
+    if (p.pivoting) out.push_back(Value::zero());
+    return out;
 }
 
 namespace {

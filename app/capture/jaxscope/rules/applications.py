@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
+from .. import compat
 from . import foreign
 
 MOST_ENTRIES = 4_000  # a library whose rules lead to new ones for ever
@@ -72,7 +73,7 @@ class Applications:
         return self._result("out_zeros", eqn, foreign.differentiated(eqn, perturbed))
 
     def _halves(self, eqn: Any, avals: tuple[int, ...], head: int, perturbed: tuple[bool, ...]) -> None:
-        if not foreign.LINEARIZES:
+        if not compat.LINEARIZES:
             return
         both: list[Any] = []
 

@@ -5,18 +5,14 @@ JAX asks for (`patterns`), or else for the usual ones. What can't be traced (cal
 """
 from __future__ import annotations
 
-import functools
 import sys
 from typing import Any, Callable, Iterator
 
 import jax
-from jax._src import core
-from jax._src.interpreters import ad, batching, mlir
 
 from .. import compat
 from .identity import cells_of
 
-LINEARIZES = hasattr(ad, "fallback_linearize_rule")  # older JAX linearizes by forward mode and partial evaluation of the whole
 _own: dict[Any, bool] = {}
 
 
@@ -26,7 +22,7 @@ def is_foreign(primitive: Any) -> bool:
     if known is None:
         for name, module in list(sys.modules.items()):
             if name.startswith(("jax.", "jaxlib.")) or name == "jax":
-                _own.update((v, True) for v in list(vars(module).values()) if isinstance(v, core.Primitive))
+                _own.update((v, True) for v in list(vars(module).values()) if isinstance(v, compat.Primitive))
         function = getattr(primitive.abstract_eval, "__module__", None) if "abstract_eval" in vars(primitive) else type(primitive).__module__
         inner = [f.__module__ for _, f in cells_of(primitive.abstract_eval) if callable(f) and getattr(f, "__module__", None)]
         jax_made = all(m.startswith(("jax.", "jax_")) for m in (inner or [function or ""]))
@@ -72,8 +68,7 @@ def _listed(out: Any) -> list[Any]:
 
 
 def _evaluations(primitive: Any) -> Iterator[Any]:
-    entry = mlir._platform_specific_lowerings.get("cpu", {}).get(primitive) or mlir._lowerings.get(primitive)
-    rule = getattr(entry, "rule", entry)
+    rule = compat.lowering_rule(primitive)
     if rule is not None:
         found = _lowered_function(rule)
         if found is not None:
@@ -121,7 +116,7 @@ def _rearranged(rule: Callable, xs: Any, params: dict[str, Any]) -> list[Any]:
 
 def differentiated(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, list[bool]]:
     primitive, params, avals = eqn.primitive, dict(eqn.params), [v.aval for v in eqn.invars]
-    rule = ad.primitive_jvps.get(primitive)
+    rule = compat.JVP_RULES.get(primitive)
     if rule is None:
         raise CannotTrace(f"Differentiation rule for '{primitive}' not implemented")
     tangent_avals = [compat.tangent_aval(a) for a in avals]
@@ -129,7 +124,7 @@ def differentiated(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, list[boo
 
     def run(*flat: Any) -> list[Any]:
         given = iter(flat[len(avals):])
-        tangents = [next(given) if p else ad.Zero(t) for p, t in zip(perturbed, tangent_avals)]
+        tangents = [next(given) if p else compat.zero(t) for p, t in zip(perturbed, tangent_avals)]
         outs, dys = rule(tuple(flat[:len(avals)]), tuple(tangents), **params)
         outs, dys = (list(outs), list(dys)) if primitive.multiple_results else ([outs], [dys])
         zeros[:] = [_is_zero(t) for t in dys]
@@ -143,7 +138,7 @@ def linearized(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[tuple[Any, list[b
 
     JAX runs the rule in Python each time, so what is a number to it (a factor 2) may be a residual where a traced rule has a literal."""
     primitive, params, avals = eqn.primitive, dict(eqn.params), [v.aval for v in eqn.invars]
-    rule = ad.primitive_linearizations.get(primitive) or functools.partial(ad.fallback_linearize_rule, primitive)
+    rule = compat.linearize_rule(primitive)
     tangent_avals = [compat.tangent_aval(a) for a in avals]
     found: dict[str, Any] = {}
 
@@ -157,7 +152,7 @@ def linearized(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[tuple[Any, list[b
     def linear(*flat: Any) -> list[Any]:
         n = found["tree"].num_leaves
         given = iter(flat[n:])
-        tangents = [next(given) if p else ad.Zero(t) for p, t in zip(perturbed, tangent_avals)]
+        tangents = [next(given) if p else compat.zero(t) for p, t in zip(perturbed, tangent_avals)]
         dys = _listed(found["linear"](jax.tree_util.tree_unflatten(found["tree"], flat[:n]), *tangents))
         found["zeros"] = [_is_zero(t) for t in dys]
         return [t for t, z in zip(dys, found["zeros"]) if not z]
@@ -168,7 +163,7 @@ def linearized(eqn: Any, perturbed: tuple[bool, ...]) -> tuple[tuple[Any, list[b
 
 def transposed(eqn: Any, linear: tuple[bool, ...], zero_cotangents: tuple[bool, ...]) -> tuple[Any, list[bool]]:
     primitive, params, avals = eqn.primitive, dict(eqn.params), [v.aval for v in eqn.invars]
-    rule = ad.primitive_transposes.get(primitive)
+    rule = compat.TRANSPOSE_RULES.get(primitive)
     if rule is None:
         raise CannotTrace(f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented")
     cotangents = [compat.cotangent_aval(v.aval) for v in eqn.outvars]
@@ -176,11 +171,11 @@ def transposed(eqn: Any, linear: tuple[bool, ...], zero_cotangents: tuple[bool, 
 
     def run(*flat: Any) -> list[Any]:
         given = iter(flat)
-        args = [ad.UndefinedPrimal(a) if l else next(given) for a, l in zip(avals, linear)]
-        cts = [ad.Zero(a) if z else next(given) for a, z in zip(cotangents, zero_cotangents)]
+        args = [compat.linear_input(a) if l else next(given) for a, l in zip(avals, linear)]
+        cts = [compat.zero(a) if z else next(given) for a, z in zip(cotangents, zero_cotangents)]
         out = rule(cts if primitive.multiple_results else cts[0], *args, **params)
-        out = [None] * len(avals) if out is ad.Zero else [o for o, l in zip(out, linear) if l]
-        zeros[:] = [o is None or o is ad.Zero or _is_zero(o) for o in out]
+        out = [None] * sum(linear) if isinstance(out, type) else [o for o, l in zip(out, linear) if l]
+        zeros[:] = [compat.is_no_cotangent(o) for o in out]
         return [o for o, z in zip(out, zeros) if not z]
     closed = _traced(run, [a for a, l in zip(avals, linear) if not l] + [a for a, z in zip(cotangents, zero_cotangents) if not z])
     return closed, list(zeros)
@@ -188,13 +183,12 @@ def transposed(eqn: Any, linear: tuple[bool, ...], zero_cotangents: tuple[bool, 
 
 def mapped(eqn: Any, size: int, dims: tuple[int | None, ...]) -> tuple[Any, list[int | None]]:
     primitive, params, avals = eqn.primitive, dict(eqn.params), [v.aval for v in eqn.invars]
-    if primitive not in getattr(batching, "fancy_primitive_batchers", batching.primitive_batchers):
+    if not compat.has_batch_rule(primitive):
         raise CannotTrace(f"Batching rule for '{primitive}' not implemented")
     out_dims: list[int | None] = []
 
     def run(*xs: Any) -> list[Any]:
-        axis = batching.AxisData(core.no_axis_name, size, None, None)
-        outs, found = batching.fancy_primitive_batchers[primitive](axis, tuple(xs), tuple(dims), **params)
+        outs, found = compat.apply_batch_rule(primitive, size, xs, dims, params)
         outs, found = (list(outs), list(found)) if primitive.multiple_results else ([outs], [found])
         out_dims[:] = [d if isinstance(d, int) else None for d in found]
         return outs
@@ -203,7 +197,7 @@ def mapped(eqn: Any, size: int, dims: tuple[int | None, ...]) -> tuple[Any, list
 
 
 def _with_axis(aval: Any, at: int, size: int) -> Any:
-    return core.ShapedArray((*aval.shape[:at], size, *aval.shape[at:]), aval.dtype, weak_type=getattr(aval, "weak_type", False))
+    return compat.ShapedArray((*aval.shape[:at], size, *aval.shape[at:]), aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
 def _is_zero(t: Any) -> bool:

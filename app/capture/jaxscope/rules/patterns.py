@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 import jax
-from jax._src import core
-from jax._src.interpreters import ad, batching
 
 from .. import compat, older, program as programs
 from . import foreign
@@ -90,13 +88,13 @@ def perturbed(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
 
 
 def _type_of(x: Any) -> Any:
-    aval = x if isinstance(x, core.AbstractValue) else x.aval if hasattr(x, "aval") else compat.typeof(x)
+    aval = x if isinstance(x, compat.AbstractValue) else x.aval if hasattr(x, "aval") else compat.typeof(x)
     return getattr(aval, "shape", None), str(getattr(aval, "dtype", aval))
 
 
 def _without_axis(x: Any, d: int | None) -> Any:
     aval = compat.typeof(x)
-    return aval if d is None else core.ShapedArray((*aval.shape[:d], *aval.shape[d + 1:]), aval.dtype)
+    return aval if d is None else compat.ShapedArray((*aval.shape[:d], *aval.shape[d + 1:]), aval.dtype)
 
 
 # ---- Watching
@@ -132,10 +130,8 @@ def watching(patterns: Patterns) -> Iterator[None]:
 
 
 def _places() -> list[tuple[dict[Any, Any], Any, Callable]]:
-    # In 0.10 `primitive_batchers` is a way to write into another table, whose functions take the axis first.
-    batchers = batching.primitive_batchers if isinstance(batching.primitive_batchers, dict) else batching.fancy_primitive_batchers
-    jaxs_own = [(ad.primitive_transposes, getattr(ad, "custom_lin_p", None), _watched_transpose), (batchers, compat.custom_vmap_p, _watched_batcher)]
-    watched = [(ad.primitive_jvps, _foreign_jvp), (ad.primitive_transposes, _foreign_transpose), (batchers, _foreign_batcher)]
+    jaxs_own = [(compat.TRANSPOSE_RULES, compat.custom_lin_p, _watched_transpose), (compat.BATCH_RULES, compat.custom_vmap_p, _watched_batcher)]
+    watched = [(compat.JVP_RULES, _foreign_jvp), (compat.TRANSPOSE_RULES, _foreign_transpose), (compat.BATCH_RULES, _foreign_batcher)]
     return jaxs_own + [(table, p, functools.partial(watch, p)) for table, watch in watched for p in list(table) if foreign.is_foreign(p)]
 
 
@@ -155,7 +151,7 @@ def _foreign_transpose(primitive: Any, original: Callable) -> Callable:
         if seen is not None:
             cts = cotangents if primitive.multiple_results else [cotangents]
             seen.saw_foreign("transpose", seen.application(primitive, params, args),
-                             (tuple(map(ad.is_undefined_primal, args)), tuple(map(compat.is_zero, cts))))
+                             (tuple(map(compat.is_linear_input, args)), tuple(map(compat.is_zero, cts))))
         return original(cotangents, *args, **params)
     return transpose
 
