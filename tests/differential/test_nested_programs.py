@@ -20,8 +20,8 @@ from test_behaviours import Texts, cut
 FULL = bool(os.environ.get("JAXSCOPE_FULL"))
 FIRST = int(os.environ.get("JAXSCOPE_SEED", 0))
 COUNT = 1 if "JAXSCOPE_SEED" in os.environ else 2000 if FULL else 12
-# Loops' constants, num_consts of custom rules, calls that leave nothing behind, dead code in custom calls, what a jit shares with its caller.
-SAME_TEXTS = [0, 1, 7, 9, 16, 24, 35, 37, 74, 171, 194, 219, 237, 241, 356]
+# Loops' constants, num_consts of custom rules, calls that leave nothing behind, dead code in custom calls, what a jit shares with its caller, custom calls in a branch.
+SAME_TEXTS = [0, 1, 7, 9, 16, 24, 35, 37, 74, 171, 194, 219, 237, 241, 356, 424]
 SIZE = 3  # of vmap's axis
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

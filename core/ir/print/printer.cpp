@@ -176,8 +176,9 @@ private:
             const Jaxpr& j = *found.back();
             found.pop_back();
             for (const Eqn& e : j.eqns) {
-                const bool runs = e.prim->custom_derivative && !e.params->find(evaluated);
-                const Attr* body = runs ? e.params->find(e.prim->body) : nullptr;
+                const Attr* from_jaxpr = e.prim->custom_derivative ? e.params->find(evaluated) : nullptr;
+                const bool again = from_jaxpr && from_jaxpr->get<bool>() && *from_jaxpr->get<bool>();
+                const Attr* body = e.prim->custom_derivative && !again ? e.params->find(e.prim->body) : nullptr;
                 const auto* called = body ? body->get<Attr::JaxprRef>() : nullptr;
                 if (called && python_.insert(called->jaxpr.get()).second) found.push_back(called->jaxpr.get());
             }
