@@ -25,6 +25,14 @@ install(DIRECTORY app/capture DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/app 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT cli)
 if(JAXSCOPE_GUI)
   install(TARGETS jaxscope-gui jaxscope-layout RUNTIME COMPONENT gui)
+  # The window's fonts come along (fonts-inter, fonts-jetbrains-mono; both under the SIL Open Font License).
+  foreach(font opentype/inter/Inter-Regular.otf opentype/inter/Inter-SemiBold.otf truetype/jetbrains-mono/JetBrainsMono-Regular.ttf)
+    install(FILES /usr/share/fonts/${font} DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/fonts COMPONENT gui OPTIONAL)
+  endforeach()
+  foreach(package fonts-inter fonts-jetbrains-mono)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/fonts RENAME ${package}.txt
+      COMPONENT gui OPTIONAL)
+  endforeach()
 endif()
 install(TARGETS jaxscope_shared EXPORT jaxscopeTargets LIBRARY COMPONENT dev NAMELINK_COMPONENT dev)
 install(DIRECTORY include/jaxscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)

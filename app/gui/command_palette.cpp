@@ -3,14 +3,15 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QVBoxLayout>
 
 #include "theme/theme.h"
 
 namespace jaxscope::app {
 
-CommandPalette::CommandPalette(Find find, QWidget* parent)
-    : QDialog(parent, Qt::Popup), find_(std::move(find)), line_(new QLineEdit), list_(new QListWidget) {
+CommandPalette::CommandPalette(Find find, FindMore find_more, QWidget* parent)
+    : QDialog(parent, Qt::Popup), find_(std::move(find)), find_more_(std::move(find_more)), line_(new QLineEdit), list_(new QListWidget) {
     setAttribute(Qt::WA_DeleteOnClose);
     constexpr int kWidth = 560, kHeight = 380, kFromTop = 60;
     resize(kWidth, kHeight);
@@ -18,6 +19,8 @@ CommandPalette::CommandPalette(Find find, QWidget* parent)
     line_->setPlaceholderText(tr("A command, policy, residual, argument or equation"));
     line_->setFont(views::text_font(13));
     list_->setFont(views::text_font(12));
+    line_->setAccessibleName(tr("Command"));
+    list_->setAccessibleName(tr("What fits"));
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setTextElideMode(Qt::ElideMiddle);
     auto* column = new QVBoxLayout(this);
@@ -33,10 +36,22 @@ CommandPalette::CommandPalette(Find find, QWidget* parent)
 }
 
 void CommandPalette::show_matches() {
-    shown_ = find_(line_->text().trimmed());
+    const QString text = line_->text().trimmed();
+    shown_.clear();
     list_->clear();
-    for (const Entry& entry : shown_) list_->addItem(entry.kind + QStringLiteral("   ") + entry.text);
-    list_->setCurrentRow(shown_.empty() ? -1 : 0);
+    add(find_(text));
+    if (text.isEmpty()) return;
+    find_more_(text, [here = QPointer<CommandPalette>(this), text](const std::vector<Entry>& entries) {
+        if (here && here->line_->text().trimmed() == text) here->add(entries);
+    });
+}
+
+void CommandPalette::add(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+        shown_.push_back(entry);
+        list_->addItem(entry.kind + QStringLiteral("   ") + entry.text);
+    }
+    if (list_->currentRow() < 0 && !shown_.empty()) list_->setCurrentRow(0);
 }
 
 void CommandPalette::act() {

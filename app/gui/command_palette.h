@@ -18,7 +18,9 @@ public:
     };
     /// What fits a text, best first.
     using Find = std::function<std::vector<Entry>(const QString& text)>;
-    CommandPalette(Find find, QWidget* parent);
+    /// What takes longer to find: handed over once it is there.
+    using FindMore = std::function<void(const QString& text, std::function<void(std::vector<Entry>)> found)>;
+    CommandPalette(Find find, FindMore find_more, QWidget* parent);
     QLineEdit* line() const { return line_; }
     QListWidget* list() const { return list_; }
 
@@ -27,9 +29,11 @@ protected:
 
 private:
     void show_matches();
+    void add(const std::vector<Entry>& entries);
     void act();
 
     Find find_;
+    FindMore find_more_;
     std::vector<Entry> shown_;
     QLineEdit* line_;
     QListWidget* list_;

@@ -8,8 +8,10 @@
 #include <QStyleFactory>
 #include <QTimer>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
+#include "background/watchdog.h"
 #include "ir/registry.h"
 #include "main_window.h"
 #include "theme/theme.h"
@@ -19,12 +21,14 @@ namespace {
 using jaxscope::app::MainWindow;
 
 /// An exception that leaves an event's handler would end the process: it is told once, and the window lives on.
-class Application final : public QApplication {
+class Application final : public jaxscope::views::WatchedApplication {
 public:
-    using QApplication::QApplication;
+    using WatchedApplication::WatchedApplication;
     bool notify(QObject* receiver, QEvent* event) override {
         try {
-            return QApplication::notify(receiver, event);
+            const bool done = WatchedApplication::notify(receiver, event);
+            tell_long_events();
+            return done;
         } catch (const std::exception& e) {
             tell(QString::fromUtf8(e.what()));
             return true;
@@ -32,6 +36,14 @@ public:
     }
 
 private:
+    /// Debug builds say which event made the window stutter.
+    void tell_long_events() {
+#ifndef NDEBUG
+        for (const auto& event : long_events())
+            std::fprintf(stderr, "jaxscope-gui: %s took %.0f ms of the window's thread\n", qUtf8Printable(event.what), event.seconds * 1e3);
+        forget();
+#endif
+    }
     void tell(const QString& what) {
         if (told_.contains(what)) return;  // a widget that can't paint itself is asked to again and again
         told_.insert(what);
@@ -52,7 +64,7 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     clock->start();
     QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
         const bool ready = !window.session()->busy() && !window.session()->running() && !window.program_view()->busy() &&
-                           (window.session()->current().done || window.session()->program() == nullptr);
+                           !window.split_view()->busy() && (window.session()->current().done || window.session()->program() == nullptr);
         if (!ready && clock->elapsed() < 60'000) return;
         timer->stop();
         if (!select.isEmpty()) {
@@ -93,9 +105,7 @@ bool has_platform(int argc, char** argv) {
     return false;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     if (!has_platform(argc, argv)) {
         std::fprintf(stderr, "jaxscope-gui: expected a display, found neither DISPLAY nor WAYLAND_DISPLAY (--screenshot PNG needs none)\n");
         return 3;
@@ -144,4 +154,14 @@ int main(int argc, char** argv) {
     window.show();
     if (arguments.isSet(screenshot)) take_screenshot(window, arguments.value(screenshot), arguments.value(select));
     return QApplication::exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int code = run(argc, argv);
+    // Closing waits for nobody: threads that still compute use the process's tables, which must then not be taken apart.
+    if (!jaxscope::views::BackgroundThread::any_left_behind()) return code;
+    std::fflush(nullptr);
+    std::_Exit(code);
 }

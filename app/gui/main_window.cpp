@@ -1,15 +1,14 @@
 #include "main_window.h"
 
-#include <QAction>
-#include <QDialog>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QGridLayout>
-#include <QLabel>
+#include <QGuiApplication>
+#include <QHeaderView>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -29,21 +28,28 @@ MainWindow::MainWindow(QWidget* parent)
       split_(new SplitView(&selection_)),
       timeline_(new TimelineWidget(&selection_, false)),
       strip_(new TimelineWidget(&selection_, true)),
+      donation_view_(new DonationView(&selection_)),
       inspector_(new Inspector),
       residuals_(new ResidualModel(this)),
       donations_(new DonationModel(this)),
       buffers_(new BufferModel(this)),
+      policies_(new PolicyModel(this)),
       residual_table_(new TablePanel(residuals_, &selection_)),
       donation_table_(new TablePanel(donations_, &selection_)),
       buffer_table_(new TablePanel(buffers_, &selection_)),
+      policy_table_(new TablePanel(policies_, &selection_)),
+      policy_plot_(new PolicyPlot(policies_)),
+      compare_(new QSplitter(Qt::Horizontal)),
       pictures_(new QTabWidget),
       tables_(new QTabWidget),
       across_(new QSplitter(Qt::Horizontal)),
       down_(new QSplitter(Qt::Vertical)),
-      notice_(new NoticeBar) {
+      notice_(new NoticeBar),
+      search_(this),
+      palette_search_(this) {
     setWindowTitle(QStringLiteral("jaxscope"));
     setAcceptDrops(true);
-    resize(1440, 900);
+    resize(QSize(1440, 900).boundedTo(QGuiApplication::primaryScreen()->availableSize()));
     build();
     add_actions();
     connect(&session_, &Session::opened, this, &MainWindow::show_program);
@@ -62,6 +68,12 @@ MainWindow::MainWindow(QWidget* parent)
     connect(&changed_, &QTimer::timeout, this, &MainWindow::file_changed);
     connect(&selection_, &Selection::changed, this, &MainWindow::explain_selection);
     connect(outline_, &OutlinePanel::reveal_requested, program_, &ProgramView::reveal);
+    connect(program_, &ProgramView::model_ready, this, [this] { outline_->set_model(program_->model()); });
+    connect(theme_changes(), &ThemeChanges::changed, this, [this] {
+        program_->restyle();
+        split_->restyle();
+        explain_selection();
+    });
     const auto show_step = [this](int step) {
         buffers_->show_step(step);
         tables_->setCurrentWidget(buffer_table_);
@@ -78,16 +90,20 @@ void MainWindow::build() {
     pictures_->addTab(program_, tr("Program"));
     pictures_->addTab(split_, tr("Split"));
     pictures_->addTab(timeline_, tr("Memory"));
+    pictures_->addTab(donation_view_, tr("Donated"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
     tables_->addTab(buffer_table_, tr("Buffers"));
-    residual_table_->set_widths({84, 134, 320, 154, 124}, ResidualModel::Source);
+    residual_table_->set_widths({84, 134, 300, 154, 124, 40}, ResidualModel::Source);
+    residual_table_->table()->horizontalHeader()->moveSection(ResidualModel::Change, 0);
     residual_table_->sort_by(ResidualModel::Bytes, Qt::DescendingOrder);
     donation_table_->set_widths({64, 78, 100, 136, 96, 120}, DonationModel::Reason);
     donation_table_->sort_by(DonationModel::Bytes, Qt::DescendingOrder);
     buffer_table_->set_widths({92, 150, 96, 150, 150, 130}, BufferModel::Made);
     buffer_table_->sort_by(BufferModel::Bytes, Qt::DescendingOrder);
+
+    build_compare();
 
     auto* foot = new QWidget;
     auto* foot_column = new QVBoxLayout(foot);
@@ -105,6 +121,7 @@ void MainWindow::build() {
     across_->setSizes({230, 900, 310});
     across_->setStretchFactor(1, 1);
     for (QSplitter* splitter : {across_, down_}) splitter->setHandleWidth(1);
+    for (QTabWidget* tabs : {pictures_, tables_}) tabs->tabBar()->setFont(text_font(12, true));  // measured as it is drawn
     auto* centre = new QWidget;
     auto* column = new QVBoxLayout(centre);
     column->setContentsMargins(0, 0, 0, 0);
@@ -115,39 +132,27 @@ void MainWindow::build() {
     setCentralWidget(centre);
 }
 
-void MainWindow::add_actions() {
-    const auto add = [this](const QString& text, const QKeySequence& keys, auto act) {
-        auto* action = new QAction(text, this);
-        action->setShortcut(keys);
-        connect(action, &QAction::triggered, this, act);
-        addAction(action);
-    };
-    add(tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
-    add(tr("Find"), QKeySequence::Find, [this] {
-        top_->search()->setFocus();
-        top_->search()->selectAll();
-    });
-    add(tr("Find a command, policy, residual, argument or equation"), QKeySequence(QStringLiteral("Ctrl+K")),
-        [this] { (new CommandPalette([this](const QString& text) { return entries_for(text); }, this))->show(); });
-    add(tr("Undo choice"), QKeySequence::Undo, [this] { session_.undo(); });
-    add(tr("Run or stop"), QKeySequence(QStringLiteral("Ctrl+R")), [this] { session_.running() ? session_.stop_run() : session_.run(); });
-    add(tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { set_dark(!theme().dark()); });
-    add(tr("Program"), QKeySequence(QStringLiteral("Alt+1")), [this] { show_tab("program"); });
-    add(tr("Split"), QKeySequence(QStringLiteral("Alt+2")), [this] { show_tab("split"); });
-    add(tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), [this] { show_tab("memory"); });
-    add(tr("Outline"), QKeySequence(QStringLiteral("Ctrl+B")), [this] { outline_->setVisible(!outline_->isVisible()); });
-    add(tr("Inspector"), QKeySequence(QStringLiteral("Ctrl+I")), [this] { inspector_->setVisible(!inspector_->isVisible()); });
-    add(tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] { selection_.clear(); });
-    add(tr("Collapse all"), QKeySequence(QStringLiteral("Ctrl+-")), [this] { program_->collapse_all(); });
-    const auto picture = [this] { return pictures_->currentWidget() == split_ ? split_->view() : program_->view(); };
-    add(tr("Next found"), QKeySequence(Qt::Key_F3), [this] { find_next(1); });
-    add(tr("Previous found"), QKeySequence(QStringLiteral("Shift+F3")), [this] { find_next(-1); });
-    add(tr("Zoom in"), QKeySequence(QStringLiteral("Ctrl+=")), [picture] { picture()->zoom_by(1.25); });
-    add(tr("Zoom out"), QKeySequence(QStringLiteral("Ctrl+Shift+-")), [picture] { picture()->zoom_by(0.8); });
-    add(tr("Fit the picture"), QKeySequence(QStringLiteral("Ctrl+0")), [picture] { picture()->fit(); });
-    add(tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] { reload(); });
-    add(tr("Shortcuts"), QKeySequence(Qt::Key_F1), [this] { show_help(); });
-    add(tr("Quit"), QKeySequence::Quit, [this] { close(); });
+/// The policies' table beside their plot. They are tried when somebody looks.
+void MainWindow::build_compare() {
+    compare_->setHandleWidth(1);
+    compare_->addWidget(policy_table_);
+    compare_->addWidget(policy_plot_);
+    compare_->setStretchFactor(0, 3);
+    compare_->setStretchFactor(1, 2);
+    tables_->addTab(compare_, tr("Policies"));
+    policy_table_->set_widths({230, 84, 100, 96, 76, 84, 76, 120}, PolicyModel::Problem);
+    policy_table_->sort_by(PolicyModel::Saved, Qt::DescendingOrder);
+    const auto apply = [this](int row) { top_->enter_policy(policies_->words(row)); };
+    connect(policy_table_, &TablePanel::row_clicked, this, apply);
+    connect(policy_plot_, &PolicyPlot::row_clicked, this, apply);
+    connect(tables_, &QTabWidget::currentChanged, this, &MainWindow::show_policies);
+    connect(&session_, &Session::choices_changed, this, &MainWindow::show_policies);
+    connect(&session_, &Session::compared_changed, this, [this] { policies_->set_rows(session_.compared()); });
+}
+
+void MainWindow::show_policies() {
+    if (tables_->currentWidget() == compare_) session_.compare();
+    policies_->set_applied(top_->applied_policy());
 }
 
 void MainWindow::open(const QString& file) {
@@ -158,31 +163,6 @@ void MainWindow::open(const QString& file) {
 /// What was asked for last once more; where that is what is open, choices and their history stay.
 void MainWindow::reload() {
     if (!file_.isEmpty()) session_.reload(file_);
-}
-
-void MainWindow::ask_for_file() {
-    const QString file =
-        QFileDialog::getOpenFileName(this, tr("Open a capture"), {}, tr("Programs (*.jaxscope *.jaxpr *.txt);;All files (*)"));
-    if (!file.isEmpty()) open(file);
-}
-
-void MainWindow::show_help() {
-    auto* help = new QDialog(this);
-    help->setAttribute(Qt::WA_DeleteOnClose);
-    help->setWindowTitle(tr("Shortcuts"));
-    auto* grid = new QGridLayout(help);
-    grid->setContentsMargins(24, 20, 24, 20);
-    grid->setHorizontalSpacing(24);
-    int row = 0;
-    const auto line = [&](const QString& keys, const QString& text) {
-        grid->addWidget(new QLabel(keys), row, 0);
-        grid->addWidget(new QLabel(text), row++, 1);
-    };
-    for (const QAction* action : actions()) line(action->shortcut().toString(QKeySequence::NativeText), action->text());
-    line(tr("Double click"), tr("Open or close a group"));
-    line(tr("Ctrl and wheel"), tr("Zoom"));
-    line(tr("Drag the ground"), tr("Pan"));
-    help->open();
 }
 
 QStringList MainWindow::recent_files() const { return QSettings().value("recent").toStringList(); }
@@ -217,10 +197,6 @@ void MainWindow::show_tab(const QString& name) {
 
 void MainWindow::set_dark(bool dark) {
     set_theme(dark);
-    top_->restyle();
-    program_->restyle();
-    split_->restyle();
-    explain_selection();
     update();
 }
 
@@ -233,9 +209,11 @@ void MainWindow::show_program() {
     found_text_.clear();
     remember_file();
     setWindowTitle(views::utf8(program_title(*program)) + QStringLiteral(" \u2013 jaxscope"));
+    search_.cancel();
+    top_->show_found({});
     outline_->set_model(nullptr);
+    policies_->clear();
     program_->set_program(program);
-    outline_->set_model(program_->model());
     show_stages();
 }
 
@@ -247,25 +225,28 @@ void MainWindow::show_stages() {
     for (TimelineWidget* timeline : {timeline_, strip_}) timeline->set_problem(look.problems.value(QStringLiteral("memory")));
     buffers_->set_problem(look.problems.value(QStringLiteral("memory")));
     if (look.residuals.get() != residuals_->report() || !look.residuals) {
-        const auto& before = session_.as_it_is().residuals;
-        residuals_->set_report(look.residuals, before && before != look.residuals ? before->total_bytes : -1);
+        residuals_->set_report(look.residuals, session_.as_it_is().residuals);
         outline_->set_residuals(look.residuals.get());
     }
     donations_->set_report(look.donation);
+    donation_view_->set_report(look.donation);
     buffers_->set_plan(look.plan);
     split_->set_look(look);
+    if (look.done) program_->set_saved(look.saved);
+    program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
     const auto& as_it_is = session_.as_it_is().plan;
-    const std::int64_t before = as_it_is && as_it_is != look.plan ? as_it_is->planned_peak : 0;
     const std::int64_t measured = look.run ? look.run->result.measured_peak : 0;
-    timeline_->set_plan(look.plan, before, measured);
-    strip_->set_plan(look.plan, before, measured);
+    timeline_->set_plan(look.plan, as_it_is, measured);
+    strip_->set_plan(look.plan, as_it_is, measured);
     const auto counted = [](const QString& name, int rows) {
         return rows > 0 ? name + QStringLiteral("  ") + QString::number(rows) : name;
     };
     tables_->setTabText(0, counted(tr("Residuals"), residuals_->rowCount()));
     tables_->setTabText(1, counted(tr("Donation"), donations_->rowCount()));
     tables_->setTabText(2, counted(tr("Buffers"), buffers_->rowCount()));
+    if (session_.shows_choices()) policies_->note(top_->applied_policy(), look);
+    show_policies();
     explain_selection();
 }
 
@@ -317,73 +298,6 @@ const VisibleGraph::Node* MainWindow::picked_group() const {
                                                                           : split_->picture().unknown;
     const auto found = graph.by_key.find(picked.group);
     return picked.group.empty() || found == graph.by_key.end() ? nullptr : &graph.nodes[found->second];
-}
-
-/// Goes to the next equation, nested ones too, whose name contains the searched text; `step` is -1 for the one before.
-void MainWindow::find_next(int step) {
-    constexpr std::size_t kMostFound = 10'000;
-    const ProgramPtr program = session_.program();
-    const QString text = top_->search()->text().trimmed();
-    if (!program || text.isEmpty()) return;
-    if (text != found_text_) {
-        found_text_ = text;
-        found_ = find_equations(*program->jaxpr, text.toStdString(), kMostFound);
-        found_at_ = step > 0 ? -1 : 0;
-    }
-    if (found_.empty()) return notice_->tell(tr("No equation is called \u201c%1\u201d.").arg(text));
-    const int count = static_cast<int>(found_.size());
-    found_at_ = (found_at_ + step + count) % count;
-    reveal_equation(found_[static_cast<std::size_t>(found_at_)]);
-}
-
-void MainWindow::reveal_equation(const EqnPath& path) {
-    show_tab("program");
-    program_->reveal(path);
-}
-
-void MainWindow::select_row(const QString& table, const Picked& picked) {
-    show_tab(table);
-    selection_.pick(picked);
-}
-
-std::vector<CommandPalette::Entry> MainWindow::entries_for(const QString& text) {
-    constexpr std::size_t kMost = 60;
-    std::vector<CommandPalette::Entry> out;
-    const auto offer = [&](const QString& kind, const QString& name, const auto& act) {
-        if (out.size() < kMost && (text.isEmpty() || name.contains(text, Qt::CaseInsensitive))) out.push_back({kind, name, act});
-    };
-    for (QAction* action : actions()) {
-        const QString keys = action->shortcut().toString(QKeySequence::NativeText);
-        offer(tr("Command"), action->text() + (keys.isEmpty() ? QString() : QStringLiteral("  (%1)").arg(keys)),
-              [action] { action->trigger(); });
-    }
-    for (const QString& file : recent_files()) offer(tr("Recent file"), file, [this, file] { open(file); });
-    const ProgramPtr program = session_.program();
-    if (!program) return out;
-    for (int p = 0; p < top_->policy_box()->count(); ++p)
-        offer(tr("Policy"), top_->policy_box()->itemText(p), [this, p] { top_->choose_policy(p); });
-    const Look& look = session_.current();
-    for (std::size_t r = 0; look.residuals && r < look.residuals->rows.size(); ++r) {
-        const ResidualRow& row = look.residuals->rows[r];
-        offer(tr("Saved"), utf8(row.aval + "  " + row.source), [this, id = row.id] {
-            Picked picked;
-            picked.residual = id;
-            select_row("residuals", picked);
-        });
-    }
-    for (std::size_t i = 0; i < program->in_paths.size(); ++i)
-        offer(tr("Argument"), utf8(program->in_paths[i].str()), [this, i] {
-            Picked picked;
-            picked.input = static_cast<int>(i);
-            select_row("donation", picked);
-        });
-    if (text.isEmpty() || out.size() >= kMost) return out;
-    for (const EqnPath& path : find_equations(*program->jaxpr, text.toStdString(), kMost - out.size())) {
-        const Eqn& eqn = resolve(*program->jaxpr, path);
-        out.push_back(
-            {tr("Equation"), utf8(equation_title(eqn) + "  " + eqn.source->summary().str()), [this, path] { reveal_equation(path); }});
-    }
-    return out;
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -4,9 +4,13 @@
 #include <QFileSystemWatcher>
 #include <QMainWindow>
 #include <QTimer>
+#include <functional>
 
+#include "background/background.h"
 #include "command_palette.h"
 #include "commands/notice_bar.h"
+#include "compare/policy_plot.h"
+#include "donation/donation_view.h"
 #include "graph/program_view.h"
 #include "inspector/inspector.h"
 #include "memory/timeline_widget.h"
@@ -19,6 +23,7 @@
 #include "tables/table_panel.h"
 #include "topbar/top_bar.h"
 
+class QMenu;
 class QSplitter;
 class QTabWidget;
 
@@ -30,7 +35,8 @@ class MainWindow : public QMainWindow {
 public:
     explicit MainWindow(QWidget* parent = nullptr);
     void open(const QString& file);
-    void show_tab(const QString& name);  ///< "program", "split", "memory"; of the tables: "residuals", "donation", "buffers"
+    void show_tab(
+        const QString& name);  ///< "program", "split", "memory", "donated"; of the tables: "residuals", "donation", "buffers", "policies"
     void set_dark(bool dark);
 
     views::Session* session() { return &session_; }
@@ -42,10 +48,20 @@ public:
     views::TablePanel* residual_table() { return residual_table_; }
     views::TablePanel* donation_table() { return donation_table_; }
     views::OutlinePanel* outline() { return outline_; }
+    views::DonationView* donation_view() { return donation_view_; }
+    views::PolicyModel* policies() { return policies_; }
+    views::TablePanel* policy_table() { return policy_table_; }
+    views::PolicyPlot* policy_plot() { return policy_plot_; }
     views::NoticeBar* notice() { return notice_; }
     QStringList recent_files() const;
-    /// What the palette offers for a text: commands first, then policies, residuals, arguments, equations.
+    /// What the palette offers at once for a text: commands first, then policies, residuals, arguments.
     std::vector<CommandPalette::Entry> entries_for(const QString& text);
+    /// Equations that fit a text, looked for in the background: `found` gets them when they are there, unless another text was asked for.
+    void find_entries(const QString& text, std::function<void(std::vector<CommandPalette::Entry>)> found);
+    /// Writes the picture in front (PNG, SVG or PDF, by the file's name). False: the notice says why.
+    bool export_picture(const QString& file);
+    void copy_picture();
+    bool searching() const { return search_.busy() || palette_search_.busy(); }
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -55,12 +71,22 @@ protected:
 private:
     void build();
     void add_actions();
+    QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> act);
+    void add_file_actions();
+    void add_edit_actions();
+    void add_view_actions();
+    void fill_recent(QMenu* menu);
     void show_program();
     void show_stages();
+    void show_policies();
+    void build_compare();
     void explain_selection();
     void ask_for_file();
     void find_next(int step);
+    void go_to_found(int step);
     void show_help();
+    void show_about();
+    void ask_for_export();
     void remember_file();
     void file_changed();
     void reload();
@@ -78,11 +104,15 @@ private:
     views::ProgramView* program_;
     views::SplitView* split_;
     views::TimelineWidget *timeline_, *strip_;
+    views::DonationView* donation_view_;
     views::Inspector* inspector_;
     views::ResidualModel* residuals_;
     views::DonationModel* donations_;
     views::BufferModel* buffers_;
-    views::TablePanel *residual_table_, *donation_table_, *buffer_table_;
+    views::PolicyModel* policies_;
+    views::TablePanel *residual_table_, *donation_table_, *buffer_table_, *policy_table_;
+    views::PolicyPlot* policy_plot_;
+    QSplitter* compare_;  ///< table and plot
     QTabWidget *pictures_, *tables_;
     QSplitter *across_, *down_;
     views::NoticeBar* notice_;
@@ -93,6 +123,7 @@ private:
     QString found_text_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;
+    views::Latest search_, palette_search_;
 };
 
 }  // namespace jaxscope::app

@@ -119,6 +119,56 @@ TEST(GraphLayout, FarEdgesBecomePortalsAtBothEnds) {
     EXPECT_LE(layout.portals[1].rect.right(), layout.nodes[layout.portals[1].node].x);
 }
 
+TEST(GraphLayout, TallLevelsStandInColumnsThatAreJoined) {
+    JaxprBuilder b;
+    Value y = b.add_input(AvalRef(DType::F32, {4}), "x");
+    for (int i = 0; i < 60; ++i) y = toy::apply(b, "sin", {y});
+    const GraphModel model(b.finish({y}));
+    const VisibleGraph graph = model.visible({});
+    const GraphLayout chain = layout_graph(graph);
+    const GraphLayout layout = layout_graph(graph, {.aspect = 1.5});
+    EXPECT_GT(chain.height, 10 * chain.width);
+    EXPECT_LT(layout.height, 2 * layout.width);
+    EXPECT_TRUE(layout.portals.empty()) << "neighbours are joined by lines";
+    EXPECT_EQ(layout.lines.size(), graph.edges.size());
+    for (const auto& line : layout.lines) {
+        EXPECT_EQ(line.points.size() % 3, 1u);
+        EXPECT_EQ(line.points.front().y, layout.nodes[line.from].bottom());
+        EXPECT_EQ(line.points.back().y, layout.nodes[line.to].y);
+        // Lines that lead to the next column go through no node.
+        if (std::abs(line.points.back().x - line.points.front().x) < 100) continue;
+        for (const Point& p : line.points)
+            for (const Rect& r : layout.nodes) EXPECT_FALSE(p.x > r.x && p.x < r.right() && p.y > r.y + 1 && p.y < r.bottom() - 1);
+    }
+    for (std::size_t a = 0; a < layout.nodes.size(); ++a)
+        for (std::size_t c = 0; c < a; ++c) {
+            const Rect &p = layout.nodes[a], &q = layout.nodes[c];
+            EXPECT_TRUE(p.right() <= q.x || q.right() <= p.x || p.bottom() <= q.y || q.bottom() <= p.y);
+        }
+}
+
+TEST(GraphLayout, CrowdsOfInputsAndResultsAreTiedToWhatTheyBelongTo) {
+    JaxprBuilder b;
+    Values inputs;
+    for (int i = 0; i < 30; ++i) inputs.push_back(b.add_input(AvalRef(DType::F32, {4})));
+    Value sum = inputs[0];
+    Values sums;
+    for (int i = 1; i < 30; ++i) sums.push_back(sum = toy::apply(b, "add", {sum, inputs[static_cast<std::size_t>(i)]}));
+    const GraphModel model(b.finish(std::move(sums)));
+    const VisibleGraph graph = model.visible({});
+    const auto ends = [&](const GraphLayout& layout, const char* key) {
+        int count = 0;
+        for (const auto& line : layout.lines) count += line.from == graph.by_key.at(key) || line.to == graph.by_key.at(key) ? 1 : 0;
+        return count;
+    };
+    const GraphLayout layout = layout_graph(graph, {.tie_ports = true});
+    for (const char* key : {"in", "out"}) {
+        EXPECT_EQ(ends(layout_graph(graph), key), 0);
+        EXPECT_EQ(ends(layout, key), 1);
+    }
+    EXPECT_GT(layout.nodes[graph.by_key.at("out")].y, layout.nodes[graph.by_key.at("28")].y);
+}
+
 TEST(GraphLayout, EveryValueIsALineOrATag) {
     const GraphModel model(toy::chain(300));
     const VisibleGraph graph = model.visible(model.first_look(80));

@@ -56,7 +56,7 @@ private Q_SLOTS:
             QVERIFY(window.session()->running());
             clock.start();
         }
-        QVERIFY2(clock.elapsed() < 3000, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY2(clock.elapsed() < kAtOnce, qPrintable(QString::number(clock.elapsed())));
     }
 
     void search_finds_what_stands_in_nested_jaxprs() {
@@ -67,11 +67,13 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.session()->program() != nullptr && settled(window), kPatience);
         window.top_bar()->search()->setText("sin");
         Q_EMIT window.top_bar()->search()->returnPressed();
-        QVERIFY(window.selection()->picked().program.has_value());
+        QTRY_VERIFY_WITH_TIMEOUT(window.selection()->picked().program.has_value(), kPatience);
+        QCOMPARE(window.top_bar()->found_text(), QStringLiteral("1 of 1"));
         QCOMPARE(window.selection()->picked().program->jaxpr.steps.size(), std::size_t{1});
         window.top_bar()->search()->setText("cosine");
         Q_EMIT window.top_bar()->search()->returnPressed();
-        QVERIFY(window.notice()->text().contains("cosine"));
+        QTRY_VERIFY_WITH_TIMEOUT(window.notice()->text().contains("cosine"), kPatience);
+        QCOMPARE(window.top_bar()->found_text(), QStringLiteral("0 of 0"));
     }
 
     void a_broken_file_is_told_in_the_window_and_a_changed_one_is_offered_again() {

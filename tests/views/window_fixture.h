@@ -5,6 +5,7 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 
+#include "background/background.h"
 #include "graph/graph_layouter.h"
 #include "ir/registry.h"
 #include "main_window.h"
@@ -14,10 +15,12 @@ namespace jaxscope::views {
 
 const QString kSample = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope");
 const QString kWorker = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope-layout");
+constexpr int kAtOnce = 500;       // ms; what waits for no worker
 constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are slow
 
 inline bool settled(app::MainWindow& window) {
-    return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy();
+    return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy() &&
+           !window.split_view()->busy() && !window.searching();
 }
 
 /// What is wrong with the page of a tab, in front and drawn: empty when it is shown and something stands in it.
@@ -53,6 +56,7 @@ inline int times_said(const QWidget& window, const char* text) {
 /// What a process of window tests needs once: settings of its own, primitives, a theme, the layout worker of the build.
 class WindowFixture {
 public:
+    ~WindowFixture() { BackgroundThread::wait_for_left_behind(); }
     /// False: there is no folder for the settings.
     bool prepare() {
         QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, kept_.path());

@@ -26,18 +26,23 @@ NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel), butto
         hide();
         if (act_) act_();
     });
+    connect(theme_changes(), &ThemeChanges::changed, this, &NoticeBar::restyle);
+    restyle();
     hide();
 }
 
 void NoticeBar::tell(const QString& text, const QString& button, std::function<void()> act) {
-    const Palette& p = theme().palette();
-    setStyleSheet(QStringLiteral("jaxscope--views--NoticeBar { background: %1; border-bottom: 1px solid %2 } QLabel { color: %3 }")
-                      .arg(QLatin1String(p.selected_row), QLatin1String(p.rule), QLatin1String(p.ink)));
     text_->setText(text);
     button_->setText(button);
     button_->setVisible(!button.isEmpty());
     act_ = std::move(act);
     show();
+}
+
+void NoticeBar::restyle() {
+    const Palette& p = theme().palette();
+    setStyleSheet(QStringLiteral("jaxscope--views--NoticeBar { background: %1; border-bottom: 1px solid %2 } QLabel { color: %3 }")
+                      .arg(QLatin1String(p.selected_row), QLatin1String(p.rule), QLatin1String(p.ink)));
 }
 
 QString NoticeBar::text() const { return isHidden() ? QString() : text_->text(); }

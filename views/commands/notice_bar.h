@@ -19,6 +19,7 @@ public:
     QString text() const;
 
 private:
+    void restyle();
     QLabel* text_;
     QPushButton* button_;
     std::function<void()> act_;

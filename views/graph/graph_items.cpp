@@ -2,7 +2,10 @@
 
 #include <QPainter>
 #include <QStyleOptionGraphicsItem>
+#include <algorithm>
+#include <cmath>
 
+#include "base/units.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -16,6 +19,15 @@ void draw_elided(QPainter& painter, const QRectF& where, const QString& text, co
     painter.setPen(colour);
     const QString fitted = QFontMetricsF(font).elidedText(text, Qt::ElideRight, where.width());
     painter.drawText(where, int(align | Qt::AlignVCenter) | Qt::TextSingleLine, fitted);
+}
+
+constexpr double kLeastLetters = 9;  // pixels on the screen
+constexpr int kLargestTag = 12;      // letters of tags where the picture is small, for which they have room
+
+/// Letters of a size that can be read at this zoom; 0: there is no room for them in `height`.
+int letters(int size, double zoom, double height) {
+    const int wanted = std::max(size, static_cast<int>(std::ceil(kLeastLetters / zoom)));
+    return wanted + 2 <= height ? wanted : 0;
 }
 
 double zoom_of(const QStyleOptionGraphicsItem* option, QPainter* painter) {
@@ -47,6 +59,10 @@ NodeItem::NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, i
       index_(index),
       expandable_(node.expandable),
       expanded_(node.expanded) {
+    if (node.mark.saved_values > 0) {
+        mark_ = utf8("saved " + bytes_text(node.mark.saved_bytes));
+        if (node.mark.saved_values > 1) mark_ += utf8(" \u00d7" + count_text(node.mark.saved_values));
+    }
     setZValue(expanded_ ? -10 : 10);
     setToolTip(title_ + QStringLiteral("\n") + detail_);
     setAcceptHoverEvents(!expanded_);
@@ -80,6 +96,28 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, 
         paint_frame(*painter, zoom);
     else
         paint_box(*painter, zoom);
+    if (!mark_.isEmpty()) paint_mark(*painter, zoom);
+}
+
+QRectF NodeItem::mark_rect() const {
+    const double width = QFontMetricsF(text_font(kLargestTag, true)).horizontalAdvance(mark_) + 14;
+    if (expanded_) return {rect_.right() - width - 8, rect_.y() + 6, width, 16};
+    return {rect_.center().x() - width / 2, rect_.bottom() + 3, width, 16};
+}
+
+/// A pill in the colour of what is saved; from afar a bar.
+void NodeItem::paint_mark(QPainter& painter, double zoom) const {
+    const Palette& p = theme().palette();
+    const QRectF where = mark_rect();
+    const int size = letters(10, zoom, where.height());
+    if (size == 0) {
+        painter.fillRect(QRectF(rect_.x(), rect_.bottom() + 1, rect_.width(), 5), theme()(p.residual));
+        return;
+    }
+    painter.setPen(QPen(theme()(p.residual), 1.2));
+    painter.setBrush(theme()(p.panel));
+    painter.drawRoundedRect(where, 8, 8);
+    draw_elided(painter, where.adjusted(4, 0, -4, 0), mark_, text_font(size, true), theme()(p.residual_text), Qt::AlignHCenter);
 }
 
 void NodeItem::paint_frame(QPainter& painter, double zoom) const {
@@ -91,17 +129,19 @@ void NodeItem::paint_frame(QPainter& painter, double zoom) const {
     painter.setPen(pen);
     painter.setBrush(ground);
     painter.drawRoundedRect(rect_, 8, 8);
-    if (zoom < kLabelZoom) return;
-    const QRectF head(rect_.x() + 12, rect_.y(), rect_.width() - 24, kFrameHeader);
+    const int size = letters(12, zoom, kFrameHeader);
+    if (size == 0) return;
+    const double mark = mark_.isEmpty() ? 0 : mark_rect().width() + 6;
+    const QRectF head(rect_.x() + 12, rect_.y(), rect_.width() - 24 - mark, kFrameHeader);
     draw_elided(painter, head.adjusted(0, 0, -head.width() + 14, 0), QStringLiteral("\u25be"), text_font(11), theme()(p.muted));
-    draw_elided(painter, head.adjusted(16, 0, 0, 0), title_, text_font(12, true), theme()(p.ink));
+    draw_elided(painter, head.adjusted(16, 0, 0, 0), title_, text_font(size, true), theme()(p.ink));
 }
 
 void NodeItem::paint_box(QPainter& painter, double zoom) const {
     const Palette& p = theme().palette();
     const bool port = is_port(kind_);
     const QColor colour = theme()(port ? p.rule : role_colour(p, role_));
-    if (zoom < kLabelZoom / 2) {
+    if (zoom < kBarZoom) {
         painter.fillRect(rect_, colour);
         return;
     }
@@ -119,6 +159,11 @@ void NodeItem::paint_box(QPainter& painter, double zoom) const {
     if (zoom < kLabelZoom) return;
     const double inset = port ? 16 : 12;
     const QRectF text = rect_.adjusted(inset, 3, -8, -3);
+    if (zoom < kFullZoom) {
+        if (const int size = letters(12, zoom, rect_.height()); size > 0)
+            draw_elided(painter, rect_.adjusted(inset, 0, -6, 0), title_, text_font(size, true), theme()(p.ink));
+        return;
+    }
     const QRectF upper(text.x(), text.y(), text.width() - (expandable_ ? 18 : 0), text.height() / 2);
     draw_elided(painter, upper, title_, text_font(12, true), theme()(p.ink));
     draw_elided(painter, QRectF(text.x(), text.center().y(), text.width(), text.height() / 2), detail_, mono_font(11), theme()(p.muted));
@@ -160,16 +205,35 @@ PortalItem::PortalItem(const Portal& portal, const Rect& node, int part, bool on
 void PortalItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
     const Palette& p = theme().palette();
     const double zoom = zoom_of(option, painter);
-    if (zoom < kLabelZoom / 2) return;
+    if (zoom < kBarZoom) return;
     painter->setPen(QPen(theme()(p.edge), 1));
     if (!stem_.isNull()) painter->drawLine(stem_);
     const bool donated = text_.contains(QString::fromUtf8(kDonatedMark));
     painter->setPen(QPen(theme()(donated ? p.donated : p.edge), 1));
     painter->setBrush(theme()(p.panel));
     painter->drawRoundedRect(rect_, rect_.height() / 2, rect_.height() / 2);
-    if (zoom >= kLabelZoom)
-        draw_elided(*painter, rect_.adjusted(8, 0, -8, 0), text_, text_font(10), theme()(donated ? p.donated_text : p.muted),
+    if (const int size = letters(10, zoom, rect_.height()); size > 0)
+        draw_elided(*painter, rect_.adjusted(8, 0, -8, 0), text_, text_font(size), theme()(donated ? p.donated_text : p.muted),
                     Qt::AlignHCenter);
+}
+
+TieItem::TieItem(const Rect& node, int index, int target, const QString& text, const QString& tip)
+    : text_(text), node_(index), target_(target) {
+    const double width = QFontMetricsF(text_font(kLargestTag, true)).horizontalAdvance(text) + 16;
+    rect_ = QRectF(node.cx() - width / 2, node.y - 22, width, 17);
+    setToolTip(tip);
+    setCursor(Qt::PointingHandCursor);
+    setZValue(12);
+}
+
+void TieItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
+    const Palette& p = theme().palette();
+    const int size = letters(10, zoom_of(option, painter), rect_.height());
+    if (size == 0) return painter->fillRect(rect_, theme()(p.donated));
+    painter->setPen(QPen(theme()(p.donated), 1.2));
+    painter->setBrush(theme()(p.panel));
+    painter->drawRoundedRect(rect_, 8.5, 8.5);
+    draw_elided(*painter, rect_.adjusted(4, 0, -4, 0), text_, text_font(size, true), theme()(p.donated_text), Qt::AlignHCenter);
 }
 
 CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at) : crossing_(crossing) {
@@ -214,11 +278,12 @@ void CrossingItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* opti
     const QPointF tip(crossing_.end.x, crossing_.end.y);
     const double half = 3.5 + width / 3;
     painter->drawPolygon(QPolygonF({tip, tip + QPointF(-8, half), tip + QPointF(-8, -half)}));
-    if (zoom_of(option, painter) < kLabelZoom) return;
+    const int size = letters(10, zoom_of(option, painter), label_.height());
+    if (size == 0) return;
     painter->setPen(QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2 : 1));
     painter->setBrush(theme()(p.panel));
     painter->drawRoundedRect(label_, 9, 9);
-    draw_elided(*painter, label_.adjusted(6, 0, -6, 0), utf8(crossing_.label), text_font(10, true), theme()(p.residual_text),
+    draw_elided(*painter, label_.adjusted(6, 0, -6, 0), utf8(crossing_.label), text_font(size, true), theme()(p.residual_text),
                 Qt::AlignHCenter);
 }
 

@@ -5,8 +5,9 @@
 
 namespace jaxscope::views {
 
-/// Under this zoom labels go; under half of it, outlines; what stays are filled bars.
-constexpr double kLabelZoom = 0.4;
+/// Labels are never drawn smaller than they can be read: under `kFullZoom` a node has room for its name alone, in larger letters; under
+/// `kLabelZoom` labels go, under `kBarZoom` outlines, and what stays are filled bars.
+constexpr double kFullZoom = 0.75, kLabelZoom = 0.28, kBarZoom = 0.2;
 
 /// Stands behind the name of a donated input.
 constexpr const char* kDonatedMark = " \u27f2";
@@ -16,13 +17,16 @@ public:
     enum { Type = UserType + 1 };
     NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, int index);
     int type() const override { return Type; }
-    QRectF boundingRect() const override { return rect_.adjusted(-3, -3, 3, 3); }
+    QRectF boundingRect() const override { return rect_.adjusted(-3, -3, 3, 20); }
+    /// "saved 2.00 MiB", or empty.
+    const QString& mark() const { return mark_; }
     QPainterPath shape() const override;
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
     void set_picked(bool picked);
     int part() const { return part_; }
     int index() const { return index_; }
     bool expandable() const { return expandable_; }
+    bool is_frame() const { return expanded_; }
     QRectF rect() const { return rect_; }
     QColor map_colour() const;
     /// Is the point on the triangle that opens and closes, or on a frame's head?
@@ -31,7 +35,10 @@ public:
 private:
     void paint_frame(QPainter& painter, double zoom) const;
     void paint_box(QPainter& painter, double zoom) const;
-    QString title_, detail_;
+    void paint_mark(QPainter& painter, double zoom) const;
+    /// Where the mark of what is saved stands: on the edge that leaves the node; of a frame in its head.
+    QRectF mark_rect() const;
+    QString title_, detail_, mark_;
     GraphItem::Kind kind_;
     Role role_;
     QRectF rect_;
@@ -64,6 +71,24 @@ private:
     QRectF rect_, bounds_;
     QLineF stem_;
     int part_, target_, node_;
+};
+
+/// Under a donated input, and under the results that take its memory: the same tag, which leads to the other end.
+class TieItem : public QGraphicsItem {
+public:
+    enum { Type = UserType + 5 };
+    TieItem(const Rect& node, int index, int target, const QString& text, const QString& tip);
+    int type() const override { return Type; }
+    QRectF boundingRect() const override { return rect_.adjusted(-1, -1, 1, 1); }
+    void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
+    int node() const { return node_; }
+    int target() const { return target_; }
+    QString text() const { return text_; }
+
+private:
+    QString text_;
+    QRectF rect_;
+    int node_, target_;
 };
 
 /// A residual crossing the boundary, with its bytes on a label.

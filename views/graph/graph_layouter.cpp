@@ -4,7 +4,6 @@
 #include <QElapsedTimer>
 #include <QFileInfo>
 #include <QProcess>
-#include <QtConcurrent>
 #include <algorithm>
 
 #include "base/error.h"
@@ -14,7 +13,8 @@ namespace jaxscope::views {
 namespace {
 
 constexpr std::size_t kMostDotNodes = 300, kMostDotEdges = 900;  // what dot does in under 0.1 s
-constexpr int kTimeLimit = 600;                                  // ms for a whole picture
+constexpr LayoutOptions kProgramLayout{.aspect = 1.5, .tie_ports = true};
+constexpr int kTimeLimit = 600;  // ms for a whole picture
 
 QString& worker_path() {
     static QString path;
@@ -79,59 +79,33 @@ LaidOut lay_out(VisibleGraph graph, const QString& path, int time_limit_ms) {
     LaidOut out;
     out.graph = std::move(graph);
     Worker worker(path, time_limit_ms);
-    out.layout =
-        layout_graph(out.graph, {}, [&](const LevelGraph& level, const std::vector<std::uint32_t>& ranks, const LayoutOptions& options) {
-            if (worker.usable() && suits_dot(level, ranks, options)) {
-                LevelLayout placed = worker.ask(level);
-                if (worker.usable()) {
-                    ++out.levels_by_dot;
-                    return placed;
-                }
-            }
-            ++out.levels_by_us;
-            return layered_layout(level, ranks, options);
-        });
+    out.layout = layout_graph(out.graph, kProgramLayout,
+                              [&](const LevelGraph& level, const std::vector<std::uint32_t>& ranks, const LayoutOptions& options) {
+                                  if (worker.usable() && suits_dot(level, ranks, options)) {
+                                      LevelLayout placed = worker.ask(level);
+                                      if (worker.usable()) {
+                                          ++out.levels_by_dot;
+                                          return placed;
+                                      }
+                                  }
+                                  ++out.levels_by_us;
+                                  return layered_layout(level, ranks, options);
+                              });
     out.problem = worker.problem();
     return out;
 }
 
-GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent) {
-    pool_.setMaxThreadCount(1);
+GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent), latest_(this) {
     if (worker_path().isEmpty()) set_worker(QCoreApplication::applicationDirPath() + QStringLiteral("/jaxscope-layout"));
-}
-
-GraphLayouter::~GraphLayouter() {
-    ++generation_;
-    if (running_) running_->cancel();
-    pool_.waitForDone();
 }
 
 void GraphLayouter::set_worker(const QString& path) { worker_path() = path; }
 
-void GraphLayouter::start(VisibleGraph graph) {
-    const int generation = ++generation_;
-    busy_ = true;
+void GraphLayouter::start(std::function<VisibleGraph()> graph) {
     const QString path = QFileInfo(worker_path()).isExecutable() ? worker_path() : QString();
-    auto request = std::make_shared<VisibleGraph>(std::move(graph));
-    pool_.clear();  // what has not begun is out of date, and so is what has
-    if (running_) running_->cancel();
-    running_ = std::make_shared<CancelToken>();
-    QtConcurrent::run(&pool_, [this, generation, request, path, token = running_] {
-        const CancelScope scope(*token);
-        auto result = std::make_shared<LaidOut>();
-        try {
-            *result = lay_out(std::move(*request), path, kTimeLimit);
-        } catch (const std::exception& e) {
-            result->problem = QString::fromUtf8(e.what());
-        }
-        QMetaObject::invokeMethod(
-            this,
-            [this, generation, result] {
-                if (generation != generation_) return;
-                busy_ = false;
-                Q_EMIT done(result);
-            },
-            Qt::QueuedConnection);
+    latest_.start([this, path, graph = std::move(graph)]() -> std::function<void()> {
+        auto result = std::make_shared<LaidOut>(lay_out(graph(), path, kTimeLimit));
+        return [this, result] { Q_EMIT done(result); };
     });
 }
 

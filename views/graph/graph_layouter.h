@@ -1,10 +1,10 @@
 #pragma once
 #include <QObject>
 #include <QString>
-#include <QThreadPool>
+#include <functional>
 
 #include "analysis/graph/graph_layout.h"
-#include "base/cancel.h"
+#include "background/background.h"
 
 namespace jaxscope::views {
 
@@ -16,15 +16,15 @@ struct LaidOut {
     QString problem;  ///< why the worker was given up
 };
 
-/// Lays out graphs off the GUI thread: small levels by Graphviz in a worker process with a time limit, what it can't or doesn't do in
-/// time by our own linear-time layout. A new request replaces the last one.
+/// Makes and lays out graphs off the GUI thread: small levels by Graphviz in a worker process with a time limit, what it can't or doesn't
+/// do in time by our own linear-time layout. A new request replaces the last one.
 class GraphLayouter : public QObject {
     Q_OBJECT
 public:
     explicit GraphLayouter(QObject* parent = nullptr);
-    ~GraphLayouter() override;
-    void start(VisibleGraph graph);
-    bool busy() const { return busy_; }
+    /// `graph`: what makes it; runs in the background, too.
+    void start(std::function<VisibleGraph()> graph);
+    bool busy() const { return latest_.busy(); }
     /// The worker's executable; by default jaxscope-layout beside this program. Missing: our own layout does it all.
     static void set_worker(const QString& path);
 
@@ -32,10 +32,7 @@ Q_SIGNALS:
     void done(std::shared_ptr<jaxscope::views::LaidOut> result);
 
 private:
-    QThreadPool pool_;
-    int generation_ = 0;
-    std::shared_ptr<CancelToken> running_;
-    bool busy_ = false;
+    Latest latest_;
 };
 
 /// Lays out `graph` here and now; `worker` may be empty.

@@ -57,6 +57,7 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
     part.above.resize(graph.nodes.size());
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
         part.nodes.push_back(new NodeItem(graph.nodes[n], layout.nodes[n], number, static_cast<int>(n)));
+        part.frame.push_back(graph.nodes[n].frame);
         addItem(part.nodes.back());
     }
     for (const auto& line : layout.lines) {
@@ -78,6 +79,30 @@ void GraphScene::add_crossings(const SplitPicture& picture) {
                                            picture.unknown.nodes[crossing.to].title + "\nsaved, " + crossing.label));
         addItem(crossings_.back());
     }
+}
+
+void GraphScene::add_ties(const VisibleGraph& graph, const GraphLayout& layout, std::uint32_t constants, const std::set<int>& given,
+                          std::int64_t bytes) {
+    int results = -1;
+    std::vector<int> inputs;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+        const auto& node = graph.nodes[n];
+        if (node.frame != VisibleGraph::kTop) continue;
+        const bool donated = node.kind == GraphItem::Kind::Inputs || (node.kind == GraphItem::Kind::Input && node.begin >= constants &&
+                                                                      given.contains(static_cast<int>(node.begin - constants)));
+        if (donated) inputs.push_back(static_cast<int>(n));
+        if (node.kind == GraphItem::Kind::Results) results = static_cast<int>(n);
+    }
+    if (results < 0 || inputs.empty()) return;
+    const auto tag = [&](int node, int target, const std::string& text, const std::string& tip) {
+        addItem(new TieItem(layout.nodes[static_cast<std::size_t>(node)], node, target, utf8(text), utf8(tip)));
+    };
+    for (const int input : inputs) {
+        const auto& node = graph.nodes[static_cast<std::size_t>(input)];
+        const std::int64_t own = node.kind == GraphItem::Kind::Input ? node.bytes : bytes;
+        tag(input, results, "\u27f2 " + bytes_text(own) + " donated", "Results take this memory; click to go there");
+    }
+    tag(results, inputs.front(), "\u27f2 " + bytes_text(bytes) + " reused", "In the memory of donated inputs; click to go there");
 }
 
 NodeItem* GraphScene::node(int part, int index) const {
@@ -110,7 +135,9 @@ void GraphScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
     QGraphicsScene::mousePressEvent(event);
     if (event->button() != Qt::LeftButton) return;
     const QPointF at = event->scenePos();
-    if (auto* portal = item_at<PortalItem>(*this, at)) {
+    if (auto* tie = item_at<TieItem>(*this, at)) {
+        Q_EMIT portal_clicked(0, tie->target());
+    } else if (auto* portal = item_at<PortalItem>(*this, at)) {
         Q_EMIT portal_clicked(portal->part(), portal->target());
     } else if (auto* box = item_at<NodeItem>(*this, at)) {
         if (box->on_toggle(at))
@@ -137,34 +164,59 @@ void GraphScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
     hover_timer_.start(kHoverDelay);
 }
 
-/// Lights up producers and consumers two steps deep and dims the rest.
+GraphScene::Lit GraphScene::Part::around(std::size_t node) const {
+    Lit lit{std::vector<bool>(nodes.size(), false), {}};
+    lit.own[node] = true;
+    // Frames stand before what they hold.
+    for (std::size_t n = node + 1; n < nodes.size(); ++n)
+        if (frame[n] != VisibleGraph::kTop && lit.own[static_cast<std::size_t>(frame[n])]) lit.own[n] = true;
+    lit.near = lit.own;
+    const auto spread = [&](const std::vector<std::vector<std::uint32_t>>& side) {
+        std::vector<std::uint32_t> front;
+        for (std::size_t n = 0; n < nodes.size(); ++n)
+            if (lit.own[n]) front.push_back(static_cast<std::uint32_t>(n));
+        for (int step = 0; step < 2; ++step) {
+            std::vector<std::uint32_t> next;
+            for (const std::uint32_t n : front)
+                for (const std::uint32_t m : side[n]) {
+                    if (!lit.near[m]) next.push_back(m);
+                    lit.near[m] = true;
+                }
+            front = std::move(next);
+        }
+    };
+    spread(below);
+    spread(above);
+    return lit;
+}
+
+/// Lines end at the outermost frames: these count as lit when anything in them is.
+void GraphScene::Part::light(const std::vector<bool>& lit) const {
+    std::vector<bool> holds = lit;
+    for (std::size_t n = nodes.size(); n-- > 0;)
+        if (holds[n] && frame[n] != VisibleGraph::kTop) holds[static_cast<std::size_t>(frame[n])] = true;
+    for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n]->setOpacity(nodes[n]->is_frame() || lit[n] ? 1 : kDimmed);
+    for (LineItem* line : lines) line->setOpacity(holds[line->from] && holds[line->to] ? 1 : kDimmed);
+}
+
+/// Lights up a node with what it holds, producers and consumers two steps deep, what is saved of it, and dims the rest.
 void GraphScene::light_up(NodeItem* around) {
     if (around == nullptr && !dimmed_) return;
     dimmed_ = around != nullptr;
+    std::vector<Lit> lit;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-        const Part& part = parts_[p];
-        std::vector<bool> lit(part.nodes.size(), around == nullptr);
-        const auto spread = [&](const std::vector<std::vector<std::uint32_t>>& side) {
-            std::vector<std::uint32_t> front{static_cast<std::uint32_t>(around->index())};
-            for (int step = 0; step < 2; ++step) {
-                std::vector<std::uint32_t> next;
-                for (const std::uint32_t n : front)
-                    for (const std::uint32_t m : side[n]) {
-                        if (!lit[m]) next.push_back(m);
-                        lit[m] = true;
-                    }
-                front = std::move(next);
-            }
-        };
-        if (around != nullptr && around->part() == static_cast<int>(p)) {
-            lit[static_cast<std::size_t>(around->index())] = true;
-            spread(part.below);
-            spread(part.above);
-        }
-        for (std::size_t n = 0; n < part.nodes.size(); ++n)
-            if (part.nodes[n]->zValue() > 0) part.nodes[n]->setOpacity(lit[n] ? 1 : kDimmed);
-        for (LineItem* line : part.lines) line->setOpacity(lit[line->from] && lit[line->to] ? 1 : kDimmed);
+        const std::size_t n = parts_[p].nodes.size();
+        const bool here = around != nullptr && around->part() == static_cast<int>(p);
+        lit.push_back(here ? parts_[p].around(static_cast<std::size_t>(around->index()))
+                           : Lit{std::vector<bool>(n, !dimmed_), std::vector<bool>(n, !dimmed_)});
     }
+    for (CrossingItem* item : crossings_) {
+        const auto& crossing = item->crossing();
+        const bool on = !dimmed_ || (around->part() == 0 ? lit[0].own[crossing.from] : lit[1].own[crossing.to]);
+        item->setOpacity(on ? 1 : kDimmed);
+        if (on && dimmed_) lit[0].near[crossing.from] = lit[1].near[crossing.to] = true;
+    }
+    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p].light(lit[p].near);
 }
 
 void GraphScene::drawBackground(QPainter* painter, const QRectF& rect) {

@@ -3,6 +3,7 @@
 // asks for it in the background) and jaxprs.
 #include <QGraphicsScene>
 #include <QTimer>
+#include <set>
 
 #include "graph/graph_items.h"
 
@@ -17,6 +18,9 @@ public:
     void reset();
     void add_part(const VisibleGraph& graph, const GraphLayout& layout);
     void add_crossings(const SplitPicture& picture);
+    /// Tags on the inputs whose memory results take (`given`: their numbers among the invars), and on the results: each leads to the other.
+    void add_ties(const VisibleGraph& graph, const GraphLayout& layout, std::uint32_t constants, const std::set<int>& given,
+                  std::int64_t bytes);
     void set_picked(int part, int node);     ///< -1: none
     void set_picked_residual(int residual);  ///< -1: none
     NodeItem* node(int part, int index) const;
@@ -40,7 +44,14 @@ protected:
 
 private:
     void light_up(NodeItem* around);
+    /// Lights up a node, what it holds, and what is two steps away; `own` is the node and what it holds.
+    struct Lit {
+        std::vector<bool> own, near;
+    };
     struct Part {
+        Lit around(std::size_t node) const;
+        void light(const std::vector<bool>& lit) const;
+        std::vector<int> frame;  ///< per node: the expanded one around it, or VisibleGraph::kTop
         std::vector<NodeItem*> nodes;
         std::vector<LineItem*> lines;
         std::vector<std::vector<std::uint32_t>> below, above;

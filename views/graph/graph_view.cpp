@@ -52,11 +52,26 @@ void GraphView::first_look(std::optional<double> middle) {
     const double whole = std::min(viewport()->width() / all.width(), viewport()->height() / all.height());
     const double wide = viewport()->width() / all.width();
     resetTransform();
-    const double wanted = whole > 0.75 ? std::min(whole, 1.0) : std::clamp(wide, 0.6, 1.0);
+    const double wanted = whole > kFullZoom ? std::min(whole, 1.0) : std::clamp(wide, kFullZoom, 1.0);
     scale(wanted, wanted);
     centerOn(wide < wanted && middle ? QPointF(*middle, all.center().y()) : all.center());
     verticalScrollBar()->setValue(verticalScrollBar()->minimum());
     Q_EMIT moved();
+}
+
+void GraphView::bring_into_view(const QRectF& what) {
+    if (scene() == nullptr) return;
+    if (zoom() < kFullZoom) {
+        resetTransform();
+        Q_EMIT moved();
+    }
+    const QRectF seen = mapToScene(viewport()->rect()).boundingRect();
+    if (seen.contains(what)) return;
+    // Of a frame that is larger than the view its head.
+    QRectF part = what;
+    part.setWidth(std::min(part.width(), seen.width() * 0.9));
+    part.setHeight(std::min(part.height(), seen.height() * 0.9));
+    centerOn(part.center());
 }
 
 void GraphView::keep(QPointF scene_point, QPoint at) {
@@ -92,14 +107,15 @@ QRect GraphView::map_rect() const {
 }
 
 void GraphView::mousePressEvent(QMouseEvent* event) {
-    if (event->button() == Qt::LeftButton && map_rect().contains(event->pos()) && scene() != nullptr && !scene()->items().isEmpty())
+    if (event->button() == Qt::LeftButton && map_rect().contains(event->pos()) && scene() != nullptr && !scene()->items().isEmpty() &&
+        !hides_a_node(map_rect()))
         return mouseMoveEvent(event);
     QGraphicsView::mousePressEvent(event);
     viewport()->setCursor(Qt::ArrowCursor);
 }
 
 void GraphView::mouseMoveEvent(QMouseEvent* event) {
-    if ((event->buttons() & Qt::LeftButton) != 0 && map_rect().contains(event->pos()) && scene() != nullptr) {
+    if ((event->buttons() & Qt::LeftButton) != 0 && map_rect().contains(event->pos()) && scene() != nullptr && !hides_a_node(map_rect())) {
         const QRectF all = scene()->sceneRect();
         const QPointF part = event->pos() - map_rect().topLeft();
         return centerOn(all.x() + part.x() / kMapWidth * all.width(), all.y() + part.y() / kMapHeight * all.height());
@@ -127,10 +143,15 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
         painter->setPen(theme()(theme().palette().muted));
         painter->drawText(viewport()->rect().adjusted(60, 40, -60, -40), int(Qt::AlignCenter) | Qt::TextWordWrap, empty_text_);
     } else {
-        paint_legend(*painter);
         paint_map(*painter);
     }
     painter->restore();
+}
+
+bool GraphView::hides_a_node(const QRect& map) const {
+    for (const QGraphicsItem* item : scene()->items(mapToScene(map.adjusted(-6, -6, 6, 6)).boundingRect()))
+        if (item->type() == NodeItem::Type && !static_cast<const NodeItem*>(item)->is_frame()) return true;
+    return false;
 }
 
 void GraphView::paint_map(QPainter& painter) const {
@@ -139,6 +160,7 @@ void GraphView::paint_map(QPainter& painter) const {
     if (seen.contains(all.adjusted(20, 20, -20, -20))) return;
     const Palette& p = theme().palette();
     const QRect map = map_rect();
+    if (hides_a_node(map)) return;
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(theme()(p.rule));
     painter.setBrush(theme()(p.panel));
@@ -150,49 +172,13 @@ void GraphView::paint_map(QPainter& painter) const {
     const QList<QGraphicsItem*> items = scene()->items();
     int painted = 0;
     for (QGraphicsItem* item : items) {
-        if (item->type() != NodeItem::Type || item->zValue() < 0) continue;
+        if (item->type() != NodeItem::Type || static_cast<NodeItem*>(item)->is_frame()) continue;
         painter.fillRect(place(static_cast<NodeItem*>(item)->rect()), static_cast<NodeItem*>(item)->map_colour());
         if (++painted > kMostMapItems) break;
     }
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme()(p.ink), 1));
     painter.drawRect(place(seen & all));
-}
-
-void GraphView::paint_legend(QPainter& painter) const {
-    const Palette& p = theme().palette();
-    struct Entry {
-        const char* colour;
-        QString word;
-        bool dashed, line;
-    };
-    std::vector<Entry> entries{
-        {p.known, tr("forward"), false, false}, {p.unknown, tr("backward"), false, false}, {p.recomputed, tr("recomputed"), true, false}};
-    if (split_legend_) entries.push_back({p.residual, tr("residual"), false, true});
-    painter.setFont(text_font(11));
-    const QFontMetrics metrics(text_font(11));
-    int width = 10;
-    for (const Entry& e : entries) width += 24 + metrics.horizontalAdvance(e.word) + 16;
-    const QRect ground(12, viewport()->height() - 36, width, 24);
-    QColor colour = theme()(p.panel);
-    colour.setAlpha(245);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(colour);
-    painter.drawRoundedRect(ground, 6, 6);
-    int x = ground.x() + 10;
-    for (const Entry& e : entries) {
-        QPen pen(theme()(e.colour), e.line ? 3 : 1.5);
-        if (e.dashed) pen.setDashPattern({3, 2});
-        painter.setPen(pen);
-        painter.setBrush(Qt::NoBrush);
-        if (e.line)
-            painter.drawLine(x, ground.center().y() + 1, x + 16, ground.center().y() + 1);
-        else
-            painter.drawRoundedRect(QRect(x, ground.y() + 7, 16, 11), 3, 3);
-        painter.setPen(theme()(p.muted));
-        painter.drawText(QRect(x + 22, ground.y(), 200, ground.height()), Qt::AlignVCenter | Qt::AlignLeft, e.word);
-        x += 24 + metrics.horizontalAdvance(e.word) + 16;
-    }
 }
 
 }  // namespace jaxscope::views

@@ -4,19 +4,20 @@
 
 namespace jaxscope::views {
 
-/// Shows a GraphScene: the wheel scrolls, Ctrl and wheel zooms, dragging the ground pans; a small map of the whole in the corner and a
-/// legend. An empty view says what to do.
+/// Shows a GraphScene: the wheel scrolls, Ctrl and wheel zooms, dragging the ground pans; a small map of the whole in the corner, where
+/// it hides no node. An empty view says what to do.
 class GraphView : public QGraphicsView {
     Q_OBJECT
 public:
     explicit GraphView(QWidget* parent = nullptr);
     void set_empty_text(const QString& text);
-    void set_legend(bool split) { split_legend_ = split; }
     void zoom_by(double factor);
     void fit();
     /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
     /// `middle`: what to have in the middle where the picture is wider than the view; nothing: its own.
     void first_look(std::optional<double> middle = {});
+    /// Brings something into view, so that it can be read.
+    void bring_into_view(const QRectF& what);
     /// Keeps `scene` point at the same place of the window when the picture changes.
     void keep(QPointF scene_point, QPoint at);
     double zoom() const { return transform().m11(); }
@@ -36,9 +37,8 @@ protected:
 private:
     QRect map_rect() const;
     void paint_map(QPainter& painter) const;
-    void paint_legend(QPainter& painter) const;
+    bool hides_a_node(const QRect& map) const;
     QString empty_text_;
-    bool split_legend_ = false;
 };
 
 }  // namespace jaxscope::views

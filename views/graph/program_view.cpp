@@ -3,15 +3,23 @@
 #include <QVBoxLayout>
 
 #include "base/error.h"
+#include "graph/legend_bar.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
+namespace {
+
+constexpr std::size_t kFirstNodes = 36;  // of the first picture: what fits a window at a size that can be read
+
+}  // namespace
 
 ProgramView::ProgramView(Selection* selection, QWidget* parent)
     : QWidget(parent), selection_(selection), scene_(new GraphScene(this)), view_(new GraphView(this)), layouter_(new GraphLayouter(this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
     layout->addWidget(view_);
+    layout->addWidget(new LegendBar(false));
     view_->setScene(scene_);
     view_->set_empty_text(
         tr("Open a capture (Ctrl+O), or drop a .jaxscope file here.\n\nMake one with\njaxscope capture train.py:program -o step.jaxscope"));
@@ -25,7 +33,7 @@ ProgramView::ProgramView(Selection* selection, QWidget* parent)
         const std::string key = graph_.nodes[static_cast<std::size_t>(node)].key;
         set_expanded(key, !expanded_.contains(key));
     });
-    connect(selection_, &Selection::changed, this, &ProgramView::follow);
+    connect(selection_, &Selection::changed, this, [this](const Picked& picked) { mark(picked, !own_pick_); });
     connect(layouter_, &GraphLayouter::done, this, [this](const std::shared_ptr<LaidOut>& result) { show_graph(*result); });
 }
 
@@ -39,33 +47,82 @@ static std::vector<Sym> input_names(const Program& program) {
 
 void ProgramView::set_program(ProgramPtr program) {
     program_ = std::move(program);
-    model_ = program_ ? std::make_unique<GraphModel>(program_->jaxpr, Grouping::Auto, input_names(*program_)) : nullptr;
-    expanded_ = model_ ? model_->first_look(36) : std::set<std::string>{};
+    model_ = nullptr;
+    expanded_.clear();
     graph_ = {};
     layout_ = {};
     scene_->reset();
     fresh_ = true;
+    if (!program_) return;
+    touched_ = false;
+    saved_.reset();
+    donation_.reset();
     rebuild();
 }
 
+void ProgramView::set_saved(std::shared_ptr<const std::vector<SavedValue>> saved) {
+    if (saved == saved_) return;
+    saved_ = std::move(saved);
+    rebuild();
+}
+
+void ProgramView::set_donation(std::shared_ptr<const DonationReport> donation) {
+    if (donation == donation_) return;
+    donation_ = std::move(donation);
+    if (!model_) return;
+    fill_scene();
+    mark(selection_->picked(), false);
+}
+
+/// Makes the picture anew, in the background. What is open is chosen there too, as long as the user hasn't.
 void ProgramView::rebuild() {
-    if (model_) layouter_->start(model_->visible(expanded_));
+    if (!program_) return;
+    opening_ = std::make_shared<Opening>();
+    opening_->model = model_;
+    opening_->expanded = expanded_;
+    layouter_->start([program = program_, made = opening_, saved = saved_, touched = touched_] {
+        if (!made->model) made->model = std::make_shared<const GraphModel>(program->jaxpr, Grouping::Auto, input_names(*program));
+        const GraphMarks marks = saved ? saved_marks(*made->model, *saved) : GraphMarks{};
+        if (!touched) made->expanded = made->model->first_look(kFirstNodes, marks);
+        VisibleGraph graph = made->model->visible(made->expanded);
+        for (VisibleGraph::Node& node : graph.nodes)
+            if (const auto mark = marks.find(node.key); mark != marks.end()) node.mark = mark->second;
+        return graph;
+    });
 }
 
 void ProgramView::show_graph(LaidOut& result) {
+    const bool first = model_ == nullptr;
+    model_ = opening_->model;
+    if (!touched_ && expanded_ != opening_->expanded) fresh_ = true;  // another picture than the one that was there
+    expanded_ = std::move(opening_->expanded);
+    opening_.reset();
     graph_ = std::move(result.graph);
     layout_ = std::move(result.layout);
-    scene_->reset();
-    scene_->add_part(graph_, layout_);
-    scene_->setSceneRect(-24, -24, layout_.width + 48, layout_.height + 84);
+    fill_scene();
+    scene_->setSceneRect(-24, -24, layout_.width + 48, layout_.height + 48);
     if (fresh_ && isVisible()) {
         view_->first_look();
         fresh_ = false;
     }
-    if (const NodeItem* item = node(anchor_); item != nullptr) view_->keep(item->rect().topLeft(), anchor_at_);
+    const NodeItem* anchor = node(anchor_);
+    if (anchor != nullptr) view_->keep(anchor->rect().topLeft(), anchor_at_);
     anchor_.clear();
-    follow(selection_->picked());
+    mark(selection_->picked(), anchor == nullptr);  // what was opened stays where it is, whatever is selected
+    if (first) Q_EMIT model_ready();
     Q_EMIT laid_out();
+}
+
+void ProgramView::fill_scene() {
+    scene_->reset();
+    scene_->add_part(graph_, layout_);
+    if (donation_ && donation_->saved_bytes > 0) {
+        std::set<int> given;
+        for (const DonatedLeaf& leaf : donation_->donated)
+            if (leaf.used) given.insert(leaf.input);
+        const std::uint32_t constants = model_->root().num_constvars;
+        scene_->add_ties(graph_, layout_, constants, given, donation_->saved_bytes);
+    }
 }
 
 NodeItem* ProgramView::node(const std::string& key) const {
@@ -75,9 +132,8 @@ NodeItem* ProgramView::node(const std::string& key) const {
 
 void ProgramView::restyle() {
     if (!model_) return;
-    scene_->reset();
-    scene_->add_part(graph_, layout_);
-    follow(selection_->picked());
+    fill_scene();
+    mark(selection_->picked(), false);
     view_->viewport()->update();
 }
 
@@ -95,6 +151,7 @@ void ProgramView::set_expanded(const std::string& key, bool expanded) {
         anchor_ = key;
         anchor_at_ = view_->mapFromScene(item->rect().topLeft());
     }
+    touched_ = true;
     if (expanded)
         expanded_.insert(key);
     else
@@ -105,6 +162,7 @@ void ProgramView::set_expanded(const std::string& key, bool expanded) {
 
 void ProgramView::collapse_all() {
     expanded_.clear();
+    touched_ = true;
     fresh_ = true;
     rebuild();
     Q_EMIT expanded_changed();
@@ -116,20 +174,20 @@ void ProgramView::pick(int node) {
     Picked picked;
     picked.program = item.equation();
     if (!picked.program) picked.group = item.key;
+    own_pick_ = true;
     selection_->pick(picked);
+    own_pick_ = false;
 }
 
 void ProgramView::centre_on(int node) {
-    NodeItem* item = scene_->node(0, node);
-    if (item == nullptr) return;
-    const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
-    if (!seen.contains(item->rect())) view_->centerOn(item->rect().center());
+    if (const NodeItem* item = scene_->node(0, node)) view_->bring_into_view(item->rect());
 }
 
 void ProgramView::reveal(const EqnPath& path) {
     if (!model_) return;
     try {
         const std::vector<std::string> around = model_->keys_around(path);
+        touched_ = true;
         expanded_.insert(around.begin(), around.end() - 1);
     } catch (const Error&) {
         return;
@@ -142,7 +200,7 @@ void ProgramView::reveal(const EqnPath& path) {
 }
 
 /// Marks the picked equation, or the innermost visible thing that holds it.
-void ProgramView::follow(const Picked& picked) {
+void ProgramView::mark(const Picked& picked, bool move) {
     int node = -1;
     if (model_ && picked.program) {
         try {
@@ -154,7 +212,7 @@ void ProgramView::follow(const Picked& picked) {
         if (const auto found = graph_.by_key.find(picked.group); found != graph_.by_key.end()) node = static_cast<int>(found->second);
     }
     scene_->set_picked(0, node);
-    if (node >= 0) centre_on(node);
+    if (node >= 0 && move) centre_on(node);
 }
 
 }  // namespace jaxscope::views

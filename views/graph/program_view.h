@@ -1,6 +1,8 @@
 #pragma once
 #include <QWidget>
 
+#include "analysis/saved_values.h"
+#include "donation/pairing.h"
 #include "graph/graph_layouter.h"
 #include "graph/graph_scene.h"
 #include "graph/graph_view.h"
@@ -14,7 +16,13 @@ class ProgramView : public QWidget {
 public:
     explicit ProgramView(Selection* selection, QWidget* parent = nullptr);
     void set_program(ProgramPtr program);
-    const GraphModel* model() const { return model_.get(); }
+    /// What is saved, as the program knows it, once that is known; null: nothing is. Until the user has opened or closed something, what is
+    /// open is chosen by it.
+    void set_saved(std::shared_ptr<const std::vector<SavedValue>> saved);
+    /// Which inputs' memory outputs take.
+    void set_donation(std::shared_ptr<const DonationReport> donation);
+    /// Null until the first picture of a program is there.
+    std::shared_ptr<const GraphModel> model() const { return model_; }
     const VisibleGraph& graph() const { return graph_; }
     const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
@@ -28,12 +36,15 @@ public:
 
 Q_SIGNALS:
     void laid_out();  ///< the picture shows what was asked for
+    void model_ready();
     void expanded_changed();
 
 private:
     void rebuild();
     void show_graph(LaidOut& result);
-    void follow(const Picked& picked);
+    void fill_scene();
+    /// `move`: brings it into view, too.
+    void mark(const Picked& picked, bool move);
     void pick(int node);
     void centre_on(int node);
 
@@ -41,14 +52,24 @@ private:
     GraphScene* scene_;
     GraphView* view_;
     ProgramPtr program_;
-    std::unique_ptr<GraphModel> model_;
+    std::shared_ptr<const GraphModel> model_;
     std::set<std::string> expanded_;
+    /// What the first picture of a program is made of, in the background.
+    struct Opening {
+        std::shared_ptr<const GraphModel> model;
+        std::set<std::string> expanded;
+    };
+    std::shared_ptr<Opening> opening_;
     GraphLayouter* layouter_;
     VisibleGraph graph_;  ///< what the scene shows
     GraphLayout layout_;
     std::string anchor_;  ///< the item that was opened or closed: stays where it is
     QPoint anchor_at_;
+    std::shared_ptr<const std::vector<SavedValue>> saved_;
+    std::shared_ptr<const DonationReport> donation_;
+    bool touched_ = false;  ///< the user has opened or closed something
     bool fresh_ = false;
+    bool own_pick_ = false;  ///< what was picked was clicked here: it is in view
 
 protected:
     void showEvent(QShowEvent* event) override;

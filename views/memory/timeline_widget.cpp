@@ -34,10 +34,13 @@ TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* pare
     connect(selection_, &Selection::changed, this, [this] { update(); });
 }
 
-void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak, std::int64_t measured_peak) {
+void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const MemoryPlan> as_it_is,
+                              std::int64_t measured_peak) {
+    if (plan == as_it_is) as_it_is.reset();
     plan_ = std::move(plan);
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
-    as_it_is_peak_ = as_it_is_peak;
+    before_ = as_it_is ? memory_timeline(*as_it_is) : MemoryTimeline{};
+    as_it_is_peak_ = as_it_is ? as_it_is->planned_peak : 0;
     measured_peak_ = measured_peak;
     hovered_ = -1;
     update();
@@ -58,7 +61,7 @@ double TimelineWidget::x_of(double step) const {
 }
 
 double TimelineWidget::y_of(double bytes) const {
-    const auto top = static_cast<double>(std::max({timeline_.peak, as_it_is_peak_, std::int64_t{1}}));
+    const auto top = static_cast<double>(std::max({timeline_.peak, before_.peak, std::int64_t{1}}));
     return plot().bottom() - bytes / top * plot().height();
 }
 
@@ -86,6 +89,7 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
     }
     if (!compact_) paint_axis(painter);
     paint_areas(painter);
+    paint_before(painter);
     paint_marks(painter);
     paint_peak(painter);
 }
@@ -117,7 +121,7 @@ void TimelineWidget::paint_head(QPainter& painter) const {
 
 void TimelineWidget::paint_axis(QPainter& painter) const {
     const Palette& p = theme().palette();
-    const auto top = static_cast<double>(std::max(timeline_.peak, as_it_is_peak_));
+    const auto top = static_cast<double>(std::max(timeline_.peak, before_.peak));
     double unit = std::pow(2.0, std::floor(std::log2(std::max(top, 8.0) / 4)));
     if (top / unit > 6) unit *= 2;
     painter.setFont(mono_font(10));
@@ -192,11 +196,22 @@ void TimelineWidget::paint_marks(QPainter& painter) const {
         const double x = x_of(hovered_ + 0.5);
         painter.drawLine(QPointF(x, plot().top()), QPointF(x, plot().bottom()));
     }
-    if (as_it_is_peak_ > 0 && as_it_is_peak_ != timeline_.peak) {
-        painter.setPen(QPen(theme()(p.muted), 1, Qt::DashLine));
-        painter.drawLine(QPointF(plot().left(), y_of(static_cast<double>(as_it_is_peak_))),
-                         QPointF(plot().right(), y_of(static_cast<double>(as_it_is_peak_))));
+}
+
+/// The curve of the program as it is, over the same width: its steps are others, beginning and end are the same.
+void TimelineWidget::paint_before(QPainter& painter) const {
+    if (before_.live.empty()) return;
+    QPolygonF line;
+    const double width = plot().width() / static_cast<double>(before_.live.size());
+    double x = plot().x();
+    for (const std::int64_t live : before_.live) {
+        const double y = y_of(static_cast<double>(live));
+        line << QPointF(x, y) << QPointF(x + width, y);
+        x += width;
     }
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme()(theme().palette().muted), 1.4, Qt::DashLine));
+    painter.drawPolyline(line);
 }
 
 void TimelineWidget::paint_peak(QPainter& painter) const {

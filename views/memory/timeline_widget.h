@@ -15,8 +15,8 @@ class TimelineWidget : public QWidget {
 public:
     /// `compact`: a strip without axis, for the window's foot.
     TimelineWidget(Selection* selection, bool compact, QWidget* parent = nullptr);
-    /// `as_it_is_peak`: of the program as it is, or 0. `measured_peak`: of a run, or 0.
-    void set_plan(std::shared_ptr<const MemoryPlan> plan, std::int64_t as_it_is_peak, std::int64_t measured_peak);
+    /// `as_it_is`: of the program without the choices made, whose curve stands behind this one, or null. `measured_peak`: of a run, or 0.
+    void set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const MemoryPlan> as_it_is, std::int64_t measured_peak);
     /// Why there is no plan; empty: nothing stands in its way.
     void set_problem(const QString& problem);
     QSize sizeHint() const override { return {600, compact_ ? 92 : 300}; }
@@ -38,6 +38,7 @@ private:
     int step_at(double x) const;
     void paint_axis(QPainter& painter) const;
     void paint_areas(QPainter& painter) const;
+    void paint_before(QPainter& painter) const;
     void paint_peak(QPainter& painter) const;
     void paint_marks(QPainter& painter) const;
     void paint_head(QPainter& painter) const;
@@ -47,6 +48,7 @@ private:
     std::shared_ptr<const MemoryPlan> plan_;
     MemoryTimeline timeline_;
     QString problem_;
+    MemoryTimeline before_;  ///< of the program as it is; empty where that is what is shown
     std::int64_t as_it_is_peak_ = 0, measured_peak_ = 0;
     int hovered_ = -1;
 };

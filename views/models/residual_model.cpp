@@ -1,6 +1,8 @@
 #include "models/residual_model.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/units.h"
 #include "report/explain_text.h"
@@ -9,28 +11,63 @@
 namespace jaxscope::views {
 
 ResidualModel::ResidualModel(QObject* parent) : TableModel(parent) {
-    set_columns({"Bytes", "Value", "Source (JAX)", "Your line", "Why saved"}, {Bytes}, {Value, Line});
+    set_columns({"Bytes", "Value", "Source (JAX)", "Your line", "Why saved", ""}, {Bytes}, {Value, Line});
 }
 
-void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report, std::int64_t as_it_is) {
+void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is) {
     beginResetModel();
     report_ = std::move(report);
-    as_it_is_ = as_it_is;
+    as_it_is_ = as_it_is == report_ ? nullptr : std::move(as_it_is);
+    compare();
     endResetModel();
 }
 
+/// Which rows are new, and which of the program as it is are gone: rows of one type and source are the same value.
+void ResidualModel::compare() {
+    added_.assign(static_cast<std::size_t>(num_now()), false);
+    removed_.clear();
+    if (!report_ || !as_it_is_) return;
+    std::map<std::pair<std::string, std::string>, std::vector<int>> before;
+    for (std::size_t r = as_it_is_->rows.size(); r-- > 0;)
+        before[{as_it_is_->rows[r].aval, as_it_is_->rows[r].source}].push_back(static_cast<int>(r));
+    for (std::size_t r = 0; r < report_->rows.size(); ++r) {
+        auto& same = before[{report_->rows[r].aval, report_->rows[r].source}];
+        if (same.empty())
+            added_[r] = true;
+        else
+            same.pop_back();
+    }
+    for (const auto& [what, rows] : before) removed_.insert(removed_.end(), rows.begin(), rows.end());
+}
+
+const ResidualRow& ResidualModel::row(int number) const {
+    if (!is_removed(number)) return report_->rows[static_cast<std::size_t>(number)];
+    return as_it_is_->rows[static_cast<std::size_t>(removed_[static_cast<std::size_t>(number - num_now())])];
+}
+
 int ResidualModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() || !report_ ? 0 : static_cast<int>(report_->rows.size());
+    return parent.isValid() || !report_ ? 0 : num_now() + static_cast<int>(removed_.size());
 }
 
 QVariant ResidualModel::data(const QModelIndex& index, int role) const {
     if (!report_ || !index.isValid() || index.row() >= rowCount()) return {};
-    const ResidualRow& row = report_->rows[static_cast<std::size_t>(index.row())];
+    const ResidualRow& row = this->row(index.row());
+    const bool added = is_added(index.row()), removed = is_removed(index.row());
+    if (role == Qt::ForegroundRole && (removed || (added && index.column() == Change)))
+        return theme()(removed ? theme().palette().muted : theme().palette().residual_text);
+    if (role == Qt::FontRole && removed && index.column() != Change) {
+        QFont font = style(index.column(), role).value<QFont>();
+        font.setItalic(true);
+        return font;
+    }
     if (role == SortRole && index.column() == Bytes) return static_cast<qlonglong>(row.bytes);
     if (role == SortRole && index.column() == Line) return utf8(row.file) + QString::number(row.line).rightJustified(8, '0');
     if (role == Qt::ToolTipRole && index.column() == Line) return utf8(row.file);
     if (role != Qt::DisplayRole && role != SortRole && role != Qt::ToolTipRole) return style(index.column(), role);
     switch (index.column()) {
+        case Change:
+            if (role == Qt::ToolTipRole) return removed ? tr("No longer saved") : added ? tr("Not saved as it is") : QVariant();
+            return removed ? QStringLiteral("\u2212") : added ? QStringLiteral("+") : QString();
         case Bytes:
             return utf8(bytes_text(row.bytes));
         case Value:
@@ -40,7 +77,7 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
         case Line:
             return row.line > 0 ? utf8(short_place(row.file, row.line)) : QStringLiteral("\u2014");
         case Why:
-            return utf8(why_saved(row));
+            return removed ? tr("no longer") : utf8(why_saved(row));
         default:
             return {};
     }
@@ -49,12 +86,15 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
 QString ResidualModel::total() const {
     if (!report_) return {};
     return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + bytes_text(report_->total_bytes) +
-                (as_it_is_ >= 0 ? " \u00b7 " + bytes_text(as_it_is_) + " as it is" : ""));
+                (as_it_is_ ? " \u00b7 " + bytes_text(as_it_is_->total_bytes) + " as it is, " +
+                                 count_text(std::count(added_.begin(), added_.end(), true)) + " added, " +
+                                 count_text(static_cast<std::int64_t>(removed_.size())) + " removed"
+                           : ""));
 }
 
 Picked ResidualModel::picked(int row) const {
     Picked picked;
-    picked.residual = report_->rows[static_cast<std::size_t>(row)].id;
+    if (!is_removed(row)) picked.residual = report_->rows[static_cast<std::size_t>(row)].id;
     return picked;
 }
 

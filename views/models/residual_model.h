@@ -7,10 +7,13 @@ namespace jaxscope::views {
 class ResidualModel : public TableModel {
     Q_OBJECT
 public:
-    enum Column { Bytes, Value, Source, Line, Why };
+    enum Column { Bytes, Value, Source, Line, Why, Change };
     explicit ResidualModel(QObject* parent = nullptr);
-    /// `as_it_is`: what the program saves without the choices made, for the head; negative: the same report.
-    void set_report(std::shared_ptr<const ResidualReport> report, std::int64_t as_it_is = -1);
+    /// `as_it_is`: what the program saves without the choices made; null or `report` itself: nothing to compare with. What it has more
+    /// stands in rows at the end.
+    void set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is = nullptr);
+    bool is_added(int row) const { return row < num_now() && added_[static_cast<std::size_t>(row)]; }
+    bool is_removed(int row) const { return row >= num_now(); }
     const ResidualReport* report() const { return report_.get(); }
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
@@ -20,8 +23,12 @@ public:
     QString empty_text() const override;
 
 private:
-    std::shared_ptr<const ResidualReport> report_;
-    std::int64_t as_it_is_ = -1;
+    int num_now() const { return report_ ? static_cast<int>(report_->rows.size()) : 0; }
+    const ResidualRow& row(int number) const;
+    void compare();
+    std::shared_ptr<const ResidualReport> report_, as_it_is_;
+    std::vector<bool> added_;   ///< per row of `report_`
+    std::vector<int> removed_;  ///< rows of `as_it_is_`
 };
 
 }  // namespace jaxscope::views

@@ -70,9 +70,10 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     connect(selection_, &Selection::changed, this, &OutlinePanel::follow);
 }
 
-void OutlinePanel::set_model(const GraphModel* model) {
-    graph_ = model;
-    model_->set_model(model);
+void OutlinePanel::set_model(std::shared_ptr<const GraphModel> model) {
+    model_->set_model(model.get());
+    graph_ = std::move(model);
+    follow(selection_->picked());
 }
 
 void OutlinePanel::set_residuals(const ResidualReport* report) {

@@ -16,7 +16,7 @@ class OutlinePanel : public QWidget {
     Q_OBJECT
 public:
     explicit OutlinePanel(Selection* selection, QWidget* parent = nullptr);
-    void set_model(const GraphModel* model);
+    void set_model(std::shared_ptr<const GraphModel> model);
     void set_residuals(const ResidualReport* report);
     OutlineModel* model() const { return model_; }
     QTreeView* tree() const { return tree_; }
@@ -28,7 +28,7 @@ private:
     void follow(const Picked& picked);
     Selection* selection_;
     std::vector<ResidualId> first_of_line_;  ///< of each line of `files_`: the value that a click picks
-    const GraphModel* graph_ = nullptr;
+    std::shared_ptr<const GraphModel> graph_;
     OutlineModel* model_;
     QTreeView* tree_;
     QTreeWidget* files_;

@@ -1,7 +1,6 @@
 #include "session/session.h"
 
 #include <QElapsedTimer>
-#include <QtConcurrent>
 
 #include "base/error.h"
 #include "io/load_program.h"
@@ -53,6 +52,7 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
         Picked first;
         if (!program.jaxpr->eqns.empty()) first.program = EqnPath{{}, 0};
         made->complete(first);  // builds its indices here and not at the first click
+        if (look.residuals) look.saved = std::make_shared<const std::vector<SavedValue>>(saved_values(*made, *look.residuals));
         look.correspondence = std::move(made);
         look.done = true;
     });
@@ -89,15 +89,14 @@ QString in_words(const std::exception& e) {
     return text.startsWith(prefix) ? text.mid(prefix.size()) : text;
 }
 
-Session::Session(QObject* parent) : QObject(parent) {
-    pool_.setMaxThreadCount(1);
-    pool_.setStackSize(256u << 20);  // passes recurse over nested jaxprs, 256 deep at most
-}
+constexpr unsigned kStack = 256u << 20;  // passes recurse over nested jaxprs, 256 deep at most
+
+Session::Session(QObject* parent) : QObject(parent), worker_(kStack), mailbox_(std::make_shared<Mailbox>(this)), comparing_(this, kStack) {}
 
 Session::~Session() {
     ++generation_;
     cancel_all();
-    pool_.waitForDone();
+    mailbox_->close();
 }
 
 void Session::cancel_all() {
@@ -127,7 +126,7 @@ void Session::read(const QString& file, bool again) {
     cancel_all();
     set_busy(tr("Reading %1").arg(file));
     reading_ = std::make_shared<CancelToken>();
-    QtConcurrent::run(&pool_, [this, file, again, generation, token = reading_] {
+    worker_.start([this, file, again, generation, token = reading_, mailbox = mailbox_] {
         const CancelScope scope(*token);
         ProgramPtr program;
         QString problem;
@@ -136,20 +135,17 @@ void Session::read(const QString& file, bool again) {
         } catch (const std::exception& e) {
             problem = in_words(e);
         }
-        QMetaObject::invokeMethod(
-            this,
-            [this, program, problem, generation, file, again] {
-                if (generation != generation_) return;
-                set_busy({});
-                if (!program) {
-                    Q_EMIT open_failed(problem);
-                    return;
-                }
-                const bool same = again && program_ && file == file_;
-                take(program, same ? kept_history(history_, *program_, *program) : just_opened());
-                file_ = file;
-            },
-            Qt::QueuedConnection);
+        mailbox->post([this, program, problem, generation, file, again] {
+            if (generation != generation_) return;
+            set_busy({});
+            if (!program) {
+                Q_EMIT open_failed(problem);
+                return;
+            }
+            const bool same = again && program_ && file == file_;
+            take(program, same ? kept_history(history_, *program_, *program) : just_opened());
+            file_ = file;
+        });
     });
 }
 
@@ -161,6 +157,9 @@ void Session::open(ProgramPtr program) {
 void Session::take(ProgramPtr program, std::vector<Choices> history) {
     program_ = std::move(program);
     history_ = std::move(history);
+    undone_.clear();
+    comparing_.cancel();
+    compared_.clear();
     as_it_is_ = current_ = Look{};
     Q_EMIT opened();
     Q_EMIT choices_changed();
@@ -170,13 +169,23 @@ void Session::take(ProgramPtr program, std::vector<Choices> history) {
 void Session::choose(const Choices& choices) {
     if (!program_ || choices == this->choices()) return;
     history_.push_back(choices);
+    undone_.clear();
     Q_EMIT choices_changed();
     inspect();
 }
 
 void Session::undo() {
     if (!can_undo()) return;
+    undone_.push_back(std::move(history_.back()));
     history_.pop_back();
+    Q_EMIT choices_changed();
+    inspect();
+}
+
+void Session::redo() {
+    if (!can_redo()) return;
+    history_.push_back(std::move(undone_.back()));
+    undone_.pop_back();
     Q_EMIT choices_changed();
     inspect();
 }
@@ -193,11 +202,10 @@ void Session::inspect() {
     auto inspection = std::make_shared<Inspection>(program_, choices(), share.get());
     running_ = first ? first : inspection;
     set_busy(tr("Inspecting"));
-    QtConcurrent::run(&pool_, [this, first, inspection, share, generation, base] {
+    worker_.start([this, first, inspection, share, generation, base, mailbox = mailbox_] {
         const auto tell = [&](bool of_base) {
-            return [this, generation, of_base](const Look& look) {
-                QMetaObject::invokeMethod(
-                    this, [this, generation, of_base, look] { receive(generation, of_base, look); }, Qt::QueuedConnection);
+            return [this, generation, of_base, &mailbox](const Look& look) {
+                mailbox->post([this, generation, of_base, look] { receive(generation, of_base, look); });
             };
         };
         if (first && !compute_stages(first, tell(true))) return;
@@ -206,12 +214,30 @@ void Session::inspect() {
     following_ = inspection;
 }
 
+void Session::compare() {
+    if (!as_it_is_.done || !program_) return;
+    const int region = choices().region;
+    if (region == compared_region_ && (comparing_.busy() || !compared_.empty())) return;
+    compared_.clear();
+    compared_region_ = region;
+    Choices plain = history_.front();
+    plain.region = region;
+    auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
+    comparing_.start([this, inspection]() -> std::function<void()> {
+        auto rows = std::make_shared<std::vector<PolicyRow>>(inspection->policies({}, false));
+        return [this, rows] {
+            compared_ = std::move(*rows);
+            Q_EMIT compared_changed();
+        };
+    });
+}
+
 void Session::run() {
-    if (!current_.done || executing_) return;
+    if (!can_run() || executing_) return;
     // An inspection of its own, which can be stopped without losing what is known of the other.
     executing_ = std::make_shared<Inspection>(program_, choices(), current_.inspection.get());
     Q_EMIT running_changed();
-    QtConcurrent::run(&pool_, [this, of = executing_] {
+    worker_.start([this, of = executing_, mailbox = mailbox_] {
         constexpr int kRepeat = 5;
         std::shared_ptr<const RunReport> report;
         QString problem;
@@ -222,8 +248,7 @@ void Session::run() {
         } catch (const std::exception& e) {
             problem = in_words(e);
         }
-        QMetaObject::invokeMethod(
-            this, [this, of, report, problem] { receive_run(of, report, problem); }, Qt::QueuedConnection);
+        mailbox->post([this, of, report, problem] { receive_run(of, report, problem); });
     });
 }
 

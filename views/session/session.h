@@ -4,10 +4,11 @@
 #include <QMap>
 #include <QObject>
 #include <QString>
-#include <QThreadPool>
 
 #include "analysis/correspondence.h"
 #include "analysis/inspection.h"
+#include "analysis/saved_values.h"
+#include "background/background.h"
 #include "report/explain_text.h"
 
 namespace jaxscope::views {
@@ -25,6 +26,7 @@ struct Look {
     std::shared_ptr<const Step> step;      ///< of which the plan is
     std::shared_ptr<const RunReport> run;  ///< once it was asked for
     std::shared_ptr<const Correspondence> correspondence;
+    std::shared_ptr<const std::vector<SavedValue>> saved;   ///< the residuals, as the captured program knows them
     std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
     QMap<QString, QString> problems;                        ///< stage -> why it can't be had
     bool done = false;
@@ -48,11 +50,16 @@ public:
     /// To choose what is chosen already does nothing: there is nothing to undo.
     void choose(const Choices& choices);
     void undo();
+    /// Goes forward again to what was undone; a new choice forgets it.
+    void redo();
     /// Compiles and runs what is looked at, on the JIT; the result is in `current().run`, or why there is none in its problems.
     void run();
+    /// Has it been looked at, and is there a plan to run?
+    bool can_run() const { return current_.done && current_.plan != nullptr; }
     void stop_run();
     bool running() const { return executing_ != nullptr; }
     bool can_undo() const { return history_.size() > 1; }
+    bool can_redo() const { return !undone_.empty(); }
 
     ProgramPtr program() const { return program_; }
     const Look& as_it_is() const { return as_it_is_; }
@@ -62,6 +69,11 @@ public:
     bool shows_choices() const { return current_.inspection && current_.inspection->choices() == choices(); }
     bool busy() const { return busy_; }
 
+    /// Tries the standard policies and the program's own names, once for each program and region.
+    void compare();
+    bool comparing() const { return comparing_.busy(); }
+    const std::vector<PolicyRow>& compared() const { return compared_; }
+
 Q_SIGNALS:
     void opened();  ///< a new program; stages follow
     void open_failed(QString message);
@@ -69,6 +81,7 @@ Q_SIGNALS:
     void busy_changed(QString what);  ///< empty: nothing is being computed
     void choices_changed();
     void running_changed();
+    void compared_changed();
 
 private:
     void read(const QString& file, bool again);
@@ -79,16 +92,20 @@ private:
     void set_busy(const QString& what);
     void receive(int generation, bool base, const Look& look);
 
-    QThreadPool pool_;
+    BackgroundThread worker_;
+    std::shared_ptr<Mailbox> mailbox_;
     ProgramPtr program_;
-    QString file_;  ///< it was read from; empty: from none
-    std::vector<Choices> history_;
+    QString file_;                           ///< it was read from; empty: from none
+    std::vector<Choices> history_, undone_;  ///< the last one of `undone_` is the next to be done again
     Look as_it_is_, current_;
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
     std::shared_ptr<Inspection> executing_;            ///< what is being run
     std::shared_ptr<CancelToken> reading_;             ///< of the file that is being opened
     int generation_ = 0;
     bool busy_ = false;
+    Latest comparing_;
+    std::vector<PolicyRow> compared_;
+    int compared_region_ = Choices::kAuto;
 };
 
 }  // namespace jaxscope::views

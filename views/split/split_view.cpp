@@ -3,32 +3,36 @@
 #include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "graph/legend_bar.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
 namespace {
 
 constexpr int kHeadHeight = 40;
+constexpr std::size_t kFirstNodes = 16;  // of each half's first picture
 const QString kNothingToSplit =
     QStringLiteral("The split shows what the forward pass saves for the backward pass. Open a capture that differentiates something.");
 
 }  // namespace
 
 SplitView::SplitView(Selection* selection, QWidget* parent)
-    : QWidget(parent), selection_(selection), scene_(new GraphScene(this)), view_(new GraphView(this)) {
+    : QWidget(parent), selection_(selection), scene_(new GraphScene(this)), view_(new GraphView(this)), latest_(this) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, kHeadHeight, 0, 0);
     layout->addWidget(view_);
+    layout->addWidget(new LegendBar(true));
+    layout->setSpacing(0);
     view_->setScene(scene_);
-    view_->set_legend(true);
     view_->set_empty_text(kNothingToSplit);
     connect(scene_, &GraphScene::node_clicked, this, &SplitView::pick);
     connect(scene_, &GraphScene::portal_clicked, this, [this](int part, int node) {
         pick(part, node);
-        if (NodeItem* item = scene_->node(part, node)) view_->centerOn(item->rect().center());
+        if (const NodeItem* item = scene_->node(part, node)) view_->bring_into_view(item->rect());
     });
     connect(scene_, &GraphScene::ground_clicked, this, [this] { selection_->clear(); });
     connect(scene_, &GraphScene::node_toggled, this, [this](int part, int node) {
@@ -37,16 +41,19 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
         set_expanded(part, key, !expanded_[part].contains(key));
     });
     connect(scene_, &GraphScene::crossing_clicked, this, [this](int residual) {
+        if (!graph_) return;
         Picked picked;
         picked.known = graph_->producer_of(static_cast<std::uint32_t>(residual));
         const int input = graph_->input_of(static_cast<std::uint32_t>(residual));
         const auto& rows = split_->residuals.rows;
         for (std::size_t r = 0; input >= 0 && r < rows.size() && !picked.residual; ++r)
             if (rows[r].input == input) picked.residual = rows[r].id;
+        own_pick_ = true;
         selection_->pick(picked);
+        own_pick_ = false;
         scene_->set_picked_residual(residual);
     });
-    connect(selection_, &Selection::changed, this, &SplitView::follow);
+    connect(selection_, &Selection::changed, this, [this](const Picked& picked) { mark(picked, !own_pick_); });
     connect(view_, &GraphView::moved, this, QOverload<>::of(&SplitView::update));
 }
 
@@ -54,38 +61,65 @@ void SplitView::set_look(const Look& look) {
     if (look.split == split_ && split_) return;
     split_ = look.split;
     graph_.reset();
-    if (split_) {
-        graph_ = std::make_unique<SplitGraph>(*split_);
-        expanded_[0] = graph_->known().first_look(16);
-        expanded_[1] = graph_->unknown().first_look(16);
-        fresh_ = true;
-    }
     const QString problem = look.problems.value(QStringLiteral("split"));
     view_->set_empty_text(problem.isEmpty() ? kNothingToSplit : tr("There is no split of this program: see the message above."));
     view_->setToolTip(problem);
-    rebuild();
+    latest_.cancel();
+    if (split_) return rebuild();
+    show_picture(false);
 }
 
+/// Makes the picture in the background; of another split its graph first, and what is open in it.
 void SplitView::rebuild() {
+    struct Made {
+        std::shared_ptr<const SplitGraph> graph;
+        std::set<std::string> expanded[2];
+        SplitPicture picture;
+    };
+    latest_.start([this, split = split_, known = graph_, before = std::array{expanded_[0], expanded_[1]}]() -> std::function<void()> {
+        auto made = std::make_shared<Made>();
+        made->graph = known ? known : std::make_shared<const SplitGraph>(*split);
+        made->expanded[0] = known ? before[0] : made->graph->known().first_look(kFirstNodes);
+        made->expanded[1] = known ? before[1] : made->graph->unknown().first_look(kFirstNodes);
+        made->picture = made->graph->picture(made->expanded[0], made->expanded[1]);
+        return [this, made] {
+            fresh_ = fresh_ || graph_ == nullptr;
+            graph_ = made->graph;
+            for (const int part : {0, 1}) expanded_[part] = std::move(made->expanded[part]);
+            picture_ = std::move(made->picture);
+            show_picture(true);
+        };
+    });
+}
+
+void SplitView::show_picture(bool move) {
     scene_->reset();
     scene_->set_halves(false);
     if (graph_) {
-        picture_ = graph_->picture(expanded_[0], expanded_[1]);
         scene_->set_halves(true, picture_.boundary);
         scene_->add_part(picture_.known, picture_.known_layout);
         scene_->add_part(picture_.unknown, picture_.unknown_layout);
         scene_->add_crossings(picture_);
-        scene_->setSceneRect(-24, -20, picture_.width + 48, picture_.height + 76);
+        scene_->setSceneRect(-24, -20, picture_.width + 48, picture_.height + 40);
         if (fresh_ && isVisible()) {
             view_->first_look(picture_.boundary);
             fresh_ = false;
         }
-        follow(selection_->picked());
+        const NodeItem* anchor = anchor_ ? scene_->node(anchor_->part, node_of(anchor_->part, anchor_->key)) : nullptr;
+        if (anchor != nullptr) view_->keep(anchor->rect().topLeft(), anchor_->at);
+        mark(selection_->picked(), move && anchor == nullptr);  // what was opened stays where it is, whatever is selected
     }
+    anchor_.reset();
     update();
 }
 
-void SplitView::restyle() { rebuild(); }
+int SplitView::node_of(int part, const std::string& key) const {
+    const VisibleGraph& graph = part == 0 ? picture_.known : picture_.unknown;
+    const auto found = graph.by_key.find(key);
+    return found == graph.by_key.end() ? -1 : static_cast<int>(found->second);
+}
+
+void SplitView::restyle() { show_picture(false); }
 
 void SplitView::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
@@ -96,19 +130,14 @@ void SplitView::showEvent(QShowEvent* event) {
 }
 
 void SplitView::set_expanded(int part, const std::string& key, bool expanded) {
-    const auto index = [&]() -> int {
-        const auto& graph = part == 0 ? picture_.known : picture_.unknown;
-        const auto found = graph.by_key.find(key);
-        return found == graph.by_key.end() ? -1 : static_cast<int>(found->second);
-    };
-    const NodeItem* item = scene_->node(part, index());
-    const QPoint at = item != nullptr ? view_->mapFromScene(item->rect().topLeft()) : QPoint();
+    if (!graph_) return;
+    if (const NodeItem* item = scene_->node(part, node_of(part, key)))
+        anchor_ = Anchor{part, key, view_->mapFromScene(item->rect().topLeft())};
     if (expanded)
         expanded_[part].insert(key);
     else
         expanded_[part].erase(key);
     rebuild();
-    if (const NodeItem* after = scene_->node(part, index()); after != nullptr) view_->keep(after->rect().topLeft(), at);
 }
 
 void SplitView::pick(int part, int node) {
@@ -121,10 +150,12 @@ void SplitView::pick(int part, int node) {
         picked.group = item.key;
         picked.group_in = part == 0 ? Picked::Where::Known : Picked::Where::Unknown;
     }
+    own_pick_ = true;
     selection_->pick(picked);
+    own_pick_ = false;
 }
 
-void SplitView::follow(const Picked& picked) {
+void SplitView::mark(const Picked& picked, bool move) {
     if (!graph_) return;
     const auto find = [](const GraphModel& model, const VisibleGraph& graph, const std::optional<EqnPath>& path) {
         int node = -1;
@@ -144,8 +175,7 @@ void SplitView::follow(const Picked& picked) {
     }
     if (!picked.group.empty() && picked.group_in != Picked::Where::Program) {
         part = picked.group_in == Picked::Where::Known ? 0 : 1;
-        const auto& graph = part == 0 ? picture_.known : picture_.unknown;
-        if (const auto found = graph.by_key.find(picked.group); found != graph.by_key.end()) node = static_cast<int>(found->second);
+        node = node_of(part, picked.group);
     }
     scene_->set_picked(part, node);
     const ResidualRow* row = picked.residual ? find_residual(split_->residuals, *picked.residual) : nullptr;
@@ -158,10 +188,7 @@ void SplitView::follow(const Picked& picked) {
     for (std::uint32_t k = 0; k < graph_->num_residuals() && residual < 0; ++k)
         if (fits(k)) residual = static_cast<int>(k);
     scene_->set_picked_residual(residual);
-    if (NodeItem* item = scene_->node(part, node)) {
-        const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
-        if (!seen.contains(item->rect())) view_->centerOn(item->rect().center());
-    }
+    if (const NodeItem* item = scene_->node(part, node); item != nullptr && move) view_->bring_into_view(item->rect());
 }
 
 /// The heads of the two halves, and between them what is saved. They stand still while the picture scrolls.

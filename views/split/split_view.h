@@ -3,6 +3,7 @@
 // known or unknown, and where it stands (analysis/split_graph).
 #include <QWidget>
 
+#include "background/background.h"
 #include "graph/graph_scene.h"
 #include "graph/graph_view.h"
 #include "selection/selection.h"
@@ -22,6 +23,7 @@ public:
     const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
     const SplitPicture& picture() const { return picture_; }
+    bool busy() const { return latest_.busy(); }
     void set_expanded(int part, const std::string& key, bool expanded);
     void restyle();
 
@@ -31,17 +33,28 @@ protected:
 
 private:
     void rebuild();
-    void follow(const Picked& picked);
+    void show_picture(bool move);
+    /// Marks what is picked; `move`: and brings it into view.
+    void mark(const Picked& picked, bool move);
     void pick(int part, int node);
+    int node_of(int part, const std::string& key) const;  ///< -1: not shown
 
     Selection* selection_;
     GraphScene* scene_;
     GraphView* view_;
     std::shared_ptr<const SplitReport> split_;
-    std::unique_ptr<SplitGraph> graph_;
+    std::shared_ptr<const SplitGraph> graph_;
+    Latest latest_;
     std::set<std::string> expanded_[2];
     SplitPicture picture_;
+    struct Anchor {
+        int part = 0;
+        std::string key;
+        QPoint at;
+    };
+    std::optional<Anchor> anchor_;  ///< the item that was opened or closed: stays where it is
     bool fresh_ = false;
+    bool own_pick_ = false;  ///< what was picked was clicked here: it is in view
 };
 
 }  // namespace jaxscope::views

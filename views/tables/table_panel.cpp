@@ -33,6 +33,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     table_->verticalHeader()->hide();
     table_->verticalHeader()->setDefaultSectionSize(24);
     table_->horizontalHeader()->setHighlightSections(false);
+    table_->horizontalHeader()->setFont(text_font(10, true));
     filter_->setPlaceholderText(tr("Filter"));
     filter_->setClearButtonEnabled(true);
     filter_->setMaximumWidth(220);
@@ -61,11 +62,15 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
         follow(selection_->picked());  // the row of the same value, wherever it stands now
     });
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
-        if (index.isValid() && !following_) selection_->pick(model_->picked(proxy_->mapToSource(index).row()));
+        if (!index.isValid() || following_) return;
+        const Picked picked = model_->picked(proxy_->mapToSource(index).row());
+        if (!picked.empty()) selection_->pick(picked);
     });
     connect(selection_, &Selection::changed, this, &TablePanel::follow);
+    connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) { Q_EMIT row_clicked(proxy_->mapToSource(index).row()); });
     auto* copy = new QShortcut(QKeySequence::Copy, table_, nullptr, nullptr, Qt::WidgetShortcut);
     connect(copy, &QShortcut::activated, this, [this] { QGuiApplication::clipboard()->setText(selected_as_tsv()); });
+    connect(theme_changes(), &ThemeChanges::changed, this, &TablePanel::refresh);
     refresh();
     body->setCurrentIndex(1);
 }

@@ -22,6 +22,9 @@ public:
     QLineEdit* filter() const { return filter_; }
     QString selected_as_tsv() const;
 
+Q_SIGNALS:
+    void row_clicked(int row);  ///< of the model
+
 private:
     void refresh();
     void follow(const Picked& picked);

@@ -1,6 +1,7 @@
 #include "theme/theme.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QFontDatabase>
 
 namespace jaxscope::views {
@@ -11,8 +12,15 @@ Theme& current() {
     return value;
 }
 
+/// Our own fonts lie beside the program's data; without them the desktop's do.
 QString family(const char* wanted, QFontDatabase::SystemFont fallback) {
-    static const QStringList installed = QFontDatabase().families();
+    static const QStringList installed = [] {
+        const QDir folder(QCoreApplication::applicationDirPath());
+        for (const char* fonts : {"share/jaxscope/fonts", "../share/jaxscope/fonts"})
+            for (const QFileInfo& font : QDir(folder.filePath(QLatin1String(fonts))).entryInfoList({"*.otf", "*.ttf"}, QDir::Files))
+                QFontDatabase::addApplicationFont(font.filePath());
+        return QFontDatabase().families();
+    }();
     return installed.contains(QLatin1String(wanted)) ? QString::fromLatin1(wanted) : QFontDatabase::systemFont(fallback).family();
 }
 
@@ -25,6 +33,12 @@ void set_theme(bool dark) {
     qApp->setPalette(theme().widget_palette());
     qApp->setFont(text_font());
     qApp->setStyleSheet(theme().style_sheet());
+    Q_EMIT theme_changes()->changed();
+}
+
+ThemeChanges* theme_changes() {
+    static ThemeChanges changes;
+    return &changes;
 }
 
 QFont text_font(int pixels, bool bold) {
@@ -88,7 +102,7 @@ QString Theme::style_sheet() const {
         "QTableView::item { border: none; padding: 0px 8px; } QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: padding; "
         "subcontrol-position: center left; width: 7px; height: 7px; left: 6px; }"
         "QTabBar::tab { background: @panel; color: @muted; padding: 7px 4px 6px 4px; margin: 0 12px 0 8px; border: none; border-bottom: "
-        "3px solid transparent; font-weight: 600; }"
+        "3px solid transparent; }"
         "QTabBar::tab:selected { color: @ink; border-bottom: 3px solid @known; }"
         "QTabBar::tab:hover { color: @ink; }"
         "QComboBox, QLineEdit { background: @panel; border: 1px solid @rule; border-radius: 4px; padding: 2px 6px; "

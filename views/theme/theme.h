@@ -3,6 +3,7 @@
 // values (report/palette.h has them for reports as well), widgets.
 #include <QColor>
 #include <QFont>
+#include <QObject>
 #include <QPalette>
 #include <QString>
 
@@ -25,9 +26,17 @@ private:
     bool dark_;
 };
 
+/// Tells widgets that colours of their own are to be set anew.
+class ThemeChanges : public QObject {
+    Q_OBJECT
+Q_SIGNALS:
+    void changed();
+};
+
 /// The theme in force; `set_theme` styles the whole application.
 const Theme& theme();
 void set_theme(bool dark);
+ThemeChanges* theme_changes();
 
 QFont text_font(int pixels = 12, bool bold = false);
 QFont mono_font(int pixels = 12);

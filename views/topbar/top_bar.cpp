@@ -1,6 +1,6 @@
 #include "topbar/top_bar.h"
 
-#include <QCompleter>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QPainter>
@@ -56,11 +56,13 @@ TopBar::TopBar(Session* session, QWidget* parent)
       subtitle_(new QLabel),
       busy_(new QLabel),
       peak_(new QLabel),
-      difference_(new QLabel),
+      difference_label_(new QLabel),
+      measured_label_(new QLabel),
       region_(new ChoiceBox),
       policy_(new ChoiceBox),
       donate_(new QToolButton),
       undo_(new QToolButton),
+      redo_(new QToolButton),
       run_(new QToolButton),
       donate_menu_(new QMenu(this)),
       search_(new QLineEdit) {
@@ -76,50 +78,33 @@ TopBar::TopBar(Session* session, QWidget* parent)
     donate_->setToolTip(tr("Arguments whose memory results may take"));
     undo_->setText(QStringLiteral("\u21b6"));
     undo_->setToolTip(tr("Undo the last choice (Ctrl+Z)"));
+    undo_->setAccessibleName(tr("Undo choice"));
+    redo_->setText(QStringLiteral("\u21b7"));
+    redo_->setToolTip(tr("Choose again what was undone (Ctrl+Shift+Z)"));
+    redo_->setAccessibleName(tr("Redo choice"));
     run_->setFixedWidth(58);
     search_->setPlaceholderText(tr("Find (Ctrl+F)"));
     search_->setClearButtonEnabled(true);
-    region_->setFixedWidth(176);
-    policy_->setFixedWidth(216);
+    region_->setAccessibleName(tr("Region"));
+    policy_->setAccessibleName(tr("Policy"));
+    donate_->setAccessibleName(tr("Donate"));
+    search_->setAccessibleName(tr("Find"));
+    const auto between = [](QWidget* box, int least, int most) {
+        box->setMinimumWidth(least);
+        box->setMaximumWidth(most);
+        box->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    };
+    between(region_, 96, 176);
+    between(policy_, 120, 216);
+    between(search_, 90, 180);
     donate_->setFixedWidth(100);
-    search_->setMinimumWidth(100);
-    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, run_, search_}) box->setFixedHeight(26);
-    for (QLabel* name : {title_, subtitle_, busy_}) name->setMinimumWidth(40);
-    title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    search_->setMaximumWidth(180);
-
-    auto* names = new QVBoxLayout;
-    names->setSpacing(1);
-    names->addWidget(title_);
-    names->addWidget(subtitle_);
-    auto* figures = new QVBoxLayout;
-    figures->setSpacing(1);
-    auto* head = new QLabel(tr("Peak"));
-    heads_.push_back(head);
-    auto* peak_row = new QHBoxLayout;
-    peak_row->setSpacing(8);
-    peak_row->addWidget(peak_);
-    peak_row->addWidget(difference_);
-    peak_row->addStretch();
-    figures->addWidget(head);
-    figures->addLayout(peak_row);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(16, 5, 16, 5);
-    row->setSpacing(10);
-    row->addLayout(names, 1);
-    row->addWidget(busy_);
-    row->addWidget(titled(tr("Region"), region_));
-    row->addWidget(titled(tr("Policy"), policy_));
-    policy_head_ = heads_.back();
-    row->addWidget(titled(tr("Donate"), donate_));
-    row->addWidget(titled(QString(), undo_));
-    row->addWidget(titled(QString(), run_));
-    row->addWidget(titled(QString(), search_));
-    row->addSpacing(6);
-    row->addLayout(figures);
-    peak_->setMinimumWidth(68);
-    difference_->setMinimumWidth(92);
+    for (QToolButton* button : {undo_, redo_}) button->setFixedWidth(28);
+    for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, redo_, run_, search_}) box->setFixedHeight(26);
+    for (QLabel* name : {title_, subtitle_, busy_}) {
+        name->setMinimumWidth(20);
+        name->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    }
+    lay_out();
 
     connect(session_, &Session::opened, this, &TopBar::fill);
     connect(session_, &Session::choices_changed, this, &TopBar::show_choices);
@@ -135,9 +120,51 @@ TopBar::TopBar(Session* session, QWidget* parent)
     connect(policy_->lineEdit(), &QLineEdit::textEdited, this, [this] { policy_head_->setText(tr("Policy (Enter applies it)")); });
     connect(policy_->lineEdit(), &QLineEdit::editingFinished, this, &TopBar::show_policy);
     connect(undo_, &QToolButton::clicked, session_, &Session::undo);
+    connect(redo_, &QToolButton::clicked, session_, &Session::redo);
+    connect(theme_changes(), &ThemeChanges::changed, this, &TopBar::restyle);
     restyle();
     fill();
 }
+
+void TopBar::lay_out() {
+    auto* names = new QVBoxLayout;
+    names->setSpacing(1);
+    names->addWidget(title_);
+    auto* under = new QHBoxLayout;
+    under->addWidget(subtitle_, 3);
+    under->addWidget(busy_, 2);
+    names->addLayout(under);
+    constexpr int kFiguresWidth = 216;
+    auto* figures = new QWidget;
+    figures->setFixedWidth(kFiguresWidth);
+    auto* lines = new QGridLayout(figures);
+    lines->setContentsMargins(0, 0, 0, 0);
+    lines->setHorizontalSpacing(8);
+    lines->setVerticalSpacing(1);
+    auto* head = new QLabel(tr("Peak"));
+    heads_.push_back(head);
+    lines->addWidget(head, 0, 0);
+    lines->addWidget(measured_label_, 0, 1, Qt::AlignRight);
+    lines->addWidget(peak_, 1, 0);
+    lines->addWidget(difference_label_, 1, 1, Qt::AlignRight);
+    lines->setColumnStretch(1, 1);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(16, 5, 16, 5);
+    row->setSpacing(8);
+    row->addLayout(names, 8);
+    row->addWidget(titled(tr("Region"), region_), 4);
+    row->addWidget(titled(tr("Policy"), policy_), 5);
+    policy_head_ = heads_.back();
+    row->addWidget(titled(tr("Donate"), donate_));
+    row->addWidget(titled(QString(), undo_));
+    row->addWidget(titled(QString(), redo_));
+    row->addWidget(titled(QString(), run_));
+    row->addWidget(titled(QString(), search_), 4);
+    found_head_ = heads_.back();
+    row->addWidget(figures);
+}
+
+void TopBar::show_found(const QString& text) { found_head_->setText(text); }
 
 QWidget* TopBar::titled(const QString& title, QWidget* box) {
     auto* holder = new QWidget;
@@ -145,6 +172,7 @@ QWidget* TopBar::titled(const QString& title, QWidget* box) {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
     auto* head = new QLabel(title);
+    head->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // what it says moves no box
     heads_.push_back(head);
     column->addWidget(head);
     column->addWidget(box);
@@ -170,7 +198,9 @@ void TopBar::restyle() {
     subtitle_->setStyleSheet(colour(p.muted));
     busy_->setStyleSheet(colour(p.muted));
     peak_->setFont(mono_font(14));
-    difference_->setFont(text_font(11, true));
+    difference_label_->setFont(text_font(11, true));
+    measured_label_->setFont(text_font(11));
+    measured_label_->setStyleSheet(colour(p.muted));
     show_peak();
 }
 
@@ -223,6 +253,7 @@ static std::vector<bool> donated_arguments(const Program& program) {
 void TopBar::show_choices() {
     const ProgramPtr program = session_->program();
     undo_->setEnabled(session_->can_undo());
+    redo_->setEnabled(session_->can_redo());
     if (!program) return;
     filling_ = true;
     const Choices& choices = session_->choices();
@@ -261,6 +292,8 @@ void TopBar::show_policy() {
     policy_->setEditText(applied);  // and forgets what was typed
     policy_->lineEdit()->setCursorPosition(0);
 }
+
+QString TopBar::applied_policy() const { return policy_words(session_->choices()); }
 
 void TopBar::choose_policy(int index) { enter_policy(policy_->itemText(index)); }
 
@@ -333,10 +366,6 @@ void TopBar::show_peak() {
         problem != now.problems.end() ? *problem
         : now.plan ? tr("Planned peak of %1 on jaxscope's CPU JIT: arguments, outputs and temporaries").arg(utf8(now.inspection->step().of))
                    : QString());
-    run_->setText(session_->running() ? tr("Stop") : tr("Run"));
-    run_->setEnabled(now.done);
-    run_->setToolTip(session_->running() ? tr("Stop the run (Ctrl+R)")
-                                         : tr("Run on jaxscope's CPU JIT, and measure peak and time (Ctrl+R)"));
     QString difference;
     const char* colour = p.muted;
     if (now.plan && before.plan && now.plan != before.plan && before.plan->planned_peak > 0) {
@@ -348,16 +377,31 @@ void TopBar::show_peak() {
                                        .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
         colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
     }
+    difference_ = difference;
+    difference_label_->setText(difference);
+    difference_label_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(colour)));
+    show_run();
+}
+
+/// What the button does, and what the last run measured.
+void TopBar::show_run() {
+    const Look& now = session_->current();
+    const QString why = now.problems.value(QStringLiteral("run"), now.problems.value(QStringLiteral("memory")));
+    run_->setText(session_->running() ? tr("Stop") : tr("Run"));
+    run_->setEnabled(session_->running() || session_->can_run());
+    run_->setToolTip(session_->running()                ? tr("Stop the run (Ctrl+R)")
+                     : now.done && !session_->can_run() ? tr("Nothing can be run: %1").arg(why)
+                                                        : tr("Run on jaxscope's CPU JIT, and measure peak and time (Ctrl+R)"));
+    measured_.clear();
     if (session_->running())
-        difference = tr("running\u2026");
+        measured_ = tr("running\u2026");
     else if (now.run)
-        difference += (difference.isEmpty() ? QString() : QStringLiteral(" \u00b7 ")) +
-                      utf8("measured " + bytes_text(now.run->result.measured_peak) + ", " + seconds_text(now.run->result.median_seconds));
+        measured_ = utf8("measured " + bytes_text(now.run->result.measured_peak) + ", " + seconds_text(now.run->result.median_seconds));
     else if (now.problems.contains(QStringLiteral("run")))
-        difference = tr("not run");
-    difference_->setToolTip(now.problems.value(QStringLiteral("run")));
-    difference_->setText(difference);
-    difference_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(colour)));
+        measured_ = tr("not run");
+    constexpr int kRoom = 170;
+    measured_label_->setText(measured_label_->fontMetrics().elidedText(measured_, Qt::ElideRight, kRoom));
+    measured_label_->setToolTip(now.problems.contains(QStringLiteral("run")) ? why : measured_);
 }
 
 }  // namespace jaxscope::views

@@ -13,7 +13,8 @@
 
 namespace jaxscope::views {
 
-/// Title, the choices (region, policy, donation), search, and the peak, which stands in the corner at all times.
+/// Title, the choices (region, policy, donation), search, and the peak, which stands in the corner at all times. Whatever it says, its
+/// boxes stay where they are: what has no room is cut, and told in whole by a tool tip.
 class TopBar : public QWidget {
     Q_OBJECT
 public:
@@ -23,12 +24,18 @@ public:
     void choose_policy(int index);
     /// As if it had been typed there and entered. What is no policy changes nothing: the box shows what applies, and the text is told of.
     void enter_policy(const QString& text);
+    /// What applies, in the box's words: "as it is", "around: dots_saveable".
+    QString applied_policy() const;
     /// Puts a text into the box to be corrected; nothing is chosen yet.
     void edit_policy(const QString& text);
     QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
     QString peak_text() const { return peak_->text(); }
-    QString difference_text() const { return difference_->text(); }
+    QString difference_text() const { return difference_; }
+    QString measured_text() const { return measured_; }
+    /// Which of the found equations is shown: "3 of 18"; empty: nothing was looked for.
+    void show_found(const QString& text);
+    QString found_text() const { return found_head_->text(); }
     void restyle();
 
 Q_SIGNALS:
@@ -39,19 +46,22 @@ private:
     void fill();          ///< from a newly opened program
     void show_choices();  ///< from the session's choices, without choosing again
     void show_peak();
+    void show_run();
     void show_policy();  ///< that applies; whatever was being typed goes
     void choose_region();
     void choose_donation();
+    void lay_out();
     QWidget* titled(const QString& title, QWidget* box);
 
     Session* session_;
-    QLabel *title_, *subtitle_, *busy_, *peak_, *difference_;
+    QLabel *title_, *subtitle_, *busy_, *peak_, *difference_label_, *measured_label_;
+    QString difference_, measured_;  ///< in whole
     QComboBox *region_, *policy_;
-    QToolButton *donate_, *undo_, *run_;
+    QToolButton *donate_, *undo_, *redo_, *run_;
     QMenu* donate_menu_;
     QLineEdit* search_;
     std::vector<QLabel*> heads_;
-    QLabel* policy_head_ = nullptr;
+    QLabel *policy_head_ = nullptr, *found_head_ = nullptr;
     bool filling_ = false;
 };
 

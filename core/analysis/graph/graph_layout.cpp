@@ -101,6 +101,32 @@ private:
             if (edge.from != edge.from_top) add_portal(outgoing_, edge.from, edge, edge.to);
             if (edge.to != edge.to_top) add_portal(incoming_, edge.to, edge, edge.from);
         }
+        if (options_.tie_ports) tie_ports();
+    }
+
+    /// A crowd of inputs has a line to the first that reads it, a crowd of results one from the last that makes one: both stand where
+    /// they belong. Tags tell the rest.
+    void tie_ports() {
+        std::vector<Index> tie(graph_.nodes.size(), kNoPortal);
+        for (Index e = 0; e < graph_.edges.size(); ++e) {
+            const auto& edge = graph_.edges[e];
+            if (!edge.tag || edge.from_top == edge.to_top) continue;
+            Index& of_inputs = tie[edge.from];
+            if (graph_.nodes[edge.from].kind == GraphItem::Kind::Inputs &&
+                (of_inputs == kNoPortal || edge.to_top < graph_.edges[of_inputs].to_top))
+                of_inputs = e;
+            Index& of_results = tie[edge.to];
+            if (graph_.nodes[edge.to].kind == GraphItem::Kind::Results &&
+                (of_results == kNoPortal || edge.from_top > graph_.edges[of_results].from_top))
+                of_results = e;
+        }
+        for (const Index e : tie) {
+            if (e == kNoPortal) continue;
+            const auto& edge = graph_.edges[e];
+            level_of(graph_.nodes[edge.from_top].frame).lines.push_back(static_cast<Index>(out_.lines.size()));
+            out_.lines.push_back({e, edge.from_top, edge.to_top, edge.bytes, edge.values, {}});
+            edges_of_line_.emplace_back();  // its tags are there already
+        }
     }
 
     void add_portals(const VisibleGraph::Edge& edge) {
@@ -152,9 +178,15 @@ private:
             graph.edges.push_back({local_map[line.from], local_map[line.to], edge_width(line.bytes)});
         }
         const std::vector<Index> ranks = assign_ranks(graph, options_);
-        cut_long_lines(level, graph, ranks);
-        for (Index k = 0; k < level.members.size(); ++k) graph.nodes[k] = sized(level.members[k]);
-        const LevelLayout placed = layout_level_(graph, ranks, options_);
+        const auto measure = [&] {
+            for (Index k = 0; k < level.members.size(); ++k) graph.nodes[k] = sized(level.members[k]);
+        };
+        measure();
+        const Columns columns(graph, ranks, options_);
+        cut_long_lines(level, graph, ranks, columns);
+        measure();  // with the tags of what was cut
+        const LevelLayout placed =
+            columns.one() ? layout_level_(graph, ranks, options_) : columns.lay_out(graph, ranks, options_, layout_level_);
         for (Index k = 0; k < level.members.size(); ++k) {
             Rect& rect = out_.nodes[level.members[k]];
             rect.x = placed.axis[k].x - rect.w / 2;
@@ -171,13 +203,13 @@ private:
         out_.nodes[f] = {0, 0, std::max(placed.width + 2 * kFramePadding, needed), placed.height + kFrameHeader + kFramePadding};
     }
 
-    /// Lines that span too many rows (residuals and parameters, mostly) become portals at both ends.
-    void cut_long_lines(Level& level, LevelGraph& graph, const std::vector<Index>& ranks) {
+    /// Lines that span too many rows (residuals and parameters, mostly) or go to another column become portals at both ends.
+    void cut_long_lines(Level& level, LevelGraph& graph, const std::vector<Index>& ranks, const Columns& columns) {
         std::vector<Index> kept;
         std::vector<LevelGraph::Edge> kept_edges;
         for (std::size_t e = 0; e < level.lines.size(); ++e) {
             const auto& edge = graph.edges[e];
-            if (ranks[edge.to] - ranks[edge.from] <= options_.max_span) {
+            if (ranks[edge.to] - ranks[edge.from] <= options_.max_span && columns.joined(ranks[edge.from], ranks[edge.to])) {
                 kept.push_back(level.lines[e]);
                 kept_edges.push_back(edge);
                 continue;

@@ -1,8 +1,8 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "analysis/graph/columns.h"
 #include "analysis/graph/graph_model.h"
 #include "analysis/graph/layout.h"
 
@@ -56,9 +56,6 @@ struct GraphLayout {
     std::vector<Portal> portals;
     double width = 0, height = 0;
 };
-
-/// Lays out one level. `ranks` are our own; a level layout may find others.
-using LevelLayoutFn = std::function<LevelLayout(const LevelGraph&, const std::vector<std::uint32_t>& ranks, const LayoutOptions&)>;
 
 /// Lays out a visible graph level by level, innermost frames first, and turns edges that span far into portals.
 /// Linear in nodes and edges (with `layered_layout`).

@@ -28,12 +28,19 @@ std::string results_text(const Jaxpr& jaxpr, const Eqn& eqn) {
     return text;
 }
 
+/// "block 3" and "block 1" are of one kind.
+static std::string without_number(const std::string& title) {
+    const std::size_t end = title.find_last_not_of("0123456789");
+    return end == std::string::npos ? title : title.substr(0, end + 1);
+}
+
 GraphModel::GraphModel(JaxprPtr root, Grouping grouping, std::vector<Sym> input_names)
     : root_(std::move(root)), grouping_(grouping), input_names_(std::move(input_names)) {
     JAXSCOPE_ASSERT(root_ != nullptr);
 }
 
 std::int64_t GraphModel::equations(const Jaxpr& jaxpr) const {
+    const std::lock_guard lock(building_);
     if (counts_.empty()) {
         for (const Jaxpr* j : all_jaxprs(*root_)) {  // inner ones first
             auto n = static_cast<std::int64_t>(j->eqns.size());
@@ -46,6 +53,7 @@ std::int64_t GraphModel::equations(const Jaxpr& jaxpr) const {
 }
 
 const GraphIndex& GraphModel::index(const Jaxpr& jaxpr) const {
+    const std::lock_guard lock(building_);
     auto& slot = indices_[&jaxpr];
     if (slot) return *slot;
     slot = std::make_shared<GraphIndex>();
@@ -203,6 +211,39 @@ std::set<std::string> GraphModel::first_look(std::size_t budget) const {
         std::vector<GraphItem> inner = children(item);
         // One crowd of equations would take the room of several groups.
         if (inner.size() > budget / 2 || shown + inner.size() > budget) continue;
+        expanded.insert(item.key);
+        add(std::move(inner));
+    }
+    return expanded;
+}
+
+std::set<std::string> GraphModel::first_look(std::size_t budget, const GraphMarks& marks) const {
+    constexpr std::int64_t kLeastShare = 50;  // of what is saved: less isn't worth the room
+    const auto saved = [&](const GraphItem& item) {
+        const auto found = marks.find(item.key);
+        return found == marks.end() ? std::int64_t{0} : found->second.saved_bytes;
+    };
+    std::int64_t total = 0;
+    std::vector<GraphItem> queue;
+    std::size_t shown = 0;
+    const auto add = [&](std::vector<GraphItem> items) {
+        shown += items.size();
+        std::set<std::string> names;
+        for (GraphItem& item : items)
+            if (item.expandable && saved(item) > 0 && names.insert(without_number(item.title)).second) queue.push_back(std::move(item));
+    };
+    std::vector<GraphItem> top = children(root_item());
+    for (const GraphItem& item : top) total = add_bytes(total, saved(item));
+    if (total == 0) return first_look(budget);
+    add(std::move(top));
+    std::set<std::string> expanded;
+    while (!queue.empty()) {
+        const auto most = std::max_element(queue.begin(), queue.end(), [&](const auto& a, const auto& b) { return saved(a) < saved(b); });
+        const GraphItem item = std::move(*most);
+        queue.erase(most);
+        if (saved(item) < total / kLeastShare) break;
+        std::vector<GraphItem> inner = children(item);
+        if (shown + inner.size() > budget) continue;
         expanded.insert(item.key);
         add(std::move(inner));
     }

@@ -3,6 +3,7 @@
 // Never here: pixels, colours, Qt, and the stages of an Inspection (the split's picture is put together one floor up).
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,12 +47,20 @@ struct GraphItem {
     }
 };
 
+/// What of a program is saved for its backward pass, told of an equation and of every group around it.
+struct GraphMark {
+    std::int64_t saved_bytes = 0;
+    std::int64_t saved_values = 0;
+};
+using GraphMarks = std::unordered_map<std::string, GraphMark>;  ///< by GraphItem::key
+
 /// What is to be drawn for a set of expanded items. Nodes stand in program order, containers before what they contain.
 struct VisibleGraph {
     static constexpr int kTop = -1;
     struct Node : GraphItem {
         int frame = kTop;  ///< the expanded node around it
         bool expanded = false;
+        GraphMark mark;
     };
     /// Values that go from one node to another. Where the two don't stand in one frame, the line is drawn between their outermost
     /// containers that do (`from_top`, `to_top`), and tags at the ends tell the rest.
@@ -82,7 +91,7 @@ struct VisibleOptions {
 struct GraphIndex;
 
 /// The collapsible hierarchy of a program. Nothing is built before it is asked for, so a million equations open at once; no level
-/// has more than kMaxLevelSize items. Not thread-safe: one model per thread.
+/// has more than kMaxLevelSize items. May be asked from several threads; what one of them builds, the others wait for.
 class GraphModel {
 public:
     /// `input_names`: of the root's invars, or empty.
@@ -101,6 +110,8 @@ public:
     std::vector<std::string> keys_around(const EqnPath& path) const;
     /// Keys to expand so that a small program shows its structure, a large one its top level: as many levels as fit `budget` nodes.
     std::set<std::string> first_look(std::size_t budget = 40) const;
+    /// The same by what matters: groups that hold most of what is saved are opened, of alike groups the first one, the rest stays closed.
+    std::set<std::string> first_look(std::size_t budget, const GraphMarks& marks) const;
 
 private:
     const GraphIndex& index(const Jaxpr& jaxpr) const;
@@ -113,6 +124,7 @@ private:
     JaxprPtr root_;
     Grouping grouping_;
     std::vector<Sym> input_names_;
+    mutable std::recursive_mutex building_;  ///< of what stands below: an index counts the equations of nested jaxprs
     mutable std::unordered_map<const Jaxpr*, std::shared_ptr<GraphIndex>> indices_;
     mutable std::unordered_map<const Jaxpr*, std::int64_t> counts_;
 };

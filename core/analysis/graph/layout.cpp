@@ -173,8 +173,9 @@ void bend_to(Point next, std::vector<Point>& points) {
     points.insert(points.end(), {{last.x, middle}, {next.x, middle}, next});
 }
 
-void route(const LevelGraph& graph, const Layers& layers, const std::vector<Index>& ranks, const std::vector<double>& row_middle,
-           LevelLayout& out) {
+/// Lines pass a row straight down, over its whole height: a frame in it may be tall.
+void route(const LevelGraph& graph, const Layers& layers, const std::vector<Index>& ranks, const std::vector<double>& row_top,
+           const std::vector<double>& row_bottom, LevelLayout& out) {
     out.routes.resize(graph.edges.size());
     for (std::size_t e = 0; e < graph.edges.size(); ++e) {
         const auto& chain = layers.chain[e];
@@ -182,7 +183,11 @@ void route(const LevelGraph& graph, const Layers& layers, const std::vector<Inde
         const Index from = graph.edges[e].from, to = graph.edges[e].to;
         auto& points = out.routes[e];
         points.push_back({out.axis[from].x, out.axis[from].y + graph.nodes[from].bottom});
-        for (std::size_t k = 1; k + 1 < chain.size(); ++k) bend_to({layers.slots[chain[k]].x, row_middle[ranks[from] + k]}, points);
+        for (std::size_t k = 1; k + 1 < chain.size(); ++k) {
+            const double x = layers.slots[chain[k]].x;
+            bend_to({x, row_top[ranks[from] + k]}, points);
+            bend_to({x, row_bottom[ranks[from] + k]}, points);
+        }
         bend_to({out.axis[to].x, out.axis[to].y + graph.nodes[to].top}, points);
     }
 }
@@ -269,19 +274,20 @@ LevelLayout layered_layout(const LevelGraph& graph, const std::vector<Index>& ra
     for (Slot& slot : layers.slots) slot.x -= spare;
     out.width = layers.slots.empty() ? 0 : out.width - spare;
 
-    std::vector<double> row_middle(layers.rows.size());
+    std::vector<double> row_top(layers.rows.size()), row_bottom(layers.rows.size());
     double y = 0;
     for (std::size_t r = 0; r < layers.rows.size(); ++r) {
         double height = 0;
         for (const Index s : layers.rows[r])
             if (s < graph.nodes.size()) height = std::max(height, graph.nodes[s].height);
-        row_middle[r] = y + height / 2;
+        row_top[r] = y;
+        row_bottom[r] = y + height;
         for (const Index s : layers.rows[r])
             if (s < graph.nodes.size()) out.axis[s] = {layers.slots[s].x, y + (height - graph.nodes[s].height) / 2};
         y += height + options.rank_gap;
     }
     out.height = layers.rows.empty() ? 0 : y - options.rank_gap;
-    route(graph, layers, ranks, row_middle, out);
+    route(graph, layers, ranks, row_top, row_bottom, out);
     return out;
 }
 

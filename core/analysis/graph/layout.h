@@ -39,6 +39,8 @@ struct LayoutOptions {
     double rank_gap = 36;        ///< between rows
     std::uint32_t max_row = 8;   ///< nodes in a row: hundreds of independent updates would make one row miles wide
     std::uint32_t max_span = 6;  ///< rows that an edge may cross; longer ones become portals
+    double aspect = 0;           ///< width to height that tall levels are wrapped to; 0: they stay one column
+    bool tie_ports = false;      ///< crowds of inputs and results get one line each to what they belong to
 };
 
 /// Rows of the nodes: below all producers, rows of at most `max_row`, near what reads them. Near-linear.

@@ -170,6 +170,95 @@ void split_crowded(std::vector<Scope>& scopes, std::uint32_t limit) {
     }
 }
 
+/// Puts runs of a scope's children into scopes of their own. `length`: of the run that begins at a child, 0: none; `label`: of such a run.
+template <class Length, class Label>
+void fold_runs(std::vector<Scope>& scopes, const Length& length, const Label& label) {
+    const std::size_t before = scopes.size();
+    for (std::uint32_t s = 0; s < before; ++s) {
+        const std::vector<std::uint32_t> all = std::move(scopes[s].children);
+        std::vector<std::uint32_t> kept;
+        for (std::size_t k = 0; k < all.size();) {
+            const std::size_t run = length(all, k);
+            if (run == 0 || run == all.size()) {
+                kept.push_back(all[k++]);
+                continue;
+            }
+            const auto begin_of = [&](std::uint32_t child) {
+                return (child & Scope::kScopeChild) != 0 ? scopes[child & ~Scope::kScopeChild].begin : child;
+            };
+            Scope fold{.label = label(all[k], run), .run = false, .begin = begin_of(all[k]), .end = 0, .parent = s, .children = {}};
+            fold.end = k + run < all.size() ? begin_of(all[k + run]) : scopes[s].end;
+            fold.children.assign(all.begin() + static_cast<std::ptrdiff_t>(k), all.begin() + static_cast<std::ptrdiff_t>(k + run));
+            kept.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
+            scopes.push_back(std::move(fold));
+            k += run;
+        }
+        scopes[s].children = std::move(kept);
+    }
+}
+
+/// Do two scopes hold the same primitives, making values of the same types?
+bool alike(const Jaxpr& jaxpr, const Scope& a, const Scope& b) {
+    if (a.label != b.label || a.end - a.begin != b.end - b.begin) return false;
+    for (std::uint32_t k = 0; k < a.end - a.begin; ++k) {
+        const Eqn &x = jaxpr.eqns[a.begin + k], &y = jaxpr.eqns[b.begin + k];
+        if (x.prim != y.prim || x.n_out != y.n_out) return false;
+        if (x.n_out > 0 && jaxpr.aval(jaxpr.output(x, 0)) != jaxpr.aval(jaxpr.output(y, 0))) return false;
+    }
+    return true;
+}
+
+/// Blocks of a model in a row: one group.
+void fold_repeats(std::vector<Scope>& scopes, const Jaxpr& jaxpr) {
+    constexpr std::size_t kFewest = 3;
+    const auto scope_of = [&](std::uint32_t child) {
+        return (child & Scope::kScopeChild) != 0 ? &scopes[child & ~Scope::kScopeChild] : nullptr;
+    };
+    fold_runs(
+        scopes,
+        [&](const std::vector<std::uint32_t>& all, std::size_t k) -> std::size_t {
+            const Scope* first = scope_of(all[k]);
+            std::size_t run = 1;
+            while (first != nullptr && k + run < all.size()) {
+                const Scope* next = scope_of(all[k + run]);
+                if (next == nullptr || !alike(jaxpr, *first, *next)) break;
+                ++run;
+            }
+            return first != nullptr && run >= kFewest ? run : 0;
+        },
+        [&](std::uint32_t first, std::size_t run) { return Sym(scope_of(first)->label.str() + " \u00d7" + std::to_string(run)); });
+}
+
+/// Equations in a row that make next to nothing beside the jaxpr's largest value: one group, where there are large ones.
+void fold_small(std::vector<Scope>& scopes, const Jaxpr& jaxpr) {
+    constexpr std::size_t kFewest = 4;
+    constexpr double kSmall = 1.0 / 1024, kLarge = 1 << 16;
+    const auto elements = [&](std::uint32_t i) {
+        const Eqn& eqn = jaxpr.eqns[i];
+        double most = 0;
+        for (std::uint32_t k = 0; k < eqn.n_out; ++k) {
+            double count = 1;
+            for (const auto dim : jaxpr.aval(jaxpr.output(eqn, k))->shape) count *= static_cast<double>(dim);
+            most = std::max(most, count);
+        }
+        return most;
+    };
+    double largest = 0;
+    for (std::uint32_t i = 0; i < jaxpr.eqns.size(); ++i) largest = std::max(largest, elements(i));
+    if (largest < kLarge) return;
+    const auto small = [&](std::uint32_t child) {
+        return (child & Scope::kScopeChild) == 0 && !jaxpr.eqns[child].params->holds_jaxpr() && elements(child) <= largest * kSmall;
+    };
+    fold_runs(
+        scopes,
+        [&](const std::vector<std::uint32_t>& all, std::size_t k) -> std::size_t {
+            std::size_t run = 0;
+            while (k + run < all.size() && small(all[k + run])) ++run;
+            return run >= kFewest ? run : 0;
+        },
+        [](std::uint32_t, std::size_t run) { return Sym(std::to_string(run) + " small equations"); });
+}
+
 /// Groups of one name on one level get numbers: "block 1", "block 2".
 void number_repeats(std::vector<Scope>& scopes) {
     for (const Scope& scope : scopes) {
@@ -215,6 +304,10 @@ ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t 
     ScopeTree tree;
     tree.scopes = nest_runs(jaxpr, grouping);
     simplify(tree.scopes);
+    if (grouping != Grouping::Flat) {
+        fold_small(tree.scopes, jaxpr);
+        fold_repeats(tree.scopes, jaxpr);
+    }
     number_repeats(tree.scopes);
     split_crowded(tree.scopes, max_children);
     tree.scope_of_eqn.resize(jaxpr.eqns.size());

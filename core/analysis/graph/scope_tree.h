@@ -42,7 +42,8 @@ struct ScopeTree {
 
 constexpr std::uint32_t kMaxLevelSize = 120;
 
-/// Cost: linear in the number of equations.
+/// Alike groups in a row, such as the blocks of a model, are one group "block \u00d76"; equations in a row that make next to nothing
+/// beside what the jaxpr makes elsewhere are one group, too. Cost: linear in the number of equations.
 ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t max_children = kMaxLevelSize);
 
 /// A segment of a name stack in words: "jvp(loss)" is "loss forward", "transpose(jvp(loss))" "loss backward".

@@ -1,0 +1,150 @@
+// The Program tab shows what the tool is for: what is saved, how much, and which inputs' memory the results take.
+#include <QtTest>
+
+#include "base/units.h"
+#include "views/window_fixture.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+template <class Item>
+std::vector<const Item*> items_of(const GraphScene& scene) {
+    std::vector<const Item*> out;
+    for (const QGraphicsItem* item : scene.items())
+        if (item->type() == Item::Type) out.push_back(static_cast<const Item*>(item));
+    return out;
+}
+
+}  // namespace
+
+class ProgramViewTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() {
+        QVERIFY(fixture_.prepare());
+        window_ = std::make_unique<MainWindow>();
+        window_->resize(1280, 800);
+        window_->show();
+        window_->open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+    }
+    void cleanupTestCase() { window_.reset(); }
+
+    void saved_values_are_marked_with_their_bytes() {
+        const ResidualReport& report = *window_->session()->current().residuals;
+        std::int64_t computed = 0, shown = 0;
+        for (const ResidualRow& row : report.rows)
+            if (row.input < 0 && !row.equation.empty()) computed += row.bytes;
+        QVERIFY(computed > 0);
+        for (const auto& node : graph().nodes) {
+            if (node.kind == GraphItem::Kind::Inputs || node.kind == GraphItem::Kind::Input) continue;
+            if (node.frame == VisibleGraph::kTop) shown += node.mark.saved_bytes;
+            const NodeItem* item = view()->node(node.key);
+            QCOMPARE(item->mark().isEmpty(), node.mark.saved_values == 0);
+            if (node.mark.saved_values == 1) QCOMPARE(item->mark(), utf8("saved " + bytes_text(node.mark.saved_bytes)));
+        }
+        QCOMPARE(shown, computed);
+    }
+
+    void what_is_open_holds_what_is_saved() {
+        std::int64_t total = 0, open = 0;
+        for (const auto& node : graph().nodes) {
+            const bool argument = node.kind == GraphItem::Kind::Inputs || node.kind == GraphItem::Kind::Input;
+            if (node.frame == VisibleGraph::kTop && !argument) total += node.mark.saved_bytes;
+            if (node.expanded) QVERIFY2(node.mark.saved_bytes > 0, node.title.c_str());
+            if (node.expanded && node.frame == VisibleGraph::kTop) open += node.mark.saved_bytes;
+        }
+        QVERIFY2(open * 10 >= total * 9, qPrintable(QStringLiteral("%1 of %2 bytes in open groups").arg(open).arg(total)));
+    }
+
+    void blocks_are_folded_and_unfold() {
+        const VisibleGraph::Node* fold = nullptr;
+        for (const auto& node : graph().nodes)
+            if (node.title == "block \u00d76") fold = &node;
+        QVERIFY(fold != nullptr);
+        QVERIFY(fold->mark.saved_values > 6);
+        const std::string key = fold->key;
+        const bool was_open = fold->expanded;
+        view()->set_expanded(key, !was_open);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QCOMPARE(graph().nodes[graph().by_key.at(key)].expanded, !was_open);
+        view()->set_expanded(key, true);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        int blocks = 0;
+        for (const auto& node : graph().nodes) blocks += node.frame == static_cast<int>(graph().by_key.at(key)) ? 1 : 0;
+        QVERIFY(blocks >= 6);
+    }
+
+    void donated_inputs_lead_to_their_results_and_back() {
+        const auto ties = items_of<TieItem>(*view()->scene());
+        QVERIFY(ties.size() >= 2);
+        for (const TieItem* tie : ties) {
+            QVERIFY(tie->text().contains("iB"));
+            view()->view()->resetTransform();
+            view()->view()->centerOn(tie->boundingRect().center());
+            QTest::mouseClick(view()->view()->viewport(), Qt::LeftButton, {}, view()->view()->mapFromScene(tie->boundingRect().center()));
+            QVERIFY(view()->scene()->picked() != nullptr);
+            QCOMPARE(view()->scene()->picked()->index(), tie->target());
+        }
+    }
+
+    void inputs_and_results_are_connected() {
+        for (const char* key : {"in", "out"}) {
+            const auto found = graph().by_key.find(key);
+            QVERIFY2(found != graph().by_key.end(), key);
+            int lines = 0;
+            for (const LineItem* line : items_of<LineItem>(*view()->scene()))
+                lines += line->from == found->second || line->to == found->second ? 1 : 0;
+            QVERIFY2(lines > 0, key);
+        }
+    }
+
+    void the_picture_is_no_thin_chain() {
+        const QRectF scene = view()->scene()->sceneRect();
+        QVERIFY2(scene.height() < 2.5 * scene.width(), qPrintable(QStringLiteral("%1x%2").arg(scene.width()).arg(scene.height())));
+    }
+
+    void nodes_and_marks_overlap_nothing() {
+        std::vector<QRectF> taken;
+        for (const NodeItem* node : items_of<NodeItem>(*view()->scene()))
+            if (!node->is_frame()) taken.push_back(node->rect());
+        for (std::size_t a = 0; a < taken.size(); ++a)
+            for (std::size_t b = 0; b < a; ++b) QVERIFY(!taken[a].intersects(taken[b]));
+        for (const TieItem* tie : items_of<TieItem>(*view()->scene()))
+            for (const QRectF& node : taken) QVERIFY(!node.intersects(tie->boundingRect().adjusted(2, 2, -2, -2)));
+    }
+
+    void labels_are_never_too_small_to_read() {
+        // At a third of the size a node still says its name: more than the ground, the outline and the bar.
+        GraphView* picture = view()->view();
+        picture->resetTransform();
+        picture->zoom_by(0.4);
+        const NodeItem* node = nullptr;
+        for (const NodeItem* item : items_of<NodeItem>(*view()->scene()))
+            if (!item->is_frame() && item->expandable()) node = item;
+        QVERIFY(node != nullptr);
+        picture->centerOn(node->rect().center());
+        const QImage image = picture->viewport()->grab().toImage();
+        const QRect inside = picture->mapFromScene(node->rect().adjusted(14, 6, -6, -6)).boundingRect();
+        int rows = 0;
+        for (int y = inside.top(); y <= inside.bottom(); ++y) {
+            bool ink = false;
+            for (int x = inside.left(); x <= inside.right(); ++x)
+                ink = ink || (image.rect().contains(x, y) && qGray(image.pixel(x, y)) < 140);
+            rows += ink ? 1 : 0;
+        }
+        QVERIFY2(rows >= 6, qPrintable(QString::number(rows)));
+    }
+
+private:
+    ProgramView* view() { return window_->program_view(); }
+    const VisibleGraph& graph() { return view()->graph(); }
+    WindowFixture fixture_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(ProgramViewTest)
+#include "program_view_test.moc"

@@ -1,0 +1,83 @@
+// Nothing takes long on the window's thread: a tour through the window under a watchdog.
+#include <QLineEdit>
+#include <QTableView>
+#include <QtTest>
+
+#include "background/watchdog.h"
+#include "views/window_fixture.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+class WatchdogTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
+
+    void the_tour_has_no_long_event() {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        QTest::qWait(300);  // the first paint of a process loads fonts
+        dog().forget();
+        window.open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(window.session()->program() && settled(window), kPatience);
+        for (const char* tab : {"split", "memory", "donation", "buffers", "residuals", "program"}) {
+            window.show_tab(QString::fromUtf8(tab));
+            QTest::qWait(30);
+        }
+        for (int row = 0; row < 78; row += 7) {
+            window.residual_table()->table()->selectRow(row);
+            QTest::qWait(10);
+        }
+        ProgramView* view = window.program_view();
+        view->collapse_all();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        for (int turn = 0; turn < 6; ++turn) {
+            for (const auto& node : view->graph().nodes)
+                if (node.expandable && !node.expanded) {
+                    view->set_expanded(node.key, true);
+                    break;
+                }
+            QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        }
+        window.top_bar()->search()->setText("dot_general");
+        for (int k = 0; k < 4; ++k) {
+            Q_EMIT window.top_bar()->search()->returnPressed();
+            QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        }
+        window.top_bar()->enter_policy("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        window.session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(window), kPatience);
+        QString all;
+        for (const LongEvent& event : dog().long_events())
+            all += QStringLiteral("%1: %2 ms\n").arg(event.what).arg(event.seconds * 1e3, 0, 'f', 0);
+        qInfo("longest: %s, %.0f ms", qPrintable(dog().longest().what), dog().longest().seconds * 1e3);
+        QVERIFY2(all.isEmpty(), qPrintable(all));
+    }
+
+    void the_watchdog_barks() {
+        dog().forget();
+        QTimer::singleShot(0, this, [] {
+            QElapsedTimer clock;
+            clock.start();
+            while (clock.elapsed() < 400) {
+            }
+        });
+        QTest::qWait(600);
+        QVERIFY(!dog().long_events().empty());
+    }
+
+private:
+    static WatchedApplication& dog() { return *static_cast<WatchedApplication*>(QCoreApplication::instance()); }
+    WindowFixture fixture_;
+};
+
+int main(int argc, char** argv) {
+    WatchedApplication application(argc, argv);
+    WatchdogTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+#include "watchdog_test.moc"

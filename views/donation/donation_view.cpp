@@ -1,0 +1,192 @@
+#include "donation/donation_view.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+#include <numeric>
+
+#include "base/units.h"
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+namespace {
+
+constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 84, kGap = 26;
+
+/// "state['mu']['w']" without its first part, which names the argument.
+std::string place_in_tree(const std::string& path) {
+    const std::size_t at = path.find_first_of("[.");
+    return at == std::string::npos ? std::string() : path.substr(at);
+}
+
+}  // namespace
+
+DonationCanvas::DonationCanvas(Selection* selection) : selection_(selection) {
+    setAccessibleName(tr("Donated inputs and the outputs that take their memory"));
+    setMinimumWidth(520);
+    connect(selection_, &Selection::changed, this, [this] {
+        update();
+        if (const int at = picked(); at >= 0) Q_EMIT row_shown(row_rect(at));
+    });
+    connect(theme_changes(), &ThemeChanges::changed, this, QOverload<>::of(&QWidget::update));
+}
+
+bool DonationCanvas::crosses(const DonatedLeaf& leaf) {
+    const std::string from = place_in_tree(leaf.path), to = place_in_tree(leaf.output_path);
+    return leaf.used && !from.empty() && !to.ends_with(from) && !from.ends_with(to);
+}
+
+void DonationCanvas::set_report(std::shared_ptr<const DonationReport> report) {
+    if (report == report_) return;
+    report_ = std::move(report);
+    order_.resize(report_ ? report_->donated.size() : 0);
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
+        if (leaf(a).used != leaf(b).used) return leaf(b).used;
+        return leaf(a).bytes > leaf(b).bytes;
+    });
+    outputs_.assign(order_.begin() + lost_rows(), order_.end());
+    std::stable_sort(outputs_.begin(), outputs_.end(),
+                     [&](int a, int b) { return leaf(a).output.value_or(0) < leaf(b).output.value_or(0); });
+    const std::size_t findings = report_ ? report_->findings.size() : 0;
+    setMinimumHeight(kHead + kRow * static_cast<int>(order_.size()) + (lost_rows() > 0 ? kGap : 0) + kGap +
+                     20 * static_cast<int>(findings) + kMargin);
+    updateGeometry();
+    update();
+}
+
+int DonationCanvas::lost_rows() const {
+    return static_cast<int>(std::count_if(order_.begin(), order_.end(), [&](int l) { return !leaf(l).used; }));
+}
+
+QRect DonationCanvas::row_rect(int number) const {
+    const int row = static_cast<int>(std::find(order_.begin(), order_.end(), number) - order_.begin());
+    const int lost = lost_rows();
+    return {0, kHead + row * kRow + (row >= lost && lost > 0 ? kGap : 0), width(), kRow};
+}
+
+int DonationCanvas::output_row(int number) const {
+    const int row = static_cast<int>(std::find(outputs_.begin(), outputs_.end(), number) - outputs_.begin());
+    return row_rect(order_[static_cast<std::size_t>(lost_rows() + row)]).center().y();
+}
+
+int DonationCanvas::picked() const {
+    for (std::size_t l = 0; report_ && selection_->picked().donated >= 0 && l < report_->donated.size(); ++l)
+        if (report_->donated[l].input == selection_->picked().donated) return static_cast<int>(l);
+    return -1;
+}
+
+void DonationCanvas::paintEvent(QPaintEvent* event) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Palette& p = theme().palette();
+    painter.fillRect(rect(), theme()(p.canvas));
+    painter.setFont(text_font(13));
+    painter.setPen(theme()(p.muted));
+    if (!report_ || report_->donated.empty())
+        return painter.drawText(
+            rect().adjusted(60, 40, -60, -40), int(Qt::AlignCenter) | Qt::TextWordWrap,
+            report_ ? tr("Nothing is donated. Tick an argument under Donate above to see which outputs could take its memory.")
+                    : tr("Which outputs take the memory of donated inputs stands here once a program is open."));
+    std::int64_t lost = 0;
+    for (const DonatedLeaf& l : report_->donated) lost += l.used ? 0 : l.bytes;
+    painter.setFont(text_font(12, true));
+    painter.setPen(theme()(p.ink));
+    std::string head = bytes_text(report_->saved_bytes) + " reused";
+    if (lost > 0) head = bytes_text(lost) + " lost \u00b7 " + head;
+    painter.drawText(QRect(kMargin, 0, width() - 2 * kMargin, kHead), Qt::AlignLeft | Qt::AlignVCenter, utf8(head));
+    if (const int at = picked(); at >= 0) painter.fillRect(row_rect(at), theme()(p.selected_row));
+    for (const int l : order_) {
+        const QRect where = row_rect(l);
+        if (!leaf(l).used) {
+            if (where.intersects(event->rect())) paint_lost(painter, l);
+        } else {
+            const int out = output_row(l);
+            const QRect all(0, std::min(where.top(), out - kRow), width(), std::abs(where.center().y() - out) + 2 * kRow);
+            if (all.intersects(event->rect())) paint_pair(painter, l);
+        }
+    }
+    paint_findings(painter);
+}
+
+void DonationCanvas::paint_lost(QPainter& painter, int number) const {
+    const Palette& p = theme().palette();
+    const DonatedLeaf& at = leaf(number);
+    const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
+    const int half = where.width() * 2 / 5;
+    painter.setFont(mono_font(11));
+    painter.setPen(theme()(p.unknown_text));
+    const QString left = QStringLiteral("\u2298 ") + utf8(at.path + "  " + at.aval);
+    painter.drawText(where.adjusted(0, 0, half - where.width() - kBytesWidth, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(left, Qt::ElideMiddle, half - kBytesWidth));
+    painter.setPen(theme()(p.ink));
+    painter.drawText(QRect(where.left() + half - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
+                     utf8(bytes_text(at.bytes)));
+    painter.setFont(text_font(12));
+    painter.setPen(theme()(p.muted));
+    const QRect reason(where.left() + half + 6, where.top(), where.width() - half - 6, kRow);
+    painter.drawText(reason, Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(utf8(at.reason), Qt::ElideRight, reason.width()));
+}
+
+void DonationCanvas::paint_pair(QPainter& painter, int number) const {
+    const Palette& p = theme().palette();
+    const DonatedLeaf& at = leaf(number);
+    const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
+    const int half = where.width() * 2 / 5, right = where.right() - half;
+    const int from = where.center().y(), to = output_row(number);
+    painter.setFont(mono_font(11));
+    painter.setPen(theme()(p.donated_text));
+    painter.drawText(QRect(where.left(), where.top(), half - kBytesWidth, kRow), Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(QStringLiteral("\u27f2 ") + utf8(at.path), Qt::ElideMiddle, half - kBytesWidth));
+    painter.setPen(theme()(p.ink));
+    painter.drawText(QRect(where.left() + half - kBytesWidth, where.top(), kBytesWidth - 10, kRow), Qt::AlignRight | Qt::AlignVCenter,
+                     utf8(bytes_text(at.bytes)));
+    const bool other = crosses(at);
+    painter.setPen(theme()(other ? p.recomputed_text : p.ink));
+    const std::string name = at.output_path.empty() ? "result " + std::to_string(at.output.value_or(0)) : at.output_path;
+    const QRect end(right + 14, to - kRow / 2, half - 14, kRow);
+    painter.drawText(end, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(utf8(name), Qt::ElideMiddle, end.width()));
+    QPainterPath path(QPointF(where.left() + half + 2, from));
+    const double reach = (right - where.left() - half) / 2.0;
+    path.cubicTo(path.currentPosition().x() + reach, from, right - reach, to, right + 4, to);
+    QPen pen(theme()(other ? p.recomputed : p.donated), number == picked() ? 3 : 1.4);
+    if (other) pen.setDashPattern({4, 3});
+    painter.setPen(pen);
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPath(path);
+}
+
+void DonationCanvas::paint_findings(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    int y = order_.empty() ? kHead : row_rect(order_.back()).bottom() + kGap / 2;
+    painter.setFont(text_font(12));
+    painter.setPen(theme()(p.ink));
+    for (const std::string& finding : report_->findings) {
+        const QRect where(kMargin, y, width() - 2 * kMargin, 20);
+        painter.drawText(where, Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(utf8(finding), Qt::ElideRight, where.width()));
+        y += 20;
+    }
+}
+
+void DonationCanvas::mousePressEvent(QMouseEvent* event) {
+    for (const int l : order_) {
+        if (!row_rect(l).contains(event->pos())) continue;
+        Picked one;
+        one.donated = leaf(l).input;
+        return selection_->pick(one);
+    }
+    selection_->clear();
+}
+
+DonationView::DonationView(Selection* selection, QWidget* parent) : QScrollArea(parent), canvas_(new DonationCanvas(selection)) {
+    setWidget(canvas_);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    connect(canvas_, &DonationCanvas::row_shown, this,
+            [this](const QRect& row) { ensureVisible(0, row.center().y(), 0, row.height() * 2); });
+}
+
+}  // namespace jaxscope::views

@@ -1,0 +1,58 @@
+#pragma once
+// Donated inputs and the outputs that take their memory, as pairs. Comes in: a DonationReport. Goes out: the leaf that was clicked. Never
+// here: who pairs with whom, and why not (core/donation).
+#include <QScrollArea>
+
+#include "donation/pairing.h"
+#include "selection/selection.h"
+
+namespace jaxscope::views {
+
+/// Inputs at the left, outputs at the right, a line from each donated input to the output in its memory. Lost donations stand first, with
+/// their reason; under the pairs, what else could be donated.
+class DonationCanvas : public QWidget {
+    Q_OBJECT
+public:
+    explicit DonationCanvas(Selection* selection);
+    void set_report(std::shared_ptr<const DonationReport> report);
+    /// Leaves in the order of their rows.
+    const std::vector<int>& order() const { return order_; }
+    /// Where the row of a leaf stands; `leaf` counts the report's.
+    QRect row_rect(int leaf) const;
+    /// Is the pair's output another place of the tree than its input? JAX pairs by shape alone.
+    static bool crosses(const DonatedLeaf& leaf);
+
+Q_SIGNALS:
+    void row_shown(const QRect& rect);  ///< of what was picked elsewhere
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+
+private:
+    const DonatedLeaf& leaf(int number) const { return report_->donated[static_cast<std::size_t>(number)]; }
+    int lost_rows() const;
+    void paint_lost(QPainter& painter, int row) const;
+    void paint_pair(QPainter& painter, int row) const;
+    void paint_findings(QPainter& painter) const;
+    int output_row(int number) const;
+    int picked() const;
+    Selection* selection_;
+    std::shared_ptr<const DonationReport> report_;
+    std::vector<int> order_;    ///< leaves: lost ones first, each kind by bytes
+    std::vector<int> outputs_;  ///< leaves that are used, by their outputs
+};
+
+/// The Donation tab of the pictures.
+class DonationView : public QScrollArea {
+    Q_OBJECT
+public:
+    explicit DonationView(Selection* selection, QWidget* parent = nullptr);
+    DonationCanvas* canvas() const { return canvas_; }
+    void set_report(std::shared_ptr<const DonationReport> report) { canvas_->set_report(std::move(report)); }
+
+private:
+    DonationCanvas* canvas_;
+};
+
+}  // namespace jaxscope::views
