@@ -64,6 +64,15 @@ def test_triangular_solve(cli, tmp_path):
         close(got, expected, 2e-5)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_triangular_solve_of_sixteen_bits(cli, tmp_path, dtype):
+    def f(a, b):
+        return lax.linalg.triangular_solve(a + 4 * jnp.eye(5, dtype=a.dtype), b, left_side=True, lower=True).astype(np.float32)
+    args = [jnp.asarray(x, dtype) for x in (REAL, REAL[..., :2])]
+    for got, expected in zip(ours(cli, tmp_path, f, *args), [f(*args)], strict=True):
+        close(got, expected, 0.05 if dtype == "bfloat16" else 0.005)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("full", [True, False])
 def test_qr(cli, tmp_path, shape, full):
@@ -120,7 +129,7 @@ def gradient_is_jaxs(cli, tmp_path, f, x):
     with jax.enable_x64(True):
         x = jnp.asarray(np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64))
         jaxscope.capture(f, values="all")(x).save(file)
-        value, grad = jax.value_and_grad(f)(x)
+        value, grad = jax.jit(jax.value_and_grad(f))(x)
     cli.json("run", file, "--apply", "value_and_grad:0", "--outputs", out)
     with np.load(out) as z:
         close(z["out0"], value, 1e-9)

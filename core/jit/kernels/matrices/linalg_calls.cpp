@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 #define lapack_complex_float std::complex<float>
@@ -9,6 +10,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "ir/element.h"
 #include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
@@ -156,6 +158,41 @@ private:
     }
     TriangularSolveParams p_;
     int m_ = 0, n_ = 0;
+};
+
+/// Of bf16 and f16 numbers: LAPACK has no such kind, so both matrices are widened and the solution is rounded once.
+class NarrowTriangularSolve final : public LibraryCall {
+public:
+    explicit NarrowTriangularSolve(const Op& op) : dtype_(op.in[0]->dtype) {
+        Op wide = op;
+        for (AvalRef& a : wide.in) a = AvalRef(DType::F32, a->shape);
+        for (AvalRef& a : wide.out) a = AvalRef(DType::F32, a->shape);
+        solve_ = std::make_unique<TriangularSolve<float>>(wide);
+        matrix_ = op.in[0]->size(), right_ = op.in[1]->size();
+        at_right_ = checked_align(checked_mul(matrix_, std::int64_t{sizeof(float)}), 64);
+        bytes_ = checked_add(at_right_, checked_mul(right_, std::int64_t{sizeof(float)}));
+    }
+    std::int64_t scratch_bytes() const override { return std::max<std::int64_t>(bytes_, 1); }
+    void run(void* const* in, void* const* out, void* scratch) const override {
+        auto* a = static_cast<float*>(scratch);
+        auto* x = reinterpret_cast<float*>(static_cast<char*>(scratch) + at_right_);
+        widen(in[0], matrix_, a);
+        widen(in[1], right_, x);
+        void* const wide_in[] = {a, x};
+        void* const wide_out[] = {x};
+        solve_->run(wide_in, wide_out, nullptr);
+        auto* to = static_cast<std::uint16_t*>(out[0]);
+        for (std::int64_t i = 0; i < right_; ++i) to[i] = small_float_bits(dtype_, x[i]);
+    }
+
+private:
+    void widen(const void* from, std::int64_t n, float* to) const {
+        const auto* bits = static_cast<const std::uint16_t*>(from);
+        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(small_float_value(dtype_, bits[i]));
+    }
+    DType dtype_;
+    std::unique_ptr<TriangularSolve<float>> solve_;
+    std::int64_t matrix_ = 0, right_ = 0, at_right_ = 0, bytes_ = 0;
 };
 
 /// Row exchanges, one after the other, as the permutation that they make.
@@ -368,6 +405,8 @@ LibraryCallPtr make_for(const Op& op) {
 LibraryCallPtr make_linalg_routine(const Op& op) {
     if (op.prim == &kLuPivotsToPermutation) return std::make_shared<PivotsToPermutation>(op);
     if (op.in.empty() || op.in[0]->shape.size() < 2) return nullptr;
+    const bool narrow = op.in[0]->dtype == DType::BF16 || op.in[0]->dtype == DType::F16;
+    if (narrow && op.prim == &kTriangularSolve) return std::make_shared<NarrowTriangularSolve>(op);
     return for_lapack_type(op.in[0]->dtype, [&](auto number) { return make_for<decltype(number)>(op); });
 }
 
