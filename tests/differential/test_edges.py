@@ -204,3 +204,14 @@ def test_scattered_extremes_of_complex_numbers(cli, tmp_path, name):
     cli.raw("run", file, "--outputs", out)
     with np.load(out) as found:
         assert found["out0"].tolist() == np.asarray(jax.jit(f)(x, updates)).tolist()
+
+
+def test_a_sum_of_booleans_is_their_disjunction(cli, tmp_path):
+    from jax._src.lax import windowed_reductions as windows
+    r = np.random.RandomState(0)
+    source, operand = r.rand(1, 3, 5) > 0.5, r.rand(2, 4, 6) > 0.5
+    fn = lambda s, x: windows._select_and_scatter_add(s, x, lax.ge_p, (2, 2, 2), (1, 1, 1), ((0, 0),) * 3)
+    out = str(tmp_path / "scattered.npz")
+    cli.json("run", saved(fn, source, operand, path=tmp_path), "--outputs", out)
+    with np.load(out) as z:
+        assert np.array_equal(z["out0"], fn(source, operand)) and z["out0"].any()

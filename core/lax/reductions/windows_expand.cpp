@@ -144,10 +144,13 @@ JaxprPtr select_and_scatter_expand(const Op& op) {
                                                    .operand_batching_dims = {},
                                                    .scatter_indices_batching_dims = {}}};
     const Value zeros = lax::zeros_like(b, AvalRef(dtype, {count}));
-    const Value spread_out = lax::scatter(b, kScatterAdd, zeros, lax::reshape(b, chosen[1], {n, 1}), lax::reshape(b, source, {n}), flat);
+    const bool boolean = dtype == DType::Bool;  // a sum of booleans is their disjunction to XLA
+    const Value spread_out =
+        lax::scatter(b, boolean ? kScatterMax : kScatterAdd, zeros, lax::reshape(b, chosen[1], {n, 1}), lax::reshape(b, source, {n}), flat);
     PadConfig crop;
     for (const auto& [low, high] : p.padding) crop.push_back({-low, -high, 0});
-    const Value result = lax::pad(b, lax::reshape(b, spread_out, shape), make_literal(AvalRef(dtype, {}), 0.0), crop);
+    const LiteralRef nothing = boolean ? extremum_identity(dtype, true) : make_literal(AvalRef(dtype, {}), 0.0);
+    const Value result = lax::pad(b, lax::reshape(b, spread_out, shape), nothing, crop);
     return b.finish({result}, op.prim->name.c_str());
 }
 
