@@ -60,7 +60,9 @@ def check_values(cli, fn, seed):
         jaxscope.capture(fn, values="all")(*args).save(file)
         value, grads = jax.value_and_grad(fn, argnums=(0, 1))(*args)
     report = cli.json("run", file, "--apply", "value_and_grad:0,1")
-    worst = max(largest_error(np.asarray(o["values"]), np.asarray(g)) for o, g in zip(report["outputs"], (value, *grads)))
+    pairs = [(np.asarray(o["values"], np.float64), np.asarray(g)) for o, g in zip(report["outputs"], (value, *grads))]
+    # A saturated tanh leaves gradients of 1e-14, which are the last bit of 1 - tanh^2 (seed 603): nothing to compare.
+    worst = max((largest_error(a, b) for a, b in pairs if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=1e-12)), default=0)
     assert worst < 1e-2, f"JAXSCOPE_SEED={seed}: values differ by {worst}"
 
 
