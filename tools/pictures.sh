@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Pictures of the window, to be looked at: clipped text, overlaps, what isn't aligned.
+#   tools/pictures.sh BUILD FOLDER [CAPTURE...]   every view of each capture (the samples), light and dark, 1280x800, 1600x1000, 4K, scale 2
+#   tools/pictures.sh BUILD --docs                those of the README
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$1
+where=$2
+shift 2
+export QT_QPA_PLATFORM=offscreen
+
+# picture CAPTURE OUT ARGUMENT...
+picture() { "$build/jaxscope-gui" "$1" --screenshot "$2" "${@:3}" 2>/dev/null || echo "no picture: $2" >&2; }
+
+if [ "$where" = --docs ]; then
+  sample=$root/samples/captures/transformer_lm.jaxscope
+  picture "$sample" "$root/docs/images/window-program.png" --tab program --size 1600x1000
+  picture "$sample" "$root/docs/images/window-split.png" --tab split --select 0 --size 1600x1000
+  picture "$sample" "$root/docs/images/window-memory-dark.png" --tab memory --tab policies --policy nothing_saveable --theme dark --size 1600x1000
+  exit 0
+fi
+
+mkdir -p "$where"
+[ $# -gt 0 ] || set -- "$root"/samples/captures/*.jaxscope
+for capture in "$@"; do
+  name=$(basename "$capture" .jaxscope)
+  for tab in program split memory donated policies; do
+    for theme in light dark; do
+      for size in 1280x800 1600x1000 3840x2160; do
+        picture "$capture" "$where/$name-$tab-$theme-$size.png" --tab "$tab" --theme "$theme" --size "$size"
+      done
+      QT_SCALE_FACTOR=2 picture "$capture" "$where/$name-$tab-$theme-scale2.png" --tab "$tab" --theme "$theme" --size 960x540
+    done
+  done
+done
