@@ -33,6 +33,7 @@ public:
         a.option("--must-not-save", must_not_save_, "a name that must not be among them (may be repeated)");
         a.option("--jobs", jobs_, 0, "programs looked at side by side (0: one a core)");
         args_.add_region(a);
+        args_.add_target(a);
     }
     int run() override {
         if (args_.json) format_ = "json";
@@ -78,7 +79,9 @@ private:
         try {
             const ProgramPtr program = load_program(file);
             out.figures.name = program->name.str();
-            for (const std::string& text : caveats(*program)) {
+            std::vector<std::string> texts = caveats(*program);
+            if (!args_.target.empty()) texts.push_back(args_.estimated());
+            for (const std::string& text : texts) {
                 Finding note = unreadable(file, text, {});
                 note.rule = "caveat";
                 note.level = "note";

@@ -18,6 +18,7 @@ public:
         a.option("--replace-policy", args_.replace_policy, "[SITE=]POLICY to try in the checkpoints inside (may be repeated)");
         args_.add_strict(a);
         args_.add_execution(a);
+        args_.add_target(a);
         a.flag("--no-run", no_run_, "plan only, don't execute");
     }
     int run() override {
@@ -36,7 +37,7 @@ public:
         ProgramArguments base = args_;
         base.replace_policy.clear();
         const auto inspection = base.inspect();
-        const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_);
+        const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_ && args_.target.empty());
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "policies", args_.notes);

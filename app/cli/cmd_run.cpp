@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "io/arrays/npz.h"
+#include "jit/targets.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -101,6 +102,7 @@ public:
         args_.add_file(a);
         args_.add_region(a);
         args_.add_execution(a);
+        args_.add_target(a);
         a.option("--apply", steps_, step_help());
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--device-memory", device_memory_,
@@ -112,7 +114,11 @@ public:
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
-        const std::optional<DeviceFit> fit = device_memory_.empty() ? std::nullopt : std::optional(device_fit(inspection, device_memory_));
+        std::optional<DeviceFit> fit;
+        if (!device_memory_.empty())
+            fit = device_fit(inspection, parse_size(device_memory_));
+        else if (inspection.plan().target)
+            fit = device_fit(inspection, inspection.plan().target->memory);
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "plan", args_.notes);

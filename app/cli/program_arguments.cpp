@@ -12,6 +12,7 @@
 #include "analysis/caveats.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "jit/targets.h"
 #include "report/report_fields.h"
 #include "transforms/inline_rules.h"
 #include "transforms/policies.h"
@@ -95,12 +96,22 @@ void ProgramArguments::add_execution(Arguments& a) {
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
 }
 
+void ProgramArguments::add_target(Arguments& a) {
+    a.option("--target", target, "estimate for this device's compiler instead of planning for this machine: tpu:v5p");
+}
+
+std::string ProgramArguments::estimated() const {
+    const TargetDevice& device = target_device(target);
+    return std::string("estimated for ") + device.name + ": " + device.accuracy;
+}
+
 ProgramPtr ProgramArguments::load() {
     const auto begin = std::chrono::steady_clock::now();
     ProgramPtr program = load_program(file);
     if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     notes = caveats(*program);
+    if (!target.empty()) notes.push_back(estimated());
     for (const std::string& n : notes) std::cerr << "jaxscope: note: " << n << '\n';
     return program;
 }
@@ -130,6 +141,7 @@ Choices ProgramArguments::choices() const {
     c.project = project;
     c.jit.threads = threads;
     c.jit.recompute_cheap = recompute_cheap;
+    if (!target.empty()) c.jit.target = &target_device(target);
     if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);
     return c;
 }

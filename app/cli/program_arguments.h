@@ -23,12 +23,15 @@ struct ProgramArguments {
     int threads = 0;
     std::string memory_limit;
     bool recompute_cheap = false;
+    std::string target;              ///< a device that figures are estimated for
     double load_seconds = 0;         ///< of the last `load`
     std::vector<std::string> notes;  ///< caveats of the program last loaded; `load` prints them on standard error
 
     void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
     void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project --strict
     void add_strict(Arguments& a);     ///< --strict
+    void add_target(Arguments& a);     ///< --target
+    std::string estimated() const;     ///< with --target: what every figure is, and how far such estimates were off
     void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
     ProgramPtr load();
     Choices choices() const;

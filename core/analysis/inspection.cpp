@@ -13,6 +13,7 @@
 #include "analysis/step.h"
 #include "analysis/subject.h"
 #include "analysis/summary.h"
+#include "jit/targets.h"
 #include "transforms/policies.h"
 #include "transforms/vjp.h"
 
@@ -35,7 +36,9 @@ std::string subject_key(const Choices& c) {
 }
 std::string step_key(const Choices& c) { return c.changes_program() || c.as_step ? subject_key(c) : "as captured"; }
 std::string donation_key(const Choices& c) { return "d" + numbers_key(c.donate); }
-std::string jit_key(const JitOptions& o) { return fmt::format("j{} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule); }
+std::string jit_key(const JitOptions& o) {
+    return fmt::format("j{} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.target ? o.target->name : "");
+}
 
 std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
     if (!c.donate) return p.donated;

@@ -15,12 +15,15 @@
 
 namespace jaxscope {
 
+struct TargetDevice;
+
 struct JitOptions {
-    int threads = 0;                ///< 0: as many as the process may use
-    bool fuse = true;               ///< false: one kernel per equation, for comparisons
-    bool recompute_cheap = false;   ///< let fusion compute cheap values again instead of storing them, as XLA does
-    std::int64_t memory_limit = 0;  ///< bytes the plan may take; 0: no limit
-    bool schedule = true;           ///< try a memory-greedy order against program order and keep the better
+    int threads = 0;                       ///< 0: as many as the process may use
+    bool fuse = true;                      ///< false: one kernel per equation, for comparisons
+    bool recompute_cheap = false;          ///< let fusion compute cheap values again instead of storing them, as XLA does
+    std::int64_t memory_limit = 0;         ///< bytes the plan may take; 0: no limit
+    bool schedule = true;                  ///< try a memory-greedy order against program order and keep the better
+    const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
 };
 
 enum class BufferRole : std::uint8_t { Argument, Output, Temporary, Residual, Constant, Scratch };
@@ -74,7 +77,8 @@ struct MemoryPlan {
     std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
     std::vector<CopiedPair> copied;
-    std::uint64_t derivation = 0;  ///< whose plan it is, where the caller tells programs apart by number
+    std::uint64_t derivation = 0;          ///< whose plan it is, where the caller tells programs apart by number
+    const TargetDevice* target = nullptr;  ///< whose needs were estimated; null: the plan of this machine's executor
 };
 
 struct RunOptions {

@@ -8,6 +8,7 @@
 #include "analysis/caveats.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "jit/targets.h"
 
 namespace jaxscope {
 
@@ -46,6 +47,7 @@ std::string explain_difference(const MemoryReport& m) {
 MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunReport* run) {
     MemoryReport m;
     m.of = step.of;
+    if (plan.target) m.target = plan.target->name;
     m.arguments = plan.arguments;
     m.outputs = plan.outputs;
     m.aliased = plan.aliased;
@@ -99,10 +101,11 @@ std::int64_t provable_bytes(const Step& step, const std::vector<bool>& donated) 
 
 }  // namespace
 
-DeviceFit device_fit(const Inspection& inspection, const std::string& device_memory) {
+DeviceFit device_fit(const Inspection& inspection, std::int64_t device_memory) {
     DeviceFit fit;
-    fit.device_memory = parse_size(device_memory);
+    fit.device_memory = device_memory;
     fit.planned_peak = inspection.plan().planned_peak;
+    const TargetDevice* target = inspection.plan().target;
     std::vector<bool> donated(inspection.step().jaxpr->num_invars, false);
     for (const DonatedLeaf& d : inspection.donation().donated) donated[static_cast<std::size_t>(d.input)] = true;
     const bool one_device = !distribution_of(inspection.program());
@@ -112,8 +115,10 @@ DeviceFit device_fit(const Inspection& inspection, const std::string& device_mem
     const std::string size = bytes_text(fit.device_memory);
     fit.sentence = fit.impossible
                        ? fmt::format("doesn't fit: arguments and results alone are {}, more than {}", bytes_text(fit.lower_bound), size)
-                       : fmt::format("the plan of jaxscope's CPU JIT ({}) {} {}; another compiler may need more or less",
-                                     bytes_text(fit.planned_peak), fit.fits ? "fits in" : "exceeds", size);
+                       : fmt::format("{} ({}) {} {}; {}",
+                                     target ? std::string("the peak estimated for ") + target->name : "the plan of jaxscope's CPU JIT",
+                                     bytes_text(fit.planned_peak), fit.fits ? "fits in" : "exceeds", size,
+                                     target ? target->accuracy : "another compiler may need more or less");
     return fit;
 }
 

@@ -20,6 +20,6 @@ struct DeviceFit {
     bool impossible = false;  ///< the lower bound exceeds the device
     std::string sentence;
 };
-DeviceFit device_fit(const Inspection& inspection, const std::string& device_memory);
+DeviceFit device_fit(const Inspection& inspection, std::int64_t device_memory);
 
 }  // namespace jaxscope

@@ -21,7 +21,8 @@ struct PeakRow {
 
 /// The memory of one program: the plan's figures, divided as in XLA's memory analysis, and what was measured beside them.
 struct MemoryReport {
-    std::string of;  ///< what was planned and run: Step::of
+    std::string of;      ///< what was planned and run: Step::of
+    std::string target;  ///< the device whose needs were estimated; empty: planned for this machine
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries
     std::optional<std::int64_t> measured_peak;  ///< null when nothing was run

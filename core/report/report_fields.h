@@ -160,11 +160,12 @@ template <>
 struct ReportFields<MemoryReport> {
     static constexpr auto fields =
         std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
+                   report_field("target", &MemoryReport::target, "figures are estimated for this device; empty: of jaxscope's CPU JIT"),
                    report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
                    report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
-                   report_field("planned_peak", &MemoryReport::planned_peak, "of jaxscope's CPU JIT"),
-                   report_field("measured_peak", &MemoryReport::measured_peak), report_field("at_peak", &MemoryReport::at_peak),
-                   report_field("difference", &MemoryReport::difference), report_field("notes", &MemoryReport::notes));
+                   report_field("planned_peak", &MemoryReport::planned_peak), report_field("measured_peak", &MemoryReport::measured_peak),
+                   report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
+                   report_field("notes", &MemoryReport::notes));
 };
 template <>
 struct ReportFields<MadeUpConstant> {

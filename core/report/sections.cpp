@@ -320,14 +320,15 @@ void donate_modes_section(Page& page, const std::vector<DonateModeRow>& rows) {
 }
 
 void memory_section(Page& page, const MemoryReport& m) {
-    page.heading(m.of == "the program" ? "Memory of jaxscope's CPU JIT" : "Memory of jaxscope's CPU JIT, of " + m.of);
+    const std::string whose = m.target.empty() ? "Memory of jaxscope's CPU JIT" : "Memory estimated for " + m.target;
+    page.heading(m.of == "the program" ? whose : whose + ", of " + m.of);
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
     t.add({"arguments", size_cell(m.arguments)});
     t.add({"outputs", size_cell(m.outputs)});
     t.add({"aliased (donated)", size_cell(m.aliased)});
     t.add({"temporaries", size_cell(m.temporaries)});
-    t.add({"planned peak", size_cell(m.planned_peak)});
-    t.add({"measured peak", m.measured_peak ? size_cell(*m.measured_peak) : Table::Cell("not run")});
+    t.add({m.target.empty() ? "planned peak" : "estimated peak", size_cell(m.planned_peak)});
+    if (m.target.empty()) t.add({"measured peak", m.measured_peak ? size_cell(*m.measured_peak) : Table::Cell("not run")});
     page.table(t);
     if (!m.difference.empty()) page.line(m.difference);
     for (const std::string& n : m.notes) page.line("note: " + n);

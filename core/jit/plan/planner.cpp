@@ -10,6 +10,7 @@
 #include "jit/plan/arena.h"
 #include "jit/plan/loops.h"
 #include "jit/plan/schedule.h"
+#include "jit/plan/target_units.h"
 
 namespace jaxscope::exec {
 
@@ -43,7 +44,7 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
     };
     std::vector<Step> steps;
     for (const Unit& u : units) {
-        const Node& n = g.nodes[u.nodes[0]];
+        const Node& n = g.nodes[options.target ? u.nodes.back() : u.nodes[0]];
         Step s;
         s.barrier = !u.kernel && n.kind == NodeKind::Barrier;
         s.thunk.nodes = u.nodes;
@@ -53,6 +54,8 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
             s.thunk.kernel = u.kernel;
             s.thunk.scratch_each = u.kernel->scratch_bytes;
             s.scratch = checked_mul(s.thunk.scratch_each, options.threads);
+        } else if (options.target && n.bodies.empty()) {
+            s.thunk.kind = n.kind == NodeKind::Library ? Thunk::Kind::Library : Thunk::Kind::Kernel;  // nobody runs it
         } else if (n.kind == NodeKind::Library) {
             s.thunk.kind = Thunk::Kind::Library;
             s.thunk.library = make_call(n, options.threads);
@@ -68,8 +71,10 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
 /// Gives the values of one order of the steps their memory.
 class Planner {
 public:
-    Planner(const GraphPtr& graph, const std::vector<std::optional<int>>& alias, const ComputationOptions& options)
-        : g_(*graph), wish_(alias), options_(options), c_(std::make_shared<Computation>()) {
+    /// `bytes`: per value, what it takes in memory; empty: the size of its array.
+    Planner(const GraphPtr& graph, const std::vector<std::optional<int>>& alias, const ComputationOptions& options,
+            const std::vector<std::int64_t>& bytes)
+        : g_(*graph), wish_(alias), options_(options), bytes_(bytes), c_(std::make_shared<Computation>()) {
         c_->graph = graph;
         c_->threads = options.threads;
         wish_.resize(g_.outputs.size());
@@ -99,9 +104,10 @@ public:
         for (const std::int64_t d : change) live += d, peak = std::max(peak, live);
         return checked_add(peak, lost_carries());
     }
-    /// Offsets; returns what the plan costs in all.
+    /// Offsets; returns what the plan costs in all. Of a target only what is alive together is known, not what packing it costs.
     std::int64_t place() {
         place_buffers();
+        if (options_.target) c_->arena_bytes = live_peak() - lost_carries();
         return checked_add(c_->arena_bytes, lost_carries());
     }
     std::shared_ptr<Computation> take() { return std::move(c_); }
@@ -110,6 +116,11 @@ private:
     Buffer& buffer(int b) { return c_->buffers[static_cast<std::size_t>(b)]; }
     int steps() const { return static_cast<int>(c_->thunks.size()); }
 
+    int add_buffer(Buffer::Place place, std::uint32_t index, ValueId v) {
+        const int b = add_buffer(place, index, g_.values[v].aval);
+        if (!bytes_.empty()) buffer(b).bytes = bytes_[v];
+        return b;
+    }
     int add_buffer(Buffer::Place place, std::uint32_t index, AvalRef aval) {
         Buffer b;
         b.place = place;
@@ -152,14 +163,14 @@ private:
     // ---- Inputs, outputs, aliases --------------------------------------------------------------------------------------------------
     void make_io_buffers() {
         for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
-            c_->input_buffer.push_back(add_buffer(Buffer::Place::Input, static_cast<std::uint32_t>(i), g_.values[g_.inputs[i]].aval));
+            c_->input_buffer.push_back(add_buffer(Buffer::Place::Input, static_cast<std::uint32_t>(i), g_.inputs[i]));
             buffer_of_[g_.inputs[i]] = c_->input_buffer.back();
             buffer(c_->input_buffer.back()).role = BufferRole::Argument;
         }
         is_output_.assign(g_.values.size(), false);
         for (std::size_t k = 0; k < g_.outputs.size(); ++k) {
             const ValueId root = g_.root(g_.outputs[k]);
-            const int b = add_buffer(Buffer::Place::Output, static_cast<std::uint32_t>(k), g_.values[g_.outputs[k]].aval);
+            const int b = add_buffer(Buffer::Place::Output, static_cast<std::uint32_t>(k), g_.outputs[k]);
             c_->output_buffer.push_back(b);
             buffer(b).role = BufferRole::Output;
             const bool own = g_.values[root].kind == GraphValue::Kind::Result && !is_output_[root];
@@ -183,6 +194,7 @@ private:
     bool can_overwrite(int step, ValueId in, ValueId out) const {
         const auto s = static_cast<std::size_t>(step);
         const Thunk& t = c_->thunks[s];
+        if (options_.target && t.bodies.empty()) return target_in_place(g_, t.nodes, in, out);
         const auto& reads = reads_[s];
         const auto w = static_cast<std::size_t>(std::find(writes_[s].begin(), writes_[s].end(), out) - writes_[s].begin());
         for (std::size_t r = 0; r < reads.size(); ++r) {
@@ -259,7 +271,7 @@ private:
             std::vector<int> taken;
             for (const ValueId v : writes_[static_cast<std::size_t>(s)]) {
                 if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = dying_operand(s, v, taken);
-                if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = add_buffer(Buffer::Place::Arena, 0, g_.values[v].aval);
+                if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = add_buffer(Buffer::Place::Arena, 0, v);
                 Buffer& b = buffer(buffer_of_[v]);
                 taken.push_back(buffer_of_[v]);
                 if (b.thunk < 0) b.thunk = s, b.node = g_.values[v].index;
@@ -267,6 +279,7 @@ private:
             }
         }
     }
+    std::int64_t bytes(ValueId v) const { return bytes_.empty() ? g_.bytes(v) : bytes_[v]; }
     int memory_of(ValueId v) {
         if (buffer_of_[v] != kNoBuffer) return buffer_of_[v];
         const GraphValue& value = g_.values[v];
@@ -287,7 +300,7 @@ private:
             const int b = buffer_of_[in];
             if (b == kNoBuffer || buffer(b).place != Buffer::Place::Arena || last_read_[in] != step || last_use(b) != step) continue;
             if (std::find(taken.begin(), taken.end(), b) != taken.end() || is_output_[in]) continue;
-            if (g_.bytes(in) == g_.bytes(v) && buffer(b).bytes == g_.bytes(v) && can_overwrite(step, in, v)) {
+            if (bytes(in) == bytes(v) && buffer(b).bytes == bytes(v) && can_overwrite(step, in, v)) {
                 holders_[b] = v;
                 return b;
             }
@@ -419,6 +432,7 @@ private:
     const Graph& g_;
     std::vector<std::optional<int>> wish_;
     const ComputationOptions& options_;
+    const std::vector<std::int64_t>& bytes_;
     std::shared_ptr<Computation> c_;
     std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
     std::vector<int> buffer_of_;                        ///< per root
@@ -432,17 +446,18 @@ private:
 
 std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::vector<std::optional<int>>& alias,
                                               const ComputationOptions& options) {
-    const std::vector<Unit> units = fuse(*graph, options.fuse);
+    const TargetUnits made = options.target ? target_units(*graph, *options.target) : TargetUnits{fuse(*graph, options.fuse), {}};
+    const std::vector<Unit>& units = made.units;
     const std::vector<Step> steps = make_steps(*graph, units, options);
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
-    Planner planner(graph, alias, options);
+    Planner planner(graph, alias, options, made.bytes);
     planner.assign(steps, program);
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
     if (options.schedule)
         for (const Order& order : low_memory_orders(*graph, units, alias, options.whole)) {
-            Planner other(graph, alias, options);
+            Planner other(graph, alias, options, made.bytes);
             other.assign(steps, order);
             if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
         }

@@ -50,6 +50,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;
     c.fuse.recompute_cheap = options.recompute_cheap;
+    c.target = options.target;
     c.schedule = options.schedule;
     c.whole = true;
     c.place_io = !in_place;
@@ -60,6 +61,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
         p.plan.planned_peak = p.computation->arena_bytes;
     else
         p.plan = report_plan(*p.computation, aliases);
+    p.plan.target = options.target;
     return p;
 }
 
@@ -248,6 +250,8 @@ private:
 
 std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
                                                 const JitOptions& options) {
+    if (options.target)
+        throw Error(ErrorCode::CannotRun, std::string("expected this machine to run on, found an estimate for ") + options.target->name);
     Planned planned = make_plan(program, aliases, kept, options);
     if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
         throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +

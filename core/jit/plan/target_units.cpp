@@ -1,0 +1,247 @@
+#include "jit/plan/target_units.h"
+
+#include <algorithm>
+#include <map>
+#include <variant>
+
+#include "base/cancel.h"
+#include "ir/print/attr_text.h"
+#include "jit/plan/loops.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::uint32_t kNone = ~0u;
+constexpr int kLongest = 100;  ///< operations that several readers compute again; a longer chain is stored
+
+bool is_loop_node(const Node& n) { return n.kind == NodeKind::Scan || n.kind == NodeKind::While || n.kind == NodeKind::Cond; }
+bool is_product(const Node& n) {
+    return n.kind == NodeKind::Library && n.spec &&
+           (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
+}
+/// XLA's default: no precision is asked for, or DEFAULT of every operand.
+bool at_default_precision(const Node& n) {
+    const Attr* a = n.op.params->find("precision");
+    if (!a) return true;
+    const std::string text = str_text(*a);
+    return text.find("HIGH") == std::string::npos && text.find("F32") == std::string::npos;
+}
+
+class Maker {
+public:
+    Maker(const Graph& g, const TargetDevice& device) : g_(g), device_(device) {
+        find_users();
+        find_stored();
+        if (device_.fuses_into_products) move_behind_products();
+        find_narrow();
+    }
+    TargetUnits run() {
+        TargetUnits out;
+        unit_of_.assign(g_.nodes.size(), kNone);
+        seen_.assign(g_.nodes.size(), kNone);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            check_cancelled();
+            const Node& n = g_.nodes[i];
+            if (n.kind != NodeKind::Barrier && (element_wise(i) || is_product(n)) && !stored_[n.out[0]]) continue;
+            unit_of_[i] = static_cast<std::uint32_t>(out.units.size());
+            out.units.push_back(unit(i));
+        }
+        out.bytes.resize(g_.values.size());
+        for (ValueId v = 0; v < g_.values.size(); ++v) {
+            const std::int64_t whole = padded_bytes(g_.aval(v), device_);
+            // Arguments come as they are.
+            out.bytes[v] = narrow_[g_.root(v)] && g_.values[g_.root(v)].kind == GraphValue::Kind::Result ? whole / 2 : whole;
+        }
+        return out;
+    }
+    const std::vector<bool>& narrow() const { return narrow_; }
+
+private:
+    void find_users() {
+        users_.resize(g_.values.size());
+        output_.assign(g_.values.size(), false);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i)
+            for (std::size_t k = 0; k < g_.nodes[i].in.size(); ++k) {
+                if (!reads(g_.nodes[i], k)) continue;
+                std::vector<std::uint32_t>& list = users_[g_.root(g_.nodes[i].in[k])];
+                if (list.empty() || list.back() != i) list.push_back(i);
+            }
+        for (const ValueId v : g_.outputs) output_[g_.root(v)] = true;
+        for (const Node& n : g_.nodes) one_hot_.push_back(is_one_hot(n));
+    }
+    static bool reads(const Node& n, std::size_t k) {
+        return n.kind != NodeKind::Element || n.map->operands[k].access != IndexMap::Access::None;
+    }
+    bool fuses_operands(std::uint32_t i) const {
+        const Node& n = g_.nodes[i];
+        return element_wise(i) || n.kind == NodeKind::Reduction || (is_product(n) && device_.fuses_into_products);
+    }
+    bool element_wise(std::uint32_t i) const { return g_.nodes[i].kind == NodeKind::Element || one_hot_[i]; }
+
+    /// A scatter into a constant, one element for each row along one dimension (what a gradient of take_along_axis is): XLA compares an
+    /// iota with the index instead.
+    bool is_one_hot(const Node& n) const {
+        if (n.kind != NodeKind::Library || !n.spec || !std::holds_alternative<ScatterKernel>(n.spec->kind) || n.in.size() != 3)
+            return false;
+        const GraphValue& into = g_.values[g_.root(n.in[0])];
+        if (into.kind == GraphValue::Kind::Result) {
+            const Node& fill = g_.nodes[into.index];
+            const bool constant = fill.kind == NodeKind::Element &&
+                                  std::all_of(fill.in.begin(), fill.in.end(), [&](ValueId v) { return g_.aval(v).size() == 1; });
+            if (!constant) return false;
+        } else if (into.kind != GraphValue::Kind::Literal) {
+            return false;
+        }
+        const Aval& out = g_.aval(n.out[0]);
+        const std::int64_t updates = g_.aval(n.in[2]).size();
+        return updates > 1 &&
+               std::any_of(out.shape.begin(), out.shape.end(), [&](std::int64_t d) { return d > 1 && updates == out.size() / d; });
+    }
+
+    void find_stored() {
+        stored_.assign(g_.values.size(), true);
+        std::vector<int> length(g_.values.size(), 0);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            if (!element_wise(i)) continue;
+            const Node& n = g_.nodes[i];
+            const ValueId v = n.out[0];
+            int sum = 1;
+            for (std::size_t k = 0; k < n.in.size(); ++k)
+                if (reads(n, k)) sum = std::min(kLongest + 1, sum + length[g_.root(n.in[k])]);
+            const bool fused = std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return fuses_operands(u); });
+            stored_[v] = output_[v] || !fused || (sum > kLongest && users_[v].size() > 1);
+            length[v] = stored_[v] ? 0 : sum;
+        }
+    }
+
+    /// A product's result that one element-wise operation reads is never stored: the product ends with it, and so on along the chain. The
+    /// chain ends where several read, and what is stored is its smallest value, the last one of several.
+    void move_behind_products() {
+        for (const Node& n : g_.nodes) {
+            if (!is_product(n)) continue;
+            const ValueId made = n.out[0];
+            ValueId at = made, best = made;
+            while (!output_[at] && users_[at].size() == 1) {
+                const Node& next = g_.nodes[users_[at][0]];
+                if (next.kind != NodeKind::Element || g_.aval(next.out[0]).size() != g_.aval(at).size()) break;
+                at = next.out[0];
+                if (g_.bytes(at) <= g_.bytes(best) || stored_[at]) best = at;
+                if (stored_[at]) break;
+            }
+            stored_[made] = false;
+            stored_[best] = true;
+        }
+    }
+
+    /// Backwards: whom a value is read by.
+    void find_narrow() {
+        narrow_.assign(g_.values.size(), false);
+        if (!device_.narrow_products) return;
+        for (std::uint32_t i = static_cast<std::uint32_t>(g_.nodes.size()); i-- > 0;)
+            if (g_.nodes[i].kind != NodeKind::While && g_.nodes[i].kind != NodeKind::Cond)
+                for (std::size_t k = g_.nodes[i].kind == NodeKind::Scan ? loop_shape(g_.nodes[i]).carries : 0; k < g_.nodes[i].out.size();
+                     ++k)
+                    narrow_[g_.nodes[i].out[k]] = read_narrow(g_.nodes[i].out[k]);
+        for (const ValueId v : g_.inputs) narrow_[v] = read_narrow(v);
+    }
+    bool read_narrow(ValueId v) const {
+        if (output_[v] || g_.root(v) != v || g_.aval(v).dtype != DType::F32 || users_[v].empty()) return false;
+        return std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
+            const Node& n = g_.nodes[u];
+            if (is_product(n)) return at_default_precision(n);
+            if (n.kind == NodeKind::Element) return n.map->copies && !stored_[n.out[0]] && narrow_[n.out[0]];
+            return n.kind == NodeKind::Scan && body_reads_narrow(n, v);
+        });
+    }
+    bool body_reads_narrow(const Node& n, ValueId v) const {
+        const LoopShape s = loop_shape(n);
+        const auto found = bodies_.try_emplace(n.bodies[0].get());
+        if (found.second) {
+            const Maker body(*n.bodies[0], device_);
+            for (const ValueId in : n.bodies[0]->inputs) found.first->second.push_back(body.narrow()[in]);
+        }
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            if (g_.root(n.in[k]) != v) continue;
+            const bool carried = k >= s.consts && k < s.consts + s.carries;
+            if (carried || !found.first->second[k]) return false;
+        }
+        return true;
+    }
+
+    /// The step that makes what node `i` stores: everything that isn't in memory is computed in it.
+    Unit unit(std::uint32_t i) {
+        Unit u;
+        const std::uint32_t self = unit_of_[i];
+        std::vector<std::uint32_t> open{i};
+        seen_[i] = self;
+        while (!open.empty()) {
+            const std::uint32_t at = open.back();
+            open.pop_back();
+            u.nodes.push_back(at);
+            const Node& n = g_.nodes[at];
+            for (std::size_t k = 0; k < n.in.size(); ++k)
+                if (reads(n, k) && (at == i && !fuses_operands(at) ? true : g_.values[n.in[k]].kind != GraphValue::Kind::Literal))
+                    operand(n.in[k], self, u, open);
+        }
+        std::sort(u.nodes.begin(), u.nodes.end());
+        if (g_.nodes[i].kind != NodeKind::Barrier)
+            for (const ValueId v : g_.nodes[i].out) u.writes.push_back(v);
+        const auto once = [](auto& list) {
+            std::sort(list.begin(), list.end());
+            list.erase(std::unique(list.begin(), list.end()), list.end());
+        };
+        if (!is_loop_node(g_.nodes[i])) once(u.reads);  // loops read by position
+        once(u.after);
+        return u;
+    }
+    void operand(ValueId v, std::uint32_t self, Unit& u, std::vector<std::uint32_t>& open) {
+        const GraphValue& value = g_.values[v];
+        const ValueId root = g_.root(v);
+        const auto wait_for = [&](std::uint32_t node) {
+            if (unit_of_[node] != kNone && unit_of_[node] != self) u.after.push_back(unit_of_[node]);
+        };
+        if (value.kind == GraphValue::Kind::Result && g_.nodes[value.index].kind == NodeKind::Barrier) wait_for(value.index);
+        if (g_.values[root].kind == GraphValue::Kind::Result) {
+            const std::uint32_t maker = g_.values[root].index;
+            if (!stored_[root]) {
+                if (seen_[maker] != self) seen_[maker] = self, open.push_back(maker);
+                return;
+            }
+            wait_for(maker);
+        }
+        u.reads.push_back(root);
+    }
+
+    const Graph& g_;
+    const TargetDevice& device_;
+    std::vector<std::vector<std::uint32_t>> users_;             ///< per root
+    std::vector<bool> output_, stored_, narrow_;                ///< per root
+    std::vector<bool> one_hot_;                                 ///< per node
+    std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
+    mutable std::map<const Graph*, std::vector<bool>> bodies_;  ///< which inputs of a loop's body products alone read
+};
+
+}  // namespace
+
+TargetUnits target_units(const Graph& g, const TargetDevice& device) { return Maker(g, device).run(); }
+
+bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out) {
+    const auto reads_fine = [&](std::uint32_t i) {
+        const Node& n = g.nodes[i];
+        if (n.kind == NodeKind::Library && n.spec && nodes.size() == 1) {
+            const bool updates =
+                std::holds_alternative<ScatterKernel>(n.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(n.spec->kind);
+            return updates && g.root(n.in[0]) == in && std::count(n.in.begin(), n.in.end(), n.in[0]) == 1;
+        }
+        if (n.kind != NodeKind::Element) return false;
+        for (std::size_t k = 0; k < n.in.size(); ++k)
+            if (g.root(n.in[k]) == in &&
+                (n.map->operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
+                return false;
+        return true;
+    };
+    return std::all_of(nodes.begin(), nodes.end(), reads_fine);
+}
+
+}  // namespace jaxscope::exec
