@@ -40,7 +40,7 @@ public:
         const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_ && args_.target.empty());
         if (args_.json) {
             JsonWriter w(std::cout);
-            begin_json(w, "policies", args_.notes);
+            begin_json(w, "policies", base.notes);
             w.key("policies");
             write_json(w, rows);
             finish_json(w);
