@@ -36,6 +36,7 @@ void register_all_primitives() {
         custom_rule_primitives(),
         custom_transformation_primitives(),
         debug_primitives(),
+        sharded_call_primitives(),
         scan_primitives(),
         while_primitives(),
         cond_primitives(),

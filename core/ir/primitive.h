@@ -17,6 +17,7 @@ class ElementBuilder;
 class SplitBuilder;
 class TransposeSink;
 struct KernelSpec;
+struct PartitionRule;
 struct PolicyQuery;
 struct TextForm;
 
@@ -157,8 +158,8 @@ struct Cost {
     double bytes = 0;
 };
 using CostFn = Cost(const Op& op);
-/// Sharding: specs of inputs and outputs that fit together (filled in by the issue 'Sharding').
-using PartitionFn = void(const Op& op);
+/// Sharding: which dimensions of operands and results are one, so that devices may have a part of them each (partition_rule.h).
+using PartitionFn = PartitionRule(const Op& op);
 
 // ---- Traits: what code asks of a primitive instead of comparing names ---------------------------------------------------------
 

@@ -26,7 +26,6 @@ constexpr Primitive kReshard = shown_view("reshard", &kNoParams);
 constexpr Primitive kExpandDims = shown_view("expand_dims");
 constexpr Primitive kMeshCast = shown_view("mesh_cast");
 constexpr Primitive kLayoutConstraint = shown_view("layout_constraint");
-constexpr Primitive kPvary = shown_view("pvary");
 constexpr Primitive kPcast = shown_view("pcast");
 
 }  // namespace
@@ -37,7 +36,7 @@ constinit const Primitive kAddUpdate = shown("addupdate", kAddUpdateText);
 
 std::span<const Primitive* const> shown_primitives() {
     static constexpr const Primitive* all[] = {&kGet,        &kSwap,     &kAddUpdate,        &kCheck, &kShardMap, &kScaledDot, &kReshard,
-                                               &kExpandDims, &kMeshCast, &kLayoutConstraint, &kPvary, &kPcast};
+                                               &kExpandDims, &kMeshCast, &kLayoutConstraint, &kPcast};
     return all;
 }
 

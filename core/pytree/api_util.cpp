@@ -7,56 +7,25 @@
 #include <set>
 
 #include "base/error.h"
+#include "pytree/prefix.h"
 #include "pytree/tree.h"
 
 namespace jaxscope::jax {
-
-AxisTree AxisTree::dict(std::vector<std::pair<std::string, AxisTree>> items) {
-    std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<std::string> keys;
-    std::vector<AxisTree> values;
-    for (auto& [key, value] : items) {
-        keys.push_back("'" + key + "'");
-        values.push_back(std::move(value));
-    }
-    return AxisTree(Kind::dict, std::move(keys), std::move(values));
-}
 
 namespace {
 
 using detail::TreeNode;
 using Kind = AxisTree::Kind;
 
-/// The specification as a tree: what stands at its leaves doesn't matter for the shape.
-void describe_axes(const void* value, detail::TreeWriter& w) {
-    const auto& axes = *static_cast<const AxisTree*>(value);
-    if (axes.kind() == Kind::leaf) return w.leaf();
-    w.open(axes.kind(), "", axes.items().size());
-    for (std::size_t i = 0; i < axes.items().size(); ++i) {
-        w.key(axes.kind() == Kind::dict ? axes.keys()[i] : std::to_string(i));
-        describe_axes(&axes.items()[i], w);
-    }
-    w.close();
-}
-void spread(const AxisTree& axes, const TreeNode& full, std::vector<Axis>& out) {
-    if (axes.kind() == Kind::leaf) return out.insert(out.end(), full.leaves, axes.axis()), void();
-    for (std::size_t i = 0; i < axes.items().size(); ++i) spread(axes.items()[i], *full.children[i], out);
-}
-
 }  // namespace
 
 std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes) {
-    const PyTreeDef prefix = detail::make_tree({&axes, describe_axes});
-    std::vector<TreeNode::Key> path;
-    const std::string problem =
-        detail::structure_difference(*prefix.node(), *tree.node(), path, name, "jax._src.api_util.PytreeLeaf", true);
+    const std::string problem = detail::prefix_problem(name, tree, axes);
     if (!problem.empty())
         throw Error(
             ErrorCode::BadUsage,
             name + " specification must be a tree prefix of the corresponding value; \n  Mismatch details (1 found):\n  " + problem);
-    std::vector<Axis> out;
-    spread(axes, *tree.node(), out);
-    return out;
+    return detail::spread_prefix(axes, tree);
 }
 
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,

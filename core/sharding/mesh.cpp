@@ -134,6 +134,28 @@ std::optional<NamedSharding> named_sharding_from(const Attr& attr) {
     return out;
 }
 
+Attr to_attr(const NamedSharding& s) {
+    Attr::Record mesh, spec, out;
+    Attrs axes, dims;
+    for (const Mesh::Axis& a : s.mesh.axes) axes.push_back(Attr::tuple({Attr(a.name), Attr(a.size)}));
+    for (const AxisNames& names : s.spec.dims) {
+        Attrs items;
+        for (const Sym n : names) items.emplace_back(n);
+        dims.push_back(items.empty() ? Attr() : Attr::tuple(std::move(items)));
+    }
+    mesh.type = "Mesh";
+    mesh.fields.emplace_back("axes", Attr::tuple(std::move(axes)));
+    mesh.text = Sym(to_text(s.mesh));
+    spec.type = "PartitionSpec";
+    spec.fields.emplace_back("dims", Attr::tuple(std::move(dims)));
+    spec.text = Sym(to_text(s.spec));
+    out.type = "NamedSharding";
+    out.fields.emplace_back("mesh", std::make_shared<const Attr::Record>(std::move(mesh)));
+    out.fields.emplace_back("spec", std::make_shared<const Attr::Record>(std::move(spec)));
+    out.text = Sym("NamedSharding(mesh=" + to_text(s.mesh) + ", spec=" + to_text(s.spec) + ")");
+    return std::make_shared<const Attr::Record>(std::move(out));
+}
+
 std::vector<std::size_t> uneven_dims(const Dims& shape, const NamedSharding& s) {
     std::vector<std::size_t> out;
     for (std::size_t d = 0; d < shape.size(); ++d)

@@ -62,6 +62,7 @@ Mesh mesh_from(const Attr& attr);
 Spec spec_from(const Attr& attr);
 /// None for any other kind of sharding, which one device has, or of which only a text is known.
 std::optional<NamedSharding> named_sharding_from(const Attr& attr);
+Attr to_attr(const NamedSharding& sharding);
 
 /// Dimensions that don't divide evenly: there the last devices have less, and what they keep is padded to the others' size.
 std::vector<std::size_t> uneven_dims(const Dims& shape, const NamedSharding& sharding);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "ir/element.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
 #include "trace/trace.h"
@@ -92,14 +91,6 @@ private:
 };
 
 }  // namespace
-
-ArrayPtr array_of(LiteralRef literal) {
-    auto a = std::make_shared<ArrayConst>();
-    a->aval = literal->aval;
-    a->data.resize(static_cast<std::size_t>(literal->aval->bytes()));
-    if (!a->data.empty()) store_element(literal->aval->dtype, a->data.data(), Element{literal->integer, {literal->real, literal->imag}});
-    return a;
-}
 
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& j, std::span<const ArrayPtr> in) {
     static Executables executables;

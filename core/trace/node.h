@@ -2,6 +2,7 @@
 // Floor of core/trace: what stands behind an Array.
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include <jaxscope/array.h>
 
@@ -9,6 +10,8 @@
 #include "ir/value.h"
 
 namespace jaxscope::jax::detail {
+
+struct DeviceShards;
 
 /// A concrete array, or a tracer: a value of a trace that is known by its serial number, so that one of an ended trace dangles nowhere.
 class Node {
@@ -18,7 +21,8 @@ public:
     ArrayPtr array;           ///< of a concrete array; null once it was deleted
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
     Value value;
-    Where where;  ///< of a tracer: what made it
+    Where where;                                 ///< of a tracer: what made it
+    std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit: what each device has
     /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
     /// value of, as far as that is known. Empty for inputs.
     std::uint32_t begin = 0, end = 0;

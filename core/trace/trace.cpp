@@ -266,6 +266,7 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     std::vector<ArrayPtr> arrays;
     for (const Array& a : in)
         arrays.push_back(a.is_tracer() && a.node()->value.is_literal() ? array_of(a.node()->value.literal()) : elements(*a.node()));
+    refuse_constraints(*open);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
     consume_donated(*open, in);
     return out;

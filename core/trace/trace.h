@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/literal_array.h"
 #include "trace/evaluation_order.h"
 #include "trace/node.h"
 
@@ -87,9 +88,12 @@ SourceRef source_of(const Where& where);
 [[noreturn]] void concretization_error(const Node& n, const char* function, const Where& where);
 LiteralRef literal_of(const Operand& number);
 
+/// Throws what JAX does where a constraint of sharded_jit would run outside of one (sharding/constraint.cpp).
+void refuse_constraints(const ::jaxscope::Jaxpr& open);
+
 /// Runs a jaxpr without constvars (eager.cpp): structurally equal ones are compiled once.
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& open, std::span<const ArrayPtr> in);
-ArrayPtr array_of(LiteralRef literal);
+using ::jaxscope::array_of;
 /// Deletes arrays that calls of jitted functions in the jaxpr had donated: outside of jit these are calls as any others (jit.cpp).
 void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
 

@@ -15,4 +15,5 @@
 #include <jaxscope/nn.h>
 #include <jaxscope/numpy.h>
 #include <jaxscope/random.h>
+#include <jaxscope/sharding.h>
 #include <jaxscope/vmap.h>

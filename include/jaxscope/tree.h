@@ -5,28 +5,36 @@
 
 namespace jaxscope::jax {
 
-/// A specification of axes: one for all leaves below, or a tuple, list or dict of specifications.
-class AxisTree {
+/// A specification that stands for the leaves of a tree: one for all leaves below, or a tuple, list or dict of specifications.
+template <class Leaf>
+class PrefixTree {
 public:
-    AxisTree(int axis) : axis_(axis) {}  // NOLINT(google-explicit-constructor)
-    AxisTree(None) : axis_(none) {}      // NOLINT(google-explicit-constructor)
-    static AxisTree tuple(std::vector<AxisTree> items) { return AxisTree(Kind::tuple, {}, std::move(items)); }
-    static AxisTree list(std::vector<AxisTree> items) { return AxisTree(Kind::list, {}, std::move(items)); }
-    static AxisTree dict(std::vector<std::pair<std::string, AxisTree>> items);
     using Kind = detail::TreeWriter::Kind;
+    template <class V>
+    requires std::is_convertible_v<V, Leaf> PrefixTree(V&& leaf) : leaf_(static_cast<V&&>(leaf)) {}  // NOLINT(google-explicit-constructor)
+    static PrefixTree tuple(std::vector<PrefixTree> items) { return PrefixTree(Kind::tuple, {}, std::move(items)); }
+    static PrefixTree list(std::vector<PrefixTree> items) { return PrefixTree(Kind::list, {}, std::move(items)); }
+    static PrefixTree dict(std::vector<std::pair<std::string, PrefixTree>> items) {
+        std::vector<std::string> keys;
+        std::vector<PrefixTree> values;
+        for (auto& [key, value] : items) keys.push_back("'" + key + "'"), values.push_back(std::move(value));
+        return PrefixTree(Kind::dict, std::move(keys), std::move(values));
+    }
     Kind kind() const { return kind_; }
-    const Axis& axis() const { return axis_; }
+    const Leaf& leaf() const { return leaf_; }
+    /// As they were given: a dict's aren't sorted.
     const std::vector<std::string>& keys() const { return keys_; }
-    const std::vector<AxisTree>& items() const { return items_; }
+    const std::vector<PrefixTree>& items() const { return items_; }
 
 private:
-    AxisTree(Kind kind, std::vector<std::string> keys, std::vector<AxisTree> items)
-        : kind_(kind), axis_(none), keys_(std::move(keys)), items_(std::move(items)) {}
+    PrefixTree(Kind kind, std::vector<std::string> keys, std::vector<PrefixTree> items)
+        : kind_(kind), leaf_(none), keys_(std::move(keys)), items_(std::move(items)) {}
     Kind kind_ = Kind::leaf;
-    Axis axis_;
+    Leaf leaf_;
     std::vector<std::string> keys_;
-    std::vector<AxisTree> items_;
+    std::vector<PrefixTree> items_;
 };
+using AxisTree = PrefixTree<Axis>;
 /// One axis per leaf. Throws "NAME specification must be a tree prefix of the corresponding value" with the first place that doesn't fit.
 std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes);
 

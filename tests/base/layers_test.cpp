@@ -24,13 +24,14 @@ const std::map<std::string, std::string> kMayInclude = {
     {"donation", "base ir pytree lax transforms calls"},
     {"sharding", "base ir pytree lax transforms calls"},
     {"jit", "base ir pytree lax transforms calls donation sharding"},
-    {"trace", "base ir pytree lax transforms calls donation sharding jit"},
-    {"analysis", "base ir pytree lax transforms calls donation sharding jit"},
-    {"io", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
-    {"report", "base ir pytree lax transforms calls donation sharding jit trace analysis"},
-    {"api", "base ir pytree lax transforms calls donation sharding jit trace analysis io report"},
-    {"app", "base ir pytree lax transforms calls donation sharding jit trace analysis io report views"},
-    {"views", "base ir pytree lax transforms calls donation sharding jit trace analysis io report"},
+    {"devices", "base ir lax transforms calls sharding jit"},
+    {"trace", "base ir pytree lax transforms calls donation sharding jit devices"},
+    {"analysis", "base ir pytree lax transforms calls donation sharding jit devices"},
+    {"io", "base ir pytree lax transforms calls donation sharding jit devices trace analysis"},
+    {"report", "base ir pytree lax transforms calls donation sharding jit devices trace analysis"},
+    {"api", "base ir pytree lax transforms calls donation sharding jit devices trace analysis io report"},
+    {"app", "base ir pytree lax transforms calls donation sharding jit devices trace analysis io report views"},
+    {"views", "base ir pytree lax transforms calls donation sharding jit devices trace analysis io report"},
 };
 
 bool allowed(const std::string& from, const std::string& to) {

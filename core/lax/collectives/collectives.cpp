@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "lax/collectives/collectives.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
@@ -112,10 +113,42 @@ Avals eval_same(const Op& op) {
     return out;
 }
 
-constexpr const char* kMesh = "a collective over devices: jaxscope runs programs on one";
+Avals eval_pvary(const Op& op) {
+    ParamReads::note("axes");  // the elements are the same
+    return eval_same(op);
+}
+/// Identity to the elements: says over which axes a value varies.
+KScalar lower_identity(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }
 
-constinit const Primitive kAxisIndex = typed_only("axis_index", eval_axis_index, kMesh);
-constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
+Avals eval_all_gather(const Op& op) {
+    const auto& p = op.as<AllGatherParams>();
+    expect_arrays(op, 1);
+    Dims shape = op.in[0]->shape;
+    const auto d = static_cast<std::size_t>(p.all_gather_dimension);
+    if (p.all_gather_dimension < 0 || d > shape.size() || (p.tiled && d == shape.size()))
+        type_mismatch(op, "a dimension of " + shape_text(shape), std::to_string(p.all_gather_dimension));
+    if (p.tiled)
+        shape[d] *= p.axis_size;
+    else
+        shape.insert(shape.begin() + p.all_gather_dimension, p.axis_size);
+    return {with_shape(op.in[0], shape)};
+}
+Avals eval_reduce_scatter(const Op& op) {
+    const auto& p = op.as<ReduceScatterParams>();
+    expect_arrays(op, 1);
+    Dims shape = op.in[0]->shape;
+    const auto d = static_cast<std::size_t>(p.scatter_dimension);
+    if (p.scatter_dimension < 0 || d >= shape.size() || p.axis_size < 1 || shape[d] % p.axis_size != 0 ||
+        (!p.tiled && shape[d] != p.axis_size))
+        type_mismatch(op, "a dimension of " + shape_text(shape) + " that " + std::to_string(p.axis_size) + " devices cut evenly",
+                      std::to_string(p.scatter_dimension));
+    if (p.tiled)
+        shape[d] /= p.axis_size;
+    else
+        shape.erase(shape.begin() + p.scatter_dimension);
+    return {with_shape(op.in[0], shape)};
+}
+constexpr const char* kMesh = "a collective over devices: jaxscope runs it in programs of several devices alone";
 
 constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
     Primitive p = typed_only(name, eval_all_reduce, kMesh);
@@ -129,14 +162,30 @@ constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
     p.transpose = transpose_psum;
     return p;
 }
+}  // namespace
+
+constinit const Primitive kAxisIndex = typed_only("axis_index", eval_axis_index, kMesh);
+constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
-
-}  // namespace
+constinit const Primitive kAllGather = typed_only("all_gather", eval_all_gather, kMesh);
+constinit const Primitive kReduceScatter = typed_only("reduce_scatter", eval_reduce_scatter, kMesh);
+constinit const Primitive kPsumInvariant = typed_only("psum_invariant", eval_all_reduce, kMesh);
+constinit const Primitive kPvary{.name = "pvary",
+                                 .abstract_eval = eval_pvary,
+                                 .jvp = NoRule{kMesh},
+                                 .transpose = NoRule{kMesh},
+                                 .batch = NoRule{kMesh},
+                                 .lower = lower_identity,
+                                 .cost = data_movement_cost,
+                                 .view = always_a_view};
+/// How many devices meet isn't among its parameters: its results are what was recorded.
+constinit const Primitive kAllToAll{.name = "all_to_all", .opaque = true};
 
 std::span<const Primitive* const> collective_primitives() {
-    static constexpr const Primitive* all[] = {&kAxisIndex, &kPpermute, &kPsum, &kPmax, &kPmin};
+    static constexpr const Primitive* all[] = {&kAxisIndex, &kPpermute,      &kPsum,  &kPmax,          &kPmin,
+                                               &kAllGather, &kReduceScatter, &kPvary, &kPsumInvariant, &kAllToAll};
     return all;
 }
 

@@ -4,6 +4,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -231,7 +232,8 @@ constexpr Primitive integer_operation(const char* name, LowerFn* lower) {
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_nary,
             .lower = lower,
-            .cost = elementwise_cost<>};
+            .cost = elementwise_cost<>,
+            .partition = partition_elementwise};
 }
 template <unsigned kClasses, Partial* kLeft, Partial* kRight, KOp kOp, int kFlops>
 constexpr Primitive differentiable(const char* name) {
@@ -241,7 +243,8 @@ constexpr Primitive differentiable(const char* name) {
             .transpose = NoRule{"not linear: jvp emits the linear part as other primitives"},
             .batch = batch_nary,
             .lower = lower_binary<kOp>,
-            .cost = elementwise_cost<kFlops>};
+            .cost = elementwise_cost<kFlops>,
+            .partition = partition_elementwise};
 }
 
 constexpr HiddenParam kMulHidden[] = {{"out_dtype", text_form::if_none, text_form::none}};
@@ -255,14 +258,16 @@ constinit const Primitive kAdd{.name = "add",
                                .transpose = transpose_add,
                                .batch = batch_nary,
                                .lower = lower_binary<KOp::Add>,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .partition = partition_elementwise};
 constinit const Primitive kSub{.name = "sub",
                                .abstract_eval = eval_binary<kNumClass>,
                                .jvp = jvp_sub,
                                .transpose = transpose_sub,
                                .batch = batch_nary,
                                .lower = lower_binary<KOp::Sub>,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .partition = partition_elementwise};
 constinit const Primitive kMul{.name = "mul",
                                .abstract_eval = eval_mul,
                                .jvp = jvp_mul,
@@ -270,6 +275,7 @@ constinit const Primitive kMul{.name = "mul",
                                .batch = batch_nary,
                                .lower = lower_mul,
                                .cost = elementwise_cost<>,
+                               .partition = partition_elementwise,
                                .text = &kMulText};
 constinit const Primitive kDiv{.name = "div",
                                .abstract_eval = eval_binary<kNumClass>,
@@ -277,14 +283,16 @@ constinit const Primitive kDiv{.name = "div",
                                .transpose = transpose_div,
                                .batch = batch_nary,
                                .lower = lower_binary<KOp::Div>,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .partition = partition_elementwise};
 constinit const Primitive kAddAny{.name = "add_any",
                                   .abstract_eval = eval_add_any,
                                   .jvp = jvp_linear,
                                   .transpose = transpose_add_any,
                                   .batch = batch_add_any,
                                   .lower = lower_add_any,
-                                  .cost = elementwise_cost<>};
+                                  .cost = elementwise_cost<>,
+                                  .partition = partition_elementwise};
 constinit const Primitive kRem = differentiable<kIntClass | kFloatClass, d_rem_left, d_rem_right, KOp::Rem, 1>("rem");
 constinit const Primitive kMax = differentiable<kAnyClass, d_extremum_left, d_extremum_right, KOp::Max, 1>("max");
 constinit const Primitive kMin = differentiable<kAnyClass, d_extremum_left, d_extremum_right, KOp::Min, 1>("min");
@@ -296,21 +304,24 @@ constinit const Primitive kPow{.name = "pow",
                                .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                .batch = batch_nary,
                                .lower = lower_pow,
-                               .cost = elementwise_cost<kTranscendental>};
+                               .cost = elementwise_cost<kTranscendental>,
+                               .partition = partition_elementwise};
 constinit const Primitive kComplex{.name = "complex",
                                    .abstract_eval = eval_complex,
                                    .jvp = jvp_linear,
                                    .transpose = transpose_complex,
                                    .batch = batch_nary,
                                    .lower = lower_binary<KOp::Complex>,
-                                   .cost = elementwise_cost<>};
+                                   .cost = elementwise_cost<>,
+                                   .partition = partition_elementwise};
 constinit const Primitive kNextAfter{.name = "nextafter",
                                      .abstract_eval = eval_binary<kFloatClass>,
                                      .jvp = NoRule{"JAX gives nextafter no derivative"},
                                      .transpose = NoRule{"not linear"},
                                      .batch = batch_nary,
                                      .lower = lower_binary<KOp::NextAfter>,
-                                     .cost = elementwise_cost<>};
+                                     .cost = elementwise_cost<>,
+                                     .partition = partition_elementwise};
 constinit const Primitive kAnd = integer_operation<kBoolClass | kIntClass>("and", lower_binary<KOp::And>);
 constinit const Primitive kOr = integer_operation<kBoolClass | kIntClass>("or", lower_binary<KOp::Or>);
 constinit const Primitive kXor = integer_operation<kBoolClass | kIntClass>("xor", lower_binary<KOp::Xor>);

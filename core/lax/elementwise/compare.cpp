@@ -3,6 +3,7 @@
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -26,7 +27,8 @@ constexpr Primitive comparison(const char* name) {
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_nary,
             .lower = lower_binary<kOp>,
-            .cost = elementwise_cost<>};
+            .cost = elementwise_cost<>,
+            .partition = partition_elementwise};
 }
 
 // ---- Total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN
@@ -187,14 +189,16 @@ constinit const Primitive kSelectN{.name = "select_n",
                                    .transpose = transpose_select,
                                    .batch = batch_select,
                                    .lower = lower_select,
-                                   .cost = elementwise_cost<>};
+                                   .cost = elementwise_cost<>,
+                                   .partition = partition_elementwise};
 constinit const Primitive kClamp{.name = "clamp",
                                  .abstract_eval = eval_clamp,
                                  .jvp = jvp_clamp,
                                  .transpose = NoRule{"not linear: jvp emits the linear part as select_n"},
                                  .batch = batch_clamp,
                                  .lower = lower_clamp,
-                                 .cost = elementwise_cost<2>};
+                                 .cost = elementwise_cost<2>,
+                                 .partition = partition_elementwise};
 
 std::span<const Primitive* const> compare_primitives() {
     static constexpr const Primitive* all[] = {&kEq, &kNe, &kLt, &kLe, &kGt, &kGe, &kEqTo, &kLtTo, &kLeTo, &kSelectN, &kClamp};

@@ -3,6 +3,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -198,6 +199,7 @@ constexpr Primitive identity(const char* name) {
             .batch = batch_unary,
             .lower = lower_same,
             .cost = data_movement_cost,
+            .partition = partition_elementwise,
             .view = always_a_view};
 }
 
@@ -220,6 +222,7 @@ constinit const Primitive kConvertElementType{.name = "convert_element_type",
                                               .batch = batch_unary,
                                               .lower = lower_convert,
                                               .cost = elementwise_cost<>,
+                                              .partition = partition_elementwise,
                                               .text = &kConvertText};
 constinit const Primitive kBitcastConvertType{
     .name = "bitcast_convert_type",
@@ -234,6 +237,7 @@ constinit const Primitive kBitcastConvertType{
         },
     .lower = lower_bitcast,
     .cost = data_movement_cost,
+    .partition = partition_elementwise,
     .view = bitcast_is_view};
 constinit const Primitive kReducePrecision{.name = "reduce_precision",
                                            .abstract_eval = eval_reduce_precision,
@@ -242,6 +246,7 @@ constinit const Primitive kReducePrecision{.name = "reduce_precision",
                                            .batch = batch_unary,
                                            .lower = lower_reduce_precision,
                                            .cost = data_movement_cost,
+                                           .partition = partition_elementwise,
                                            .residual = ResidualLabel::Operand};
 constinit const Primitive kName{.name = "name",
                                 .abstract_eval = eval_name,
@@ -250,6 +255,7 @@ constinit const Primitive kName{.name = "name",
                                 .batch = batch_unary,
                                 .lower = lower_same,
                                 .cost = data_movement_cost,
+                                .partition = partition_elementwise,
                                 .view = always_a_view,
                                 .residual = ResidualLabel::Name};
 constinit const Primitive kStopGradient{.name = "stop_gradient",
@@ -259,6 +265,7 @@ constinit const Primitive kStopGradient{.name = "stop_gradient",
                                         .batch = batch_unary,
                                         .lower = lower_same,
                                         .cost = data_movement_cost,
+                                        .partition = partition_elementwise,
                                         .view = always_a_view};
 constinit const Primitive kCopy = identity("copy");
 constinit const Primitive kCopyP = identity("copy_p");
@@ -271,6 +278,7 @@ constinit const Primitive kOptimizationBarrier{.name = "optimization_barrier",
                                                .lower = NoRule{"the executor keeps it as a border that nothing is merged across"},
                                                .expand = expand_barrier,
                                                .cost = data_movement_cost,
+                                               .partition = partition_one_to_one,
                                                .flow = Flow::Barrier};
 
 std::span<const Primitive* const> convert_primitives() {

@@ -4,6 +4,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
 #include "lax/rule_support.h"
@@ -97,7 +98,8 @@ constexpr Primitive function(const char* name, Rule<JvpFn> jvp) {
             .batch = batch_nary,
             .lower = kRunsAsRoutine,
             .kernel = routine_kernel,
-            .cost = elementwise_cost<kTranscendental>};
+            .cost = elementwise_cost<kTranscendental>,
+            .partition = partition_elementwise};
 }
 constexpr auto* kOne = eval_unary<kFloatClass>;
 constexpr auto* kTwo = eval_binary<kFloatClass>;

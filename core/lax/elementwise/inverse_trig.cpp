@@ -1,6 +1,7 @@
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -38,7 +39,8 @@ constexpr Primitive function(const char* name) {
             .transpose = NoRule{"not linear: jvp emits the linear part as other primitives"},
             .batch = batch_unary,
             .lower = lower_unary<kOp>,
-            .cost = elementwise_cost<kTranscendental>};
+            .cost = elementwise_cost<kTranscendental>,
+            .partition = partition_elementwise};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -39,7 +40,8 @@ constexpr Primitive function(const char* name, Rule<JvpFn> jvp, LowerFn* lower) 
             .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
             .batch = batch_unary,
             .lower = lower,
-            .cost = elementwise_cost<kTranscendental>};
+            .cost = elementwise_cost<kTranscendental>,
+            .partition = partition_elementwise};
 }
 
 constexpr KFunction kErfcFunction{"erfc"}, kLgammaFunction{"lgamma", 40}, kDigammaFunction{"jaxscope_digamma", 40};

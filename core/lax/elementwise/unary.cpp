@@ -3,6 +3,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -180,6 +181,7 @@ constexpr Primitive differentiable(const char* name, LowerFn* lower) {
             .batch = batch_unary,
             .lower = lower,
             .cost = elementwise_cost<kTranscendental>,
+            .partition = partition_elementwise,
             .text = &kAccuracyText};
 }
 template <unsigned kClasses, KOp kOp>
@@ -190,7 +192,8 @@ constexpr Primitive piecewise_constant(const char* name) {
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_unary,
             .lower = lower_unary<kOp>,
-            .cost = elementwise_cost<>};
+            .cost = elementwise_cost<>,
+            .partition = partition_elementwise};
 }
 
 }  // namespace
@@ -219,63 +222,72 @@ constinit const Primitive kNeg{.name = "neg",
                                .transpose = transpose_neg,
                                .batch = batch_unary,
                                .lower = lower_unary<KOp::Neg>,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .partition = partition_elementwise};
 constinit const Primitive kRound{.name = "round",
                                  .abstract_eval = eval_round,
                                  .jvp = jvp_zero,
                                  .transpose = NoRule{"its derivative is zero: nothing linear remains"},
                                  .batch = batch_unary,
                                  .lower = lower_round,
-                                 .cost = elementwise_cost<>};
+                                 .cost = elementwise_cost<>,
+                                 .partition = partition_elementwise};
 constinit const Primitive kSquare{.name = "square",
                                   .abstract_eval = eval_unary<kNumClass>,
                                   .jvp = jvp_of<d_square>,
                                   .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                   .batch = batch_unary,
                                   .lower = lower_square,
-                                  .cost = elementwise_cost<>};
+                                  .cost = elementwise_cost<>,
+                                  .partition = partition_elementwise};
 constinit const Primitive kIntegerPow{.name = "integer_pow",
                                       .abstract_eval = eval_integer_pow,
                                       .jvp = jvp_of<d_integer_pow>,
                                       .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                       .batch = batch_unary,
                                       .lower = lower_integer_pow,
-                                      .cost = elementwise_cost<2>};
+                                      .cost = elementwise_cost<2>,
+                                      .partition = partition_elementwise};
 constinit const Primitive kAbs{.name = "abs",
                                .abstract_eval = eval_abs,
                                .jvp = jvp_of<d_abs>,
                                .transpose = NoRule{"not linear: jvp emits the linear part as select_n"},
                                .batch = batch_unary,
                                .lower = lower_unary<KOp::Abs>,
-                               .cost = elementwise_cost<>};
+                               .cost = elementwise_cost<>,
+                               .partition = partition_elementwise};
 constinit const Primitive kIsFinite{.name = "is_finite",
                                     .abstract_eval = eval_is_finite,
                                     .jvp = jvp_zero,
                                     .transpose = NoRule{"its derivative is zero: nothing linear remains"},
                                     .batch = batch_unary,
                                     .lower = lower_unary<KOp::IsFinite>,
-                                    .cost = elementwise_cost<>};
+                                    .cost = elementwise_cost<>,
+                                    .partition = partition_elementwise};
 constinit const Primitive kReal{.name = "real",
                                 .abstract_eval = eval_to_base,
                                 .jvp = jvp_linear,
                                 .transpose = transpose_real,
                                 .batch = batch_unary,
                                 .lower = lower_unary<KOp::Real>,
-                                .cost = elementwise_cost<>};
+                                .cost = elementwise_cost<>,
+                                .partition = partition_elementwise};
 constinit const Primitive kImag{.name = "imag",
                                 .abstract_eval = eval_to_base,
                                 .jvp = jvp_linear,
                                 .transpose = transpose_imag,
                                 .batch = batch_unary,
                                 .lower = lower_unary<KOp::Imag>,
-                                .cost = elementwise_cost<>};
+                                .cost = elementwise_cost<>,
+                                .partition = partition_elementwise};
 constinit const Primitive kConj{.name = "conj",
                                 .abstract_eval = eval_conj,
                                 .jvp = jvp_linear,
                                 .transpose = transpose_conj,
                                 .batch = batch_nary,
                                 .lower = lower_conj,
-                                .cost = elementwise_cost<>};
+                                .cost = elementwise_cost<>,
+                                .partition = partition_elementwise};
 
 namespace {
 constexpr KFunction kCbrtFunction{"cbrt"};

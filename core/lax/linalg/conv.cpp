@@ -7,6 +7,7 @@
 #include "lax/linalg/dot.h"
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -185,6 +186,22 @@ KernelSpec conv_kernel(const Op& op) {
 }
 
 /// A multiplication and an addition for each element of the result and of the window below it, padding counted.
+/// Images and output features are cut freely, input features are summed over; windows reach across spatial dimensions.
+PartitionRule partition_conv(const Op& op) {
+    const auto& p = op.as<ConvParams>();
+    PartitionRule rule;
+    rule.combine = Combine::Sum;
+    rule.in = {whole_dims(op, 0), whole_dims(op, 1)};
+    rule.out.emplace_back(op.out[0]->shape.size(), PartitionRule::kWhole);
+    if (p.feature_group_count != 1 || p.batch_group_count != 1) return rule;
+    const ConvDims& d = p.dimension_numbers;
+    const auto at = [](std::vector<int>& dims, std::int64_t k) -> int& { return dims[static_cast<std::size_t>(k)]; };
+    at(rule.in[0], d.lhs_spec[0]) = at(rule.out[0], d.out_spec[0]) = rule.new_factor();
+    at(rule.in[1], d.rhs_spec[0]) = at(rule.out[0], d.out_spec[1]) = rule.new_factor();
+    at(rule.in[0], d.lhs_spec[1]) = at(rule.in[1], d.rhs_spec[1]) = rule.new_factor();
+    return rule;
+}
+
 Cost conv_cost(const Op& op) {
     const ConvDims& d = op.as<ConvParams>().dimension_numbers;
     double flops = 2 * static_cast<double>(op.out[0]->size());
@@ -206,6 +223,7 @@ constinit const Primitive kConvGeneralDilated{
     .lower = NoRule{"runs as a kernel"},
     .kernel = conv_kernel,
     .cost = conv_cost,
+    .partition = partition_conv,
     .product = Product::Convolution,
 };
 

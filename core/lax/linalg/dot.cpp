@@ -10,6 +10,7 @@
 #include "ir/print/text_form.h"
 #include "lax/families.h"
 #include "lax/ops.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -163,6 +164,28 @@ Cost dot_general_cost(const Op& op) {
 
 // ---- Its text: lists inside of dimension_numbers, which are shorter than tuples of one
 
+/// Batch and free dimensions are the result's, in order; what is contracted is summed over.
+PartitionRule partition_dot_general(const Op& op) {
+    const DotDims& n = op.as<DotGeneralParams>().dimension_numbers;
+    PartitionRule rule;
+    rule.combine = Combine::Sum;
+    rule.in = {whole_dims(op, 0), whole_dims(op, 1)};
+    rule.out.emplace_back();
+    const auto tie = [&](const Dims& lhs, const Dims& rhs, bool result) {
+        for (std::size_t i = 0; i < lhs.size(); ++i) {
+            const int f = rule.new_factor();
+            rule.in[0][static_cast<std::size_t>(lhs[i])] = rule.in[1][static_cast<std::size_t>(rhs[i])] = f;
+            if (result) rule.out[0].push_back(f);
+        }
+    };
+    tie(n.lhs_batch, n.rhs_batch, true);
+    tie(n.lhs_contract, n.rhs_contract, false);
+    for (std::vector<int>& factors : rule.in)
+        for (int& f : factors)
+            if (f == PartitionRule::kWhole) rule.out[0].push_back(f = rule.new_factor());
+    return rule;
+}
+
 std::string list_pair(const Attr& pair) {
     const Attr::Seq* s = pair.get_seq();
     if (!s || s->items.size() != 2) return repr_text(pair);
@@ -209,6 +232,7 @@ constinit const Primitive kDotGeneral{
     .lower = NoRule{"runs as a kernel"},
     .kernel = dot_general_kernel,
     .cost = dot_general_cost,
+    .partition = partition_dot_general,
     .product = Product::Dot,
     .text = &kDotText,
 };

@@ -9,6 +9,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -143,6 +144,8 @@ PrimalsTangents jvp_scan(Builder& b, const Op& op, const Values& x, const Values
     return {{out.primal}, {out.tangent}};
 }
 
+PartitionRule partition_cumulative(const Op& op) { return partition_all_but(op, {op.as<CumulativeParams>().axis}); }
+
 template <unsigned kClasses, ReduceKind kKind, bool kLogSumExp = false>
 constexpr Primitive nonlinear(const char* name, Rule<JvpCallFn> jvp) {
     return {.name = name,
@@ -152,7 +155,8 @@ constexpr Primitive nonlinear(const char* name, Rule<JvpCallFn> jvp) {
             .transpose = NoRule{"not linear: jvp emits an associative scan"},
             .batch = batch_cumulative,
             .kernel = kernel_cumulative<kKind, kLogSumExp>,
-            .cost = elementwise_cost<>};
+            .cost = elementwise_cost<>,
+            .partition = partition_cumulative};
 }
 
 }  // namespace
@@ -163,7 +167,8 @@ constinit const Primitive kCumSum{.name = "cumsum",
                                   .transpose = transpose_cumsum,
                                   .batch = batch_cumulative,
                                   .kernel = kernel_cumulative<ReduceKind::Sum, false>,
-                                  .cost = elementwise_cost<>};
+                                  .cost = elementwise_cost<>,
+                                  .partition = partition_cumulative};
 constinit const Primitive kCumProd = nonlinear<kNumClass, ReduceKind::Prod>("cumprod", jvp_scan<combine<kMul>>);
 constinit const Primitive kCumMax = nonlinear<kNumClass, ReduceKind::Max>("cummax", jvp_scan<combine<kMax>>);
 constinit const Primitive kCumMin = nonlinear<kNumClass, ReduceKind::Min>("cummin", jvp_scan<combine<kMin>>);

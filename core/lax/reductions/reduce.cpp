@@ -5,6 +5,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 
@@ -111,6 +112,12 @@ KernelSpec kernel_reduce(const Op& op) {
     from_attr(*op.params->find("axes"), axes);
     return {ReduceKernel{kKind, to_ints(axes)}};
 }
+template <Combine kCombine>
+PartitionRule partition_reduce(const Op& op) {
+    Dims axes;
+    from_attr(*op.params->find("axes"), axes);
+    return partition_reduction(op, axes, kCombine);
+}
 Cost cost_of_input(const Op& op) { return {static_cast<double>(op.in[0]->size()), 0}; }
 
 template <unsigned kClasses, ReduceKind kKind>
@@ -121,7 +128,8 @@ constexpr Primitive extremum(const char* name) {
             .transpose = NoRule{"not linear: jvp emits the linear part as reduce_sum"},
             .batch = batch_reduce,
             .kernel = kernel_reduce<kKind>,
-            .cost = cost_of_input};
+            .cost = cost_of_input,
+            .partition = partition_reduce < kKind == ReduceKind::Max ? Combine::Max : Combine::Min > };
 }
 template <ReduceKind kKind>
 constexpr Primitive logical(const char* name) {
@@ -131,7 +139,8 @@ constexpr Primitive logical(const char* name) {
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_reduce,
             .kernel = kernel_reduce<kKind>,
-            .cost = cost_of_input};
+            .cost = cost_of_input,
+            .partition = partition_reduce<Combine::Whole>};
 }
 template <ReduceKind kKind>
 constexpr Primitive arg_extremum(const char* name) {
@@ -141,7 +150,8 @@ constexpr Primitive arg_extremum(const char* name) {
             .transpose = NoRule{"its derivative is zero: nothing linear remains"},
             .batch = batch_reduce,
             .kernel = kernel_reduce<kKind>,
-            .cost = cost_of_input};
+            .cost = cost_of_input,
+            .partition = partition_reduce<Combine::Whole>};
 }
 
 }  // namespace
@@ -152,7 +162,8 @@ constinit const Primitive kReduceSum{.name = "reduce_sum",
                                      .transpose = transpose_sum,
                                      .batch = batch_reduce,
                                      .kernel = kernel_reduce<ReduceKind::Sum>,
-                                     .cost = cost_of_input};
+                                     .cost = cost_of_input,
+                                     .partition = partition_reduce<Combine::Sum>};
 constinit const Primitive kReduceProd{.name = "reduce_prod",
                                       .abstract_eval = eval_reduce<kNumClass>,
                                       .jvp = NoRule{"its jvp_call rule gives primals and tangents together"},
@@ -160,7 +171,8 @@ constinit const Primitive kReduceProd{.name = "reduce_prod",
                                       .transpose = NoRule{"not linear: jvp emits a tree of products"},
                                       .batch = batch_reduce,
                                       .kernel = kernel_reduce<ReduceKind::Prod>,
-                                      .cost = cost_of_input};
+                                      .cost = cost_of_input,
+                                      .partition = partition_reduce<Combine::Whole>};
 constinit const Primitive kReduceMax = extremum<kAnyClass, ReduceKind::Max>("reduce_max");
 constinit const Primitive kReduceMin = extremum<kAnyClass, ReduceKind::Min>("reduce_min");
 constinit const Primitive kReduceAnd = logical<ReduceKind::And>("reduce_and");

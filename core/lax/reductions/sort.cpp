@@ -8,6 +8,7 @@
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/reductions/along_axis.h"
 #include "lax/rule_support.h"
@@ -114,6 +115,8 @@ Cost top_k_cost(const Op& op) {
     return {.flops = static_cast<double>(op.in[0]->size()) * std::log2(k), .bytes = total_bytes(op)};
 }
 
+PartitionRule partition_sort(const Op& op) { return partition_all_but(op, {op.as<SortParams>().dimension}); }
+
 }  // namespace
 
 // Rules of lax.py, JAX 0.10.2.
@@ -128,6 +131,7 @@ constinit const Primitive kSort{
     .lower = NoRule{"runs as a kernel"},
     .kernel = sort_kernel,
     .cost = sort_cost,
+    .partition = partition_sort,
 };
 
 constinit const Primitive kTopK{

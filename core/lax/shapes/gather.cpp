@@ -5,6 +5,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
@@ -183,6 +184,7 @@ constinit const Primitive kGather{
     .batch = gather_batch_rule,
     .lower = gather_lower,
     .cost = data_movement_cost,
+    .partition = partition_gather,
 };
 
 std::span<const Primitive* const> gather_primitives() {

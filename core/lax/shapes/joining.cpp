@@ -10,6 +10,7 @@
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
@@ -221,6 +222,7 @@ constinit const Primitive kConcatenate{
     .batch = concatenate_batch,
     .lower = concatenate_lower,
     .cost = data_movement_cost,
+    .partition = partition_concatenate,
 };
 
 constinit const Primitive kSplit{

@@ -7,6 +7,7 @@
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 #include "lax/shapes/slicing.h"
 
 namespace jaxscope {
@@ -110,6 +111,7 @@ constinit const Primitive kPad{
     .batch = pad_batch,
     .lower = pad_lower,
     .cost = data_movement_cost,
+    .partition = partition_pad,
 };
 
 }  // namespace jaxscope

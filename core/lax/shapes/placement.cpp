@@ -78,7 +78,8 @@ JaxprPtr device_put_expand(const Op& op) {
 // ---- sharding_constraint: the identity on one device
 
 Avals same_type(const Op& op) {
-    for (const char* p : {"sharding", "layout", "context_mesh", "unconstrained_dims"}) ParamReads::note(p);  // there is one device
+    for (const char* p : {"sharding", "layout", "context_mesh", "unconstrained_dims", "partitions"})
+        ParamReads::note(p);  // there is one device
     expect_arrays(op, 1);
     return op.in;
 }
@@ -89,6 +90,8 @@ void same_application_transpose(Builder& b, const Op& op, const Values& ct, cons
 
 /// A spec over a mesh names the axes of one example. JAX rewrites it, with the mapped axis left open; kept as it is it would name others.
 BatchResult sharding_constraint_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    if (op.params->find("partitions"))  // that of sharded_jit
+        throw Error(ErrorCode::NoRule, "Batching rule for '" + op.prim->name + "' not implemented");
     const Attr* sharding = op.params->find("sharding");
     const auto* record = sharding ? sharding->get_record() : nullptr;
     const auto* object = sharding ? sharding->get<Attr::Object>() : nullptr;

@@ -9,6 +9,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 
 namespace jaxscope {
 namespace {
@@ -291,6 +292,7 @@ constinit const Primitive kBroadcastInDim{
     .batch = broadcast_in_dim_batch,
     .lower = broadcast_in_dim_lower,
     .cost = data_movement_cost,
+    .partition = partition_broadcast_in_dim,
     .text = &kBroadcastText,
 };
 
@@ -302,6 +304,7 @@ constinit const Primitive kReshape{
     .batch = reshape_batch,
     .lower = reshape_lower,
     .cost = data_movement_cost,
+    .partition = partition_reshape,
     .view = reshape_is_view,
 };
 
@@ -313,6 +316,7 @@ constinit const Primitive kSqueeze{
     .batch = squeeze_batch,
     .lower = squeeze_lower,
     .cost = data_movement_cost,
+    .partition = partition_squeeze,
     .view = always_a_view,
 };
 
@@ -324,6 +328,7 @@ constinit const Primitive kTranspose{
     .batch = transpose_batch,
     .lower = transpose_lower,
     .cost = data_movement_cost,
+    .partition = partition_transpose,
 };
 
 constinit const Primitive kRev{
@@ -334,6 +339,7 @@ constinit const Primitive kRev{
     .batch = rev_batch,
     .lower = rev_lower,
     .cost = data_movement_cost,
+    .partition = partition_rev,
 };
 
 constinit const Primitive kIota{
@@ -344,6 +350,7 @@ constinit const Primitive kIota{
     .batch = NoRule{"has no inputs, so no batch axis reaches it"},
     .lower = iota_lower,
     .cost = data_movement_cost,
+    .partition = partition_iota,
 };
 
 constinit const Primitive kTile{

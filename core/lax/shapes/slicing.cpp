@@ -7,6 +7,7 @@
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 
 namespace jaxscope {
 namespace {
@@ -206,6 +207,7 @@ constinit const Primitive kSlice{
     .batch = slice_batch,
     .lower = slice_lower,
     .cost = data_movement_cost,
+    .partition = partition_slice,
 };
 
 constinit const Primitive kDynamicSlice{
@@ -217,6 +219,7 @@ constinit const Primitive kDynamicSlice{
     .batch = dynamic_slice_batch,
     .lower = dynamic_slice_lower,
     .cost = data_movement_cost,
+    .partition = partition_dynamic_slice,
 };
 
 constinit const Primitive kDynamicUpdateSlice{
@@ -228,6 +231,7 @@ constinit const Primitive kDynamicUpdateSlice{
     .lower = NoRule{"runs as a kernel, in place when it may"},
     .kernel = dynamic_update_slice_kernel,
     .cost = data_movement_cost,
+    .partition = partition_dynamic_update_slice,
 };
 
 std::span<const Primitive* const> slicing_primitives() {

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "calls/control_flow.h"
+#include "devices/device_program.h"
+#include "devices/steps.h"
+#include "devices/team.h"
+#include "ir/element.h"
+#include "ir/literal_array.h"
+
+namespace jaxscope {
+
+namespace {
+
+std::int64_t bytes_of(const ArrayPtr& a) { return a ? a->aval->bytes() : 0; }
+
+std::shared_ptr<ArrayConst> filled(AvalRef aval) {
+    auto a = std::make_shared<ArrayConst>();
+    a->aval = aval;
+    a->data.resize(static_cast<std::size_t>(aval->bytes()));
+    return a;
+}
+std::int64_t scalar_of(const ArrayConst& a) { return load_element(a.aval->dtype, a.data.data()).integer; }
+
+class Run final : public DeviceExecutable {
+public:
+    Run(const sharding::Mesh& mesh, const JaxprPtr& body)
+        : mesh_(mesh), steps_(cut_into_steps(body, mesh)), live_(devices(), 0), peak_(devices(), 0), held_(devices()), team_(devices()) {}
+
+    DeviceArrays run(const DeviceArrays& inputs) override {
+        const std::lock_guard lock(running_);
+        peak_.assign(devices(), 0);
+        return program(steps_, inputs);
+    }
+    const std::vector<std::int64_t>& peak_bytes() const override { return peak_; }
+
+private:
+    std::size_t devices() const { return static_cast<std::size_t>(mesh_.devices()); }
+
+    /// What stands for the variables of one jaxpr on each device. A device's memory is counted by what it holds.
+    class Frame {
+    public:
+        Frame(Run& run, const Jaxpr& j) : run_(run), j_(j), values_(run.devices(), std::vector<ArrayPtr>(j.num_vars())) {}
+        ~Frame() {
+            for (std::size_t d = 0; d < values_.size(); ++d)
+                for (const ArrayPtr& a : values_[d]) run_.release(d, a.get());
+        }
+        Frame(const Frame&) = delete;
+        Frame& operator=(const Frame&) = delete;
+        void set(std::size_t device, Var v, ArrayPtr a) {
+            ArrayPtr& at = values_[device][v.index];
+            run_.hold(device, a.get());
+            run_.release(device, at.get());
+            at = std::move(a);
+            run_.note_peak(device, 0);
+        }
+        ArrayPtr get(std::size_t device, Atom a) const { return a.is_literal() ? array_of(a.literal()) : values_[device][a.var().index]; }
+        void drop(std::size_t device, Var v) { set(device, v, nullptr); }
+        std::vector<ArrayPtr> get(std::size_t device, std::span<const Atom> atoms) const {
+            std::vector<ArrayPtr> out;
+            for (const Atom a : atoms) out.push_back(get(device, a));
+            return out;
+        }
+        DeviceArrays get(std::span<const Atom> atoms) const {
+            DeviceArrays out;
+            for (std::size_t d = 0; d < values_.size(); ++d) out.push_back(get(d, atoms));
+            return out;
+        }
+
+    private:
+        Run& run_;
+        const Jaxpr& j_;
+        DeviceArrays values_;
+    };
+    /// An array counts once, however many variables of nested jaxprs stand for it.
+    void hold(std::size_t device, const ArrayConst* a) {
+        if (a && held_[device][a]++ == 0) live_[device] += a->aval->bytes();
+    }
+    void release(std::size_t device, const ArrayConst* a) {
+        if (!a || --held_[device].at(a) != 0) return;
+        held_[device].erase(a);
+        live_[device] -= a->aval->bytes();
+    }
+    void note_peak(std::size_t device, std::int64_t more) { peak_[device] = std::max(peak_[device], live_[device] + more); }
+
+    DeviceArrays program(const DeviceSteps& p, const DeviceArrays& inputs) {
+        const Jaxpr& j = *p.jaxpr;
+        Frame f(*this, j);
+        for (std::size_t d = 0; d < devices(); ++d) {
+            for (std::uint32_t i = 0; i < j.num_constvars; ++i) {
+                const ArrayPtr known = i < j.consts.size() ? j.consts[i] : nullptr;
+                f.set(d, j.constvar(i), known && known->known() ? known : ArrayPtr(filled(j.aval(j.constvar(i)))));
+            }
+            for (std::uint32_t i = 0; i < j.num_invars; ++i) f.set(d, j.invar(i), inputs[d].at(i));
+        }
+        for (const DeviceStep& s : p.steps) {
+            check_cancelled();
+            step(s, f);
+            for (std::size_t d = 0; d < devices(); ++d)
+                for (const Var v : s.last) f.drop(d, v);
+        }
+        return f.get(j.outvars);
+    }
+
+    void step(const DeviceStep& s, Frame& f) {
+        switch (s.kind) {
+            case DeviceStep::Kind::Compute:
+                return team_.each([&](std::size_t d) { compute(s, f, d); });
+            case DeviceStep::Kind::Meet:
+                return meet(s, f);
+            case DeviceStep::Kind::Place:
+                return place(s, f);
+            case DeviceStep::Kind::Scan:
+                return scan(s, f);
+            case DeviceStep::Kind::While:
+                return loop(s, f);
+            case DeviceStep::Kind::Cond:
+                return branch(s, f);
+        }
+    }
+    void compute(const DeviceStep& s, Frame& f, std::size_t d) {
+        const std::vector<ArrayPtr> in = f.get(d, s.in);
+        std::vector<const ArrayConst*> inputs;
+        for (const ArrayPtr& a : in) inputs.push_back(a.get());
+        std::vector<ArrayPtr> out;
+        Executable& e = *s.executables[d];
+        e.run_in_place(inputs, {}, out);
+        std::int64_t made = e.plan().planned_peak;
+        for (const ArrayPtr& a : out) made += bytes_of(a);
+        note_peak(d, made);
+        for (std::size_t k = 0; k < out.size(); ++k) f.set(d, s.out[k], std::move(out[k]));
+    }
+    void place(const DeviceStep& s, Frame& f) {
+        for (std::size_t d = 0; d < devices(); ++d)
+            f.set(d, s.out[0], array_of(make_literal(AvalRef(DType::S32, {}), mesh_.position(static_cast<std::int64_t>(d), s.axes))));
+    }
+    /// Groups meet one after the other, in the order of their first devices.
+    void meet(const DeviceStep& s, Frame& f) {
+        const std::int64_t members = mesh_.size_of(s.axes);
+        for (std::size_t first = 0; first < devices(); ++first) {
+            if (mesh_.position(static_cast<std::int64_t>(first), s.axes) != 0) continue;
+            std::vector<std::size_t> group;
+            for (std::int64_t k = 0; k < members; ++k)
+                group.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(first), s.axes, k)));
+            std::vector<ArrayPtr> held, out;
+            for (const Atom a : s.in)
+                for (const std::size_t d : group) held.push_back(f.get(d, a));
+            std::vector<const ArrayConst*> inputs;
+            for (const ArrayPtr& a : held) inputs.push_back(a.get());
+            s.executables[0]->run_in_place(inputs, {}, out);
+            for (std::size_t r = 0; r < s.out.size(); ++r)
+                for (std::size_t k = 0; k < group.size(); ++k) f.set(group[k], s.out[r], out[s.group.each ? r * group.size() + k : r]);
+        }
+    }
+
+    /// The same on all devices, or none of them would arrive where the others wait.
+    std::int64_t agreed(const DeviceStep& s, const std::vector<std::int64_t>& values, const char* what) const {
+        for (std::size_t d = 1; d < values.size(); ++d)
+            if (values[d] != values[0])
+                throw Error(ErrorCode::CannotRun, std::string("expected all devices to agree on ") + what + " of a " + s.op->prim->name +
+                                                      " that holds collectives, found device " + std::to_string(d) +
+                                                      " elsewhere than device 0: on real devices they "
+                                                      "would wait for each other forever")
+                    .at(s.op->source.loc());
+        return values[0];
+    }
+    void put(const DeviceStep& s, Frame& f, DeviceArrays results) {
+        for (std::size_t d = 0; d < devices(); ++d)
+            for (std::size_t k = 0; k < s.out.size(); ++k) f.set(d, s.out[k], std::move(results[d][k]));
+    }
+
+    void scan(const DeviceStep& s, Frame& f) {
+        const auto& p = s.op->as<ScanParams>();
+        const auto consts = static_cast<std::size_t>(p.num_consts), carries = static_cast<std::size_t>(p.num_carry);
+        const DeviceArrays in = f.get(s.in);
+        DeviceArrays now = in, out(devices());
+        std::vector<std::vector<std::shared_ptr<ArrayConst>>> stacked(devices());
+        for (auto& of_device : stacked)
+            for (std::size_t k = carries; k < s.out.size(); ++k) of_device.push_back(filled(s.op->out[k]));
+        for (std::int64_t i = 0; i < p.length; ++i) {
+            const std::int64_t at = p.reverse ? p.length - 1 - i : i;
+            for (std::size_t d = 0; d < devices(); ++d)
+                for (std::size_t k = consts + carries; k < in[d].size(); ++k) now[d][k] = taken(*in[d][k], at);
+            const DeviceArrays results = program(s.bodies[0], now);
+            for (std::size_t d = 0; d < devices(); ++d) {
+                for (std::size_t k = 0; k < carries; ++k) now[d][consts + k] = results[d][k];
+                for (std::size_t k = carries; k < s.out.size(); ++k) stack(*stacked[d][k - carries], at, *results[d][k]);
+            }
+        }
+        for (std::size_t d = 0; d < devices(); ++d) {
+            for (std::size_t k = 0; k < carries; ++k) out[d].push_back(now[d][consts + k]);
+            out[d].insert(out[d].end(), stacked[d].begin(), stacked[d].end());
+        }
+        put(s, f, std::move(out));
+    }
+    static ArrayPtr taken(const ArrayConst& a, std::int64_t i) {
+        const auto element = filled(unstacked(a.aval));
+        if (!element->data.empty())
+            std::memcpy(element->data.data(), a.data.data() + static_cast<std::size_t>(i) * element->data.size(), element->data.size());
+        return element;
+    }
+    static void stack(ArrayConst& to, std::int64_t i, const ArrayConst& element) {
+        if (!element.data.empty())
+            std::memcpy(to.data.data() + static_cast<std::size_t>(i) * element.data.size(), element.data.data(), element.data.size());
+    }
+
+    void loop(const DeviceStep& s, Frame& f) {
+        const auto& p = s.op->as<WhileParams>();
+        const auto cond_consts = static_cast<std::ptrdiff_t>(p.cond_nconsts);
+        const std::ptrdiff_t consts = cond_consts + static_cast<std::ptrdiff_t>(p.body_nconsts);
+        const DeviceArrays in = f.get(s.in);
+        DeviceArrays carry;
+        for (const auto& x : in) carry.emplace_back(x.begin() + consts, x.end());
+        for (;;) {
+            check_cancelled();
+            std::vector<std::int64_t> more;
+            for (const auto& answer : program(s.bodies[0], with_front(in, 0, cond_consts, carry))) more.push_back(scalar_of(*answer[0]));
+            if (agreed(s, more, "the condition") == 0) break;
+            carry = program(s.bodies[1], with_front(in, cond_consts, consts, carry));
+        }
+        put(s, f, std::move(carry));
+    }
+    static DeviceArrays with_front(const DeviceArrays& in, std::ptrdiff_t begin, std::ptrdiff_t end, const DeviceArrays& carry) {
+        DeviceArrays out;
+        for (std::size_t d = 0; d < in.size(); ++d) {
+            out.emplace_back(in[d].begin() + begin, in[d].begin() + end);
+            out[d].insert(out[d].end(), carry[d].begin(), carry[d].end());
+        }
+        return out;
+    }
+    void branch(const DeviceStep& s, Frame& f) {
+        DeviceArrays in = f.get(s.in);
+        std::vector<std::int64_t> chosen;
+        for (auto& x : in) {
+            chosen.push_back(std::clamp<std::int64_t>(scalar_of(*x[0]), 0, std::ssize(s.bodies) - 1));
+            x.erase(x.begin());
+        }
+        put(s, f, program(s.bodies[static_cast<std::size_t>(agreed(s, chosen, "the branch"))], in));
+    }
+
+    sharding::Mesh mesh_;
+    DeviceSteps steps_;
+    std::vector<std::int64_t> live_, peak_;
+    std::vector<std::unordered_map<const ArrayConst*, int>> held_;
+    std::mutex running_;
+    DeviceTeam team_;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceExecutable> DeviceExecutable::compile(const sharding::Mesh& mesh, const JaxprPtr& body) {
+    return std::make_shared<Run>(mesh, body);
+}
+
+}  // namespace jaxscope

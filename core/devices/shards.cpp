@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "devices/device_program.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// Copies the box `box` of an array of `outer`'s shape to or from one of `inner`'s shape, whose first elements it is.
+void copy_box(std::byte* outer, const Dims& outer_shape, std::byte* inner, const Dims& inner_shape, const sharding::ShardIndex& box,
+              std::size_t element, bool to_inner) {
+    const std::size_t rank = outer_shape.size();
+    for (const sharding::Range& r : box)
+        if (r.size() == 0) return;
+    if (rank == 0) return to_inner ? void(std::memcpy(inner, outer, element)) : void(std::memcpy(outer, inner, element));
+    const std::size_t run = static_cast<std::size_t>(box[rank - 1].size()) * element;
+    Dims at(rank, 0);
+    for (;;) {
+        std::int64_t from = 0, to = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            from = from * outer_shape[d] + box[d].start + at[d];
+            to = to * inner_shape[d] + at[d];
+        }
+        std::byte *o = outer + static_cast<std::size_t>(from) * element, *i = inner + static_cast<std::size_t>(to) * element;
+        to_inner ? std::memcpy(i, o, run) : std::memcpy(o, i, run);
+        std::size_t d = rank - 1;
+        while (d > 0 && ++at[d - 1] == box[d - 1].size()) at[--d] = 0;
+        if (d == 0) return;
+    }
+}
+std::size_t element_bytes(const Aval& a) { return a.size() ? static_cast<std::size_t>(a.bytes() / a.size()) : 0; }
+
+std::shared_ptr<ArrayConst> zeros(AvalRef aval) {
+    auto a = std::make_shared<ArrayConst>();
+    a->aval = aval;
+    a->data.resize(static_cast<std::size_t>(aval->bytes()));
+    return a;
+}
+
+}  // namespace
+
+ArrayPtr shard_of(const ArrayConst& whole, const sharding::NamedSharding& s, std::int64_t device) {
+    JAXSCOPE_ASSERT(whole.known());
+    const Dims& shape = whole.aval->shape;
+    const Dims local = sharding::shard_shape(shape, s);
+    const auto out = zeros(with_shape(whole.aval, local));
+    if (!out->data.empty())
+        copy_box(const_cast<std::byte*>(whole.data.data()), shape, out->data.data(), local, sharding::shard_index(shape, s, device),
+                 element_bytes(*whole.aval), true);
+    return out;
+}
+
+ArrayPtr part_of(const ArrayConst& whole, const sharding::ShardIndex& index) {
+    Dims shape;
+    for (const sharding::Range& r : index) shape.push_back(r.size());
+    const auto out = zeros(with_shape(whole.aval, shape));
+    if (!out->data.empty())
+        copy_box(const_cast<std::byte*>(whole.data.data()), whole.aval->shape, out->data.data(), shape, index, element_bytes(*whole.aval),
+                 true);
+    return out;
+}
+
+ArrayPtr assembled(AvalRef whole, const sharding::NamedSharding& s, const std::vector<ArrayPtr>& shards) {
+    if (s.spec.replicated()) return shards.at(0);
+    const auto out = zeros(whole);
+    for (std::size_t d = 0; d < shards.size() && !out->data.empty(); ++d)
+        copy_box(out->data.data(), whole->shape, const_cast<std::byte*>(shards[d]->data.data()), shards[d]->aval->shape,
+                 sharding::shard_index(whole->shape, s, static_cast<std::int64_t>(d)), element_bytes(*whole), false);
+    return out;
+}
+
+DeviceArrays ShardedExecutable::run_sharded(const std::vector<ArrayPtr>& whole) {
+    DeviceArrays in(static_cast<std::size_t>(program_.mesh.devices()));
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        const sharding::NamedSharding s{program_.mesh, program_.in[i]};
+        for (std::size_t d = 0; d < in.size(); ++d)
+            in[d].push_back(s.spec.replicated() ? whole[i] : shard_of(*whole[i], s, static_cast<std::int64_t>(d)));
+    }
+    return executable_->run(in);
+}
+
+std::vector<ArrayPtr> ShardedExecutable::run(const std::vector<ArrayPtr>& whole) {
+    const DeviceArrays parts = run_sharded(whole);
+    std::vector<ArrayPtr> out;
+    for (std::size_t k = 0; k < program_.out.size(); ++k) {
+        std::vector<ArrayPtr> shards;
+        for (const std::vector<ArrayPtr>& of_device : parts) shards.push_back(of_device[k]);
+        out.push_back(assembled(program_.out_avals[k], {program_.mesh, program_.out[k]}, shards));
+    }
+    return out;
+}
+
+}  // namespace jaxscope

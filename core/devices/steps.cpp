@@ -1,0 +1,168 @@
+#include "devices/steps.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "calls/control_flow.h"
+#include "ir/builder.h"
+#include "sharding/flatten.h"
+
+namespace jaxscope {
+
+namespace {
+
+bool meets(const Jaxpr& j);
+bool meets(const Eqn& e) {
+    if (is_collective(*e.prim)) return true;
+    const std::vector<JaxprPtr> inner = e.params->jaxprs();
+    return std::any_of(inner.begin(), inner.end(), [](const JaxprPtr& j) { return meets(*j); });
+}
+bool meets(const Jaxpr& j) {
+    return std::any_of(j.eqns.begin(), j.eqns.end(), [](const Eqn& e) { return meets(e); });
+}
+
+class Cutter {
+public:
+    Cutter(JaxprPtr j, const sharding::Mesh& mesh) : j_(*j), mesh_(mesh), last_read_(j_.num_vars(), 0) {
+        out_.jaxpr = std::move(j);
+        const auto end = static_cast<std::uint32_t>(j_.eqns.size());
+        for (std::uint32_t i = 0; i < end; ++i)
+            for (const Atom a : j_.inputs(j_.eqns[i]))
+                if (a.is_var()) last_read_[a.var().index] = i;
+        for (const Atom a : j_.outvars)
+            if (a.is_var()) last_read_[a.var().index] = end;
+    }
+    DeviceSteps run() {
+        // A device's own place needs nobody else: it is known before the equations around it, which stay one program.
+        std::uint32_t begin = 0;
+        const auto end = static_cast<std::uint32_t>(j_.eqns.size());
+        for (std::uint32_t i = 0; i < end; ++i) {
+            const Eqn& e = j_.eqns[i];
+            if (e.prim == &kAxisIndex) {
+                out_.steps.push_back(place(e));
+            } else if (meets(e)) {
+                compute(begin, i);
+                out_.steps.push_back(e.prim->flow == Flow::Straight ? meeting(e) : control(e));
+                begin = i + 1;
+            }
+        }
+        compute(begin, end);
+        note_last_reads();
+        return std::move(out_);
+    }
+
+private:
+    DeviceStep step(DeviceStep::Kind kind, const Eqn& e) const {
+        DeviceStep s{.kind = kind};
+        s.in.assign(j_.inputs(e).begin(), j_.inputs(e).end());
+        for (std::uint32_t k = 0; k < e.n_out; ++k) s.out.push_back(Var{e.first_out + k});
+        s.op = make_op(j_, e);
+        return s;
+    }
+    void expect_axes(const Op& op, const std::vector<Sym>& axes) const {
+        for (const Sym a : axes)
+            if (std::none_of(mesh_.axes.begin(), mesh_.axes.end(), [&](const auto& m) { return m.name == a; }))
+                throw Error(ErrorCode::CannotRun, "expected an axis of " + to_text(mesh_) + ", found '" + a.str() + "' in " + op.prim->name)
+                    .at(op.source.loc());
+    }
+    DeviceStep place(const Eqn& e) const {
+        DeviceStep s = step(DeviceStep::Kind::Place, e);
+        s.axes = collective_axes(*s.op);
+        expect_axes(*s.op, s.axes);
+        return s;
+    }
+    DeviceStep meeting(const Eqn& e) const {
+        DeviceStep s = step(DeviceStep::Kind::Meet, e);
+        s.axes = collective_axes(*s.op);
+        expect_axes(*s.op, s.axes);
+        s.group = collective_over(*s.op, static_cast<std::size_t>(mesh_.size_of(s.axes)));
+        s.executables.push_back(Executable::compile_in_place(s.group.jaxpr));
+        return s;
+    }
+    DeviceStep control(const Eqn& e) const {
+        DeviceStep s = step(e.prim->flow == Flow::Scan    ? DeviceStep::Kind::Scan
+                            : e.prim->flow == Flow::While ? DeviceStep::Kind::While
+                                                          : DeviceStep::Kind::Cond,
+                            e);
+        std::vector<JaxprPtr> bodies;
+        if (s.kind == DeviceStep::Kind::Scan)
+            bodies = {s.op->as<ScanParams>().jaxpr.jaxpr};
+        else if (s.kind == DeviceStep::Kind::While)
+            bodies = {s.op->as<WhileParams>().cond_jaxpr.jaxpr, s.op->as<WhileParams>().body_jaxpr.jaxpr};
+        else if (e.prim->flow == Flow::Cond)
+            bodies = s.op->as<CondParams>().branches;
+        else
+            throw Error(ErrorCode::CannotRun, std::string("expected no collective in the body of ") + e.prim->name).at(e.source.loc());
+        for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_));
+        return s;
+    }
+
+    /// Equations [begin, end) without those that say a device's place, as a program of their own.
+    void compute(std::uint32_t begin, std::uint32_t end) {
+        DeviceStep s{.kind = DeviceStep::Kind::Compute};
+        JaxprBuilder b;
+        std::vector<Value> values(j_.num_vars());
+        std::vector<bool> known(j_.num_vars(), false);
+        const auto each = [&](auto&& f) {
+            for (std::uint32_t i = begin; i < end; ++i)
+                if (j_.eqns[i].prim != &kAxisIndex) f(j_.eqns[i]);
+        };
+        std::vector<bool> made(j_.num_vars(), false);
+        each([&](const Eqn& e) {
+            for (std::uint32_t k = 0; k < e.n_out; ++k) made[e.first_out + k] = true;
+            for (const Atom a : j_.inputs(e)) {
+                if (a.is_literal() || made[a.var().index] || known[a.var().index]) continue;
+                known[a.var().index] = true;
+                values[a.var().index] = b.add_input(j_.aval(a));
+                s.in.push_back(a);
+            }
+        });
+        Values results;
+        each([&](const Eqn& e) {
+            Values in;
+            for (const Atom a : j_.inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : values[a.var().index]);
+            const Op op = make_op(j_, e);
+            b.source = e.source;
+            b.context = e.context;
+            const Values out = b.append(*e.prim, in, e.params, op.out, e.effects);
+            for (std::uint32_t k = 0; k < e.n_out; ++k) {
+                values[e.first_out + k] = out[k];
+                if (last_read_[e.first_out + k] >= end && !j_.dropped(Var{e.first_out + k})) {
+                    s.out.push_back(Var{e.first_out + k});
+                    results.push_back(out[k]);
+                }
+            }
+        });
+        if (s.out.empty()) return;
+        s.jaxpr = b.finish(results, j_.name);
+        for (std::int64_t d = 0; d < mesh_.devices(); ++d) s.executables.push_back(Executable::compile_in_place(s.jaxpr));
+        out_.steps.push_back(std::move(s));
+    }
+
+    void note_last_reads() {
+        std::vector<bool> read(j_.num_vars(), false);
+        for (const Atom a : j_.outvars)
+            if (a.is_var()) read[a.var().index] = true;
+        for (std::size_t i = out_.steps.size(); i-- > 0;) {
+            DeviceStep& s = out_.steps[i];
+            const auto note = [&](Var v) {
+                if (!read[v.index]) s.last.push_back(v);
+                read[v.index] = true;
+            };
+            for (const Var v : s.out) note(v);
+            for (const Atom a : s.in)
+                if (a.is_var()) note(a.var());
+        }
+    }
+
+    const Jaxpr& j_;
+    const sharding::Mesh& mesh_;
+    std::vector<std::uint32_t> last_read_;
+    DeviceSteps out_;
+};
+
+}  // namespace
+
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh) { return Cutter(sharding::flattened(*body), mesh).run(); }
+
+}  // namespace jaxscope

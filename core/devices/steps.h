@@ -1,0 +1,38 @@
+#pragma once
+// A device's program cut at its collectives. In: a flattened jaxpr. Out: steps in order. Never here: threads, arrays.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/jaxpr.h"
+#include "ir/primitive.h"
+#include "jit/jit.h"
+#include "lax/collectives/collectives.h"
+#include "sharding/mesh.h"
+
+namespace jaxscope {
+
+struct DeviceSteps;
+
+/// What devices do between two points at which they wait for each other.
+struct DeviceStep {
+    enum class Kind : std::uint8_t { Compute, Meet, Place, Scan, While, Cond } kind;
+    std::vector<Atom> in;
+    std::vector<Var> out;
+    std::vector<Var> last;                                 ///< variables that nothing reads after this step
+    std::optional<Op> op;                                  ///< of all but Compute
+    JaxprPtr jaxpr;                                        ///< Compute: of `in` to `out`
+    std::vector<std::shared_ptr<Executable>> executables;  ///< Compute: one a device, each with its own arena; Meet: one
+    GroupProgram group;                                    ///< Meet
+    std::vector<Sym> axes;                                 ///< Meet, Place
+    std::vector<DeviceSteps> bodies;                       ///< Scan: the body; While: condition, body; Cond: the branches
+};
+struct DeviceSteps {
+    JaxprPtr jaxpr;
+    std::vector<DeviceStep> steps;
+};
+
+/// Compiles. Throws as DeviceExecutable::compile.
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh);
+
+}  // namespace jaxscope

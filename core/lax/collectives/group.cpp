@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "lax/collectives/collectives.h"
+#include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/shapes.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
+
+// What the devices of one group compute together, as a jaxpr over all their values: so a collective runs on the code generator that runs
+// everything else, for every dtype, and its sums are made in the members' order.
+namespace jaxscope {
+
+namespace {
+
+[[noreturn]] void cannot_run(const Op& op, const std::string& what) {
+    throw Error(ErrorCode::CannotRun, what + " in " + op.prim->name).at(op.source.loc());
+}
+
+Value take_part(Builder& b, Value v, std::size_t dim, std::int64_t part, std::int64_t parts) {
+    Dims start(b.aval(v)->shape.size(), 0), limit = b.aval(v)->shape;
+    const std::int64_t size = limit[dim] / parts;
+    start[dim] = part * size;
+    limit[dim] = start[dim] + size;
+    return lax::slice(b, v, start, limit);
+}
+Value joined_along(Builder& b, const Values& parts, std::size_t dim) {
+    return parts.size() == 1 ? parts[0] : lax::concatenate(b, parts, static_cast<std::int64_t>(dim));
+}
+Value reduced(Builder& b, const Op& op, const Values& members) {
+    const Primitive& combine = op.prim == &kPmax ? kMax : op.prim == &kPmin ? kMin : kAdd;
+    Value out = members[0];
+    for (std::size_t i = 1; i < members.size(); ++i) out = b.bind1(combine, {out, members[i]});
+    return out;
+}
+Value gathered(Builder& b, const AllGatherParams& p, Values members) {
+    const auto dim = static_cast<std::size_t>(p.all_gather_dimension);
+    if (!p.tiled)
+        for (Value& m : members) m = lax::expand_dims(b, m, {p.all_gather_dimension});
+    return joined_along(b, members, dim);
+}
+Values scattered(Builder& b, const Op& op, const Values& members) {
+    const auto& p = op.as<ReduceScatterParams>();
+    const auto n = static_cast<std::int64_t>(members.size());
+    const Value sum = reduced(b, op, members);
+    Values out;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const Value part = take_part(b, sum, static_cast<std::size_t>(p.scatter_dimension), i, n);
+        out.push_back(p.tiled ? part : lax::squeeze(b, part, {p.scatter_dimension}));
+    }
+    return out;
+}
+Values exchanged(Builder& b, const AllToAllParams& p, const Values& members) {
+    const auto n = static_cast<std::int64_t>(members.size());
+    Values out;
+    for (std::int64_t to = 0; to < n; ++to) {
+        Values parts;
+        for (const Value from : members) {
+            Value part = take_part(b, from, static_cast<std::size_t>(p.split_axis), to, n);
+            if (!p.tiled) part = lax::expand_dims(b, lax::squeeze(b, part, {p.split_axis}), {p.concat_axis});
+            parts.push_back(part);
+        }
+        out.push_back(joined_along(b, parts, static_cast<std::size_t>(p.concat_axis)));
+    }
+    return out;
+}
+/// Those to whom nobody sends get zeros.
+Values permuted(Builder& b, const Op& op, const Values& members) {
+    Values out(members.size());
+    const Attr::Seq* pairs = op.as<PermuteParams>().perm.get_seq();
+    if (!pairs) cannot_run(op, "expected pairs of positions, found none");
+    for (const Attr& item : pairs->items) {
+        Dims pair;
+        from_attr(item, pair);
+        const auto n = static_cast<std::int64_t>(members.size());
+        if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0 || pair[0] >= n || pair[1] >= n)
+            cannot_run(op, "expected positions below " + std::to_string(n) + ", found " + shape_text(pair));
+        out[static_cast<std::size_t>(pair[1])] = members[static_cast<std::size_t>(pair[0])];
+    }
+    for (Value& v : out)
+        if (v.is_zero()) v = lax::zeros_like(b, b.aval(members[0]));
+    return out;
+}
+
+Values results(Builder& b, const Op& op, const Values& members) {
+    if (op.prim == &kAllGather) return {gathered(b, op.as<AllGatherParams>(), members)};
+    if (op.prim == &kReduceScatter) return scattered(b, op, members);
+    if (op.prim == &kAllToAll) return exchanged(b, op.as<AllToAllParams>(), members);
+    if (op.prim == &kPpermute) return permuted(b, op, members);
+    return {reduced(b, op, members)};
+}
+
+bool is_reduction(const Primitive& prim) { return &prim == &kPsum || &prim == &kPsumInvariant || &prim == &kPmax || &prim == &kPmin; }
+
+}  // namespace
+
+bool is_collective(const Primitive& prim) {
+    return is_reduction(prim) || &prim == &kAllGather || &prim == &kReduceScatter || &prim == &kAllToAll || &prim == &kPpermute ||
+           &prim == &kAxisIndex;
+}
+
+bool names_mesh_axes(const Op& op) {
+    if (!is_reduction(*op.prim)) return is_collective(*op.prim);
+    const Attr* axes = op.params->find("axes");
+    const Attr::Seq* list = axes ? axes->get_seq() : nullptr;
+    return list && std::any_of(list->items.begin(), list->items.end(), [](const Attr& a) { return a.get<Sym>() != nullptr; });
+}
+
+std::vector<Sym> collective_axes(const Op& op) {
+    if (const Attr* groups = op.params->find("axis_index_groups"); groups && !groups->is_none())
+        cannot_run(op, "expected no axis_index_groups, found groups of devices");
+    const Attr* names = op.params->find(is_reduction(*op.prim) ? "axes" : "axis_name");
+    std::vector<Sym> out;
+    if (const Sym* one = names ? names->get<Sym>() : nullptr) out.push_back(*one);
+    if (const Attr::Seq* several = names ? names->get_seq() : nullptr)
+        for (const Attr& a : several->items) {
+            const Sym* name = a.get<Sym>();
+            if (!name) cannot_run(op, "expected axes of a mesh alone, found an axis of the operand");
+            out.push_back(*name);
+        }
+    return out;
+}
+
+GroupProgram collective_over(const Op& op, std::size_t members) {
+    GroupProgram out;
+    out.each = op.prim == &kReduceScatter || op.prim == &kAllToAll || op.prim == &kPpermute;
+    JaxprBuilder b;
+    std::vector<Values> in(op.in.size());
+    for (std::size_t i = 0; i < op.in.size(); ++i)
+        for (std::size_t k = 0; k < members; ++k) in[i].push_back(b.add_input(op.in[i]));
+    Values all;
+    for (const Values& operand : in)
+        for (const Value v : results(b, op, operand)) all.push_back(v);
+    out.jaxpr = b.finish(all, "collective");
+    return out;
+}
+
+std::int64_t collective_bytes(const Op& op, std::size_t members) {
+    const auto n = static_cast<std::int64_t>(members);
+    std::int64_t in = 0, result = 0;
+    for (const AvalRef a : op.in) in += a->bytes();
+    for (const AvalRef a : op.out) result += a->bytes();
+    if (n < 2 || op.prim == &kAxisIndex) return 0;
+    if (op.prim == &kAllGather) return in * (n - 1);
+    if (op.prim == &kReduceScatter) return result * (n - 1);
+    if (op.prim == &kAllToAll) return in * (n - 1) / n;
+    if (op.prim == &kPpermute) return in;
+    return 2 * in * (n - 1) / n;
+}
+
+}  // namespace jaxscope

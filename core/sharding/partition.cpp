@@ -1,0 +1,352 @@
+#include "sharding/partition.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "calls/control_flow.h"
+#include "calls/scan.h"
+#include "ir/interpret.h"
+#include "lax/primitives.h"
+#include "sharding/flatten.h"
+#include "sharding/propagate.h"
+#include "sharding/reshard.h"
+
+namespace jaxscope::sharding {
+
+const char* kind_name(Finding::Kind kind) {
+    switch (kind) {
+        case Finding::Kind::ComputedWhole:
+            return "computed-whole";
+        case Finding::Kind::Padded:
+            return "padded";
+    }
+    return "";
+}
+
+namespace {
+
+using OptionalSpecs = std::vector<std::optional<Spec>>;
+
+/// What padding must be, so that a reduction doesn't see it.
+LiteralRef neutral_of(Combine combine, DType dtype) {
+    const AvalRef scalar(dtype, {});
+    if (combine == Combine::Sum)
+        return is_float(dtype) || is_complex(dtype) ? make_literal(scalar, 0.0) : make_literal(scalar, std::int64_t{0});
+    if (is_float(dtype)) {
+        const double inf = std::numeric_limits<double>::infinity();
+        return make_literal(scalar, combine == Combine::Max ? -inf : inf);
+    }
+    const int bits = 8 * static_cast<int>(byte_size(dtype));
+    const bool is_signed = is_signed_int(dtype);
+    if (dtype == DType::Bool) return make_literal(scalar, std::int64_t{combine == Combine::Max ? 0 : 1});
+    const std::int64_t lowest = is_signed ? -(std::int64_t{1} << (bits - 2)) * 2 : 0;
+    const std::int64_t highest = is_signed ? -(lowest + 1) : bits == 64 ? -1 : (std::int64_t{1} << bits) - 1;
+    return make_literal(scalar, combine == Combine::Max ? lowest : highest);
+}
+
+/// Writes the program of one device for one jaxpr; bodies of loops by one of its own each.
+class DeviceWriter {
+public:
+    struct Written {
+        JaxprPtr jaxpr;
+        std::vector<Spec> in, out;
+    };
+    DeviceWriter(const JaxprPtr& flat, Partitioned& report, const OptionalSpecs& in, const OptionalSpecs& out)
+        : j_(*flat), report_(report), move_(b_, report), at_(propagate(*flat, report.mesh, in, out)), wanted_out_(out) {}
+
+    Written write() {
+        Written w;
+        std::vector<Value> values;
+        for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
+            values.push_back(b_.add_constvar(j_.aval(j_.constvar(i)), i < j_.consts.size() ? j_.consts[i] : nullptr));
+        for (std::uint32_t i = 0; i < j_.num_invars; ++i) {
+            const Spec& spec = at_[j_.invar(i).index].spec;
+            values.push_back(b_.add_input(local(j_.aval(j_.invar(i)), spec), i < j_.arg_names.size() ? j_.arg_names[i] : Sym()));
+            w.in.push_back(spec);
+        }
+        values_.assign(j_.num_vars(), Value());
+        std::copy(values.begin(), values.end(), values_.begin());
+        EqnWalk walk(j_, {.builder = &b_, .doing = "partitioning"});
+        walk.forward([&](const Eqn& e) { equation(e); });
+        Values results;
+        for (std::size_t k = 0; k < j_.outvars.size(); ++k) {
+            const Atom a = j_.outvars[k];
+            const Spec natural = a.is_var() ? at_[a.var().index].spec : Spec{};
+            w.out.push_back(k < wanted_out_.size() && wanted_out_[k] ? *wanted_out_[k] : natural);
+            results.push_back(read(a, w.out.back()));
+        }
+        w.jaxpr = b_.finish(results, j_.name);
+        return w;
+    }
+
+private:
+    AvalRef local(AvalRef a, const Spec& spec) const {
+        return a->is_array() ? with_shape(a, shard_shape(a->shape, {report_.mesh, spec})) : a;
+    }
+    Value read(Atom a, const Spec& spec) {
+        if (a.is_literal()) return a.literal();
+        const Placed& p = at_[a.var().index];
+        return move_.moved(values_[a.var().index], j_.aval(a), p.spec, spec);
+    }
+    void put(const Eqn& e, std::uint32_t k, Value v, const Spec& natural) {
+        const Var out{e.first_out + k};
+        values_[out.index] = move_.moved(v, j_.aval(out), natural, at_[out.index].spec);
+    }
+
+    void equation(const Eqn& e) {
+        const Op op = make_op(j_, e);
+        move_.asked_by = op.prim;
+        if (op.prim == &kShardingConstraint) return constraint(e, op);
+        if (const auto region = manual_region(op, report_.mesh)) return manual(e, *region);
+        if (op.prim == &kScan) return scan(e, op);
+        if (op.prim == &kWhile) return loop(e, op);
+        if (op.prim == &kCond) return cond(e, op);
+        plain(e, op);
+    }
+
+    void constraint(const Eqn& e, const Op& op) {
+        const Spec& spec = at_[e.first_out].spec;
+        for (const std::size_t d : uneven_dims(op.in[0]->shape, {report_.mesh, spec})) {
+            const std::int64_t padded =
+                bytes_per_device(op.in[0], {report_.mesh, spec}) * report_.mesh.size_of(spec.at(d)) - op.in[0]->bytes();
+            report_.findings.push_back({Finding::Kind::Padded, op.prim, op.source, op.in[0], to_text(spec), padded});
+        }
+        values_[e.first_out] = read(j_.inputs(e)[0], spec);
+    }
+
+    /// The body is a device's program already.
+    void manual(const Eqn& e, const ManualRegion& region) {
+        Values in;
+        for (std::uint32_t i = 0; i < e.n_in; ++i) in.push_back(read(j_.inputs(e)[i], region.in[i]));
+        const JaxprPtr body = without_shardings(*flattened(*region.body));
+        Interpreter run(*body, {.builder = &b_, .doing = "partitioning"}, LiteralAsValue(), Value());
+        run.bind_all(in);
+        const Values out = run.forward([&](const Eqn& inner, const Values& x) {
+            const Op op = make_op(*body, inner);
+            move_.asked_by = nullptr;
+            if (is_collective(*op.prim)) move_.note(op);
+            return b_.append(*inner.prim, x, inner.params, op.out, inner.effects);
+        });
+        move_.asked_by = e.prim;
+        for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, out[k], region.out[k]);
+    }
+
+    // ---- Equations that a rule cuts
+
+    struct Cut {
+        std::vector<AxisNames> axes;  ///< per factor
+        std::vector<bool> result;     ///< per factor: some result has it
+    };
+    Cut cut_of(const Eqn& e, const PartitionRule& rule) const {
+        Cut cut;
+        cut.axes.resize(rule.divides.size());
+        cut.result.resize(rule.divides.size());
+        AxisNames used;
+        const auto offer = [&](const std::vector<int>& factors, const Spec& spec) {
+            for (std::size_t d = 0; d < factors.size(); ++d) {
+                if (factors[d] < 0 || spec.at(d).empty()) continue;
+                const auto f = static_cast<std::size_t>(factors[d]);
+                const AxisNames& names = spec.at(d);
+                const bool taken =
+                    std::any_of(names.begin(), names.end(), [&](Sym n) { return std::find(used.begin(), used.end(), n) != used.end(); });
+                const bool summed_whole = !cut.result[f] && rule.combine == Combine::Whole;
+                if (!cut.axes[f].empty() || taken || summed_whole) continue;
+                if (rule.divides[f] != 0 && rule.divides[f] % report_.mesh.size_of(names) != 0) continue;
+                cut.axes[f] = names;
+                used.insert(used.end(), names.begin(), names.end());
+            }
+        };
+        for (const std::vector<int>& factors : rule.out)
+            for (const int f : factors)
+                if (f >= 0) cut.result[static_cast<std::size_t>(f)] = true;
+        for (std::size_t k = 0; k < rule.out.size(); ++k) offer(rule.out[k], at_[e.first_out + k].spec);
+        const auto in = j_.inputs(e);
+        for (std::size_t i = 0; i < rule.in.size(); ++i)
+            if (in[i].is_var()) offer(rule.in[i], at_[in[i].var().index].spec);
+        return cut;
+    }
+    static Spec spec_of(const std::vector<int>& factors, const Cut& cut) {
+        Spec out;
+        for (const int f : factors) out.dims.push_back(f >= 0 ? cut.axes[static_cast<std::size_t>(f)] : AxisNames());
+        return out;
+    }
+    /// An operand that must be whole where it was cut is worth knowing.
+    void note_whole(const Op& op, std::size_t i, const Spec& have, const PartitionRule& rule, const Cut& cut) {
+        const auto whole = [&](int f) { return f < 0 || (rule.combine == Combine::Whole && !cut.result[static_cast<std::size_t>(f)]); };
+        for (std::size_t d = 0; d < rule.in[i].size(); ++d)
+            if (whole(rule.in[i][d]) && !have.at(d).empty()) {
+                const std::int64_t own = bytes_per_device(op.in[i], {report_.mesh, have});
+                report_.findings.push_back({Finding::Kind::ComputedWhole, op.prim, op.source, op.in[i], to_text(have),
+                                            own * (report_.mesh.size_of(have.at(d)) - 1)});
+                return;
+            }
+    }
+
+    void plain(const Eqn& e, const Op& op) {
+        const PartitionRule rule = rule_of(op);
+        const Cut cut = cut_of(e, rule);
+        Values in;
+        for (std::size_t i = 0; i < op.in.size(); ++i) {
+            const Atom a = j_.inputs(e)[i];
+            if (a.is_var()) note_whole(op, i, at_[a.var().index].spec, rule, cut);
+            const Spec spec = spec_of(rule.in[i], cut);
+            Value v = read(a, spec);
+            for (std::size_t d = 0; d < rule.in[i].size(); ++d) {
+                const int f = rule.in[i][d];
+                const std::int64_t size = op.in[i]->shape[d];
+                if (f < 0 || cut.result[static_cast<std::size_t>(f)] || size % report_.mesh.size_of(spec.at(d)) == 0) continue;
+                v = move_.masked(v, d, spec.at(d), size, neutral_of(rule.combine, op.in[i]->dtype));
+            }
+            in.push_back(v);
+        }
+        std::vector<Spec> natural;
+        std::vector<Dims> shapes;
+        bool any_cut = false;
+        for (std::size_t k = 0; k < op.out.size(); ++k) {
+            natural.push_back(spec_of(rule.out[k], cut));
+            shapes.push_back(shard_shape(op.out[k]->shape, {report_.mesh, natural[k]}));
+            any_cut = any_cut || !natural[k].replicated();
+        }
+        for (const AxisNames& a : cut.axes) any_cut = any_cut || !a.empty();
+        const ParamsRef params = any_cut && rule.params ? rule.params(op, shapes) : op.params;
+        Avals avals;
+        for (std::size_t k = 0; k < op.out.size(); ++k)
+            avals.push_back(op.out[k]->is_array() ? with_shape(op.out[k], shapes[k]) : op.out[k]);
+        const Values out = b_.append(*op.prim, in, params, avals, e.effects);
+        AxisNames summed;
+        for (std::size_t f = 0; f < cut.axes.size(); ++f)
+            if (!cut.result[f]) summed.insert(summed.end(), cut.axes[f].begin(), cut.axes[f].end());
+        for (std::uint32_t k = 0; k < out.size(); ++k) finish(e, k, out[k], natural[k], rule.combine, summed);
+    }
+    /// Puts sums together: where each device keeps a part of them alone, in one step.
+    void finish(const Eqn& e, std::uint32_t k, Value v, Spec natural, Combine combine, const AxisNames& summed) {
+        if (!summed.empty()) {
+            const Var out{e.first_out + k};
+            const Spec& wanted = at_[out.index].spec;
+            const Dims& shape = j_.aval(out)->shape;
+            for (std::size_t d = 0; d < shape.size() && combine == Combine::Sum; ++d)
+                if (natural.at(d).empty() && wanted.at(d) == summed && shape[d] % report_.mesh.size_of(summed) == 0) {
+                    natural.dims.resize(std::max(natural.dims.size(), d + 1));
+                    natural.dims[d] = summed;
+                    return put(e, k, move_.scattered(v, d, summed), natural);
+                }
+            v = move_.combined(v, combine, summed);
+        }
+        put(e, k, v, natural);
+    }
+
+    // ---- Loops and branches
+
+    Written body_of(const JaxprPtr& body, const OptionalSpecs& in, const OptionalSpecs& out) {
+        return DeviceWriter(flattened(*body), report_, in, out).write();
+    }
+    static Spec inner(const Spec& spec) {
+        Spec out = spec;
+        if (!out.dims.empty()) out.dims.erase(out.dims.begin());
+        return out;
+    }
+    static Spec outer(Spec spec) {
+        spec.dims.insert(spec.dims.begin(), AxisNames());
+        return spec;
+    }
+    Spec spec_at(Atom a) const { return a.is_var() ? at_[a.var().index].spec : Spec{}; }
+
+    void scan(const Eqn& e, const Op& op) {
+        const ScanView view(op);
+        const std::size_t carried = view.num_consts + view.num_carry;
+        OptionalSpecs in, out(view.num_carry + view.num_ys);
+        Values x;
+        for (std::size_t i = 0; i < op.in.size(); ++i) {
+            const Atom a = j_.inputs(e)[i];
+            Spec spec = i >= view.num_consts && i < carried ? at_[e.first_out + (i - view.num_consts)].spec : spec_at(a);
+            if (i >= carried && !spec.dims.empty()) spec.dims[0].clear();
+            x.push_back(read(a, spec));
+            in.push_back(i < carried ? spec : inner(spec));
+            if (i >= view.num_consts && i < carried) out[i - view.num_consts] = spec;
+        }
+        const Written body = body_of(view.body, in, out);
+        const Values r = view.emit(b_, x, body.jaxpr, view.num_consts, view.num_carry);
+        for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], k < view.num_carry ? body.out[k] : outer(body.out[k]));
+    }
+    void loop(const Eqn& e, const Op& op) {
+        const auto& p = op.as<WhileParams>();
+        const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), consts = cond_consts + static_cast<std::size_t>(p.body_nconsts);
+        OptionalSpecs for_cond, for_body, carried;
+        Values x;
+        for (std::size_t i = 0; i < op.in.size(); ++i) {
+            const Spec spec = i < consts ? spec_at(j_.inputs(e)[i]) : at_[e.first_out + (i - consts)].spec;
+            x.push_back(read(j_.inputs(e)[i], spec));
+            if (i < cond_consts || i >= consts) for_cond.emplace_back(spec);
+            if (i >= cond_consts) for_body.emplace_back(spec);
+            if (i >= consts) carried.emplace_back(spec);
+        }
+        WhileParams local = p;
+        local.cond_jaxpr.jaxpr = body_of(p.cond_jaxpr.jaxpr, for_cond, {Spec{}}).jaxpr;
+        const Written body = body_of(p.body_jaxpr.jaxpr, for_body, carried);
+        local.body_jaxpr.jaxpr = body.jaxpr;
+        const Values r = b_.bind(*op.prim, x, make_params(local));
+        for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], *carried[k]);
+    }
+    void cond(const Eqn& e, const Op& op) {
+        CondParams local = op.as<CondParams>();
+        OptionalSpecs in, out;
+        Values x{read(j_.inputs(e)[0], {})};
+        for (std::size_t i = 1; i < op.in.size(); ++i) {
+            in.emplace_back(spec_at(j_.inputs(e)[i]));
+            x.push_back(read(j_.inputs(e)[i], *in.back()));
+        }
+        for (std::uint32_t k = 0; k < e.n_out; ++k) out.emplace_back(at_[e.first_out + k].spec);
+        for (JaxprPtr& branch : local.branches) branch = body_of(branch, in, out).jaxpr;
+        const Values r = b_.bind(*op.prim, x, with_param(op.params, "branches", ::jaxscope::to_attr(local.branches)));
+        for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], *out[k]);
+    }
+
+    const Jaxpr& j_;
+    Partitioned& report_;
+    JaxprBuilder b_;
+    Resharding move_;
+    std::vector<Placed> at_;
+    OptionalSpecs wanted_out_;
+    std::vector<Value> values_;
+};
+
+std::optional<Mesh> mesh_in(const ParamsRef& params) {
+    for (const auto& [name, value] : params->entries()) {
+        if (const Attr::Record* r = value.get_record()) {
+            if (const auto s = named_sharding_from(value)) return s->mesh;
+            if (r->type == Sym("Mesh"))
+                if (Mesh m = mesh_from(value); !m.axes.empty()) return m;
+        }
+        if (const Attr::Seq* list = value.get_seq())
+            for (const Attr& item : list->items)
+                if (const auto s = named_sharding_from(item)) return s->mesh;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Partitioned partition(const PartitionRequest& request) {
+    Partitioned out;
+    out.mesh = request.mesh;
+    const JaxprPtr flat = flattened(*request.program);
+    for (std::uint32_t i = 0; i < flat->num_invars; ++i) out.in_avals.push_back(flat->aval(flat->invar(i)));
+    for (const Atom a : flat->outvars) out.out_avals.push_back(flat->aval(a));
+    DeviceWriter::Written w = DeviceWriter(flat, out, request.in, request.out).write();
+    out.body = std::move(w.jaxpr);
+    out.in = std::move(w.in);
+    out.out = std::move(w.out);
+    return out;
+}
+
+std::optional<Mesh> mesh_of(const Jaxpr& program) {
+    for (const Eqn& e : program.eqns) {
+        if (auto m = mesh_in(e.params)) return m;
+        for (const JaxprPtr& inner : e.params->jaxprs())
+            if (auto m = mesh_of(*inner)) return m;
+    }
+    return std::nullopt;
+}
+
+}  // namespace jaxscope::sharding

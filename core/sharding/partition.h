@@ -1,0 +1,56 @@
+#pragma once
+// From a program and where its inputs lie to the program of each device (SPMD). In: a closed jaxpr, a mesh, specs of inputs and results as
+// far as they are known. Out: a jaxpr over local shapes with collectives by axis names, the same for all devices; what it sends, and what
+// couldn't be cut. Never here: threads, memory (core/devices runs it).
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/jaxpr.h"
+#include "sharding/mesh.h"
+
+namespace jaxscope::sharding {
+
+/// A meeting of devices that the partitioner put in, or that a shard_map holds.
+struct CollectiveUse {
+    const Primitive* kind = nullptr;      ///< all_gather, psum, ...
+    AxisNames axes;                       ///< along which devices meet
+    std::int64_t members;                 ///< of one group
+    std::int64_t bytes;                   ///< that a device sends, once; in a loop, each time round
+    const Primitive* asked_by = nullptr;  ///< of the equation that needs it; the collective itself where it stands in a shard_map
+    SourceRef source;
+};
+/// A place where more moves, or is kept, than the user may expect.
+struct Finding {
+    enum class Kind : std::uint8_t {
+        ComputedWhole,  ///< no rule cuts this dimension: gathered, computed by every device, cut again
+        Padded,         ///< sizes that don't divide: JAX's with_sharding_constraint leaves such values whole in silence
+    } kind;
+    const Primitive* primitive = nullptr;
+    SourceRef source;
+    AvalRef aval;
+    std::string spec;    ///< how the value lay, or was to lie
+    std::int64_t bytes;  ///< gathered, or kept as padding, by each device
+};
+const char* kind_name(Finding::Kind kind);
+
+struct PartitionRequest {
+    JaxprPtr program;
+    Mesh mesh;
+    std::vector<std::optional<Spec>> in, out;  ///< none: as propagation has it; may be empty
+};
+struct Partitioned {
+    Mesh mesh;
+    JaxprPtr body;  ///< of one device
+    std::vector<Spec> in, out;
+    Avals in_avals, out_avals;  ///< of the whole values
+    std::vector<CollectiveUse> collectives;
+    std::vector<Finding> findings;
+};
+/// Throws Error{NoRule} that names the equation where a program can't be cut: a shard_map over another mesh, or over a part of its axes.
+Partitioned partition(const PartitionRequest& request);
+
+/// The mesh that a program's own equations name (shard_map, sharding_constraint, shardings of jit); none: nothing in it does.
+std::optional<Mesh> mesh_of(const Jaxpr& program);
+
+}  // namespace jaxscope::sharding

@@ -1,0 +1,29 @@
+// What became of a function of sharded_jit, in words.
+#include <fmt/core.h>
+
+#include "ir/primitive.h"
+#include "ir/print/printer.h"
+#include "trace/sharding/sharded_state.h"
+
+namespace jaxscope::jax::detail {
+
+ShardingReport sharding_report(ShardedState& s, Call& call) {
+    initialise();
+    const std::shared_ptr<ShardedEntry> e = sharded_entry(s, call);
+    const sharding::Partitioned& p = e->executable->program();
+    ShardingReport out;
+    out.devices = p.mesh.devices();
+    out.program = to_text(*p.body);
+    for (const sharding::CollectiveUse& c : p.collectives)
+        out.collectives.push_back("" + c.kind->name + fmt::format(" over {} devices: {} bytes for ", c.members, c.bytes) +
+                                  c.asked_by->name);
+    for (const sharding::Finding& f : p.findings)
+        out.findings.push_back(sharding::kind_name(f.kind) + (": " + f.primitive->name) +
+                               fmt::format(" of {} cut as {}: {} bytes", to_text(f.aval), f.spec, f.bytes));
+    for (const sharding::Parts& parts : e->crossing)
+        out.findings.push_back(fmt::format("{} cuts across other specs: such values are replicated", sharding::to_text(parts)));
+    out.peak_bytes = e->executable->peak_bytes();
+    return out;
+}
+
+}  // namespace jaxscope::jax::detail
