@@ -6,6 +6,7 @@
 
 #include "ir/element.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/packed_sort.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
@@ -222,7 +223,10 @@ private:
 
 }  // namespace
 
-LibraryCallPtr make_sort(const Op& op, const SortKernel& spec) { return std::make_shared<SortCall>(op, spec); }
+LibraryCallPtr make_sort(const Op& op, const SortKernel& spec) {
+    if (LibraryCallPtr packed = make_packed_sort(op, spec)) return packed;
+    return std::make_shared<SortCall>(op, spec);
+}
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec) { return std::make_shared<CumulativeCall>(op, spec); }
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec) { return std::make_shared<ArgReduceCall>(op, spec); }
 

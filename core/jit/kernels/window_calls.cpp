@@ -111,6 +111,11 @@ public:
         }
         for (std::size_t d = 0; d < updates.size(); ++d)
             if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d]});
+        for (const auto d : spec.scatter_dims_to_operand_dims) {
+            const auto k = static_cast<std::size_t>(d);
+            given_.push_back({operand[k] - window_of_[k], strides_[k]});
+        }
+        for (std::size_t d = 0; d < operand.size(); ++d) room_ = room_ && window_of_[d] <= operand[d];
     }
     bool in_place(std::size_t in, std::size_t out) const override { return in == 0 && out == 0; }
 
@@ -138,42 +143,47 @@ private:
     struct RowDim {
         std::int64_t size, update;
     };
+    /// A dimension of the operand of which an index says where the window begins.
+    struct Given {
+        std::int64_t last, stride;
+    };
 
-    /// Where the window of scatter row `r` begins in the operand, or nothing when it is dropped.
-    bool locate(const void* indices, std::int64_t r, std::int64_t& operand, std::int64_t& update) const {
-        std::vector<std::int64_t> position(rows_.size());
-        std::int64_t rest = r;
-        update = 0;
-        for (std::size_t d = rows_.size(); d-- > 0;) {
-            position[d] = rest % rows_[d].size;
-            rest /= rows_[d].size;
-            update += position[d] * rows_[d].update;
-        }
-        const std::int64_t depth = op_.in[1]->shape.empty() ? 1 : op_.in[1]->shape.back();
-        std::vector<std::int64_t> start(strides_.size(), 0);
-        for (std::size_t i = 0; i < spec_.scatter_dims_to_operand_dims.size(); ++i)
-            start[static_cast<std::size_t>(spec_.scatter_dims_to_operand_dims[i])] =
-                read_index(op_.in[1]->dtype, indices, r * depth + static_cast<std::int64_t>(i));
-        for (std::size_t i = 0; i < spec_.operand_batching_dims.size(); ++i)
-            start[static_cast<std::size_t>(spec_.operand_batching_dims[i])] =
-                position[static_cast<std::size_t>(spec_.scatter_indices_batching_dims[i])];
-        operand = 0;
-        for (std::size_t d = 0; d < start.size(); ++d) {
-            const std::int64_t last = op_.in[0]->shape[d] - window_of_[d];
-            if (spec_.mode == OutOfBounds::Clip) start[d] = std::clamp<std::int64_t>(start[d], 0, std::max<std::int64_t>(last, 0));
-            if (start[d] < 0 || start[d] > last) return false;
-            operand += start[d] * strides_[d];
-        }
-        return true;
-    }
-
+    /// Calls fn(operand, update) with where the window of each scatter row begins in both, but for those that are dropped.
     template <class Fn>
     void for_windows(const void* indices, Fn&& fn) const {
+        if (op_.in[1]->dtype == DType::S32)
+            walk([at = static_cast<const std::int32_t*>(indices)](std::int64_t i) { return std::int64_t{at[i]}; }, fn);
+        else
+            walk([indices, d = op_.in[1]->dtype](std::int64_t i) { return read_index(d, indices, i); }, fn);
+    }
+    template <class Index, class Fn>
+    void walk(const Index& index, Fn&& fn) const {
         std::int64_t rows = 1;
         for (const RowDim& d : rows_) rows *= d.size;
+        const std::int64_t depth = op_.in[1]->shape.empty() ? 1 : op_.in[1]->shape.back();
+        const std::size_t given = spec_.scatter_dims_to_operand_dims.size(), batched = spec_.operand_batching_dims.size();
+        std::vector<std::int64_t> position(rows_.size(), 0);
+        std::int64_t update = 0;
         for (std::int64_t r = 0; r < rows; ++r) {
-            std::int64_t operand = 0, update = 0;
-            if (locate(indices, r, operand, update)) fn(operand, update);
+            std::int64_t operand = 0;
+            bool inside = true;
+            for (std::size_t i = 0; i < given; ++i) {
+                const Given& g = given_[i];
+                std::int64_t at = index(r * depth + static_cast<std::int64_t>(i));
+                if (spec_.mode == OutOfBounds::Clip) at = std::clamp<std::int64_t>(at, 0, std::max<std::int64_t>(g.last, 0));
+                inside = inside && at >= 0 && at <= g.last;
+                operand += inside ? at * g.stride : 0;
+            }
+            for (std::size_t i = 0; i < batched && inside; ++i)
+                operand += position[static_cast<std::size_t>(spec_.scatter_indices_batching_dims[i])] *
+                           strides_[static_cast<std::size_t>(spec_.operand_batching_dims[i])];
+            if (inside && room_) fn(operand, update);
+            for (std::size_t d = rows_.size(); d-- > 0;) {  // the next row
+                update += rows_[d].update;
+                if (++position[d] < rows_[d].size) break;
+                update -= rows_[d].size * rows_[d].update;
+                position[d] = 0;
+            }
         }
     }
     /// All elements of a window but for its last dimension.
@@ -192,18 +202,31 @@ private:
         }
     }
 
+    /// Is a window one line that begins where another one begins, or apart from it? Then one thread can have all that begin in its part.
+    bool whole_line_is_a_window() const {
+        for (std::size_t d = 0; d + 1 < window_.size(); ++d)
+            if (window_[d].size != 1) return false;
+        if (window_.empty() || window_.back().size == 1) return true;
+        // The line is taken whole: no index says where in it the window begins.
+        return window_.back().operand == 1 && op_.in[0]->shape.back() == window_.back().size;
+    }
     template <class T>
     void typed(void* const* in, void* const* out) const {
         T* target = static_cast<T*>(out[0]);
         const T* updates = static_cast<const T*>(in[2]);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
-        // Threads share the columns of every window, one share each, as each walks all windows: two updates of one element are never on
-        // two threads, and sums stay in order.
-        const bool shared = line.size >= 64 && static_cast<double>(op_.in[2]->size()) >= kParallelWork;
-        const std::int64_t parts = shared ? std::min<std::int64_t>(threads, line.size / 32) : 1;
+        // Threads share the columns of every window, or where these are few the operand's memory, one share each, as each walks all
+        // windows: two updates of one element are never on two threads, and sums stay in order.
+        const bool much = static_cast<double>(op_.in[2]->size()) >= kParallelWork, by_column = line.size >= 64;
+        const bool by_memory = much && !by_column && whole_line_is_a_window();
+        const std::int64_t parts = !much ? 1 : by_column ? std::min<std::int64_t>(threads, line.size / 32) : by_memory ? threads : 1;
+        const std::int64_t all = op_.in[0]->size();
         run_shares(threads, parts, [&](int, std::int64_t part) {
-            const std::int64_t begin = line.size * part / parts, end = line.size * (part + 1) / parts;
+            const std::int64_t begin = by_column ? line.size * part / parts : 0,
+                               end = by_column ? line.size * (part + 1) / parts : line.size;
+            const std::int64_t first = by_memory ? all * part / parts : 0, last = by_memory ? all * (part + 1) / parts : all;
             for_windows(in[1], [&](std::int64_t operand, std::int64_t update) {
+                if (by_memory && (operand < first || operand >= last)) return;
                 for_lines(operand, update, [&](std::int64_t o, std::int64_t u) {
                     T* a = target + o;
                     const T* b = updates + u;
@@ -239,6 +262,8 @@ private:
     Dims strides_, window_of_;
     std::vector<WindowDim> window_;
     std::vector<RowDim> rows_;
+    std::vector<Given> given_;
+    bool room_ = true;  ///< no window is larger than the operand
 };
 
 }  // namespace

@@ -42,14 +42,44 @@ std::vector<std::int64_t> factors(std::int64_t n) {
     return out;
 }
 
-/// a * b without the special cases for infinities that std::complex looks at.
-template <class T>
-std::complex<T> times(std::complex<T> a, std::complex<T> b) {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+template <class T, int kRows>
+using P = Pack<T, kRows>;
+
+template <class T, int kRows>
+P<T, kRows> operator+(const P<T, kRows>& a, const P<T, kRows>& b) {
+    P<T, kRows> c;
+    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] + b.re[i], c.im[i] = a.im[i] + b.im[i];
+    return c;
+}
+template <class T, int kRows>
+P<T, kRows> operator-(const P<T, kRows>& a, const P<T, kRows>& b) {
+    P<T, kRows> c;
+    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] - b.re[i], c.im[i] = a.im[i] - b.im[i];
+    return c;
+}
+/// a * w, the number the same for all rows.
+template <class T, int kRows>
+P<T, kRows> times(const P<T, kRows>& a, std::complex<T> w) {
+    const T x = w.real(), y = w.imag();
+    P<T, kRows> c;
+    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] * x - a.im[i] * y, c.im[i] = a.re[i] * y + a.im[i] * x;
+    return c;
+}
+template <class T, int kRows>
+P<T, kRows> conjugate(P<T, kRows> a) {
+    for (int i = 0; i < kRows; ++i) a.im[i] = -a.im[i];
+    return a;
+}
+/// By -i, or i for the inverse.
+template <bool kInverse, class T, int kRows>
+P<T, kRows> quarter_turn(const P<T, kRows>& a) {
+    P<T, kRows> c;
+    for (int i = 0; i < kRows; ++i) c.re[i] = kInverse ? -a.im[i] : a.im[i], c.im[i] = kInverse ? a.re[i] : -a.re[i];
+    return c;
 }
 /// By a root of the forward transform, or its conjugate.
-template <bool kInverse, class T>
-std::complex<T> turned(std::complex<T> a, std::complex<T> root) {
+template <bool kInverse, class T, int kRows>
+P<T, kRows> turned(const P<T, kRows>& a, std::complex<T> root) {
     return times(a, kInverse ? std::conj(root) : root);
 }
 
@@ -72,21 +102,24 @@ struct FftPlan<T>::Convolution {
             spectrum[static_cast<std::size_t>(k)] = other;
             if (k > 0) spectrum[static_cast<std::size_t>(size - k)] = other;
         }
-        std::vector<Complex> scratch(static_cast<std::size_t>(plan->scratch_size()));
-        plan->run(spectrum.data(), scratch.data(), false);
+        std::vector<Pack<T, 1>> x(static_cast<std::size_t>(size)), scratch(static_cast<std::size_t>(plan->scratch_size()));
+        for (std::size_t k = 0; k < x.size(); ++k) x[k] = {{spectrum[k].real()}, {spectrum[k].imag()}};
+        plan->run(x.data(), scratch.data(), false);
+        for (std::size_t k = 0; k < x.size(); ++k) spectrum[k] = {x[k].re[0], x[k].im[0]};
     }
-    void run(Complex* x, std::int64_t n, Complex* scratch, bool inverse) const {
-        Complex* work = scratch;
-        const auto given = [&](std::int64_t k) { return inverse ? std::conj(x[k]) : x[k]; };
+    template <int kRows>
+    void run(Pack<T, kRows>* x, std::int64_t n, Pack<T, kRows>* scratch, bool inverse) const {
+        Pack<T, kRows>* work = scratch;
+        const auto given = [&](std::int64_t k) { return inverse ? conjugate(x[k]) : x[k]; };
         for (std::int64_t k = 0; k < n; ++k) work[k] = times(given(k), chirp[static_cast<std::size_t>(k)]);
-        std::fill(work + n, work + size, Complex());
+        std::fill(work + n, work + size, Pack<T, kRows>{});
         plan->run(work, scratch + size, false);
         for (std::int64_t k = 0; k < size; ++k) work[k] = times(work[k], spectrum[static_cast<std::size_t>(k)]);
         plan->run(work, scratch + size, true);
         const T scale = T(1) / static_cast<T>(size);
         for (std::int64_t k = 0; k < n; ++k) {
-            const Complex y = times(work[k], chirp[static_cast<std::size_t>(k)]) * scale;
-            x[k] = inverse ? std::conj(y) : y;
+            const Pack<T, kRows> y = times(work[k], chirp[static_cast<std::size_t>(k)] * scale);
+            x[k] = inverse ? conjugate(y) : y;
         }
     }
     std::int64_t size;
@@ -122,7 +155,8 @@ std::int64_t FftPlan<T>::scratch_size() const {
 }
 
 template <class T>
-void FftPlan<T>::run(Complex* x, Complex* scratch, bool inverse) const {
+template <int kRows>
+void FftPlan<T>::run(Pack<T, kRows>* x, Pack<T, kRows>* scratch, bool inverse) const {
     if (n_ <= 1) return;
     if (convolution_) return convolution_->run(x, n_, scratch, inverse);
     std::copy_n(x, n_, scratch);
@@ -131,7 +165,9 @@ void FftPlan<T>::run(Complex* x, Complex* scratch, bool inverse) const {
 
 /// Decimation in time: the transforms of every radix-th element, then the butterflies that join them.
 template <class T>
-void FftPlan<T>::mixed_radix(const Complex* from, std::int64_t stride, Complex* to, std::int64_t n, std::size_t level, bool inverse) const {
+template <int kRows>
+void FftPlan<T>::mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pack<T, kRows>* to, std::int64_t n, std::size_t level,
+                             bool inverse) const {
     if (n == 1) {
         to[0] = from[0];
         return;
@@ -148,37 +184,37 @@ void FftPlan<T>::mixed_radix(const Complex* from, std::int64_t stride, Complex* 
 }
 
 template <class T>
-template <bool kInverse>
-void FftPlan<T>::two(Complex* to, std::int64_t m, const Complex* w) {
+template <bool kInverse, int kRows>
+void FftPlan<T>::two(Pack<T, kRows>* to, std::int64_t m, const Complex* w) {
     for (std::int64_t k = 0; k < m; ++k) {
-        const Complex a = to[k], b = turned<kInverse>(to[k + m], w[k]);
+        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]);
         to[k] = a + b, to[k + m] = a - b;
     }
 }
 
 template <class T>
-template <bool kInverse>
-void FftPlan<T>::four(Complex* to, std::int64_t m, const Complex* w) {
+template <bool kInverse, int kRows>
+void FftPlan<T>::four(Pack<T, kRows>* to, std::int64_t m, const Complex* w) {
     for (std::int64_t k = 0; k < m; ++k) {
-        const Complex a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
-                      d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
-        const Complex even = a + c, odd = b + d, even_less = a - c, less = b - d;
-        const Complex quarter = kInverse ? Complex(-less.imag(), less.real()) : Complex(less.imag(), -less.real());
+        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
+                             d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
+        const Pack<T, kRows> even = a + c, odd = b + d, even_less = a - c, quarter = quarter_turn<kInverse>(b - d);
         to[k] = even + odd, to[k + m] = even_less + quarter, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - quarter;
     }
 }
 
 template <class T>
-template <bool kInverse>
-void FftPlan<T>::any(Complex* to, std::int64_t m, std::int64_t radix, const Complex* w) const {
-    std::array<Complex, kLargestRadix> t;
+template <bool kInverse, int kRows>
+void FftPlan<T>::any(Pack<T, kRows>* to, std::int64_t m, std::int64_t radix, const Complex* w) const {
+    std::array<Pack<T, kRows>, kLargestRadix> t;
     for (std::int64_t k = 0; k < m; ++k) {
         t[0] = to[k];
         for (std::int64_t r = 1; r < radix; ++r) t[static_cast<std::size_t>(r)] = turned<kInverse>(to[k + r * m], w[(r - 1) * m + k]);
         for (std::int64_t j = 0; j < radix; ++j) {
-            Complex sum = t[0];
+            Pack<T, kRows> sum = t[0];
             for (std::int64_t r = 1; r < radix; ++r)
-                sum += turned<kInverse>(t[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(r * j % radix * (n_ / radix))]);
+                sum =
+                    sum + turned<kInverse>(t[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(r * j % radix * (n_ / radix))]);
             to[k + j * m] = sum;
         }
     }
@@ -186,5 +222,9 @@ void FftPlan<T>::any(Complex* to, std::int64_t m, std::int64_t radix, const Comp
 
 template class FftPlan<float>;
 template class FftPlan<double>;
+template void FftPlan<float>::run(Pack<float, 1>*, Pack<float, 1>*, bool) const;
+template void FftPlan<float>::run(Pack<float, kPackedRows<float>>*, Pack<float, kPackedRows<float>>*, bool) const;
+template void FftPlan<double>::run(Pack<double, 1>*, Pack<double, 1>*, bool) const;
+template void FftPlan<double>::run(Pack<double, kPackedRows<double>>*, Pack<double, kPackedRows<double>>*, bool) const;
 
 }  // namespace jaxscope::exec

@@ -6,6 +6,15 @@
 
 namespace jaxscope::exec {
 
+/// The same place of several rows: what is done to one is done to all at a time.
+template <class T, int kRows>
+struct Pack {
+    T re[kRows], im[kRows];
+};
+/// How many rows are transformed together where there are so many: a cache line of real parts.
+template <class T>
+constexpr int kPackedRows = 64 / sizeof(T);
+
 /// Discrete Fourier transforms of one length: mixed radices where the length has small prime factors only, Bluestein's convolution where
 /// it has large ones. Made once, used from many threads.
 template <class T>
@@ -14,21 +23,24 @@ public:
     using Complex = std::complex<T>;
     explicit FftPlan(std::int64_t length);
     ~FftPlan();
-    /// How many numbers `scratch` must hold.
+    /// How many packs `scratch` must hold.
     std::int64_t scratch_size() const;
-    /// `x` becomes sum_k x[k] exp(-+2 pi i j k / n), in place; nothing is scaled.
-    void run(Complex* x, Complex* scratch, bool inverse) const;
+    /// `x` becomes sum_k x[k] exp(-+2 pi i j k / n), in place and row by row; nothing is scaled. For 1 row and kPackedRows<T>.
+    template <int kRows>
+    void run(Pack<T, kRows>* x, Pack<T, kRows>* scratch, bool inverse) const;
 
 private:
     struct Convolution;
-    void mixed_radix(const Complex* from, std::int64_t stride, Complex* to, std::int64_t n, std::size_t level, bool inverse) const;
+    template <int kRows>
+    void mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pack<T, kRows>* to, std::int64_t n, std::size_t level,
+                     bool inverse) const;
     /// Butterflies that join `radix` transforms of m numbers each, turned by the roots `w`.
-    template <bool kInverse>
-    static void two(Complex* to, std::int64_t m, const Complex* w);
-    template <bool kInverse>
-    static void four(Complex* to, std::int64_t m, const Complex* w);
-    template <bool kInverse>
-    void any(Complex* to, std::int64_t m, std::int64_t radix, const Complex* w) const;
+    template <bool kInverse, int kRows>
+    static void two(Pack<T, kRows>* to, std::int64_t m, const Complex* w);
+    template <bool kInverse, int kRows>
+    static void four(Pack<T, kRows>* to, std::int64_t m, const Complex* w);
+    template <bool kInverse, int kRows>
+    void any(Pack<T, kRows>* to, std::int64_t m, std::int64_t radix, const Complex* w) const;
 
     std::int64_t n_;
     std::vector<std::int64_t> radices_;

@@ -1,0 +1,9 @@
+#pragma once
+#include "jit/kernels/library.h"
+
+namespace jaxscope::exec {
+
+/// A sort by one key of a type that the machine has; null for others.
+LibraryCallPtr make_packed_sort(const Op& op, const SortKernel& spec);
+
+}  // namespace jaxscope::exec
