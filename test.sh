@@ -8,6 +8,7 @@ full=
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
+XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # compiled code of this run, and no other
 
 say "Format"
 git ls-files '*.cpp' '*.h' | xargs -r clang-format-14 --dry-run -Werror

@@ -22,6 +22,7 @@ public:
         a.option("--what", what_, "pictures: program or split (the default)");
         a.flag("--run", run_, "reports: execute the program too, for measured memory and time");
     }
+    ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write").advise("-o report.html");
         const std::string format = chosen_format();

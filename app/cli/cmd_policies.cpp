@@ -21,6 +21,7 @@ public:
         args_.add_target(a);
         a.flag("--no-run", no_run_, "plan only, don't execute");
     }
+    ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         std::vector<Choices> tries;
         for (const std::string& policy : given_) {

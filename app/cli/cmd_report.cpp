@@ -20,6 +20,7 @@ public:
         a.option("--repeat", repeat_, 1, "how often to run");
         a.flag("--no-run", no_run_, "plan only, don't execute");
     }
+    ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         const auto inspection = args_.inspect();
         const FullReport report = make_full_report(*inspection, {!no_run_, repeat_, args_.load_seconds});

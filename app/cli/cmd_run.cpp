@@ -30,16 +30,26 @@ public:
         a.option("--outputs", outputs_, "write the results to this .npz as out0, out1, ...");
         a.option("--repeat", repeat_, 1, "how often to run");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
+        a.flag("--debug", debug_, "guard pages round every buffer, poison in what isn't written yet, every computed index checked");
+        a.flag("--profile", profile_, "time of each kernel, and when memory is taken and given back");
+    }
+    ChildLimits limits() const override {
+        ChildLimits limits = args_.limits();
+        limits.isolated = debug_;
+        return limits;
     }
     int run() override {
         refuse_own_arrays();
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
-        const Inspection inspection(program, args_.choices());
+        Choices choices = args_.choices();
+        choices.jit.debug = debug_;
+        const Inspection inspection(program, choices);
         args_.refuse_unknown(inspection);
         RunRequest request;
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
+        request.profile = profile_;
         if (!inputs_.empty()) request.inputs = read_inputs(inspection);
         const RunReport report = inspection.run(request);
         if (!outputs_.empty()) save(report);
@@ -94,6 +104,7 @@ private:
     std::string inputs_, outputs_;
     int repeat_ = 1;
     double timeout_ = 0;
+    bool profile_ = false, debug_ = false;
 };
 
 class Plan final : public Command {
@@ -108,6 +119,7 @@ public:
         a.option("--device-memory", device_memory_,
                  "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
     }
+    ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);

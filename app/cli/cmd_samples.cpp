@@ -18,6 +18,7 @@ public:
         a.flag("--schema", schema_, "print the JSON Schema of the reports instead");
         args_.add_execution(a);
     }
+    ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         if (schema_) {
             write_report_schema(std::cout);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/supervised.h"
+
 namespace CLI {
 class App;
 }
@@ -38,6 +40,8 @@ class Command {
 public:
     virtual ~Command() = default;
     virtual int run() = 0;  ///< returns the exit code; Errors are turned into messages by main
+    /// Where anything is limited, `run` works in a child of its own, whose death is a message.
+    virtual ChildLimits limits() const { return {}; }
 };
 
 struct CommandEntry {

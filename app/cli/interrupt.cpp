@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/signals.h"
+#include "base/supervised.h"
 
 namespace jaxscope::cli {
 
@@ -22,7 +23,8 @@ std::atomic<int> waiting{0};
 [[noreturn]] void leave() {
     remove_unfinished_files();
     constexpr std::string_view said = "jaxscope: cancelled [cancelled]\n";
-    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, said.data(), said.size());
+    if (!ended_by_supervisor()) [[maybe_unused]]
+        const ssize_t n = write(STDERR_FILENO, said.data(), said.size());
     std::_Exit(130);
 }
 

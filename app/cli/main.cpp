@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -14,8 +15,10 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/signals.h"
+#include "base/supervised.h"
 #include "base/text.h"
 #include "ir/registry.h"
+#include "jit/code_cache.h"
 
 namespace {
 
@@ -92,8 +95,9 @@ Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
 /// Splits off what stands behind `--` where the command wants it, and has CLI11 read the rest. Returns an exit code when all is done.
 std::optional<int> parse(CLI::App& app, const std::vector<Made>& made, std::vector<std::string> words) {
     check_command(words);
+    const auto command = std::find_if(words.begin(), words.end(), [](const std::string& w) { return !w.starts_with("-"); });
     const auto named =
-        std::find_if(made.begin(), made.end(), [&](const Made& m) { return !words.empty() && m.app->get_name() == words[0]; });
+        std::find_if(made.begin(), made.end(), [&](const Made& m) { return command != words.end() && m.app->get_name() == *command; });
     if (named != made.end() && named->behind_dashes) {
         const auto dashes = std::find(words.begin(), words.end(), "--");
         if (dashes != words.end()) named->behind_dashes->assign(dashes + 1, words.end());
@@ -110,11 +114,38 @@ std::optional<int> parse(CLI::App& app, const std::vector<Made>& made, std::vect
     return {};
 }
 
+std::string bug_text(const std::string& what) {
+    return "a bug in jaxscope: " + what + "\n  please report it with the command that you ran and the file that it read";
+}
+
+/// Does `work`, tells of what stops it, and returns the exit code.
+int told(const std::function<int()>& work) {
+    try {
+        const int code = work();
+        std::cout.flush();
+        if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
+        return interrupted().cancelled() ? exit_code(ErrorCode::Cancelled) : code;
+    } catch (const Error& e) {
+        std::cout.flush();
+        // Where it was stopped is nobody's question; why a child was, its parent says.
+        if (!ended_by_supervisor()) std::cerr << full_text(e.code == ErrorCode::Cancelled ? Error(e.code, "cancelled") : e) << '\n';
+        return exit_code(e.code);
+    } catch (const std::bad_alloc&) {
+        std::cerr << "jaxscope: expected enough memory, found none left [cannot-run]\n";
+        return exit_code(ErrorCode::CannotRun);
+    } catch (const std::exception& e) {
+        std::cerr << "jaxscope: " << bug_text(e.what()) << '\n';
+        return 4;
+    }
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"jaxscope: see where a JAX program's memory goes, and change it", "jaxscope"};
     app.set_version_flag("--version", std::string("jaxscope ") + JAXSCOPE_VERSION);
     bool print_limits = false;
     app.add_flag("--limits", print_limits, "print the limits that jaxscope holds files to");
+    bool no_code_cache = false;
+    app.add_flag("--no-code-cache", no_code_cache, "compile everything anew: neither read compiled code from disk nor keep it there");
     app.require_subcommand(0, 1);
     app.footer("jaxscope COMMAND --help says more. To begin with: jaxscope report sample:transformer_lm");
     const std::vector<Made> made = add_commands(app);
@@ -124,14 +155,19 @@ int run(int argc, char** argv) {
         return 0;
     }
     register_all_primitives();
-    for (const Made& m : made)
-        if (m.app->parsed()) return m.command->run();
+    if (!no_code_cache) use_code_cache(usual_code_cache());
+    for (const Made& m : made) {
+        if (!m.app->parsed()) continue;
+        const ChildLimits limits = m.command->limits();
+        if (!limits.any()) return m.command->run();
+        const WaitForChildren child;
+        return run_supervised(limits, [&m] {
+            watch_for_interrupt();  // fork leaves the thread behind
+            return told([&m] { return m.command->run(); });
+        });
+    }
     std::cout << app.help();
     return 0;
-}
-
-std::string bug_text(const std::string& what) {
-    return "a bug in jaxscope: " + what + "\n  please report it with the command that you ran and the file that it read";
 }
 
 /// Where an exception can't be passed on (a thread of OpenMP's, a destructor): the same words and exit code as in `main`.
@@ -155,21 +191,5 @@ int main(int argc, char** argv) {
     watch_for_interrupt();
     const CancelScope whole(interrupted());
     std::ios::sync_with_stdio(false);
-    try {
-        const int code = run(argc, argv);
-        std::cout.flush();
-        if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        return interrupted().cancelled() ? exit_code(ErrorCode::Cancelled) : code;
-    } catch (const Error& e) {
-        std::cout.flush();
-        // Where it was stopped is nobody's question.
-        std::cerr << full_text(e.code == ErrorCode::Cancelled ? Error(e.code, "cancelled") : e) << '\n';
-        return exit_code(e.code);
-    } catch (const std::bad_alloc&) {
-        std::cerr << "jaxscope: expected enough memory, found none left [cannot-run]\n";
-        return exit_code(ErrorCode::CannotRun);
-    } catch (const std::exception& e) {
-        std::cerr << "jaxscope: " << bug_text(e.what()) << '\n';
-        return 4;
-    }
+    return told([&] { return run(argc, argv); });
 }

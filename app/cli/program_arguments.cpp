@@ -92,7 +92,8 @@ void ProgramArguments::refuse_unknown(const Inspection& inspection) const {
 
 void ProgramArguments::add_execution(Arguments& a) {
     a.option("--threads", threads, 0, "threads to run on (0: as many as OMP_NUM_THREADS says, else one a core)");
-    a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G");
+    a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G; what is run is watched in a process of its own");
+    a.option("--time-limit", time_limit, 0, "end after this many seconds, whatever is at work (0: never)");
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
 }
 
@@ -145,6 +146,8 @@ Choices ProgramArguments::choices() const {
     if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);
     return c;
 }
+
+ChildLimits ProgramArguments::limits() const { return {memory_limit.empty() ? 0 : parse_size(memory_limit), time_limit}; }
 
 void begin_json(JsonWriter& w, const char* command, const std::vector<std::string>& notes) {
     w.begin_object();

@@ -22,6 +22,7 @@ struct ProgramArguments {
     bool strict = false;
     int threads = 0;
     std::string memory_limit;
+    double time_limit = 0;
     bool recompute_cheap = false;
     std::string target;              ///< a device that figures are estimated for
     double load_seconds = 0;         ///< of the last `load`
@@ -32,9 +33,10 @@ struct ProgramArguments {
     void add_strict(Arguments& a);     ///< --strict
     void add_target(Arguments& a);     ///< --target
     std::string estimated() const;     ///< with --target: what every figure is, and how far such estimates were off
-    void add_execution(Arguments& a);  ///< --threads --memory-limit --recompute-cheap
+    void add_execution(Arguments& a);  ///< --threads --memory-limit --time-limit --recompute-cheap
     ProgramPtr load();
     Choices choices() const;
+    ChildLimits limits() const;  ///< those of add_execution
     /// Standard output as a page: colours where it is a terminal and NO_COLOR isn't set, as wide as that.
     Page page() const;
     /// Throws Error{BadInput} under --strict, where a policy had no answer.

@@ -29,12 +29,16 @@ void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& in
     write_json(w, report.synthesised);
     w.key("made_up_constants");
     write_json(w, report.made_up_constants);
+    if (report.result.profile.empty()) return;
+    w.key("profile");
+    write_json(w, profile_report(inspection.plan(), report));
 }
 
 void show_run(const ProgramArguments& args, const Inspection& inspection, const RunReport& report) {
     Page page = args.page();
     memory_section(page, memory_report(inspection, &report));
     time_section(page, time_report(report, args.load_seconds));
+    if (!report.result.profile.empty()) profile_section(page, profile_report(inspection.plan(), report));
 }
 
 void tell_synthesised(const Inspection& inspection, const RunReport& report) {

@@ -236,7 +236,7 @@ void MainWindow::show_stages() {
     program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
     const auto& as_it_is = session_.as_it_is().plan;
-    const std::int64_t measured = look.run ? look.run->result.measured_peak : 0;
+    const std::int64_t measured = look.run ? look.run->result.measured_peak.value_or(0) : 0;
     timeline_->set_plan(look.plan, as_it_is, measured);
     strip_->set_plan(look.plan, as_it_is, measured);
     const auto counted = [](const QString& name, int rows) {

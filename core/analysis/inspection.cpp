@@ -13,6 +13,8 @@
 #include "analysis/step.h"
 #include "analysis/subject.h"
 #include "analysis/summary.h"
+#include "base/supervised.h"
+#include "base/units.h"
 #include "jit/targets.h"
 #include "transforms/policies.h"
 #include "transforms/vjp.h"
@@ -37,7 +39,7 @@ std::string subject_key(const Choices& c) {
 std::string step_key(const Choices& c) { return c.changes_program() || c.as_step ? subject_key(c) : "as captured"; }
 std::string donation_key(const Choices& c) { return "d" + numbers_key(c.donate); }
 std::string jit_key(const JitOptions& o) {
-    return fmt::format("j{} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.target ? o.target->name : "");
+    return fmt::format("j{} {} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.debug, o.target ? o.target->name : "");
 }
 
 std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
@@ -137,6 +139,17 @@ const MemoryPlan& Inspection::plan() const {
     });
 }
 
+namespace {
+
+/// A limit holds for what was measured, too, however short it was there.
+void refuse_excess(const RunResult& r, std::int64_t limit) {
+    if (limit > 0 && r.measured_peak.value_or(0) > allowed_memory(limit))
+        throw Error(ErrorCode::CannotRun, fmt::format("expected the run within {} of memory, found a peak of {}", bytes_text(limit),
+                                                      bytes_text(*r.measured_peak)));
+}
+
+}  // namespace
+
 RunReport Inspection::run(const RunRequest& request) const {
     const TransformScope scope(stages_->shared()->transforms);
     RunReport out;
@@ -164,7 +177,9 @@ RunReport Inspection::run(const RunRequest& request) const {
         RunOptions options;
         options.repeats = std::max(1, request.repeat);
         options.timeline = true;
+        options.profile = request.profile;
         out.result = executable->run(inputs, options);
+        refuse_excess(out.result, choices_.jit.memory_limit);
         out.outputs = out.result.outputs;
         out.compile_seconds = out.result.compile_seconds;
     } catch (const Error& e) {

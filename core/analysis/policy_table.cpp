@@ -41,6 +41,10 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
     const bool planned = attempt(row, [&] {
         row.of = i.step().of;
         row.planned_peak = i.plan().planned_peak;
+        for (const SpaceUse& use : i.plan().spaces) {
+            (use.space == MemorySpace::Host ? row.host_peak : row.device_peak) = use.peak;
+            if (use.space == MemorySpace::Host) row.moved_to_host = use.moved_in;
+        }
     });
     if (run && planned)
         attempt(row, [&] {
@@ -48,6 +52,7 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
             request.repeat = 3;
             const RunReport result = i.run(request);
             row.measured_peak = result.result.measured_peak;
+            if (!row.measured_peak) row.problem = "not measured: " + result.result.measurement_problem;
             row.run_median = result.result.median_seconds;
         });
     return row;

@@ -117,6 +117,7 @@ struct PolicyRow {
     bool as_it_is = false;
     std::string of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
     std::optional<std::int64_t> residual_bytes, planned_peak, measured_peak;  ///< null: `problem` says why
+    std::optional<std::int64_t> device_peak, host_peak, moved_to_host;        ///< of the plan; null where nothing stands on the host
     double recomputed_flops = 0, total_flops = 0;
     std::optional<double> run_median;
     std::string problem;  ///< why a figure is missing
@@ -135,6 +136,7 @@ struct RunRequest {
     std::vector<ArrayPtr> inputs;  ///< empty: captured values, synthesised where they were left out
     int repeat = 1;
     double timeout_seconds = 0;  ///< 0: none
+    bool profile = false;        ///< the time of each kernel
 };
 /// A constant whose values were left out of the capture, or that a text doesn't hold: zeros stood for it.
 struct MadeUpConstant {

@@ -117,4 +117,31 @@ Step make_step(const Program& p, const Choices& c) {
     return with_regions_anew(p, c, same_differentiations(p, *number));
 }
 
+Program program_to_run(const Program& of, const Step& step, const DonationReport& donation, const std::vector<ArrayPtr>& values) {
+    Program p;
+    p.name = of.name;
+    p.jax_version = of.jax_version;
+    p.producer = of.producer;
+    p.flags = of.flags;
+    p.files = of.files;
+    p.rules = of.rules;
+    p.jit = of.jit;
+    p.jaxpr = step.jaxpr;
+    const std::size_t n = step.jaxpr->num_invars;
+    for (std::size_t i = 0; i < n; ++i) {
+        p.in_paths.emplace_back(i < step.in_paths.size() ? step.in_paths[i] : "arg" + std::to_string(i));
+        p.arg_of_input.push_back(static_cast<int>(i));
+        p.arg_names.emplace_back("arg" + std::to_string(i));
+    }
+    for (std::size_t k = 0; k < step.jaxpr->outvars.size(); ++k)
+        p.out_paths.emplace_back(k < step.out_paths.size() ? step.out_paths[k] : "[" + std::to_string(k) + "]");
+    p.kept = step.kept;
+    p.kept.resize(n, true);
+    p.donated.resize(n, false);
+    for (const DonatedLeaf& d : donation.donated) p.donated[static_cast<std::size_t>(d.input)] = true;
+    p.values = values.empty() ? of.values : values;
+    p.values.resize(n);
+    return p;
+}
+
 }  // namespace jaxscope

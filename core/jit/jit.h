@@ -23,6 +23,7 @@ struct JitOptions {
     bool recompute_cheap = false;          ///< let fusion compute cheap values again instead of storing them, as XLA does
     std::int64_t memory_limit = 0;         ///< bytes the plan may take; 0: no limit
     bool schedule = true;                  ///< try a memory-greedy order against program order and keep the better
+    bool debug = false;                    ///< guard pages round buffers, poison in what isn't written, every computed index checked
     const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
 };
 
@@ -62,6 +63,14 @@ struct CopiedPair {
     std::int64_t bytes = 0;
 };
 
+/// The part of a plan that stands in one memory space, and what moves into it. All spaces of a CPU are one memory: what a device would
+/// hold.
+struct SpaceUse {
+    MemorySpace space = MemorySpace::Device;
+    std::int64_t peak = 0;      ///< largest sum of what is alive there
+    std::int64_t moved_in = 0;  ///< bytes that one run copies into it from the other space; of a while loop's body: in one iteration
+};
+
 /// Where the memory of one run goes. All sizes in bytes.
 struct MemoryPlan {
     std::int64_t arguments = 0;  ///< of kept arguments
@@ -77,14 +86,16 @@ struct MemoryPlan {
     std::vector<int> at_peak;                         ///< buffers alive at peak_step, largest first
     std::vector<std::optional<int>> alias_of_output;  ///< per output: the argument whose memory it takes
     std::vector<CopiedPair> copied;
+    std::vector<SpaceUse> spaces;          ///< device and host, where anything stands on the host; else empty
     std::uint64_t derivation = 0;          ///< whose plan it is, where the caller tells programs apart by number
     const TargetDevice* target = nullptr;  ///< whose needs were estimated; null: the plan of this machine's executor
 };
 
 struct RunOptions {
     int repeats = 1;
-    bool profile = false;    ///< time of each thunk
-    bool timeline = false;   ///< alloc, free and alias events with times (of the last repeat)
+    bool profile = false;    ///< time of each step, those of loops' bodies too: in all repeats but the first, if there are others
+    bool timeline = false;   ///< alloc, free and alias events as they happen (of the last repeat)
+    bool measure = true;     ///< resident memory in the first repeat
     bool check_nan = false;  ///< stop at the first step that makes a NaN or infinity; Error names its equation
 };
 
@@ -96,12 +107,43 @@ struct MemoryEvent {
     std::int64_t live_bytes = 0;  ///< after the event
 };
 
+/// What a step had in memory beyond the arena's pages: scratch that its library took for itself, stacks of threads.
+struct UnplannedMemory {
+    std::int64_t bytes = 0;
+    std::string eqn;
+    Sym primitive;
+    SourceRef source;
+};
+
+/// One step of the program or of a loop's body, and what it cost in one run.
+struct StepProfile {
+    std::vector<std::string> eqns;  ///< all equations that it computes
+    std::vector<Sym> primitives;    ///< theirs
+    std::string loop;               ///< the loop's equation whose body it belongs to, else empty
+    bool is_loop = false;           ///< its time is that of the steps inside
+    bool copy = false;
+    SourceRef source;
+    double calls = 0, seconds = 0;  ///< seconds: of all calls
+    double flops = 0, bytes = 0;    ///< of all calls: what the equations compute; what the step reads and writes
+};
+
+/// What this machine reaches, measured beside the run: a matrix product's FLOP/s and a copy's bytes/s, on as many threads.
+struct Roofline {
+    double flops_per_second = 0, bytes_per_second = 0;
+};
+
 struct RunResult {
     std::vector<ArrayPtr> outputs;
-    std::int64_t measured_peak = 0;  ///< resident pages of the arena after the first run, and library scratch; doesn't read the plan
+    /// Resident memory that the first run added to this process at its highest: arena, scratch of libraries, heap. Told by the system,
+    /// which doesn't know the plan; other threads of the process count, too. Null: `measurement_problem` says why there is no figure.
+    std::optional<std::int64_t> measured_peak;
+    std::string measurement_problem;
+    std::int64_t arena_resident = 0;         ///< pages of the arena that were touched, of these bytes
+    std::vector<UnplannedMemory> unplanned;  ///< largest first; below 64 KiB none is named
     double compile_seconds = 0;
     double first_seconds = 0, median_seconds = 0, best_seconds = 0;
-    std::vector<double> step_seconds;  ///< with `profile`: median per step
+    std::vector<StepProfile> profile;
+    Roofline roofline;  ///< with `profile`
     std::vector<MemoryEvent> events;
 };
 

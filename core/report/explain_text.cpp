@@ -78,8 +78,9 @@ private:
                 bytes_text(stages_.plan->temporaries) + " of temporaries, " + bytes_text(stages_.plan->outputs - stages_.plan->aliased) +
                 " of outputs that take no donated memory.");
         if (const RunReport* run = stages_.run; run != nullptr)
-            say("Measured: a peak of " + bytes_text(run->result.measured_peak) + "; a step takes " +
-                seconds_text(run->result.median_seconds) +
+            say((run->result.measured_peak ? "Measured: a peak of " + bytes_text(*run->result.measured_peak)
+                                           : "The peak could not be measured: " + run->result.measurement_problem) +
+                "; a step takes " + seconds_text(run->result.median_seconds) +
                 (run->synthesised.empty() ? "." : ", with made-up values for inputs that were not captured."));
         if (const ResidualReport* r = stages_.residuals; r != nullptr && !r->rows.empty()) {
             const bool planned = stages_.step == nullptr || !stages_.step->lacks_gradient;

@@ -44,9 +44,11 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
         attempt(full.problems, "run", [&] {
             RunRequest run;
             run.repeat = request.repeat;
+            run.profile = true;
             full.run = inspection.run(run);
             full.memory = memory_report(inspection, &*full.run);
             full.time = time_report(*full.run, request.load_seconds);
+            full.profile = profile_report(inspection.plan(), *full.run);
         });
     attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, request.run); });
     return full;
@@ -120,6 +122,10 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     write_json(w, full.memory);
     w.key("time");
     write_json(w, full.time);
+    if (full.profile) {
+        w.key("profile");
+        write_json(w, *full.profile);
+    }
     w.key("policies");
     write_json(w, full.policies);
     w.key("problems");
@@ -138,6 +144,7 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     section("donation", donation_section);
     if (full.memory.planned_peak > 0) memory_section(page, full.memory);
     if (full.time) time_section(page, *full.time);
+    if (full.profile) profile_section(page, *full.profile);
     policies_section(page, full.policies);
     if (problems.empty()) return;
     page.heading("What could not be had");

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "report/memory_report.h"
 #include "report/page.h"
+#include "report/profile.h"
 
 namespace jaxscope {
 
@@ -34,6 +35,7 @@ struct FullReport {
     MemoryReport memory;
     std::optional<TimeReport> time;
     std::optional<RunReport> run;
+    std::optional<ProfileReport> profile;
     std::vector<PolicyRow> policies;
     std::vector<std::string> problems;  ///< stages that could not be had, and why
 };

@@ -8,6 +8,7 @@
 #include "analysis/caveats.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "jit/code_cache.h"
 #include "jit/targets.h"
 
 namespace jaxscope {
@@ -34,12 +35,33 @@ PeakRow to_row(const Step& step, const PlannedBuffer& b) {
     return row;
 }
 
+std::vector<SpaceRow> space_rows(const MemoryPlan& plan) {
+    std::vector<SpaceRow> rows;
+    for (const SpaceUse& use : plan.spaces)
+        rows.push_back({use.space == MemorySpace::Host ? "pinned_host" : "device", use.peak, use.moved_in});
+    return rows;
+}
+
+/// What the plan doesn't know of, by name; where less was measured, what was never touched.
 std::string explain_difference(const MemoryReport& m) {
     if (!m.measured_peak) return {};
     const std::int64_t difference = *m.measured_peak - m.planned_peak;
     const double allowed = std::max(0.01 * static_cast<double>(m.planned_peak), 1048576.0);
     if (std::abs(static_cast<double>(difference)) <= allowed) return {};
-    return fmt::format("measured {} {} the plan", bytes_text(std::abs(difference)), difference > 0 ? "above" : "below");
+    std::string text = fmt::format("measured {} {} the plan", bytes_text(std::abs(difference)), difference > 0 ? "above" : "below");
+    if (difference < 0 && m.arena_resident && *m.arena_resident < m.planned_peak)
+        return text + fmt::format(": {} of the planned memory was never touched", bytes_text(m.planned_peak - *m.arena_resident));
+    constexpr std::size_t kNamed = 3;
+    for (std::size_t i = 0; i < std::min(kNamed, m.unplanned.size()); ++i)
+        text += fmt::format("{} {} in {}", i ? "," : ":", bytes_text(m.unplanned[i].bytes), m.unplanned[i].source);
+    return text;
+}
+
+UnplannedRow to_row(const UnplannedMemory& u) {
+    UnplannedRow row{u.bytes, u.eqn, u.primitive.str(), {}, 0};
+    if (!u.source->summary().empty()) row.source += " from " + u.source->summary().str();
+    if (const Frame* own = u.source.user_frame()) row.file = own->file.str(), row.line = own->line;
+    return row;
 }
 
 }  // namespace
@@ -53,7 +75,13 @@ MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunRe
     m.aliased = plan.aliased;
     m.temporaries = plan.temporaries;
     m.planned_peak = plan.planned_peak;
-    if (run) m.measured_peak = run->result.measured_peak;
+    m.spaces = space_rows(plan);
+    if (run) {
+        m.measured_peak = run->result.measured_peak;
+        m.measurement_problem = run->result.measurement_problem;
+        m.arena_resident = run->result.arena_resident;
+        for (const UnplannedMemory& u : run->result.unplanned) m.unplanned.push_back(to_row(u));
+    }
     for (const int b : plan.at_peak) m.at_peak.push_back(to_row(step, plan.buffers[static_cast<std::size_t>(b)]));
     m.difference = explain_difference(m);
     const auto path = [](const std::vector<std::string>& paths, int i) {
@@ -70,8 +98,15 @@ MemoryReport memory_report(const Inspection& inspection, const RunReport* run) {
 }
 
 TimeReport time_report(const RunReport& run, double load_seconds) {
-    return {load_seconds,           run.transform_seconds, run.compile_seconds, run.result.first_seconds, run.result.median_seconds,
-            run.result.best_seconds};
+    const CodeCacheUse code = code_cache_use();
+    return {load_seconds,
+            run.transform_seconds,
+            run.compile_seconds,
+            run.result.first_seconds,
+            run.result.median_seconds,
+            run.result.best_seconds,
+            code.compiled,
+            code.found};
 }
 
 namespace {

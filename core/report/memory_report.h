@@ -19,20 +19,40 @@ struct PeakRow {
     std::string role;      ///< "argument", "output", "residual", "temporary", "constant", "scratch"
 };
 
+/// What a step had in memory beyond what was planned.
+struct UnplannedRow {
+    std::int64_t bytes = 0;
+    std::string equation, source;  ///< source: "dot_general from model.py:4:5 (f)"
+    std::string file;              ///< of the user's own line
+    int line = 0;
+};
+
+/// What stands in one memory space. All spaces of a CPU are one memory: it is what a device's and its host's would hold.
+struct SpaceRow {
+    std::string space;  ///< "device", "pinned_host"
+    std::int64_t peak = 0;
+    std::int64_t moved_in = 0;  ///< bytes that one run copies into it; of a while loop: in one iteration
+};
+
 /// The memory of one program: the plan's figures, divided as in XLA's memory analysis, and what was measured beside them.
 struct MemoryReport {
     std::string of;      ///< what was planned and run: Step::of
     std::string target;  ///< the device whose needs were estimated; empty: planned for this machine
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries
-    std::optional<std::int64_t> measured_peak;  ///< null when nothing was run
-    std::vector<PeakRow> at_peak;               ///< largest first
-    std::string difference;                     ///< measured against planned where they differ by more than 1 % and 1 MiB
-    std::vector<std::string> notes;             ///< donations that cost a copy
+    std::optional<std::int64_t> measured_peak;  ///< null when nothing was run, or `measurement_problem` says why
+    std::string measurement_problem;
+    std::optional<std::int64_t> arena_resident;  ///< of the measured peak: pages of the planned arena
+    std::vector<UnplannedRow> unplanned;         ///< of the measured peak: what is none of the arena's, by equation; largest first
+    std::vector<SpaceRow> spaces;                ///< where the program uses the host's memory
+    std::vector<PeakRow> at_peak;                ///< largest first
+    std::string difference;                      ///< measured against planned where they differ by more than 1 % and 1 MiB
+    std::vector<std::string> notes;              ///< donations that cost a copy
 };
 
 struct TimeReport {
     double load = 0, transform = 0, compile = 0, first_run = 0, run_median = 0, run_min = 0;  ///< seconds
+    int objects_compiled = 0, objects_from_disk = 0;  ///< of this process: pieces of machine code that were made, or found in the cache
 };
 
 }  // namespace jaxscope

@@ -4,6 +4,7 @@
 #include "report/fields.h"
 #include "report/measure.h"
 #include "report/memory_report.h"
+#include "report/profile.h"
 
 namespace jaxscope {
 
@@ -157,15 +158,62 @@ struct ReportFields<PeakRow> {
                                               report_field("line", &PeakRow::line), report_field("role", &PeakRow::role));
 };
 template <>
+struct ReportFields<UnplannedRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("bytes", &UnplannedRow::bytes), report_field("equation", &UnplannedRow::equation),
+                   report_field("source", &UnplannedRow::source), report_field("file", &UnplannedRow::file, "of the user's own line"),
+                   report_field("line", &UnplannedRow::line));
+};
+template <>
+struct ReportFields<SpaceRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("space", &SpaceRow::space, "device, pinned_host"), report_field("peak", &SpaceRow::peak),
+                   report_field("moved_in", &SpaceRow::moved_in, "bytes that one run copies into it"));
+};
+template <>
 struct ReportFields<MemoryReport> {
     static constexpr auto fields =
         std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
                    report_field("target", &MemoryReport::target, "figures are estimated for this device; empty: of jaxscope's CPU JIT"),
                    report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
                    report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
-                   report_field("planned_peak", &MemoryReport::planned_peak), report_field("measured_peak", &MemoryReport::measured_peak),
+                   report_field("planned_peak", &MemoryReport::planned_peak),
+                   report_field("measured_peak", &MemoryReport::measured_peak, "resident memory that the run added to the process"),
+                   report_field("measurement_problem", &MemoryReport::measurement_problem, "why there is no measured peak"),
+                   report_field("arena_resident", &MemoryReport::arena_resident, "of the measured peak: pages of the planned arena"),
+                   report_field("unplanned", &MemoryReport::unplanned, "of the measured peak: what equations took beyond the plan"),
+                   report_field("spaces", &MemoryReport::spaces, "where the program uses the host's memory"),
                    report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
                    report_field("notes", &MemoryReport::notes));
+};
+template <>
+struct ReportFields<ProfileRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("what", &ProfileRow::what), report_field("equations", &ProfileRow::equations),
+                   report_field("loop", &ProfileRow::loop, "the equation of the loop whose body it belongs to"),
+                   report_field("source", &ProfileRow::source), report_field("file", &ProfileRow::file, "of the user's own line"),
+                   report_field("line", &ProfileRow::line), report_field("calls", &ProfileRow::calls, "in one run"),
+                   report_field("seconds", &ProfileRow::seconds, "of all calls in one run; of a loop: its body's too"),
+                   report_field("share", &ProfileRow::share), report_field("flops", &ProfileRow::flops),
+                   report_field("bytes", &ProfileRow::bytes, "read and written"),
+                   report_field("share_of_roofline", &ProfileRow::share_of_roofline,
+                                "the least time for so much, by the time it took; null of loops"));
+};
+template <>
+struct ReportFields<EventRow> {
+    static constexpr auto fields = std::tuple(
+        report_field("kind", &EventRow::kind, "alloc, free, alias"), report_field("seconds", &EventRow::seconds, "since the run began"),
+        report_field("step", &EventRow::step, "-1: before the first"), report_field("equation", &EventRow::equation),
+        report_field("role", &EventRow::role), report_field("bytes", &EventRow::bytes),
+        report_field("live_bytes", &EventRow::live_bytes, "after the event"));
+};
+template <>
+struct ReportFields<ProfileReport> {
+    static constexpr auto fields =
+        std::tuple(report_field("seconds", &ProfileReport::seconds, "of all steps, in one run"),
+                   report_field("flops_per_second", &ProfileReport::flops_per_second, "this machine's, in a matrix product beside the run"),
+                   report_field("bytes_per_second", &ProfileReport::bytes_per_second, "this machine's, in a copy beside the run"),
+                   report_field("kernels", &ProfileReport::kernels, "most time first"), report_field("events", &ProfileReport::events));
 };
 template <>
 struct ReportFields<MadeUpConstant> {
@@ -178,17 +226,21 @@ struct ReportFields<TimeReport> {
     static constexpr auto fields =
         std::tuple(report_field("load", &TimeReport::load), report_field("transform", &TimeReport::transform),
                    report_field("compile", &TimeReport::compile), report_field("first_run", &TimeReport::first_run),
-                   report_field("run_median", &TimeReport::run_median), report_field("run_min", &TimeReport::run_min));
+                   report_field("run_median", &TimeReport::run_median), report_field("run_min", &TimeReport::run_min),
+                   report_field("objects_compiled", &TimeReport::objects_compiled, "pieces of machine code that were made"),
+                   report_field("objects_from_disk", &TimeReport::objects_from_disk, "that were found in the cache"));
 };
 template <>
 struct ReportFields<PolicyRow> {
-    static constexpr auto fields =
-        std::tuple(report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
-                   report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
-                   report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
-                   report_field("measured_peak", &PolicyRow::measured_peak), report_field("recomputed_flops", &PolicyRow::recomputed_flops),
-                   report_field("total_flops", &PolicyRow::total_flops), report_field("run_median", &PolicyRow::run_median),
-                   report_field("problem", &PolicyRow::problem, "why a figure is missing"));
+    static constexpr auto fields = std::tuple(
+        report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
+        report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
+        report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
+        report_field("measured_peak", &PolicyRow::measured_peak),
+        report_field("device_peak", &PolicyRow::device_peak, "of the planned peak; null where nothing is on the host"),
+        report_field("host_peak", &PolicyRow::host_peak), report_field("moved_to_host", &PolicyRow::moved_to_host),
+        report_field("recomputed_flops", &PolicyRow::recomputed_flops), report_field("total_flops", &PolicyRow::total_flops),
+        report_field("run_median", &PolicyRow::run_median), report_field("problem", &PolicyRow::problem, "why a figure is missing"));
 };
 
 template <>

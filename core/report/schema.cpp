@@ -177,6 +177,7 @@ void write_report_schema(std::ostream& out) {
             property<std::vector<MadeUpConstant>>(w, "made_up_constants");
             property<MemoryReport>(w, "memory");
             property<std::optional<TimeReport>>(w, "time");
+            property<ProfileReport>(w, "profile");
             property<DeviceFit>(w, "device");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");

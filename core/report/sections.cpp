@@ -328,8 +328,16 @@ void memory_section(Page& page, const MemoryReport& m) {
     t.add({"aliased (donated)", size_cell(m.aliased)});
     t.add({"temporaries", size_cell(m.temporaries)});
     t.add({m.target.empty() ? "planned peak" : "estimated peak", size_cell(m.planned_peak)});
-    if (m.target.empty()) t.add({"measured peak", m.measured_peak ? size_cell(*m.measured_peak) : Table::Cell("not run")});
+    if (m.target.empty())
+        t.add({"measured peak", m.measured_peak                 ? size_cell(*m.measured_peak)
+                                : m.measurement_problem.empty() ? Table::Cell("not run")
+                                                                : Table::Cell("not known")});
+    for (const SpaceRow& s : m.spaces) {
+        t.add({"peak of " + s.space, size_cell(s.peak)});
+        t.add({"moved to " + s.space, size_cell(s.moved_in)});
+    }
     page.table(t);
+    if (!m.measurement_problem.empty()) page.line("not measured: " + m.measurement_problem);
     if (!m.difference.empty()) page.line(m.difference);
     for (const std::string& n : m.notes) page.line("note: " + n);
     if (m.at_peak.empty()) return;

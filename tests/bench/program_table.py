@@ -59,7 +59,7 @@ class Row:
 
     def run(self, seconds: float, check: bool):
         calls = max(3, min(200, int(seconds / min(self.theirs))))
-        command = [self.binary, "run", self.capture, "--json", "--repeat", str(calls), "--threads", str(self.threads)]
+        command = [self.binary, "--no-code-cache", "run", self.capture, "--json", "--repeat", str(calls), "--threads", str(self.threads)]
         command += ["--outputs", self.outputs] if check else []
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:

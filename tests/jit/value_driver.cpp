@@ -1,6 +1,7 @@
 // Runs many captures in one process, as they are, differentiated or mapped, for tests in Python that compare the values with JAX's:
 //   value_driver < REQUESTS
 // Each line is a request {"file": CAPTURE, "do": "run" | "grad" | "vmap", "out": NPZ}; each answer a line, {} or {"error": TEXT}.
+// "fuse": false has each equation run by itself, "debug": true checks every index, "threads" says how many there are (1).
 //   grad   the value, then its gradient by every input of inexact type
 //   vmap   over two examples of every input: its value, and the same elements in reverse order
 #include <algorithm>
@@ -54,7 +55,9 @@ json answer(const json& request) {
         std::vector<ArrayPtr> values = program->values;
         const JaxprPtr j = transformed(*program, request.at("do").get<std::string>(), values);
         JitOptions options;
-        options.threads = 1;
+        options.threads = request.value("threads", 1);
+        options.fuse = request.value("fuse", true);
+        options.debug = request.value("debug", false);
         const RunResult result = Executable::compile(j, {}, {}, options)->run(values);
         std::vector<NpzArray> members;
         for (std::size_t i = 0; i < result.outputs.size(); ++i) members.push_back({fmt::format("out{}", i), result.outputs[i]});

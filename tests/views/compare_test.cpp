@@ -66,7 +66,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window_->windowTitle().startsWith("mlp") && settled(*window_), kPatience);
         window_->session()->run();
         QTRY_VERIFY_WITH_TIMEOUT(!window_->session()->running(), kPatience);
-        const std::int64_t measured = window_->session()->current().run->result.measured_peak;
+        const std::int64_t measured = window_->session()->current().run->result.measured_peak.value();
         window_->top_bar()->enter_policy("nothing_saveable");
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
         compare();

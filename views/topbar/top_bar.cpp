@@ -396,7 +396,9 @@ void TopBar::show_run() {
     if (session_->running())
         measured_ = tr("running\u2026");
     else if (now.run)
-        measured_ = utf8("measured " + bytes_text(now.run->result.measured_peak) + ", " + seconds_text(now.run->result.median_seconds));
+        measured_ =
+            utf8((now.run->result.measured_peak ? "measured " + bytes_text(*now.run->result.measured_peak) : std::string("not measured")) +
+                 ", " + seconds_text(now.run->result.median_seconds));
     else if (now.problems.contains(QStringLiteral("run")))
         measured_ = tr("not run");
     constexpr int kRoom = 170;

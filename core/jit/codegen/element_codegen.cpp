@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <llvm/IR/Module.h>
+
 #include "ir/literal.h"
 
 namespace jaxscope::exec {
@@ -209,11 +211,22 @@ Value* ElementCodegen::element_address(Value* base, Value* index, DType d) {
     return ops_.b.CreateGEP(t, typed, index);
 }
 
+Value* ElementCodegen::checked(Value* index, std::int64_t size) {
+    if (!kernel_.checked) return index;
+    llvm::IRBuilder<>& b = ops_.b;
+    llvm::Type* i64 = b.getInt64Ty();
+    llvm::Module* module = b.GetInsertBlock()->getModule();
+    const llvm::FunctionCallee check =
+        module->getOrInsertFunction("jaxscope_checked_index", llvm::FunctionType::get(i64, {i64, i64}, false));
+    return b.CreateCall(check, {index, b.getInt64(static_cast<std::uint64_t>(size))});
+}
+
 ElementCodegen::Scalar* ElementCodegen::load_extern(std::uint32_t ext, Scalar* where, DType d) {
     Scalar*& known = loads_[{ext, where->n.re}];
     if (!known) {
         at(where->level);
-        known = make(ops_.load(element_address(externs[ext], where->n.re, d), d), where->level);
+        Value* index = checked(where->n.re, kernel_.externs[ext].aval->size());
+        known = make(ops_.load(element_address(externs[ext], index, d), d), where->level);
     }
     return known;
 }

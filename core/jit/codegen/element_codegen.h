@@ -37,6 +37,8 @@ public:
     Level level_of(std::uint32_t node) const { return values_[node]->level; }
     void at(Level level) { ops_.b.SetInsertPoint(block(level)); }
     llvm::Value* element_address(llvm::Value* base, llvm::Value* index, DType d);
+    /// In debug mode `index` after a check that it is below `size`; else as it is.
+    llvm::Value* checked(llvm::Value* index, std::int64_t size);
     ScalarOps& ops() { return ops_; }
 
     // ---- ElementBuilder

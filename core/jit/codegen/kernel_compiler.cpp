@@ -4,9 +4,12 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -15,11 +18,13 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/Host.h>
+#include <llvm/Support/SHA1.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "base/cancel.h"
+#include "jit/codegen/code_files.h"
 #include "jit/codegen/loop_codegen.h"
 #include "jit/codegen/runtime_math.h"
 
@@ -90,35 +95,65 @@ struct Quiet final : llvm::DiagnosticHandler {
 
 struct Job {
     std::shared_ptr<const Kernel> kernel;
-    std::string name;
+    std::vector<std::uint64_t> key;
 };
 
-std::unique_ptr<llvm::MemoryBuffer> compile_object(const std::vector<Job>& jobs) {
+/// One object file with the kernels of a few jobs.
+struct Batch {
+    std::vector<Job> jobs;
+    std::string content;                         ///< a hash of the code before it is optimised, the processor and the compiler
+    std::unique_ptr<llvm::MemoryBuffer> object;  ///< null: it is loaded already
+    std::string symbol(std::size_t job) const { return "kernel_" + content + "_" + std::to_string(job); }
+};
+
+/// What is compiled, and for what: equal hashes, equal machine code.
+std::string content_of(const llvm::Module& module) {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    stream << "1 " << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' ' << host().features << '\n';
+    llvm::WriteBitcodeToFile(module, stream);
+    const auto hash = llvm::SHA1::hash(llvm::ArrayRef<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+    return llvm::toHex(hash, true);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> machine_code(llvm::Module& module, llvm::TargetMachine& machine) {
+    std::string problem;
+    llvm::raw_string_ostream text(problem);
+    if (llvm::verifyModule(module, &text)) throw std::runtime_error("code generation: " + text.str());
+    check_cancelled();
+    optimise(module, machine);
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager emitter;
+    if (machine.addPassesToEmitFile(emitter, stream, nullptr, llvm::CGFT_ObjectFile))
+        throw std::runtime_error("code generation: no object files on this target");
+    emitter.run(module);
+    return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernels");
+}
+
+/// `loaded` says of a content whether this process has it.
+template <class Loaded>
+void compile_object(Batch& batch, const Loaded& loaded) {
     const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
     llvm::LLVMContext context;
     context.setDiagnosticHandler(std::make_unique<Quiet>());
     llvm::Module module("kernels", context);
     module.setTargetTriple(host().triple);
     module.setDataLayout(machine->createDataLayout());
-    for (const Job& j : jobs) {
+    std::vector<llvm::Function*> functions;
+    for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
         check_cancelled();
-        llvm::Function* f = emit_kernel(module, *j.kernel, j.name);
+        llvm::Function* f = emit_kernel(module, *batch.jobs[i].kernel, "kernel" + std::to_string(i));
         f->addFnAttr("target-cpu", host().cpu);
         f->addFnAttr("target-features", host().features);
         f->addFnAttr("prefer-vector-width", "512");
+        functions.push_back(f);
     }
-    std::string problem;
-    llvm::raw_string_ostream text(problem);
-    if (llvm::verifyModule(module, &text)) throw std::runtime_error("code generation: " + text.str());
-    check_cancelled();
-    optimise(module, *machine);
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager emitter;
-    if (machine->addPassesToEmitFile(emitter, stream, nullptr, llvm::CGFT_ObjectFile))
-        throw std::runtime_error("code generation: no object files on this target");
-    emitter.run(module);
-    return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernels");
+    batch.content = content_of(module);
+    if (loaded(batch.content) || (batch.object = read_code(batch.content))) return;
+    for (std::size_t i = 0; i < functions.size(); ++i) functions[i]->setName(batch.symbol(i));
+    batch.object = machine_code(module, *machine);
+    write_code(batch.content, *batch.object);
 }
 
 /// Compiled code, for the life of the process.
@@ -147,39 +182,42 @@ public:
     KernelFunction find(const std::string& name) {
         return reinterpret_cast<KernelFunction>(expect(jit_->lookup(name)).getAddress());  // NOLINT: LLVM's addresses are integers
     }
-    std::mutex mutex;
+    std::mutex mutex;  ///< of what follows; nobody holds it while code is made
     std::map<std::vector<std::uint64_t>, KernelFunction> known;
+    std::set<std::string> loaded;                     ///< contents
     std::vector<std::shared_ptr<const Kernel>> keep;  ///< keys hold addresses of parameters: they must not be used again
-    std::uint64_t counter = 0;
 
 private:
     std::unique_ptr<llvm::orc::LLJIT> jit_;
 };
 
-}  // namespace
+constexpr std::size_t kKernelsOfObject = 8;
 
-std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads) {
-    CodeStore& store = CodeStore::get();
-    std::lock_guard lock(store.mutex);
-    std::vector<std::vector<std::uint64_t>> keys;
-    std::map<std::vector<std::uint64_t>, Job> wanted;
-    for (const auto& k : kernels) {
-        keys.push_back(k->key());
-        if (!store.known.contains(keys.back())) wanted.try_emplace(keys.back(), Job{k, {}});
+/// Kernels that this process has no code for, each once, in their order: the same program makes the same objects in every process.
+std::vector<Batch> missing_code(CodeStore& store, const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                                const std::vector<std::vector<std::uint64_t>>& keys) {
+    std::set<std::vector<std::uint64_t>> wanted;
+    std::vector<Batch> batches;
+    const std::lock_guard lock(store.mutex);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+        if (store.known.contains(keys[k]) || !wanted.insert(keys[k]).second) continue;
+        if (batches.empty() || batches.back().jobs.size() == kKernelsOfObject) batches.emplace_back();
+        batches.back().jobs.push_back({kernels[k], keys[k]});
     }
-    std::vector<std::vector<Job>> batches;
-    for (auto& [key, job] : wanted) {
-        job.name = "kernel_" + std::to_string(store.counter++);
-        if (batches.empty() || batches.back().size() == 8) batches.emplace_back();
-        batches.back().push_back(job);
-    }
-    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(batches.size());
+    return batches;
+}
+
+void compile_all(CodeStore& store, std::vector<Batch>& batches, int threads) {
     std::vector<std::exception_ptr> failures(batches.size());
     std::atomic<std::size_t> next{0};
+    const auto loaded = [&store](const std::string& content) {
+        const std::lock_guard lock(store.mutex);
+        return store.loaded.contains(content);
+    };
     const auto work = [&] {
         for (std::size_t i = next++; i < batches.size(); i = next++) {
             try {
-                objects[i] = compile_object(batches[i]);
+                compile_object(batches[i], loaded);
             } catch (...) {
                 failures[i] = std::current_exception();
             }
@@ -195,12 +233,25 @@ std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<co
     for (std::thread& t : helpers) t.join();
     for (const std::exception_ptr& f : failures)
         if (f) std::rethrow_exception(f);
-    for (auto& o : objects) store.add(std::move(o));
-    for (auto& [key, job] : wanted) {
-        store.known[key] = store.find(job.name);
-        store.keep.push_back(job.kernel);
+}
+
+}  // namespace
+
+std::vector<KernelFunction> compile_kernels(const std::vector<std::shared_ptr<const Kernel>>& kernels, int threads) {
+    CodeStore& store = CodeStore::get();
+    std::vector<std::vector<std::uint64_t>> keys;
+    keys.reserve(kernels.size());
+    for (const auto& k : kernels) keys.push_back(k->key());
+    std::vector<Batch> batches = missing_code(store, kernels, keys);
+    compile_all(store, batches, threads);
+    const std::lock_guard lock(store.mutex);
+    for (Batch& b : batches) {
+        if (b.object && store.loaded.insert(b.content).second) store.add(std::move(b.object));
+        for (std::size_t i = 0; i < b.jobs.size(); ++i)
+            if (store.known.try_emplace(b.jobs[i].key, store.find(b.symbol(i))).second) store.keep.push_back(b.jobs[i].kernel);
     }
     std::vector<KernelFunction> out;
+    out.reserve(keys.size());
     for (const auto& key : keys) out.push_back(store.known.at(key));
     return out;
 }

@@ -102,6 +102,7 @@ private:
     }
 
     void store_element(std::size_t store, const Number& v, Value* index) {
+        index = code_.checked(index, k_.stores[store].aval->size());
         ops_.store(code_.element_address(stores_[store], index, v.dtype), v);
     }
     bool full_member(const KernelNode& n) const { return n.kind == NodeKind::Element && !n.row_level && !n.on_demand; }

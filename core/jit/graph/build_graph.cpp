@@ -82,14 +82,19 @@ private:
         });
     }
 
-    /// Checks call Python only where something is wrong: what can't run there is refused when it is met.
-    std::vector<ValueId> add_refusal(Op op, const std::vector<ValueId>& in, const Error& error) {
+    /// Between memory spaces a value is copied: what it holds on the device can go while it stands on the host.
+    std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in) {
         Node n;
         n.kind = NodeKind::Library;
         n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{}});
-        n.op = refused_when_met(std::move(op), error);
+        n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
+    }
+
+    /// Checks call Python only where something is wrong: what can't run there is refused when it is met.
+    std::vector<ValueId> add_refusal(Op op, const std::vector<ValueId>& in, const Error& error) {
+        return add_routine(refused_when_met(std::move(op), error), in);
     }
 
     std::vector<ValueId> add_equation(Op op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
@@ -115,6 +120,7 @@ private:
             case Flow::Straight:
                 break;
         }
+        if (moves_between_spaces(op)) return add_routine(op, in);
         if (auto out = rewrite_.add(op, in)) return *out;
         if (op.prim->expand) {
             const JaxprPtr body = op.prim->expand.fn(op);

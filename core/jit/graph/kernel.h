@@ -51,6 +51,7 @@ struct Kernel {
     std::vector<KernelStore> stores;    ///< buffers written, behind the externs
     std::int64_t scratch_bytes = 0;     ///< per thread: spilled rows, column sums
     int cost = 0;                       ///< scalar operations per element
+    bool checked = false;               ///< debug mode: every computed index is held to its buffer
 
     /// Column: how many columns one task sums up, and how many tasks there are. Row: tasks are rows. Flat: columns.
     std::int64_t column_block() const;

@@ -234,7 +234,7 @@ std::vector<std::uint64_t> Kernel::key() const {
                                    static_cast<std::uint64_t>(cols),
                                    static_cast<std::uint64_t>(reduced),
                                    static_cast<std::uint64_t>(phases),
-                                   nodes.size(),
+                                   nodes.size() | static_cast<std::uint64_t>(checked) << 63,
                                    externs.size()};
     for (const KernelExtern& e : externs) out.push_back(e.aval.id());
     for (const KernelNode& n : nodes) {

@@ -1,6 +1,7 @@
 #include "jit/kernels/library.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "jit/kernels/threads/parallel.h"
 
@@ -14,6 +15,7 @@ Dims row_major_strides(const Dims& shape) {
 
 LibraryCallPtr make_routine(const Op& op) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
+    if (LibraryCallPtr call = make_transfer(op)) return call;
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
                                                                 make_special_routine, make_fft_routine,       make_top_k_routine,
                                                                 make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};
@@ -21,6 +23,13 @@ LibraryCallPtr make_routine(const Op& op) {
         if (LibraryCallPtr call = make(op)) return call;
     throw Error(ErrorCode::NoRule, "expected a routine of the runtime for " + op.prim->name + ", found none named '" + op.prim->name + "'");
 }
+
+namespace {
+std::atomic<ScopedCallWrapper::Wrap> wrapper{nullptr};
+}  // namespace
+
+ScopedCallWrapper::ScopedCallWrapper(Wrap wrap) { wrapper = wrap; }
+ScopedCallWrapper::~ScopedCallWrapper() { wrapper = nullptr; }
 
 LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads) {
     const auto make = [&](const auto& k) -> LibraryCallPtr {
@@ -44,6 +53,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
     };
     const SerialLibraries prepared_for_one_thread;
     LibraryCallPtr call = std::visit(make, spec.kind);
+    if (const ScopedCallWrapper::Wrap wrap = wrapper) call = wrap(op, std::move(call));
     call->threads = threads;
     return call;
 }

@@ -34,10 +34,25 @@ using Layouts = std::vector<Dims>;
 /// Throws Error{NoRule} for what has no implementation (dtype or routine), naming it.
 LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Layouts& layouts, int threads);
 
+/// For tests: while it stands, each library call that is made goes through `wrap`. One at a time.
+class ScopedCallWrapper {
+public:
+    using Wrap = LibraryCallPtr (*)(const Op& op, LibraryCallPtr call);
+    explicit ScopedCallWrapper(Wrap wrap);
+    ~ScopedCallWrapper();
+    ScopedCallWrapper(const ScopedCallWrapper&) = delete;
+    ScopedCallWrapper& operator=(const ScopedCallWrapper&) = delete;
+};
+
 /// An equation that can't run, in a branch that may never be entered (a check's callback): the run that enters it ends with this error.
 Op refused_when_met(Op op, const Error& error);
 /// Its call; null for any other equation.
 LibraryCallPtr make_refusal(const Op& op);
+
+/// Does it move values between device and host? Then it is a copy, and no view.
+bool moves_between_spaces(const Op& op);
+/// Its call; null for any other equation.
+LibraryCallPtr make_transfer(const Op& op);
 
 LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
 LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec, int threads);

@@ -123,6 +123,20 @@ std::int64_t by_time(std::vector<ArenaBlock>& blocks) {
 
 }  // namespace
 
+std::int64_t place_guarded(std::vector<ArenaBlock>& blocks, std::vector<std::int64_t>& guards) {
+    guards.push_back(0);
+    std::int64_t top = kGuardBytes;
+    for (ArenaBlock& b : blocks) {
+        if (b.bytes == 0) continue;
+        const std::int64_t bytes = checked_align(b.bytes, kAlignment), pages = checked_align(bytes, kGuardBytes);
+        b.offset = top + pages - bytes;
+        top = checked_add(top, pages);
+        guards.push_back(top);
+        top = checked_add(top, kGuardBytes);
+    }
+    return top;
+}
+
 std::int64_t place_blocks(std::vector<ArenaBlock>& blocks) {
     std::vector<ArenaBlock> nonempty;
     std::vector<std::size_t> number;

@@ -51,6 +51,8 @@ struct Computation {
     std::vector<std::optional<int>> granted;  ///< per output: the input whose memory it really takes
     std::vector<CopiedPair> copied;
     std::int64_t arena_bytes = 0;
+    bool guarded = false;              ///< debug mode: see GuardedArena
+    std::vector<std::int64_t> guards;  ///< offsets of pages in the arena that nobody may touch
     int threads = 1;
 
     /// Constants and literals that kernels read from memory, in pool order.

@@ -49,12 +49,12 @@ void check_body(const Node& n, const Graph& body, std::size_t inputs, std::size_
 
 }  // namespace
 
-std::int64_t prepare_loop(Thunk& t, const Node& n, const PlanBody& plan_body) {
+std::int64_t prepare_loop(Thunk& t, const Node& n, const PlanBody& plan_body, std::int64_t alignment) {
     t.kind = n.kind == NodeKind::Scan ? Thunk::Kind::Scan : n.kind == NodeKind::While ? Thunk::Kind::While : Thunk::Kind::Cond;
     std::int64_t scratch = 0;
     const auto reserve = [&](std::int64_t bytes) {
         const std::int64_t at = scratch;
-        scratch = checked_add(scratch, checked_align(bytes, 64));
+        scratch = checked_add(scratch, checked_align(bytes, alignment));
         return at;
     };
     if (n.kind == NodeKind::Cond) {

@@ -23,8 +23,8 @@ LoopShape loop_shape(const Node& n);
 using PlanBody = std::function<ComputationPtr(const GraphPtr& body, const std::vector<std::optional<int>>& alias)>;
 
 /// Plans the bodies of a scan, while or cond into `t` and returns the scratch it needs: the bodies' arena, a second buffer for
-/// each carry that a body can't update in place, slots for what nobody reads.
-std::int64_t prepare_loop(Thunk& t, const Node& n, const PlanBody& plan_body);
+/// each carry that a body can't update in place, slots for what nobody reads; each piece a multiple of `alignment`.
+std::int64_t prepare_loop(Thunk& t, const Node& n, const PlanBody& plan_body, std::int64_t alignment);
 
 /// May result `write` stand in the memory of operand `read`? For carries that the body updates in place.
 bool loop_in_place(const Thunk& t, const Node& n, std::size_t read, std::size_t write);

@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "base/cancel.h"
+#include "base/checked.h"
+#include "jit/plan/loops.h"
 
 namespace jaxscope {
 
@@ -186,6 +188,43 @@ void count_live(MemoryPlan& plan) {
     });
 }
 
+/// Bytes that one run moves into `space`.
+std::int64_t moved_into(const Computation& c, MemorySpace space) {
+    std::int64_t bytes = 0;
+    for (const Thunk& t : c.thunks) {
+        const std::int64_t times = t.kind == Thunk::Kind::Scan ? loop_shape(node_of(c, t)).length : 1;
+        std::int64_t inside = 0;  // of a cond: the branch that moves most
+        for (const ComputationPtr& body : t.bodies) inside = std::max(inside, moved_into(*body, space));
+        bytes = checked_add(bytes, checked_mul(inside, times));
+        if (t.kind == Thunk::Kind::Library && moves_between_spaces(node_of(c, t).op))
+            for (std::size_t k = 0; k < t.writes.size(); ++k) {
+                const Op& op = node_of(c, t).op;
+                if (op.out[k]->space == space && op.in[k]->space != space) bytes = checked_add(bytes, op.out[k]->bytes());
+            }
+    }
+    return bytes;
+}
+
+/// Peaks by memory space, where a program uses the host's.
+void count_spaces(const Computation& c, MemoryPlan& plan) {
+    const auto on_host = [](const PlannedBuffer& b) { return b.aval->space == MemorySpace::Host; };
+    SpaceUse device{MemorySpace::Device, 0, moved_into(c, MemorySpace::Device)},
+        host{MemorySpace::Host, 0, moved_into(c, MemorySpace::Host)};
+    if (host.moved_in == 0 && device.moved_in == 0 && std::none_of(plan.buffers.begin(), plan.buffers.end(), on_host)) return;
+    std::vector<std::int64_t> change[2];
+    for (auto& per_step : change) per_step.assign(plan.steps.size() + 3, 0);
+    for (const PlannedBuffer& b : plan.buffers) {
+        if (b.offset < 0 || b.last_step < b.first_step || b.bytes == 0) continue;
+        change[on_host(b)][static_cast<std::size_t>(b.first_step) + 1] += b.bytes;
+        change[on_host(b)][static_cast<std::size_t>(b.last_step) + 2] -= b.bytes;
+    }
+    for (SpaceUse* use : {&device, &host}) {
+        std::int64_t live = 0;
+        for (const std::int64_t d : change[use == &host]) live += d, use->peak = std::max(use->peak, live);
+        plan.spaces.push_back(*use);
+    }
+}
+
 }  // namespace
 
 MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int>>& pairs) {
@@ -228,36 +267,8 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     plan.planned_peak = c.arena_bytes;
     plan.temporaries = plan.planned_peak - plan.arguments - plan.outputs + plan.aliased;
     count_live(plan);
+    count_spaces(c, plan);
     return plan;
-}
-
-std::vector<MemoryEvent> timeline(const MemoryPlan& plan, const std::vector<double>& step_seconds) {
-    std::vector<MemoryEvent> out;
-    std::vector<double> start(step_seconds.size() + 2, 0);
-    for (std::size_t s = 0; s < step_seconds.size(); ++s) start[s + 1] = start[s] + step_seconds[s];
-    start.back() = start[step_seconds.size()];
-    using Kind = MemoryEvent::Kind;
-    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-        const PlannedBuffer& p = plan.buffers[b];
-        if (p.alias_of) {
-            const int step = p.first_step < 0 ? 0 : p.first_step;
-            out.push_back({Kind::Alias, start[static_cast<std::size_t>(step)], step, static_cast<int>(b), 0});
-        }
-        if (p.offset < 0 || p.bytes == 0 || p.last_step < p.first_step) continue;
-        out.push_back({Kind::Alloc, start[static_cast<std::size_t>(std::max(0, p.first_step))], p.first_step, static_cast<int>(b), 0});
-        const auto end = static_cast<std::size_t>(std::min<std::int64_t>(p.last_step + 1, static_cast<std::int64_t>(start.size()) - 1));
-        out.push_back({Kind::Free, start[end], p.last_step, static_cast<int>(b), 0});
-    }
-    std::stable_sort(out.begin(), out.end(), [](const MemoryEvent& x, const MemoryEvent& y) {
-        return x.step != y.step ? x.step < y.step : (x.kind == Kind::Free) < (y.kind == Kind::Free);
-    });
-    std::int64_t live = 0;
-    for (MemoryEvent& e : out) {
-        if (e.kind == Kind::Alloc) live += plan.buffers[static_cast<std::size_t>(e.buffer)].bytes;
-        if (e.kind == Kind::Free) live -= plan.buffers[static_cast<std::size_t>(e.buffer)].bytes;
-        e.live_bytes = live;
-    }
-    return out;
 }
 
 }  // namespace jaxscope::exec

@@ -10,7 +10,4 @@ namespace jaxscope::exec {
 /// What people see of a computation's memory. `pairs`: per output the donated input JAX pairs it with.
 MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int>>& pairs);
 
-/// Allocations and frees of one run whose steps took `step_seconds`.
-std::vector<MemoryEvent> timeline(const MemoryPlan& plan, const std::vector<double>& step_seconds);
-
 }  // namespace jaxscope::exec

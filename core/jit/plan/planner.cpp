@@ -35,6 +35,12 @@ LibraryCallPtr make_call(const Node& n, int threads) {
     }
 }
 
+std::shared_ptr<const Kernel> checked_kernel(const Kernel& k) {
+    auto out = std::make_shared<Kernel>(k);
+    out->checked = true;
+    return out;
+}
+
 std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, const ComputationOptions& options) {
     ComputationOptions inside = options;
     inside.whole = inside.place_io = false;
@@ -51,7 +57,7 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
         s.reads = u.reads;
         s.writes = u.writes;
         if (u.kernel) {
-            s.thunk.kernel = u.kernel;
+            s.thunk.kernel = options.guarded ? checked_kernel(*u.kernel) : u.kernel;
             s.thunk.scratch_each = u.kernel->scratch_bytes;
             s.scratch = checked_mul(s.thunk.scratch_each, options.threads);
         } else if (options.target && n.bodies.empty()) {
@@ -61,7 +67,7 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
             s.thunk.library = make_call(n, options.threads);
             s.scratch = s.thunk.library->scratch_bytes();
         } else if (!s.barrier) {
-            s.scratch = prepare_loop(s.thunk, n, plan_body);
+            s.scratch = prepare_loop(s.thunk, n, plan_body, options.guarded ? kGuardBytes : 64);
         }
         steps.push_back(std::move(s));
     }
@@ -421,7 +427,9 @@ private:
             blocks.push_back({buf.bytes, buf.first, buf.last});
             number.push_back(b);
         }
-        c_->arena_bytes = place_blocks(blocks);
+        c_->guarded = options_.guarded;
+        c_->guards.clear();
+        c_->arena_bytes = options_.guarded ? place_guarded(blocks, c_->guards) : place_blocks(blocks);
         for (std::size_t i = 0; i < blocks.size(); ++i) buffer(number[i]).offset = blocks[i].offset;
         if (!options_.place_io) return;
         for (std::size_t k = 0; k < c_->output_buffer.size(); ++k)

@@ -8,14 +8,17 @@
 
 #include "base/cancel.h"
 #include "base/checked.h"
+#include "base/supervised.h"
 #include "ir/builder.h"
-#include "ir/element.h"
 #include "jit/graph/build_graph.h"
 #include "jit/kernels/threads/parallel.h"
 #include "jit/plan/plan_report.h"
 #include "jit/plan/planner.h"
 #include "jit/run/constants.h"
 #include "jit/run/frame.h"
+#include "jit/run/made_up.h"
+#include "jit/run/roofline.h"
+#include "jit/run/step_watch.h"
 
 namespace jaxscope {
 
@@ -52,6 +55,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     c.fuse.recompute_cheap = options.recompute_cheap;
     c.target = options.target;
     c.schedule = options.schedule;
+    c.guarded = options.debug;
     c.whole = true;
     c.place_io = !in_place;
     c.kept = kept;
@@ -79,13 +83,17 @@ public:
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     char* base() const { return base_; }
-    /// Bytes of pages that somebody has touched.
+    /// Bytes of pages that somebody has touched. Asked piece by piece: the answer itself is to take no memory.
     std::int64_t resident() const {
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        std::vector<unsigned char> in_core((bytes_ + page - 1) / page);
-        if (mincore(base_, bytes_, in_core.data()) != 0) return 0;
-        const auto pages = std::count_if(in_core.begin(), in_core.end(), [](unsigned char c) { return c & 1; });
-        return static_cast<std::int64_t>(pages) * static_cast<std::int64_t>(page);
+        unsigned char in_core[4096];
+        std::int64_t pages = 0;
+        for (std::size_t at = 0; at < bytes_; at += sizeof in_core * page) {
+            const std::size_t length = std::min(bytes_ - at, sizeof in_core * page), n = (length + page - 1) / page;
+            if (mincore(base_ + at, length, in_core) != 0) throw Error(ErrorCode::CannotRun, "the system doesn't tell resident pages");
+            pages += std::count_if(in_core, in_core + n, [](unsigned char c) { return c & 1; });
+        }
+        return pages * static_cast<std::int64_t>(page);
     }
 
 private:
@@ -115,39 +123,15 @@ public:
         if (inputs.size() != c_->input_buffer.size() && !inputs.empty())
             throw Error(ErrorCode::BadInput,
                         "expected " + std::to_string(c_->input_buffer.size()) + " inputs, found " + std::to_string(inputs.size()));
-        if (!arena_) arena_ = std::make_unique<Arena>(c_->arena_bytes);
-        std::vector<void*> in, out;
-        for (const int b : c_->input_buffer) in.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
-        for (const int b : c_->output_buffer) out.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
-        RunResult result;
-        result.compile_seconds = compile_seconds_;
-        std::vector<double> times, steps(c_->thunks.size());
-        std::vector<std::vector<double>> profile(options.profile ? c_->thunks.size() : 0);
-        const RunState state{options.profile || options.timeline ? &steps : nullptr, options.check_nan};
         const ComputingThread computing;
         const std::vector<ArrayPtr> values = values_of(inputs);
-        RunFrame frame(*c_, arena_->base(), state);
-        for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
-        for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
-        for (int r = 0; r < std::max(1, options.repeats); ++r) {
-            copy_in(values, in, r == 0);
-            const Clock::time_point start = Clock::now();
-            frame.run();
-            times.push_back(seconds_since(start));
-            if (r == 0) result.measured_peak = arena_->resident();
-            for (std::size_t s = 0; s < profile.size(); ++s) profile[s].push_back(steps[s]);
-        }
-        result.first_seconds = times.front();
-        if (times.size() > 1) times.erase(times.begin());
-        std::sort(times.begin(), times.end());
-        result.best_seconds = times.front();
-        result.median_seconds = times[times.size() / 2];
-        for (auto& p : profile) {
-            std::sort(p.begin(), p.end());
-            result.step_seconds.push_back(p[p.size() / 2]);
-        }
-        if (options.timeline) result.events = timeline(plan_, steps);
-        for (std::size_t k = 0; k < out.size(); ++k) result.outputs.push_back(copy_out(k, static_cast<const char*>(out[k])));
+        arena_.reset();  // what the run before had touched isn't this one's
+        std::optional<MemoryWatch> memory;
+        if (options.measure) memory.emplace([this] { return arena_->resident(); });
+        arena_ = std::make_unique<Arena>(c_->arena_bytes);
+        RunResult result = repeat(values, options, memory ? &*memory : nullptr);
+        result.compile_seconds = compile_seconds_;
+        if (options.profile) result.roofline = measure_roofline(c_->threads);
         return result;
     }
 
@@ -185,6 +169,57 @@ public:
     void release_memory() override { frame_.reset(), arena_.reset(); }
 
 private:
+    std::vector<void*> places(const std::vector<int>& buffers) const {
+        std::vector<void*> out;
+        for (const int b : buffers) out.push_back(at(arena_->base(), c_->buffers[static_cast<std::size_t>(b)].offset));
+        return out;
+    }
+    /// Runs in the arena. The first repeat is measured, the last one's events are noted, all others (or the only one) are profiled.
+    RunResult repeat(const std::vector<ArrayPtr>& values, const RunOptions& options, MemoryWatch* memory) {
+        const std::vector<void*> in = places(c_->input_buffer), out = places(c_->output_buffer);
+        RunState state;
+        state.check_nan = options.check_nan;
+        RunFrame frame(*c_, arena_->base(), state);
+        for (std::size_t i = 0; i < in.size(); ++i) frame.set_input(i, in[i]);
+        for (std::size_t k = 0; k < out.size(); ++k) frame.set_output(k, out[k]);
+        const int repeats = std::max(1, options.repeats);
+        std::vector<double> times;
+        RunResult result;
+        ProfileWatch profile;
+        std::optional<CountedRun> counted(anonymous_resident(0));
+        for (int r = 0; r < repeats; ++r) {
+            copy_in(values, in, r == 0);
+            const auto not_the_runs = [memory, r] { return memory && r == 0 ? memory->own_seconds() : 0.0; };
+            std::optional<EventWatch> events;
+            StepWatches watches;
+            if (memory && r == 0) watches.add(*memory);
+            if (options.timeline && r + 1 == repeats) watches.add(events.emplace(*c_, not_the_runs));
+            if (options.profile && (r > 0 || repeats == 1)) watches.add(profile);
+            state.watch = watches.empty() ? nullptr : &watches;
+            const Clock::time_point start = Clock::now();
+            frame.run();
+            times.push_back(seconds_since(start) - not_the_runs());
+            if (memory && r == 0) tell_memory(*memory, result);  // before results are copied out
+            if (events) result.events = events->take();
+        }
+        counted.reset();  // what is copied out is the caller's
+        if (options.profile) result.profile = profile.profile(*c_, std::max(1, repeats - 1));
+        result.first_seconds = times.front();
+        if (times.size() > 1) times.erase(times.begin());
+        std::sort(times.begin(), times.end());
+        result.best_seconds = times.front();
+        result.median_seconds = times[times.size() / 2];
+        for (std::size_t k = 0; k < out.size(); ++k) result.outputs.push_back(copy_out(k, static_cast<const char*>(out[k])));
+        return result;
+    }
+    void tell_memory(MemoryWatch& memory, RunResult& result) const {
+        const std::int64_t peak = memory.meter.peak();
+        result.measurement_problem = memory.meter.problem();
+        if (result.measurement_problem.empty()) result.measured_peak = peak;
+        result.arena_resident = arena_->resident();
+        result.unplanned = memory.unplanned();
+    }
+
     /// The array itself where nobody else holds it, else a copy: what is written next.
     static std::shared_ptr<ArrayConst> own(ArrayPtr given) {
         if (given.use_count() != 1) return std::make_shared<ArrayConst>(*given);
@@ -205,12 +240,13 @@ private:
     /// One array per input that takes memory: the caller's, or one that is made up.
     std::vector<ArrayPtr> values_of(std::span<const ArrayPtr> inputs) const {
         std::vector<ArrayPtr> values(c_->input_buffer.size());
+        const std::vector<bool> positive = read_as_positive(*c_->graph);
         for (std::size_t i = 0; i < values.size(); ++i) {
             const Buffer& b = c_->buffers[static_cast<std::size_t>(c_->input_buffer[i])];
             if (b.bytes == 0) continue;
             check_cancelled();
             ArrayPtr array = i < inputs.size() ? inputs[i] : nullptr;
-            if (!array || !array->known()) array = synthesise(b.aval, i);
+            if (!array || !array->known()) array = made_up(b.aval, i, positive[i]);
             check_type(*array, b, i);
             values[i] = std::move(array);
         }
@@ -239,7 +275,7 @@ private:
     std::shared_ptr<Computation> c_;
     MemoryPlan plan_;
     std::unique_ptr<Arena> arena_;
-    RunState plain_;
+    const RunState plain_;
     std::unique_ptr<RunFrame> frame_;  ///< of run_in_place, in this arena
     bool alone_ = false;               ///< one thread, no library
     std::vector<void*> in_, out_;      ///< of a run in place
@@ -282,30 +318,6 @@ std::optional<std::string> why_it_cannot_run(const Op& op) {
         return e.what();
     }
     return std::nullopt;
-}
-
-ArrayPtr synthesise(AvalRef aval, std::uint64_t seed) {
-    auto array = std::make_shared<ArrayConst>();
-    array->aval = aval;
-    array->data.resize(static_cast<std::size_t>(aval->bytes()));
-    const std::int64_t width = byte_size(aval->dtype);
-    std::uint64_t x = 0x9E3779B97F4A7C15ull * (seed + 1);
-    const std::int64_t n = width ? aval->size() : 0;
-    const auto next = [&x] {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        return static_cast<double>(x >> 11) * 0x1p-52 - 1.0;
-    };
-    if (aval->dtype == DType::F32) {  // what programs have most of, without a call for each element
-        auto* to = reinterpret_cast<float*>(array->data.data());
-        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(next());
-        return array;
-    }
-    for (std::int64_t i = 0; i < n; ++i) {
-        const double unit = next();
-        const Element e{static_cast<std::int64_t>(x >> 62), {unit, is_complex(aval->dtype) ? 0.5 * unit : 0.0}};
-        store_element(aval->dtype, array->data.data() + i * width, aval->dtype == DType::Bool ? Element{e.integer & 1, {}} : e);
-    }
-    return array;
 }
 
 }  // namespace jaxscope

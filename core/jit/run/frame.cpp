@@ -1,12 +1,14 @@
 #include "jit/run/frame.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/cancel.h"
 #include "ir/element.h"
 #include "jit/kernels/threads/parallel.h"
+#include "jit/run/guarded_arena.h"
+#include "jit/run/step_watch.h"
 
 namespace jaxscope::exec {
 
@@ -68,10 +70,8 @@ RunFrame::Call RunFrame::make_call(const Thunk& t) {
         call.unit = t.kernel->form == Kernel::Form::Flat ? 64 : 1;  // whole cache lines
         call.shared = c_.threads > 1 && call.tasks > 1 && kernel_work(*t.kernel) >= kParallelWork;
     } else if (t.kind == Thunk::Kind::Scan || t.kind == Thunk::Kind::While || t.kind == Thunk::Kind::Cond) {
-        // Times are told of the outermost computation alone.
         const auto make_body = [this](const Computation& body, char* arena) -> std::unique_ptr<Body> {
-            static constexpr RunState kPlain, kChecked{nullptr, true};
-            return std::make_unique<RunFrame>(body, arena, state_.check_nan ? kChecked : kPlain);
+            return std::make_unique<RunFrame>(body, arena, state_);
         };
         call.loop = make_loop(t, c_.graph->nodes[t.nodes[0]], call.scratch, make_body);
     }
@@ -117,12 +117,15 @@ void RunFrame::check_finite(const Thunk& t, const Call& call) const {
 }
 
 void RunFrame::run() {
-    using Clock = std::chrono::steady_clock;
+    std::optional<GuardedArena> guarded;
+    if (c_.guarded) guarded.emplace(c_, arena_);
     for (std::size_t s = 0; s < calls_.size(); ++s) {
         check_cancelled();
-        const Clock::time_point start = state_.step_seconds ? Clock::now() : Clock::time_point{};
+        if (state_.watch) state_.watch->before(c_, s);
+        if (guarded) guarded->before(s);
         run_thunk(c_.thunks[s], calls_[s]);
-        if (state_.step_seconds) (*state_.step_seconds)[s] = std::chrono::duration<double>(Clock::now() - start).count();
+        if (guarded) guarded->after(s);
+        if (state_.watch) state_.watch->after(c_, s);
         if (state_.check_nan) check_finite(c_.thunks[s], calls_[s]);
     }
 }

@@ -7,8 +7,10 @@
 
 namespace jaxscope::exec {
 
+class StepWatch;
+
 struct RunState {
-    std::vector<double>* step_seconds = nullptr;  ///< of the outermost computation
+    StepWatch* watch = nullptr;
     bool check_nan = false;
 };
 

@@ -1,0 +1,126 @@
+#include "io/child_run.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "io/arrays/npz.h"
+#include "io/capture/writer.h"
+
+namespace jaxscope {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// A folder for one run, which goes with it.
+class Folder {
+public:
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "jaxscope-run-XXXXXX").string();
+        if (!mkdtemp(name.data()))
+            throw Error(ErrorCode::CannotRun, std::string("expected a temporary folder, found: ") + std::strerror(errno));
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code none;
+        fs::remove_all(path_, none);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::string file(const char* name) const { return (path_ / name).string(); }
+
+private:
+    fs::path path_;
+};
+
+std::string command_line_program(const std::string& given) {
+    if (!given.empty()) return given;
+    std::error_code error;
+    const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path() / "jaxscope";
+    return fs::exists(here, error) ? here.string() : "jaxscope";
+}
+
+std::vector<std::string> words_of(const ChildRun& run, const std::string& capture, const std::string& outputs) {
+    std::vector<std::string> words = {command_line_program(run.command), "run",       capture, "--json", "--region", "program", "--repeat",
+                                      std::to_string(run.repeat),        "--outputs", outputs};
+    const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
+    if (run.jit.threads > 0) add("--threads", std::to_string(run.jit.threads));
+    if (run.jit.recompute_cheap) words.emplace_back("--recompute-cheap");
+    if (run.limits.memory > 0) add("--memory-limit", std::to_string(run.limits.memory));
+    if (run.limits.seconds > 0) add("--time-limit", std::to_string(run.limits.seconds));
+    if (run.profile) words.emplace_back("--profile");
+    return words;
+}
+
+/// The child's last word, without what it puts in front of it.
+std::string last_word(const std::string& error) {
+    std::string_view all = trim(error);
+    const std::size_t at = all.rfind("jaxscope: "), code = all.rfind(" [");
+    if (all.ends_with("]") && code != std::string_view::npos) all = all.substr(0, code);  // it is said anew
+    return at == std::string_view::npos ? printable(std::string(all), 400) : std::string(all.substr(at + 10));
+}
+
+[[noreturn]] void refuse(const ProcessResult& done) {
+    if (done.exit_code == exit_code(ErrorCode::Cancelled)) throw_cancelled();
+    if (done.exit_code == exit_code(ErrorCode::BadInput)) throw Error(ErrorCode::BadInput, last_word(done.error_tail));
+    if (done.exit_code == 128 + SIGKILL)
+        throw Error(ErrorCode::CannotRun, "expected enough memory, found that the system ended the process that ran the program");
+    throw Error(ErrorCode::CannotRun, done.exit_code > 128 ? "expected the run to end by itself, found that signal " +
+                                                                 std::to_string(done.exit_code - 128) + " ended it"
+                                                           : last_word(done.error_tail));
+}
+
+void read_memory(const Json& memory, RunResult& r) {
+    if (memory.at("measured_peak").is_number()) r.measured_peak = memory.at("measured_peak").get<std::int64_t>();
+    r.measurement_problem = memory.at("measurement_problem").get<std::string>();
+    if (memory.at("arena_resident").is_number()) r.arena_resident = memory.at("arena_resident").get<std::int64_t>();
+    for (const Json& row : memory.at("unplanned")) {
+        const std::string source = row.at("source").get<std::string>();
+        r.unplanned.push_back(
+            {row.at("bytes").get<std::int64_t>(), row.at("equation").get<std::string>(), Sym(source.substr(0, source.find(' '))), {}});
+    }
+}
+
+}  // namespace
+
+ChildRunResult run_in_child(const ChildRun& run) {
+    const Folder folder;
+    const std::string capture = folder.file("program.jaxscope"), outputs = folder.file("outputs.npz");
+    write_capture(run.program, capture);
+    ProcessRequest request;
+    request.command = words_of(run, capture, outputs);
+    const ProcessResult done = run_process(request);
+    if (done.cancelled) throw_cancelled();
+    if (done.exit_code != 0) refuse(done);
+    ChildRunResult out;
+    out.json = done.output;
+    try {
+        const Json said = Json::parse(done.output), &time = said.at("time");
+        read_memory(said.at("memory"), out.result);
+        out.result.compile_seconds = time.at("compile").get<double>();
+        out.result.first_seconds = time.at("first_run").get<double>();
+        out.result.median_seconds = time.at("run_median").get<double>();
+        out.result.best_seconds = time.at("run_min").get<double>();
+        out.transform_seconds = time.at("transform").get<double>();
+        out.synthesised = said.at("synthesised").get<std::vector<int>>();
+    } catch (const Json::exception& e) {
+        throw Error(ErrorCode::CannotRun, std::string("expected a report of the run, found what can't be read: ") + e.what());
+    }
+    const NpzReader archive(outputs);
+    const Jaxpr& j = *run.program.jaxpr;
+    for (std::size_t k = 0; k < j.outvars.size(); ++k)
+        out.result.outputs.push_back(archive.read("out" + std::to_string(k), j.aval(j.outvars[k])));
+    return out;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/supervised.h"
+#include "ir/program.h"
+#include "jit/jit.h"
+
+namespace jaxscope {
+
+/// A run in a process of its own, by the command line's program: for a process that a run may not take down, nor fill the memory of.
+struct ChildRun {
+    Program program;  ///< what to run (analysis/step.h: program_to_run); inputs without values are made up
+    int repeat = 1;
+    JitOptions jit;
+    ChildLimits limits;
+    bool profile = false;
+    std::string command;  ///< the command line's program; empty: `jaxscope` beside this one's executable, else on PATH
+};
+struct ChildRunResult {
+    RunResult result;              ///< without profile and events: these stand in `json`, as rows
+    std::vector<int> synthesised;  ///< inputs
+    double transform_seconds = 0;
+    std::string json;  ///< what `run --json` says
+};
+
+/// Throws what the child says stops it, with its exit code's ErrorCode; Error{CannotRun} where it died; Error{Cancelled}.
+ChildRunResult run_in_child(const ChildRun& run);
+
+}  // namespace jaxscope
