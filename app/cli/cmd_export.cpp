@@ -17,9 +17,10 @@ public:
         args_.add_region(a);
         args_.add_execution(a);
         a.option("-o,--output", output_,
-                 "the file to write; its ending says the format: html, json, md (reports), svg, png, pdf, dot (pictures), jaxpr");
+                 "the file to write; its ending says the format: html, json, md (reports), svg, png, pdf, dot, mermaid (pictures), jaxpr, csv, "
+                 "perfetto.json, model-explorer.json, node-data.json, pprof (for other tools)");
         a.option("--format", format_, "one of these, whatever the file's ending");
-        a.option("--what", what_, "pictures: program or split (the default)");
+        a.option("--what", what_, "pictures: program or split (the default); csv: residuals (the default), donation, memory, policies, inputs or outputs");
         a.flag("--run", run_, "reports: execute the program too, for measured memory and time");
     }
     ChildLimits limits() const override { return args_.limits(); }
@@ -46,15 +47,11 @@ public:
     }
 
 private:
-    /// Told before anything is computed or a file is begun. `x.perfetto.json` is no report, for all its ending.
+    /// Told before anything is computed or a file is begun.
     std::string chosen_format() const {
-        std::string format = format_;
         const std::string name = std::filesystem::path(output_).filename().string();
-        if (format.empty()) {
-            for (const char* later : {"perfetto.json", "model-explorer.json", "mermaid"})
-                if (name.ends_with(std::string(".") + later)) format = later;
-            if (format.empty() && name.rfind('.') != std::string::npos) format = name.substr(name.rfind('.') + 1);
-        }
+        std::string format = format_.empty() ? format_of_file(name) : format_;
+        if (format.empty() && name.rfind('.') != std::string::npos) format = name.substr(name.rfind('.') + 1);
         const std::vector<std::string> known = export_formats();
         if (std::find(known.begin(), known.end(), format) != known.end()) return format;
         std::string list;
@@ -64,7 +61,7 @@ private:
     }
 
     ProgramArguments args_;
-    std::string output_, format_, what_ = "split";
+    std::string output_, format_, what_;
     bool run_ = false;
 };
 

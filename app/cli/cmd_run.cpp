@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "io/arrays/npz.h"
 #include "jit/targets.h"
+#include "report/fit/fit_report.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -118,6 +119,8 @@ public:
         a.option("--donate", args_.donate, "donate these arguments (numbers, or `none`) instead of the program's own");
         a.option("--device-memory", device_memory_,
                  "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
+        a.option("--budget", budget_, "what to save so that the planned peak is at most this size, recomputing least");
+        a.option("--budget-seconds", budget_seconds_, 0.1, "how long to search for that");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
@@ -125,6 +128,7 @@ public:
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
         args_.refuse_unknown(inspection);
+        if (!budget_.empty()) return fit(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
         std::optional<DeviceFit> fit;
         if (!device_memory_.empty())
@@ -157,9 +161,29 @@ public:
     }
 
 private:
+    int fit(const Inspection& inspection) const {
+        if (!args_.policy.empty() || !args_.replace_policy.empty())
+            throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
+        const FitReport found = fit_report(fit_budget(inspection, parse_size(budget_), budget_seconds_), inspection.program());
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "plan", args_.notes);
+            w.key("memory");
+            write_json(w, memory_report(inspection, nullptr));
+            w.key("fit");
+            write_json(w, found);
+            finish_json(w);
+        } else {
+            Page page = args_.page();
+            fit_section(page, found);
+        }
+        return found.fits ? 0 : 1;
+    }
+
     ProgramArguments args_;
     std::vector<std::string> steps_;
-    std::string device_memory_;
+    std::string device_memory_, budget_;
+    double budget_seconds_ = 8;
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ std::unique_ptr<Command> make_run(Arguments&);
 std::unique_ptr<Command> make_plan(Arguments&);
 std::unique_ptr<Command> make_policies(Arguments&);
 std::unique_ptr<Command> make_check(Arguments&);
+std::unique_ptr<Command> make_diff(Arguments&);
 std::unique_ptr<Command> make_export(Arguments&);
 std::unique_ptr<Command> make_report(Arguments&);
 std::unique_ptr<Command> make_samples(Arguments&);

@@ -38,6 +38,7 @@ constexpr CommandEntry kCommands[] = {
     {"plan", "the memory plan without executing; shapes may exceed this machine", make_plan},
     {"policies", "the what-if table: every checkpoint policy on this program", make_policies},
     {"check", "hold programs to budgets: the gate of a CI", make_check},
+    {"diff", "two programs or reports side by side: equations, residuals, donations, memory", make_diff},
     {"export", "a picture or a report as a file: html, json, md, svg, png, pdf, dot, jaxpr", make_export},
     {"report", "all of the above for one program, at once", make_report},
     {"samples", "list the bundled samples, or run one", make_samples},

@@ -1,8 +1,6 @@
 #include "report/export.h"
 
 #include <algorithm>
-#include <iterator>
-#include <span>
 
 #include "analysis/caveats.h"
 #include "analysis/graph/graph_model.h"
@@ -11,6 +9,7 @@
 #include "ir/print/printer.h"
 #include "report/array_json.h"
 #include "report/dot.h"
+#include "report/formats/formats.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -180,37 +179,54 @@ void write_converted(std::ostream& out, const std::string& svg, const std::strin
     out << result.output;
 }
 
-constexpr const char* kReports[] = {"html", "json", "md"};
-constexpr const char* kConverted[] = {"png", "pdf"};
-constexpr const char* kOthers[] = {"svg", "dot", "jaxpr"};
+std::string picture_of(const ExportOptions& options) { return options.what.empty() ? "split" : options.what; }
 
-bool is_one_of(const std::string& format, std::span<const char* const> formats) {
-    return std::find(formats.begin(), formats.end(), format) != formats.end();
-}
+struct ExportFormat {
+    const char* name;  ///< the ending of files
+    void (*write)(std::ostream& out, const Inspection& inspection, const ExportOptions& options);
+};
+constexpr ExportFormat kFormats[] = {
+    {"html", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "html", o); }},
+    {"json", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "json", o); }},
+    {"md", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "md", o); }},
+    {"svg", [](auto& out, const auto& i, const auto& o) { out << inspection_svg(i, picture_of(o)); }},
+    {"png", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o)), "png"); }},
+    {"pdf", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o)), "pdf"); }},
+    {"dot", [](auto& out, const auto& i, const auto& o) { out << inspection_dot(i, picture_of(o)); }},
+    {"mermaid", [](auto& out, const auto& i, const auto& o) { write_mermaid(out, i, picture_of(o)); }},
+    {"jaxpr", [](auto& out, const auto& i, const auto&) { out << to_text(*i.program().jaxpr, {}) << '\n'; }},
+    {"csv", [](auto& out, const auto& i, const auto& o) { write_csv(out, i, o.what.empty() ? "residuals" : o.what); }},
+    {"perfetto.json", [](auto& out, const auto& i, const auto&) { write_perfetto(out, i); }},
+    {"model-explorer.json", [](auto& out, const auto& i, const auto&) { write_model_explorer(out, i); }},
+    {"node-data.json", [](auto& out, const auto& i, const auto&) { write_model_explorer_data(out, i); }},
+    {"pprof", [](auto& out, const auto& i, const auto&) { write_pprof(out, i); }},
+};
 
 }  // namespace
 
 std::vector<std::string> export_formats() {
-    std::vector<std::string> all(std::begin(kReports), std::end(kReports));
-    all.insert(all.end(), std::begin(kOthers), std::end(kOthers));
-    all.insert(all.end(), std::begin(kConverted), std::end(kConverted));
+    std::vector<std::string> all;
+    for (const ExportFormat& f : kFormats) all.emplace_back(f.name);
     return all;
 }
 
-void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
-    if (is_one_of(format, kReports)) return write_report(out, inspection, format, options);
-    if (is_one_of(format, kConverted)) return write_converted(out, inspection_svg(inspection, options.what), format);
-    if (format == "svg") {
-        out << inspection_svg(inspection, options.what);
-    } else if (format == "dot") {
-        out << inspection_dot(inspection, options.what);
-    } else if (format == "jaxpr") {
-        out << to_text(*inspection.program().jaxpr, {}) << '\n';
-    } else {
-        std::string list;
-        for (const std::string& f : export_formats()) list += (list.empty() ? "" : ", ") + f;
-        throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found '" + printable(format) + "'");
+std::string format_of_file(std::string_view name) {
+    std::string_view found;
+    for (const ExportFormat& f : kFormats) {
+        const std::string_view ending = f.name;
+        if (ending.size() < name.size() && name.ends_with(ending) && name[name.size() - ending.size() - 1] == '.' &&
+            ending.size() > found.size())
+            found = ending;
     }
+    return std::string(found);
+}
+
+void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
+    for (const ExportFormat& f : kFormats)
+        if (format == f.name) return f.write(out, inspection, options);
+    std::string list;
+    for (const std::string& f : export_formats()) list += (list.empty() ? "" : ", ") + f;
+    throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found '" + printable(format) + "'");
 }
 
 }  // namespace jaxscope

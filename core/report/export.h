@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/inspection.h"
@@ -15,7 +16,7 @@
 namespace jaxscope {
 
 struct ExportOptions {
-    std::string what = "split";  ///< of pictures: "program" or "split"
+    std::string what;  ///< of pictures: "program" or "split" (where it is empty); of csv which table, "residuals" where it is empty
     bool run = false;            ///< of reports: execute, for measured memory and time
     bool all = false;            ///< of reports for people: every row, nothing grouped
     double load_seconds = 0;     ///< what reading the program took, for the reports
@@ -23,7 +24,10 @@ struct ExportOptions {
 
 /// The formats of `export_inspection`, as endings: "html", "json", ...
 std::vector<std::string> export_formats();
-/// Writes one format. Reports: html, json, md. Pictures: svg, png, pdf (the last two through rsvg-convert), dot. Text: jaxpr.
+/// Which one a file's name ends in; the longest that fits (`x.perfetto.json` is no report). Empty: none.
+std::string format_of_file(std::string_view name);
+/// Writes one format. Reports: html, json, md. Pictures: svg, png, pdf (the last two through rsvg-convert), dot, mermaid. Text: jaxpr.
+/// Tables: csv. For other tools: report/formats/formats.h.
 /// Throws Error{BadUsage} for any other, Error{NotFound} where a picture's converter isn't installed.
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options);
 

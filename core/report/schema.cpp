@@ -1,7 +1,9 @@
 #include <iterator>
 
 #include "report/check/findings.h"
+#include "report/compare/diff_report.h"
 #include "report/export.h"
+#include "report/fit/fit_report.h"
 #include "report/report_fields.h"
 
 namespace jaxscope {
@@ -25,6 +27,7 @@ const CommandFields kCommands[] = {
     {"plan", {"memory"}},
     {"policies", {"policies"}},
     {"check", {"passed", "findings", "programs"}},
+    {"diff", {"added", "removed", "changed", "memory"}},
     {"export", {"output"}},
     {"report", {"program", "text", "memory", "time", "policies", "problems"}},
     {"samples", {}},
@@ -125,14 +128,15 @@ void outputs(JsonWriter& w) {
     });
 }
 
-/// Sentences of `donation`, objects of `check`.
-void findings(JsonWriter& w) {
-    w.key("findings");
+/// A field that two commands have, each of its own type.
+template <class T, class U>
+void either(JsonWriter& w, const char* name) {
+    w.key(name);
     object(w, [&] {
         w.key("anyOf");
         w.begin_array();
-        write_schema<std::vector<std::string>>(w);
-        write_schema<std::vector<Finding>>(w);
+        write_schema<T>(w);
+        write_schema<U>(w);
         w.end_array();
     });
 }
@@ -167,7 +171,7 @@ void write_report_schema(std::ostream& out) {
             property<ProgramSummary>(w, "program");
             fields_of<ResidualReport>(w);
             fields_of<DonationReport>(w, "findings");
-            findings(w);
+            either<std::vector<std::string>, std::vector<Finding>>(w, "findings");  // of `donation`, of `check`
             property<std::string>(w, "text");
             property<std::string>(w, "known");
             property<std::string>(w, "unknown");
@@ -175,10 +179,11 @@ void write_report_schema(std::ostream& out) {
             outputs(w);
             property<std::vector<int>>(w, "synthesised");
             property<std::vector<MadeUpConstant>>(w, "made_up_constants");
-            property<MemoryReport>(w, "memory");
+            either<MemoryReport, std::map<std::string, FigureDiff>>(w, "memory");  // of `diff`: by figure
             property<std::optional<TimeReport>>(w, "time");
             property<ProfileReport>(w, "profile");
             property<DeviceFit>(w, "device");
+            property<FitReport>(w, "fit");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");
             property<std::vector<std::string>>(w, "problems");
@@ -187,6 +192,7 @@ void write_report_schema(std::ostream& out) {
             property<std::string>(w, "jax_version");
             samples(w);
             fields_of<CheckReport>(w, "findings");
+            fields_of<DiffReport>(w, "memory");
         });
         required_by_command(w);
     });

@@ -1,5 +1,8 @@
 """Every export of a program whose names are hostile: well-formed, self-contained, nothing of a name taken for markup."""
+import csv
 import html.parser
+import io
+import json
 import re
 import shutil
 import subprocess
@@ -105,6 +108,22 @@ def test_markdown(cli, hostile):
     for block in text.split("\n\n"):  # tables have as many cells in each row
         rows = [re.findall(r"(?<!\\)\|", line) for line in block.splitlines() if line.startswith("|")]
         assert len({len(r) for r in rows}) <= 1, block
+
+
+def test_files_for_other_tools(cli, hostile):
+    for ending in ("mermaid", "csv", "perfetto.json", "model-explorer.json", "node-data.json", "pprof"):
+        for program in (hostile, "x.jaxpr"):
+            if program == "x.jaxpr" and ending in ("node-data.json",):
+                continue
+            cli.ok("export", program, "-o", f"a.{ending}")
+            data = (cli.folder / f"a.{ending}").read_bytes()
+            if ending.endswith("json"):
+                assert json.loads(data)
+            if ending == "mermaid":
+                assert "<script" not in data.decode() and not re.search(r"[\x00-\x09\x0b-\x1f]", data.decode())
+            if ending == "csv":
+                rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
+                assert len({len(r) for r in rows}) == 1 and not any(c[:1] in "=+-@" for r in rows for c in r if c and not c.lstrip("-").isdigit())
 
 
 def test_all_rows(cli):

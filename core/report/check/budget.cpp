@@ -1,11 +1,11 @@
 #include "report/check/budget.h"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/json_file.h"
 
 namespace jaxscope {
 
@@ -13,22 +13,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-Json read_json(const std::string& path, const char* what) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in || fs::is_directory(path))
-        throw Error(ErrorCode::NotFound, std::string("expected ") + what + ", found no file '" + printable(path) + "'");
-    try {
-        return Json::parse(in);
-    } catch (const Json::parse_error& e) {
-        in.clear();
-        in.seekg(0);
-        int line = 1;
-        for (std::size_t i = 0; i + 1 < e.byte && in; ++i) line += in.get() == '\n';
-        throw Error(ErrorCode::BadInput, std::string("expected JSON, found that it ends or breaks at byte ") + std::to_string(e.byte))
-            .at({path, line, 0});
-    }
-}
 
 /// Reads one value of a budget; `place` is its JSON path.
 class Entry {
@@ -100,11 +84,6 @@ void read_budget(Budget& budget, const Json& object, const std::string& place, c
     }
 }
 
-std::optional<std::int64_t> integer(const Json& object, const char* key) {
-    const auto it = object.find(key);
-    return it != object.end() && it->is_number_integer() ? std::optional(it->get<std::int64_t>()) : std::nullopt;
-}
-
 }  // namespace
 
 const Budget& BudgetFile::of(const std::string& file) const {
@@ -115,7 +94,7 @@ const Budget& BudgetFile::of(const std::string& file) const {
 }
 
 BudgetFile read_budgets(const std::string& path, const Budget& given) {
-    const Json document = read_json(path, "budgets");
+    const Json document = read_json_file(path, "budgets");
     BudgetFile out;
     out.defaults = given;
     if (!document.is_object()) Entry(document, "$", path).fail("an object with `defaults` and `programs`");
@@ -140,20 +119,26 @@ BudgetFile read_budgets(const std::string& path, const Budget& given) {
 }
 
 std::vector<ProgramFigures> read_baseline(const std::string& path) {
-    const Json document = read_json(path, "a report to compare with");
-    if (!document.is_object() || document.value("schema", "") != "jaxscope.report/1")
+    const Json document = read_json_file(path, "a report to compare with");
+    if (!is_report(document))
         throw Error(ErrorCode::BadInput, "expected a report of jaxscope's (\"schema\": \"jaxscope.report/1\"), found something else")
             .at({path, 0, 0})
             .advise("jaxscope check ... --json > baseline.json");
     std::vector<ProgramFigures> out;
     if (document.contains("programs") && document["programs"].is_array()) {
         for (const Json& p : document["programs"])
-            out.push_back({p.value("file", ""), p.value("name", ""), integer(p, "planned_peak"), integer(p, "residual_bytes"), {}, {}, {}});
+            out.push_back({p.value("file", ""),
+                           p.value("name", ""),
+                           integer_field(p, "planned_peak"),
+                           integer_field(p, "residual_bytes"),
+                           {},
+                           {},
+                           {}});
         return out;
     }
     ProgramFigures one;
-    one.residual_bytes = integer(document, "total_bytes");
-    if (document.contains("memory") && document["memory"].is_object()) one.planned_peak = integer(document["memory"], "planned_peak");
+    one.residual_bytes = integer_field(document, "total_bytes");
+    if (document.contains("memory") && document["memory"].is_object()) one.planned_peak = integer_field(document["memory"], "planned_peak");
     if (!one.residual_bytes && !one.planned_peak)
         throw Error(ErrorCode::BadInput, "expected a report with residuals or memory in it, found one of another command").at({path, 0, 0});
     out.push_back(std::move(one));

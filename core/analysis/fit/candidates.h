@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/jaxpr.h"
+
+namespace jaxscope {
+
+/// Values that could be saved: those of one primitive and type that one line of the user's makes, in all blocks, steps and calls together,
+/// as one `checkpoint_name` at that line would name them.
+struct SaveCandidate {
+    std::string name;       ///< of checkpoint_name: the user's own where the value has one, else one made of function and line
+    bool has_name = false;  ///< the program names it already
+    std::string primitive, aval;
+    std::string source;  ///< JAX's place string
+    SourceLoc loc;
+    std::int64_t bytes = 0;  ///< of all of them
+    std::int64_t count = 0;  ///< how many there are
+    double flops = 0;        ///< of making them
+};
+
+struct NamedFunction {
+    JaxprPtr jaxpr;                         ///< with a `name` behind each candidate
+    std::vector<SaveCandidate> candidates;  ///< most work for a byte first
+};
+/// Names what stands in checkpoints of `function`: values of floating type with at least one dimension, at most `most` kinds of them (those
+/// that cost most to make for their size; named values always).
+NamedFunction name_candidates(const JaxprPtr& function, std::size_t most);
+
+}  // namespace jaxscope

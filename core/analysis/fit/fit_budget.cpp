@@ -1,0 +1,223 @@
+#include "analysis/fit/fit_budget.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "analysis/subject.h"
+#include "base/cancel.h"
+#include "transforms/policies.h"
+
+namespace jaxscope {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Subset = std::vector<bool>;
+
+constexpr std::size_t kMostCandidates = 20;
+
+FitFigures figures_of(const Inspection& i) {
+    const SplitReport& split = i.split();
+    return {i.plan().planned_peak, i.residuals().total_bytes, split.recomputed_flops, split.total_flops};
+}
+
+/// Less recomputed is better, then less memory; what doesn't fit is worse than all that does.
+bool is_better(const FitFigures& a, const FitFigures& b, std::int64_t budget) {
+    const bool a_fits = a.planned_peak <= budget, b_fits = b.planned_peak <= budget;
+    if (a_fits != b_fits) return a_fits;
+    if (!a_fits) return a.planned_peak < b.planned_peak;
+    return std::pair(a.recomputed_flops, a.planned_peak) < std::pair(b.recomputed_flops, b.planned_peak);
+}
+
+/// The program with another function in the place of the one that is differentiated: all of its calls that are one line of the user's.
+ProgramPtr with_function(const Program& program, const std::optional<int>& region, const JaxprPtr& before, const JaxprPtr& function) {
+    auto p = std::make_shared<Program>(program);
+    if (!region) {
+        p->jaxpr = function;
+        return p;
+    }
+    for (Region& r : p->regions)
+        if (r.jaxpr == before) r.jaxpr = function;
+    return p;
+}
+
+PolicyPtr policy_of(const std::vector<SaveCandidate>& candidates, const Subset& saved) {
+    Attrs names;
+    for (std::size_t k = 0; k < saved.size(); ++k)
+        if (saved[k]) names.emplace_back(Sym(candidates[k].name));
+    return names.empty() ? make_policy("nothing_saveable") : make_policy(Sym("save_only_these_names"), std::move(names));
+}
+
+/// One way to lay checkpoints, and what its subsets cost.
+class Search {
+public:
+    Search(const Inspection& inspection, const Subject& subject, const Placement& placement, std::int64_t budget)
+        : named_(name_candidates(placement.jaxpr, kMostCandidates)),
+          choices_(inspection.choices()),
+          base_(with_function(inspection.program(), subject.region, subject.jaxpr, named_.jaxpr), choices_),
+          budget_(budget) {
+        choices_.policy = nullptr;
+    }
+    std::size_t size() const { return named_.candidates.size(); }
+    const std::vector<SaveCandidate>& candidates() const { return named_.candidates; }
+    std::int64_t tried() const { return static_cast<std::int64_t>(known_.size()); }
+
+    const FitFigures& evaluate(const Subset& saved) {
+        check_cancelled();
+        if (const auto it = known_.find(saved); it != known_.end()) return it->second;
+        Choices c = choices_;
+        c.replace_policy = {{"", policy_of(named_.candidates, saved)}};
+        const Inspection one(base_.program_ptr(), std::move(c), &base_);
+        return known_.emplace(saved, figures_of(one)).first->second;
+    }
+    bool fits(const FitFigures& f) const { return f.planned_peak <= budget_; }
+
+    /// True: every subset was tried.
+    bool run(double seconds) {
+        const auto begin = Clock::now();
+        const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+        best_ = Subset(size(), false);
+        evaluate(best_);
+        const double each = std::max(spent(), 1e-4);
+        if (size() <= 12 && each * static_cast<double>(1U << size()) < seconds) {
+            everything();
+            drop_trifles();
+            return true;
+        }
+        greedy([&] { return spent() < seconds; });
+        exchange([&] { return spent() < seconds; });
+        drop_trifles();
+        return false;
+    }
+    const Subset& best() const { return best_; }
+
+private:
+    void consider(const Subset& saved) {
+        if (is_better(evaluate(saved), evaluate(best_), budget_)) best_ = saved;
+    }
+    void everything() {
+        for (std::uint32_t bits = 1; bits < (1U << size()); ++bits) {
+            Subset s(size());
+            for (std::size_t k = 0; k < size(); ++k) s[k] = (bits >> k & 1U) != 0;
+            consider(s);
+        }
+    }
+    /// All of them; then from none: each time what spares most work for the memory that it costs.
+    template <class Go>
+    void greedy(Go go) {
+        consider(Subset(size(), true));
+        Subset now(size(), false);
+        while (go()) {
+            std::optional<Subset> next;
+            double most = 0;
+            for (std::size_t k = 0; k < size() && go(); ++k) {
+                if (now[k]) continue;
+                Subset s = now;
+                s[k] = true;
+                const FitFigures &a = evaluate(now), &b = evaluate(s);
+                if (!fits(b) && fits(a)) continue;
+                const double spared = a.recomputed_flops - b.recomputed_flops;
+                const double gain = spared / static_cast<double>(std::max<std::int64_t>(b.planned_peak - a.planned_peak, 1));
+                if (spared > 0 && (!next || gain > most)) {
+                    next = s;
+                    most = gain;
+                }
+            }
+            if (!next) break;
+            now = *next;
+            consider(now);
+        }
+    }
+    /// One more, one less, or one for another, as long as that is better.
+    template <class Go>
+    void exchange(Go go) {
+        for (bool changed = true; changed && go();) {
+            const Subset before = best_;
+            for (std::size_t k = 0; k < size() && go(); ++k) {
+                Subset s = before;
+                s[k] = !s[k];
+                consider(s);
+                for (std::size_t m = 0; m < size() && go(); ++m) {
+                    if (before[m] == before[k] || m < k) continue;
+                    Subset t = s;
+                    t[m] = !t[m];
+                    consider(t);
+                }
+            }
+            changed = best_ != before;
+        }
+    }
+
+    /// A name is a line to write: those that spare next to nothing are left out, the smallest gain first.
+    void drop_trifles() {
+        constexpr double kTrifle = 0.002;  // of all work
+        for (bool changed = true; changed && fits(evaluate(best_));) {
+            changed = false;
+            std::optional<Subset> without;
+            for (std::size_t k = 0; k < size(); ++k) {
+                if (!best_[k]) continue;
+                Subset s = best_;
+                s[k] = false;
+                const FitFigures& f = evaluate(s);
+                if (!fits(f) || f.recomputed_flops - evaluate(best_).recomputed_flops > kTrifle * f.total_flops) continue;
+                if (!without || f.recomputed_flops < evaluate(*without).recomputed_flops) without = s;
+            }
+            if (without) {
+                best_ = *without;
+                changed = true;
+            }
+        }
+    }
+
+    NamedFunction named_;
+    Choices choices_;
+    Inspection base_;
+    std::int64_t budget_;
+    std::map<Subset, FitFigures> known_;
+    Subset best_;
+};
+
+}  // namespace
+
+BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double seconds) {
+    BudgetFit out;
+    out.budget = budget;
+    Choices plain = inspection.choices();
+    plain.as_step = true;
+    plain.policy = nullptr;
+    plain.replace_policy.clear();
+    const Inspection as_it_is(inspection.program_ptr(), plain, &inspection);
+    out.before = out.found = figures_of(as_it_is);
+    out.tried = 1;
+    if (out.before.planned_peak <= budget) {
+        out.fits = out.as_it_is = true;
+        return out;
+    }
+    const Subject subject = make_subject(inspection.program(), plain);
+    const std::vector<Placement> ways = placements(subject.jaxpr);
+    for (const Placement& way : ways) {
+        try {
+            Search search(as_it_is, subject, way, budget);
+            const bool all = search.run(seconds / static_cast<double>(ways.size()));
+            const FitFigures found = search.evaluate(search.best());
+            out.tried += search.tried();
+            if (!is_better(found, out.found, budget)) continue;
+            out.found = found;
+            out.exhaustive = all;
+            out.placement = way;
+            out.placement->jaxpr = nullptr;
+            out.policy = policy_text(*policy_of(search.candidates(), search.best()));
+            out.saved.clear();
+            for (std::size_t k = 0; k < search.size(); ++k)
+                if (search.best()[k]) out.saved.push_back(search.candidates()[k]);
+        } catch (const Error& e) {
+            if (e.code == ErrorCode::Cancelled) throw;
+            out.problems.emplace_back(e.what());
+        }
+    }
+    out.fits = out.found.planned_peak <= budget;
+    return out;
+}
+
+}  // namespace jaxscope

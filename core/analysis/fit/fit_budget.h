@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/fit/candidates.h"
+#include "analysis/fit/placements.h"
+#include "analysis/inspection.h"
+
+namespace jaxscope {
+
+/// What one choice costs, derived and planned.
+struct FitFigures {
+    std::int64_t planned_peak = 0, residual_bytes = 0;
+    double recomputed_flops = 0, total_flops = 0;
+};
+
+/// How a step comes to fit a budget of memory.
+struct BudgetFit {
+    std::int64_t budget = 0;
+    bool fits = false;
+    bool as_it_is = false;               ///< it fits without any change
+    FitFigures before;                   ///< the program as it is
+    FitFigures found;                    ///< under the choice; where nothing fits, of the choice that needs least
+    std::optional<Placement> placement;  ///< without its jaxpr
+    std::vector<SaveCandidate> saved;    ///< empty: nothing is saved
+    std::string policy;                  ///< as on the command line
+    std::int64_t tried = 0;              ///< choices that were derived and planned
+    bool exhaustive = false;             ///< all subsets of the candidates were
+    std::vector<std::string> problems;   ///< placements that could not be had, and why
+};
+
+/// The choice of values to save that recomputes least among those whose planned peak is at most `budget`: for each way to lay checkpoints
+/// (placements.h) subsets of its candidates (candidates.h); all of them where that ends within `seconds`, else greedily, best gain for its
+/// bytes first, then by exchanges. Values whose saving spares less than 0.2 % of the work are left out in the end. Every figure comes from
+/// deriving and planning the step. Throws  what planning the program as it is throws; Error{Cancelled}.
+BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double seconds = 8);
+
+}  // namespace jaxscope

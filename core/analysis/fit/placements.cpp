@@ -1,0 +1,265 @@
+#include "analysis/fit/placements.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "analysis/equations/cost.h"
+#include "base/cancel.h"
+#include "calls/control_flow.h"
+#include "calls/families.h"
+#include "calls/remat.h"
+#include "ir/builder.h"
+#include "ir/interpret.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// Equations that look alike and come from one line.
+std::vector<std::uint64_t> tokens(const Jaxpr& j) {
+    std::vector<std::uint64_t> out;
+    out.reserve(j.eqns.size());
+    for (const Eqn& e : j.eqns) {
+        std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.prim) * 0x9e3779b97f4a7c15ULL + e.source->traceback.id();
+        for (std::uint32_t k = 0; k < e.n_out; ++k) h = h * 0xff51afd7ed558ccdULL + j.aval(j.output(e, k)).id() + 1;
+        out.push_back(h);
+    }
+    return out;
+}
+
+/// Distances at which equations come again, most frequent first.
+std::vector<std::uint32_t> likely_periods(const std::vector<std::uint64_t>& tokens) {
+    std::unordered_map<std::uint64_t, std::uint32_t> last;
+    std::map<std::uint32_t, std::uint32_t> votes;
+    for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+        const auto [it, is_new] = last.try_emplace(tokens[i], i);
+        if (!is_new) ++votes[i - it->second];
+        it->second = i;
+    }
+    std::vector<std::uint32_t> periods;
+    for (const auto& [period, n] : votes)
+        if (period >= 2) periods.push_back(period);
+    std::stable_sort(periods.begin(), periods.end(), [&](std::uint32_t a, std::uint32_t b) { return votes[a] > votes[b]; });
+    constexpr std::size_t kTried = 16;
+    periods.resize(std::min(periods.size(), kTried));
+    return periods;
+}
+
+RepeatedBlocks longest_run(const std::vector<std::uint64_t>& t, std::uint32_t period) {
+    RepeatedBlocks best{0, period, 0};
+    std::uint32_t run = 0;
+    for (std::uint32_t i = 0; i + period < t.size(); ++i) {
+        run = t[i] == t[i + period] ? run + 1 : 0;
+        if (const std::uint32_t count = run / period + 1; run >= period && count > best.count) best = {i + 1 - run, period, count};
+    }
+    return best;
+}
+
+/// The equations [begin, end) as one checkpoint: what they read from outside comes in, what is read behind them goes out.
+class BlockWrapper {
+public:
+    BlockWrapper(const Jaxpr& j, const RepeatedBlocks& blocks) : j_(j), blocks_(blocks), last_use_(j.num_vars(), 0) {
+        for (std::uint32_t i = 0; i < j.eqns.size(); ++i)
+            for (const Atom& a : j.inputs(j.eqns[i]))
+                if (a.is_var()) last_use_[a.var().index] = i;
+        for (const Atom& a : j.outvars)
+            if (a.is_var()) last_use_[a.var().index] = static_cast<std::uint32_t>(j.eqns.size());
+    }
+    JaxprPtr wrap() {
+        const Values in = b_.add_signature(j_);
+        env_.assign(j_.num_vars(), Value());
+        std::copy(in.begin(), in.end(), env_.begin());
+        const std::uint32_t end = blocks_.begin + blocks_.period * blocks_.count;
+        for (std::uint32_t i = 0; i < j_.eqns.size();) {
+            check_cancelled();
+            if (i >= blocks_.begin && i < end) {
+                block(i, i + blocks_.period);
+                i += blocks_.period;
+                continue;
+            }
+            const Eqn& e = j_.eqns[i++];
+            write(e, b_.copy(j_, e, read(j_.inputs(e))));
+        }
+        return b_.finish(read(j_.outvars), j_.name);
+    }
+
+private:
+    Value value(Atom a) const { return a.is_literal() ? Value(a.literal()) : env_[a.var().index]; }
+    Values read(std::span<const Atom> atoms) const {
+        Values out;
+        for (const Atom& a : atoms) out.push_back(value(a));
+        return out;
+    }
+    void write(const Eqn& e, const Values& out) { std::copy(out.begin(), out.end(), env_.begin() + e.first_out); }
+
+    void block(std::uint32_t begin, std::uint32_t end) {
+        JaxprBuilder inner;
+        Values given;
+        std::unordered_map<std::uint32_t, Value> inside;
+        const std::uint32_t first_own = j_.eqns[begin].first_out;
+        for (std::uint32_t i = begin; i < end; ++i)
+            for (const Atom& a : j_.inputs(j_.eqns[i]))
+                if (a.is_var() && a.var().index < first_own && !inside.contains(a.var().index)) {
+                    inside[a.var().index] = inner.add_input(j_.aval(a));
+                    given.push_back(value(a));
+                }
+        std::vector<std::uint32_t> going_out;
+        Values results;
+        for (std::uint32_t i = begin; i < end; ++i) {
+            const Eqn& e = j_.eqns[i];
+            Values in;
+            for (const Atom& a : j_.inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : inside.at(a.var().index));
+            const Values out = inner.copy(j_, e, in);
+            for (std::uint32_t k = 0; k < e.n_out; ++k) {
+                inside[e.first_out + k] = out[k];
+                if (last_use_[e.first_out + k] < end) continue;
+                going_out.push_back(e.first_out + k);
+                results.push_back(out[k]);
+            }
+        }
+        RematParams p;
+        p.jaxpr = {inner.finish(results), false};
+        p.prevent_cse = Attr(true);
+        b_.source = j_.eqns[begin].source;
+        const Values out = b_.emit(kRemat, given, make_params(p), p.jaxpr.jaxpr->out_avals(), p.jaxpr.jaxpr->effects);
+        for (std::size_t k = 0; k < going_out.size(); ++k) env_[going_out[k]] = out[k];
+    }
+
+    const Jaxpr& j_;
+    RepeatedBlocks blocks_;
+    std::vector<std::uint32_t> last_use_;
+    JaxprBuilder b_;
+    std::vector<Value> env_;
+};
+
+bool holds_checkpoint(const Jaxpr& j) {
+    for (const Jaxpr* inner : all_jaxprs(j))
+        for (const Eqn& e : inner->eqns)
+            if (e.prim == &kRemat) return true;
+    return false;
+}
+
+/// `root` with one of the jaxprs below it replaced, wherever it stands.
+JaxprPtr with_replaced(const JaxprPtr& root, const Jaxpr* which, const JaxprPtr& with, std::map<const Jaxpr*, JaxprPtr>& done) {
+    if (root.get() == which) return with;
+    if (const auto it = done.find(root.get()); it != done.end()) return it->second;
+    std::shared_ptr<Jaxpr> copy;
+    for (std::size_t i = 0; i < root->eqns.size(); ++i) {
+        const ParamsRef& params = root->eqns[i].params;
+        if (!params->holds_jaxpr()) continue;
+        ParamsRef changed = map_jaxprs(params, [&](const JaxprPtr& inner) { return with_replaced(inner, which, with, done); });
+        if (changed == params) continue;
+        if (!copy) copy = std::make_shared<Jaxpr>(*root);
+        copy->eqns[i].params = std::move(changed);
+    }
+    return done[root.get()] = copy ? JaxprPtr(copy) : root;
+}
+JaxprPtr with_replaced(const JaxprPtr& root, const Jaxpr* which, const JaxprPtr& with) {
+    std::map<const Jaxpr*, JaxprPtr> done;
+    return with_replaced(root, which, with, done);
+}
+
+/// The function whose calls these equations are: the innermost one that all of them have, and the line that calls it.
+void name_of_block(const Jaxpr& j, const RepeatedBlocks& blocks, Placement& out) {
+    std::vector<Frame> common;  // outermost first
+    bool first = true;
+    for (std::uint32_t i = blocks.begin; i < blocks.begin + blocks.period; ++i) {
+        std::vector<Frame> frames(j.eqns[i].source->frames());
+        std::reverse(frames.begin(), frames.end());
+        if (frames.empty()) continue;
+        if (first) {
+            common = frames;
+            first = false;
+            continue;
+        }
+        std::size_t same = 0;
+        while (same < common.size() && same < frames.size() && common[same] == frames[same]) ++same;
+        // Behind the common calls stands the function that all of them are in, at lines of its own.
+        const bool in_one = same < common.size() && same < frames.size() && common[same].function == frames[same].function &&
+                            common[same].file == frames[same].file;
+        common.resize(in_one ? same + 1 : same);
+    }
+    if (common.size() < 2) return;
+    const Frame& call = common[common.size() - 2];
+    out.function = common.back().function.str();
+    out.loc = {call.file.str(), call.line, 0};
+}
+
+void add_blocks(const JaxprPtr& function, std::vector<Placement>& out) {
+    const Jaxpr* in = nullptr;
+    RepeatedBlocks most;
+    for (const Jaxpr* j : all_jaxprs(*function))
+        if (const auto found = repeated_blocks(*j); found && (!in || found->period * found->count > most.period * most.count)) {
+            most = *found;
+            in = j;
+        }
+    if (!in) return;
+    Placement p;
+    p.kind = Placement::Kind::Blocks;
+    p.count = most.count;
+    name_of_block(*in, most, p);
+    p.jaxpr = with_replaced(function, in, BlockWrapper(*in, most).wrap());
+    out.push_back(std::move(p));
+}
+
+/// Of the scan that does most work.
+void add_scan_body(const JaxprPtr& function, std::vector<Placement>& out) {
+    const Eqn* scan = nullptr;
+    double most = 0;
+    for (const Jaxpr* j : all_jaxprs(*function))
+        for (const Eqn& e : j->eqns)
+            if (e.prim == &kScan && repetitions(e) > 1)
+                if (const double flops = cost_of(*j, e).flops; !scan || flops > most) {
+                    scan = &e;
+                    most = flops;
+                }
+    if (!scan) return;
+    const JaxprPtr body = scan->params->find(Sym(scan->prim->body))->get<Attr::JaxprRef>()->jaxpr;
+    Placement p;
+    p.kind = Placement::Kind::ScanBody;
+    p.count = repetitions(*scan);
+    p.function = body->name.str();
+    p.loc = scan->source.loc();
+    p.jaxpr = with_replaced(function, body.get(), checkpoint(body, nullptr, scan->source));
+    out.push_back(std::move(p));
+}
+
+}  // namespace
+
+std::optional<RepeatedBlocks> repeated_blocks(const Jaxpr& j) {
+    const std::vector<std::uint64_t> t = tokens(j);
+    RepeatedBlocks best;
+    const auto covered = [](const RepeatedBlocks& r) { return std::uint64_t{r.period} * r.count; };
+    for (const std::uint32_t period : likely_periods(t)) {
+        const RepeatedBlocks found = longest_run(t, period);
+        if (found.count < 2) continue;
+        // A multiple of a period covers as much: of those that cover about the same the shortest is the block.
+        if (covered(found) > covered(best) + covered(best) / 20 ||
+            (covered(found) + covered(found) / 20 >= covered(best) && found.period < best.period))
+            best = found;
+    }
+    if (best.count < 2 || covered(best) * 4 < t.size()) return {};
+    return best;
+}
+
+std::vector<Placement> placements(const JaxprPtr& function) {
+    std::vector<Placement> out;
+    if (holds_checkpoint(*function)) {
+        Placement p;
+        p.kind = Placement::Kind::Existing;
+        p.jaxpr = function;
+        out.push_back(std::move(p));
+        return out;
+    }
+    add_blocks(function, out);
+    add_scan_body(function, out);
+    Placement p;
+    p.function = function->name.str();
+    p.jaxpr = checkpoint(function, nullptr);
+    out.push_back(std::move(p));
+    return out;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,33 @@
+#pragma once
+// Floor `analysis/fit`: what to save so that a step fits a budget of memory. Comes in: an Inspection and a size. Goes out: the cheapest
+// choice that was found, derived and planned, and what to write in Python. Never here: sentences for people but that Python.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace jaxscope {
+
+/// Equations that stand several times in a row, with the same places in the user's source: blocks of a model in an unrolled loop.
+struct RepeatedBlocks {
+    std::uint32_t begin = 0, period = 0, count = 0;
+};
+/// The repetition that covers most equations of `j`; nothing where none covers a quarter of them.
+std::optional<RepeatedBlocks> repeated_blocks(const Jaxpr& j);
+
+/// Where a `jax.checkpoint` stands, or is put.
+struct Placement {
+    enum class Kind : std::uint8_t { Existing, Blocks, ScanBody, Function };
+    Kind kind = Kind::Function;
+    std::string function;  ///< what it wraps: "block", "loss"; empty where no name is known
+    SourceLoc loc;         ///< of the call that is to be wrapped, or of the checkpoint that is there
+    std::int64_t count = 1;
+    JaxprPtr jaxpr;  ///< the function with the checkpoints in it
+};
+/// The ways in which checkpoints can be laid in a function: those that are there already and no others; where there are none, one around
+/// each of its repeated blocks, one around the body of its largest scan, one around all of it.
+std::vector<Placement> placements(const JaxprPtr& function);
+
+}  // namespace jaxscope

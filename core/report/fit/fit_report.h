@@ -1,0 +1,65 @@
+#pragma once
+// Floor `report/fit`: how a step comes to fit a budget, as data and in words. Comes in: what analysis/fit found. Goes out: JSON fields, a
+// section of a page, Python to write. Never here: the search.
+#include <string>
+#include <vector>
+
+#include "analysis/fit/fit_budget.h"
+#include "report/fields.h"
+#include "report/page.h"
+#include "report/report_fields.h"
+
+namespace jaxscope {
+
+/// A value to save: a SaveCandidate as reports show it.
+struct SavedRow {
+    std::string name;
+    bool has_name = false;
+    std::string primitive, aval, source, file;
+    int line = 0;
+    std::int64_t bytes = 0, count = 0;
+};
+struct FitReport {
+    std::int64_t budget = 0;
+    bool fits = false, as_it_is = false;
+    FitFigures before, found;
+    std::string where;  ///< the checkpoint that the policy stands in: "around each of 6 calls of block (model.py:40)"
+    std::string policy;
+    std::vector<SavedRow> saved;
+    std::string python;
+    std::int64_t tried = 0;
+    bool exhaustive = false;
+    std::vector<std::string> problems;
+};
+/// `program` brings the source's own lines.
+FitReport fit_report(const BudgetFit& fit, const Program& program);
+void fit_section(Page& page, const FitReport& fit);
+
+template <>
+struct ReportFields<FitFigures> {
+    static constexpr auto fields =
+        std::tuple(report_field("planned_peak", &FitFigures::planned_peak), report_field("residual_bytes", &FitFigures::residual_bytes),
+                   report_field("recomputed_flops", &FitFigures::recomputed_flops), report_field("total_flops", &FitFigures::total_flops));
+};
+template <>
+struct ReportFields<SavedRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("name", &SavedRow::name, "for checkpoint_name"),
+                   report_field("has_name", &SavedRow::has_name, "the program names it already"),
+                   report_field("primitive", &SavedRow::primitive), report_field("aval", &SavedRow::aval),
+                   report_field("source", &SavedRow::source), report_field("file", &SavedRow::file), report_field("line", &SavedRow::line),
+                   report_field("bytes", &SavedRow::bytes, "of all values that the line makes"), report_field("count", &SavedRow::count));
+};
+template <>
+struct ReportFields<FitReport> {
+    static constexpr auto fields = std::tuple(
+        report_field("budget", &FitReport::budget), report_field("fits", &FitReport::fits),
+        report_field("as_it_is", &FitReport::as_it_is, "without any change"), report_field("before", &FitReport::before),
+        report_field("found", &FitReport::found), report_field("where", &FitReport::where), report_field("policy", &FitReport::policy),
+        report_field("saved", &FitReport::saved), report_field("python", &FitReport::python, "what to write"),
+        report_field("tried", &FitReport::tried, "choices that were derived and planned"),
+        report_field("exhaustive", &FitReport::exhaustive, "all subsets of the candidates were"),
+        report_field("problems", &FitReport::problems));
+};
+
+}  // namespace jaxscope
