@@ -48,6 +48,7 @@ struct CommandEntry {
     const char* name;
     const char* help;
     std::unique_ptr<Command> (*make)(Arguments&);
+    const char* examples;  ///< what stands behind `jaxscope`, one a line
 };
 
 // One per file cmd_*.cpp; main.cpp lists them.

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/help_files.h"
 #include "app/cli/interrupt.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -26,22 +27,35 @@ using namespace jaxscope;
 using namespace jaxscope::cli;
 
 constexpr CommandEntry kCommands[] = {
-    {"open", "show a program in the window", make_open},
-    {"capture", "run a Python file and record its JAX program", make_capture},
-    {"inspect", "what is in a program: inputs, outputs, equations, regions", make_inspect},
-    {"print", "the jaxpr as JAX prints it", make_print},
-    {"transform", "rewrite the program: grad, jvp, vmap, checkpoint, dce, ...", make_transform},
-    {"residuals", "what autodiff saves for the backward pass, and which line of Python holds it", make_residuals},
-    {"split", "the known (forward) and unknown (backward) parts of the partial evaluation", make_split},
-    {"donation", "which donated arguments are really reused, and why the others are not", make_donation},
-    {"run", "compile and execute; measured memory and time", make_run},
-    {"plan", "the memory plan without executing; shapes may exceed this machine", make_plan},
-    {"policies", "the what-if table: every checkpoint policy on this program", make_policies},
-    {"check", "hold programs to budgets: the gate of a CI", make_check},
-    {"diff", "two programs or reports side by side: equations, residuals, donations, memory", make_diff},
-    {"export", "a picture or a report as a file: html, json, md, svg, png, pdf, dot, jaxpr", make_export},
-    {"report", "all of the above for one program, at once", make_report},
-    {"samples", "list the bundled samples, or run one", make_samples},
+    {"open", "show a program in the window", make_open, "open sample:transformer_lm\nopen step.jaxscope"},
+    {"capture", "run a Python file and record its JAX program", make_capture,
+     "capture train.py:program -o step.jaxscope\ncapture model.py:loss --args \"(params, jnp.ones((8, 4)))\" -o loss.jaxscope\ncapture "
+     "--call train_step -o step.jaxscope -- python train.py --steps 10"},
+    {"inspect", "what is in a program: inputs, outputs, equations, regions", make_inspect,
+     "inspect step.jaxscope\ninspect step.jaxscope --json"},
+    {"print", "the jaxpr as JAX prints it", make_print, "print step.jaxscope --source"},
+    {"transform", "rewrite the program: grad, jvp, vmap, checkpoint, dce, ...", make_transform,
+     "transform loss.jaxscope --apply grad:0 --apply vmap:0 -o grads.jaxscope"},
+    {"residuals", "what autodiff saves for the backward pass, and which line of Python holds it", make_residuals,
+     "residuals step.jaxscope\nresiduals step.jaxscope --policy dots_saveable\nresiduals step.jaxscope --expand --all"},
+    {"split", "the known (forward) and unknown (backward) parts of the partial evaluation", make_split, "split step.jaxscope --print"},
+    {"donation", "which donated arguments are really reused, and why the others are not", make_donation,
+     "donation step.jaxscope\ndonation step.jaxscope --donate 0,1"},
+    {"run", "compile and execute; measured memory and time", make_run,
+     "run step.jaxscope --repeat 10\nrun step.jaxscope --inputs in.npz --outputs out.npz"},
+    {"plan", "the memory plan without executing; shapes may exceed this machine", make_plan,
+     "plan step.jaxscope\nplan step.jaxscope --device-memory 16G\nplan step.jaxscope --budget 12G"},
+    {"policies", "the what-if table: every checkpoint policy on this program", make_policies,
+     "policies step.jaxscope --no-run\npolicies step.jaxscope --policy \"save_only_these_names(attn_out)\""},
+    {"check", "hold programs to budgets: the gate of a CI", make_check,
+     "check *.jaxscope --max-peak 16G --no-unused-donations\ncheck --budgets budgets.json --format sarif > findings.sarif"},
+    {"diff", "two programs or reports side by side: equations, residuals, donations, memory", make_diff,
+     "diff before.jaxscope after.jaxscope\ndiff report.json step.jaxscope --exit-code"},
+    {"export", "a picture, a report or another tool's file: html, svg, csv, perfetto.json, ...", make_export,
+     "export step.jaxscope -o report.html\nexport step.jaxscope -o plan.perfetto.json\nexport step.jaxscope -o split.svg"},
+    {"report", "all of the above for one program, at once", make_report,
+     "report sample:transformer_lm\nreport step.jaxscope -d report --no-run"},
+    {"samples", "list the bundled samples, or run one", make_samples, "samples\nsamples mlp"},
 };
 
 struct Made {
@@ -54,6 +68,9 @@ std::vector<Made> add_commands(CLI::App& app) {
     std::vector<Made> made;
     for (const CommandEntry& entry : kCommands) {
         CLI::App* sub = app.add_subcommand(entry.name, entry.help);
+        std::string examples = "Examples:";
+        for (const std::string& line : split(entry.examples, '\n')) examples += "\n  jaxscope " + line;
+        sub->footer(examples);
         Arguments arguments(*sub);
         auto command = entry.make(arguments);
         made.push_back({sub, arguments.behind_dashes(), std::move(command)});
@@ -147,12 +164,20 @@ int run(int argc, char** argv) {
     app.add_flag("--limits", print_limits, "print the limits that jaxscope holds files to");
     bool no_code_cache = false;
     app.add_flag("--no-code-cache", no_code_cache, "compile everything anew: neither read compiled code from disk nor keep it there");
+    std::string shell;
+    app.add_option("--completions", shell, "print completions for bash, zsh or fish");
+    bool print_man = false;
+    app.add_flag("--man", print_man, "print the man page");
     app.require_subcommand(0, 1);
     app.footer("jaxscope COMMAND --help says more. To begin with: jaxscope report sample:transformer_lm");
     const std::vector<Made> made = add_commands(app);
     if (const auto code = parse(app, made, {argv + 1, argv + argc})) return *code;
     if (print_limits) {
         std::cout << limits_text();
+        return 0;
+    }
+    if (print_man || !shell.empty()) {
+        std::cout << (print_man ? man_page(app, JAXSCOPE_VERSION) : completions(app, shell));
         return 0;
     }
     register_all_primitives();

@@ -14,6 +14,7 @@
 #include "report/report_fields.h"
 #include "report/sections.h"
 #include "report/svg.h"
+#include "report/verdict.h"
 
 namespace jaxscope {
 
@@ -50,6 +51,8 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
             full.profile = profile_report(inspection.plan(), *full.run);
         });
     attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, request.run); });
+    if (full.memory.planned_peak > 0)
+        attempt(full.problems, "verdict", [&] { full.verdict = verdict(inspection, full.memory, full.policies); });
     return full;
 }
 
@@ -95,6 +98,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
         w.key("notes");
         write_json(w, notes);
     }
+    w.key("verdict");
+    write_json(w, full.verdict);
     w.key("program");
     write_json(w, inspection.summary());
     w.key("text");
@@ -135,6 +140,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
 void write_report_page(Page& page, const Inspection& inspection, const FullReport& full) {
     std::vector<std::string> problems = full.problems;
     const auto section = [&](const char* what, const auto& write) { attempt(problems, what, [&] { write(page, inspection); }); };
+    if (!full.verdict.empty()) page.heading("In short");
+    for (const std::string& sentence : full.verdict) page.line(sentence);
     program_section(page, inspection);
     if (!page.is_terminal())  // there they stand on standard error
         for (const std::string& note : caveats(inspection.program())) page.line("note: " + note);

@@ -36,6 +36,7 @@ std::string inspection_svg(const Inspection& inspection, const std::string& what
 
 /// All stages of one inspection, as the reports show them.
 struct FullReport {
+    std::vector<std::string> verdict;  ///< the answer, before all tables
     MemoryReport memory;
     std::optional<TimeReport> time;
     std::optional<RunReport> run;

@@ -29,7 +29,7 @@ const CommandFields kCommands[] = {
     {"check", {"passed", "findings", "programs"}},
     {"diff", {"added", "removed", "changed", "memory"}},
     {"export", {"output"}},
-    {"report", {"program", "text", "memory", "time", "policies", "problems"}},
+    {"report", {"verdict", "program", "text", "memory", "time", "policies", "problems"}},
     {"samples", {}},
 };
 
@@ -168,6 +168,7 @@ void write_report_schema(std::ostream& out) {
             object(w, [&] { text_field(w, "const", "jaxscope.report/1"); });
             property<std::string>(w, "command");
             property<std::vector<std::string>>(w, "notes");
+            property<std::vector<std::string>>(w, "verdict");
             property<ProgramSummary>(w, "program");
             fields_of<ResidualReport>(w);
             fields_of<DonationReport>(w, "findings");

@@ -11,7 +11,9 @@ from typing import Any
 
 from .version import VERSION as __version__
 
-__all__ = ["capture", "show", "Capture", "CaptureError", "__version__"]
+_ANALYSIS = ("analyze", "assert_peak", "assert_residuals", "assert_no_unused_donation", "Analysis")
+
+__all__ = ["capture", "show", "Capture", "CaptureError", "__version__", *_ANALYSIS]
 
 
 def capture(fn: Any, **options: Any) -> Any:
@@ -38,4 +40,13 @@ def __getattr__(name: str) -> Any:
     if name == "CaptureError":
         from .errors import CaptureError
         return CaptureError
+    if name in _ANALYSIS:
+        from . import analysis
+        return getattr(analysis, name)
     raise AttributeError(f"module 'jaxscope' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext jaxscope`."""
+    from .magic import register
+    register(shell)
