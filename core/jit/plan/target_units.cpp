@@ -20,6 +20,11 @@ bool is_product(const Node& n) {
     return n.kind == NodeKind::Library && n.spec &&
            (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
 }
+/// Elements by a list of indices: XLA reads them from memory. A slice at a place that is computed isn't one.
+bool is_gather(const Node& n) {
+    return n.kind == NodeKind::Element && n.in.size() == 2 && n.map->operands[0].access == IndexMap::Access::General &&
+           n.op.in[1]->size() > 1 && is_integer(n.op.in[1]->dtype);
+}
 /// XLA's default: no precision is asked for, or DEFAULT of every operand.
 bool at_default_precision(const Node& n) {
     const Attr* a = n.op.params->find("precision");
@@ -75,6 +80,7 @@ private:
     }
     bool fuses_operands(std::uint32_t i) const {
         const Node& n = g_.nodes[i];
+        if (is_gather(n)) return false;
         return element_wise(i) || n.kind == NodeKind::Reduction || (is_product(n) && device_.fuses_into_products);
     }
     bool element_wise(std::uint32_t i) const { return g_.nodes[i].kind == NodeKind::Element || one_hot_[i]; }
