@@ -7,7 +7,7 @@ target_compile_options(jaxscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 # __FILE__ is the name within the sources: no program that is installed holds a path of the machine that built it. ccache may hand the compiler
 # the sources' names relative to the build, hence both forms.
 file(RELATIVE_PATH JAXSCOPE_TO_ROOT ${CMAKE_BINARY_DIR} ${JAXSCOPE_ROOT})
-target_compile_options(jaxscope_flags INTERFACE -fmacro-prefix-map=${JAXSCOPE_TO_ROOT}/= -fmacro-prefix-map=${JAXSCOPE_ROOT}/=)
+target_compile_options(jaxscope_flags INTERFACE -fmacro-prefix-map=${JAXSCOPE_TO_ROOT}= -fmacro-prefix-map=${JAXSCOPE_ROOT}/=)
 if(JAXSCOPE_WERROR)
   target_compile_options(jaxscope_flags INTERFACE -Werror)
 endif()

@@ -16,11 +16,13 @@ public:
         args_.add_file(a);
         args_.add_region(a);
         args_.add_execution(a);
-        a.option("-o,--output", output_,
-                 "the file to write; its ending says the format: html, json, md (reports), svg, png, pdf, dot, mermaid (pictures), jaxpr, csv, "
-                 "perfetto.json, model-explorer.json, node-data.json, pprof (for other tools)");
+        a.option(
+            "-o,--output", output_,
+            "the file to write; its ending says the format: html, json, md (reports), svg, png, pdf, dot, mermaid (pictures), jaxpr, csv, "
+            "perfetto.json, model-explorer.json, node-data.json, pprof (for other tools)");
         a.option("--format", format_, "one of these, whatever the file's ending");
-        a.option("--what", what_, "pictures: program or split (the default); csv: residuals (the default), donation, memory, policies, inputs or outputs");
+        a.option("--what", what_,
+                 "pictures: program or split (the default); csv: residuals (the default), donation, memory, policies, inputs or outputs");
         a.flag("--run", run_, "reports: execute the program too, for measured memory and time");
     }
     ChildLimits limits() const override { return args_.limits(); }

@@ -16,10 +16,10 @@
 namespace jaxscope {
 
 struct ExportOptions {
-    std::string what;  ///< of pictures: "program" or "split" (where it is empty); of csv which table, "residuals" where it is empty
-    bool run = false;            ///< of reports: execute, for measured memory and time
-    bool all = false;            ///< of reports for people: every row, nothing grouped
-    double load_seconds = 0;     ///< what reading the program took, for the reports
+    std::string what;         ///< of pictures: "program" or "split" (where it is empty); of csv which table, "residuals" where it is empty
+    bool run = false;         ///< of reports: execute, for measured memory and time
+    bool all = false;         ///< of reports for people: every row, nothing grouped
+    double load_seconds = 0;  ///< what reading the program took, for the reports
 };
 
 /// The formats of `export_inspection`, as endings: "html", "json", ...
