@@ -41,6 +41,7 @@ void MainWindow::add_actions() {
 void MainWindow::add_file_actions() {
     QMenu* file = menuBar()->addMenu(tr("&File"));
     add_action(file, tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
+    add_action(file, tr("Paste a jaxpr"), QKeySequence(QStringLiteral("Ctrl+Shift+V")), [this] { paste_program(); });
     QMenu* recent = file->addMenu(tr("Open recent"));
     connect(recent, &QMenu::aboutToShow, this, [this, recent] { fill_recent(recent); });
     add_action(file, tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] { reload(); });
@@ -100,6 +101,16 @@ void MainWindow::ask_for_file() {
     const QString file =
         QFileDialog::getOpenFileName(this, tr("Open a capture"), {}, tr("Programs (*.jaxscope *.jaxpr *.txt);;All files (*)"));
     if (!file.isEmpty()) open(file);
+}
+
+void MainWindow::paste_program() {
+    const QByteArray text = QGuiApplication::clipboard()->text().toUtf8();
+    if (text.trimmed().isEmpty())
+        return notice_->tell(tr("There is no text on the clipboard. Copy what print(jax.make_jaxpr(f)(x)) wrote."));
+    QFile file(pasted_.filePath(QStringLiteral("pasted.jaxpr")));
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) return notice_->tell(file.errorString());
+    file.close();
+    open(file.fileName());
 }
 
 void MainWindow::ask_for_export() {

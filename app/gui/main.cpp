@@ -62,6 +62,12 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
     auto* timer = new QTimer(&window);
     auto* clock = new QElapsedTimer;
     clock->start();
+    auto* first = new QMetaObject::Connection;
+    *first = QObject::connect(window.program_view(), &jaxscope::views::ProgramView::laid_out, &window, [clock, first] {
+        std::fprintf(stderr, "jaxscope-gui: first picture after %lld ms\n", static_cast<long long>(clock->elapsed()));
+        QObject::disconnect(*first);
+        delete first;
+    });
     QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
         const bool ready = !window.session()->busy() && !window.session()->running() && !window.program_view()->busy() &&
                            !window.split_view()->busy() && (window.session()->current().done || window.session()->program() == nullptr);

@@ -8,6 +8,7 @@
 #include <QScreen>
 #include <QSettings>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -25,8 +26,11 @@ MainWindow::MainWindow(QWidget* parent)
       top_(new TopBar(&session_)),
       outline_(new OutlinePanel(&selection_)),
       program_(new ProgramView(&selection_)),
+      start_(new StartPage),
+      first_page_(new QStackedWidget),
       split_(new SplitView(&selection_)),
-      timeline_(new TimelineWidget(&selection_, false)),
+      memory_(new MemoryView(&selection_)),
+      timeline_(memory_->timeline()),
       strip_(new TimelineWidget(&selection_, true)),
       donation_view_(new DonationView(&selection_)),
       inspector_(new Inspector),
@@ -80,6 +84,9 @@ MainWindow::MainWindow(QWidget* parent)
     };
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
+    connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open(file); });
+    connect(start_, &StartPage::paste_requested, this, &MainWindow::paste_program);
+    start_->set_recent(recent_files());
     restore_state();
     explain_selection();
     program_->view()->setFocus();
@@ -87,9 +94,11 @@ MainWindow::MainWindow(QWidget* parent)
 
 void MainWindow::build() {
     pictures_->setDocumentMode(true);
-    pictures_->addTab(program_, tr("Program"));
+    first_page_->addWidget(start_);
+    first_page_->addWidget(program_);
+    pictures_->addTab(first_page_, tr("Program"));
     pictures_->addTab(split_, tr("Split"));
-    pictures_->addTab(timeline_, tr("Memory"));
+    pictures_->addTab(memory_, tr("Memory"));
     pictures_->addTab(donation_view_, tr("Donated"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
@@ -104,6 +113,10 @@ void MainWindow::build() {
     buffer_table_->sort_by(BufferModel::Bytes, Qt::DescendingOrder);
 
     build_compare();
+
+    for (const auto& [panel, name] : {std::pair(residual_table_, tr("Residuals")), std::pair(donation_table_, tr("Donation")),
+                                      std::pair(buffer_table_, tr("Buffers")), std::pair(policy_table_, tr("Policies"))})
+        panel->set_name(name);
 
     auto* foot = new QWidget;
     auto* foot_column = new QVBoxLayout(foot);
@@ -171,7 +184,7 @@ QStringList MainWindow::recent_files() const { return QSettings().value("recent"
 void MainWindow::remember_file() {
     constexpr int kRecentFiles = 10;
     if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
-    if (!QFileInfo::exists(file_)) return;  // a sample of the program's own
+    if (!QFileInfo::exists(file_) || file_.startsWith(pasted_.path())) return;  // a sample of the program's own, or text that was pasted
     opened_ = file_;
     watcher_.addPath(file_);
     QStringList files = recent_files();
@@ -214,6 +227,7 @@ void MainWindow::show_program() {
     outline_->set_model(nullptr);
     policies_->clear();
     program_->set_program(program);
+    first_page_->setCurrentWidget(program_);
     show_stages();
 }
 
@@ -231,7 +245,7 @@ void MainWindow::show_stages() {
     donations_->set_report(look.donation);
     donation_view_->set_report(look.donation);
     buffers_->set_plan(look.plan);
-    split_->set_look(look);
+    split_->set_look(look, residuals_->added_equations());
     if (look.done) program_->set_saved(look.saved);
     program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
@@ -242,7 +256,7 @@ void MainWindow::show_stages() {
     const auto counted = [](const QString& name, int rows) {
         return rows > 0 ? name + QStringLiteral("  ") + QString::number(rows) : name;
     };
-    tables_->setTabText(0, counted(tr("Residuals"), residuals_->rowCount()));
+    tables_->setTabText(0, counted(tr("Residuals"), look.residuals ? static_cast<int>(look.residuals->rows.size()) : 0));
     tables_->setTabText(1, counted(tr("Donation"), donations_->rowCount()));
     tables_->setTabText(2, counted(tr("Buffers"), buffers_->rowCount()));
     if (session_.shows_choices()) policies_->note(top_->applied_policy(), look);

@@ -3,6 +3,7 @@
 // facts, work that takes long, drawing.
 #include <QFileSystemWatcher>
 #include <QMainWindow>
+#include <QTemporaryDir>
 #include <QTimer>
 #include <functional>
 
@@ -13,18 +14,20 @@
 #include "donation/donation_view.h"
 #include "graph/program_view.h"
 #include "inspector/inspector.h"
-#include "memory/timeline_widget.h"
+#include "memory/memory_view.h"
 #include "models/buffer_model.h"
 #include "models/donation_model.h"
 #include "models/residual_model.h"
 #include "outline/outline_panel.h"
 #include "session/session.h"
 #include "split/split_view.h"
+#include "start_page.h"
 #include "tables/table_panel.h"
 #include "topbar/top_bar.h"
 
 class QMenu;
 class QSplitter;
+class QStackedWidget;
 class QTabWidget;
 
 namespace jaxscope::app {
@@ -49,6 +52,7 @@ public:
     views::TablePanel* donation_table() { return donation_table_; }
     views::OutlinePanel* outline() { return outline_; }
     views::DonationView* donation_view() { return donation_view_; }
+    views::MemoryView* memory_view() { return memory_; }
     views::PolicyModel* policies() { return policies_; }
     views::TablePanel* policy_table() { return policy_table_; }
     views::PolicyPlot* policy_plot() { return policy_plot_; }
@@ -61,6 +65,9 @@ public:
     /// Writes the picture in front (PNG, SVG or PDF, by the file's name). False: the notice says why.
     bool export_picture(const QString& file);
     void copy_picture();
+    /// Opens a jaxpr's text from the clipboard.
+    void paste_program();
+    StartPage* start_page() { return start_; }
     bool searching() const { return search_.busy() || palette_search_.busy(); }
 
 protected:
@@ -102,7 +109,10 @@ private:
     views::TopBar* top_;
     views::OutlinePanel* outline_;
     views::ProgramView* program_;
+    StartPage* start_;
+    QStackedWidget* first_page_;  ///< the start page, or the program
     views::SplitView* split_;
+    views::MemoryView* memory_;
     views::TimelineWidget *timeline_, *strip_;
     views::DonationView* donation_view_;
     views::Inspector* inspector_;
@@ -119,6 +129,7 @@ private:
     QFileSystemWatcher watcher_;
     QTimer changed_;         ///< writers write in several steps: told once they are done
     QString file_, opened_;  ///< what was asked to be opened last; what is open
+    QTemporaryDir pasted_;   ///< jaxprs from the clipboard: no recent files
     QString told_problems_;  ///< of the stages of what is shown
     QString found_text_;
     std::vector<EqnPath> found_;

@@ -113,6 +113,43 @@ void place_labels(std::vector<SplitPicture::Crossing>& crossings) {
     }
 }
 
+/// Lines that carry next to nothing, beside what is saved in all, hide those that matter: one for each node that they lead to.
+std::vector<SplitPicture::Crossing> put_small_together(std::vector<SplitPicture::Crossing> all) {
+    constexpr std::int64_t kSmallShare = 500;
+    constexpr std::size_t kFewest = 2;
+    std::int64_t total = 0;
+    for (const auto& crossing : all) total += crossing.bytes;
+    const auto is_small = [&](const SplitPicture::Crossing& c) { return !c.arguments && c.bytes <= total / kSmallShare; };
+    std::map<std::uint32_t, std::vector<std::size_t>> small;
+    for (std::size_t c = 0; c < all.size(); ++c)
+        if (is_small(all[c])) small[all[c].to].push_back(c);
+    std::vector<SplitPicture::Crossing> out;
+    for (std::size_t c = 0; c < all.size(); ++c) {
+        const std::vector<std::size_t>* together = is_small(all[c]) ? &small[all[c].to] : nullptr;
+        if (together == nullptr || together->size() < kFewest) {
+            out.push_back(std::move(all[c]));
+            continue;
+        }
+        if (together->front() != c) continue;
+        SplitPicture::Crossing one = all[c];
+        one.bytes = 0;
+        one.residuals.clear();
+        for (const std::size_t k : *together) {
+            one.bytes += all[k].bytes;
+            one.residuals.insert(one.residuals.end(), all[k].residuals.begin(), all[k].residuals.end());
+            one.small.push_back(all[k].from);
+        }
+        out.push_back(std::move(one));
+    }
+    return out;
+}
+
+std::string crossing_label(const SplitPicture::Crossing& crossing) {
+    const std::string bytes = bytes_text(crossing.bytes), count = std::to_string(crossing.residuals.size());
+    if (!crossing.small.empty()) return count + " small, " + bytes;
+    return bytes + (crossing.residuals.size() > 1 ? " \u00d7" + count : "") + (crossing.arguments ? " args" : "");
+}
+
 /// Names of the unknown part's inputs: residuals have none, tangents are called after their arguments.
 std::vector<Sym> tangent_names(const SplitReport& split) {
     const std::vector<Sym>& inputs = split.known->arg_names;
@@ -201,20 +238,19 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
             crossing.residuals.push_back(k);
         }
     }
-    std::vector<SplitPicture::Crossing> out;
+    std::vector<SplitPicture::Crossing> all;
     for (auto& [ends, crossing] : merged) {
-        crossing.label = bytes_text(crossing.bytes);
-        if (crossing.residuals.size() > 1) crossing.label += " \u00d7" + std::to_string(crossing.residuals.size());
+        crossing.arguments = picture.known.nodes[crossing.from].kind == GraphItem::Kind::Inputs;
+        all.push_back(std::move(crossing));
+    }
+    std::vector<SplitPicture::Crossing> out = put_small_together(std::move(all));
+    for (auto& crossing : out) {
+        crossing.label = crossing_label(crossing);
         const Rect &from = picture.known_layout.nodes[crossing.from], &to = picture.unknown_layout.nodes[crossing.to];
         crossing.begin = {from.right(), from.cy()};
         // A tag at the node's left has its stem there: the line ends above it.
         crossing.end = {to.x, to.cy() - 10};
-        crossing.arguments = picture.known.nodes[crossing.from].kind == GraphItem::Kind::Inputs;
-        if (crossing.arguments) {
-            crossing.begin = {picture.boundary, crossing.end.y};
-            crossing.label += " args";
-        }
-        out.push_back(std::move(crossing));
+        if (crossing.from_boundary()) crossing.begin = {picture.boundary, crossing.end.y};
     }
     place_labels(out);
     return out;
@@ -225,7 +261,7 @@ std::vector<std::pair<double, double>> SplitGraph::ties(const SplitPicture& pict
     std::vector<std::pair<double, double>> out;
     for (const auto& crossing : crossings(picture)) {
         const double left = picture.known_layout.nodes[crossing.from].cy(), right = picture.unknown_layout.nodes[crossing.to].cy();
-        if (!crossing.arguments) out.emplace_back(of_known ? left : right, of_known ? right : left);
+        if (!crossing.from_boundary()) out.emplace_back(of_known ? left : right, of_known ? right : left);
     }
     return out;
 }

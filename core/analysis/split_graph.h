@@ -13,13 +13,15 @@ namespace jaxscope {
 struct SplitPicture {
     VisibleGraph known, unknown;
     GraphLayout known_layout, unknown_layout;  ///< in one system of coordinates
-    /// Residuals of one node that one node needs, as one line.
+    /// Residuals of one node that one node needs, as one line; of those that hold next to nothing all that one node needs are one.
     struct Crossing {
         std::uint32_t from = 0, to = 0;  ///< nodes of `known` and `unknown`
         std::int64_t bytes = 0;
         std::vector<std::uint32_t> residuals;  ///< numbers: the k-th residual result of `known`, input k of `unknown`
         std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76"
-        bool arguments = false;                ///< saved arguments of a crowd: the line begins at the boundary
+        bool arguments = false;                ///< saved arguments of a crowd
+        std::vector<std::uint32_t> small;      ///< nodes of `known` that they come from, where several small ones were put together
+        bool from_boundary() const { return arguments || !small.empty(); }  ///< there the line begins
         Point begin, end;
         double label_y = 0;  ///< middle of its label on the boundary; labels don't overlap
     };

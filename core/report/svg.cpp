@@ -176,7 +176,7 @@ void draw_legend(Svg& svg, double y) {
 
 void draw_crossings(Svg& svg, const SplitPicture& picture) {
     for (const auto& c : picture.crossings) {
-        const double reach = c.arguments ? 20 : std::max(60.0, (c.end.x - c.begin.x) / 2);
+        const double reach = c.from_boundary() ? 20 : std::max(60.0, (c.end.x - c.begin.x) / 2);
         svg.path("M" + Svg::pair(c.begin) + "C" + Svg::pair({c.begin.x + reach, c.begin.y}) + ' ' + Svg::pair({c.end.x - reach, c.end.y}) +
                      ' ' + Svg::pair({c.end.x - 6, c.end.y}),
                  svg.p.residual, edge_width(c.bytes));

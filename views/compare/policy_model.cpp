@@ -44,6 +44,12 @@ int PolicyModel::find(const QString& policy) const {
     return -1;
 }
 
+std::optional<std::int64_t> PolicyModel::as_it_is_peak() const {
+    for (const PolicyRow& row : rows_)
+        if (row.as_it_is) return row.planned_peak;
+    return {};
+}
+
 PolicyRow& PolicyModel::row_for(const QString& policy) {
     const int at = find(policy);
     if (at >= 0) return rows_[static_cast<std::size_t>(at)];
@@ -102,7 +108,7 @@ QVariant PolicyModel::cell(const PolicyRow& row, int column) const {
         case Peak:
             return or_dash(row.planned_peak.has_value(), bytes_text(row.planned_peak.value_or(0)));
         case Against: {
-            if (!row.planned_peak || rows_.empty() || row.as_it_is || !rows_.front().as_it_is || !rows_.front().planned_peak) return {};
+            if (!row.planned_peak || row.as_it_is || !as_it_is_peak()) return {};
             const double change = sort_value(row, Against);
             return QStringLiteral("%1%2 %")
                 .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
@@ -128,7 +134,7 @@ double PolicyModel::sort_value(const PolicyRow& row, int column) const {
         case Peak:
             return static_cast<double>(row.planned_peak.value_or(-1));
         case Against: {
-            const double base = static_cast<double>(rows_.front().planned_peak.value_or(0));
+            const double base = static_cast<double>(as_it_is_peak().value_or(0));
             return base > 0 && row.planned_peak ? 100 * (static_cast<double>(*row.planned_peak) / base - 1) : 0;
         }
         case Measured:

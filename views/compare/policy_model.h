@@ -33,6 +33,7 @@ public:
 
 private:
     int find(const QString& policy) const;
+    std::optional<std::int64_t> as_it_is_peak() const;
     PolicyRow& row_for(const QString& policy);
     QVariant cell(const PolicyRow& row, int column) const;
     double sort_value(const PolicyRow& row, int column) const;

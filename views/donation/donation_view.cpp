@@ -2,7 +2,6 @@
 
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +11,7 @@
 namespace jaxscope::views {
 namespace {
 
-constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 84, kGap = 26;
+constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 72;
 
 /// "state['mu']['w']" without its first part, which names the argument.
 std::string place_in_tree(const std::string& path) {
@@ -46,9 +45,6 @@ void DonationCanvas::set_report(std::shared_ptr<const DonationReport> report) {
         if (leaf(a).used != leaf(b).used) return leaf(b).used;
         return leaf(a).bytes > leaf(b).bytes;
     });
-    outputs_.assign(order_.begin() + lost_rows(), order_.end());
-    std::stable_sort(outputs_.begin(), outputs_.end(),
-                     [&](int a, int b) { return leaf(a).output.value_or(0) < leaf(b).output.value_or(0); });
     const std::size_t findings = report_ ? report_->findings.size() : 0;
     setMinimumHeight(kHead + kRow * static_cast<int>(order_.size()) + (lost_rows() > 0 ? kGap : 0) + kGap +
                      20 * static_cast<int>(findings) + kMargin);
@@ -64,11 +60,6 @@ QRect DonationCanvas::row_rect(int number) const {
     const int row = static_cast<int>(std::find(order_.begin(), order_.end(), number) - order_.begin());
     const int lost = lost_rows();
     return {0, kHead + row * kRow + (row >= lost && lost > 0 ? kGap : 0), width(), kRow};
-}
-
-int DonationCanvas::output_row(int number) const {
-    const int row = static_cast<int>(std::find(outputs_.begin(), outputs_.end(), number) - outputs_.begin());
-    return row_rect(order_[static_cast<std::size_t>(lost_rows() + row)]).center().y();
 }
 
 int DonationCanvas::picked() const {
@@ -98,14 +89,11 @@ void DonationCanvas::paintEvent(QPaintEvent* event) {
     painter.drawText(QRect(kMargin, 0, width() - 2 * kMargin, kHead), Qt::AlignLeft | Qt::AlignVCenter, utf8(head));
     if (const int at = picked(); at >= 0) painter.fillRect(row_rect(at), theme()(p.selected_row));
     for (const int l : order_) {
-        const QRect where = row_rect(l);
-        if (!leaf(l).used) {
-            if (where.intersects(event->rect())) paint_lost(painter, l);
-        } else {
-            const int out = output_row(l);
-            const QRect all(0, std::min(where.top(), out - kRow), width(), std::abs(where.center().y() - out) + 2 * kRow);
-            if (all.intersects(event->rect())) paint_pair(painter, l);
-        }
+        if (!row_rect(l).intersects(event->rect())) continue;
+        if (leaf(l).used)
+            paint_pair(painter, l);
+        else
+            paint_lost(painter, l);
     }
     paint_findings(painter);
 }
@@ -114,7 +102,7 @@ void DonationCanvas::paint_lost(QPainter& painter, int number) const {
     const Palette& p = theme().palette();
     const DonatedLeaf& at = leaf(number);
     const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
-    const int half = where.width() * 2 / 5;
+    const int half = (where.width() - kBetween) / 2;
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.unknown_text));
     const QString left = QStringLiteral("\u2298 ") + utf8(at.path + "  " + at.aval);
@@ -134,8 +122,7 @@ void DonationCanvas::paint_pair(QPainter& painter, int number) const {
     const Palette& p = theme().palette();
     const DonatedLeaf& at = leaf(number);
     const QRect where = row_rect(number).adjusted(kMargin, 0, -kMargin, 0);
-    const int half = where.width() * 2 / 5, right = where.right() - half;
-    const int from = where.center().y(), to = output_row(number);
+    const int half = (where.width() - kBetween) / 2, right = where.right() - half, y = where.center().y();
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.donated_text));
     painter.drawText(QRect(where.left(), where.top(), half - kBytesWidth, kRow), Qt::AlignLeft | Qt::AlignVCenter,
@@ -146,16 +133,12 @@ void DonationCanvas::paint_pair(QPainter& painter, int number) const {
     const bool other = crosses(at);
     painter.setPen(theme()(other ? p.recomputed_text : p.ink));
     const std::string name = at.output_path.empty() ? "result " + std::to_string(at.output.value_or(0)) : at.output_path;
-    const QRect end(right + 14, to - kRow / 2, half - 14, kRow);
+    const QRect end(right + 14, where.top(), half - 14, kRow);
     painter.drawText(end, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(utf8(name), Qt::ElideMiddle, end.width()));
-    QPainterPath path(QPointF(where.left() + half + 2, from));
-    const double reach = (right - where.left() - half) / 2.0;
-    path.cubicTo(path.currentPosition().x() + reach, from, right - reach, to, right + 4, to);
     QPen pen(theme()(other ? p.recomputed : p.donated), number == picked() ? 3 : 1.4);
     if (other) pen.setDashPattern({4, 3});
     painter.setPen(pen);
-    painter.setBrush(Qt::NoBrush);
-    painter.drawPath(path);
+    painter.drawLine(where.left() + half + 2, y, right + 4, y);
 }
 
 void DonationCanvas::paint_findings(QPainter& painter) const {

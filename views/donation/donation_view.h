@@ -35,12 +35,10 @@ private:
     void paint_lost(QPainter& painter, int row) const;
     void paint_pair(QPainter& painter, int row) const;
     void paint_findings(QPainter& painter) const;
-    int output_row(int number) const;
     int picked() const;
     Selection* selection_;
     std::shared_ptr<const DonationReport> report_;
-    std::vector<int> order_;    ///< leaves: lost ones first, each kind by bytes
-    std::vector<int> outputs_;  ///< leaves that are used, by their outputs
+    std::vector<int> order_;  ///< leaves: lost ones first, each kind by bytes
 };
 
 /// The Donation tab of the pictures.

@@ -68,6 +68,13 @@ NodeItem::NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, i
     setAcceptHoverEvents(!expanded_);
 }
 
+QString NodeItem::words() const {
+    QString text = title_ + QStringLiteral(", ") + detail_;
+    if (!mark_.isEmpty()) text += QStringLiteral(", ") + mark_;
+    if (expandable_) text += expanded_ ? QStringLiteral(", open") : QStringLiteral(", closed");
+    return text;
+}
+
 QColor NodeItem::map_colour() const {
     const Palette& p = theme().palette();
     return theme()(is_port(kind_) ? p.edge : role_colour(p, role_));
@@ -236,12 +243,13 @@ void TieItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, Q
     draw_elided(*painter, rect_.adjusted(4, 0, -4, 0), text_, text_font(size, true), theme()(p.donated_text), Qt::AlignHCenter);
 }
 
-CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at) : crossing_(crossing) {
-    const double reach = crossing.arguments ? 20 : std::max(60.0, (crossing.end.x - crossing.begin.x) / 2);
+CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at, bool added) : crossing_(crossing) {
+    if (added) crossing_.label = "+ " + crossing_.label;
+    const double reach = crossing.from_boundary() ? 20 : std::max(60.0, (crossing.end.x - crossing.begin.x) / 2);
     QPainterPath path(QPointF(crossing.begin.x, crossing.begin.y));
     path.cubicTo(crossing.begin.x + reach, crossing.begin.y, crossing.end.x - reach, crossing.end.y, crossing.end.x - 7, crossing.end.y);
     setPath(path);
-    const double width = tag_width(crossing.label);
+    const double width = tag_width(crossing_.label);
     label_ = QRectF(label_at.x() - width / 2, label_at.y() - 9, width, 18);
     setZValue(2);
 }
@@ -280,7 +288,8 @@ void CrossingItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* opti
     painter->drawPolygon(QPolygonF({tip, tip + QPointF(-8, half), tip + QPointF(-8, -half)}));
     const int size = letters(10, zoom_of(option, painter), label_.height());
     if (size == 0) return;
-    painter->setPen(QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2 : 1));
+    // The pill weighs what its line weighs.
+    painter->setPen(QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : 0.8 + width / 3));
     painter->setBrush(theme()(p.panel));
     painter->drawRoundedRect(label_, 9, 9);
     draw_elided(*painter, label_.adjusted(6, 0, -6, 0), utf8(crossing_.label), text_font(size, true), theme()(p.residual_text),

@@ -18,6 +18,8 @@ public:
     NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, int index);
     int type() const override { return Type; }
     QRectF boundingRect() const override { return rect_.adjusted(-3, -3, 3, 20); }
+    /// What it is and makes, and what of it is saved, in one line.
+    QString words() const;
     /// "saved 2.00 MiB", or empty.
     const QString& mark() const { return mark_; }
     QPainterPath shape() const override;
@@ -95,7 +97,8 @@ private:
 class CrossingItem : public QGraphicsPathItem {
 public:
     enum { Type = UserType + 4 };
-    CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at);
+    /// `added`: it isn't there in the program as it is.
+    CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at, bool added);
     int type() const override { return Type; }
     QRectF boundingRect() const override;
     QPainterPath shape() const override;

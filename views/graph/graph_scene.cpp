@@ -1,8 +1,11 @@
 #include "graph/graph_scene.h"
 
 #include <QGraphicsSceneMouseEvent>
+#include <QGraphicsView>
+#include <QKeyEvent>
 #include <QPainter>
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "theme/theme.h"
@@ -72,9 +75,11 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
     }
 }
 
-void GraphScene::add_crossings(const SplitPicture& picture) {
+void GraphScene::add_crossings(const SplitPicture& picture, const std::vector<bool>& added) {
     for (const auto& crossing : picture.crossings) {
-        crossings_.push_back(new CrossingItem(crossing, {picture.boundary, crossing.label_y}));
+        const bool is_new = std::any_of(crossing.residuals.begin(), crossing.residuals.end(),
+                                        [&](std::uint32_t k) { return k < added.size() && added[k]; });
+        crossings_.push_back(new CrossingItem(crossing, {picture.boundary, crossing.label_y}, is_new));
         crossings_.back()->setToolTip(utf8(picture.known.nodes[crossing.from].title + " \u2192 " +
                                            picture.unknown.nodes[crossing.to].title + "\nsaved, " + crossing.label));
         addItem(crossings_.back());
@@ -123,6 +128,8 @@ void GraphScene::set_picked(int part, int index) {
     if (picked_ != nullptr) picked_->set_picked(false);
     picked_ = node(part, index);
     if (picked_ != nullptr) picked_->set_picked(true);
+    // What a screen reader says of the picture.
+    for (QGraphicsView* view : views()) view->setAccessibleDescription(picked_ == nullptr ? QString() : picked_->words());
 }
 
 void GraphScene::set_picked_residual(int residual) {
@@ -212,11 +219,55 @@ void GraphScene::light_up(NodeItem* around) {
     }
     for (CrossingItem* item : crossings_) {
         const auto& crossing = item->crossing();
-        const bool on = !dimmed_ || (around->part() == 0 ? lit[0].own[crossing.from] : lit[1].own[crossing.to]);
+        bool on = !dimmed_ || (around->part() == 0 ? lit[0].own[crossing.from] : lit[1].own[crossing.to]);
+        for (const std::uint32_t from : crossing.small) on = on || (around->part() == 0 && lit[0].own[from]);
         item->setOpacity(on ? 1 : kDimmed);
         if (on && dimmed_) lit[0].near[crossing.from] = lit[1].near[crossing.to] = true;
     }
     for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p].light(lit[p].near);
+}
+
+/// The node that an arrow leads to: up to what makes its values, down to what reads them, where there is such a line; else, and to the
+/// sides, the nearest in that direction.
+NodeItem* GraphScene::next(const NodeItem& from, int key) const {
+    const Part& part = parts_[static_cast<std::size_t>(from.part())];
+    const auto distance = [&](const NodeItem& to) {
+        const QPointF d = to.rect().center() - from.rect().center();
+        const bool upright = key == Qt::Key_Up || key == Qt::Key_Down;
+        const double along = (upright ? d.y() : d.x()) * (key == Qt::Key_Up || key == Qt::Key_Left ? -1 : 1);
+        return along <= 1 ? 1e12 : along + 3 * std::abs(upright ? d.x() : d.y());
+    };
+    NodeItem* best = nullptr;
+    const auto consider = [&](NodeItem* to) {
+        if (to != &from && distance(*to) < (best == nullptr ? 1e12 : distance(*best))) best = to;
+    };
+    const auto index = static_cast<std::size_t>(from.index());
+    if (key == Qt::Key_Up)
+        for (const std::uint32_t n : part.above[index]) consider(part.nodes[n]);
+    if (key == Qt::Key_Down)
+        for (const std::uint32_t n : part.below[index]) consider(part.nodes[n]);
+    if (best != nullptr) return best;
+    for (NodeItem* node : part.nodes)
+        if (!node->is_frame()) consider(node);
+    return best;
+}
+
+void GraphScene::keyPressEvent(QKeyEvent* event) {
+    if (picked_ == nullptr) return event->ignore();
+    switch (event->key()) {
+        case Qt::Key_Return:
+        case Qt::Key_Space:
+            if (picked_->expandable()) Q_EMIT node_toggled(picked_->part(), picked_->index());
+            return;
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+        case Qt::Key_Left:
+        case Qt::Key_Right:
+            if (const NodeItem* to = next(*picked_, event->key())) Q_EMIT node_walked(to->part(), to->index());
+            return;
+        default:
+            event->ignore();
+    }
 }
 
 void GraphScene::drawBackground(QPainter* painter, const QRectF& rect) {

@@ -17,7 +17,8 @@ public:
     explicit GraphScene(QObject* parent = nullptr);
     void reset();
     void add_part(const VisibleGraph& graph, const GraphLayout& layout);
-    void add_crossings(const SplitPicture& picture);
+    /// `added`: per residual, is it none of the program as it is? Empty: nothing is.
+    void add_crossings(const SplitPicture& picture, const std::vector<bool>& added);
     /// Tags on the inputs whose memory results take (`given`: their numbers among the invars), and on the results: each leads to the other.
     void add_ties(const VisibleGraph& graph, const GraphLayout& layout, std::uint32_t constants, const std::set<int>& given,
                   std::int64_t bytes);
@@ -31,6 +32,7 @@ public:
 
 Q_SIGNALS:
     void node_clicked(int part, int node);
+    void node_walked(int part, int node);  ///< with the arrow keys
     void node_toggled(int part, int node);
     void portal_clicked(int part, int target);
     void crossing_clicked(int residual);
@@ -40,10 +42,12 @@ protected:
     void mousePressEvent(QGraphicsSceneMouseEvent* event) override;
     void mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) override;
     void mouseMoveEvent(QGraphicsSceneMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void drawBackground(QPainter* painter, const QRectF& rect) override;
 
 private:
     void light_up(NodeItem* around);
+    NodeItem* next(const NodeItem& from, int key) const;
     /// Lights up a node, what it holds, and what is two steps away; `own` is the node and what it holds.
     struct Lit {
         std::vector<bool> own, near;

@@ -51,6 +51,7 @@ void LegendBar::paintEvent(QPaintEvent*) {
     painter.setFont(text_font(11));
     int x = 14;
     for (const Entry& entry : entries) {
+        if (x + 30 + painter.fontMetrics().horizontalAdvance(entry.word) > width()) break;  // half a word says nothing
         paint_shape(painter, {x, height() / 2 - 5, 16, 11}, entry);
         painter.setPen(theme()(p.muted));
         painter.drawText(QRect(x + 22, 0, 200, height()), Qt::AlignVCenter | Qt::AlignLeft, entry.word);

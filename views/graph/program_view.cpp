@@ -21,10 +21,15 @@ ProgramView::ProgramView(Selection* selection, QWidget* parent)
     layout->addWidget(view_);
     layout->addWidget(new LegendBar(false));
     view_->setScene(scene_);
+    view_->setAccessibleName(tr("Graph of the program"));
     view_->set_empty_text(
         tr("Open a capture (Ctrl+O), or drop a .jaxscope file here.\n\nMake one with\njaxscope capture train.py:program -o step.jaxscope"));
     connect(scene_, &GraphScene::node_clicked, this, [this](int, int node) { pick(node); });
     connect(scene_, &GraphScene::portal_clicked, this, [this](int, int node) {
+        pick(node);
+        centre_on(node);
+    });
+    connect(scene_, &GraphScene::node_walked, this, [this](int, int node) {
         pick(node);
         centre_on(node);
     });

@@ -5,28 +5,14 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/units.h"
+#include "memory/layers.h"
 #include "report/explain_text.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
-namespace {
-
-struct Layer {
-    BufferRole role;
-    const char* Palette::*colour;
-    int alpha;
-};
-/// From the ground up: what is always there first, so that the restless part is on top.
-constexpr Layer kLayers[] = {{BufferRole::Argument, &Palette::known, 150},
-                             {BufferRole::Output, &Palette::donated, 150},
-                             {BufferRole::Residual, &Palette::residual, 190},
-                             {BufferRole::Temporary, &Palette::recomputed, 170},
-                             {BufferRole::Scratch, &Palette::muted, 120}};
-
-}  // namespace
-
 TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* parent)
     : QWidget(parent), selection_(selection), compact_(compact) {
     setMouseTracking(true);
@@ -41,9 +27,10 @@ void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::share
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
     before_ = as_it_is ? memory_timeline(*as_it_is) : MemoryTimeline{};
     as_it_is_peak_ = as_it_is ? as_it_is->planned_peak : 0;
+    scale_.set_steps(static_cast<int>(timeline_.live.size()));
     measured_peak_ = measured_peak;
     hovered_ = -1;
-    update();
+    measure();
 }
 
 void TimelineWidget::set_problem(const QString& problem) {
@@ -56,20 +43,51 @@ QRectF TimelineWidget::plot() const {
     return compact_ ? QRectF(16, 28, width() - 32, height() - 38) : QRectF(88, 52, width() - 112, height() - 92);
 }
 
-double TimelineWidget::x_of(double step) const {
-    return plot().x() + step / std::max<double>(1, static_cast<double>(timeline_.live.size())) * plot().width();
+double TimelineWidget::x_of(double step) const { return scale_.x_of(step, plot()); }
+
+/// Bytes alive in a step, as they are shown.
+std::int64_t TimelineWidget::live(const MemoryTimeline& timeline, std::size_t step) const {
+    return timeline.live[step] - (arguments_ ? 0 : timeline.by_role[step][static_cast<std::size_t>(BufferRole::Argument)]);
 }
 
-double TimelineWidget::y_of(double bytes) const {
-    const auto top = static_cast<double>(std::max({timeline_.peak, before_.peak, std::int64_t{1}}));
-    return plot().bottom() - bytes / top * plot().height();
+std::int64_t TimelineWidget::top() const {
+    std::int64_t most = 1;
+    if (mode_ == Mode::Strips && plan_) {
+        for (const PlannedBuffer& buffer : plan_->buffers)
+            if (strip_shown(buffer)) most = std::max(most, buffer.offset + buffer.bytes - floor_);
+        return most;
+    }
+    for (const MemoryTimeline* timeline : {&timeline_, &before_})
+        for (std::size_t s = 0; s < timeline->live.size(); ++s) most = std::max(most, live(*timeline, s));
+    return most;
 }
+
+double TimelineWidget::y_of(double bytes) const { return plot().bottom() - bytes / static_cast<double>(top_) * plot().height(); }
 
 int TimelineWidget::step_at(double x) const {
-    if (timeline_.live.empty()) return -1;
-    const double part = (x - plot().x()) / plot().width();
-    if (part < 0 || part >= 1) return -1;
-    return static_cast<int>(part * static_cast<double>(timeline_.live.size()));
+    if (timeline_.live.empty() || x < plot().left() || x >= plot().right()) return -1;
+    return std::clamp(static_cast<int>(scale_.step_of(x, plot())), 0, static_cast<int>(timeline_.live.size()) - 1);
+}
+
+void TimelineWidget::set_mode(Mode mode) {
+    mode_ = mode;
+    measure();
+}
+
+void TimelineWidget::show_arguments(bool shown) {
+    arguments_ = shown;
+    measure();
+}
+
+void TimelineWidget::measure() {
+    floor_ = 0;
+    if (plan_ && !arguments_) {
+        floor_ = std::numeric_limits<std::int64_t>::max();
+        for (const PlannedBuffer& buffer : plan_->buffers)
+            if (strip_shown(buffer)) floor_ = std::min(floor_, buffer.offset);
+    }
+    top_ = top();
+    update();
 }
 
 void TimelineWidget::paintEvent(QPaintEvent*) {
@@ -88,10 +106,17 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
         return;
     }
     if (!compact_) paint_axis(painter);
-    paint_areas(painter);
-    paint_before(painter);
+    painter.save();
+    painter.setClipRect(plot().adjusted(0, -2, 0, 10));
+    if (mode_ == Mode::Strips) {
+        paint_strips(painter);
+    } else {
+        paint_areas(painter);
+        paint_before(painter);
+    }
     paint_marks(painter);
-    paint_peak(painter);
+    painter.restore();
+    if (mode_ == Mode::Curve) paint_peak(painter);
 }
 
 void TimelineWidget::paint_head(QPainter& painter) const {
@@ -121,7 +146,7 @@ void TimelineWidget::paint_head(QPainter& painter) const {
 
 void TimelineWidget::paint_axis(QPainter& painter) const {
     const Palette& p = theme().palette();
-    const auto top = static_cast<double>(std::max(timeline_.peak, before_.peak));
+    const auto top = static_cast<double>(top_);
     double unit = std::pow(2.0, std::floor(std::log2(std::max(top, 8.0) / 4)));
     if (top / unit > 6) unit *= 2;
     painter.setFont(mono_font(10));
@@ -134,34 +159,39 @@ void TimelineWidget::paint_axis(QPainter& painter) const {
                          utf8(bytes_text(static_cast<std::int64_t>(bytes))));
     }
     painter.setFont(text_font(11));
-    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignLeft, tr("start"));
+    painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignLeft,
+                     scale_.shows_all() ? tr("start") : utf8("step " + count_text(static_cast<std::int64_t>(scale_.first()))));
     painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignRight,
-                     utf8("step " + count_text(static_cast<std::int64_t>(timeline_.live.size()))));
+                     utf8("step " + count_text(static_cast<std::int64_t>(std::ceil(scale_.last())))));
 }
 
 /// One column a pixel at most: a column shows the step with the most live bytes among those it stands for.
 void TimelineWidget::paint_areas(QPainter& painter) const {
-    const auto steps = static_cast<int>(timeline_.live.size());
+    const int from = static_cast<int>(scale_.first()),
+              to = std::min(static_cast<int>(std::ceil(scale_.last())), static_cast<int>(timeline_.live.size()));
+    const int steps = to - from;
     const int columns = std::min(steps, std::max(1, static_cast<int>(plot().width())));
     std::vector<int> shown(static_cast<std::size_t>(columns));
     for (int c = 0; c < columns; ++c) {
-        const auto first = static_cast<std::int64_t>(c) * steps / columns, last = static_cast<std::int64_t>(c + 1) * steps / columns;
+        const auto first = from + static_cast<std::int64_t>(c) * steps / columns,
+                   last = from + static_cast<std::int64_t>(c + 1) * steps / columns;
         shown[static_cast<std::size_t>(c)] =
             static_cast<int>(std::max_element(timeline_.live.begin() + first, timeline_.live.begin() + last) - timeline_.live.begin());
     }
     std::vector<double> ground(shown.size(), 0);
     const Palette& p = theme().palette();
-    const double width = plot().width() / columns;
+    const double left = x_of(from), width = (x_of(to) - left) / columns;
     for (const Layer& layer : kLayers) {
+        if (layer.role == BufferRole::Argument && !arguments_) continue;
         QPolygonF outline;
         for (std::size_t c = 0; c < shown.size(); ++c) {
-            const double x = plot().x() + static_cast<double>(c) * width;
+            const double x = left + static_cast<double>(c) * width;
             outline << QPointF(x, y_of(ground[c])) << QPointF(x + width, y_of(ground[c]));
         }
         QPolygonF back;
         for (std::size_t c = 0; c < shown.size(); ++c) {
             ground[c] += static_cast<double>(timeline_.by_role[static_cast<std::size_t>(shown[c])][static_cast<std::size_t>(layer.role)]);
-            const double x = plot().x() + static_cast<double>(c) * width;
+            const double x = left + static_cast<double>(c) * width;
             back << QPointF(x, y_of(ground[c])) << QPointF(x + width, y_of(ground[c]));
         }
         std::reverse(back.begin(), back.end());
@@ -174,8 +204,8 @@ void TimelineWidget::paint_areas(QPainter& painter) const {
     painter.setPen(QPen(theme()(p.ink), 1.2));
     QPolygonF top;
     for (std::size_t c = 0; c < shown.size(); ++c) {
-        const double x = plot().x() + static_cast<double>(c) * width,
-                     y = y_of(static_cast<double>(timeline_.live[static_cast<std::size_t>(shown[c])]));
+        const double x = left + static_cast<double>(c) * width,
+                     y = y_of(static_cast<double>(live(timeline_, static_cast<std::size_t>(shown[c]))));
         top << QPointF(x, y) << QPointF(x + width, y);
     }
     painter.drawPolyline(top);
@@ -202,10 +232,11 @@ void TimelineWidget::paint_marks(QPainter& painter) const {
 void TimelineWidget::paint_before(QPainter& painter) const {
     if (before_.live.empty()) return;
     QPolygonF line;
-    const double width = plot().width() / static_cast<double>(before_.live.size());
-    double x = plot().x();
-    for (const std::int64_t live : before_.live) {
-        const double y = y_of(static_cast<double>(live));
+    const double ratio = static_cast<double>(timeline_.live.size()) / static_cast<double>(before_.live.size());
+    const double width = x_of(ratio) - x_of(0);
+    double x = x_of(0);
+    for (std::size_t s = 0; s < before_.live.size(); ++s) {
+        const double y = y_of(static_cast<double>(live(before_, s)));
         line << QPointF(x, y) << QPointF(x + width, y);
         x += width;
     }
@@ -216,7 +247,9 @@ void TimelineWidget::paint_before(QPainter& painter) const {
 
 void TimelineWidget::paint_peak(QPainter& painter) const {
     const Palette& p = theme().palette();
-    const double x = x_of(timeline_.peak_step + 0.5), y = y_of(static_cast<double>(timeline_.peak));
+    const double x = x_of(timeline_.peak_step + 0.5),
+                 y = y_of(static_cast<double>(live(timeline_, static_cast<std::size_t>(timeline_.peak_step))));
+    if (x < plot().left() || x > plot().right()) return;
     painter.setPen(QPen(theme()(p.unknown), 1.4, Qt::DashLine));
     painter.drawLine(QPointF(x, y), QPointF(x, plot().bottom()));
     painter.setPen(Qt::NoPen);
@@ -241,26 +274,78 @@ void TimelineWidget::paint_peak(QPainter& painter) const {
 }
 
 void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {
+    if (pressed_ && (event->buttons() & Qt::LeftButton) != 0) {
+        const double steps = (pressed_->x() - event->x()) / plot().width() * (scale_.last() - scale_.first());
+        dragged_ += std::abs(pressed_->x() - event->x());
+        pressed_ = event->pos();
+        scale_.move(steps);
+        return update();
+    }
     const int step = step_at(event->x());
+    if (const int strip = mode_ == Mode::Strips ? strip_at(event->pos()) : -1; strip >= 0) {
+        const PlannedBuffer& b = plan_->buffers[static_cast<std::size_t>(strip)];
+        std::string text = to_text(b.aval) + ", " + bytes_text(b.bytes) + "\n" + role_name(b.role);
+        if (!b.primitive.empty()) text += " of " + b.primitive.str();
+        if (const SourceLoc loc = b.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
+        QToolTip::showText(event->globalPos(), utf8(text), this);
+    } else if (step != hovered_) {
+        tell_step(step, event->globalPos());
+    }
     if (step == hovered_) return;
     hovered_ = step;
     update();
+}
+
+void TimelineWidget::tell_step(int step, QPoint at) const {
     if (step < 0) return QToolTip::hideText();
-    const PlannedStep& at = plan_->steps[static_cast<std::size_t>(step)];
+    const PlannedStep& here = plan_->steps[static_cast<std::size_t>(step)];
     std::string text =
-        "step " + count_text(step) + ": " + at.kind.str() + "\n" + bytes_text(timeline_.live[static_cast<std::size_t>(step)]) + " alive";
-    if (const SourceLoc loc = at.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
-    QToolTip::showText(event->globalPos(), utf8(text), this);
+        "step " + count_text(step) + ": " + here.kind.str() + "\n" + bytes_text(timeline_.live[static_cast<std::size_t>(step)]) + " alive";
+    if (const SourceLoc loc = here.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
+    QToolTip::showText(at, utf8(text));
 }
 
 void TimelineWidget::mousePressEvent(QMouseEvent* event) {
-    const int step = step_at(event->x());
+    pressed_ = event->pos();
+    dragged_ = 0;
+}
+
+/// A press that didn't drag picks.
+void TimelineWidget::mouseReleaseEvent(QMouseEvent* event) {
+    constexpr double kStill = 4;
+    if (pressed_ && dragged_ < kStill) pick(event->pos());
+    pressed_.reset();
+}
+
+void TimelineWidget::pick(QPointF at) {
+    const int step = step_at(at.x());
     if (step < 0) return;
-    const PlannedStep& at = plan_->steps[static_cast<std::size_t>(step)];
+    const PlannedStep& here = plan_->steps[static_cast<std::size_t>(step)];
     Picked picked;
-    if (!at.writes.empty()) picked.buffer = id_of(*plan_, at.writes.front());
+    if (const int strip = mode_ == Mode::Strips ? strip_at(at) : -1; strip >= 0)
+        picked.buffer = id_of(*plan_, strip);
+    else if (!here.writes.empty())
+        picked.buffer = id_of(*plan_, here.writes.front());
     selection_->pick(picked);
     Q_EMIT step_picked(step);
+}
+
+void TimelineWidget::mouseDoubleClickEvent(QMouseEvent*) {
+    scale_.show_all();
+    update();
+}
+
+void TimelineWidget::wheelEvent(QWheelEvent* event) {
+    if (timeline_.live.empty()) return event->ignore();
+    if ((event->modifiers() & Qt::ControlModifier) != 0) {
+        scale_.zoom(std::pow(1.0015, event->angleDelta().y()), scale_.step_of(event->position().x(), plot()));
+    } else {
+        const QPoint turned = event->angleDelta();
+        const int delta = turned.x() != 0 ? turned.x() : turned.y();
+        scale_.move(-delta / 1200.0 * (scale_.last() - scale_.first()));
+    }
+    event->accept();
+    update();
 }
 
 void TimelineWidget::leaveEvent(QEvent*) {

@@ -2,14 +2,17 @@
 // Memory over the steps of a run. Comes in: a plan, peaks to compare it with. Goes out: the step and the buffer that were clicked. Never
 // here: figures that the plan doesn't hold.
 #include <QWidget>
+#include <optional>
 
 #include "analysis/memory_timeline.h"
+#include "memory/time_scale.h"
 #include "selection/selection.h"
 
 namespace jaxscope::views {
 
 /// Live bytes over the steps of a run, stacked by role, the peak marked. Hovering tells the step, clicking picks what it computes.
-/// A selected buffer's life is a bar under the curve.
+/// A selected buffer's life is a bar under the curve. Ctrl and the wheel zooms in time, the wheel or dragging moves, a double click shows
+/// all. Instead of the curve, each buffer can be a strip at its place in memory; arguments can be left out.
 class TimelineWidget : public QWidget {
     Q_OBJECT
 public:
@@ -19,6 +22,14 @@ public:
     void set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const MemoryPlan> as_it_is, std::int64_t measured_peak);
     /// Why there is no plan; empty: nothing stands in its way.
     void set_problem(const QString& problem);
+    enum class Mode { Curve, Strips };
+    void set_mode(Mode mode);
+    Mode mode() const { return mode_; }
+    void show_arguments(bool shown);
+    const TimeScale& scale() const { return scale_; }
+    /// The buffer whose strip is drawn at a place of the widget; -1: none.
+    int strip_at(QPointF at) const;
+    QRectF strip_of(int buffer) const;
     QSize sizeHint() const override { return {600, compact_ ? 92 : 300}; }
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
@@ -29,10 +40,21 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
     void leaveEvent(QEvent* event) override;
 
 private:
     QRectF plot() const;
+    std::int64_t live(const MemoryTimeline& timeline, std::size_t step) const;
+    std::int64_t top() const;
+    /// What the vertical axis shows, once the plan or what is shown of it changes.
+    void measure();
+    bool strip_shown(const PlannedBuffer& buffer) const;
+    void paint_strips(QPainter& painter) const;
+    void tell_step(int step, QPoint at) const;
+    void pick(QPointF at);
     double x_of(double step) const;
     double y_of(double bytes) const;
     int step_at(double x) const;
@@ -51,6 +73,13 @@ private:
     MemoryTimeline before_;  ///< of the program as it is; empty where that is what is shown
     std::int64_t as_it_is_peak_ = 0, measured_peak_ = 0;
     int hovered_ = -1;
+    TimeScale scale_;
+    Mode mode_ = Mode::Curve;
+    bool arguments_ = true;
+    std::int64_t top_ = 1;
+    std::int64_t floor_ = 0;  ///< where strips begin in the arena
+    std::optional<QPoint> pressed_;
+    double dragged_ = 0;
 };
 
 }  // namespace jaxscope::views

@@ -40,6 +40,13 @@ void ResidualModel::compare() {
     for (const auto& [what, rows] : before) removed_.insert(removed_.end(), rows.begin(), rows.end());
 }
 
+std::set<std::string> ResidualModel::added_equations() const {
+    std::set<std::string> out;
+    for (int r = 0; r < num_now(); ++r)
+        if (is_added(r)) out.insert(report_->rows[static_cast<std::size_t>(r)].equation);
+    return out;
+}
+
 const ResidualRow& ResidualModel::row(int number) const {
     if (!is_removed(number)) return report_->rows[static_cast<std::size_t>(number)];
     return as_it_is_->rows[static_cast<std::size_t>(removed_[static_cast<std::size_t>(number - num_now())])];

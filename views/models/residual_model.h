@@ -1,4 +1,6 @@
 #pragma once
+#include <set>
+
 #include "models/table_model.h"
 
 namespace jaxscope::views {
@@ -13,6 +15,8 @@ public:
     /// stands in rows at the end.
     void set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is = nullptr);
     bool is_added(int row) const { return row < num_now() && added_[static_cast<std::size_t>(row)]; }
+    /// Of the added rows: the equations in the forward half that make them.
+    std::set<std::string> added_equations() const;
     bool is_removed(int row) const { return row >= num_now(); }
     const ResidualReport* report() const { return report_.get(); }
     int rowCount(const QModelIndex& parent = {}) const override;

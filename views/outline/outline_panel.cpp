@@ -38,6 +38,8 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     : QWidget(parent), selection_(selection), model_(new OutlineModel(this)), tree_(new QTreeView), files_(new QTreeWidget) {
     tree_->setModel(model_);
     plain(tree_, 58);
+    tree_->setAccessibleName(tr("Outline"));
+    files_->setAccessibleName(tr("Saved, by line"));
     files_->setColumnCount(2);
     files_->setHeaderLabels({tr("SAVED, BY LINE"), tr("BYTES")});
     files_->setRootIsDecorated(false);

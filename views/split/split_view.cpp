@@ -28,9 +28,14 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
     layout->addWidget(new LegendBar(true));
     layout->setSpacing(0);
     view_->setScene(scene_);
+    view_->setAccessibleName(tr("Forward and backward half"));
     view_->set_empty_text(kNothingToSplit);
     connect(scene_, &GraphScene::node_clicked, this, &SplitView::pick);
     connect(scene_, &GraphScene::portal_clicked, this, [this](int part, int node) {
+        pick(part, node);
+        if (const NodeItem* item = scene_->node(part, node)) view_->bring_into_view(item->rect());
+    });
+    connect(scene_, &GraphScene::node_walked, this, [this](int part, int node) {
         pick(part, node);
         if (const NodeItem* item = scene_->node(part, node)) view_->bring_into_view(item->rect());
     });
@@ -57,8 +62,9 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
     connect(view_, &GraphView::moved, this, QOverload<>::of(&SplitView::update));
 }
 
-void SplitView::set_look(const Look& look) {
+void SplitView::set_look(const Look& look, std::set<std::string> added) {
     if (look.split == split_ && split_) return;
+    added_ = std::move(added);
     split_ = look.split;
     graph_.reset();
     const QString problem = look.problems.value(QStringLiteral("split"));
@@ -99,7 +105,7 @@ void SplitView::show_picture(bool move) {
         scene_->set_halves(true, picture_.boundary);
         scene_->add_part(picture_.known, picture_.known_layout);
         scene_->add_part(picture_.unknown, picture_.unknown_layout);
-        scene_->add_crossings(picture_);
+        scene_->add_crossings(picture_, added_residuals());
         scene_->setSceneRect(-24, -20, picture_.width + 48, picture_.height + 40);
         if (fresh_ && isVisible()) {
             view_->first_look(picture_.boundary);
@@ -111,6 +117,14 @@ void SplitView::show_picture(bool move) {
     }
     anchor_.reset();
     update();
+}
+
+/// Which residuals are made by equations whose values the program as it is doesn't save.
+std::vector<bool> SplitView::added_residuals() const {
+    std::vector<bool> added(graph_->num_residuals(), false);
+    for (std::uint32_t k = 0; k < added.size(); ++k)
+        if (const auto producer = graph_->producer_of(k)) added[k] = added_.contains(to_text(*producer));
+    return added;
 }
 
 int SplitView::node_of(int part, const std::string& key) const {

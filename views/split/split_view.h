@@ -18,8 +18,9 @@ class SplitView : public QWidget {
     Q_OBJECT
 public:
     explicit SplitView(Selection* selection, QWidget* parent = nullptr);
-    /// Shows the split of a look; where there is none, why.
-    void set_look(const Look& look);
+    /// Shows the split of a look; where there is none, why. `added`: equations of its forward half (ResidualRow::equation) whose values are
+    /// saved, but not in the program as it is.
+    void set_look(const Look& look, std::set<std::string> added = {});
     const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
     const SplitPicture& picture() const { return picture_; }
@@ -33,6 +34,7 @@ protected:
 
 private:
     void rebuild();
+    std::vector<bool> added_residuals() const;
     void show_picture(bool move);
     /// Marks what is picked; `move`: and brings it into view.
     void mark(const Picked& picked, bool move);
@@ -53,6 +55,7 @@ private:
         QPoint at;
     };
     std::optional<Anchor> anchor_;  ///< the item that was opened or closed: stays where it is
+    std::set<std::string> added_;
     bool fresh_ = false;
     bool own_pick_ = false;  ///< what was picked was clicked here: it is in view
 };

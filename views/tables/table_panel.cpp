@@ -75,6 +75,11 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     body->setCurrentIndex(1);
 }
 
+void TablePanel::set_name(const QString& name) {
+    table_->setAccessibleName(name);
+    filter_->setAccessibleName(tr("Filter of %1").arg(name));
+}
+
 void TablePanel::refresh() {
     total_->setText(model_->total());
     total_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(theme().palette().muted)));

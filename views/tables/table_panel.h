@@ -18,6 +18,8 @@ public:
     void set_widths(const QVector<int>& widths, int stretched);
     void sort_by(int column, Qt::SortOrder order);
     TableModel* model() const { return model_; }
+    /// What a screen reader calls it.
+    void set_name(const QString& name);
     QTableView* table() const { return table_; }
     QLineEdit* filter() const { return filter_; }
     QString selected_as_tsv() const;

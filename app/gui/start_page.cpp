@@ -1,0 +1,78 @@
+#include "start_page.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "io/load_program.h"
+#include "theme/theme.h"
+
+namespace jaxscope::app {
+
+using namespace views;
+
+StartPage::StartPage(QWidget* parent)
+    : QWidget(parent),
+      recent_(new QListWidget),
+      samples_(new QListWidget),
+      open_(new QPushButton(tr("Open a capture"))),
+      paste_(new QPushButton(tr("Paste a jaxpr"))) {
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    open_->setObjectName(QStringLiteral("primary"));
+    open_->setToolTip(tr("A .jaxscope file, or text that JAX printed (Ctrl+O); a file can be dropped here, too"));
+    paste_->setToolTip(tr("What print(jax.make_jaxpr(f)(x)) wrote, from the clipboard (Ctrl+Shift+V)"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(open_);
+    buttons->addWidget(paste_);
+    buttons->addStretch();
+    auto* lists = new QHBoxLayout;
+    lists->addWidget(titled(tr("Recent files"), recent_));
+    lists->addWidget(titled(tr("Samples"), samples_));
+    auto* how = new QLabel(tr("Captures are made with\njaxscope capture train.py:program -o step.jaxscope"));
+    how->setFont(mono_font(11));
+    how->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    how->setWordWrap(true);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(40, 28, 40, 20);
+    column->setSpacing(14);
+    column->addLayout(buttons);
+    column->addLayout(lists, 1);
+    column->addWidget(how);
+    for (const BundledSample& sample : bundled_samples()) {
+        auto* item = new QListWidgetItem(utf8(sample.name), samples_);
+        item->setToolTip(utf8(sample.title));
+        item->setData(Qt::UserRole, QStringLiteral("sample:") + utf8(sample.name));
+    }
+    const auto choose = [this](const QListWidgetItem* item) { Q_EMIT open_requested(item->data(Qt::UserRole).toString()); };
+    for (QListWidget* list : {recent_, samples_}) connect(list, &QListWidget::itemActivated, this, choose);
+    for (QListWidget* list : {recent_, samples_}) connect(list, &QListWidget::itemClicked, this, choose);
+    connect(open_, &QPushButton::clicked, this, [this] { Q_EMIT open_requested({}); });
+    connect(paste_, &QPushButton::clicked, this, &StartPage::paste_requested);
+}
+
+QWidget* StartPage::titled(const QString& title, QListWidget* list) const {
+    auto* holder = new QWidget;
+    auto* column = new QVBoxLayout(holder);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* head = new QLabel(title);
+    head->setFont(head_font());
+    column->addWidget(head);
+    column->addWidget(list, 1);
+    list->setAccessibleName(title);
+    list->setFrameShape(QFrame::NoFrame);
+    list->setMinimumSize(60, 40);
+    return holder;
+}
+
+void StartPage::set_recent(const QStringList& files) {
+    recent_->clear();
+    for (const QString& file : files) {
+        auto* item = new QListWidgetItem(QFileInfo(file).fileName(), recent_);
+        item->setToolTip(file);
+        item->setData(Qt::UserRole, file);
+    }
+}
+
+}  // namespace jaxscope::app

@@ -1,0 +1,227 @@
+// From the start page to memory's strips: what one does with the window day by day, by mouse and by keyboard.
+#include <QAbstractButton>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDropEvent>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QTableView>
+#include <QToolButton>
+#include <QtTest>
+
+#include "views/window_fixture.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+constexpr const char* kText = "{ lambda ; a:f32[3]. let b:f32[3] = sin a; c:f32[3] = cos b in (c,) }";
+
+void wheel(QWidget& widget, QPointF at, int delta, Qt::KeyboardModifiers keys) {
+    QWheelEvent event(at, widget.mapToGlobal(at.toPoint()), {}, {0, delta}, Qt::NoButton, keys, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(&widget, &event);
+}
+
+}  // namespace
+
+class DailyTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
+    void init() {
+        window_ = std::make_unique<MainWindow>();
+        window_->resize(1280, 800);
+        window_->show();
+    }
+    void cleanup() { window_.reset(); }
+
+    void the_start_page_opens_samples_and_recent_files() {
+        QVERIFY(window_->start_page()->isVisible());
+        QListWidget* samples = window_->start_page()->samples();
+        const auto found = samples->findItems("mlp", Qt::MatchExactly);
+        QCOMPARE(found.size(), 1);
+        QTest::mouseClick(samples->viewport(), Qt::LeftButton, {}, samples->visualItemRect(found.front()).center());
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+        QVERIFY(!window_->start_page()->isVisible());
+        QVERIFY(window_->program_view()->isVisible());
+        open_sample();
+        MainWindow next;
+        next.show();
+        QVERIFY(next.start_page()->recent()->count() > 0);
+        QCOMPARE(next.start_page()->recent()->item(0)->text(), QStringLiteral("transformer_lm.jaxscope"));
+    }
+
+    void text_is_pasted() {
+        QGuiApplication::clipboard()->setText({});
+        window_->start_page()->paste_button()->click();
+        QVERIFY2(window_->notice()->text().contains("clipboard"), qPrintable(window_->notice()->text()));
+        QGuiApplication::clipboard()->setText(kText);
+        window_->start_page()->paste_button()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+        QCOMPARE(window_->session()->program()->jaxpr->eqns.size(), std::size_t{2});
+        for (const QString& file : window_->recent_files()) QVERIFY2(!file.endsWith("pasted.jaxpr"), qPrintable(file));
+    }
+
+    void a_file_is_dropped() {
+        QTemporaryDir folder;
+        QFile file(folder.filePath("dropped.jaxpr"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(kText);
+        file.close();
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(file.fileName())});
+        QDropEvent event(QPointF(200, 200), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(window_.get(), &event);
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && window_->windowTitle().startsWith("dropped") && settled(*window_),
+                                 kPatience);
+    }
+
+    void arrows_walk_through_the_graph() {
+        open_sample();
+        ProgramView* view = window_->program_view();
+        const auto& graph = view->graph();
+        const VisibleGraph::Edge* edge = nullptr;
+        for (const auto& e : graph.edges)
+            if (edge == nullptr && !e.tag && graph.nodes[e.from].kind == GraphItem::Kind::Equation &&
+                graph.nodes[e.from].frame == graph.nodes[e.to].frame)
+                edge = &e;
+        QVERIFY(edge != nullptr);
+        Picked picked;
+        picked.program = graph.nodes[edge->from].equation();
+        window_->selection()->pick(picked);
+        const NodeItem* first = view->scene()->picked();
+        QCOMPARE(first->index(), static_cast<int>(edge->from));
+        QVERIFY(view->view()->accessibleDescription().contains(utf8(graph.nodes[edge->from].title)));
+        view->view()->setFocus();
+        QTest::keyClick(view->view(), Qt::Key_Down);
+        const NodeItem* below = view->scene()->picked();
+        QVERIFY(below != first);
+        QVERIFY(below->rect().y() > first->rect().y());
+        bool reads = false;
+        for (const auto& e : graph.edges) reads = reads || (e.from == edge->from && static_cast<int>(e.to) == below->index());
+        QVERIFY(reads);
+        QTest::keyClick(view->view(), Qt::Key_Up);
+        QVERIFY(view->scene()->picked() != below);
+        // Enter opens a group and closes it.
+        for (const auto& node : graph.nodes)
+            if (node.expandable && !node.expanded && node.kind == GraphItem::Kind::Group) picked = {}, picked.group = node.key;
+        QVERIFY(!picked.group.empty());
+        const std::string key = picked.group;
+        window_->selection()->pick(picked);
+        for (const bool open : {true, false}) {
+            QTest::keyClick(view->view(), Qt::Key_Return);
+            QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+            QCOMPARE(view->graph().nodes[view->graph().by_key.at(key)].expanded, open);
+        }
+    }
+
+    void every_control_has_a_name() {
+        open_sample();
+        const auto named = [](const QWidget* widget, const QString& text) {
+            return !widget->accessibleName().isEmpty() || !text.isEmpty();
+        };
+        for (const QAbstractButton* button : window_->findChildren<QAbstractButton*>())
+            if (button->isVisible() && !button->objectName().startsWith("qt_"))
+                QVERIFY2(named(button, button->text() + button->toolTip()), button->metaObject()->className());
+        for (const QLineEdit* line : window_->findChildren<QLineEdit*>())
+            if (line->isVisible())
+                QVERIFY2(named(line, {}) || qobject_cast<QComboBox*>(line->parent()), qPrintable(line->placeholderText()));
+        for (const QComboBox* box : window_->findChildren<QComboBox*>()) QVERIFY2(named(box, {}), qPrintable(box->currentText()));
+        for (const QAbstractItemView* view : window_->findChildren<QAbstractItemView*>())
+            if (view->isVisible() && !qobject_cast<const QHeaderView*>(view)) QVERIFY2(named(view, {}), view->metaObject()->className());
+        for (const QGraphicsView* view : window_->findChildren<QGraphicsView*>()) QVERIFY(named(view, {}));
+    }
+
+    void time_is_zoomed_and_moved() {
+        open_sample();
+        window_->show_tab("memory");
+        TimelineWidget* timeline = window_->memory_view()->timeline();
+        const TimeScale& scale = timeline->scale();
+        QVERIFY(scale.shows_all());
+        const QPointF middle(timeline->width() / 2.0, timeline->height() / 2.0);
+        wheel(*timeline, middle, 480, Qt::ControlModifier);
+        const double first = scale.first(), length = scale.last() - scale.first();
+        QVERIFY(first > 0 && length > 0 && !scale.shows_all());
+        wheel(*timeline, middle, -120, Qt::NoModifier);
+        QVERIFY(scale.first() > first);
+        QCOMPARE(qRound(scale.last() - scale.first()), qRound(length));
+        QTest::mouseDClick(timeline, Qt::LeftButton, {}, middle.toPoint());
+        QVERIFY(scale.shows_all());
+        wheel(*timeline, middle, -480, Qt::ControlModifier);
+        QVERIFY(scale.shows_all());
+    }
+
+    void buffers_are_strips_that_can_be_picked() {
+        open_sample();
+        window_->show_tab("memory");
+        MemoryView* memory = window_->memory_view();
+        TimelineWidget* timeline = memory->timeline();
+        const QImage curve = timeline->grab().toImage();
+        memory->strips_button()->click();
+        memory->arguments_button()->click();
+        QVERIFY(timeline->mode() == TimelineWidget::Mode::Strips);
+        QVERIFY(timeline->grab().toImage() != curve);
+        const MemoryPlan& plan = *window_->session()->current().plan;
+        int largest = -1;
+        for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+            const PlannedBuffer& buffer = plan.buffers[b];
+            if (buffer.role != BufferRole::Residual || buffer.offset < 0) continue;
+            if (largest < 0 || buffer.bytes > plan.buffers[static_cast<std::size_t>(largest)].bytes) largest = static_cast<int>(b);
+        }
+        QVERIFY(largest >= 0);
+        const QRectF strip = timeline->strip_of(largest);
+        QCOMPARE(timeline->strip_at(strip.center()), largest);
+        QTest::mouseClick(timeline, Qt::LeftButton, {}, strip.center().toPoint());
+        QVERIFY(window_->selection()->picked().buffer == id_of(plan, largest));
+        // Strips that are alive at one time don't overlap: they have memory of their own.
+        for (std::size_t a = 0; a < plan.buffers.size(); ++a)
+            if (plan.buffers[a].role == BufferRole::Argument)
+                QVERIFY(timeline->strip_at(timeline->strip_of(static_cast<int>(a)).center()) != static_cast<int>(a));
+    }
+
+    void small_residuals_are_put_together_in_the_split() {
+        open_sample();
+        const SplitPicture& picture = window_->split_view()->picture();
+        std::int64_t total = 0, all = 0;
+        std::set<std::uint32_t> residuals;
+        for (const auto& crossing : picture.crossings) {
+            total += crossing.bytes;
+            residuals.insert(crossing.residuals.begin(), crossing.residuals.end());
+        }
+        for (const ResidualRow& row : window_->session()->current().residuals->rows) all += row.bytes;
+        QVERIFY(total >= all * 9 / 10);
+        std::map<std::uint32_t, int> tiny;
+        for (const auto& crossing : picture.crossings) {
+            if (crossing.arguments || crossing.bytes > total / 500) continue;
+            QVERIFY2(++tiny[crossing.to] == 1, crossing.label.c_str());
+            if (!crossing.small.empty()) QVERIFY2(crossing.label.find("small") != std::string::npos, crossing.label.c_str());
+        }
+    }
+
+    void residuals_that_were_added_are_marked_in_the_split() {
+        open_sample();
+        window_->top_bar()->enter_policy("everything_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        int added = 0, others = 0;
+        for (const QGraphicsItem* item : window_->split_view()->scene()->items()) {
+            if (item->type() != CrossingItem::Type) continue;
+            const bool plus = static_cast<const CrossingItem*>(item)->crossing().label.rfind("+ ", 0) == 0;
+            ++(plus ? added : others);
+        }
+        QVERIFY(added > 0 && others > 0);
+    }
+
+private:
+    void open_sample() {
+        window_->open(kSample);
+        QTRY_VERIFY_WITH_TIMEOUT(window_->windowTitle().startsWith("transformer_lm") && settled(*window_), kPatience);
+    }
+    WindowFixture fixture_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(DailyTest)
+#include "daily_test.moc"
