@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "api/rule_table.h"
+#include "calls/remat.h"
 #include "io/capture/writer.h"
 #include "trace/jit_state.h"
+#include "transforms/residuals.h"
 
 namespace jaxscope::jax::detail {
 
@@ -38,6 +40,21 @@ void add_files(::jaxscope::Program& p) {
             }
 }
 
+/// Has callable policies answer what the capture's readers may ask: a policy is no longer there then.
+void ask_policies(const ::jaxscope::Jaxpr& program) {
+    for (const ::jaxscope::Jaxpr* j : all_jaxprs(program))
+        for (const Eqn& e : j->eqns) {
+            if (e.prim->flow != Flow::Remat) continue;
+            const auto& p = e.params->as<RematParams>();
+            if (p.differentiated || !p.policy || !p.policy->name.empty()) continue;
+            try {
+                ::jaxscope::saved_residuals(checkpoint(p.jaxpr.jaxpr, p.policy), {});
+            } catch (const Error&) {
+                continue;  // it can't be differentiated: nobody will ask
+            }
+        }
+}
+
 }  // namespace
 
 CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& options) {
@@ -66,6 +83,8 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
     }
     if (state && !s.rules.marker) p->jit = "jax";  // else it is Equinox's
     for (const Array& a : call.leaves) p->values.push_back(a.node()->array);
+    ask_policies(*p->jaxpr);
+    for (const ::jaxscope::Region& r : p->regions) ask_policies(*r.jaxpr);
     gather_rules(*p);
     add_files(*p);
     auto out = std::make_unique<CaptureState>();

@@ -142,6 +142,13 @@ Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     // In linearize JAX evaluates what partial evaluation staged once more, and this equation, other than all else, has the whole stack
     // then.
     if (!b.by_data()) half.source = op.source.with(op.source->name_stack + op.source->name_stack);
+    if (const auto& listener = remat_split_listener()) {
+        RematSplit made{{}, known.jaxpr, num_residuals};
+        const std::vector<bool> staged_unknown = select(unknown, used_staged);
+        for (std::size_t i = 0; i < staged_unknown.size(); ++i)
+            if (!staged_unknown[i]) made.inputs.push_back(half.aval(staged_in[i]));
+        listener(made);
+    }
     const Values staged_out = half.emit(*op.prim, in, params, staged.jaxpr->out_avals(), staged.jaxpr->effects);
     Values r;
     std::size_t next_known = 0, next_unknown = 0;
@@ -226,6 +233,11 @@ constinit const Primitive kRemat{
     .text = &kRematText,
     .older_names = kRematOlderNames,
 };
+
+std::function<void(const RematSplit&)>& remat_split_listener() {
+    thread_local std::function<void(const RematSplit&)> listener;
+    return listener;
+}
 
 std::span<const Primitive* const> remat_primitives() {
     static constexpr const Primitive* all[] = {&kRemat};

@@ -18,6 +18,15 @@ struct RematParams {
                                                field("policy", &RematParams::policy), field("prevent_cse", &RematParams::prevent_cse));
 };
 
+/// A split of a checkpointed call by autodiff: types of the inputs that are kept for the second half, and what the first half makes for it.
+struct RematSplit {
+    Avals inputs;
+    JaxprPtr known;  ///< its last `num_residuals` results are what is made
+    std::size_t num_residuals = 0;
+};
+/// Is told of each split of this thread, if there is one: for logs.
+std::function<void(const RematSplit&)>& remat_split_listener();
+
 /// jax.checkpoint of a whole function: one remat2 equation with all constvars and inputs. Constvars stay constvars.
 JaxprPtr checkpoint(const JaxprPtr& j, const PolicyPtr& policy, SourceRef source = {});
 

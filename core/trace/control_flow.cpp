@@ -12,6 +12,7 @@
 #include "ir/builder.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
+#include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
 #include "transforms/jaxpr_util.h"
@@ -21,7 +22,7 @@ namespace jaxscope::jax::detail {
 namespace {
 
 /// Carries go in as they come out: weakly typed ones are widened first, as JAX does; other differences are refused.
-bool promote_carry(Avals& in, const Avals& out, const char* what) {
+bool promote_carry(Avals& in, const Avals& out, const char* what, const std::vector<std::string>& paths) {
     bool changed = false;
     for (std::size_t i = 0; i < in.size(); ++i) {
         if (in[i] == out[i]) continue;
@@ -29,10 +30,15 @@ bool promote_carry(Avals& in, const Avals& out, const char* what) {
             in[i] = out[i];
             changed = true;
         } else if (in[i]->dtype != out[i]->dtype || in[i]->shape != out[i]->shape) {
+            const std::string path = i < paths.size() ? paths[i] : "";
             throw Error(ErrorCode::TypeMismatch,
-                        fmt::format("{} function carry input and carry output must have equal types, but they differ: "
-                                    "leaf {} of the carry has type {} and the corresponding output has type {}",
-                                    what, i, long_aval(in[i]), long_aval(out[i])));
+                        fmt::format("{} function carry input and carry output must have equal types, but they differ:\n\n"
+                                    "The input carry {} has type {} but the corresponding output carry component has type {}, so the {} "
+                                    "do not match.\n\nRevise the function so that all output types match the corresponding input types.",
+                                    what, path.empty() ? "c" : "component c" + path, long_aval(in[i]), long_aval(out[i]),
+                                    in[i]->shape != out[i]->shape && in[i]->dtype != out[i]->dtype ? "shapes and dtypes"
+                                    : in[i]->shape != out[i]->shape                                ? "shapes"
+                                                                                                   : "dtypes"));
         }
     }
     return changed;
@@ -48,6 +54,20 @@ std::vector<Array> converted_to(std::vector<Array> arrays, const Avals& types) {
 Avals leading(const Avals& a, std::size_t n) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); }
 
 }  // namespace
+
+std::pair<Array, Array> loop_bounds(const Array& lower, const Array& upper, const Where& where) {
+    for (const Array* a : {&lower, &upper})
+        if (a->ndim() != 0 || !is_integer(a->node()->aval->dtype))
+            throw Error(ErrorCode::BadUsage,
+                        "lower and upper arguments to fori_loop must be integer scalars, got " + lower.aval() + " and " + upper.aval())
+                .at({where.file, where.line, 0});
+    const Promoted to = promoted_type({lower.node()->aval, upper.node()->aval});
+    const auto same = [&](const Array& a) {
+        return apply1({Operand(a)}, where,
+                      [&](Builder& b, const Values& v) { return ::jaxscope::lax::convert_element_type(b, v[0], to.type); });
+    };
+    return {same(lower), same(upper)};
+}
 
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where) {
     std::vector<Array> out;
@@ -77,11 +97,12 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
         elements.push_back(unstacked(x.node()->aval));
     }
     if (length < 0) throw Error(ErrorCode::BadUsage, "scan got no values to scan over and `length` not provided.");
+    const std::vector<std::string> paths = make_tree(body.arguments()).children()[0].paths();
     TracedCall t;
     do {
         in = joined(types, elements);
         t = trace_call(body, in, "scan", kUnnamed);
-    } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body"));
+    } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body", paths));
     ScanParams p;
     p.jaxpr = {t.traced.open(), true};
     p.length = length;
@@ -95,9 +116,10 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
 
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
     Avals types = avals_of(init);
+    const std::vector<std::string> paths = make_tree(body.arguments()).children()[0].paths();
     TracedCall b;
     do b = trace_call(body, types, "while_loop", kUnnamed);
-    while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body"));
+    while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body", paths));
     const TracedCall c = trace_call(condition, types, "while_loop", kUnnamed);
     const Avals test = c.traced.jaxpr->out_avals();
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)

@@ -26,6 +26,8 @@ bool truth_of(const Array& a) {
 void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree) { trees_differ(spec, tree, "tree_map"); }
 void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b) { trees_differ(a, b, "tree_map"); }
 
+void refuse_tangent(const char* text) { throw Error(ErrorCode::BadUsage, text); }
+
 // ---- filter_jit
 
 JitHandle filter_jit(const FilterJitOptions& o, bool function_is_argument, const Where& where) {

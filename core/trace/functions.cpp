@@ -66,6 +66,14 @@ TracedCall trace_call(Call& call, const char* what, const std::string& function,
     return trace_call(call, avals_of(call.leaves), what, function, names);
 }
 
+TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* what, const std::string& function) {
+    Trace t(what, function);
+    std::vector<Array> leaves, out;
+    for (std::size_t i = 0; i < fixed.size(); ++i) leaves.push_back(fixed[i] ? call.leaves[i] : t.input(call.leaves[i].node()->aval));
+    call.run(leaves.data(), out);
+    return {t.finish(out), make_tree(call.results())};
+}
+
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves) { return joined(t.consts, leaves); }
 
 RegionRecorder*& RegionRecorder::current() {

@@ -24,6 +24,8 @@ constexpr const char* kUnnamed = "<unnamed function>";
 /// Runs the function on tracers of these types, or of its arguments'. `what`: "jit", as errors call it.
 TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
+/// The same with leaves that are given as they are, where `fixed` says so.
+TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* what, const std::string& function);
 /// The leaves of the arguments, checked.
 const std::vector<Array>& leaves_of(const Call& call);
 /// JAX's sentence on an argument without arrays: "Argument 'a' of type <class 'str'> is not a valid JAX type".

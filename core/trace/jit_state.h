@@ -16,6 +16,7 @@ struct JitEntry {
     PyTreeDef tree;
     std::vector<std::string> keywords;  ///< per argument; empty: it came by position
     Avals avals;
+    std::uint64_t axes = 0;  ///< names of mapped axes that it was traced under
     Traced traced;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;

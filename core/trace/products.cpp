@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <jaxscope/fft.h>
 #include <jaxscope/lax.h>
 #include <jaxscope/nn.h>
 #include <jaxscope/random.h>
@@ -12,8 +13,11 @@
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/params/linalg.h"
 #include "lax/params/products.h"
 #include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
+#include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/promote.h"
 #include "trace/trace.h"
@@ -205,7 +209,56 @@ Array bernoulli(const Operand& k, double p, const Shape& shape) {
     });
 }
 
+Array permutation(const Operand& k, std::int64_t n) {
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        const Value numbers = b.bind1(kIota, {}, make_params(IotaParams{.dtype = D::S32, .shape = {n}}));
+        // As often as the chance of equal 32-bit keys asks for.
+        const auto rounds = static_cast<int>(std::ceil(3 * std::log(std::max<std::int64_t>(1, n)) / std::log(4294967295.0)));
+        return jitted(b, "_shuffle", fmt::format("{}", rounds), {v[0], numbers}, [&](Builder& i, const Values& w) {
+            Value key = w[0], x = w[1];
+            for (int r = 0; r < rounds; ++r) {
+                const Value both = i.bind1(kRandomSplit, {key}, Params::make({{"shape", to_attr(Dims{2})}}));
+                const auto one = [&](std::int64_t at) {
+                    return cl::squeeze(i, i.bind1(kSlice, {both}, make_params(SliceParams{{at}, {at + 1}, Dims{1}})), {0});
+                };
+                key = one(0);
+                const Value order = bits_of(i, one(1), {n});
+                x = i.bind(kSort, {order, x}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}))[1];
+            }
+            return x;
+        });
+    });
+}
+
 }  // namespace random
+
+namespace fft {
+
+namespace {
+Array transformed(const Operand& x, const char* name, FftType type, std::int64_t n) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        if (b.aval(v[0])->rank() == 0)
+            throw Error(ErrorCode::TypeMismatch, "fft: expected an array of one dimension or more, found a scalar");
+        const std::int64_t last = b.aval(v[0])->shape.back(), size = n ? n : type == FftType::Irfft ? 2 * (last - 1) : last;
+        const std::int64_t needed = type == FftType::Irfft ? size / 2 + 1 : size;
+        if (last != needed)
+            throw Error(ErrorCode::BadUsage, fmt::format("{}: n={} for an axis of size {}: pad or slice the array first", name, n, last));
+        return jitted(b, name, fmt::format("{} {}", static_cast<int>(type), size), v, [&](Builder& i, const Values& w) {
+            const bool complex = is_complex(i.aval(w[0])->dtype);
+            const Value in = type == FftType::Rfft ? (is_inexact(i.aval(w[0])->dtype) ? w[0] : cl::convert_element_type(i, w[0], D::F32))
+                             : complex             ? w[0]
+                                                   : cl::convert_element_type(i, w[0], D::C64);
+            return i.bind1(kFft, {in}, make_params(FftParams{{size}, type}));
+        });
+    });
+}
+}  // namespace
+Array fft(const Operand& x, std::int64_t n) { return transformed(x, "fft", FftType::Fft, n); }
+Array ifft(const Operand& x, std::int64_t n) { return transformed(x, "fft", FftType::Ifft, n); }
+Array rfft(const Operand& x, std::int64_t n) { return transformed(x, "fft", FftType::Rfft, n); }
+Array irfft(const Operand& x, std::int64_t n) { return transformed(x, "fft", FftType::Irfft, n); }
+
+}  // namespace fft
 
 namespace nn {
 

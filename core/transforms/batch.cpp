@@ -2,6 +2,7 @@
 
 #include "ir/interpret.h"
 #include "ir/transform_cache.h"
+#include "lax/named_axis.h"
 #include "lax/rule_support.h"
 #include "transforms/jaxpr_util.h"
 
@@ -14,12 +15,13 @@ struct Key {
     std::vector<int> in_dims;
     std::vector<bool> instantiate;
     bool front;
+    Sym axis_name = NamedBatchAxis::current();
     friend bool operator==(const Key&, const Key&) = default;
 };
 std::size_t hash(const Key& k) {
     std::size_t h = hash_mix(hash_of(k.instantiate), static_cast<std::size_t>(k.size));
     for (const int d : k.in_dims) h = hash_mix(h, static_cast<std::size_t>(d));
-    return hash_mix(h, k.front);
+    return hash_mix(hash_mix(h, k.front), k.axis_name.id());
 }
 
 AvalRef with_axis(AvalRef a, int dim, std::int64_t size) {
@@ -68,7 +70,8 @@ const BatchedJaxpr& batched(const JaxprPtr& j, const Key& key) {
 BatchResult batch_eqn(Builder& b, const Op& op, EffectSet effects, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     bool mapped = false;
     for (const int d : dims) mapped = mapped || d != kNotMapped;
-    if (!mapped) return {b.emit(*op.prim, x, op.params, op.out, effects), std::vector<int>(op.out.size(), kNotMapped)};
+    if (!mapped && !reaches_axis(*op.prim, op.params, NamedBatchAxis::current()))
+        return {b.emit(*op.prim, x, op.params, op.out, effects), std::vector<int>(op.out.size(), kNotMapped)};
     if (op.prim->batch) return op.prim->batch.fn(b, op, x, dims, size);
     if (op.prim->expand) return batch_into(b, *op.prim->expand.fn(op), x, dims, size);
     Error e(op.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
@@ -104,7 +107,8 @@ JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vecto
     return b.finish(r.out, j->name);
 }
 
-JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims) {
+JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims, Sym axis_name) {
+    const NamedBatchAxis named(axis_name);
     if (in_dims.size() != j->num_invars || out_dims.size() != j->outvars.size())
         throw Error(ErrorCode::BadUsage, "vmap: expected an axis per input and output");
     for (std::uint32_t i = 0; i < j->num_invars; ++i)

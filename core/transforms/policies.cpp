@@ -1,7 +1,10 @@
 #include "transforms/policies.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <cstdio>
+#include <mutex>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -87,8 +90,60 @@ PolicyVerdict both(const Ask& a) {
     return save_if(v[0].kind == Kind::Save || v[1].kind == Kind::Save);
 }
 
-/// A callable of the user's: what it said of equal applications when the program was captured.
+/// Callables that can still be asked, by the spec that stands for them.
+class Callables {
+public:
+    static Callables& all() {
+        // Never destroyed: policies are held by caches that live until the process ends.
+        static auto* callables = new Callables;
+        return *callables;
+    }
+    void add(PolicySpec* spec, PolicyAnswer answer) {
+        const std::lock_guard lock(mutex_);
+        by_spec_.emplace(spec, Callable{spec, std::move(answer)});
+    }
+    void remove(const PolicySpec* spec) {
+        const std::lock_guard lock(mutex_);
+        by_spec_.erase(spec);
+    }
+    /// None: no callable of a program that runs now.
+    std::optional<PolicyVerdict> ask(const Ask& a) {
+        Callable found;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto at = by_spec_.find(&a.spec);
+            if (at == by_spec_.end()) return std::nullopt;
+            found = at->second;
+        }
+        const PolicyVerdict verdict = found.answer(a.prim, a.in, a.params);
+        const std::lock_guard lock(mutex_);
+        note(*found.spec, a, verdict);
+        return verdict;
+    }
+
+private:
+    struct Callable {
+        PolicySpec* spec = nullptr;
+        PolicyAnswer answer;
+    };
+    static void note(PolicySpec& spec, const Ask& a, const PolicyVerdict& v) {
+        Attrs params;
+        if (!a.params->holds_jaxpr())
+            for (const auto& [key, value] : a.params->entries()) params.push_back(Attr::tuple({Attr(key), value}));
+        const Attr said = v.kind == Kind::Offload ? Attr::tuple({Attr(Sym("offload")), Attr(v.src), Attr(v.dst)})
+                                                  : Attr(Sym(v.kind == Kind::Save ? "save" : "recompute"));
+        const Attr dict = Attr::seq(Attr::SeqKind::Dict, std::move(params));
+        for (const PolicySpec::Verdict& known : spec.verdicts)
+            if (known.primitive == &a.prim && known.in == a.in && known.params == dict) return;
+        spec.verdicts.push_back({&a.prim, a.in, dict, said});
+    }
+    std::mutex mutex_;
+    std::unordered_map<const PolicySpec*, Callable> by_spec_;
+};
+
+/// A callable of the user's: its answer, or what it said of equal applications when the program was captured.
 PolicyVerdict recorded(const Ask& a) {
+    if (const auto said = Callables::all().ask(a)) return *said;
     const PolicySpec::Verdict* best = nullptr;
     int best_score = 0;
     for (const PolicySpec::Verdict& v : a.spec.verdicts) {
@@ -413,6 +468,20 @@ PolicyPtr make_policy(Sym name, Attrs args) {
     PolicySpec p{name, std::move(args), {}, {}};
     p.text = printed_by_jax(*k, p.args);
     return std::make_shared<const PolicySpec>(std::move(p));
+}
+
+PolicyPtr make_callable_policy(const std::string& name, PolicyAnswer answer) {
+    static std::atomic<std::uint64_t> serial{0};
+    auto* spec = new PolicySpec;
+    // As a Python function prints; the number is no address, as those are used again.
+    char text[64];
+    std::snprintf(text, sizeof text, "%012llx", 0x7f0000000000ull + 16 * static_cast<unsigned long long>(serial.fetch_add(1)));
+    spec->text = Sym("<function " + name + " at 0x" + text + ">");
+    Callables::all().add(spec, std::move(answer));
+    return PolicyPtr(spec, [](const PolicySpec* p) {
+        Callables::all().remove(p);
+        delete p;
+    });
 }
 
 PolicyPtr parse_policy(std::string_view text) {

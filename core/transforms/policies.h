@@ -56,4 +56,9 @@ PolicyPtr parse_policy(std::string_view text);
 /// A spec of one of JAX's policies, checked as JAX checks it. Throws Error{BadUsage}.
 PolicyPtr make_policy(Sym name, Attrs args = {});
 
+using PolicyAnswer = std::function<PolicyVerdict(const Primitive& prim, const Avals& in, const ParamsRef& params)>;
+/// A callable of a C++ program. What it answers is kept in the spec's verdicts, so that a capture of the program has it as one of a Python
+/// program has. `name`: the function's, for texts.
+PolicyPtr make_callable_policy(const std::string& name, PolicyAnswer answer);
+
 }  // namespace jaxscope

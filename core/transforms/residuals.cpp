@@ -98,6 +98,10 @@ Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query) {
     return out;
 }
 
+std::vector<SavedResidual> residual_rows(const JaxprPtr& forward, std::size_t num_residuals, const ResidualQuery& query) {
+    return Reader(*forward, query, num_residuals).rows();
+}
+
 std::string to_text(const Residuals& residuals) {
     std::string out;
     for (const SavedResidual& r : residuals.rows) out += to_text(r.aval) + " " + r.text + "\n";

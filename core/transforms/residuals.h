@@ -41,6 +41,9 @@ struct ResidualQuery {
 /// | UnknownPrimitive}, context "linearizing eqn 7: ...".
 Residuals saved_residuals(const JaxprPtr& j, const ResidualQuery& query);
 
+/// Rows of a forward jaxpr, whose last `num_residuals` results are what is saved.
+std::vector<SavedResidual> residual_rows(const JaxprPtr& forward, std::size_t num_residuals, const ResidualQuery& query = {});
+
 /// `aval text`, one line a row: what print_saved_residuals prints.
 std::string to_text(const Residuals& residuals);
 

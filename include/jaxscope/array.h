@@ -84,6 +84,7 @@ concept Number = std::is_arithmetic_v<T>;
 }  // namespace detail
 
 class Index;
+class IndexUpdate;
 
 /// An array, or what stands for one while a function is traced. Copying copies the handle (8 bytes), never the elements.
 /// A default-made Array is no array (Python's None): it has no leaf in a tree.
@@ -148,6 +149,8 @@ public:
 
     Array operator[](std::int64_t i) const;
     Array operator[](std::initializer_list<Index> indices) const;
+    /// `x.at({1, all}).set(y)`: a copy with other elements there.
+    IndexUpdate at(std::initializer_list<Index> indices, Where where = {}) const;
     Array astype(jax::dtype type, Where where = {}) const;
     Array copy(Where where = {}) const;  ///< in memory of its own
     Array reshape(const Shape& shape, Where where = {}) const;
@@ -261,6 +264,24 @@ JAXSCOPE_REFUSE_OPERAND(-)
 JAXSCOPE_REFUSE_OPERAND(*)
 JAXSCOPE_REFUSE_OPERAND(/)
 #undef JAXSCOPE_REFUSE_OPERAND
+
+/// What `Array::at` gives: the places that its functions write to.
+class IndexUpdate {
+public:
+    Array set(const Operand& values) const;
+    Array add(const Operand& values) const;
+    Array subtract(const Operand& values) const;
+    Array multiply(const Operand& values) const;
+    Array min(const Operand& values) const;
+    Array max(const Operand& values) const;
+
+private:
+    friend class Array;
+    IndexUpdate(const Array& x, std::vector<Index> indices, Where where);
+    Array x_;
+    std::vector<Index> indices_;
+    Where where_;
+};
 
 /// Python's slice: `slice(1, 5)`, `slice(none, none, -1)`; `all` is `:`.
 struct None {};

@@ -89,7 +89,14 @@ struct Gradient {
     Where where;
     template <class... A>
     auto operator()(const A&... a) const {
-        static_assert(((I < sizeof...(A)) && ...), "grad: an argnum is beyond the arguments of the call");
+        constexpr bool in_range = ((I < sizeof...(A)) && ...);
+        static_assert(in_range, "grad: an argnum is beyond the arguments of the call");
+        if constexpr (in_range) return differentiate(a...);  // else nothing more is said
+    }
+
+private:
+    template <class... A>
+    auto differentiate(const A&... a) const {
         using C = CallOf<F, A...>;
         using R = typename C::Result;
         constexpr bool aux = is_pair<R>;

@@ -1,26 +1,8 @@
 #pragma once
 // jax.checkpoint (remat), policies, checkpoint_name, saved_residuals.
-#include <jaxscope/function.h>
+#include <jaxscope/policy.h>
 
 namespace jaxscope::jax {
-
-/// A checkpoint policy, as `jaxscope policies --policy` takes it; none: nothing is saved.
-struct Policy {
-    std::string text;
-};
-namespace policies {
-inline const Policy everything_saveable{"everything_saveable"}, nothing_saveable{"nothing_saveable"}, dots_saveable{"dots_saveable"},
-    checkpoint_dots{"dots_saveable"}, dots_with_no_batch_dims_saveable{"dots_with_no_batch_dims_saveable"},
-    checkpoint_dots_with_no_batch_dims{"dots_with_no_batch_dims_saveable"};
-Policy save_only_these_names(const std::vector<std::string>& names);
-Policy save_any_names_but_these(const std::vector<std::string>& names);
-Policy save_anything_except_these_names(const std::vector<std::string>& names);
-Policy save_from_both_policies(const Policy& a, const Policy& b);
-Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination);
-Policy save_and_offload_only_these_names(const std::vector<std::string>& names_which_can_be_saved,
-                                         const std::vector<std::string>& names_which_can_be_offloaded, const std::string& offload_src,
-                                         const std::string& offload_dst);
-}  // namespace policies
 
 /// Of all arguments, or one each: `{true, false}`.
 class PreventCse {
@@ -50,23 +32,32 @@ private:
     void* trace_;
 };
 
+namespace config {
+/// What each checkpointed function saves is written to stderr when it is differentiated, in the words of JAX's logger. Returns the old
+/// value.
+bool log_checkpoint_residuals(bool on);
+}  // namespace config
+
 namespace detail {
-std::vector<Array> checkpoint(Call& call, const CheckpointOptions& options);
-}
+/// Traces of one checkpointed function: calls with equal types, trees and static values share one.
+/// Throws JAX's sentence for options that are gone.
+KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where);
+Called checkpoint(Call& call, const CheckpointOptions& options, Kept& traces);
+}  // namespace detail
 
 template <class F>
 struct Checkpointed {
     F f;
     CheckpointOptions options;
     Where where;
+    detail::KeptHandle traces = detail::make_trace_cache(options, where);
     template <class... A>
     requires detail::Takes<F, A...>
     auto operator()(const A&... a) const {
         detail::CallOf call(f, a...);
         call.where = where;
-        const std::vector<Array> flat = detail::checkpoint(call, options);
-        const Array* at = flat.data();
-        return detail::with_leaves(call.result(), at);
+        detail::Called done = detail::checkpoint(call, options, *traces);
+        return decltype(call)::filled(done.prototype, done.leaves.data());
     }
 };
 template <class F>

@@ -1,5 +1,6 @@
 #pragma once
 // jax.lax's control flow: scan, while_loop, fori_loop, cond, switch, map. Bodies are traced once.
+#include <jaxscope/lax.h>
 #include <jaxscope/vmap.h>
 
 namespace jaxscope::jax::lax {
@@ -60,6 +61,12 @@ struct Batches {
 };
 Batches batches_of(const std::vector<Array>& xs, std::int64_t batch_size);
 std::vector<Array> rejoined(const std::vector<Array>& batched, const std::vector<Array>& rest);
+template <class R, class C>
+inline constexpr bool is_step = false;
+template <class C, class Y>
+inline constexpr bool is_step<std::pair<C, Y>, C> = true;
+/// Of one integer type; throws where they are no integer scalars.
+std::pair<Array, Array> loop_bounds(const Array& lower, const Array& upper, const Where& where);
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
 }  // namespace jaxscope::jax::detail
 
@@ -73,9 +80,7 @@ auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}, Wher
     detail::CallOf call(f, init, element);
     call.where = where;
     using R = typename decltype(call)::Result;
-    static_assert(detail::is_pair<R>, "scan: the body must return std::pair{carry, y} with a carry of the type of init");
-    static_assert(std::is_same_v<typename R::first_type, C>,
-                  "scan: the body must return std::pair{carry, y} with a carry of the type of init");
+    static_assert(detail::is_step<R, C>, "scan: the body must return std::pair{carry, y} with a carry of the type of init");
     const std::vector<Array> flat = detail::scan(call, tree_leaves(init), tree_leaves(xs), options);
     const Array* at = flat.data();
     return detail::with_leaves(call.result(), at);
@@ -103,6 +108,21 @@ C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init
     };
     const std::int64_t n = upper > lower ? upper - lower : 0;
     return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}, where).first.value;
+}
+/// Bounds that are arrays: a while_loop.
+template <class F, class C>
+C fori_loop(const Array& lower, const Array& upper, const F& body, const C& init, Where where = {}) {
+    struct Carry {
+        Array i, end;
+        C value;
+    };
+    const auto [first, last] = detail::loop_bounds(lower, upper, where);
+    const auto more = [](const Carry& c) { return lt(c.i, c.end); };
+    const auto step = [&](const Carry& c) {
+        Array next = c.i + 1;
+        return Carry{next, c.end, body(c.i, c.value)};
+    };
+    return while_loop(more, step, Carry{first, last, init}, where).value;
 }
 template <class T, class F, class... A>
 auto cond(const Operand& predicate, const T& on_true, const F& on_false, const A&... a) {

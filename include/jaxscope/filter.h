@@ -400,7 +400,8 @@ auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A.
         traced.assign(1, r);
         return detail::filtered_leaves(r);
     };
-    const auto [value, tangent] = jax::jvp(flat, std::tuple(in), std::tuple(dot));
+    const auto values = jax::jvp(flat, std::tuple(in), std::tuple(dot));
+    const std::vector<Array>&value = values.first, &tangent = values.second;
     R out = detail::with_arrays(traced.front(), value), out_dot = out;
     n = 0;
     detail::each_leaf<true>(out_dot, [&](Array& a) { a = is_inexact_array(a) ? tangent[n] : Array(), ++n; });
@@ -419,11 +420,12 @@ auto filter_vmap(F&& f, VmapOptions options = {}) {
 }
 template <class F>
 auto filter_checkpoint(F&& f, CheckpointOptions options = {}, Where where = {}) {
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where](const auto&... a) {
+    auto kept = detail::make_trace_cache(options, where);
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where, traces = std::move(kept)](const auto&... a) {
         detail::FilterCallOf call(f, a...);
         call.where = where;
-        const std::vector<Array> flat = detail::checkpoint(call, options);
-        return detail::with_arrays(call.result(), flat);
+        detail::Called done = detail::checkpoint(call, options, *traces);
+        return decltype(call)::filled(done.prototype, done.leaves.data());
     };
 }
 

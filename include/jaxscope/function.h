@@ -72,6 +72,13 @@ struct KeptAs {
     };
     using type = typename Id<decltype(pick())>::type;
 };
+/// Can all of these be arguments? Asked first where users call, so that one sentence says what is wrong.
+template <class D>
+constexpr bool is_argument() {
+    return Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>() || is_tree<D>();
+}
+template <class... A>
+inline constexpr bool are_arguments = (is_argument<typename Unkeyed<std::decay_t<A>>::type>() && ...);
 template <class T>
 const T& given(const T& v) {
     return v;
@@ -109,6 +116,12 @@ public:
 
 protected:
     ~Call() = default;
+};
+
+/// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
+struct Called {
+    std::vector<Array> leaves;
+    const void* prototype = nullptr;
 };
 
 /// A call's key: what is found again when a jitted function is called. Its leaves in order (null: none), and bytes that are the same only
@@ -235,7 +248,7 @@ public:
     }
     /// Writes the key of a call with these arguments, which aren't copied; `made` keeps what a number became.
     static void write(CallKey& key, std::vector<Array>& made, const A&... a) {
-        const auto one = [&](const auto& arg, auto kept) {
+        [[maybe_unused]] const auto one = [&](const auto& arg, auto kept) {
             using K = typename decltype(kept)::type;
             if (const char* name = keyword(arg)) key.text(name);
             const auto& v = unkeyed(arg);

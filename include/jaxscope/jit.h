@@ -29,11 +29,6 @@ public:
 private:
     JitState* state_;
 };
-/// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
-struct Called {
-    std::vector<Array> leaves;
-    const void* prototype = nullptr;
-};
 /// A call that was made before. False: it wasn't, or a function is being traced.
 bool jit_again(JitState& state, const CallKey& key, Called& out);
 /// Any call; remembered by `key`.
@@ -148,7 +143,10 @@ public:
     Jitted(F f, JitOptions options, const Where& where) : f_(std::move(f)), state_(std::move(options), where, detail::Arity<F>::value) {}
     template <class... A>
     auto operator()(const A&... a) const {
-        return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
+        static_assert(detail::are_arguments<A...>,
+                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                      "wrap it in Static<>");
+        if constexpr (detail::are_arguments<A...>) return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
     }
     template <class... A>
     Lowered<false, F, A...> lower(const A&... a) const {

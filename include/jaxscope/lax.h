@@ -111,6 +111,16 @@ struct Padding {
 };
 Array pad(const Operand& x, const Operand& padding_value, const std::vector<Padding>& padding_config);
 
+// ---- Barriers
+/// The same values, none of which is there before all are.
+std::vector<Array> optimization_barrier(const std::vector<Array>& operands, Where where = {});
+Array optimization_barrier(const Operand& x);
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand> && !std::is_same_v<T, std::vector<Array>>) T
+    optimization_barrier(const T& tree, Where where = {}) {
+    return tree_unflatten(tree, optimization_barrier(tree_leaves(tree), where));
+}
+
 // ---- Products
 struct DotDimensionNumbers {
     Shape lhs_contracting = {}, rhs_contracting = {}, lhs_batch = {}, rhs_batch = {};

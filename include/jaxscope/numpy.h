@@ -128,6 +128,10 @@ Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
 
+/// Einstein's sums of one or two operands: `einsum("bij,bjk->bik", x, y)`; without `->` the result has the names that stand once, sorted.
+Array einsum(const char* subscripts, const Operand& x);
+Array einsum(const char* subscripts, const Operand& x, const Operand& y);
+
 // ---- Along axes
 Array sum(const Operand& x, const Reduction& over = {});
 Array prod(const Operand& x, const Reduction& over = {});

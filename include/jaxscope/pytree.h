@@ -16,6 +16,8 @@ namespace jaxscope::jax {
 /// strings and bools as they are.
 template <class T>
 struct Static {
+    static constexpr bool comparable = std::is_empty_v<T> || requires(const T& a) { static_cast<bool>(a == a); };
+    static_assert(comparable, "Static<T> needs ==");
     T value{};
     friend bool operator==(const Static&, const Static&) = default;
 };
@@ -458,8 +460,8 @@ void describe(const T& t, TreeWriter& w) {
         t.has_value() ? w.leaf() : w.none();
     } else if constexpr (is_static<T>) {
         using V = std::remove_cvref_t<decltype(t.value)>;
-        static_assert(Comparable<V>, "Static<T> needs ==");
-        describe_fixed(t.value, w);
+        constexpr bool comparable = Comparable<V>;
+        if constexpr (comparable) describe_fixed(t.value, w);
     } else if constexpr (Registered<T>) {
         std::size_t n = 0;
         jaxscope_members(t, [&](const auto&... m) { n = sizeof...(m); });

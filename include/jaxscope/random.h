@@ -11,6 +11,8 @@ Array key_data(const Operand& key);
 Array bits(const Operand& key, const Shape& shape = {});
 Array uniform(const Operand& key, const Shape& shape = {}, double minval = 0., double maxval = 1.);
 Array normal(const Operand& key, const Shape& shape = {});
+/// The numbers below `n` in an order by chance.
+Array permutation(const Operand& key, std::int64_t n);
 Array bernoulli(const Operand& key, double p, const Shape& shape = {});
 
 }  // namespace jaxscope::jax::random

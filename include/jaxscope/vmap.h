@@ -29,6 +29,9 @@ struct VmapOptions {
     Axis in_axes = 0;   ///< one for all arguments, or a tuple with one each
     Axis out_axes = 0;  ///< a prefix of the result's tree
     std::int64_t axis_size = 0;
+    std::string axis_name = {};  ///< collectives over it (collectives.h) see all elements
+    /// JAX's hint for sharding constraints on the mapped axis. On one device there is nothing that it could change.
+    std::string spmd_axis_name = {};
     std::vector<std::string> arg_names = {};  ///< for errors
 };
 

@@ -351,4 +351,6 @@ int main() {
     activations();
     lax_functions();
     mapping();
+    named_axes();
+    more_functions();
 }

@@ -2,7 +2,9 @@
 
 #include "ir/builder.h"
 #include "lax/collectives/collectives.h"
+#include "lax/collectives/named.h"
 #include "lax/families.h"
+#include "lax/named_axis.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
@@ -95,12 +97,28 @@ void transpose_psum(Builder& b, const Op& op, const Values& ct, const Values&, T
 }
 /// Over axes of a mesh each operand keeps its batch axis; else the axes count from the front, so that the batch axes of all operands go
 /// there.
-BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+BatchResult batch_all_reduce(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size, bool sum) {
+    if (names_axis(op.params, NamedBatchAxis::current())) {
+        BatchResult out;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const BatchResult one = batch_named_reduce(b, op, x[i], dims[i], size, sum);
+            out.out.push_back(one.out[0]);
+            out.out_dims.push_back(one.out_dims[0]);
+        }
+        return out;
+    }
     const Dims axes = axes_of(op).positional;
     if (axes.empty()) return {b.bind(*op.prim, x, op.params), dims};
     Values in;
     for (std::size_t i = 0; i < x.size(); ++i) in.push_back(batch_to_front(b, x[i], dims[i], size));
     return {b.bind(*op.prim, in, over_axes(op, plus(axes, 1))), std::vector<int>(x.size(), 0)};
+}
+
+BatchResult batch_sum(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    return batch_all_reduce(b, op, x, dims, size, true);
+}
+BatchResult batch_extreme(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    return batch_all_reduce(b, op, x, dims, size, false);
 }
 
 Avals eval_axis_index(const Op& op) {
@@ -150,27 +168,48 @@ Avals eval_reduce_scatter(const Op& op) {
 }
 constexpr const char* kMesh = "a collective over devices: jaxscope runs it in programs of several devices alone";
 
+constexpr Primitive axis_index() {
+    Primitive p = typed_only("axis_index", eval_axis_index, kMesh);
+    p.batch = batch_axis_index;
+    return p;
+}
+constexpr Primitive all_gather() {
+    Primitive p = typed_only("all_gather", eval_all_gather, kMesh);
+    p.jvp = jvp_linear;
+    p.transpose = transpose_all_gather;
+    p.batch = batch_all_gather;
+    return p;
+}
+constexpr Primitive reduce_scatter() {
+    Primitive p = typed_only("reduce_scatter", eval_reduce_scatter, kMesh);
+    p.jvp = jvp_linear;
+    p.transpose = transpose_reduce_scatter;
+    p.batch = batch_reduce_scatter;
+    return p;
+}
+
 constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
     Primitive p = typed_only(name, eval_all_reduce, kMesh);
-    p.batch = batch_all_reduce;
+    p.batch = batch_extreme;
     p.expand = expand;
     return p;
 }
 constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
     Primitive p = all_reduce(name, expand);
+    p.batch = batch_sum;
     p.jvp = jvp_linear;
     p.transpose = transpose_psum;
     return p;
 }
 }  // namespace
 
-constinit const Primitive kAxisIndex = typed_only("axis_index", eval_axis_index, kMesh);
+constinit const Primitive kAxisIndex = axis_index();
 constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
-constinit const Primitive kAllGather = typed_only("all_gather", eval_all_gather, kMesh);
-constinit const Primitive kReduceScatter = typed_only("reduce_scatter", eval_reduce_scatter, kMesh);
+constinit const Primitive kAllGather = all_gather();
+constinit const Primitive kReduceScatter = reduce_scatter();
 constinit const Primitive kPsumInvariant = typed_only("psum_invariant", eval_all_reduce, kMesh);
 constinit const Primitive kPvary{.name = "pvary",
                                  .abstract_eval = eval_pvary,

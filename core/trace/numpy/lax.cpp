@@ -287,4 +287,13 @@ Array conv_with_general_padding(const Operand& lhs, const Operand& rhs, const Sh
     return conv_general_dilated(lhs, rhs, strides, padding, {.lhs_dilation = lhs_dilation, .rhs_dilation = rhs_dilation});
 }
 
+std::vector<Array> optimization_barrier(const std::vector<Array>& operands, Where where) {
+    const std::vector<Operand> in(operands.begin(), operands.end());
+    return detail::apply(in, where,
+                         [](Builder& b, const Values& v) { return b.bind(kOptimizationBarrier, v, ::jaxscope::Params::make({})); });
+}
+Array optimization_barrier(const Operand& x) {
+    return apply1({x}, [](Builder& b, const Values& v) { return b.bind1(kOptimizationBarrier, v, ::jaxscope::Params::make({})); });
+}
+
 }  // namespace jaxscope::jax::lax

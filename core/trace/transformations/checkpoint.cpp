@@ -4,14 +4,18 @@
 #include <jaxscope/checkpoint.h>
 
 #include <cstdio>
+#include <mutex>
 
 #include "base/error.h"
 #include "calls/families.h"
 #include "calls/remat.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
+#include "pytree/tree.h"
 #include "trace/functions.h"
-#include "transforms/policies.h"
+#include "trace/kept.h"
+#include "trace/named_axes.h"
+#include "trace/policy.h"
 #include "transforms/residuals.h"
 
 namespace jaxscope::jax {
@@ -20,7 +24,9 @@ namespace detail {
 
 namespace {
 
-void check_static_arguments(const Call& call, const std::vector<int>& static_argnums) {
+/// Per leaf of the arguments: is it static? Such arrays are given to the function as they are.
+std::vector<bool> static_leaves(const Call& call, const std::vector<int>& static_argnums) {
+    std::vector<bool> out;
     const auto n = static_cast<int>(call.static_args.size());
     std::string all;
     for (const int s : static_argnums) all += (all.empty() ? "" : ", ") + std::to_string(s);
@@ -36,20 +42,13 @@ void check_static_arguments(const Call& call, const std::vector<int>& static_arg
         const auto at = static_cast<std::size_t>(i);
         if (call.static_args[at] && !is_static)
             throw Error(ErrorCode::BadUsage, static_text(call, at)).advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
-        // An array's value would belong to the trace: JAX compares such arguments by identity, and a tracer has none that lasts.
-        std::size_t first = 0;
-        for (std::size_t k = 0; k < at; ++k) first += call.leaves_of_arg[k];
-        for (std::size_t k = first; is_static && k < first + call.leaves_of_arg[at]; ++k)
-            if (const Array& a = call.leaves[k]; a.is_tracer())
-                throw Error(ErrorCode::BadUsage,
-                            fmt::format("expected a value known while tracing as static argument {} of a checkpointed function, found a "
-                                        "tracer of type {}",
-                                        i, long_aval(a.node()->aval)));
+        out.insert(out.end(), call.leaves_of_arg[at], is_static);
     }
+    return out;
 }
 
 /// One for all, or one for each operand: false for what is closed over, as in JAX.
-Attr prevent_cse_of(const PreventCse& given, const Call& call, std::size_t consts) {
+Attr prevent_cse_of(const PreventCse& given, const Call& call, const std::vector<bool>& fixed, std::size_t consts) {
     if (given.by_argument.empty()) return Attr(given.all);
     if (given.by_argument.size() != call.leaves_of_arg.size())
         throw Error(
@@ -58,28 +57,98 @@ Attr prevent_cse_of(const PreventCse& given, const Call& call, std::size_t const
                         "with {} arguments",
                         given.by_argument.size(), call.leaves_of_arg.size()));
     Attrs out(consts, Attr(false));
+    std::size_t leaf = 0;
     for (std::size_t i = 0; i < call.leaves_of_arg.size(); ++i)
-        out.insert(out.end(), call.leaves_of_arg[i], Attr(given.by_argument[i] != false));
+        for (std::size_t k = 0; k < call.leaves_of_arg[i]; ++k, ++leaf)
+            if (!fixed[leaf]) out.emplace_back(given.by_argument[i] != false);
     return Attr::tuple(std::move(out));
 }
 
+/// Traces of one checkpointed function. JAX finds them by the function object, the tree of the arguments, their types and static values;
+/// arrays as static arguments count by identity. A trace that closes over a tracer is found while that tracer's trace lasts.
+class TraceCache final : public Kept {
+public:
+    struct Entry {
+        const void* type = nullptr;
+        PyTreeDef tree;
+        std::vector<std::string> keywords;
+        Avals avals;  ///< of the leaves that aren't static
+        std::vector<Array> statics;
+        std::uint64_t axes = 0;
+        TracedCall traced;
+        void* prototype = nullptr;
+        void (*drop)(void*) = nullptr;
+        Entry() = default;
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+        ~Entry() {
+            if (prototype) drop(prototype);
+        }
+    };
+    std::shared_ptr<Entry> find(Call& call, const std::vector<bool>& fixed, const char* name) {
+        const std::lock_guard lock(mutex_);
+        auto made = std::make_shared<Entry>();
+        made->type = call.type;
+        made->tree = make_tree(call.arguments());
+        for (const char* k : call.keywords) made->keywords.emplace_back(k ? k : "");
+        bool traced_static = false;
+        for (std::size_t i = 0; i < fixed.size(); ++i) {
+            if (fixed[i])
+                made->statics.push_back(call.leaves[i]), traced_static = traced_static || call.leaves[i].is_tracer();
+            else
+                made->avals.push_back(call.leaves[i].node()->aval);
+        }
+        made->axes = axes_in_scope();
+        // While a capture is made, differentiations inside of the function are to be seen each time.
+        if (!traced_static && !RegionRecorder::current())
+            for (const auto& e : entries_)
+                if (same(*e, *made)) return e;
+        made->traced = trace_call(call, fixed, "checkpoint / remat", name);
+        made->prototype = call.take_results(&made->drop);
+        // What isn't found again lives until its caller has taken the result.
+        (traced_static ? passing_ : entries_).push_back(made);
+        if (passing_.size() > kPassing) passing_.erase(passing_.begin());
+        return made;
+    }
+
+private:
+    static bool same(const Entry& a, const Entry& b) {
+        if (a.type != b.type || a.avals != b.avals || a.axes != b.axes || a.keywords != b.keywords || !(a.tree == b.tree)) return false;
+        for (std::size_t i = 0; i < a.statics.size(); ++i)
+            if (a.statics[i].node() != b.statics[i].node()) return false;
+        for (const Array& c : a.traced.traced.consts)
+            if (c.is_tracer() && !Trace::find(c.node()->trace)) return false;
+        return true;
+    }
+    static constexpr std::size_t kPassing = 64;
+    std::recursive_mutex mutex_;  ///< a function may call itself
+    std::vector<std::shared_ptr<Entry>> entries_, passing_;
+};
+
 }  // namespace
 
-std::vector<Array> checkpoint(Call& call, const CheckpointOptions& options) {
+KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where) {
+    if (options.concrete)
+        throw Error(ErrorCode::BadUsage,
+                    "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
+                    "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.")
+            .at({where.file, where.line, 0});
+    return KeptHandle(new TraceCache);
+}
+
+Called checkpoint(Call& call, const CheckpointOptions& options, Kept& traces) {
     return at_place(call.where, [&] {
-        if (options.concrete)
-            throw Error(
-                ErrorCode::BadUsage,
-                "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
-                "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
         leaves_of(call);
-        check_static_arguments(call, options.static_argnums);
-        const TracedCall t = trace_call(call, "checkpoint / remat", options.name);
+        const std::vector<bool> fixed = static_leaves(call, options.static_argnums);
+        const std::shared_ptr<TraceCache::Entry> e = static_cast<TraceCache&>(traces).find(call, fixed, options.name);
         RematParams p;
-        p.jaxpr = {t.traced.open(), false};
-        if (!options.policy.text.empty()) p.policy = parse_policy(options.policy.text);
-        p.prevent_cse = prevent_cse_of(options.prevent_cse, call, t.traced.consts.size());
-        return bind_primitive(kRemat, with_consts(t.traced, call.leaves), make_params(p), call.where);
+        p.jaxpr = {e->traced.traced.open(), false};
+        p.policy = policy_spec(options.policy);
+        p.prevent_cse = prevent_cse_of(options.prevent_cse, call, fixed, e->traced.traced.consts.size());
+        std::vector<Array> in = e->traced.traced.consts;
+        for (std::size_t i = 0; i < fixed.size(); ++i)
+            if (!fixed[i]) in.push_back(call.leaves[i]);
+        return Called{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
     });
 }
 
@@ -90,7 +159,8 @@ std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::st
     ResidualQuery q;
     q.in_paths = names.leaves;
     std::vector<SavedResidual> out;
-    for (const ::jaxscope::SavedResidual& r : ::jaxscope::saved_residuals(t.traced.jaxpr, q).rows) out.push_back({to_text(r.aval), r.text});
+    const Residuals found = ::jaxscope::saved_residuals(t.traced.jaxpr, q);
+    for (const ::jaxscope::SavedResidual& r : found.rows) out.push_back({to_text(r.aval), r.text});
     return out;
 }
 void print_residuals(const std::vector<SavedResidual>& rows) {
@@ -98,39 +168,33 @@ void print_residuals(const std::vector<SavedResidual>& rows) {
     std::fflush(stdout);
 }
 
+namespace {
+
+/// The words of JAX's logger.
+void log_split(const RematSplit& s) {
+    std::string text = "remat-decorated function ";
+    if (!s.inputs.empty()) text += "saving inputs with shapes:\n";
+    for (const AvalRef a : s.inputs) text += "  " + long_aval(a) + "\n";
+    const std::vector<::jaxscope::SavedResidual> made = residual_rows(s.known, s.num_residuals);
+    if (!s.inputs.empty() && !made.empty()) text += "and ";
+    if (!made.empty()) text += "saving these intermediates:\n";
+    for (const ::jaxscope::SavedResidual& r : made) text += "  " + long_aval(r.aval) + " from " + r.text + "\n";
+    std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+}  // namespace
+
 }  // namespace detail
 
+bool config::log_checkpoint_residuals(bool on) {
+    return std::exchange(remat_split_listener(), on ? detail::log_split : std::function<void(const RematSplit&)>()) != nullptr;
+}
+
 Array checkpoint_name(const Operand& x, const char* name) {
+    // Outside of any trace there is nobody to read the name.
+    if (x.kind == Operand::Kind::array && x.node && !x.node->is_tracer() && !detail::Trace::current()) return Array::of(x.node);
     return detail::apply1(
         {x}, [&](::jaxscope::Builder& b, const ::jaxscope::Values& v) { return b.bind1(kName, v, make_params(NameParams{Sym(name)})); });
 }
-
-namespace policies {
-namespace {
-Policy of_names(const char* policy, const std::vector<std::string>& names) {
-    std::string text = std::string(policy) + "(";
-    for (std::size_t i = 0; i < names.size(); ++i) text += (i ? ", '" : "'") + names[i] + "'";
-    return {text + ")"};
-}
-}  // namespace
-Policy save_only_these_names(const std::vector<std::string>& names) { return of_names("save_only_these_names", names); }
-Policy save_any_names_but_these(const std::vector<std::string>& names) { return of_names("save_any_names_but_these", names); }
-Policy save_anything_except_these_names(const std::vector<std::string>& names) {
-    return of_names("save_anything_except_these_names", names);
-}
-Policy save_from_both_policies(const Policy& a, const Policy& b) { return {"save_from_both_policies(" + a.text + ", " + b.text + ")"}; }
-Policy save_and_offload_only_these_names(const std::vector<std::string>& saved, const std::vector<std::string>& offloaded,
-                                         const std::string& source, const std::string& destination) {
-    const auto list = [](const std::vector<std::string>& names) {
-        std::string out;
-        for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
-        return "[" + out + "]";
-    };
-    return {"save_and_offload_only_these_names(" + list(saved) + ", " + list(offloaded) + ", '" + source + "', '" + destination + "')"};
-}
-Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination) {
-    return {"offload_dot_with_no_batch_dims('" + source + "', '" + destination + "')"};
-}
-}  // namespace policies
 
 }  // namespace jaxscope::jax

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "pytree/tree.h"
 #include "trace/functions.h"
+#include "trace/named_axes.h"
 #include "transforms/batch.h"
 
 namespace jaxscope::jax::detail {
@@ -150,10 +151,13 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options) {
             shape.erase(shape.begin() + dims[i]);
             elements[i] = with_shape(elements[i], shape);
         }
-        const TracedCall t = trace_call(call, elements, "vmap", kUnnamed);
+        const TracedCall t = [&] {
+            const NamedAxisScope named(options.axis_name, size);
+            return trace_call(call, elements, "vmap", kUnnamed);
+        }();
         std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
         in_dims.insert(in_dims.end(), dims.begin(), dims.end());
-        const JaxprPtr mapped = ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes));
+        const JaxprPtr mapped = ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes), Sym(options.axis_name));
         return detail::call(mapped, with_consts(t.traced, call.leaves), call.where);
     });
 }

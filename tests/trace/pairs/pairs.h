@@ -67,5 +67,7 @@ void custom_rules();
 void activations();
 void lax_functions();
 void mapping();
+void named_axes();
+void more_functions();
 
 }  // namespace pairs

@@ -1,0 +1,16 @@
+#pragma once
+#include "ir/primitive.h"
+
+namespace jaxscope {
+
+/// Batch rules of collectives over the name that the batch axis has: psum over it sums along it, ... The others go on as they are.
+BatchResult batch_named_reduce(Builder& b, const Op& op, Value x, int dim, std::int64_t size, bool sum);
+BatchResult batch_axis_index(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+BatchResult batch_all_gather(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+BatchResult batch_reduce_scatter(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+
+/// Of a gathered value what was scattered, and the other way.
+void transpose_all_gather(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+void transpose_reduce_scatter(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+
+}  // namespace jaxscope

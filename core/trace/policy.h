@@ -1,0 +1,12 @@
+#pragma once
+// A policy of the public headers as core knows it.
+#include <jaxscope/policy.h>
+
+#include "transforms/policies.h"
+
+namespace jaxscope::jax::detail {
+
+/// Null: nothing is saved. Throws Error{BadUsage} for a text that is no policy.
+PolicyPtr policy_spec(const Policy& policy);
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,42 @@
+#pragma once
+// jax.lax's collectives over axes that `jax::vmap(f, {.axis_name = "i"})` named.
+#include <jaxscope/lax.h>
+
+namespace jaxscope::jax::lax {
+
+/// One name, or several: `psum(x, "i")`, `psum(x, {"i", "j"})`.
+class AxisNames {
+public:
+    AxisNames(const char* name) : names{name} {}                                             // NOLINT(google-explicit-constructor)
+    AxisNames(std::string name) : names{std::move(name)} {}                                  // NOLINT(google-explicit-constructor)
+    AxisNames(std::initializer_list<const char*> list) : names(list.begin(), list.end()) {}  // NOLINT
+    std::vector<std::string> names;
+};
+
+Array psum(const Operand& x, const AxisNames& axis_name);
+Array pmean(const Operand& x, const AxisNames& axis_name);
+Array pmax(const Operand& x, const AxisNames& axis_name);
+Array pmin(const Operand& x, const AxisNames& axis_name);
+/// The same over a tree, leaf by leaf: `psum(gradients, "batch")`.
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand>) T psum(const T& tree, const AxisNames& axis_name) {
+    return tree_map([&](const Array& a) { return psum(Operand(a), axis_name); }, tree);
+}
+template <class T>
+requires(!std::is_convertible_v<const T&, Operand>) T pmean(const T& tree, const AxisNames& axis_name) {
+    return tree_map([&](const Array& a) { return pmean(Operand(a), axis_name); }, tree);
+}
+Array axis_index(const AxisNames& axis_name, Where where = {});
+Array axis_size(const AxisNames& axis_name, Where where = {});
+struct GatherOptions {
+    std::int64_t axis = 0;
+    bool tiled = false;
+};
+Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptions& options = {});
+struct ScatterOptions {
+    std::int64_t scatter_dimension = 0;
+    bool tiled = false;
+};
+Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOptions& options = {});
+
+}  // namespace jaxscope::jax::lax

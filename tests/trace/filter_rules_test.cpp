@@ -1,0 +1,98 @@
+// equinox's filter_vjp, filter_custom_vjp, filter_custom_jvp, filter_eval_shape, combine with is_leaf.
+#include "behaviours.h"
+
+#include <optional>
+
+namespace {
+struct Model {
+    Array w, n;
+    std::string name;
+    JAXSCOPE_PYTREE(Model, w, n, name)
+};
+Model model() { return {jnp::array({1., 2.}), jnp::array({3, 4}), "m"}; }
+}  // namespace
+
+TEST(FilterRules, EvalShapeKeepsWhatIsNoArray) {
+    const auto [y, s] = jax::filter_eval_shape([](Array x, std::string t) { return std::pair(x * 2., t); }, jnp::ones(3), std::string("a"));
+    EXPECT_EQ(y.str(), "ShapeDtypeStruct(shape=(3,), dtype=float32)");
+    EXPECT_EQ(s, "a");
+}
+TEST(FilterRules, VjpDifferentiatesFloatingPointArrays) {
+    const auto f = [](Model m, Array x) { return std::pair(m.w * x * m.n, m.name); };
+    auto [y, back] = jax::filter_vjp(f, model(), jnp::array({5., 6.}));
+    EXPECT_EQ(y.first.str(), "[15. 48.]");
+    EXPECT_EQ(y.second, "m");
+    const auto [m, x] = back(std::pair(jnp::ones(2), std::string()));
+    EXPECT_EQ(m.w.str(), "[15. 24.]");
+    EXPECT_FALSE(m.n.has_value());
+    EXPECT_EQ(x.str(), "[3. 8.]");
+}
+TEST(FilterRules, CustomVjpTakesOneArgumentAndRefusesTheOthers) {
+    const auto g = jax::filter_custom_vjp([](Array x, Array y) {
+                       return x * y;
+                   }).def_fwd([](bool, Array x, Array y) {
+                         return std::pair(x * y, lax::Nothing{});
+                     }).def_bwd([](lax::Nothing, Array grad, bool perturbed, Array, Array y) {
+        EXPECT_TRUE(perturbed);
+        return grad * y * 3;
+    });
+    EXPECT_EQ(jax::filter_grad([&](Array x) { return g(x, Array(2.)).sum(); })(jnp::ones(2)).str(), "[6. 6.]");
+    EXPECT_EQ(text_of([&] { jax::filter_grad([&](Array y) { return g(jnp::ones(2), y).sum(); })(jnp::ones(2)); }),
+              "Unexpected tangent. `*args` and `**kwargs` to `filter_custom_vjp` cannot be autodifferentiated.");
+    EXPECT_EQ(g(jnp::ones(2), Array(2.)).str(), "[2. 2.]");
+}
+TEST(FilterRules, CustomJvpRefusesTangentsOfKeywords) {
+    const auto h = jax::filter_custom_jvp([](Array x, Array s) { return x * s; }).def_jvp([](auto primals, auto tangents, Array s) {
+        Array y = std::get<0>(primals) * s, dy = 7 * std::get<0>(tangents);
+        return std::pair(y, dy);
+    });
+    EXPECT_EQ(jax::filter_grad([&](Array x) { return h(x, jax::kw("s", Array(2.))).sum(); })(jnp::ones(2)).str(), "[7. 7.]");
+    EXPECT_EQ(text_of([&] { jax::filter_grad([&](Array s) { return h(jnp::ones(2), jax::kw("s", s)).sum(); })(jnp::ones({})); }),
+              "Received keyword tangent");
+}
+TEST(FilterRules, CombineTakesNodesWhole) {
+    using T = std::pair<std::optional<std::vector<Array>>, Array>;
+    const T a{std::nullopt, Array(1.)}, b{std::vector<Array>{Array(2.), Array(3.)}, Array(4.)};
+    const T both = jax::combine(jax::is_leaf([](const std::optional<std::vector<Array>>& t) { return !t.has_value(); }), a, b);
+    ASSERT_TRUE(both.first.has_value());
+    EXPECT_EQ((*both.first)[1].item<float>(), 3.F);
+    EXPECT_EQ(both.second.item<float>(), 1.F);
+    EXPECT_NE(text_of([&] { jax::combine(a, b); }), "no error") << "without is_leaf the trees differ";
+}
+TEST(FilterRules, ClosureConvertRefusesOtherShapes) {
+    const auto f = jax::filter_closure_convert([](Array x) { return x * 2; }, jnp::ones(3));
+    EXPECT_EQ(text_of([&] { f(jnp::ones(4)); }),
+              "Closure-converted function called with different dynamic arguments to the example arguments provided:\n\nCalled with: "
+              "(f32[4],)\n\nClosure-converted with: (f32[3],)");
+}
+TEST(Loops, CarriesOfOtherTypesAreToldByPath) {
+    const auto body = [](std::pair<Array, Array> c) { return std::pair(c.first + 1, c.second * jnp::ones(3)); };
+    EXPECT_EQ(
+        text_of([&] { lax::while_loop([](std::pair<Array, Array> c) { return c.first < 3; }, body, std::pair(Array(0), jnp::ones({}))); }),
+        "while_loop body function carry input and carry output must have equal types, but they differ:\n\nThe input carry component "
+        "c[1] has type float32[] but the corresponding output carry component has type float32[3], so the shapes do not "
+        "match.\n\nRevise the function so that all output types match the corresponding input types.");
+    const std::string alone =
+        text_of([&] { lax::while_loop([](Array c) { return c.sum() < 3; }, [](Array c) { return c * jnp::ones(3); }, jnp::ones({})); });
+    EXPECT_NE(alone.find("The input carry c has type float32[]"), std::string::npos) << alone;
+}
+TEST(NamedAxes, UnboundNamesAreRefused) {
+    EXPECT_EQ(text_of([] { lax::psum(1., "k"); }), "unbound axis name: k");
+    EXPECT_EQ(text_of([] { jax::vmap([](Array x) { return lax::psum(x, "k"); }, {.axis_name = "i"})(jnp::ones(3)); }),
+              "Found an unbound axis name: k. To fix this, please call psum under `jax.shard_map`.");
+}
+TEST(ErrorInfo, TellsPlaceAndAdvice) {
+    try {
+        jax::jit([](Array x, std::string) { return x; })(Array(1.), "s");
+        FAIL();
+    } catch (const std::exception& e) {
+        const auto info = jaxscope::error_info(e);
+        ASSERT_TRUE(info);
+        EXPECT_EQ(info->code, "bad-usage");
+        EXPECT_EQ(info->message, e.what());
+        EXPECT_NE(info->file.find("filter_rules_test.cpp"), std::string::npos);
+        EXPECT_GT(info->line, 0);
+        EXPECT_NE(info->advice.find("static_argnums = {1}"), std::string::npos);
+    }
+    EXPECT_FALSE(jaxscope::error_info(std::runtime_error("other")));
+}
