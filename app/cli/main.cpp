@@ -70,9 +70,10 @@ std::vector<Made> add_commands(CLI::App& app) {
         CLI::App* sub = app.add_subcommand(entry.name, entry.help);
         std::string examples = "Examples:";
         for (const std::string& line : split(entry.examples, '\n')) examples += "\n  jaxscope " + line;
-        sub->footer(examples);
         Arguments arguments(*sub);
         auto command = entry.make(arguments);
+        const std::string own = sub->get_footer();
+        sub->footer(own.empty() ? examples : own + "\n\n" + examples);
         made.push_back({sub, arguments.behind_dashes(), std::move(command)});
     }
     return made;

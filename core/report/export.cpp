@@ -141,7 +141,7 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     std::vector<std::string> problems = full.problems;
     const auto section = [&](const char* what, const auto& write) { attempt(problems, what, [&] { write(page, inspection); }); };
     if (!full.verdict.empty()) page.heading("In short");
-    for (const std::string& sentence : full.verdict) page.line(sentence);
+    for (const std::string& sentence : full.verdict) page.paragraph(sentence);
     program_section(page, inspection);
     if (!page.is_terminal())  // there they stand on standard error
         for (const std::string& note : caveats(inspection.program())) page.line("note: " + note);

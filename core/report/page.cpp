@@ -140,6 +140,11 @@ void Page::line(const std::string& text) {
     }
 }
 
+void Page::paragraph(const std::string& text) {
+    if (!is_terminal() || style_.width < 20) return line(text);
+    for (const std::string& one : wrapped(printable(text, kLongest), style_.width - 2)) line(one);
+}
+
 void Page::code(const std::string& text) {
     std::string fence = "```";
     switch (style_.format) {

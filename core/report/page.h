@@ -52,7 +52,8 @@ public:
     Page(std::ostream& out, PageStyle style) : out_(out), style_(style) {}
     void heading(const std::string& title);
     void line(const std::string& text);
-    void code(const std::string& text);  ///< several lines, as they are
+    void paragraph(const std::string& text);  ///< a line that a terminal may break at spaces
+    void code(const std::string& text);       ///< several lines, as they are
     /// At most `limit` rows (0: all), and how many were left out; `all` shows them all. HTML scrolls, and has no need of limits.
     void table(const Table& table, std::size_t limit = 0);
     bool all() const { return style_.all; }

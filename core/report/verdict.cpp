@@ -44,6 +44,11 @@ std::string peak_sentence(const MemoryPlan& plan, const MemoryReport& memory) {
     return text + ".";
 }
 
+std::string plural(const std::string& role) {
+    if (role == "temporary") return "temporaries";
+    return role == "scratch" ? "scratch of libraries" : role + "s";
+}
+
 std::string holders_sentence(const MemoryReport& memory) {
     std::map<std::string, std::int64_t> by_role;
     std::map<std::string, std::int64_t> by_line;  // of what isn't an argument
@@ -56,7 +61,7 @@ std::string holders_sentence(const MemoryReport& memory) {
         if (share(bytes, memory.planned_peak) >= 0.02) roles.emplace_back(bytes, role);
     std::sort(roles.rbegin(), roles.rend());
     std::string text;
-    for (const auto& [bytes, role] : roles) text += fmt::format("{}{} {}s", text.empty() ? "" : ", ", bytes_text(bytes), role);
+    for (const auto& [bytes, role] : roles) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", bytes_text(bytes), plural(role));
     if (text.empty()) return "";
     const auto most = std::max_element(by_line.begin(), by_line.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most != by_line.end() && share(most->second, memory.planned_peak) >= 0.02)

@@ -40,7 +40,7 @@ TEST(ChildRun, GivesWhatARunHereGives) {
     ASSERT_TRUE(there.result.measured_peak) << there.result.measurement_problem;
     EXPECT_GT(*there.result.measured_peak, 0);
     EXPECT_GT(there.result.best_seconds, 0);
-    EXPECT_NE(there.json.find("\"planned_peak\":" + std::to_string(i.plan().planned_peak)), std::string::npos) << there.json;
+    EXPECT_NE(there.json.find("\"planned_peak\": " + std::to_string(i.plan().planned_peak)), std::string::npos) << there.json;
 }
 
 std::string refusal(const ChildRun& run) {

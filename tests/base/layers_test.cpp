@@ -105,7 +105,7 @@ TEST(Layers, FamiliesOfLaxStandOnEachOtherOneWay) {
 const std::map<std::string, std::vector<std::string>> kFloors = {
     {"io", {"arrays", "text", "capture", ""}},
     {"jit", {"jit.h", "code_cache.h", "targets.h", "targets.cpp", "kernels", "graph", "codegen", "plan", "run"}},
-    {"analysis", {"equations", "graph", ""}},
+    {"analysis", {"equations", "graph", "compare", "", "fit"}},
     {"ir", {"", "print"}},
 };
 
@@ -196,7 +196,7 @@ TEST(Floors, NoCircleOfFiles) {
 /// Heavy headers cost seconds in every file that sees them: LLVM's stay in core/jit's .cpp files, Qt's out of core.
 TEST(Layers, HeavyHeadersStayOutOfPublicHeaders) {
     const fs::path core = fs::path(JAXSCOPE_SOURCE_DIR) / "core";
-    static const std::regex kHeavy("^#include <(llvm/|nlohmann/|Q[A-Z]|oneapi/|CLI/)");
+    static const std::regex kHeavy("^#include <(llvm/|nlohmann/json\\.hpp|Q[A-Z]|oneapi/|CLI/)");
     for (const auto& entry : fs::recursive_directory_iterator(core)) {
         // Of core/jit only jit.h is seen from outside; its generator's own headers hold LLVM's types.
         const bool generator = fs::relative(entry.path(), core).begin()->string() == "jit" && entry.path().filename() != "jit.h";

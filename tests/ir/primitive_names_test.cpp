@@ -29,11 +29,9 @@ constexpr Exception kMayAskTheName[] = {
     {"core/ir/print/", "", "the printer"},
     {"core/ir/type_check.cpp", "", "a message that shortens names from files"},
     {"core/io/", "", "readers and writers"},
-    {"core/jit/plan/plan_report.cpp", "", "the plan's report calls steps and buffers after their equations"},
-    {"core/analysis/graph/graph_model.cpp", "", "titles of the picture"},
-    {"core/analysis/equations/cost.cpp", "", "rows of recomputed work are called and sorted by names"},
-    {"core/analysis/residual_rows.cpp", "", "rows of the residual table and of what policies had no answer to"},
-    {"core/analysis/summary.cpp", "", "rows of what isn't supported"},
+    {"core/jit/", "", "reports of the plan and of a run call steps and buffers after their equations"},
+    {"core/analysis/", "", "rows of tables and titles of pictures"},
+    {"core/trace/transformations/policy.cpp", "", "a callable policy of the user's is asked about names, as JAX's are"},
 };
 
 /// Literals that are spelled as a primitive is and mean something else.
@@ -43,7 +41,7 @@ constexpr Exception kOtherWords[] = {
     {"", "split", "the command, the tab and the picture of that name"},
     {"", "check", "the command of that name"},
     {"core/jit/codegen/", "", "functions of the C library"},
-    {"core/jit/plan/plan_report.cpp", "copy", "a step that copies, of no equation"},
+    {"", "copy", "a step that copies, of no equation"},
     {"core/io/capture/", "", "keys and kinds of number in captures"},
     {"core/trace/", "", "functions of jax.numpy, called as the primitives that they emit; transformations"},
     {"app/cli/steps.cpp", "", "steps of `transform --apply`, called as the functions of JAX that do the same"},

@@ -1,48 +1,6 @@
 // Behaviours C, D and G: checkpoint, its policies, names. Each compares with the text in the list of behaviours; what stands in it of
 // places is that of the C++ program here, so lists of residuals are compared without their places.
-#include <gtest/gtest.h>
-#include <jaxscope/jax.h>
-
-#include "base/error.h"
-
-namespace jax = jaxscope::jax;
-namespace jnp = jax::numpy;
-namespace lax = jax::lax;
-namespace policies = jax::policies;
-using jax::Array;
-
-namespace {
-
-using Lines = std::vector<std::string>;
-
-template <class F>
-std::string text_of(F&& f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
-/// What is saved, without places: "from the argument x", "output of sin", "named 'h'".
-template <class F, class... A>
-Lines saved(const F& f, const A&... a) {
-    Lines out;
-    for (const jax::SavedResidual& r : jax::saved_residuals(f, {.arg_names = {"x", "y", "z"}}, a...)) {
-        const std::size_t place = r.source.rfind("from ", 0) == 0 ? std::string::npos : r.source.find(" from ");
-        out.push_back(r.source.substr(0, place));
-    }
-    return out;
-}
-jax::CheckpointOptions under(jax::Policy p) { return {.policy = std::move(p)}; }
-std::size_t count(const std::string& text, const std::string& what) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-    return n;
-}
-Array twice_sin(const Array& x) { return jnp::sin(jnp::sin(x)); }
-
-}  // namespace
+#include "behaviours.h"
 
 TEST(Behaviours, C_01_TheCallIsOneEquationWithItsBody) {
     EXPECT_EQ(jax::make_jaxpr(jax::checkpoint([](Array x) { return jnp::sin(x) * 2.; }))(1.).str(), R"({ lambda ; a:f32[]. let

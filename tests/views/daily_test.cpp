@@ -73,6 +73,9 @@ private Q_SLOTS:
         file.close();
         QMimeData data;
         data.setUrls({QUrl::fromLocalFile(file.fileName())});
+        QDragEnterEvent enter({200, 200}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);  // says who gets the drop
+        QCoreApplication::sendEvent(window_.get(), &enter);
+        QVERIFY(enter.isAccepted());
         QDropEvent event(QPointF(200, 200), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QCoreApplication::sendEvent(window_.get(), &event);
         QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && window_->windowTitle().startsWith("dropped") && settled(*window_),

@@ -149,10 +149,16 @@ private:
         }
     }
 
+    /// Is the choice `without` a name next to as good? Where nothing fits, by memory.
+    bool is_trifle(const FitFigures& without, const FitFigures& now) const {
+        constexpr double kTrifle = 0.002;  // of all work, or of the peak
+        if (!fits(now))
+            return static_cast<double>(without.planned_peak - now.planned_peak) <= kTrifle * static_cast<double>(now.planned_peak);
+        return fits(without) && without.recomputed_flops - now.recomputed_flops <= kTrifle * without.total_flops;
+    }
     /// A name is a line to write: those that spare next to nothing are left out, the smallest gain first.
     void drop_trifles() {
-        constexpr double kTrifle = 0.002;  // of all work
-        for (bool changed = true; changed && fits(evaluate(best_));) {
+        for (bool changed = true; changed;) {
             changed = false;
             std::optional<Subset> without;
             for (std::size_t k = 0; k < size(); ++k) {
@@ -160,8 +166,8 @@ private:
                 Subset s = best_;
                 s[k] = false;
                 const FitFigures& f = evaluate(s);
-                if (!fits(f) || f.recomputed_flops - evaluate(best_).recomputed_flops > kTrifle * f.total_flops) continue;
-                if (!without || f.recomputed_flops < evaluate(*without).recomputed_flops) without = s;
+                if (!is_trifle(f, evaluate(best_))) continue;
+                if (!without || is_better(f, evaluate(*without), budget_)) without = s;
             }
             if (without) {
                 best_ = *without;

@@ -104,19 +104,19 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
 void fit_section(Page& page, const FitReport& fit) {
     page.heading(fmt::format("Budget of {}", bytes_text(fit.budget)));
     if (fit.as_it_is) {
-        page.line(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
+        page.paragraph(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
         return;
     }
-    page.line(fmt::format("as it is: planned peak {}, {}", bytes_text(fit.before.planned_peak), recomputed_text(fit.before)));
+    page.paragraph(fmt::format("as it is: planned peak {}, {}", bytes_text(fit.before.planned_peak), recomputed_text(fit.before)));
     if (!fit.fits) {
-        page.line(fmt::format("nothing that was tried fits; the least is {}{}", bytes_text(fit.found.planned_peak),
-                              !fit.where.empty() ? fmt::format(", with {} {}", fit.policy, fit.where) : ", the program as it is"));
+        page.paragraph(fmt::format("nothing that was tried fits; the least is {}{}", bytes_text(fit.found.planned_peak),
+                                   !fit.where.empty() ? fmt::format(", with {} {}", fit.policy, fit.where) : ", the program as it is"));
     } else {
-        page.line(fmt::format("fits: planned peak {}, {}, with a checkpoint {}", bytes_text(fit.found.planned_peak),
-                              recomputed_text(fit.found), fit.where));
+        page.paragraph(fmt::format("fits: planned peak {}, {}, with a checkpoint {}", bytes_text(fit.found.planned_peak),
+                                   recomputed_text(fit.found), fit.where));
     }
-    page.line(fmt::format("{} choices were derived and planned{}", fit.tried, fit.exhaustive ? ", all that there are" : ""));
-    for (const std::string& p : fit.problems) page.line("note: " + p);
+    page.paragraph(fmt::format("{} choices were derived and planned{}", fit.tried, fit.exhaustive ? ", all that there are" : ""));
+    for (const std::string& p : fit.problems) page.paragraph("note: " + p);
     if (!fit.saved.empty()) {
         Table t({{"save", Table::Kind::Code},
                  {"size", Table::Kind::Number},

@@ -4,8 +4,9 @@
 namespace pairs {
 
 void named_axes() {
-#define UNDER(python, ...) \
-    PAIR("jax.vmap(lambda a: " python ", axis_name='i')(x)", jax::vmap([&](Array a) { return __VA_ARGS__; }, {.axis_name = "i"})(x))
+#define UNDER(python, ...)                                   \
+    PAIR("jax.vmap(lambda a: " python ", axis_name='i')(x)", \
+         jax::vmap([&]([[maybe_unused]] Array a) { return __VA_ARGS__; }, {.axis_name = "i"})(x))
     UNDER("lax.psum(a, 'i')", lax::psum(a, "i"));
     UNDER("lax.pmean(a, 'i')", lax::pmean(a, "i"));
     UNDER("lax.pmax(a, 'i')", lax::pmax(a, "i"));
