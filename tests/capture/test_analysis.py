@@ -81,7 +81,7 @@ def test_large(jaxscope_memory):
 
 
 def test_the_magic(capsys):
-    from jaxscope.magic import run
+    from jaxscope.asking.magic import run
     space = {"loss": jax.grad(loss), "ARGS": ARGS, "x": ARGS[1]}
     run("residuals loss(ARGS[0], x)", space)
     assert "Residuals of loss" in capsys.readouterr().out

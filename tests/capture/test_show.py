@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope import display
+from jaxscope.asking import display
 
 
 @pytest.fixture

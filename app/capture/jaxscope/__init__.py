@@ -29,7 +29,7 @@ def capture(fn: Any, **options: Any) -> Any:
 
 def show(fn: Any, **options: Any) -> Any:
     """Like `capture`, then opens the window; in a notebook, shows the report instead."""
-    from .display import show as impl
+    from .asking.display import show as impl
     return impl(fn, **options)
 
 
@@ -41,12 +41,12 @@ def __getattr__(name: str) -> Any:
         from .errors import CaptureError
         return CaptureError
     if name in _ANALYSIS:
-        from . import analysis
+        from .asking import analysis
         return getattr(analysis, name)
     raise AttributeError(f"module 'jaxscope' has no attribute {name!r}")
 
 
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext jaxscope`."""
-    from .magic import register
+    from .asking.magic import register
     register(shell)

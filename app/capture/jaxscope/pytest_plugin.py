@@ -23,11 +23,11 @@ class Memory:
         self._held(fn, args, kwargs, options, "--no-unused-donations")
 
     def analyze(self, fn: Any, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-        from . import analysis
+        from .asking import analysis
         return analysis.analyze(fn, args, kwargs, **options)
 
     def _held(self, fn: Any, args: Any, kwargs: Any, options: dict[str, Any], *limits: str) -> None:
-        from . import analysis
+        from .asking import analysis
         looked = self.analyze(fn, args, kwargs, **options)
         report = looked.ask("check", "--no-unsupported")
         self._figures[self._name] = {**report["programs"][0], "file": self._name}

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from typing import Any, Callable
 
-from .api import Capture, capture
-from .errors import CaptureError
+from ..api import Capture, capture
+from ..errors import CaptureError
 
 
 def show(fn: Any, **options: Any) -> Callable[..., Any]:
@@ -23,7 +23,7 @@ def show(fn: Any, **options: Any) -> Callable[..., Any]:
 def executable() -> str:
     """JAXSCOPE names it; else it is looked for in the PATH and in the build next to this package."""
     here = os.path.dirname(os.path.abspath(__file__))
-    root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
     places = [os.environ.get("JAXSCOPE"), shutil.which("jaxscope"), os.path.join(root, "build", "release", "jaxscope"),
               os.path.join(root, "build", "jaxscope")]
     for place in places:

@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 from typing import Any, Iterator, Sequence
 
-from .api import Capture, capture
+from ..api import Capture, capture
 from .display import executable
-from .errors import CaptureError
+from ..errors import CaptureError
 
 
 @dataclasses.dataclass(frozen=True)

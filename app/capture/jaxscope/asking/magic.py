@@ -5,9 +5,9 @@ import ast
 from typing import Any
 
 from .analysis import Analysis
-from .api import capture
+from ..api import capture
 from .display import Report, executable, in_notebook, _report
-from .errors import CaptureError
+from ..errors import CaptureError
 
 COMMANDS = ("report", "residuals", "split", "donation", "plan", "policies", "inspect", "print")
 

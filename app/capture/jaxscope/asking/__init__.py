@@ -1,0 +1,1 @@
+"""What the program jaxscope says of a capture: as objects and assertions, in a notebook, in the window."""
