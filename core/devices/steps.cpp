@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "calls/control_flow.h"
-#include "ir/builder.h"
 #include "sharding/flatten.h"
+#include "transforms/cut.h"
 
 namespace jaxscope {
 
@@ -23,15 +23,7 @@ bool meets(const Jaxpr& j) {
 
 class Cutter {
 public:
-    Cutter(JaxprPtr j, const sharding::Mesh& mesh) : j_(*j), mesh_(mesh), last_read_(j_.num_vars(), 0) {
-        out_.jaxpr = std::move(j);
-        const auto end = static_cast<std::uint32_t>(j_.eqns.size());
-        for (std::uint32_t i = 0; i < end; ++i)
-            for (const Atom a : j_.inputs(j_.eqns[i]))
-                if (a.is_var()) last_read_[a.var().index] = i;
-        for (const Atom a : j_.outvars)
-            if (a.is_var()) last_read_[a.var().index] = end;
-    }
+    Cutter(JaxprPtr j, const sharding::Mesh& mesh) : j_(*j), mesh_(mesh), cutter_(j_) { out_.jaxpr = std::move(j); }
     DeviceSteps run() {
         // A device's own place needs nobody else: it is known before the equations around it, which stay one program.
         std::uint32_t begin = 0;
@@ -99,42 +91,12 @@ private:
 
     /// Equations [begin, end) without those that say a device's place, as a program of their own.
     void compute(std::uint32_t begin, std::uint32_t end) {
+        JaxprCut cut = cutter_.cut(begin, end, j_.name, [](const Eqn& e) { return e.prim == &kAxisIndex; });
+        if (cut.out.empty()) return;
         DeviceStep s{.kind = DeviceStep::Kind::Compute};
-        JaxprBuilder b;
-        std::vector<Value> values(j_.num_vars());
-        std::vector<bool> known(j_.num_vars(), false);
-        const auto each = [&](auto&& f) {
-            for (std::uint32_t i = begin; i < end; ++i)
-                if (j_.eqns[i].prim != &kAxisIndex) f(j_.eqns[i]);
-        };
-        std::vector<bool> made(j_.num_vars(), false);
-        each([&](const Eqn& e) {
-            for (std::uint32_t k = 0; k < e.n_out; ++k) made[e.first_out + k] = true;
-            for (const Atom a : j_.inputs(e)) {
-                if (a.is_literal() || made[a.var().index] || known[a.var().index]) continue;
-                known[a.var().index] = true;
-                values[a.var().index] = b.add_input(j_.aval(a));
-                s.in.push_back(a);
-            }
-        });
-        Values results;
-        each([&](const Eqn& e) {
-            Values in;
-            for (const Atom a : j_.inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : values[a.var().index]);
-            const Op op = make_op(j_, e);
-            b.source = e.source;
-            b.context = e.context;
-            const Values out = b.append(*e.prim, in, e.params, op.out, e.effects);
-            for (std::uint32_t k = 0; k < e.n_out; ++k) {
-                values[e.first_out + k] = out[k];
-                if (last_read_[e.first_out + k] >= end && !j_.dropped(Var{e.first_out + k})) {
-                    s.out.push_back(Var{e.first_out + k});
-                    results.push_back(out[k]);
-                }
-            }
-        });
-        if (s.out.empty()) return;
-        s.jaxpr = b.finish(results, j_.name);
+        s.in.assign(cut.in.begin(), cut.in.end());
+        s.out = std::move(cut.out);
+        s.jaxpr = std::move(cut.jaxpr);
         for (std::int64_t d = 0; d < mesh_.devices(); ++d) s.executables.push_back(Executable::compile_in_place(s.jaxpr));
         out_.steps.push_back(std::move(s));
     }
@@ -157,7 +119,7 @@ private:
 
     const Jaxpr& j_;
     const sharding::Mesh& mesh_;
-    std::vector<std::uint32_t> last_read_;
+    JaxprCutter cutter_;
     DeviceSteps out_;
 };
 

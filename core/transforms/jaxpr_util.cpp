@@ -111,6 +111,20 @@ JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<i
     return out;
 }
 
+JaxprPtr map_params(const JaxprPtr& j, const std::function<ParamsRef(const Eqn&, ParamsRef inside)>& change, DoneJaxprs& done) {
+    if (const auto seen = done.find(j.get()); seen != done.end()) return seen->second;
+    std::shared_ptr<Jaxpr> copy;
+    for (std::size_t i = 0; i < j->eqns.size(); ++i) {
+        const Eqn& e = j->eqns[i];
+        if (!e.params->holds_jaxpr()) continue;
+        ParamsRef params = change(e, map_jaxprs(e.params, [&](const JaxprPtr& inner) { return map_params(inner, change, done); }));
+        if (params == e.params) continue;
+        if (!copy) copy = std::make_shared<Jaxpr>(*j);
+        copy->eqns[i].params = std::move(params);
+    }
+    return done[j.get()] = copy ? JaxprPtr(copy) : j;
+}
+
 Values constants_of(Builder& b, const Jaxpr& j) {
     // Only a closed jaxpr can be evaluated: an open one's constvars are converted to inputs by whoever has their values.
     if (j.consts.size() != j.num_constvars)

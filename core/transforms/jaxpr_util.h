@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/builder.h"
@@ -22,6 +24,12 @@ JaxprPtr rearrange(const JaxprPtr& j, const std::vector<int>& in_order, const st
 
 /// The same jaxpr with more inputs, which nothing reads: inputs of `avals`, of which number `position[i]` is input i of `j`.
 JaxprPtr widen_inputs(const JaxprPtr& j, const Avals& avals, const std::vector<int>& position);
+
+/// The same equations with other parameters, in the jaxprs inside too, inner ones first: `change` gets an equation and its parameters with
+/// the jaxprs inside done. Asked of equations that hold jaxprs. A jaxpr that stands in several places is done once, what nothing changes in
+/// is the same object; `done` may begin with jaxprs that are to be replaced.
+using DoneJaxprs = std::unordered_map<const Jaxpr*, JaxprPtr>;
+JaxprPtr map_params(const JaxprPtr& j, const std::function<ParamsRef(const Eqn&, ParamsRef inside)>& change, DoneJaxprs& done);
 
 /// Values of the constvars of a closed jaxpr as constants of `b`.
 Values constants_of(Builder& b, const Jaxpr& j);

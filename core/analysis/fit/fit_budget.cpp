@@ -24,13 +24,12 @@ FitFigures figures_of(const Inspection& i) {
 
 /// Less recomputed is better, then less memory; what doesn't fit is worse than all that does.
 bool is_better(const FitFigures& a, const FitFigures& b, std::int64_t budget) {
-    const bool a_fits = a.planned_peak <= budget, b_fits = b.planned_peak <= budget;
-    if (a_fits != b_fits) return a_fits;
-    if (!a_fits) return a.planned_peak < b.planned_peak;
+    if (a.fits(budget) != b.fits(budget)) return a.fits(budget);
+    if (!a.fits(budget)) return a.planned_peak < b.planned_peak;
     return std::pair(a.recomputed_flops, a.planned_peak) < std::pair(b.recomputed_flops, b.planned_peak);
 }
 
-/// The program with another function in the place of the one that is differentiated: all of its calls that are one line of the user's.
+/// The program with another function in the place of the one that is differentiated, wherever it is the same jaxpr.
 ProgramPtr with_function(const Program& program, const std::optional<int>& region, const JaxprPtr& before, const JaxprPtr& function) {
     auto p = std::make_shared<Program>(program);
     if (!region) {
@@ -56,9 +55,7 @@ public:
         : named_(name_candidates(placement.jaxpr, kMostCandidates)),
           choices_(inspection.choices()),
           base_(with_function(inspection.program(), subject.region, subject.jaxpr, named_.jaxpr), choices_),
-          budget_(budget) {
-        choices_.policy = nullptr;
-    }
+          budget_(budget) {}
     std::size_t size() const { return named_.candidates.size(); }
     const std::vector<SaveCandidate>& candidates() const { return named_.candidates; }
     std::int64_t tried() const { return static_cast<std::int64_t>(known_.size()); }
@@ -71,7 +68,6 @@ public:
         const Inspection one(base_.program_ptr(), std::move(c), &base_);
         return known_.emplace(saved, figures_of(one)).first->second;
     }
-    bool fits(const FitFigures& f) const { return f.planned_peak <= budget_; }
 
     /// True: every subset was tried.
     bool run(double seconds) {
@@ -80,15 +76,16 @@ public:
         best_ = Subset(size(), false);
         evaluate(best_);
         const double each = std::max(spent(), 1e-4);
-        if (size() <= 12 && each * static_cast<double>(1U << size()) < seconds) {
+        const bool all = size() <= 12 && each * static_cast<double>(1U << size()) < seconds;
+        const auto go = [&] { return spent() < seconds; };
+        if (all) {
             everything();
-            drop_trifles();
-            return true;
+        } else {
+            greedy(go);
+            exchange(go);
         }
-        greedy([&] { return spent() < seconds; });
-        exchange([&] { return spent() < seconds; });
         drop_trifles();
-        return false;
+        return all;
     }
     const Subset& best() const { return best_; }
 
@@ -116,7 +113,7 @@ private:
                 Subset s = now;
                 s[k] = true;
                 const FitFigures &a = evaluate(now), &b = evaluate(s);
-                if (!fits(b) && fits(a)) continue;
+                if (!b.fits(budget_) && a.fits(budget_)) continue;
                 const double spared = a.recomputed_flops - b.recomputed_flops;
                 const double gain = spared / static_cast<double>(std::max<std::int64_t>(b.planned_peak - a.planned_peak, 1));
                 if (spared > 0 && (!next || gain > most)) {
@@ -152,14 +149,13 @@ private:
     /// Is the choice `without` a name next to as good? Where nothing fits, by memory.
     bool is_trifle(const FitFigures& without, const FitFigures& now) const {
         constexpr double kTrifle = 0.002;  // of all work, or of the peak
-        if (!fits(now))
+        if (!now.fits(budget_))
             return static_cast<double>(without.planned_peak - now.planned_peak) <= kTrifle * static_cast<double>(now.planned_peak);
-        return fits(without) && without.recomputed_flops - now.recomputed_flops <= kTrifle * without.total_flops;
+        return without.fits(budget_) && without.recomputed_flops - now.recomputed_flops <= kTrifle * without.total_flops;
     }
     /// A name is a line to write: those that spare next to nothing are left out, the smallest gain first.
     void drop_trifles() {
-        for (bool changed = true; changed;) {
-            changed = false;
+        for (;;) {
             std::optional<Subset> without;
             for (std::size_t k = 0; k < size(); ++k) {
                 if (!best_[k]) continue;
@@ -169,10 +165,8 @@ private:
                 if (!is_trifle(f, evaluate(best_))) continue;
                 if (!without || is_better(f, evaluate(*without), budget_)) without = s;
             }
-            if (without) {
-                best_ = *without;
-                changed = true;
-            }
+            if (!without) return;
+            best_ = *without;
         }
     }
 
@@ -196,7 +190,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     const Inspection as_it_is(inspection.program_ptr(), plain, &inspection);
     out.before = out.found = figures_of(as_it_is);
     out.tried = 1;
-    if (out.before.planned_peak <= budget) {
+    if (out.before.fits(budget)) {
         out.fits = out.as_it_is = true;
         return out;
     }
@@ -222,7 +216,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
             out.problems.emplace_back(e.what());
         }
     }
-    out.fits = out.found.planned_peak <= budget;
+    out.fits = out.found.fits(budget);
     return out;
 }
 

@@ -14,6 +14,7 @@ namespace jaxscope {
 struct FitFigures {
     std::int64_t planned_peak = 0, residual_bytes = 0;
     double recomputed_flops = 0, total_flops = 0;
+    bool fits(std::int64_t budget) const { return planned_peak <= budget; }
 };
 
 /// How a step comes to fit a budget of memory.

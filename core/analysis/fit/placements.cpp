@@ -12,6 +12,8 @@
 #include "calls/remat.h"
 #include "ir/builder.h"
 #include "ir/interpret.h"
+#include "transforms/cut.h"
+#include "transforms/jaxpr_util.h"
 
 namespace jaxscope {
 
@@ -57,82 +59,33 @@ RepeatedBlocks longest_run(const std::vector<std::uint64_t>& t, std::uint32_t pe
     return best;
 }
 
-/// The equations [begin, end) as one checkpoint: what they read from outside comes in, what is read behind them goes out.
-class BlockWrapper {
-public:
-    BlockWrapper(const Jaxpr& j, const RepeatedBlocks& blocks) : j_(j), blocks_(blocks), last_use_(j.num_vars(), 0) {
-        for (std::uint32_t i = 0; i < j.eqns.size(); ++i)
-            for (const Atom& a : j.inputs(j.eqns[i]))
-                if (a.is_var()) last_use_[a.var().index] = i;
-        for (const Atom& a : j.outvars)
-            if (a.is_var()) last_use_[a.var().index] = static_cast<std::uint32_t>(j.eqns.size());
-    }
-    JaxprPtr wrap() {
-        const Values in = b_.add_signature(j_);
-        env_.assign(j_.num_vars(), Value());
-        std::copy(in.begin(), in.end(), env_.begin());
-        const std::uint32_t end = blocks_.begin + blocks_.period * blocks_.count;
-        for (std::uint32_t i = 0; i < j_.eqns.size();) {
-            check_cancelled();
-            if (i >= blocks_.begin && i < end) {
-                block(i, i + blocks_.period);
-                i += blocks_.period;
-                continue;
-            }
-            const Eqn& e = j_.eqns[i++];
-            write(e, b_.copy(j_, e, read(j_.inputs(e))));
+/// Each block as one checkpoint: what it reads from outside comes in, what is read behind it goes out.
+JaxprPtr with_checkpoints(const Jaxpr& j, const RepeatedBlocks& blocks) {
+    const JaxprCutter cutter(j);
+    JaxprBuilder b;
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_all(b.add_signature(j));
+    std::unordered_map<std::uint32_t, Value> of_block;  // what the block at work hands on, by variable
+    const Values out = run.forward([&](const Eqn& e, const Values& in) {
+        const auto at = static_cast<std::uint32_t>(run.index());
+        if (at < blocks.begin || at >= blocks.begin + blocks.period * blocks.count) return b.copy(j, e, in);
+        if ((at - blocks.begin) % blocks.period == 0) {
+            const JaxprCut block = cutter.cut(at, at + blocks.period);
+            Values given;
+            for (const Var v : block.in) given.push_back(run.read(v));
+            RematParams p;
+            p.jaxpr = {block.jaxpr, false};
+            p.prevent_cse = Attr(true);
+            const Values made = b.emit(kRemat, given, make_params(p), block.jaxpr->out_avals(), block.jaxpr->effects);
+            of_block.clear();
+            for (std::size_t k = 0; k < made.size(); ++k) of_block[block.out[k].index] = made[k];
         }
-        return b_.finish(read(j_.outvars), j_.name);
-    }
-
-private:
-    Value value(Atom a) const { return a.is_literal() ? Value(a.literal()) : env_[a.var().index]; }
-    Values read(std::span<const Atom> atoms) const {
-        Values out;
-        for (const Atom& a : atoms) out.push_back(value(a));
-        return out;
-    }
-    void write(const Eqn& e, const Values& out) { std::copy(out.begin(), out.end(), env_.begin() + e.first_out); }
-
-    void block(std::uint32_t begin, std::uint32_t end) {
-        JaxprBuilder inner;
-        Values given;
-        std::unordered_map<std::uint32_t, Value> inside;
-        const std::uint32_t first_own = j_.eqns[begin].first_out;
-        for (std::uint32_t i = begin; i < end; ++i)
-            for (const Atom& a : j_.inputs(j_.eqns[i]))
-                if (a.is_var() && a.var().index < first_own && !inside.contains(a.var().index)) {
-                    inside[a.var().index] = inner.add_input(j_.aval(a));
-                    given.push_back(value(a));
-                }
-        std::vector<std::uint32_t> going_out;
-        Values results;
-        for (std::uint32_t i = begin; i < end; ++i) {
-            const Eqn& e = j_.eqns[i];
-            Values in;
-            for (const Atom& a : j_.inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : inside.at(a.var().index));
-            const Values out = inner.copy(j_, e, in);
-            for (std::uint32_t k = 0; k < e.n_out; ++k) {
-                inside[e.first_out + k] = out[k];
-                if (last_use_[e.first_out + k] < end) continue;
-                going_out.push_back(e.first_out + k);
-                results.push_back(out[k]);
-            }
-        }
-        RematParams p;
-        p.jaxpr = {inner.finish(results), false};
-        p.prevent_cse = Attr(true);
-        b_.source = j_.eqns[begin].source;
-        const Values out = b_.emit(kRemat, given, make_params(p), p.jaxpr.jaxpr->out_avals(), p.jaxpr.jaxpr->effects);
-        for (std::size_t k = 0; k < going_out.size(); ++k) env_[going_out[k]] = out[k];
-    }
-
-    const Jaxpr& j_;
-    RepeatedBlocks blocks_;
-    std::vector<std::uint32_t> last_use_;
-    JaxprBuilder b_;
-    std::vector<Value> env_;
-};
+        Values results;  // what stays inside is read by nobody here
+        for (std::uint32_t k = 0; k < e.n_out; ++k) results.push_back(of_block[e.first_out + k]);
+        return results;
+    });
+    return b.finish(out, j.name);
+}
 
 bool holds_checkpoint(const Jaxpr& j) {
     for (const Jaxpr* inner : all_jaxprs(j))
@@ -142,23 +95,10 @@ bool holds_checkpoint(const Jaxpr& j) {
 }
 
 /// `root` with one of the jaxprs below it replaced, wherever it stands.
-JaxprPtr with_replaced(const JaxprPtr& root, const Jaxpr* which, const JaxprPtr& with, std::map<const Jaxpr*, JaxprPtr>& done) {
-    if (root.get() == which) return with;
-    if (const auto it = done.find(root.get()); it != done.end()) return it->second;
-    std::shared_ptr<Jaxpr> copy;
-    for (std::size_t i = 0; i < root->eqns.size(); ++i) {
-        const ParamsRef& params = root->eqns[i].params;
-        if (!params->holds_jaxpr()) continue;
-        ParamsRef changed = map_jaxprs(params, [&](const JaxprPtr& inner) { return with_replaced(inner, which, with, done); });
-        if (changed == params) continue;
-        if (!copy) copy = std::make_shared<Jaxpr>(*root);
-        copy->eqns[i].params = std::move(changed);
-    }
-    return done[root.get()] = copy ? JaxprPtr(copy) : root;
-}
 JaxprPtr with_replaced(const JaxprPtr& root, const Jaxpr* which, const JaxprPtr& with) {
-    std::map<const Jaxpr*, JaxprPtr> done;
-    return with_replaced(root, which, with, done);
+    std::unordered_map<const Jaxpr*, JaxprPtr> done{{which, with}};
+    return map_params(
+        root, [](const Eqn&, ParamsRef inside) { return inside; }, done);
 }
 
 /// The function whose calls these equations are: the innermost one that all of them have, and the line that calls it.
@@ -200,7 +140,7 @@ void add_blocks(const JaxprPtr& function, std::vector<Placement>& out) {
     p.kind = Placement::Kind::Blocks;
     p.count = most.count;
     name_of_block(*in, most, p);
-    p.jaxpr = with_replaced(function, in, BlockWrapper(*in, most).wrap());
+    p.jaxpr = with_replaced(function, in, with_checkpoints(*in, most));
     out.push_back(std::move(p));
 }
 
