@@ -23,6 +23,12 @@ public:
     void value(int number) { value(static_cast<std::int64_t>(number)); }
     void value(bool b);
     void null();
+    /// A key and what stands behind it.
+    template <class T>
+    void entry(std::string_view name, const T& v) {
+        key(name);
+        value(v);
+    }
 
 private:
     void open(char c);

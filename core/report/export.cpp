@@ -10,6 +10,7 @@
 #include "report/array_json.h"
 #include "report/dot.h"
 #include "report/formats/formats.h"
+#include "report/graph_text.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
@@ -59,13 +60,12 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
 std::string inspection_svg(const Inspection& inspection, const std::string& what) {
     SvgOptions options;
     options.title = inspection.program().name.str();
-    if (what == "split") {
+    if (is_split(what)) {
         const SplitReport& split = inspection.split();
         if (!split.residuals.region_name.empty()) options.title += ": " + split.residuals.region_name;
         options.subtitle = std::to_string(split.num_residuals) + " residuals, " + bytes_text(split.residuals.total_bytes);
         return split_svg(split, options);
     }
-    if (what != "program") throw Error(ErrorCode::BadUsage, "expected --what program or split, found '" + printable(what) + "'");
     options.subtitle = count_text(inspection.summary().equations) + " equations";
     const GraphModel model(inspection.program().jaxpr, Grouping::Auto, inspection.program().in_paths);
     return program_svg(model, model.first_look(), options);
@@ -76,10 +76,8 @@ void write_outputs(JsonWriter& w, const Step& step, const RunReport& report) {
     w.begin_array();
     for (std::size_t i = 0; i < report.outputs.size(); ++i) {
         w.begin_object();
-        w.key("path");
-        w.value(step.out_paths[i]);
-        w.key("aval");
-        w.value(to_text(report.outputs[i]->aval));
+        w.entry("path", step.out_paths[i]);
+        w.entry("aval", to_text(report.outputs[i]->aval));
         write_array_fields(w, *report.outputs[i]);
         w.end_object();
     }
@@ -90,10 +88,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     JsonWriter w(out);
     std::vector<std::string> problems = full.problems;
     w.begin_object();
-    w.key("schema");
-    w.value("jaxscope.report/1");
-    w.key("command");
-    w.value("report");
+    w.entry("schema", "jaxscope.report/1");
+    w.entry("command", "report");
     if (const auto notes = caveats(inspection.program()); !notes.empty()) {
         w.key("notes");
         write_json(w, notes);
@@ -102,15 +98,12 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
     write_json(w, full.verdict);
     w.key("program");
     write_json(w, inspection.summary());
-    w.key("text");
-    w.value(to_text(*inspection.program().jaxpr, {}));
+    w.entry("text", to_text(*inspection.program().jaxpr, {}));
     attempt(problems, "residuals", [&] { write_fields(w, inspection.residuals()); });
     attempt(problems, "split", [&] {
         const SplitReport& split = inspection.split();
-        w.key("known");
-        w.value(to_text(*split.known, {}));
-        w.key("unknown");
-        w.value(to_text(*split.unknown, {}));
+        w.entry("known", to_text(*split.known, {}));
+        w.entry("unknown", to_text(*split.unknown, {}));
         w.key("recomputed");
         write_json(w, split.recomputed);
     });

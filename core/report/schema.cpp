@@ -39,18 +39,13 @@ void object(JsonWriter& w, Body body) {
     body();
     w.end_object();
 }
-void text_field(JsonWriter& w, const char* name, const char* value) {
-    w.key(name);
-    w.value(value);
-}
-
 void head(JsonWriter& w) {
-    text_field(w, "$schema", "https://json-schema.org/draft/2020-12/schema");
-    text_field(w, "title", "jaxscope.report/1");
-    text_field(w, "description",
-               "What `jaxscope COMMAND --json` prints and report.json holds. Sizes are bytes, times seconds; non-finite numbers are the "
-               "strings \"nan\", \"inf\", \"-inf\". Every object has `schema` and `command`; the other fields are those of the command.");
-    text_field(w, "type", "object");
+    w.entry("$schema", "https://json-schema.org/draft/2020-12/schema");
+    w.entry("title", "jaxscope.report/1");
+    w.entry("description",
+            "What `jaxscope COMMAND --json` prints and report.json holds. Sizes are bytes, times seconds; non-finite numbers are the "
+            "strings \"nan\", \"inf\", \"-inf\". Every object has `schema` and `command`; the other fields are those of the command.");
+    w.entry("type", "object");
     w.key("required");
     w.begin_array();
     w.value("schema");
@@ -69,7 +64,7 @@ void required_by_command(JsonWriter& w) {
                 w.key("properties");
                 object(w, [&] {
                     w.key("command");
-                    object(w, [&] { text_field(w, "const", c.command); });
+                    object(w, [&] { w.entry("const", c.command); });
                 });
             });
             w.key("then");
@@ -101,14 +96,14 @@ void property(JsonWriter& w, const char* name) {
 void outputs(JsonWriter& w) {
     const auto any = [&](const char* name, const char* description) {
         w.key(name);
-        object(w, [&] { text_field(w, "description", description); });
+        object(w, [&] { w.entry("description", description); });
     };
     w.key("outputs");
     object(w, [&] {
-        text_field(w, "type", "array");
+        w.entry("type", "array");
         w.key("items");
         object(w, [&] {
-            text_field(w, "type", "object");
+            w.entry("type", "object");
             w.key("required");
             w.begin_array();
             w.value("path");
@@ -144,10 +139,10 @@ void either(JsonWriter& w, const char* name) {
 void samples(JsonWriter& w) {
     w.key("samples");
     object(w, [&] {
-        text_field(w, "type", "array");
+        w.entry("type", "array");
         w.key("items");
         object(w, [&] {
-            text_field(w, "type", "object");
+            w.entry("type", "object");
             w.key("properties");
             object(w, [&] {
                 for (const char* name : {"name", "title", "source", "capture"}) property<std::string>(w, name);
@@ -165,7 +160,7 @@ void write_report_schema(std::ostream& out) {
         w.key("properties");
         object(w, [&] {
             w.key("schema");
-            object(w, [&] { text_field(w, "const", "jaxscope.report/1"); });
+            object(w, [&] { w.entry("const", "jaxscope.report/1"); });
             property<std::string>(w, "command");
             property<std::vector<std::string>>(w, "notes");
             property<std::vector<std::string>>(w, "verdict");

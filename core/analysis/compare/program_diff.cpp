@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analysis/compare/sequence_match.h"
+#include "analysis/equations/eqn_bytes.h"
 #include "analysis/equations/eqn_path.h"
 #include "base/cancel.h"
 #include "ir/literal.h"
@@ -33,12 +34,6 @@ std::string avals_text(const Avals& avals, bool weak = false) {
     for (const AvalRef& a : avals) out += (out.empty() ? "" : ", ") + to_text(a) + (weak && a->weak_type ? " (weak)" : "");
     return out;
 }
-std::int64_t result_bytes(const Jaxpr& j, const Eqn& e) {
-    std::int64_t sum = 0;
-    for (std::uint32_t k = 0; k < e.n_out; ++k) sum += j.aval(j.output(e, k))->bytes();
-    return sum;
-}
-
 /// What equations and jaxprs are, whatever their variables are called.
 class Fingerprints {
 public:

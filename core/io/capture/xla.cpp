@@ -38,14 +38,6 @@ OutOfMemory read_out_of_memory(const JsonValue& v) {
     return o;
 }
 
-void entry(JsonWriter& w, const char* key, std::int64_t value) {
-    w.key(key);
-    w.value(value);
-}
-void entry(JsonWriter& w, const char* key, double value) {
-    w.key(key);
-    w.value(value);
-}
 /// Texts that aren't there are null.
 void entry(JsonWriter& w, const char* key, const std::string& value) {
     w.key(key);
@@ -65,16 +57,16 @@ void entry(JsonWriter& w, const char* key, const std::optional<std::int64_t>& va
 void write_figures(JsonWriter& w, const XlaFacts& x) {
     w.key("memory_analysis");
     w.begin_object();
-    entry(w, "argument_size_in_bytes", x.arguments);
-    entry(w, "output_size_in_bytes", x.outputs);
-    entry(w, "alias_size_in_bytes", x.aliased);
-    entry(w, "temp_size_in_bytes", x.temporaries);
+    w.entry("argument_size_in_bytes", x.arguments);
+    w.entry("output_size_in_bytes", x.outputs);
+    w.entry("alias_size_in_bytes", x.aliased);
+    w.entry("temp_size_in_bytes", x.temporaries);
     if (x.peak) entry(w, "peak_memory_in_bytes", x.peak);
     w.end_object();
     w.key("cost_analysis");
     w.begin_object();
-    entry(w, "flops", x.flops);
-    entry(w, "bytes accessed", x.bytes_accessed);
+    w.entry("flops", x.flops);
+    w.entry("bytes accessed", x.bytes_accessed);
     w.end_object();
     w.key("input_output_alias");
     w.begin_array();
@@ -95,12 +87,12 @@ void write_out_of_memory(JsonWriter& w, const OutOfMemory& o) {
     w.begin_array();
     for (const OutOfMemory::Buffer& b : o.buffers) {
         w.begin_object();
-        entry(w, "bytes", b.bytes);
+        w.entry("bytes", b.bytes);
         entry(w, "shape", b.shape);
         entry(w, "op_name", b.op_name);
         entry(w, "kind", b.kind);
         entry(w, "file", b.file);
-        if (b.line) entry(w, "line", static_cast<std::int64_t>(b.line));
+        if (b.line) w.entry("line", b.line);
         w.end_object();
     }
     w.end_array();
@@ -159,7 +151,7 @@ std::string CaptureOutput::targets() const {
                    entry(w, "device", x.device);
                    entry(w, "libtpu", x.version);
                    entry(w, "options", x.options);
-                   entry(w, "compile_seconds", x.compile_seconds);
+                   w.entry("compile_seconds", x.compile_seconds);
                    if (x.out_of_memory) {
                        w.key("out_of_memory");
                        write_out_of_memory(w, *x.out_of_memory);

@@ -51,11 +51,11 @@ public:
     }
     void write() {
         w_.begin_object();
-        text("label", program_title(program_));
+        w_.entry("label", program_title(program_));
         w_.key("graphs");
         w_.begin_array();
         w_.begin_object();
-        text("id", kGraph);
+        w_.entry("id", kGraph);
         w_.key("nodes");
         w_.begin_array();
         for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
@@ -67,23 +67,19 @@ public:
     }
 
 private:
-    void text(const char* key, const std::string& value) {
-        w_.key(key);
-        w_.value(std::string_view(value));
-    }
     void pair(const char* key, const std::string& value) {
         if (value.empty()) return;
         w_.begin_object();
-        text("key", key);
-        text("value", value);
+        w_.entry("key", key);
+        w_.entry("value", value);
         w_.end_object();
     }
     void node(std::uint32_t n) {
         const VisibleGraph::Node& node = graph_.nodes[n];
         w_.begin_object();
-        text("id", node.key);
-        text("label", node.title);
-        text("namespace", spaces_[n]);
+        w_.entry("id", node.key);
+        w_.entry("label", node.title);
+        w_.entry("namespace", spaces_[n]);
         w_.key("attrs");
         w_.begin_array();
         pair("makes", node.detail);
@@ -98,7 +94,7 @@ private:
         w_.key("outputsMetadata");
         w_.begin_array();
         w_.begin_object();
-        text("id", "0");
+        w_.entry("id", "0");
         w_.key("attrs");
         w_.begin_array();
         pair("shape", node.detail);
@@ -113,9 +109,9 @@ private:
     void edge(const VisibleGraph::Edge& e) {
         if (graph_.nodes[e.from].expanded) return;  // from a container: its own inside brings the line
         w_.begin_object();
-        text("sourceNodeId", graph_.nodes[e.from].key);
-        text("sourceNodeOutputId", "0");
-        text("targetNodeInputId", "0");
+        w_.entry("sourceNodeId", graph_.nodes[e.from].key);
+        w_.entry("sourceNodeOutputId", "0");
+        w_.entry("targetNodeInputId", "0");
         w_.end_object();
     }
 
@@ -172,15 +168,13 @@ void write_model_explorer_data(std::ostream& out, const Inspection& inspection) 
     w.begin_object();
     w.key(kGraph);
     w.begin_object();
-    w.key("name");
-    w.value("bytes that the backward pass keeps");
+    w.entry("name", "bytes that the backward pass keeps");
     w.key("results");
     w.begin_object();
     for (const auto& [equation, bytes] : saved) {
         w.key(equation);
         w.begin_object();
-        w.key("value");
-        w.value(bytes);
+        w.entry("value", bytes);
         w.end_object();
     }
     w.end_object();
@@ -188,10 +182,8 @@ void write_model_explorer_data(std::ostream& out, const Inspection& inspection) 
     w.begin_array();
     for (const auto& [stop, colour] : {std::pair{0, "#fff3d6"}, std::pair{1, "#c2410c"}}) {
         w.begin_object();
-        w.key("stop");
-        w.value(stop);
-        w.key("bgColor");
-        w.value(colour);
+        w.entry("stop", stop);
+        w.entry("bgColor", colour);
         w.end_object();
     }
     w.end_array();

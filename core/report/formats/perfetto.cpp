@@ -22,8 +22,8 @@ public:
         w_.value("ns");
         w_.key("otherData");
         w_.begin_object();
-        text("program", title);
-        text("time", "a microsecond is a step of the plan");
+        w_.entry("program", title);
+        w_.entry("time", "a microsecond is a step of the plan");
         w_.end_object();
         w_.key("traceEvents");
         w_.begin_array();
@@ -42,7 +42,7 @@ public:
             w_.begin_object();
             for (std::size_t r = 0; r < MemoryTimeline::kRoles; ++r)
                 if (const auto role = static_cast<BufferRole>(r); role != BufferRole::Constant)
-                    number(role_name(role), timeline.by_role[s][r]);
+                    w_.entry(role_name(role), timeline.by_role[s][r]);
             w_.end_object();
             w_.end_object();
         }
@@ -51,12 +51,12 @@ public:
         for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
             const PlannedStep& step = plan_.steps[s];
             event("X", step.kind.str(), static_cast<std::int64_t>(s), kSteps, 1);
-            number("dur", 1);
+            w_.entry("dur", 1);
             w_.key("args");
             w_.begin_object();
-            text("equation", step.eqn);
-            number("equations", static_cast<std::int64_t>(step.eqns.size()));
-            number("live bytes", step.live_bytes);
+            w_.entry("equation", step.eqn);
+            w_.entry("equations", static_cast<std::int64_t>(step.eqns.size()));
+            w_.entry("live bytes", step.live_bytes);
             place(step.source);
             w_.end_object();
             w_.end_object();
@@ -82,49 +82,41 @@ public:
     }
 
 private:
-    void text(const char* key, const std::string& value) {
-        w_.key(key);
-        w_.value(std::string_view(value));
-    }
-    void number(const char* key, std::int64_t value) {
-        w_.key(key);
-        w_.value(value);
-    }
     /// Leaves the object open.
     void event(const char* phase, const std::string& name, std::int64_t time, int process, int thread) {
         w_.begin_object();
-        text("ph", phase);
-        text("name", name);
-        number("ts", time);
-        number("pid", process);
-        number("tid", thread);
+        w_.entry("ph", phase);
+        w_.entry("name", name);
+        w_.entry("ts", time);
+        w_.entry("pid", process);
+        w_.entry("tid", thread);
     }
     void name(int process, const std::string& title) {
         event("M", "process_name", 0, process, 0);
         w_.key("args");
         w_.begin_object();
-        text("name", title);
+        w_.entry("name", title);
         w_.end_object();
         w_.end_object();
     }
     void place(SourceRef source) {
         const Frame* frame = source.user_frame();
         if (!frame) return;
-        text("file", frame->file.str());
-        number("line", frame->line);
+        w_.entry("file", frame->file.str());
+        w_.entry("line", frame->line);
     }
     void lifetime(const PlannedBuffer& b, int row) {
         const std::string made_by = b.role == BufferRole::Argument ? "argument" : b.primitive.str();
         const int last = static_cast<int>(plan_.steps.size()) - 1;  // as in the timeline: what outlives the last step ends with it
         const int from = std::clamp(b.first_step, 0, last);
         event("X", fmt::format("{} {}", to_text(b.aval), made_by), from, kBuffers, row);
-        number("dur", std::clamp(b.last_step, from, last) - from + 1);
+        w_.entry("dur", std::clamp(b.last_step, from, last) - from + 1);
         w_.key("args");
         w_.begin_object();
-        number("bytes", b.bytes);
-        text("role", role_name(b.role));
-        text("equation", b.eqn);
-        number("offset", b.offset);
+        w_.entry("bytes", b.bytes);
+        w_.entry("role", role_name(b.role));
+        w_.entry("equation", b.eqn);
+        w_.entry("offset", b.offset);
         place(b.source);
         w_.end_object();
         w_.end_object();
