@@ -18,13 +18,14 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
     return false;
 }
 
-namespace {
-
 std::string listed(const std::vector<int>& numbers) {
     std::string text;
     for (const int k : numbers) text += (text.empty() ? "" : ", ") + std::to_string(k);
     return text + (numbers.size() == 1 ? "," : "");
 }
+
+namespace {
+
 Error refusal(const JitState& s, const std::string& text) {
     Error e(ErrorCode::BadUsage, text);
     e.at({s.where.file, s.where.line, 0});

@@ -168,48 +168,36 @@ Avals eval_reduce_scatter(const Op& op) {
 }
 constexpr const char* kMesh = "a collective over devices: jaxscope runs it in programs of several devices alone";
 
-constexpr Primitive axis_index() {
-    Primitive p = typed_only("axis_index", eval_axis_index, kMesh);
-    p.batch = batch_axis_index;
+constexpr Primitive mapped(const char* name, AbstractEvalFn* eval, BatchFn* batch) {
+    Primitive p = typed_only(name, eval, kMesh);
+    p.batch = batch;
     return p;
 }
-constexpr Primitive all_gather() {
-    Primitive p = typed_only("all_gather", eval_all_gather, kMesh);
+constexpr Primitive linear(const char* name, AbstractEvalFn* eval, BatchFn* batch, TransposeFn* transpose) {
+    Primitive p = mapped(name, eval, batch);
     p.jvp = jvp_linear;
-    p.transpose = transpose_all_gather;
-    p.batch = batch_all_gather;
+    p.transpose = transpose;
     return p;
 }
-constexpr Primitive reduce_scatter() {
-    Primitive p = typed_only("reduce_scatter", eval_reduce_scatter, kMesh);
-    p.jvp = jvp_linear;
-    p.transpose = transpose_reduce_scatter;
-    p.batch = batch_reduce_scatter;
-    return p;
-}
-
 constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
-    Primitive p = typed_only(name, eval_all_reduce, kMesh);
-    p.batch = batch_extreme;
+    Primitive p = mapped(name, eval_all_reduce, batch_extreme);
     p.expand = expand;
     return p;
 }
 constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
-    Primitive p = all_reduce(name, expand);
-    p.batch = batch_sum;
-    p.jvp = jvp_linear;
-    p.transpose = transpose_psum;
+    Primitive p = linear(name, eval_all_reduce, batch_sum, transpose_psum);
+    p.expand = expand;
     return p;
 }
 }  // namespace
 
-constinit const Primitive kAxisIndex = axis_index();
+constinit const Primitive kAxisIndex = mapped("axis_index", eval_axis_index, batch_axis_index);
 constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
-constinit const Primitive kAllGather = all_gather();
-constinit const Primitive kReduceScatter = reduce_scatter();
+constinit const Primitive kAllGather = linear("all_gather", eval_all_gather, batch_all_gather, transpose_all_gather);
+constinit const Primitive kReduceScatter = linear("reduce_scatter", eval_reduce_scatter, batch_reduce_scatter, transpose_reduce_scatter);
 constinit const Primitive kPsumInvariant = typed_only("psum_invariant", eval_all_reduce, kMesh);
 constinit const Primitive kPvary{.name = "pvary",
                                  .abstract_eval = eval_pvary,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "calls/sharded_call.h"
 #include "pytree/prefix.h"
+#include "trace/jit_checks.h"
 #include "trace/sharding/sharded_state.h"
 
 namespace jaxscope::jax::detail {
@@ -46,11 +47,11 @@ void check_call(const ShardedState& s, const Call& call) {
     for (const int n : fixed)
         if (n < 0) refuse(s, fmt::format("expected static_argnums from 0 on, found {}", n));
     if (!fixed.empty() && *std::max_element(fixed.begin(), fixed.end()) >= args)
-        refuse(s, fmt::format("jitted function has static_argnums=({}{}) but was called with only {} positional argument{}. All static "
+        refuse(s, fmt::format("jitted function has static_argnums=({}) but was called with only {} positional argument{}. All static "
                               "broadcasted arguments must be passed positionally.",
-                              fmt::join(fixed, ", "), fixed.size() == 1 ? "," : "", args, args > 1 ? "s" : ""));
+                              listed(fixed), args, args > 1 ? "s" : ""));
     for (int i = 0; i < args; ++i)
-        if (call.static_args[static_cast<std::size_t>(i)] && std::find(fixed.begin(), fixed.end(), i) == fixed.end())
+        if (call.static_args[static_cast<std::size_t>(i)] && !contains(fixed, i, call.static_args.size()))
             refuse(s, static_text(call, static_cast<std::size_t>(i)) + ".");
 }
 
@@ -60,7 +61,7 @@ PyTreeDef dynamic_tree(const PyTreeDef& all, const std::vector<int>& fixed) {
     tuple->kind = TreeNode::Kind::tuple;
     const std::vector<PyTreeDef> args = all.children();
     for (std::size_t i = 0; i < args.size(); ++i) {
-        if (std::find(fixed.begin(), fixed.end(), static_cast<int>(i)) != fixed.end()) continue;
+        if (contains(fixed, static_cast<int>(i), args.size())) continue;
         retain_tree(args[i].node());
         tuple->keys.push_back({false, std::to_string(tuple->children.size())});
         tuple->children.push_back(args[i].node());
@@ -84,8 +85,7 @@ std::vector<sharding::Parts> flattened(const ShardedState& s, const char* what, 
 void sort_leaves(const ShardedState& s, const Call& call, ShardedEntry& e) {
     std::size_t leaf = 0;
     for (std::size_t a = 0; a < call.leaves_of_arg.size(); ++a) {
-        const auto& fixed = s.options.static_argnums;
-        const bool is_static = std::find(fixed.begin(), fixed.end(), static_cast<int>(a)) != fixed.end();
+        const bool is_static = contains(s.options.static_argnums, static_cast<int>(a), call.leaves_of_arg.size());
         for (std::size_t k = 0; k < call.leaves_of_arg[a]; ++k, ++leaf) {
             if (!is_static)
                 e.dynamic.push_back(leaf);
