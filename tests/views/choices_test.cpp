@@ -39,11 +39,8 @@ class ChoicesTest : public QObject {
 private Q_SLOTS:
     void initTestCase() { QVERIFY(fixture_.prepare()); }
     void init() {
-        window_ = std::make_unique<MainWindow>();
-        window_->resize(1280, 800);
-        window_->show();
-        window_->open(kSmall);
-        QTRY_VERIFY_WITH_TIMEOUT(session().program() && settled(*window_), kPatience);
+        window_ = new_window();
+        QVERIFY(opens(*window_, kSmall));
     }
     void cleanup() { window_.reset(); }
 

@@ -31,11 +31,7 @@ class DailyTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase() { QVERIFY(fixture_.prepare()); }
-    void init() {
-        window_ = std::make_unique<MainWindow>();
-        window_->resize(1280, 800);
-        window_->show();
-    }
+    void init() { window_ = new_window(); }
     void cleanup() { window_.reset(); }
 
     void the_start_page_opens_samples_and_recent_files() {

@@ -36,11 +36,8 @@ private Q_SLOTS:
     void initTestCase() { QVERIFY(fixture_.prepare()); }
 
     void init() {
-        window_ = std::make_unique<MainWindow>();
-        window_->resize(1280, 800);
-        window_->show();
-        window_->open(kSample);
-        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+        window_ = new_window();
+        QVERIFY(opens(*window_));
     }
     void cleanup() { window_.reset(); }
 

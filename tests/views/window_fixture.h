@@ -4,6 +4,8 @@
 #include <QSettings>
 #include <QTabWidget>
 #include <QTemporaryDir>
+#include <QtTest>
+#include <memory>
 
 #include "background/background.h"
 #include "graph/graph_layouter.h"
@@ -21,6 +23,20 @@ constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are 
 inline bool settled(app::MainWindow& window) {
     return window.session()->current().done && !window.session()->busy() && !window.program_view()->busy() &&
            !window.split_view()->busy() && !window.searching();
+}
+
+/// A window as its user sees it first, with nothing open.
+inline std::unique_ptr<app::MainWindow> new_window() {
+    auto window = std::make_unique<app::MainWindow>();
+    window->resize(1280, 800);
+    window->show();
+    return window;
+}
+
+/// Opens a file in it. False: it wasn't looked at, with all that is done in the background, within kPatience.
+inline bool opens(app::MainWindow& window, const QString& file = kSample) {
+    window.open(file);
+    return QTest::qWaitFor([&] { return window.session()->program() && settled(window); }, kPatience);
 }
 
 /// What is wrong with the page of a tab, in front and drawn: empty when it is shown and something stands in it.

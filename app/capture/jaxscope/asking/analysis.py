@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from ..api import Capture, capture
 from .display import executable
@@ -92,23 +92,17 @@ class Analysis:
         return tuple(_made(PolicyRow, r) for r in self.ask("policies", "--no-run", *given)["policies"])
 
     def ask(self, command: str, *arguments: str) -> dict[str, Any]:
-        """Any command's JSON. Raises CaptureError with what it says on standard error."""
-        done = self._run(command, *arguments, "--json")
+        """Any command's JSON."""
+        return json.loads(self.text(command, *arguments, "--json"))
+
+    def text(self, command: str, *arguments: str) -> str:
+        """Any command's page, as a terminal shows it. Raises CaptureError with what it says on standard error."""
+        with self._file() as path:
+            done = subprocess.run([executable(), command, path, *arguments], capture_output=True, text=True)
         if done.returncode not in (0, 1) or not done.stdout:
             raise CaptureError(done.stderr.strip().removeprefix("jaxscope: ") or f"{command} ended with code {done.returncode}",
                                exit_code=done.returncode)
-        return json.loads(done.stdout)
-
-    def text(self, command: str, *arguments: str) -> str:
-        """Any command's page, as a terminal shows it."""
-        done = self._run(command, *arguments)
-        if done.returncode not in (0, 1):
-            raise CaptureError(done.stderr.strip().removeprefix("jaxscope: "), exit_code=done.returncode)
         return done.stdout
-
-    def _run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        with self._file() as path:
-            return subprocess.run([executable(), command, path, *arguments], capture_output=True, text=True)
 
     @contextlib.contextmanager
     def _file(self) -> Iterator[str]:
@@ -136,15 +130,12 @@ def analyze(fn: Any, args: Sequence[Any] | None = None, kwargs: dict[str, Any] |
     return Analysis(capture(fn, **options)(*(args or ()), **(kwargs or {})))
 
 
-def _size(limit: int | str) -> str:
-    return str(limit)
-
-
-def _assert(analysis: Analysis, *limits: str) -> dict[str, Any]:
-    """Holds a program to limits of `jaxscope check`. What isn't kept is an AssertionError that says where and what to do."""
+def hold(analysis: Analysis, *limits: str, note: Callable[[dict[str, Any]], None] = lambda figures: None) -> None:
+    """Holds a program to limits of `jaxscope check`. What isn't kept is an AssertionError that says where and what to do. `note` gets its figures."""
     report = analysis.ask("check", *limits)
+    note(report["programs"][0])
     if report["passed"]:
-        return report["programs"][0]
+        return
     lines = []
     for f in report["findings"]:
         if f["level"] != "error":
@@ -157,19 +148,19 @@ def _assert(analysis: Analysis, *limits: str) -> dict[str, Any]:
 def assert_peak(fn: Any, args: Sequence[Any] | None = None, kwargs: dict[str, Any] | None = None, *, limit: int | str,
                 **options: Any) -> None:
     """The planned peak is at most `limit` (bytes, or "1.5G")."""
-    _assert(analyze(fn, args, kwargs, **options), "--max-peak", _size(limit))
+    hold(analyze(fn, args, kwargs, **options), "--max-peak", str(limit))
 
 
 def assert_residuals(fn: Any, args: Sequence[Any] | None = None, kwargs: dict[str, Any] | None = None, *, limit: int | str | None = None,
                      must_save: Sequence[str] = (), must_not_save: Sequence[str] = (), policy: str | None = None, **options: Any) -> None:
     """The backward pass keeps at most `limit`; these names (checkpoint_name) are among what it keeps, those aren't."""
-    limits = [] if limit is None else ["--max-residuals", _size(limit)]
+    limits = [] if limit is None else ["--max-residuals", str(limit)]
     limits += [word for n in must_save for word in ("--must-save", n)] + [word for n in must_not_save for word in ("--must-not-save", n)]
     if not limits:
         raise TypeError("assert_residuals() needs limit, must_save or must_not_save")
-    _assert(analyze(fn, args, kwargs, **options), *limits, *_flags(policy=policy))
+    hold(analyze(fn, args, kwargs, **options), *limits, *_flags(policy=policy))
 
 
 def assert_no_unused_donation(fn: Any, args: Sequence[Any] | None = None, kwargs: dict[str, Any] | None = None, **options: Any) -> None:
     """The memory of every donated leaf is taken by an output."""
-    _assert(analyze(fn, args, kwargs, **options), "--no-unused-donations")
+    hold(analyze(fn, args, kwargs, **options), "--no-unused-donations")

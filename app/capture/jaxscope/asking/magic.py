@@ -6,7 +6,7 @@ from typing import Any
 
 from .analysis import Analysis
 from ..api import capture
-from .display import Report, executable, in_notebook, _report
+from .display import in_notebook, show_capture
 from ..errors import CaptureError
 
 COMMANDS = ("report", "residuals", "split", "donation", "plan", "policies", "inspect", "print")
@@ -34,16 +34,9 @@ def run(line: str, namespace: dict[str, Any]) -> Any:
         kwargs.update(value(k.value) if k.arg is None else {k.arg: value(k.value)})
     captured = capture(value(call.func))(*args, **kwargs)
     if command == "report" and in_notebook():
-        return _page(captured)
+        return show_capture(captured)
     print(Analysis(captured).text(command, *(["--no-run"] if command in ("report", "policies") else [])))
     return None
-
-
-def _page(captured: Any) -> Report:
-    import os
-    import tempfile
-    folder = tempfile.mkdtemp(prefix="jaxscope-")
-    return _report(executable(), captured.save(os.path.join(folder, "program.jaxscope")), folder, captured.document["name"])
 
 
 def register(shell: Any) -> None:

@@ -22,11 +22,7 @@ _POLL = 0.5
 
 
 class TargetProblem(Exception):
-    """Why a target couldn't be asked, in one line. Nothing is known of the program then. `timed_out`: there is no time for others either."""
-
-    def __init__(self, text: str, timed_out: bool = False):
-        super().__init__(text)
-        self.timed_out = timed_out
+    """Why a target couldn't be asked, in one line. Nothing is known of the program then."""
 
 
 def compile_for(target: Target, module: Callable[[], bytes], python: str | None = None, deadline: float | None = None,
@@ -88,7 +84,7 @@ def _run(target: Target, python: str, given: bytes, deadline: float | None) -> d
         left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
         said, noise = process.communicate(given, timeout=left)
     except subprocess.TimeoutExpired:
-        raise TargetProblem(f"{target.name}: time-out: XLA's compiler was not done", timed_out=True) from None
+        raise TargetProblem(f"{target.name}: time-out: XLA's compiler was not done") from None
     finally:
         if process.poll() is None:
             process.kill()
@@ -132,7 +128,7 @@ def _wait_for_lock(target: Target, deadline: float | None, tell: Callable[[str],
             tell(f"jaxscope: {target.name}: process {holder} uses libtpu ({_LOCK}): waiting for it")
             said = True
         if deadline is not None and time.monotonic() > deadline:
-            raise TargetProblem(f"{target.name}: time-out: process {holder} held libtpu's lock ({_LOCK}) all the time", timed_out=True)
+            raise TargetProblem(f"{target.name}: time-out: process {holder} held libtpu's lock ({_LOCK}) all the time")
         time.sleep(_POLL)
 
 
