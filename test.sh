@@ -8,6 +8,8 @@ full=
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
+# Random samples (tests/support/seed.py): one commit's are the same everywhere.
+export JAXSCOPE_SAMPLE=${JAXSCOPE_SAMPLE:-$((16#$(git rev-parse HEAD | cut -c1-5)))}
 XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # compiled code of this run, and no other
 
 say "Format"

@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "app" / "capture"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "tests" / "support")]
 PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT / "tests" / "programs"))
 
 

@@ -8,12 +8,12 @@ import pathlib
 import random
 import re
 import subprocess
-import time
 
 import jax
 import numpy as np
 import pytest
 from conftest import missing
+from seed import seed_of_sample
 from wellformed import check
 
 from jaxscope import api
@@ -42,9 +42,7 @@ def captured(tmp_path_factory):
     """Folder of captures, and {number: (name, JAX's text)}."""
     cases = list(harnesses.all_harnesses)
     if not os.environ.get("JAXSCOPE_FULL"):
-        seed = int(os.environ.get("JAXSCOPE_SEED", time.time_ns() % 100_000))
-        print(f"JAXSCOPE_SEED={seed}")
-        cases = random.Random(seed).sample(cases, 400)
+        cases = random.Random(seed_of_sample()).sample(cases, 400)
     folder = tmp_path_factory.mktemp("harnesses")
     texts, failures = {}, []
     for i, h in enumerate(cases):

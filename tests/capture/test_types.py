@@ -9,13 +9,13 @@ import os
 import pathlib
 import random
 import subprocess
-import time
 
 import jax
 import numpy as np
 import pytest
 from conftest import missing
 from jax._src import core, dtypes
+from seed import seed_of_sample
 
 from jaxscope import api
 
@@ -138,9 +138,7 @@ def equations():
     """One of each primitive, parameters and types that the harnesses trace."""
     cases = list(harnesses.all_harnesses)
     if not os.environ.get("JAXSCOPE_FULL"):
-        seed = int(os.environ.get("JAXSCOPE_SEED", time.time_ns() % 100_000))
-        print(f"JAXSCOPE_SEED={seed}")
-        cases = random.Random(seed).sample(cases, 300)
+        cases = random.Random(seed_of_sample()).sample(cases, 300)
     found = {}
     for h in cases:
         try:

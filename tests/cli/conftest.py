@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "app" / "capture"))
+sys.path[:0] = [str(ROOT / "app" / "capture"), str(ROOT / "tests" / "support")]
 BINARY = os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
 
 TEXT = """{ lambda ; a:f32[3,4] b:f32[4]. let

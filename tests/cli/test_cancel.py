@@ -6,12 +6,13 @@ import subprocess
 import time
 
 import pytest
+from seed import seed_of_sample
 
 from conftest import BINARY
 
 EQUATIONS = 1_000_000
 MOMENTS = 10 if os.environ.get("JAXSCOPE_FULL") else 2
-SEED = int(os.environ.get("JAXSCOPE_SEED", str(random.randrange(10**6))))
+SEED = seed_of_sample()
 
 COMMANDS = [
     ["inspect", "big.jaxscope"],

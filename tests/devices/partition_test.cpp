@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <random>
 
 #include <jaxscope/jax.h>
 
+#include "support/sample_seed.h"
 #include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
@@ -109,10 +109,7 @@ protected:
 };
 
 TEST_F(PartitionTest, RandomSpecsGiveTheSameValues) {
-    const char* given = std::getenv("JAXSCOPE_SEED");
-    const unsigned seed = given ? static_cast<unsigned>(std::atoi(given)) : std::random_device{}();
-    std::cout << "JAXSCOPE_SEED " << seed << "\n";
-    std::mt19937 rng(seed);
+    std::mt19937 rng(jaxscope::seed_of_sample());
     const std::vector<Tree> specs{P{4, 1}, P{1, 4}, P{2, 2}, none};
     const int rounds = std::getenv("JAXSCOPE_FULL") ? 16 : 2;
     const Array x = random(rng), y = random(rng);

@@ -64,7 +64,8 @@ def gathered(r, x, y, i):
     """x[i] along one axis, the indices outside of it too."""
     a = axis_of(r, x)
     at = jnp.ravel(i)[: x.shape[a]]
-    at = r.choice([lambda: at, lambda: at.astype(jnp.uint32), lambda: at.astype(jnp.int8)])()
+    narrow = jnp.int8 if x.shape[a] < 128 else jnp.int16  # take needs the axis' length in the indices' type
+    at = r.choice([lambda: at, lambda: at.astype(jnp.uint32), lambda: at.astype(narrow)])()
     return jnp.take(x, at, axis=a, mode=r.choice(["fill", "clip", "wrap"]), fill_value=3.0), i
 
 

@@ -15,7 +15,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 SAMPLES = ROOT / "samples" / "python"
-sys.path[:0] = [str(ROOT / "app" / "capture"), str(SAMPLES)]
+sys.path[:0] = [str(ROOT / "app" / "capture"), str(SAMPLES), str(ROOT / "tests" / "support")]
 
 
 def jaxscope_binary() -> str:

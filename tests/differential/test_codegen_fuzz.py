@@ -5,12 +5,12 @@ import json
 import os
 import pathlib
 import subprocess
-import time
 
 import jax
 import numpy as np
 import pytest
 from codegen_programs import Program
+from seed import seed_of_sample
 
 from conftest import jaxscope_binary
 from jaxscope import api
@@ -51,8 +51,7 @@ def difference(expected, found):
 
 
 def test_generated_code(driver, tmp_path):
-    base = int(os.environ.get("JAXSCOPE_SEED", time.time_ns() % 1_000_000)) * 1000
-    print(f"JAXSCOPE_SEED={base // 1000}")
+    base = seed_of_sample() * 1000
     wrong = []
     for seed in range(base, base + COUNT):
         program = Program(seed)

@@ -4,7 +4,6 @@ And of the primitives that run as routines, with cases of our own.
 import os
 import pathlib
 import random
-import time
 from collections import Counter
 
 import jax
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from harness_sweep import KINDS, Case, Driver, compare, prepared
 from routine_cases import CASES
+from seed import seed_of_sample
 
 from conftest import jaxscope_binary
 
@@ -59,9 +59,7 @@ def test_harnesses(wide, driver, tmp_path):
     cases = [(i, h) for i, h in enumerate(harnesses.all_harnesses)]
     full = bool(os.environ.get("JAXSCOPE_FULL"))
     if not full:
-        seed = int(os.environ.get("JAXSCOPE_SEED", time.time_ns() % 100_000))
-        print(f"JAXSCOPE_SEED={seed}")
-        cases = random.Random(seed).sample(cases, SAMPLE)
+        cases = random.Random(seed_of_sample()).sample(cases, SAMPLE)
     counts, wrong = sweep(driver, cases, tmp_path)
     print(dict(counts), {kind: len(w) for kind, w in wrong.items()})
     assert counts["run"] > (0.98 if full else 0.9) * len(cases)

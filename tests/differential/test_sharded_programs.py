@@ -1,12 +1,12 @@
 """Captured programs over several devices, run on virtual ones (core/sharding, core/devices), against JAX on eight forced host devices."""
 import os
 import pathlib
-import random
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from seed import seed_of_sample
 
 from conftest import largest_error
 
@@ -16,8 +16,7 @@ COUNT = 208 if os.environ.get("JAXSCOPE_FULL") else 8
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    seed = int(os.environ.get("JAXSCOPE_SEED", random.randrange(1 << 30)))
-    print("JAXSCOPE_SEED", seed)
+    seed = seed_of_sample()
     out = tmp_path_factory.mktemp("sharded")
     script = pathlib.Path(__file__).with_name("sharded_programs.py")
     done = subprocess.run([sys.executable, str(script), str(out), str(seed), str(COUNT)], capture_output=True, text=True, timeout=1200,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from seed import seed_of_sample
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 DRIVER = os.path.join(os.path.dirname(JAXSCOPE), "tests", "spec_driver")
@@ -44,9 +45,7 @@ def random_case(rng):
 
 
 def test_each_device_has_the_part_that_jax_gives_it():
-    seed = int(os.environ.get("JAXSCOPE_SEED", random.randrange(1 << 30)))
-    print("JAXSCOPE_SEED", seed)
-    rng = random.Random(seed)
+    rng = random.Random(seed_of_sample())
     cases = [random_case(rng) for _ in range(300)]
     env = dict(os.environ, JAX_PLATFORMS="cpu")
     wanted = subprocess.run([sys.executable, "-c", ASK_JAX], input=json.dumps(cases), capture_output=True, text=True, env=env, timeout=120)
