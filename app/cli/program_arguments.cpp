@@ -11,6 +11,7 @@
 
 #include "analysis/caveats.h"
 #include "base/text.h"
+#include "calls/remat_lowering.h"
 #include "io/load_program.h"
 #include "jit/targets.h"
 #include "report/report_fields.h"
@@ -95,6 +96,8 @@ void ProgramArguments::add_execution(Arguments& a) {
     a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G; what is run is watched in a process of its own");
     a.option("--time-limit", time_limit, 0, "end after this many seconds, whatever is at work (0: never)");
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");
+    a.option("--remat-lowering", remat_lowering,
+             "barrier, while or cond: what keeps the recomputation of a differentiated checkpoint apart from the first computation");
 }
 
 void ProgramArguments::add_target(Arguments& a) {
@@ -142,6 +145,7 @@ Choices ProgramArguments::choices() const {
     c.project = project;
     c.jit.threads = threads;
     c.jit.recompute_cheap = recompute_cheap;
+    if (!remat_lowering.empty()) c.jit.remat_lowering = parse_remat_lowering(remat_lowering);
     if (!target.empty()) c.jit.target = &target_device(target);
     if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);
     return c;

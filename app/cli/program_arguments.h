@@ -24,6 +24,7 @@ struct ProgramArguments {
     std::string memory_limit;
     double time_limit = 0;
     bool recompute_cheap = false;
+    std::string remat_lowering;
     std::string target;              ///< a device that figures are estimated for
     double load_seconds = 0;         ///< of the last `load`
     std::vector<std::string> notes;  ///< caveats of the program last loaded; `load` prints them on standard error
@@ -33,7 +34,7 @@ struct ProgramArguments {
     void add_strict(Arguments& a);     ///< --strict
     void add_target(Arguments& a);     ///< --target
     std::string estimated() const;     ///< with --target: what every figure is, and how far such estimates were off
-    void add_execution(Arguments& a);  ///< --threads --memory-limit --time-limit --recompute-cheap
+    void add_execution(Arguments& a);  ///< --threads --memory-limit --time-limit --recompute-cheap --remat-lowering
     ProgramPtr load();
     Choices choices() const;
     ChildLimits limits() const;  ///< those of add_execution

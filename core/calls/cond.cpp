@@ -82,15 +82,6 @@ MergedResiduals merge_residuals(const std::vector<Avals>& per_branch) {
     return m;
 }
 
-Value empty_like(Builder& b, AvalRef a) {
-    const Attr space = Attr::Enum{"MemorySpace", a->space == MemorySpace::Host ? "Host" : "Device"};
-    Aval scalar;
-    scalar.dtype = a->dtype;
-    scalar.space = a->space;
-    const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
-    return lax::broadcast_in_dim(b, v, a->shape, {});
-}
-
 /// The branches give all residuals: where one has none of its own, whatever the memory holds.
 Branches join_outputs(const Branches& branches, const MergedResiduals& m, std::size_t num_outputs) {
     Branches out;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lax/ops.h"
+#include "lax/primitives.h"
+
 namespace jaxscope {
 
 Attr to_attr(const std::vector<JaxprPtr>& v) {
@@ -88,6 +91,15 @@ AvalRef unstacked(AvalRef a) {
     if (out.shape.empty()) throw Error(ErrorCode::TypeMismatch, "expected an array with an axis to scan over, found " + to_text(a));
     out.shape.erase(out.shape.begin());
     return out;
+}
+
+Value empty_like(Builder& b, AvalRef a) {
+    const Attr space = Attr::Enum{"MemorySpace", a->space == MemorySpace::Host ? "Host" : "Device"};
+    Aval scalar;
+    scalar.dtype = a->dtype;
+    scalar.space = a->space;
+    const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
+    return lax::broadcast_in_dim(b, v, a->shape, {});
 }
 
 }  // namespace jaxscope

@@ -96,4 +96,7 @@ Avals called_avals(const Op& op, const Jaxpr& body);
 AvalRef stacked(AvalRef a, std::int64_t length);
 AvalRef unstacked(AvalRef a);
 
+/// An array that holds whatever the memory holds, as scan and cond make it for what is written or never read.
+Value empty_like(Builder& b, AvalRef a);
+
 }  // namespace jaxscope

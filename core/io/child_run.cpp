@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "calls/remat_lowering.h"
 #include "io/arrays/npz.h"
 #include "io/capture/writer.h"
 
@@ -56,6 +57,7 @@ std::vector<std::string> words_of(const ChildRun& run, const std::string& captur
     const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
     if (run.jit.threads > 0) add("--threads", std::to_string(run.jit.threads));
     if (run.jit.recompute_cheap) words.emplace_back("--recompute-cheap");
+    if (run.jit.remat_lowering != RematLowering::Barrier) add("--remat-lowering", remat_lowering_name(run.jit.remat_lowering));
     if (run.limits.memory > 0) add("--memory-limit", std::to_string(run.limits.memory));
     if (run.limits.seconds > 0) add("--time-limit", std::to_string(run.limits.seconds));
     if (run.profile) words.emplace_back("--profile");

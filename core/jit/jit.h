@@ -16,6 +16,7 @@
 namespace jaxscope {
 
 struct TargetDevice;
+enum class RematLowering : std::uint8_t;  // calls/remat_lowering.h
 
 struct JitOptions {
     int threads = 0;                       ///< 0: as many as the process may use
@@ -25,6 +26,7 @@ struct JitOptions {
     bool schedule = true;                  ///< try a memory-greedy order against program order and keep the better
     bool debug = false;                    ///< guard pages round buffers, poison in what isn't written, every computed index checked
     const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
+    RematLowering remat_lowering{};        ///< what keeps recomputation apart from the first computation; 0: a barrier
 };
 
 enum class BufferRole : std::uint8_t { Argument, Output, Temporary, Residual, Constant, Scratch };
@@ -159,7 +161,7 @@ public:
                                                const JitOptions& options = {});
     /// The same for run_in_place: inputs and outputs stand in arrays of the caller's.
     static std::shared_ptr<Executable> compile_in_place(const JaxprPtr& program, const Aliases& aliases = {},
-                                                        const std::vector<bool>& kept = {});
+                                                        const std::vector<bool>& kept = {}, const JitOptions& options = {});
     virtual ~Executable() = default;
     virtual const MemoryPlan& plan() const = 0;
     /// `inputs`: one per input of the program; null or unknown values are made up (see synthesise). They are copied in, never changed.

@@ -37,7 +37,7 @@ extern const Primitive kReduceWindowSum, kReduceWindowMax, kReduceWindowMin, kSe
 // linalg.cpp, fft.cpp
 extern const Primitive kCholesky, kTriangularSolve, kLu, kLuPivotsToPermutation, kQr, kGeqrf, kHouseholderProduct, kSvd, kEigh, kEig, kFft;
 // placement.cpp
-extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kEmpty2, kRngBitGenerator;
+extern const Primitive kDevicePut, kShardingConstraint, kEmpty, kEmpty2, kRngBitGenerator, kRngUniform;
 // random.cpp
 extern const Primitive kRandomBits, kRandomSplit, kRandomFoldIn, kRandomSeed, kRandomUnwrap, kThreefry;
 // shown.cpp

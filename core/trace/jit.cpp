@@ -85,6 +85,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     e->program = p;
     e->donation = pair_donations(*p);
     e->warn = s.rules.warn;
+    e->remat_lowering = parse_remat_lowering(s.options.remat_lowering);
     std::vector<bool> gone(names.leaves.size(), false);
     for (const DonatedLeaf& d : e->donation.donated) gone[static_cast<std::size_t>(d.input)] = d.used;
     for (std::uint32_t i = 0; i < gone.size(); ++i)
@@ -135,7 +136,9 @@ void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
 }
 
 void compile_entry(JitEntry& e) {
-    e.executable = Executable::compile_in_place(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    ::jaxscope::JitOptions options;
+    options.remat_lowering = e.remat_lowering;
+    e.executable = Executable::compile_in_place(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept, options);
     if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 

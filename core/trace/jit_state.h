@@ -4,6 +4,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "calls/remat_lowering.h"
 #include "donation/pairing.h"
 #include "jit/jit.h"
 #include "trace/functions.h"
@@ -20,6 +21,7 @@ struct JitEntry {
     Traced traced;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
+    RematLowering remat_lowering = RematLowering::Barrier;
     bool warn = true;           ///< of donations that can't be used
     void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
     void (*drop)(void*) = nullptr;

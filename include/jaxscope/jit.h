@@ -10,6 +10,9 @@ struct JitOptions {
     const char* name = "<unnamed function>";
     bool keep_unused = false;
     bool inline_ = false;
+    /// What keeps recomputation of differentiated checkpoints apart from the first computation: "barrier", or "while", "cond", JAX's of
+    /// 2023.
+    const char* remat_lowering = "barrier";
 };
 struct MakeJaxprOptions {
     std::vector<std::string> arg_names = {};

@@ -203,6 +203,14 @@ TEST(Behaviours, F_32_F_34_BarriersOnlyWhereDifferentiatedAndAsked) {
     EXPECT_FLOAT_EQ(jax::jit(jax::grad(jax::checkpoint(twice_sin, {.prevent_cse = false})))(Array(2.)).item<float>(),
                     jax::jit(jax::grad(jax::checkpoint(twice_sin)))(Array(2.)).item<float>());
 }
+TEST(Behaviours, F_35_OtherLoweringsGiveTheSameNumbers) {
+    const auto f = jax::checkpoint([](Array x, Array k) { return (twice_sin(x) * jax::random::normal(k, 3)).sum(); });
+    const Array x = jnp::arange(3) * .5, k = jax::random::key(3);
+    const auto under = [&](const char* form) { return jax::jit(jax::grad(f), {.remat_lowering = form})(x, k).str(); };
+    EXPECT_EQ(under("while"), under("barrier"));
+    EXPECT_EQ(under("cond"), under("barrier"));
+    EXPECT_EQ(text_of([&] { under("loop"); }), "expected barrier, while or cond as the lowering of checkpoints, found 'loop'");
+}
 TEST(Behaviours, F_37_F_38_OptimizationBarrier) {
     const auto both = lax::optimization_barrier(std::pair{Array(1.), std::vector<Array>{jnp::ones(2)}});
     EXPECT_EQ(both.first.aval(), "~float32[]");

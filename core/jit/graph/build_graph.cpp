@@ -43,7 +43,8 @@ public:
         GraphPtr graph;
     };
     using Bodies = std::unordered_map<const Jaxpr*, Body>;
-    GraphBuilder(Bodies& bodies, bool in_branch) : bodies_(bodies), in_branch_(in_branch), rewrite_(graph_) {}
+    GraphBuilder(Bodies& bodies, bool in_branch, RematLowering remat)
+        : bodies_(bodies), in_branch_(in_branch), remat_(remat), rewrite_(graph_) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
@@ -143,8 +144,11 @@ private:
     }
 
     std::vector<ValueId> add_call(const Op& op, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
-        const JaxprPtr body = jaxpr_param(op.params, op.prim->body);
-        if (op.prim->flow == Flow::Remat && wants_barrier(op.params)) in = rewrite_.barrier(op, in);
+        JaxprPtr body = jaxpr_param(op.params, op.prim->body);
+        if (op.prim->flow == Flow::Remat && wants_barrier(op.params)) {
+            if (remat_ == RematLowering::Barrier) in = rewrite_.barrier(op, in);
+            body = lowered_remat(body, remat_);
+        }
         std::vector<ValueId> consts = constants(*body);
         if (body->num_constvars && in.size() == body->num_constvars + body->num_invars && body->consts.empty()) {
             consts.assign(in.begin(), in.begin() + body->num_constvars);  // an open jaxpr whose constvars are passed in front
@@ -162,7 +166,7 @@ private:
 
     GraphPtr body_graph(const JaxprPtr& j, Sym prefix, bool branch = false) {
         if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
-        GraphPtr made = GraphBuilder(bodies_, in_branch_ || branch).build(*j, prefix);
+        GraphPtr made = GraphBuilder(bodies_, in_branch_ || branch, remat_).build(*j, prefix);
         bodies_[j.get()] = {j, made};
         return made;
     }
@@ -238,6 +242,7 @@ private:
 
     Bodies& bodies_;
     bool in_branch_;
+    RematLowering remat_;
     Graph graph_;
     GraphRewriter rewrite_;
     std::set<std::pair<const Primitive*, const Params*>> checked_;
@@ -246,10 +251,10 @@ private:
 
 }  // namespace
 
-GraphPtr build_graph(const JaxprPtr& program) {
+GraphPtr build_graph(const JaxprPtr& program, RematLowering remat) {
     refuse_runaway(*program);
     GraphBuilder::Bodies bodies;
-    return GraphBuilder(bodies, false).build(*program, Sym());
+    return GraphBuilder(bodies, false, remat).build(*program, Sym());
 }
 
 }  // namespace jaxscope::exec

@@ -48,7 +48,7 @@ struct Planned {
 Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
                   bool in_place = false) {
     check(*program, aliases);
-    const GraphPtr graph = build_graph(program);
+    const GraphPtr graph = build_graph(program, options.remat_lowering);
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;
@@ -295,8 +295,9 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const A
     return std::make_shared<CompiledProgram>(program, std::move(planned));
 }
 
-std::shared_ptr<Executable> Executable::compile_in_place(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept) {
-    return std::make_shared<CompiledProgram>(program, make_plan(program, aliases, kept, {}, true));
+std::shared_ptr<Executable> Executable::compile_in_place(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
+                                                         const JitOptions& options) {
+    return std::make_shared<CompiledProgram>(program, make_plan(program, aliases, kept, options, true));
 }
 
 MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options) {

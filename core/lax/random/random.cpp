@@ -207,6 +207,22 @@ constinit const Primitive kIota2x32{.name = "iota_2x32_shape",
                                     .kernel = routine_kernel,
                                     .cost = data_movement_cost};
 
+/// Numbers from a stream of the process' own: others in each run, as XLA has it.
+Avals eval_rng_uniform(const Op& op) {
+    expect_arrays(op, 2);
+    expect_same_dtype(op, 0, 2);
+    if (op.in[0]->rank() != 0 || op.in[1]->rank() != 0) type_mismatch(op, "two scalars", to_text(op.in[0]) + " and " + to_text(op.in[1]));
+    return {AvalRef(op.in[0]->dtype, dims_param(op, op.params->find("shape"), "a shape"))};
+}
+constinit const Primitive kRngUniform{.name = "rng_uniform",
+                                      .abstract_eval = eval_rng_uniform,
+                                      .jvp = NoRule{"JAX gives rng_uniform no derivative"},
+                                      .transpose = NoRule{"JAX gives rng_uniform no derivative"},
+                                      .batch = NoRule{"JAX gives rng_uniform no batching rule"},
+                                      .lower = kRunsAsRoutine,
+                                      .kernel = routine_kernel,
+                                      .cost = elementwise_cost<20>};
+
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
 constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
 constinit const Primitive kRandomUnwrap = key_view(random_primitive<eval_unwrap>("random_unwrap", batch_key));
@@ -215,8 +231,8 @@ constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed
 constinit const Primitive kThreefry = random_primitive<eval_threefry>("threefry2x32", batch_nary);
 
 std::span<const Primitive* const> random_primitives() {
-    static constexpr const Primitive* all[] = {&kRandomBits,   &kRandomSplit, &kRandomFoldIn, &kRandomSeed,  &kRandomWrap,
-                                               &kRandomUnwrap, &kThreefry,    &kRandomClone,  &kRandomGamma, &kIota2x32};
+    static constexpr const Primitive* all[] = {&kRandomBits, &kRandomSplit, &kRandomFoldIn, &kRandomSeed, &kRandomWrap, &kRandomUnwrap,
+                                               &kThreefry,   &kRandomClone, &kRandomGamma,  &kIota2x32,   &kRngUniform};
     return all;
 }
 
