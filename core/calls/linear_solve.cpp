@@ -1,3 +1,5 @@
+#include "calls/linear_solve.h"
+
 #include <array>
 
 #include "calls/control_flow.h"
@@ -223,6 +225,18 @@ constinit const Primitive kLinearSolve{
     .cost = NoRule{"the cost of a solve is that of its equations"},
     .flow = Flow::LinearSolve,
 };
+
+Value linear_solve(Builder& b, const std::array<JaxprPtr, 4>& functions, const std::array<Values, 4>& consts, Value rhs) {
+    Parts<Attr> lengths, refs;
+    Values in;
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        lengths[i] = Attr(static_cast<std::int64_t>(consts[i].size()));
+        refs[i] = Attr(Attr::JaxprRef{functions[i], true});
+        in.insert(in.end(), consts[i].begin(), consts[i].end());
+    }
+    in.push_back(rhs);
+    return b.bind1(kLinearSolve, in, make_params(LinearSolveParams{tuple_of(lengths), tuple_of(refs)}));
+}
 
 std::span<const Primitive* const> linear_solve_primitives() {
     static constexpr const Primitive* all[] = {&kLinearSolve};

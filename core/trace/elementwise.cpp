@@ -19,6 +19,7 @@ namespace cl = ::jaxscope::lax;
 using detail::apply1;
 using detail::converted;
 using detail::promoted;
+using detail::where_call;
 using ::jaxscope::Builder;
 using ::jaxscope::Value;
 using ::jaxscope::Values;
@@ -49,18 +50,6 @@ Array jitted_call(const char* name, std::initializer_list<Operand> in, F f, cons
     });
 }
 Value weak_one(Builder& b, Value like, double v) { return cl::constant(b, like, v); }
-/// jnp.where as it is called inside of other functions.
-Value where_call(Builder& b, Value c, Value x, Value y) {
-    return jitted(b, "_where", "", {c, x, y}, [](Builder& i, const Values& w) {
-        const detail::Promoted to = detail::promoted_type({i.aval(w[1]), i.aval(w[2])});
-        Values xy;
-        for (const Value v : {w[1], w[2]}) xy.push_back(detail::converted(i, v, to.type, to.weak));
-        const auto shape = detail::broadcast_shapes({i.aval(w[0])->shape, i.aval(xy[0])->shape, i.aval(xy[1])->shape});
-        const Value cond = i.aval(w[0])->shape.empty() ? w[0] : detail::broadcast_to(i, w[0], shape);
-        const Value on_true = detail::broadcast_to(i, xy[0], shape);
-        return cl::select(i, cond, on_true, detail::broadcast_to(i, xy[1], shape));
-    });
-}
 /// What a truth value is made of: x != 0.
 Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
 template <const Primitive& P>
@@ -249,7 +238,9 @@ Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>(x, 
 Array floor_divide(const Operand& x, const Operand& y) {
     return jitted_call("floor_divide", {x, y}, [](Builder& b, const Values& v) {
         const Values p = promoted(b, v);
-        return is_integer(b.aval(p[0])->dtype) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
+        const D type = b.aval(p[0])->dtype;
+        if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
+        return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
     });
 }
 Array remainder(const Operand& x, const Operand& y) {

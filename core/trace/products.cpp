@@ -1,4 +1,4 @@
-// jax.numpy's products, jax.random and jax.nn.
+// jax.numpy's products, jax.numpy.fft and jax.nn.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -6,7 +6,6 @@
 #include <jaxscope/fft.h>
 #include <jaxscope/lax.h>
 #include <jaxscope/nn.h>
-#include <jaxscope/random.h>
 
 #include "base/error.h"
 #include "calls/custom_rules.h"
@@ -130,107 +129,6 @@ Array dot(const Operand& x, const Operand& y) {
     });
 }
 }  // namespace lax
-
-namespace random {
-
-namespace {
-
-Value word(std::int64_t v) { return make_literal(AvalRef(D::U32, {}), v); }
-Value f32(double v) { return make_literal(AvalRef(D::F32, {}), v); }
-Value weak_f32(double v) { return make_literal(AvalRef(D::F32, {}, true), v); }
-Value bits_of(Builder& b, Value key, const Dims& shape) {
-    return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(32)}, {"shape", to_attr(shape)}}));
-}
-/// jax.random.uniform: random bits become the mantissa of numbers from 1 to 2.
-Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape) {
-    return jitted(b, "_uniform", Shape(shape).str(), {key, low, high}, [&](Builder& i, const Values& w) {
-        Value from = cl::convert_element_type(i, w[1], D::F32), to = cl::convert_element_type(i, w[2], D::F32);
-        const Dims ones(shape.size(), 1);
-        from = cl::broadcast_in_dim(i, from, ones, {});
-        to = cl::broadcast_in_dim(i, to, ones, {});
-        const Value shifted = i.bind1(kShiftRightLogical, {bits_of(i, w[0], shape), word(9)});
-        const Value mantissa = i.bind1(kOr, {shifted, word(1065353216)});
-        const Value one_to_two = i.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{D::F32}));
-        const Value unit = cl::sub(i, one_to_two, f32(1));
-        const Value span = cl::sub(i, to, from);
-        Value scaled = cl::add(i, cl::mul(i, unit, span), from);
-        if (shape.empty()) scaled = i.bind1(kReshape, {scaled}, make_params(ReshapeParams{{}}));
-        return i.bind1(kMax, {from, scaled});
-    });
-}
-
-}  // namespace
-
-Array key(const Operand& seed) {
-    return apply1({seed}, [](Builder& b, const Values& v) {
-        const Value s = detail::converted(b, v[0], b.aval(v[0])->dtype, false);
-        return b.bind1(kRandomSeed, {s}, Params::make({{"impl", Attr(Attr::Object{"PRNGImpl", "fry", "fry"})}}));
-    });
-}
-Array split(const Operand& k, const Shape& num) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        return b.bind1(kRandomSplit, v, Params::make({{"shape", to_attr(num.vector())}}));
-    });
-}
-Array fold_in(const Operand& k, const Operand& data) {
-    return apply1({k, data}, [](Builder& b, const Values& v) {
-        const Value d = v[1].is_literal() ? detail::converted(b, v[1], D::U32, false) : cl::convert_element_type(b, v[1], D::U32);
-        return b.bind1(kRandomFoldIn, {v[0], d});
-    });
-}
-Array key_data(const Operand& k) {
-    return apply1({k}, [](Builder& b, const Values& v) { return b.bind1(kRandomUnwrap, v); });
-}
-Array bits(const Operand& k, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
-}
-Array uniform(const Operand& k, const Shape& shape, double minval, double maxval) {
-    return apply1({k},
-                  [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
-}
-Array normal(const Operand& k, const Shape& shape) {
-    const std::string at = shape.str();
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_normal", at, v, [&](Builder& i, const Values& w) {
-            return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
-                // The least float above -1: the inverse of erf is infinite at -1.
-                const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape.vector());
-                const Value erf_inv = r.bind1(kErfInv, {u});
-                return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
-            });
-        });
-    });
-}
-Array bernoulli(const Operand& k, double p, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_bernoulli", shape.str(), {v[0], f32(p)}, [&](Builder& i, const Values& w) {
-            return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
-        });
-    });
-}
-
-Array permutation(const Operand& k, std::int64_t n) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        const Value numbers = b.bind1(kIota, {}, make_params(IotaParams{.dtype = D::S32, .shape = {n}}));
-        // As often as the chance of equal 32-bit keys asks for.
-        const auto rounds = static_cast<int>(std::ceil(3 * std::log(std::max<std::int64_t>(1, n)) / std::log(4294967295.0)));
-        return jitted(b, "_shuffle", fmt::format("{}", rounds), {v[0], numbers}, [&](Builder& i, const Values& w) {
-            Value key = w[0], x = w[1];
-            for (int r = 0; r < rounds; ++r) {
-                const Value both = i.bind1(kRandomSplit, {key}, Params::make({{"shape", to_attr(Dims{2})}}));
-                const auto one = [&](std::int64_t at) {
-                    return cl::squeeze(i, i.bind1(kSlice, {both}, make_params(SliceParams{{at}, {at + 1}, Dims{1}})), {0});
-                };
-                key = one(0);
-                const Value order = bits_of(i, one(1), {n});
-                x = i.bind(kSort, {order, x}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}))[1];
-            }
-            return x;
-        });
-    });
-}
-
-}  // namespace random
 
 namespace fft {
 

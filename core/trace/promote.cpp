@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "lax/jitted.h"
 #include "lax/ops.h"
 
 namespace jaxscope::jax::detail {
@@ -282,4 +283,15 @@ std::int64_t axis_in(std::int64_t axis, std::int64_t rank) {
     return axis < 0 ? axis + rank : axis;
 }
 
+Value where_call(Builder& b, Value c, Value x, Value y) {
+    return jitted(b, "_where", "", {c, x, y}, [](Builder& i, const Values& w) {
+        const Promoted to = promoted_type({i.aval(w[1]), i.aval(w[2])});
+        Values xy;
+        for (const Value v : {w[1], w[2]}) xy.push_back(converted(i, v, to.type, to.weak));
+        const auto shape = broadcast_shapes({i.aval(w[0])->shape, i.aval(xy[0])->shape, i.aval(xy[1])->shape});
+        const Value cond = i.aval(w[0])->shape.empty() ? w[0] : broadcast_to(i, w[0], shape);
+        const Value on_true = broadcast_to(i, xy[0], shape);
+        return ::jaxscope::lax::select(i, cond, on_true, broadcast_to(i, xy[1], shape));
+    });
+}
 }  // namespace jaxscope::jax::detail

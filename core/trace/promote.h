@@ -29,6 +29,8 @@ Value converted(Builder& b, Value x, ::jaxscope::DType type, bool weak);
 ::jaxscope::Dims broadcast_shapes(const std::vector<::jaxscope::Dims>& shapes);
 /// Broadcast to a shape, also along unit dimensions (jnp.broadcast_to).
 Value broadcast_to(Builder& b, Value x, const ::jaxscope::Dims& shape);
+/// jnp.where as it is called inside of other functions: a jit of its own.
+Value where_call(Builder& b, Value c, Value x, Value y);
 std::int64_t axis_in(std::int64_t axis, std::int64_t rank);
 
 }  // namespace jaxscope::jax::detail

@@ -16,6 +16,7 @@
 #include <jaxscope/jacobian.h>
 #include <jaxscope/jit.h>
 #include <jaxscope/lax.h>
+#include <jaxscope/linalg.h>
 #include <jaxscope/nn.h>
 #include <jaxscope/numpy.h>
 #include <jaxscope/policy.h>

@@ -151,6 +151,15 @@ Array count_nonzero(const Operand& x, const Axes& axis = {});
 Array sort(const Operand& x, std::int64_t axis = -1);
 Array argsort(const Operand& x, std::int64_t axis = -1);
 Array diff(const Operand& x, std::int64_t axis = -1);
+/// Elements at positions along an axis, the other dimensions as those of `indices`.
+Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis);
+/// Where `v` belongs in the sorted vector `a`: before ("left") or behind ("right") what equals it.
+Array searchsorted(const Operand& a, const Operand& v, const char* side = "left");
+Array quantile(const Operand& x, const Operand& q, const Reduction& over = {});
+Array percentile(const Operand& x, const Operand& q, const Reduction& over = {});
+Array median(const Operand& x, const Reduction& over = {});
+Array diagonal(const Operand& x);
+Array trace(const Operand& x);
 
 // ---- Shapes
 Array reshape(const Operand& x, const Shape& shape);

@@ -13,6 +13,24 @@ Array uniform(const Operand& key, const Shape& shape = {}, double minval = 0., d
 Array normal(const Operand& key, const Shape& shape = {});
 /// The numbers below `n` in an order by chance.
 Array permutation(const Operand& key, std::int64_t n);
+Array permutation(const Operand& key, const Array& x);
+/// int32, from `minval` on and below `maxval`.
+Array randint(const Operand& key, const Shape& shape, const Operand& minval, const Operand& maxval);
+Array gumbel(const Operand& key, const Shape& shape = {});
+Array exponential(const Operand& key, const Shape& shape = {});
+Array laplace(const Operand& key, const Shape& shape = {});
+Array logistic(const Operand& key, const Shape& shape = {});
+Array cauchy(const Operand& key, const Shape& shape = {});
+Array rademacher(const Operand& key, const Shape& shape = {});
+Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {});
+Array gamma(const Operand& key, const Operand& a, const Shape& shape = {});
+/// Positions along `axis`, by logarithms of probabilities; `shape` ends in the other dimensions.
+Array categorical(const Operand& key, const Operand& logits, std::int64_t axis = -1);
+Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, const Shape& shape);
+/// Of the numbers below `n`, or of an array's first dimension; with probabilities `p` each is put back.
+Array choice(const Operand& key, std::int64_t n, const Shape& shape = {}, bool replace = true);
+Array choice(const Operand& key, const Array& x, const Shape& shape = {}, bool replace = true);
+Array choice(const Operand& key, const Array& x, const Shape& shape, const Array& p);
 Array bernoulli(const Operand& key, double p, const Shape& shape = {});
 
 }  // namespace jaxscope::jax::random

@@ -353,4 +353,7 @@ int main() {
     mapping();
     named_axes();
     more_functions();
+    linear_algebra();
+    sorted_arrays();
+    more_random();
 }

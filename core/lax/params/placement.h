@@ -36,4 +36,8 @@ struct EmptyParams {
                    field("shape", &EmptyParams::shape));
 };
 
+class Builder;
+/// Which branch of jax.lax.platform_dependent runs: `platforms` as the equation has them, a tuple of names or None per branch.
+Value platform_index(Builder& b, const Attr& platforms);
+
 }  // namespace jaxscope

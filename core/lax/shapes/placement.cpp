@@ -253,4 +253,6 @@ std::span<const Primitive* const> placement_primitives() {
     return all;
 }
 
+Value platform_index(Builder& b, const Attr& platforms) { return b.bind1(kPlatformIndex, {}, Params::make({{"platforms", platforms}})); }
+
 }  // namespace jaxscope

@@ -69,5 +69,8 @@ void lax_functions();
 void mapping();
 void named_axes();
 void more_functions();
+void linear_algebra();
+void sorted_arrays();
+void more_random();
 
 }  // namespace pairs

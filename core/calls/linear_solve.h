@@ -1,0 +1,11 @@
+#pragma once
+#include <array>
+
+#include "ir/builder.h"
+
+namespace jaxscope {
+
+/// jax.lax.custom_linear_solve: `functions` are matvec, vecmat, solve and transpose_solve, open jaxprs of their constants and one vector.
+Value linear_solve(Builder& b, const std::array<JaxprPtr, 4>& functions, const std::array<Values, 4>& consts, Value rhs);
+
+}  // namespace jaxscope

@@ -1,0 +1,326 @@
+// jax.random with typed keys: the equations of jax.random's jitted functions.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+
+#include <jaxscope/random.h>
+
+#include "base/error.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/products.h"
+#include "lax/params/random.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
+#include "lax/params/sort.h"
+#include "lax/primitives.h"
+#include "lax/routine_primitives.h"
+#include "trace/promote.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply1;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace random {
+
+namespace {
+
+Value word(std::int64_t v) { return make_literal(AvalRef(D::U32, {}), v); }
+Value f32(double v) { return make_literal(AvalRef(D::F32, {}), v); }
+Value weak_f32(double v) { return make_literal(AvalRef(D::F32, {}, true), v); }
+Value bits_of(Builder& b, Value key, const Dims& shape) {
+    return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(32)}, {"shape", to_attr(shape)}}));
+}
+/// jax.random.uniform: random bits become the mantissa of numbers from 1 to 2.
+/// `by_name`: the bounds were given by keyword, which sorts them: maxval, minval.
+Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape, bool by_name = false) {
+    const Values in = by_name ? Values{key, high, low} : Values{key, low, high};
+    return jitted(b, "_uniform", Shape(shape).str() + (by_name ? " by name" : ""), in, [&](Builder& i, const Values& w) {
+        Value from = cl::convert_element_type(i, w[by_name ? 2 : 1], D::F32), to = cl::convert_element_type(i, w[by_name ? 1 : 2], D::F32);
+        const Dims ones(shape.size(), 1);
+        from = cl::broadcast_in_dim(i, from, ones, {});
+        to = cl::broadcast_in_dim(i, to, ones, {});
+        const Value shifted = i.bind1(kShiftRightLogical, {bits_of(i, w[0], shape), word(9)});
+        const Value mantissa = i.bind1(kOr, {shifted, word(1065353216)});
+        const Value one_to_two = i.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{D::F32}));
+        const Value unit = cl::sub(i, one_to_two, f32(1));
+        const Value span = cl::sub(i, to, from);
+        Value scaled = cl::add(i, cl::mul(i, unit, span), from);
+        if (shape.empty()) scaled = i.bind1(kReshape, {scaled}, make_params(ReshapeParams{{}}));
+        return i.bind1(kMax, {from, scaled});
+    });
+}
+
+constexpr double kTiny = std::numeric_limits<float>::min();
+
+/// Key number `at` of a split in two.
+Value one_of_two(Builder& b, Value both, std::int64_t at) {
+    return cl::squeeze(b, b.bind1(kSlice, {both}, make_params(SliceParams{{at}, {at + 1}, Dims{1}})), {0});
+}
+Value split_in_two(Builder& b, Value key) { return b.bind1(kRandomSplit, {key}, Params::make({{"shape", to_attr(Dims{2})}})); }
+/// A jitted sampler of `shape` without other operands.
+Array sampled(const Operand& k, const char* name, const Shape& shape, const std::function<Value(Builder&, Value)>& f) {
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        return jitted(b, name, shape.str(), v, [&](Builder& i, const Values& w) { return f(i, w[0]); });
+    });
+}
+Value gumbel_of(Builder& b, Value key, const Dims& shape) {
+    return jitted(b, "_gumbel", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
+        const Value u = uniform_of(i, w[0], f32(kTiny), weak_f32(1), shape, true);
+        const Value inner = cl::neg(i, cl::log(i, u));
+        return cl::neg(i, cl::log(i, inner));
+    });
+}
+/// The numbers of a sort by random bits, repeated as often as the chance of equal 32-bit keys asks for.
+Value shuffled(Builder& b, Value key, Value x) {
+    const std::int64_t n = b.aval(x)->shape[0];
+    const auto rounds = static_cast<int>(std::ceil(3 * std::log(std::max<std::int64_t>(1, n)) / std::log(4294967295.0)));
+    return jitted(b, "_shuffle", fmt::format("{}", rounds), {key, x}, [&](Builder& i, const Values& w) {
+        Value next = w[0], out = w[1];
+        for (int r = 0; r < rounds; ++r) {
+            const Value both = split_in_two(i, next);
+            next = one_of_two(i, both, 0);
+            const Value order = bits_of(i, one_of_two(i, both, 1), {n});
+            out = i.bind(kSort, {order, out}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}))[1];
+        }
+        return out;
+    });
+}
+
+// ---- randint
+Value clipped(Builder& b, Value x) {
+    const AvalRef weak(D::S32, {}, true);
+    const std::int64_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+    return jitted(b, "clip", "", {x, make_literal(weak, low), make_literal(weak, high)}, [](Builder& i, const Values& w) {
+        const Value least = i.bind1(kMax, {w[1], w[0]});
+        return i.bind1(kMin, {w[2], least});
+    });
+}
+/// Of two words the remainder by the span, so that no number below it is likelier.
+Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape) {
+    return jitted(b, "_randint", Shape(shape).str(), {key, low, high}, [&](Builder& i, const Values& w) {
+        const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}));
+        const Value beyond = cl::gt(i, w[2], most);
+        Value from = cl::convert_element_type(i, clipped(i, w[1]), D::S32);
+        Value to = cl::convert_element_type(i, clipped(i, w[2]), D::S32);
+        const Dims ones(shape.size(), 1);
+        from = cl::broadcast_in_dim(i, from, ones, {});
+        to = cl::broadcast_in_dim(i, to, ones, {});
+        const Value both = split_in_two(i, w[0]);
+        const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
+        const Value upper = bits_of(i, first, shape), lower = bits_of(i, second, shape);
+        Value span = cl::convert_element_type(i, cl::sub(i, to, from), D::U32);
+        const Value none = cl::le(i, to, from);
+        span = cl::select(i, none, cl::broadcast_in_dim(i, word(1), ones, {}), span);
+        const Value all_words = i.bind1(kAnd, {beyond, cl::gt(i, to, from)});
+        span = cl::select(i, all_words, cl::add(i, span, word(1)), span);
+        Value multiplier = i.bind1(kRem, {word(65536), span});
+        multiplier = i.bind1(kRem, {cl::mul(i, multiplier, multiplier), span});
+        const Value high_part = cl::mul(i, i.bind1(kRem, {upper, span}), multiplier);
+        const Value sum = cl::add(i, high_part, i.bind1(kRem, {lower, span}));
+        const Value offset = cl::convert_element_type(i, i.bind1(kRem, {sum, span}), D::S32);
+        return cl::add(i, from, offset);
+    });
+}
+
+}  // namespace
+
+Array key(const Operand& seed) {
+    return apply1({seed}, [](Builder& b, const Values& v) {
+        const Value s = detail::converted(b, v[0], b.aval(v[0])->dtype, false);
+        return b.bind1(kRandomSeed, {s}, Params::make({{"impl", Attr(Attr::Object{"PRNGImpl", "fry", "fry"})}}));
+    });
+}
+Array split(const Operand& k, const Shape& num) {
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        return b.bind1(kRandomSplit, v, Params::make({{"shape", to_attr(num.vector())}}));
+    });
+}
+Array fold_in(const Operand& k, const Operand& data) {
+    return apply1({k, data}, [](Builder& b, const Values& v) {
+        const Value d = v[1].is_literal() ? detail::converted(b, v[1], D::U32, false) : cl::convert_element_type(b, v[1], D::U32);
+        return b.bind1(kRandomFoldIn, {v[0], d});
+    });
+}
+Array key_data(const Operand& k) {
+    return apply1({k}, [](Builder& b, const Values& v) { return b.bind1(kRandomUnwrap, v); });
+}
+Array bits(const Operand& k, const Shape& shape) {
+    return apply1({k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
+}
+Array uniform(const Operand& k, const Shape& shape, double minval, double maxval) {
+    return apply1({k},
+                  [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
+}
+Array normal(const Operand& k, const Shape& shape) {
+    const std::string at = shape.str();
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_normal", at, v, [&](Builder& i, const Values& w) {
+            return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
+                // The least float above -1: the inverse of erf is infinite at -1.
+                const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape.vector());
+                const Value erf_inv = r.bind1(kErfInv, {u});
+                return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
+            });
+        });
+    });
+}
+Array bernoulli(const Operand& k, double p, const Shape& shape) {
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_bernoulli", shape.str(), {v[0], f32(p)}, [&](Builder& i, const Values& w) {
+            return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
+        });
+    });
+}
+
+Array permutation(const Operand& k, std::int64_t n) {
+    return apply1({k}, [&](Builder& b, const Values& v) {
+        return shuffled(b, v[0], b.bind1(kIota, {}, make_params(IotaParams{.dtype = D::S32, .shape = {n}})));
+    });
+}
+Array permutation(const Operand& k, const Array& x) {
+    if (x.ndim() != 1)
+        throw Error(ErrorCode::NoRule, "random::permutation of an array that isn't a vector isn't there: permute its indices and take them")
+            .at({k.where.file, k.where.line, 0});
+    return apply1({k, Operand(x, k.where.file, k.where.line, k.where.function)},
+                  [&](Builder& b, const Values& v) { return shuffled(b, v[0], v[1]); });
+}
+Array randint(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {
+    return apply1({k, minval, maxval}, [&](Builder& b, const Values& v) { return randint_of(b, v[0], v[1], v[2], shape.vector()); });
+}
+Array gumbel(const Operand& k, const Shape& shape) {
+    return apply1({k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector()); });
+}
+Array exponential(const Operand& k, const Shape& shape) {
+    return sampled(k, "_exponential", shape, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, weak_f32(0), weak_f32(1), shape.vector());
+        return cl::neg(b, b.bind1(kLog1p, {cl::neg(b, u)}, make_params(AccuracyParams{})));
+    });
+}
+Array laplace(const Operand& k, const Shape& shape) {
+    return sampled(k, "_laplace", shape, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, f32(std::nextafterf(-1.0f, 0.0f)), weak_f32(1), shape.vector());
+        const Value sign = cl::sign(b, u);
+        return cl::mul(b, sign, b.bind1(kLog1p, {cl::neg(b, cl::abs(b, u))}, make_params(AccuracyParams{})));
+    });
+}
+Array logistic(const Operand& k, const Shape& shape) {
+    return sampled(k, "_logistic", shape, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, f32(kTiny), weak_f32(1), shape.vector());
+        const Value left = cl::log(b, u);
+        return cl::sub(b, left, b.bind1(kLog1p, {cl::neg(b, u)}, make_params(AccuracyParams{})));
+    });
+}
+Array cauchy(const Operand& k, const Shape& shape) {
+    return sampled(k, "_cauchy", shape, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, f32(std::numeric_limits<float>::epsilon()), weak_f32(1), shape.vector());
+        const Value centred = cl::sub(b, u, f32(0.5));
+        return b.bind1(kTan, {cl::mul(b, f32(M_PI), centred)}, make_params(AccuracyParams{}));
+    });
+}
+Array rademacher(const Operand& k, const Shape& shape) {
+    return sampled(k, "_rademacher", shape, [&](Builder& b, Value key) {
+        const Value heads = jitted(b, "_bernoulli", shape.str(), {key, f32(0.5)}, [&](Builder& i, const Values& w) {
+            return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
+        });
+        const AvalRef integer(D::S32, {});
+        const Value twice = cl::mul(b, make_literal(integer, std::int64_t{2}), cl::convert_element_type(b, heads, D::S32));
+        return cl::sub(b, twice, make_literal(integer, std::int64_t{1}));
+    });
+}
+Array truncated_normal(const Operand& k, const Operand& lower, const Operand& upper, const Shape& shape) {
+    return apply1({k, lower, upper}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_truncated_normal", shape.str(), v, [&](Builder& i, const Values& w) {
+            const Value low = cl::convert_element_type(i, w[1], D::F32), high = cl::convert_element_type(i, w[2], D::F32);
+            const Value root = f32(std::sqrt(2.0));
+            const Value from = i.bind1(kErf, {cl::div(i, low, root)});
+            const Value to = i.bind1(kErf, {cl::div(i, high, root)});
+            const Value u = uniform_of(i, w[0], from, to, shape.vector());
+            const Value out = cl::mul(i, root, i.bind1(kErfInv, {u}));
+            const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), f32(INFINITY)});
+            const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), f32(-INFINITY)});
+            return jitted(i, "clip", "", {out, least, most}, [](Builder& c, const Values& u3) {
+                const Value at_least = c.bind1(kMax, {u3[1], u3[0]});
+                return c.bind1(kMin, {u3[2], at_least});
+            });
+        });
+    });
+}
+Array gamma(const Operand& k, const Operand& a, const Shape& shape) {
+    return apply1({k, a}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_gamma", shape.str(), v, [&](Builder& i, const Values& w) {
+            Value alpha = cl::convert_element_type(i, w[1], D::F32);
+            if (i.aval(alpha)->shape != shape.vector()) alpha = detail::broadcast_to(i, alpha, shape.vector());
+            return i.bind1(kRandomGamma, {w[0], alpha}, make_params(RandomGammaParams{false}));
+        });
+    });
+}
+namespace {
+Array categories(const Operand& k, const Operand& logits, std::int64_t axis, const Shape* shape) {
+    return apply1({k, logits}, [&](Builder& b, const Values& v) {
+        const Dims of = b.aval(v[1])->shape;
+        const auto rank = static_cast<std::int64_t>(of.size()), a = detail::axis_in(axis, rank);
+        Dims batch = of;
+        batch.erase(batch.begin() + a);
+        const Dims wanted = shape ? shape->vector() : batch;
+        if (wanted.size() < batch.size() || !std::equal(batch.rbegin(), batch.rend(), wanted.rbegin()))
+            throw Error(ErrorCode::TypeMismatch,
+                        fmt::format("categorical: expected a shape that ends in {}, found {}", Shape(batch).str(), Shape(wanted).str()));
+        const auto added = static_cast<std::int64_t>(wanted.size() - batch.size());
+        Dims all(wanted.begin(), wanted.begin() + added), front;
+        all.insert(all.end(), of.begin(), of.end());
+        for (std::int64_t i = 0; i < added; ++i) front.push_back(i);
+        const Value noise = gumbel_of(b, v[0], all);
+        const Value sum = cl::add(b, noise, added ? cl::expand_dims(b, v[1], front) : v[1]);
+        return b.bind1(kArgMax, {sum}, make_params(ArgReduceParams{{a + added}, D::S32}));
+    });
+}
+}  // namespace
+Array categorical(const Operand& k, const Operand& logits, std::int64_t axis) { return categories(k, logits, axis, nullptr); }
+Array categorical(const Operand& k, const Operand& logits, std::int64_t axis, const Shape& shape) {
+    return categories(k, logits, axis, &shape);
+}
+
+Array choice(const Operand& k, std::int64_t n, const Shape& shape, bool replace) {
+    if (replace) return randint(k, shape, 0, n);
+    std::int64_t count = 1;
+    for (const std::int64_t s : shape) count *= s;
+    if (count > n)
+        throw Error(ErrorCode::BadUsage, "Cannot take a larger sample than population when 'replace=False'")
+            .at({k.where.file, k.where.line, 0});
+    const Array order = permutation(k, n);
+    return numpy::reshape(order[{slice(count)}], shape);
+}
+Array choice(const Operand& k, const Array& x, const Shape& shape, bool replace) {
+    if (x.ndim() == 0)
+        throw Error(ErrorCode::BadUsage, "choice from a number that is traced: give it as an integer").at({k.where.file, k.where.line, 0});
+    if (replace) return numpy::take(x, randint(k, shape, 0, x.shape(0)), 0);
+    std::int64_t count = 1;
+    for (const std::int64_t s : shape) count *= s;
+    if (count > x.shape(0))
+        throw Error(ErrorCode::BadUsage, "Cannot take a larger sample than population when 'replace=False'")
+            .at({k.where.file, k.where.line, 0});
+    const Array order = permutation(k, x);
+    return numpy::reshape(order[{slice(count)}], shape);
+}
+Array choice(const Operand& k, const Array& x, const Shape& shape, const Array& p) {
+    const Array sums = numpy::cumsum(p);
+    const Array total = sums[{-1}];
+    const Array u = uniform(k, shape);
+    const Array rest = 1 - u;
+    const Array at = total * rest;
+    return numpy::take(x, numpy::searchsorted(sums, at), 0);
+}
+
+}  // namespace random
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,48 @@
+#pragma once
+// jax.numpy.linalg. Matrices are the last two dimensions; those before are batch dimensions.
+#include <jaxscope/numpy.h>
+
+namespace jaxscope::jax::numpy::linalg {
+
+Array inv(const Operand& a);
+/// x where a x = b, of a vector or of a matrix' columns.
+Array solve(const Operand& a, const Operand& b);
+Array det(const Operand& a);
+struct Slogdet {
+    Array sign, logabsdet;
+};
+Slogdet slogdet(const Operand& a);
+struct CholeskyOptions {
+    bool upper = false, symmetrize_input = true;
+};
+Array cholesky(const Operand& a, const CholeskyOptions& options = {});
+struct Qr {
+    Array Q, R;
+};
+/// `mode`: "reduced" or "complete".
+Qr qr(const Operand& a, const char* mode = "reduced");
+struct Svd {
+    Array U, S, Vh;
+};
+Svd svd(const Operand& a, bool full_matrices = true);
+Array svdvals(const Operand& a);
+struct Eigh {
+    Array eigenvalues, eigenvectors;
+};
+/// `uplo`: which triangle is read, 'L' or 'U'.
+Eigh eigh(const Operand& a, char uplo = 'L', bool symmetrize_input = true);
+Array eigvalsh(const Operand& a, char uplo = 'L');
+Array matrix_power(const Operand& a, std::int64_t n);
+/// Of vectors: any number; 1, 2, inf and their negatives of matrices. "fro" and "nuc".
+struct Order {
+    template <detail::Number T>
+    Order(T p) : value(static_cast<double>(p)), given(true) {}  // NOLINT(google-explicit-constructor)
+    Order(const char* n) : name(n), given(true) {}              // NOLINT(google-explicit-constructor)
+    Order(None) {}                                              // NOLINT(google-explicit-constructor)
+    double value = 2;
+    const char* name = nullptr;
+    bool given = false;
+};
+Array norm(const Operand& x, const Order& ord, const Reduction& over = {});
+
+}  // namespace jaxscope::jax::numpy::linalg

@@ -1,0 +1,94 @@
+// jax.numpy.linalg, functions of sorted arrays, more of jax.random.
+#include "pairs.h"
+
+namespace pairs {
+
+void linear_algebra() {
+    namespace la = jnp::linalg;
+    PAIR("jnp.linalg.inv(jnp.cos(9. * x * x)[:, :3])", la::inv(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.solve(jnp.cos(9. * x * x)[:, :3], y[:, 0])", la::solve(jnp::cos(9. * x * x)[{all, slice(3)}], y[{all, 0}]));
+    PAIR("jnp.linalg.solve(jnp.cos(9. * x * x)[:, :3], y)", la::solve(jnp::cos(9. * x * x)[{all, slice(3)}], y));
+    PAIR("jnp.linalg.solve(n[:2, None] * 1. + jnp.eye(2), v[:2])", la::solve(n[{slice(2), none}] * 1. + jnp::eye(2), v[{slice(2)}]));
+    PAIR("jax.grad(lambda t: jnp.linalg.solve(t, y[:, 0]).sum())(jnp.cos(9. * x * x)[:, :3])", jax::grad([&](Array t) {
+             return la::solve(t, y[{all, 0}]).sum();
+         })(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.det(x[:2, :2])", la::det(x[{slice(2), slice(2)}]));
+    PAIR("jnp.linalg.det(jnp.cos(9. * x * x)[:, :3])", la::det(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.det(w[:, :4] + jnp.eye(4))", la::det(w[{all, slice(4)}] + jnp::eye(4)));
+    PAIR("jnp.linalg.slogdet(x[:2, :2])", la::slogdet(x[{slice(2), slice(2)}]));
+    PAIR("jnp.linalg.slogdet(jnp.cos(9. * x * x)[:, :3])", la::slogdet(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.qr(jnp.cos(9. * x * x))", la::qr(jnp::cos(9. * x * x)));
+    PAIR("jnp.linalg.qr(jnp.cos(9. * x * x).T, mode='complete')", la::qr(jnp::cos(9. * x * x).T(), "complete"));
+    PAIR("jnp.linalg.svd(jnp.cos(9. * x * x))", la::svd(jnp::cos(9. * x * x)));
+    PAIR("jnp.linalg.svd(jnp.cos(9. * x * x), full_matrices=False)", la::svd(jnp::cos(9. * x * x), false));
+    PAIR("jnp.linalg.svdvals(x)", la::svdvals(x));
+    PAIR("jnp.linalg.cholesky(x @ x.T + jnp.eye(3))", la::cholesky(jnp::matmul(x, x.T()) + jnp::eye(3)));
+    PAIR("jnp.linalg.cholesky(x @ x.T + jnp.eye(3), upper=True)", la::cholesky(jnp::matmul(x, x.T()) + jnp::eye(3), {.upper = true}));
+    PAIR("jnp.linalg.cholesky(jnp.eye(3), symmetrize_input=False)", la::cholesky(jnp::eye(3), {.symmetrize_input = false}));
+    PAIR("jnp.linalg.eigh(jnp.cos(9. * x * x)[:, :3])", la::eigh(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.eigvalsh(jnp.cos(9. * x * x)[:, :3])", la::eigvalsh(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.matrix_power(jnp.cos(9. * x * x)[:, :3], 0)", la::matrix_power(jnp::cos(9. * x * x)[{all, slice(3)}], 0));
+    PAIR("jnp.linalg.matrix_power(jnp.cos(9. * x * x)[:, :3], 2)", la::matrix_power(jnp::cos(9. * x * x)[{all, slice(3)}], 2));
+    PAIR("jnp.linalg.matrix_power(jnp.cos(9. * x * x)[:, :3], 3)", la::matrix_power(jnp::cos(9. * x * x)[{all, slice(3)}], 3));
+    PAIR("jnp.linalg.matrix_power(jnp.cos(9. * x * x)[:, :3], 5)", la::matrix_power(jnp::cos(9. * x * x)[{all, slice(3)}], 5));
+    PAIR("jnp.linalg.matrix_power(jnp.cos(9. * x * x)[:, :3], -2)", la::matrix_power(jnp::cos(9. * x * x)[{all, slice(3)}], -2));
+    PAIR("jnp.linalg.norm(x, ord='fro')", la::norm(x, "fro"));
+    PAIR("jnp.linalg.norm(x, ord='nuc')", la::norm(x, "nuc"));
+    PAIR("jnp.linalg.norm(x, ord=1)", la::norm(x, 1));
+    PAIR("jnp.linalg.norm(x, ord=-2)", la::norm(x, -2));
+    PAIR("jnp.linalg.norm(x, ord=jnp.inf)", la::norm(x, jnp::inf));
+    PAIR("jnp.linalg.norm(x, ord=1, axis=1)", la::norm(x, 1, {.axis = 1}));
+    PAIR("jnp.linalg.norm(x, ord=2, axis=0)", la::norm(x, 2, {.axis = 0}));
+    PAIR("jnp.linalg.norm(x, ord='fro', keepdims=True)", la::norm(x, "fro", {.keepdims = true}));
+    PAIR("jnp.linalg.norm(v, ord=3)", la::norm(v, 3));
+    PAIR("jnp.linalg.norm(v, ord=0)", la::norm(v, 0));
+    PAIR("jnp.linalg.norm(v, ord=jnp.inf)", la::norm(v, jnp::inf));
+    PAIR("jnp.trace(x)", jnp::trace(x));
+    PAIR("jnp.diagonal(x)", jnp::diagonal(x));
+    PAIR("jnp.diagonal(x[:, :3])", jnp::diagonal(x[{all, slice(3)}]));
+}
+
+void sorted_arrays() {
+    PAIR("jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)", jnp::take_along_axis(x, jnp::argsort(x, 1), 1));
+    PAIR("jnp.take_along_axis(x, i[:, None], axis=1)", jnp::take_along_axis(x, i[{all, none}], 1));
+    PAIR("jnp.take_along_axis(x, i[None, :1], axis=0)", jnp::take_along_axis(x, i[{none, slice(1)}], 0));
+    PAIR("jnp.take_along_axis(v, i, axis=0)", jnp::take_along_axis(v, i, 0));
+    PAIR("jnp.searchsorted(v, 0.5)", jnp::searchsorted(v, 0.5));
+    PAIR("jnp.searchsorted(v, v)", jnp::searchsorted(v, v));
+    PAIR("jnp.searchsorted(v, y, side='right')", jnp::searchsorted(v, y, "right"));
+    PAIR("jnp.searchsorted(n, i)", jnp::searchsorted(n, i));
+    PAIR("jnp.quantile(x, 0.3)", jnp::quantile(x, 0.3));
+    PAIR("jnp.quantile(x, 0.3, axis=1)", jnp::quantile(x, 0.3, {.axis = 1}));
+    PAIR("jnp.quantile(x, 0.3, keepdims=True)", jnp::quantile(x, 0.3, {.keepdims = true}));
+    PAIR("jnp.quantile(x, jnp.sort(v)[:2], axis=0)", jnp::quantile(x, jnp::sort(v)[{slice(2)}], {.axis = 0}));
+    PAIR("jnp.quantile(x, 0.3, axis=1, keepdims=True)", jnp::quantile(x, 0.3, {.axis = 1, .keepdims = true}));
+    PAIR("jnp.percentile(x, 30.)", jnp::percentile(x, 30.));
+    PAIR("jnp.percentile(x, 30., axis=-1)", jnp::percentile(x, 30., {.axis = -1}));
+    PAIR("jnp.median(x)", jnp::median(x));
+    PAIR("jnp.median(x, axis=0, keepdims=True)", jnp::median(x, {.axis = 0, .keepdims = true}));
+    PAIR("jax.grad(lambda v: jnp.median(v * v))(v)", jax::grad([](Array t) { return jnp::median(t * t); })(v));
+}
+
+void more_random() {
+    namespace jr = jax::random;
+    PAIR("jr.randint(k, (3,), 0, 10)", jr::randint(k, 3, 0, 10));
+    PAIR("jr.randint(k, (), -5, 5)", jr::randint(k, {}, -5, 5));
+    PAIR("jr.gumbel(k, (3,))", jr::gumbel(k, 3));
+    PAIR("jr.exponential(k, (3, 2))", jr::exponential(k, {3, 2}));
+    PAIR("jr.laplace(k, (3,))", jr::laplace(k, 3));
+    PAIR("jr.logistic(k, (3,))", jr::logistic(k, 3));
+    PAIR("jr.cauchy(k, (3,))", jr::cauchy(k, 3));
+    PAIR("jr.rademacher(k, (5,))", jr::rademacher(k, 5));
+    PAIR("jr.truncated_normal(k, -1., 2., (3,))", jr::truncated_normal(k, -1., 2., 3));
+    PAIR("jr.gamma(k, 2., (3,))", jr::gamma(k, 2., 3));
+    PAIR("jr.categorical(k, x)", jr::categorical(k, x));
+    PAIR("jr.categorical(k, x, axis=0)", jr::categorical(k, x, 0));
+    PAIR("jr.categorical(k, v, shape=(5,))", jr::categorical(k, v, -1, 5));
+    PAIR("jr.choice(k, 5, (3,))", jr::choice(k, 5, 3));
+    PAIR("jr.choice(k, v, (3,))", jr::choice(k, v, 3));
+    PAIR("jr.choice(k, v, (3,), replace=False)", jr::choice(k, v, 3, false));
+    PAIR("jr.choice(k, v, (3,), p=v)", jr::choice(k, v, 3, v));
+    PAIR("jr.permutation(k, v)", jr::permutation(k, v));
+}
+
+}  // namespace pairs
