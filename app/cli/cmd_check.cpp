@@ -79,7 +79,9 @@ private:
         try {
             const ProgramPtr program = load_program(file);
             out.figures.name = program->name.str();
-            std::vector<std::string> texts = caveats(*program);
+            const Inspection inspection(program, args_.choices());
+            args_.refuse_unknown(inspection);
+            std::vector<std::string> texts = caveats(inspection);
             if (!args_.target.empty()) texts.push_back(args_.estimated());
             for (const std::string& text : texts) {
                 Finding note = unreadable(file, text, {});
@@ -87,8 +89,6 @@ private:
                 note.level = "note";
                 out.findings.push_back(std::move(note));
             }
-            const Inspection inspection(program, args_.choices());
-            args_.refuse_unknown(inspection);
             auto found = check_program(inspection, limits_.of(file), baseline_of(before_, file), out.figures);
             out.findings.insert(out.findings.end(), found.begin(), found.end());
         } catch (const Error& e) {

@@ -4,8 +4,10 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
+#include "report/export.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
+#include "report/sharding/sharding_report.h"
 
 namespace jaxscope::cli {
 
@@ -21,10 +23,12 @@ public:
             begin_json(w, "inspect", args_.notes);
             w.key("program");
             write_json(w, inspection->summary());
+            write_sharding(w, *inspection);
             finish_json(w);
         } else {
             Page page = args_.page();
             program_section(page, *inspection);
+            if (const auto sharding = sharding_report(*inspection)) sharding_section(page, *sharding);
         }
         return 0;
     }

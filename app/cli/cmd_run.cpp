@@ -10,10 +10,12 @@
 #include "base/units.h"
 #include "io/arrays/npz.h"
 #include "jit/targets.h"
+#include "report/export.h"
 #include "report/fit/fit_report.h"
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
+#include "report/sharding/sharding_report.h"
 
 namespace jaxscope::cli {
 
@@ -46,7 +48,7 @@ public:
         Choices choices = args_.choices();
         choices.jit.debug = debug_;
         const Inspection inspection(program, choices);
-        args_.refuse_unknown(inspection);
+        args_.look_at(inspection);
         RunRequest request;
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
@@ -127,7 +129,7 @@ public:
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         const Inspection inspection(program, args_.choices());
-        args_.refuse_unknown(inspection);
+        args_.look_at(inspection);
         if (!budget_.empty()) return fit(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
         std::optional<DeviceFit> fit;
@@ -140,6 +142,7 @@ public:
             begin_json(w, "plan", args_.notes);
             w.key("memory");
             write_json(w, memory);
+            write_sharding(w, inspection);
             if (fit) {
                 w.key("device");
                 write_json(w, *fit);
@@ -148,6 +151,7 @@ public:
         } else {
             Page page = args_.page();
             memory_section(page, memory);
+            if (const auto sharding = sharding_report(inspection)) sharding_section(page, *sharding);
             if (fit) {
                 page.heading("Device memory");
                 page.line(fit->sentence);

@@ -77,8 +77,15 @@ void ProgramArguments::add_strict(Arguments& a) {
 
 std::shared_ptr<const Inspection> ProgramArguments::inspect() {
     auto inspection = std::make_shared<Inspection>(load(), choices());
-    refuse_unknown(*inspection);
+    look_at(*inspection);
     return inspection;
+}
+
+void ProgramArguments::look_at(const Inspection& inspection) {
+    refuse_unknown(inspection);
+    std::vector<std::string> found = caveats(inspection);
+    for (const std::string& n : found) std::cerr << "jaxscope: note: " << n << '\n';
+    notes.insert(notes.begin(), found.begin(), found.end());
 }
 
 void ProgramArguments::refuse_unknown(const Inspection& inspection) const {
@@ -114,7 +121,7 @@ ProgramPtr ProgramArguments::load() {
     ProgramPtr program = load_program(file);
     if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    notes = caveats(*program);
+    notes.clear();
     if (!target.empty()) notes.push_back(estimated());
     for (const std::string& n : notes) std::cerr << "jaxscope: note: " << n << '\n';
     return program;

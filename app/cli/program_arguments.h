@@ -27,7 +27,7 @@ struct ProgramArguments {
     std::string remat_lowering;
     std::string target;              ///< a device that figures are estimated for
     double load_seconds = 0;         ///< of the last `load`
-    std::vector<std::string> notes;  ///< caveats of the program last loaded; `load` prints them on standard error
+    std::vector<std::string> notes;  ///< caveats of what was last looked at, which are printed on standard error, too
 
     void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
     void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project --strict
@@ -43,6 +43,8 @@ struct ProgramArguments {
     /// Throws Error{BadInput} under --strict, where a policy had no answer.
     std::shared_ptr<const Inspection> inspect();
     void refuse_unknown(const Inspection& inspection) const;
+    /// That, and notes what holds for all its figures.
+    void look_at(const Inspection& inspection);
 };
 
 /// Opens `{"schema": ..., "command": ...`; the caller adds its fields and closes with `finish_json`.

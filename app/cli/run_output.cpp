@@ -10,6 +10,7 @@
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
+#include "report/sharding/sharding_report.h"
 
 namespace jaxscope::cli {
 
@@ -23,6 +24,7 @@ void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& in
     write_outputs(w, inspection.step(), report);
     w.key("memory");
     write_json(w, memory_report(inspection, &report));
+    write_sharding(w, inspection);
     w.key("time");
     write_json(w, time_report(report, args.load_seconds));
     w.key("synthesised");
@@ -37,6 +39,7 @@ void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& in
 void show_run(const ProgramArguments& args, const Inspection& inspection, const RunReport& report) {
     Page page = args.page();
     memory_section(page, memory_report(inspection, &report));
+    if (const auto sharding = sharding_report(inspection)) sharding_section(page, *sharding);
     time_section(page, time_report(report, args.load_seconds));
     if (!report.result.profile.empty()) profile_section(page, profile_report(inspection.plan(), report));
 }

@@ -2,88 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include "analysis/inspection.h"
+#include "analysis/sharding/distribution.h"
+#include "analysis/sharding/per_device.h"
 
 namespace jaxscope {
 
-namespace {
-
-/// Product of the sizes of a mesh's axes.
-std::int64_t devices_of(const Attr::Record& mesh) {
-    std::int64_t n = 1;
-    for (const auto& [field, axes] : mesh.fields)
-        if (const auto* list = axes.get_seq())
-            for (const Attr& axis : list->items)
-                if (const auto* pair = axis.get_seq(); pair && pair->items.size() == 2)
-                    if (const auto* size = pair->items[1].get<std::int64_t>()) n *= *size;
-    return n;
-}
-
-/// The largest mesh met so far.
-class MeshFinder {
-public:
-    void look(const Attr& a) {
-        if (const auto* seq = a.get_seq()) {
-            for (const Attr& item : seq->items) look(item);
-        } else if (const auto* record = a.get_record()) {
-            if (record->type == kMesh)
-                take(*record);
-            else
-                for (const auto& [field, value] : record->fields) look(value);
-        }
-    }
-    void look_at_argument(const Attr& sharding) {
-        spread_ = spread_ || !sharding.get<Attr::None>();
-        look(sharding);
-    }
-    void look(const Jaxpr& root) {
-        // Every program that is opened comes through here: parameters and types that were looked at are not looked at again.
-        std::unordered_set<const Params*> seen;
-        std::vector<bool> seen_avals;
-        for (const Jaxpr* j : all_jaxprs(root)) {
-            for (const Eqn& e : j->eqns)
-                if (!e.params->entries().empty() && seen.insert(&*e.params).second)
-                    for (const auto& [name, value] : e.params->entries()) look(value);
-            for (std::uint32_t v = 0; v < j->num_vars() && !spread_; ++v) {
-                const AvalRef a = j->aval(Var{v});
-                if (a.id() >= seen_avals.size()) seen_avals.resize(a.id() + 1, false);
-                if (seen_avals[a.id()]) continue;
-                seen_avals[a.id()] = true;
-                spread_ = !a->sharding.empty();
-            }
-        }
-    }
-    std::optional<Distribution> found() const {
-        if (best_.devices > 1) return best_;
-        return spread_ ? std::optional(Distribution{}) : std::nullopt;
-    }
-
-private:
-    void take(const Attr::Record& mesh) {
-        if (const std::int64_t n = devices_of(mesh); n > best_.devices) best_ = {n, mesh.text.str()};
-    }
-    inline static const Sym kMesh{"Mesh"};
-    Distribution best_;
-    bool spread_ = false;  ///< over devices whose number nothing says
-};
-
-}  // namespace
-
-std::optional<Distribution> distribution_of(const Program& program) {
-    MeshFinder finder;
-    for (const Attr& s : program.in_shardings) finder.look_at_argument(s);
-    finder.look(*program.jaxpr);
-    return finder.found();
-}
-
-std::vector<std::string> caveats(const Program& program) {
-    std::vector<std::string> out;
-    if (const auto spread = distribution_of(program))
-        out.push_back(
-            fmt::format("this program is sharded over {} ({}): every size and time is that of whole arrays, not of one device's share",
-                        spread->devices ? std::to_string(spread->devices) + " devices" : "several devices",
-                        spread->mesh.empty() ? "a mesh" : spread->mesh));
-    return out;
+std::vector<std::string> caveats(const Inspection& inspection) {
+    const auto spread = distribution_of(inspection.program());
+    if (!spread) return {};
+    const PerDevice& cut = inspection.per_device();
+    const std::string program = fmt::format("this program is sharded over {} ({})",
+                                            spread->devices ? std::to_string(spread->devices) + " devices" : "several devices",
+                                            spread->mesh.empty() ? "a mesh" : spread->mesh);
+    if (cut)
+        return {program +
+                ": plan, run, residuals on each device, donation and policies are one device's; work, and the sizes of whole "
+                "arrays that `inspect` and the split show, are the whole program's"};
+    return {program + ": every size and time is that of whole arrays, not of one device's share: " + cut.why_global};
 }
 
 }  // namespace jaxscope

@@ -1,23 +1,12 @@
 #pragma once
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
-
 namespace jaxscope {
 
-/// Devices that a program's arrays are spread over.
-struct Distribution {
-    std::int64_t devices = 0;  ///< 0: the capture doesn't say how many
-    std::string mesh;          ///< "Mesh('x': 4, ...)", as JAX prints it; may be empty
-};
-/// Read off the shardings of arguments, of jit's parameters and constraints, of shard_map, and of explicitly sharded types. None: one
-/// device.
-std::optional<Distribution> distribution_of(const Program& program);
+class Inspection;
 
 /// What holds for every figure of this program and that a reader of one table can't see. Sentences, mostly none.
-std::vector<std::string> caveats(const Program& program);
+std::vector<std::string> caveats(const Inspection& inspection);
 
 }  // namespace jaxscope

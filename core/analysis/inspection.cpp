@@ -9,6 +9,8 @@
 
 #include "analysis/equations/cost.h"
 #include "analysis/residual_rows.h"
+#include "analysis/sharding/per_device.h"
+#include "analysis/sharding/sharded_run.h"
 #include "analysis/stage_cache.h"
 #include "analysis/step.h"
 #include "analysis/subject.h"
@@ -54,6 +56,11 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
     return out;
 }
 
+std::uint64_t next_derivation() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
 SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residuals) {
     SplitReport out;
     out.residuals = std::move(residuals);
@@ -93,10 +100,7 @@ const ProgramSummary& Inspection::summary() const {
     return stages_->get<ProgramSummary>("summary", [&] { return summarize(*program_); });
 }
 
-std::uint64_t Inspection::derivation() const {
-    static std::atomic<std::uint64_t> last{0};
-    return stages_->get<std::uint64_t>("derivation " + subject_key(choices_), [] { return ++last; });
-}
+std::uint64_t Inspection::derivation() const { return stages_->get<std::uint64_t>("derivation " + subject_key(choices_), next_derivation); }
 
 std::optional<int> Inspection::region() const { return chosen_region(*program_, choices_); }
 
@@ -104,7 +108,7 @@ const ResidualReport& Inspection::residuals() const {
     const CancelScope scope(*cancel_);
     return stages_->get<ResidualReport>(fmt::format("residuals {} {} {}", subject_key(choices_), choices_.expand, choices_.project), [&] {
         const Subject s = make_subject(*program_, choices_);
-        ResidualReport r = residual_report(s, choices_, derivation());
+        ResidualReport r = residual_report(s, choices_, derivation(), shares_of(s));
         r.unknown_verdicts = unknown_rows(s, choices_);
         return r;
     });
@@ -120,10 +124,41 @@ const SplitReport& Inspection::split() const {
                                      [&] { return make_split(make_subject(*program_, choices_), choices_, residuals()); });
 }
 
+Inspection Inspection::as_captured() const {
+    Choices c = choices_;
+    c.policy = nullptr;
+    c.replace_policy.clear();
+    c.as_step = false;
+    Inspection plain(program_, std::move(c), this);
+    plain.cancel_ = cancel_;
+    return plain;
+}
+
+Shares Inspection::shares_of(const Subject& s) const {
+    const Inspection plain = as_captured();
+    const PerDevice& cut = plain.per_device();
+    if (!cut) return {};
+    return jaxscope::shares_of(*program_, *cut.program, s.region);
+}
+
 const DonationReport& Inspection::donation() const {
     const CancelScope scope(*cancel_);
-    return stages_->get<DonationReport>("donation " + donation_key(choices_),
-                                        [&] { return pair_donations(*program_, donated_inputs(*program_, choices_)); });
+    return stages_->get<DonationReport>("donation " + donation_key(choices_), [&] {
+        std::vector<bool> donated = donated_inputs(*program_, choices_);
+        const Inspection plain = as_captured();
+        if (const PerDevice& cut = plain.per_device())
+            return pair_donations(*program_, std::move(donated), shares(*program_, *cut.program));
+        return pair_donations(*program_, std::move(donated));
+    });
+}
+
+const PerDevice& Inspection::per_device() const {
+    const CancelScope scope(*cancel_);
+    return stages_->get<PerDevice>("per device " + step_key(choices_), [&] {
+        const bool own_results = !choices_.changes_program() || chosen_region(*program_, choices_).has_value();
+        return jaxscope::per_device(*program_, step().jaxpr,
+                                    own_results && step().jaxpr->outvars.size() == program_->jaxpr->outvars.size());
+    });
 }
 
 const Step& Inspection::step() const {
@@ -134,8 +169,12 @@ const Step& Inspection::step() const {
 const MemoryPlan& Inspection::plan() const {
     const CancelScope scope(*cancel_);
     return stages_->get<MemoryPlan>(fmt::format("plan {} {} {}", step_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
-        MemoryPlan plan = plan_only(step().jaxpr, donation().alias_of_output, step().kept, choices_.jit);
-        plan.derivation = derivation();
+        JitOptions jit = choices_.jit;
+        const PerDevice& cut = per_device();
+        jit.over_devices = static_cast<bool>(cut);
+        MemoryPlan plan = plan_only(cut ? cut.program->body : step().jaxpr, donation().alias_of_output, step().kept, jit);
+        // Equations of a device's program are in no picture of the whole one.
+        plan.derivation = cut ? stages_->get<std::uint64_t>("device derivation " + subject_key(choices_), next_derivation) : derivation();
         return plan;
     });
 }
@@ -150,6 +189,20 @@ void refuse_excess(const RunResult& r, std::int64_t limit) {
 }
 
 }  // namespace
+
+void Inspection::run_on(const sharding::Partitioned& devices, std::vector<ArrayPtr> inputs, const RunRequest& request,
+                        RunReport& out) const {
+    const char* asked = request.profile ? "a profile" : choices_.jit.debug ? "debug mode" : nullptr;
+    if (asked) throw Error(ErrorCode::CannotRun, std::string("expected ") + asked + " of a program of one device, found one of several");
+    DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat);
+    out.compile_seconds = out.result.compile_seconds = run.compile_seconds;
+    out.result.first_seconds = run.first_seconds;
+    out.result.best_seconds = run.best_seconds;
+    out.result.median_seconds = run.median_seconds;
+    out.result.measured_peak = *std::max_element(run.peaks.begin(), run.peaks.end());
+    out.device_peaks = std::move(run.peaks);
+    out.outputs = out.result.outputs = std::move(run.outputs);
+}
 
 RunReport Inspection::run(const RunRequest& request) const {
     const TransformScope scope(stages_->shared()->transforms);
@@ -169,12 +222,18 @@ RunReport Inspection::run(const RunRequest& request) const {
         const auto begin = std::chrono::steady_clock::now();
         const JaxprPtr program = step().jaxpr;
         out.transform_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        const auto executable = Executable::compile(program, donation().alias_of_output, step().kept, choices_.jit);
+        const PerDevice& cut = per_device();
+        const auto executable = cut ? nullptr : Executable::compile(program, donation().alias_of_output, step().kept, choices_.jit);
         std::vector<ArrayPtr> inputs = request.inputs.empty() ? program_->values : request.inputs;
         inputs.resize(program->num_invars);
         for (std::size_t i = 0; i < inputs.size(); ++i)
             if (!inputs[i] || !inputs[i]->known()) out.synthesised.push_back(static_cast<int>(i));
         out.made_up_constants = made_up_constants(*program);
+        if (cut) {
+            run_on(*cut.program, std::move(inputs), request, out);
+            refuse_excess(out.result, choices_.jit.memory_limit);
+            return out;
+        }
         RunOptions options;
         options.repeats = std::max(1, request.repeat);
         options.timeline = true;

@@ -14,6 +14,12 @@
 namespace jaxscope {
 
 class HeldStages;
+struct PerDevice;
+namespace sharding {
+struct Partitioned;
+}
+struct Shares;
+struct Subject;
 
 /// The result of looking at one program with one set of choices (DESIGN 2). Stages are computed on demand, once, on the calling
 /// thread, and may be asked for from several threads. Throws Error where a stage can't be had.
@@ -48,12 +54,19 @@ public:
     const DonationReport& donation() const;
     /// What `plan` and `run` speak of.
     const Step& step() const;
+    /// One device's share of `step`, where the program is spread over several: what `plan` and `run` speak of then.
+    const PerDevice& per_device() const;
     const MemoryPlan& plan() const;
     RunReport run(const RunRequest& request) const;
     /// The what-if table: as it is, the standard policies, the names that the function has (save_only_these_names), then `given`.
     std::vector<PolicyRow> policies(const std::vector<Choices>& given, bool run) const;
 
 private:
+    /// The same program without a policy: how its values lie doesn't depend on one.
+    Inspection as_captured() const;
+    Shares shares_of(const Subject& subject) const;
+    void run_on(const sharding::Partitioned& devices, std::vector<ArrayPtr> inputs, const RunRequest& request, RunReport& out) const;
+
     ProgramPtr program_;
     Choices choices_;
     std::shared_ptr<HeldStages> stages_;

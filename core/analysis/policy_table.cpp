@@ -1,6 +1,7 @@
 #include <set>
 
 #include "analysis/inspection.h"
+#include "analysis/sharding/per_device.h"
 #include "analysis/stage_cache.h"
 #include "analysis/subject.h"
 #include "transforms/policies.h"
@@ -32,7 +33,10 @@ bool attempt(PolicyRow& row, Stage stage) {
 PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
     PolicyRow row;
     row.policy = std::move(name);
-    attempt(row, [&] { row.residual_bytes = i.residuals().total_bytes; });
+    attempt(row, [&] {
+        row.residual_bytes = i.residuals().total_bytes;
+        row.residual_device_bytes = i.residuals().device_bytes;
+    });
     attempt(row, [&] {
         const SplitReport& split = i.split();
         row.recomputed_flops = split.recomputed_flops;
@@ -41,6 +45,7 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
     const bool planned = attempt(row, [&] {
         row.of = i.step().of;
         row.planned_peak = i.plan().planned_peak;
+        if (const PerDevice& cut = i.per_device()) row.sent_bytes = sent_bytes(*cut.program);
         for (const SpaceUse& use : i.plan().spaces) {
             (use.space == MemorySpace::Host ? row.host_peak : row.device_peak) = use.peak;
             if (use.space == MemorySpace::Host) row.moved_to_host = use.moved_in;

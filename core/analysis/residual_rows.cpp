@@ -2,11 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "analysis/equations/eqn_path.h"
+#include "analysis/region_splice.h"
+#include "analysis/sharding/per_device.h"
 #include "calls/remat.h"
+#include "ir/builder.h"
+#include "ir/interpret.h"
 #include "ir/primitive.h"
+#include "lax/primitives.h"
+#include "sharding/captured.h"
+#include "transforms/jaxpr_util.h"
 #include "transforms/policies.h"
 #include "transforms/residuals.h"
+#include "transforms/vjp.h"
 
 namespace jaxscope {
 
@@ -81,9 +91,95 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     return row;
 }
 
+/// What each device keeps of the rows.
+void add_shares(ResidualReport& report, const Residuals& found, const Shares& shares) {
+    const Jaxpr& j = *found.forward;
+    std::vector<Atom> values;
+    for (const SavedResidual& r : found.rows)
+        if (r.kind != SavedResidual::Kind::Literal) values.emplace_back(r.var);
+    // What a region closes over has no values here, and lies as what it is called with; variables keep their numbers.
+    const bool open = !shares.closed_over.empty() && shares.closed_over.size() == j.num_constvars;
+    std::vector<std::optional<sharding::Spec>> in = open ? shares.closed_over : std::vector<std::optional<sharding::Spec>>();
+    in.insert(in.end(), shares.in.begin(), shares.in.end());
+    const JaxprPtr asked = open ? convert_constvars(found.forward) : found.forward;
+    const std::vector<sharding::Spec> specs = specs_of_values(*asked, *shares.mesh, std::move(in), values);
+    report.device_bytes = 0;
+    for (std::size_t i = 0; i < report.rows.size(); ++i) {
+        ResidualRow& row = report.rows[i];
+        const AvalRef whole = j.aval(values[i]);
+        const sharding::NamedSharding lies{*shares.mesh, specs[i]};
+        row.spec = to_text(lies.spec);
+        row.local = local_text(whole, lies);
+        row.device_bytes = whole->is_array() ? sharding::bytes_per_device(whole, lies) : row.bytes;
+        *report.device_bytes += *row.device_bytes;
+    }
+}
+
 }  // namespace
 
-ResidualReport residual_report(const Subject& subject, const Choices& choices, std::uint64_t derivation) {
+namespace {
+
+using Specs = std::vector<std::optional<sharding::Spec>>;
+
+std::string mark_of(std::size_t input) { return "jaxscope_input_" + std::to_string(input); }
+
+/// The same function, whose inputs have names before anything reads them.
+JaxprPtr with_named_inputs(const Jaxpr& j) {
+    JaxprBuilder b;
+    Values in;
+    for (std::uint32_t i = 0; i < j.num_invars; ++i) in.push_back(b.add_input(j.aval(j.invar(i))));
+    Values named;
+    for (std::size_t i = 0; i < in.size(); ++i) named.push_back(b.bind1(kName, {in[i]}, Params::make({{"name", Attr(Sym(mark_of(i)))}})));
+    return b.finish(inline_jaxpr(b, j, constants_of(b, j), named), j.name);
+}
+
+/// The step with the region's forward pass over named inputs, cut: how the named values lie.
+Shares shares_in_step(const Program& program, const Region& r) {
+    std::vector<bool> wrt(r.jaxpr->num_constvars, false);
+    wrt.insert(wrt.end(), r.wrt_inputs.begin(), r.wrt_inputs.end());
+    const Vjp derived = vjp(convert_constvars(r.jaxpr), wrt, static_cast<std::size_t>(r.outputs));
+    const JaxprPtr step =
+        splice_regions(program, {{*r.mark, with_named_inputs(*derived.forward), derived.backward, r.jaxpr->outvars.size()}});
+    std::unordered_map<Sym, const sharding::PlacedValue*> named;
+    const sharding::Partitioned cut = sharding::partition(program, step, true);
+    for (const sharding::PlacedValue& v : cut.values)
+        if (const std::optional<Sym> name = given_name(*v.maker, v.params)) named.emplace(*name, &v);
+    const auto all = [&](std::uint32_t begin, std::uint32_t count) {
+        Specs out(count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto found = named.find(Sym(mark_of(begin + i)));
+            // Under a vmap the value has the new axis, too.
+            if (found != named.end() && found->second->aval->shape == r.jaxpr->aval(Var{begin + i})->shape) out[i] = found->second->spec;
+        }
+        return out;
+    };
+    return {cut.mesh, all(0, r.jaxpr->num_constvars), all(r.jaxpr->num_constvars, r.jaxpr->num_invars)};
+}
+
+}  // namespace
+
+Shares shares_of(const Program& program, const sharding::Partitioned& cut, std::optional<int> region) {
+    if (!region) {
+        Specs own(cut.in.begin(), cut.in.end());
+        own.resize(program.jaxpr->num_invars);
+        return {cut.mesh, {}, std::move(own)};
+    }
+    const Region& r = program.regions[static_cast<std::size_t>(*region)];
+    if (r.mark && program.marked) try {
+            return shares_in_step(program, r);
+        } catch (const Error& e) {
+            if (e.code == ErrorCode::Cancelled) throw;  // else what has the same name lies the same
+        }
+    Specs out(r.jaxpr->num_invars);
+    for (std::size_t i = 0; i < out.size() && i < r.in_paths.size(); ++i)
+        for (std::size_t k = 0; k < program.in_paths.size() && k < cut.in.size(); ++k)
+            if (program.in_paths[k] == r.in_paths[i] && program.jaxpr->aval(program.jaxpr->invar(static_cast<std::uint32_t>(k)))->shape ==
+                                                            r.jaxpr->aval(r.jaxpr->invar(static_cast<std::uint32_t>(i)))->shape)
+                out[i] = cut.in[k];
+    return {cut.mesh, {}, std::move(out)};
+}
+
+ResidualReport residual_report(const Subject& subject, const Choices& choices, std::uint64_t derivation, const Shares& shares) {
     ResidualQuery query;
     query.wrt = subject.wrt;
     query.in_paths = subject.in_paths;
@@ -102,6 +198,7 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices, s
                                           : ResidualId{.derivation = derivation, .eqn = s.eqn, .result = s.output};
         out.total_bytes += s.bytes;
     }
+    if (shares.mesh) add_shares(out, found, shares);
     return out;
 }
 

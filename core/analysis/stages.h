@@ -79,9 +79,11 @@ struct ResidualRow {
     std::string file;  ///< innermost frame of the user's own project
     int line = 0;
     std::vector<Frame> frames;
-    std::string equation;  ///< path of the equation in the known part (SplitReport): "12", "12/jaxpr/3"; empty for arguments, constants
-    std::string name;      ///< of checkpoint_name, else empty
-    int input = -1;        ///< which input of the region, for arguments
+    std::string equation;     ///< path of the equation in the known part (SplitReport): "12", "12/jaxpr/3"; empty for arguments, constants
+    std::string name;         ///< of checkpoint_name, else empty
+    int input = -1;           ///< which input of the region, for arguments
+    std::string spec, local;  ///< of a program over several devices: P('x', None), f32[8,4]; empty: not known
+    std::optional<std::int64_t> device_bytes;  ///< what each device keeps of it
 };
 struct UnknownVerdictRow {
     std::string policy, primitive;
@@ -93,6 +95,7 @@ struct ResidualReport {
     std::string region_name;
     std::vector<ResidualRow> rows;
     std::int64_t total_bytes = 0;
+    std::optional<std::int64_t> device_bytes;         ///< of one device; null: one device, or not known of some value
     std::vector<UnknownVerdictRow> unknown_verdicts;  ///< what policies of the user's had no answer to: counted as not saved
 };
 
@@ -118,6 +121,7 @@ struct PolicyRow {
     std::string of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
     std::optional<std::int64_t> residual_bytes, planned_peak, measured_peak;  ///< null: `problem` says why
     std::optional<std::int64_t> device_peak, host_peak, moved_to_host;        ///< of the plan; null where nothing stands on the host
+    std::optional<std::int64_t> residual_device_bytes, sent_bytes;            ///< of one of several devices; null for one
     double recomputed_flops = 0, total_flops = 0;
     std::optional<double> run_median;
     std::string problem;  ///< why a figure is missing
@@ -150,6 +154,7 @@ struct RunReport {
     std::vector<int> synthesised;  ///< inputs that had no values
     std::vector<MadeUpConstant> made_up_constants;
     RunResult result;
+    std::vector<std::int64_t> device_peaks;  ///< of several devices: the most that arrays and arena of each took, counted as they came
     double transform_seconds = 0, compile_seconds = 0;
 };
 

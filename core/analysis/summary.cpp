@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/sharding/distribution.h"
 #include "calls/foreign.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
@@ -35,7 +36,14 @@ std::unordered_map<const Jaxpr*, std::int64_t> multiplicities(const Jaxpr& root)
 
 /// Asked of the rules themselves, once for each primitive and set of parameters: a declared rule may refuse parameters, and a primitive
 /// without one may run as a view.
-bool stops_run(const Op& op) { return !op.prim->calls() && why_it_cannot_run(op).has_value(); }
+/// What a program over several devices holds is looked at as one of them has it; a region that is theirs already holds jaxprs that are
+/// looked at themselves.
+bool stops_run(const Op& op, bool over_devices) {
+    if (op.prim->calls() || (over_devices && op.prim->body && op.params->find("in_specs"))) return false;
+    JitOptions options;
+    options.over_devices = over_devices;
+    return why_it_cannot_run(op, options).has_value();
+}
 
 /// The equation alone, as a program.
 JaxprPtr alone(const Op& op, EffectSet effects) {
@@ -85,7 +93,7 @@ struct Stops {
     bool refused = false;  ///< a rule that is declared refuses these parameters
 };
 /// `asked`: are the rules of differentiation and mapping to be tried, or only looked for?
-Stops stopped_by(const Op& op, EffectSet effects, bool asked) {
+Stops stopped_by(const Op& op, EffectSet effects, bool asked, bool over_devices) {
     const Primitive& p = *op.prim;
     if (p.opaque && p.expand) return {foreign_stops(op.params)};
     Stops stops;
@@ -95,11 +103,11 @@ Stops stopped_by(const Op& op, EffectSet effects, bool asked) {
     stops.refused = no_grad || no_vmap;
     if (!differentiates || no_grad) stops.by.emplace_back("grad");
     if (!p.batch || no_vmap) stops.by.emplace_back("vmap");
-    if (stops_run(op)) stops.by.emplace_back("run");
+    if (stops_run(op, over_devices)) stops.by.emplace_back("run");
     return stops;
 }
 
-void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
+void add_unsupported(const Jaxpr& root, bool over_devices, ProgramSummary& s) {
     const auto times = multiplicities(root);
     constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
     std::map<std::pair<const Primitive*, const Params*>, std::size_t> row_of;
@@ -109,7 +117,7 @@ void add_unsupported(const Jaxpr& root, ProgramSummary& s) {
         for (const Eqn& e : j->eqns) {
             auto [it, fresh] = row_of.try_emplace({e.prim, &*e.params}, kNone);
             if (fresh) {
-                Stops stops = stopped_by(make_op(*j, e), e.effects, row_of.size() <= kAsked);
+                Stops stops = stopped_by(make_op(*j, e), e.effects, row_of.size() <= kAsked, over_devices);
                 UnsupportedRow row{e.prim->name.c_str(), 0, e.source->summary().str(), e.source.loc(), std::move(stops.by)};
                 // A primitive that only lacks a derivative because JAX gives it none is supported as well as it can be.
                 const bool refused_by_jax =
@@ -217,7 +225,7 @@ ProgramSummary summarize(const Program& program) {
     for (const auto& [name, value] : program.flags) s.flags.push_back({name.str(), flag_text(value)});
     if (program.xla.known) s.compiled.push_back(program.xla);
     s.compiled.insert(s.compiled.end(), program.targets.begin(), program.targets.end());
-    add_unsupported(j, s);
+    add_unsupported(j, distribution_of(program).has_value(), s);
     return s;
 }
 

@@ -23,9 +23,9 @@ public:
     /// and what Executable::compile throws.
     static std::shared_ptr<DeviceExecutable> compile(const sharding::Mesh& mesh, const JaxprPtr& body);
     virtual ~DeviceExecutable() = default;
-    /// One run at a time. Throws Error{CannotRun} where devices disagree on a branch or loop that holds collectives: real ones would wait
-    /// for each other forever.
-    virtual DeviceArrays run(const DeviceArrays& inputs) = 0;
+    /// One run at a time. `donated`: per input, may its memory go when nothing reads it any more; empty: all stay until the end. Throws
+    /// Error{CannotRun} where devices disagree on a branch or loop that holds collectives: real ones would wait for each other forever.
+    virtual DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated = {}) = 0;
     /// Per device, of the last run: the most bytes that its values, with the arena of the step at work, took at once.
     virtual const std::vector<std::int64_t>& peak_bytes() const = 0;
 };
@@ -43,8 +43,8 @@ public:
     explicit ShardedExecutable(sharding::Partitioned program)
         : program_(std::move(program)), executable_(DeviceExecutable::compile(program_.mesh, program_.body)) {}
     /// Results as the devices have them.
-    DeviceArrays run_sharded(const std::vector<ArrayPtr>& whole);
-    std::vector<ArrayPtr> run(const std::vector<ArrayPtr>& whole);
+    DeviceArrays run_sharded(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated = {});
+    std::vector<ArrayPtr> run(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated = {});
     const sharding::Partitioned& program() const { return program_; }
     const std::vector<std::int64_t>& peak_bytes() const { return executable_->peak_bytes(); }
 

@@ -31,9 +31,10 @@ public:
     Run(const sharding::Mesh& mesh, const JaxprPtr& body)
         : mesh_(mesh), steps_(cut_into_steps(body, mesh)), live_(devices(), 0), peak_(devices(), 0), held_(devices()), team_(devices()) {}
 
-    DeviceArrays run(const DeviceArrays& inputs) override {
+    DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated) override {
         const std::lock_guard lock(running_);
         peak_.assign(devices(), 0);
+        const KeptInputs kept(*this, inputs, donated);
         return program(steps_, inputs);
     }
     const std::vector<std::int64_t>& peak_bytes() const override { return peak_; }
@@ -75,6 +76,29 @@ private:
         Run& run_;
         const Jaxpr& j_;
         DeviceArrays values_;
+    };
+    /// Arguments that the caller keeps are there from the first step to the last.
+    class KeptInputs {
+    public:
+        KeptInputs(Run& run, const DeviceArrays& inputs, const std::vector<bool>& donated) : run_(run), inputs_(inputs), donated_(donated) {
+            each([&](std::size_t d, const ArrayConst* a) { run_.hold(d, a); });
+        }
+        ~KeptInputs() {
+            each([&](std::size_t d, const ArrayConst* a) { run_.release(d, a); });
+        }
+        KeptInputs(const KeptInputs&) = delete;
+        KeptInputs& operator=(const KeptInputs&) = delete;
+
+    private:
+        template <class F>
+        void each(F&& f) const {
+            for (std::size_t d = 0; d < inputs_.size(); ++d)
+                for (std::size_t i = 0; i < inputs_[d].size(); ++i)
+                    if (i >= donated_.size() || !donated_[i]) f(d, inputs_[d][i].get());
+        }
+        Run& run_;
+        const DeviceArrays& inputs_;
+        const std::vector<bool>& donated_;
     };
     /// An array counts once, however many variables of nested jaxprs stand for it.
     void hold(std::size_t device, const ArrayConst* a) {

@@ -71,18 +71,18 @@ ArrayPtr assembled(AvalRef whole, const sharding::NamedSharding& s, const std::v
     return out;
 }
 
-DeviceArrays ShardedExecutable::run_sharded(const std::vector<ArrayPtr>& whole) {
+DeviceArrays ShardedExecutable::run_sharded(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated) {
     DeviceArrays in(static_cast<std::size_t>(program_.mesh.devices()));
     for (std::size_t i = 0; i < whole.size(); ++i) {
         const sharding::NamedSharding s{program_.mesh, program_.in[i]};
         for (std::size_t d = 0; d < in.size(); ++d)
             in[d].push_back(s.spec.replicated() ? whole[i] : shard_of(*whole[i], s, static_cast<std::int64_t>(d)));
     }
-    return executable_->run(in);
+    return executable_->run(in, donated);
 }
 
-std::vector<ArrayPtr> ShardedExecutable::run(const std::vector<ArrayPtr>& whole) {
-    const DeviceArrays parts = run_sharded(whole);
+std::vector<ArrayPtr> ShardedExecutable::run(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated) {
+    const DeviceArrays parts = run_sharded(whole, donated);
     std::vector<ArrayPtr> out;
     for (std::size_t k = 0; k < program_.out.size(); ++k) {
         std::vector<ArrayPtr> shards;

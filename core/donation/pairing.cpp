@@ -22,7 +22,9 @@ AvalRef stripped(AvalRef a) {
 struct Slot {
     AvalRef aval;
     int number;
-    std::optional<int> taken_by;
+    std::optional<int> taken_by = {};
+    AvalRef share = aval;  ///< one device's part of it, as XLA has it
+    bool said = true;      ///< is it known at lowering how it lies?
 };
 
 struct Pairing {
@@ -31,6 +33,7 @@ struct Pairing {
     std::vector<int> donors;      ///< left to XLA
     std::vector<int> refused;     ///< warned about
     std::vector<AvalRef> in_avals;
+    std::vector<AvalRef> in_shares;  ///< one device's parts of them
 
     void at_lowering() {
         std::map<std::uint32_t, std::deque<int>> free_by_aval;
@@ -38,10 +41,14 @@ struct Pairing {
         for (Slot& o : outputs) {
             auto& free_inputs = free_by_aval[o.aval.id()];
             if (free_inputs.empty()) continue;
-            o.taken_by = free_inputs.front();
+            if (o.said)
+                o.taken_by = free_inputs.front();
+            else
+                donors.push_back(free_inputs.front());
             free_inputs.pop_front();
         }
     }
+    bool left_to_xla(int input) const { return std::find(donors.begin(), donors.end(), input) != donors.end(); }
     /// Per input: the slot that takes it, or -1.
     std::vector<int> slot_of_input() const {
         std::vector<int> slot(in_avals.size(), -1);
@@ -55,8 +62,13 @@ struct Pairing {
         for (const Slot& o : outputs)
             if (!o.taken_by) ++free_outputs[o.aval->size()];
         const std::vector<int> slot = slot_of_input();
+        const bool all = std::any_of(outputs.begin(), outputs.end(), [](const Slot& o) { return !o.said; });
         for (const int i : candidates) {
-            if (slot[static_cast<std::size_t>(i)] >= 0) continue;
+            if (slot[static_cast<std::size_t>(i)] >= 0 || left_to_xla(i)) continue;
+            if (all) {
+                donors.push_back(i);
+                continue;
+            }
             int& left = free_outputs[in_avals[static_cast<std::size_t>(i)]->size()];
             (left > 0 ? donors : refused).push_back(i);
             if (left > 0) --left;
@@ -64,17 +76,17 @@ struct Pairing {
     }
     /// Larger first, equal sizes only.
     void by_xla() {
-        const auto bytes = [&](int i) { return in_avals[static_cast<std::size_t>(i)]->bytes(); };
+        const auto bytes = [&](int i) { return in_shares[static_cast<std::size_t>(i)]->bytes(); };
         std::vector<int> sorted = donors;
         std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return bytes(a) > bytes(b); });
         std::vector<Slot*> open;
         for (Slot& o : outputs)
             if (!o.taken_by) open.push_back(&o);
-        std::stable_sort(open.begin(), open.end(), [](const Slot* a, const Slot* b) { return a->aval->bytes() > b->aval->bytes(); });
+        std::stable_sort(open.begin(), open.end(), [](const Slot* a, const Slot* b) { return a->share->bytes() > b->share->bytes(); });
         for (std::size_t d = 0, o = 0; d < sorted.size() && o < open.size();) {
-            if (bytes(sorted[d]) == open[o]->aval->bytes())
+            if (bytes(sorted[d]) == open[o]->share->bytes())
                 open[o++]->taken_by = sorted[d++];
-            else if (bytes(sorted[d]) > open[o]->aval->bytes())
+            else if (bytes(sorted[d]) > open[o]->share->bytes())
                 ++d;
             else
                 ++o;
@@ -87,6 +99,24 @@ std::string warning_text(AvalRef a) {
     std::string s = std::string(a->weak_type ? "~" : "") + info(a->dtype).name + "[";
     for (std::size_t i = 0; i < a->shape.size(); ++i) s += (i ? "," : "") + std::to_string(a->shape[i]);
     return s + "]";
+}
+
+/// The shape that pairing saw, with the input's own weak type.
+AvalRef warned_of(AvalRef input, AvalRef seen) { return with_shape(input, seen->shape); }
+
+/// Where JAX knows how a value lies it pairs by one device's part of it.
+void use_shares(Pairing& p, const ShareTypes& shares) {
+    for (std::size_t i = 0; i < p.in_avals.size(); ++i) {
+        p.in_shares[i] = stripped(shares.in[i]);
+        if (shares.in_said[i]) p.in_avals[i] = p.in_shares[i];
+    }
+    for (Slot& o : p.outputs) {
+        if (o.number < 0) continue;
+        const auto k = static_cast<std::size_t>(o.number);
+        o.share = stripped(shares.out[k]);
+        o.said = shares.out_said[k];
+        if (o.said) o.aval = o.share;
+    }
 }
 
 /// An output of the same shape that took no donated argument, by the part of the result that it stands in: what the user may have meant.
@@ -150,14 +180,16 @@ void add_findings(const Program& program, const Pairing& p, const std::vector<bo
 
 }  // namespace
 
-DonationReport pair_donations(const Program& program, std::vector<bool> donated) {
+DonationReport pair_donations(const Program& program, std::vector<bool> donated, const std::optional<ShareTypes>& shares) {
     const Jaxpr& j = *program.jaxpr;
     if (donated.empty()) donated = program.donated;
     donated.resize(j.num_invars, false);
     Pairing p;
     for (const AvalRef a : j.in_avals()) p.in_avals.push_back(stripped(a));
+    p.in_shares = p.in_avals;
     if (program.jit == Sym("eqx")) p.outputs.push_back({AvalRef(DType::S32, {}), -1, {}});
     for (std::size_t o = 0; o < j.outvars.size(); ++o) p.outputs.push_back({stripped(j.aval(j.outvars[o])), static_cast<int>(o), {}});
+    if (shares) use_shares(p, *shares);
     const auto kept = [&](std::size_t i) { return i >= program.kept.size() || program.kept[i]; };
     for (std::size_t i = 0; i < donated.size(); ++i)
         if (donated[i] && kept(i)) p.candidates.push_back(static_cast<int>(i));
@@ -174,8 +206,8 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated)
         DonatedLeaf leaf;
         leaf.input = static_cast<int>(i);
         leaf.path = i < program.in_paths.size() ? program.in_paths[i].str() : fmt::format("arg{}", i);
-        leaf.aval = to_text(p.in_avals[i]);
-        leaf.bytes = p.in_avals[i]->bytes();
+        leaf.aval = to_text(p.in_shares[i]);
+        leaf.bytes = p.in_shares[i]->bytes();
         if (slot_of_input[i] >= 0) {
             const auto s = static_cast<std::size_t>(slot_of_input[i]);
             const Slot& o = p.outputs[s];
@@ -199,7 +231,9 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated)
     }
     if (!p.refused.empty()) {
         std::string avals;
-        for (const int i : p.refused) avals += (avals.empty() ? "" : ", ") + warning_text(j.aval(j.invar(static_cast<std::uint32_t>(i))));
+        for (const int i : p.refused)
+            avals += (avals.empty() ? "" : ", ") +
+                     warning_text(warned_of(j.aval(j.invar(static_cast<std::uint32_t>(i))), p.in_avals[static_cast<std::size_t>(i)]));
         report.warning = fmt::format(
             "Some donated buffers were not usable: {}.\nSee an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
             avals);

@@ -33,12 +33,20 @@ struct DonationReport {
     Aliases alias_of_output;
 };
 
+/// Types of what one device has, where a program is spread over several: JAX pairs by them. Of what nobody says where it lies (`*_said`)
+/// it sees the whole value's type, and leaves such results to XLA, which knows.
+struct ShareTypes {
+    Avals in, out;
+    std::vector<bool> in_said, out_said;
+};
+
 /// Pairs donated inputs with outputs as JAX 0.10.2 and XLA's CPU compiler do: outputs in order, each takes the first free donated
 /// input of its shape and dtype; then donors and outputs that are left, when some output has as many elements, by equal size,
 /// larger ones first.
 ///
 /// `donated`   per input leaf; empty: the program's own.
 /// Source      mlir.py _set_up_aliases of JAX 0.10.2, XLA's OptimizeInputOutputBufferAlias (observed); behaviours B-04 to B-10.
-DonationReport pair_donations(const Program& program, std::vector<bool> donated = {});
+/// `shares`    of one of several devices, whose bytes the report then speaks of; none: one device has everything.
+DonationReport pair_donations(const Program& program, std::vector<bool> donated = {}, const std::optional<ShareTypes>& shares = {});
 
 }  // namespace jaxscope

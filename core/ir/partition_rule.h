@@ -21,6 +21,9 @@ struct PartitionRule {
     /// Parameters for the parts that a device has, from the shapes of its results; null: they stay.
     ParamsRef (*params)(const Op& op, const std::vector<Dims>& out) = nullptr;
 
+    /// Result k depends on operand k alone: one axis may cut several of them, each by itself.
+    bool apart = false;
+
     int new_factor(std::int64_t divided = 0) {
         divides.push_back(divided);
         return static_cast<int>(divides.size()) - 1;

@@ -24,6 +24,7 @@ struct JitOptions {
     bool recompute_cheap = false;          ///< let fusion compute cheap values again instead of storing them, as XLA does
     std::int64_t memory_limit = 0;         ///< bytes the plan may take; 0: no limit
     bool schedule = true;                  ///< try a memory-greedy order against program order and keep the better
+    bool over_devices = false;             ///< one device's program of several: collectives are steps that only a plan can have
     bool debug = false;                    ///< guard pages round buffers, poison in what isn't written, every computed index checked
     const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
     RematLowering remat_lowering{};        ///< what keeps recomputation apart from the first computation; 0: a barrier
@@ -187,9 +188,12 @@ MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases = {}, const
                      const JitOptions& options = {});
 
 /// Why an application of a primitive can't be planned and run: what the rule that refuses it says. Nothing: it can.
-std::optional<std::string> why_it_cannot_run(const Op& op);
+std::optional<std::string> why_it_cannot_run(const Op& op, const JitOptions& options = {});
 
 /// A made-up array, the same for the same aval and seed: floats from about -1 to 1, integers and keys small and nonnegative.
 ArrayPtr synthesise(AvalRef aval, std::uint64_t seed);
+/// An array for each input: `given` where its values are known, else one that is made up as `run` makes it. `program`: one device's of
+/// several, whose whole inputs are of the types `whole`.
+std::vector<ArrayPtr> with_made_up(const JaxprPtr& program, const Avals& whole, std::vector<ArrayPtr> given);
 
 }  // namespace jaxscope

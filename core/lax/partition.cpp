@@ -44,6 +44,7 @@ PartitionRule partition_one_to_one(const Op& op) {
         rule.in.push_back(new_factors(rule, a->shape.size()));
         rule.out.push_back(rule.in.back());
     }
+    rule.apart = true;
     return rule;
 }
 

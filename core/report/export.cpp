@@ -4,6 +4,7 @@
 
 #include "analysis/caveats.h"
 #include "analysis/graph/graph_model.h"
+#include "analysis/sharding/per_device.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
@@ -14,6 +15,7 @@
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
+#include "report/sharding/sharding_report.h"
 #include "report/svg.h"
 #include "report/verdict.h"
 
@@ -45,11 +47,11 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
         attempt(full.problems, "run", [&] {
             RunRequest run;
             run.repeat = request.repeat;
-            run.profile = true;
+            run.profile = !inspection.per_device();  // devices have no profile yet
             full.run = inspection.run(run);
             full.memory = memory_report(inspection, &*full.run);
             full.time = time_report(*full.run, request.load_seconds);
-            full.profile = profile_report(inspection.plan(), *full.run);
+            if (run.profile) full.profile = profile_report(inspection.plan(), *full.run);
         });
     attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, request.run); });
     if (full.memory.planned_peak > 0)
@@ -84,13 +86,20 @@ void write_outputs(JsonWriter& w, const Step& step, const RunReport& report) {
     w.end_array();
 }
 
+void write_sharding(JsonWriter& w, const Inspection& inspection) {
+    const std::optional<ShardingReport> report = sharding_report(inspection);
+    if (!report) return;
+    w.key("sharding");
+    write_json(w, *report);
+}
+
 void write_report_json(std::ostream& out, const Inspection& inspection, const FullReport& full) {
     JsonWriter w(out);
     std::vector<std::string> problems = full.problems;
     w.begin_object();
     w.entry("schema", "jaxscope.report/1");
     w.entry("command", "report");
-    if (const auto notes = caveats(inspection.program()); !notes.empty()) {
+    if (const auto notes = caveats(inspection); !notes.empty()) {
         w.key("notes");
         write_json(w, notes);
     }
@@ -115,6 +124,7 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
         w.key("made_up_constants");
         write_json(w, full.run->made_up_constants);
     }
+    write_sharding(w, inspection);
     w.key("memory");
     write_json(w, full.memory);
     w.key("time");
@@ -137,7 +147,10 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     for (const std::string& sentence : full.verdict) page.paragraph(sentence);
     program_section(page, inspection);
     if (!page.is_terminal())  // there they stand on standard error
-        for (const std::string& note : caveats(inspection.program())) page.line("note: " + note);
+        for (const std::string& note : caveats(inspection)) page.line("note: " + note);
+    attempt(problems, "sharding", [&] {
+        if (const auto report = sharding_report(inspection)) sharding_section(page, *report);
+    });
     section("residuals", residuals_section);
     section("split", split_section);
     section("donation", donation_section);

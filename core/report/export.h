@@ -59,5 +59,7 @@ void write_report_html(std::ostream& out, const Inspection& inspection, const Fu
 void write_report_schema(std::ostream& out);
 /// The field `outputs` of `run`: values as oracle.py has them.
 void write_outputs(JsonWriter& w, const Step& step, const RunReport& report);
+/// The field `sharding`, where the program has several devices.
+void write_sharding(JsonWriter& w, const Inspection& inspection);
 
 }  // namespace jaxscope

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/caveats.h"
+#include "analysis/sharding/per_device.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "jit/code_cache.h"
@@ -79,7 +79,8 @@ MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunRe
     if (run) {
         m.measured_peak = run->result.measured_peak;
         m.measurement_problem = run->result.measurement_problem;
-        m.arena_resident = run->result.arena_resident;
+        if (run->device_peaks.empty()) m.arena_resident = run->result.arena_resident;
+        m.device_peaks = run->device_peaks;
         for (const UnplannedMemory& u : run->result.unplanned) m.unplanned.push_back(to_row(u));
     }
     for (const int b : plan.at_peak) m.at_peak.push_back(to_row(step, plan.buffers[static_cast<std::size_t>(b)]));
@@ -94,7 +95,9 @@ MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunRe
 }
 
 MemoryReport memory_report(const Inspection& inspection, const RunReport* run) {
-    return memory_report(inspection.step(), inspection.plan(), run);
+    MemoryReport m = memory_report(inspection.step(), inspection.plan(), run);
+    if (const PerDevice& cut = inspection.per_device()) m.devices = cut.program->mesh.devices();
+    return m;
 }
 
 TimeReport time_report(const RunReport& run, double load_seconds) {
@@ -116,8 +119,7 @@ std::int64_t least_bytes(AvalRef a) { return a->dtype == DType::S4 || a->dtype =
 
 /// What stands on the device at once whatever the compiler does: all arguments when the program begins; those that aren't donated and every
 /// distinct result that an equation computes when it ends.
-std::int64_t provable_bytes(const Step& step, const std::vector<bool>& donated) {
-    const Jaxpr& j = *step.jaxpr;
+std::int64_t provable_bytes(const Jaxpr& j, const Step& step, const std::vector<bool>& donated) {
     std::int64_t begin = 0, end = 0;
     for (std::size_t i = 0; i < j.num_invars; ++i) {
         if (i < step.kept.size() && !step.kept[i]) continue;
@@ -143,8 +145,9 @@ DeviceFit device_fit(const Inspection& inspection, std::int64_t device_memory) {
     const TargetDevice* target = inspection.plan().target;
     std::vector<bool> donated(inspection.step().jaxpr->num_invars, false);
     for (const DonatedLeaf& d : inspection.donation().donated) donated[static_cast<std::size_t>(d.input)] = true;
-    const bool one_device = !distribution_of(inspection.program());
-    fit.lower_bound = one_device ? provable_bytes(inspection.step(), donated) : 0;
+    const PerDevice& cut = inspection.per_device();
+    fit.lower_bound =
+        cut.why_global.empty() ? provable_bytes(cut ? *cut.program->body : *inspection.step().jaxpr, inspection.step(), donated) : 0;
     fit.fits = fit.planned_peak <= fit.device_memory;
     fit.impossible = fit.lower_bound > fit.device_memory;
     const std::string size = bytes_text(fit.device_memory);

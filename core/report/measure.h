@@ -14,7 +14,7 @@ struct DeviceFit {
     std::int64_t device_memory = 0;
     std::int64_t planned_peak = 0;  ///< of our CPU JIT
     /// What any compiler needs: the arguments when the program begins; when it ends, those that aren't donated and the distinct results
-    /// that it computes. 0 for programs that are spread over several devices.
+    /// that it computes. 0 for programs over several devices that couldn't be cut.
     std::int64_t lower_bound = 0;
     bool fits = false;        ///< the plan does
     bool impossible = false;  ///< the lower bound exceeds the device

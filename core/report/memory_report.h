@@ -47,6 +47,8 @@ struct MemoryReport {
     std::vector<SpaceRow> spaces;                ///< where the program uses the host's memory
     std::vector<PeakRow> at_peak;                ///< largest first
     std::string difference;                      ///< measured against planned where they differ by more than 1 % and 1 MiB
+    std::int64_t devices = 1;                    ///< of several, all figures are one's
+    std::vector<std::int64_t> device_peaks;      ///< measured of each of several devices
     std::vector<std::string> notes;              ///< donations that cost a copy
 };
 

@@ -103,7 +103,10 @@ struct ReportFields<ResidualRow> {
         report_field("aval", &ResidualRow::aval), report_field("source", &ResidualRow::source, "JAX's string"),
         report_field("bytes", &ResidualRow::bytes), report_field("file", &ResidualRow::file, "innermost frame of the user's own project"),
         report_field("line", &ResidualRow::line), report_field("frames", &ResidualRow::frames),
-        report_field("equation", &ResidualRow::equation, "its path in split's known part"), report_field("name", &ResidualRow::name));
+        report_field("equation", &ResidualRow::equation, "its path in split's known part"), report_field("name", &ResidualRow::name),
+        report_field("spec", &ResidualRow::spec, "how it lies over several devices"),
+        report_field("local", &ResidualRow::local, "what each has of it"),
+        report_field("device_bytes", &ResidualRow::device_bytes, "null: one device"));
 };
 template <>
 struct ReportFields<UnknownVerdictRow> {
@@ -117,6 +120,7 @@ struct ReportFields<ResidualReport> {
         std::tuple(report_field("wrt", &ResidualReport::wrt), report_field("region", &ResidualReport::region),
                    report_field("region_name", &ResidualReport::region_name), report_field("residuals", &ResidualReport::rows),
                    report_field("total_bytes", &ResidualReport::total_bytes),
+                   report_field("device_bytes", &ResidualReport::device_bytes, "of one of several devices; null: one device"),
                    report_field("unknown_verdicts", &ResidualReport::unknown_verdicts,
                                 "what policies of the user's had no answer to: counted as not saved, refused under --strict"));
 };
@@ -183,6 +187,8 @@ struct ReportFields<MemoryReport> {
                    report_field("arena_resident", &MemoryReport::arena_resident, "of the measured peak: pages of the planned arena"),
                    report_field("unplanned", &MemoryReport::unplanned, "of the measured peak: what equations took beyond the plan"),
                    report_field("spaces", &MemoryReport::spaces, "where the program uses the host's memory"),
+                   report_field("devices", &MemoryReport::devices, "of several, all figures are those of one"),
+                   report_field("device_peaks", &MemoryReport::device_peaks, "measured of each of several devices"),
                    report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
                    report_field("notes", &MemoryReport::notes));
 };
@@ -235,8 +241,10 @@ struct ReportFields<PolicyRow> {
     static constexpr auto fields = std::tuple(
         report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
         report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
-        report_field("residual_bytes", &PolicyRow::residual_bytes), report_field("planned_peak", &PolicyRow::planned_peak),
-        report_field("measured_peak", &PolicyRow::measured_peak),
+        report_field("residual_bytes", &PolicyRow::residual_bytes, "of whole arrays"),
+        report_field("residual_device_bytes", &PolicyRow::residual_device_bytes, "of one of several devices; null of one"),
+        report_field("sent_bytes", &PolicyRow::sent_bytes, "that each of several devices sends in one run; null of one"),
+        report_field("planned_peak", &PolicyRow::planned_peak), report_field("measured_peak", &PolicyRow::measured_peak),
         report_field("device_peak", &PolicyRow::device_peak, "of the planned peak; null where nothing is on the host"),
         report_field("host_peak", &PolicyRow::host_peak), report_field("moved_to_host", &PolicyRow::moved_to_host),
         report_field("recomputed_flops", &PolicyRow::recomputed_flops), report_field("total_flops", &PolicyRow::total_flops),

@@ -5,6 +5,7 @@
 #include "report/export.h"
 #include "report/fit/fit_report.h"
 #include "report/report_fields.h"
+#include "report/sharding/sharding_report.h"
 
 namespace jaxscope {
 
@@ -179,6 +180,7 @@ void write_report_schema(std::ostream& out) {
             property<std::optional<TimeReport>>(w, "time");
             property<ProfileReport>(w, "profile");
             property<DeviceFit>(w, "device");
+            property<ShardingReport>(w, "sharding");
             property<FitReport>(w, "fit");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");

@@ -215,17 +215,19 @@ std::string own_line(const std::string& source, const std::string& file, int num
 
 void residuals_section(Page& page, const Inspection& inspection) {
     const ResidualReport& r = inspection.residuals();
-    page.heading(fmt::format("Residuals of {}: {} in {}", r.region_name.empty() ? "the program" : r.region_name, bytes_text(r.total_bytes),
-                             counted(r.rows.size(), "value")));
+    page.heading(fmt::format("Residuals of {}: {} in {}{}", r.region_name.empty() ? "the program" : r.region_name,
+                             bytes_text(r.total_bytes), counted(r.rows.size(), "value"),
+                             r.device_bytes ? fmt::format("; {} on each device", bytes_text(*r.device_bytes)) : ""));
     unknown_verdicts_line(page, r.unknown_verdicts);
     if (r.rows.empty()) return;
     std::vector<SizedRow> rows;
     for (const ResidualRow& row : r.rows) {
         const bool placeless = row.source.ends_with(" from ");  // JAX's own string, for what it wrote itself
         const std::string source = placeless ? row.source.substr(0, row.source.size() - 6) : row.source;
-        rows.push_back({row.bytes, 1, {row.aval, source, own_line(row.source, row.file, row.line)}});
+        const std::string share = row.device_bytes ? bytes_text(*row.device_bytes) : "";
+        rows.push_back({row.bytes, 1, {row.aval, source, own_line(row.source, row.file, row.line), row.local, share}});
     }
-    sized_table(page, rows, {{"aval", Kind::Code}, {"what JAX says"}, {"your line"}}, {1}, 20);
+    sized_table(page, rows, {{"aval", Kind::Code}, {"what JAX says"}, {"your line"}, {"on each device", Kind::Code}, {"of"}}, {1}, 20);
     by_line_table(page, r);
 }
 
@@ -320,7 +322,8 @@ void donate_modes_section(Page& page, const std::vector<DonateModeRow>& rows) {
 }
 
 void memory_section(Page& page, const MemoryReport& m) {
-    const std::string whose = m.target.empty() ? "Memory of jaxscope's CPU JIT" : "Memory estimated for " + m.target;
+    const std::string of = m.devices > 1 ? fmt::format(", on each of {} devices", m.devices) : "";
+    const std::string whose = (m.target.empty() ? "Memory of jaxscope's CPU JIT" : "Memory estimated for " + m.target) + of;
     page.heading(m.of == "the program" ? whose : whose + ", of " + m.of);
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
     t.add({"arguments", size_cell(m.arguments)});
@@ -337,6 +340,11 @@ void memory_section(Page& page, const MemoryReport& m) {
         t.add({"moved to " + s.space, size_cell(s.moved_in)});
     }
     page.table(t);
+    if (!m.device_peaks.empty()) {
+        std::string peaks;
+        for (const std::int64_t bytes : m.device_peaks) peaks += (peaks.empty() ? "" : ", ") + bytes_text(bytes);
+        page.line("measured, device by device: " + peaks);
+    }
     if (!m.measurement_problem.empty()) page.line("not measured: " + m.measurement_problem);
     if (!m.difference.empty()) page.line(m.difference);
     for (const std::string& n : m.notes) page.line("note: " + n);
@@ -368,22 +376,26 @@ void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
     const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return !r.of.empty(); });
     page.heading(told == rows.end() ? "Checkpoint policies on this program"
                                     : "Checkpoint policies on this program: peaks and times of " + told->of);
+    const bool shared = std::any_of(rows.begin(), rows.end(), [](const PolicyRow& r) { return r.sent_bytes.has_value(); });
     Table t({{"policy", Kind::Code},
-             {"residuals", Kind::Number, true},
+             {shared ? "residuals on each device" : "residuals", Kind::Number, true},
              {"plan's peak", Kind::Number, true},
              {"measured", Kind::Number},
+             {"sent", Kind::Number},
              {"recomputed", Kind::Number},
              {"run", Kind::Number}});
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
         const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? size_cell(*bytes) : Table::Cell("-"); };
         t.add({r.policy,
-               known(r.residual_bytes),
+               known(shared ? r.residual_device_bytes : r.residual_bytes),
                known(r.planned_peak),
                known(r.measured_peak),
+               shared ? known(r.sent_bytes) : Table::Cell(""),
                {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
                r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
     }
+    t.drop_empty_columns();
     page.table(t);
     for (const PolicyRow& r : rows)
         if (!r.problem.empty()) page.line(r.policy + ": " + r.problem);

@@ -1,8 +1,28 @@
 #include "sharding/captured.h"
 
 #include "base/error.h"
+#include "ir/primitive.h"
 
 namespace jaxscope::sharding {
+
+namespace {
+
+/// The call that the whole program is: of a function that was jitted (or pmapped) when it was captured.
+const Eqn* only_call(const Jaxpr& j) { return j.eqns.size() == 1 && j.eqns[0].prim->flow == Flow::Call ? &j.eqns[0] : nullptr; }
+
+Spec on_mesh(const NamedSharding& s, const Mesh& mesh, const std::string& whose) {
+    if (!(s.mesh == mesh))
+        throw Error(ErrorCode::NoRule, "expected all values over " + to_text(mesh) + ", found " + whose + " over " + to_text(s.mesh));
+    return s.spec;
+}
+/// An entry of jit's parameter `name`.
+std::optional<NamedSharding> said_by_jit(const Eqn& call, const char* name, std::size_t i) {
+    const Attr* given = call.params->find(name);
+    const Attr::Seq* list = given ? given->get_seq() : nullptr;
+    return list && i < list->items.size() ? named_sharding_from(list->items[i]) : std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Mesh> mesh_of(const Program& program) {
     for (const Attr& a : program.in_shardings)
@@ -10,21 +30,39 @@ std::optional<Mesh> mesh_of(const Program& program) {
     return mesh_of(*program.jaxpr);
 }
 
-Partitioned partition(const Program& program) {
+SaidSpecs said_specs(const Program& program, const Mesh& mesh) {
+    const Jaxpr& j = *program.jaxpr;
+    SaidSpecs out;
+    out.in.resize(j.num_invars);
+    out.out.resize(j.outvars.size());
+    if (const Eqn* call = only_call(j)) {
+        const auto in = j.inputs(*call);
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (in[i].is_var() && in[i].var().index >= j.num_constvars)
+                if (const auto s = said_by_jit(*call, "in_shardings", i))
+                    out.in[in[i].var().index - j.num_constvars] = on_mesh(*s, mesh, "an input of jit");
+        for (std::size_t k = 0; k < j.outvars.size(); ++k)
+            if (j.outvars[k].is_var() && j.outvars[k].var().index >= call->first_out)
+                if (const auto s = said_by_jit(*call, "out_shardings", j.outvars[k].var().index - call->first_out))
+                    out.out[k] = on_mesh(*s, mesh, "a result of jit");
+    }
+    for (std::size_t i = 0; i < program.in_shardings.size() && i < out.in.size(); ++i)
+        if (const auto s = named_sharding_from(program.in_shardings[i]); s && !out.in[i])
+            out.in[i] = on_mesh(*s, mesh, program.in_paths[i].str());
+    return out;
+}
+
+Partitioned partition(const Program& program, const JaxprPtr& jaxpr, bool own_results) {
     const std::optional<Mesh> mesh = mesh_of(program);
     if (!mesh)
         throw Error(ErrorCode::CannotRun, "expected a program over several devices, found one in which nothing names a mesh")
             .at({program.path, 0, 0});
-    PartitionRequest request{.program = program.jaxpr, .mesh = *mesh};
-    for (std::size_t i = 0; i < program.in_shardings.size(); ++i) {
-        const auto s = named_sharding_from(program.in_shardings[i]);
-        if (s && !(s->mesh == *mesh))
-            throw Error(ErrorCode::NoRule,
-                        "expected all inputs over " + to_text(*mesh) + ", found " + program.in_paths[i].str() + " over " + to_text(s->mesh))
-                .at({program.path, 0, 0});
-        request.in.push_back(s ? std::optional(s->spec) : std::nullopt);
-    }
-    return partition(request);
+    SaidSpecs said = said_specs(program, *mesh);
+    said.in.resize(jaxpr->num_invars);
+    if (!own_results) said.out.clear();
+    return partition(PartitionRequest{jaxpr, *mesh, std::move(said.in), std::move(said.out)});
 }
+
+Partitioned partition(const Program& program) { return partition(program, program.jaxpr, true); }
 
 }  // namespace jaxscope::sharding

@@ -20,6 +20,8 @@ const char* kind_name(Finding::Kind kind) {
             return "computed-whole";
         case Finding::Kind::Padded:
             return "padded";
+        case Finding::Kind::NotHonoured:
+            return "not-honoured";
     }
     return "";
 }
@@ -52,10 +54,13 @@ public:
         JaxprPtr jaxpr;
         std::vector<Spec> in, out;
     };
-    DeviceWriter(const JaxprPtr& flat, Partitioned& report, const OptionalSpecs& in, const OptionalSpecs& out)
-        : j_(*flat), report_(report), move_(b_, report), at_(propagate(*flat, report.mesh, in, out)), wanted_out_(out) {}
+    DeviceWriter(const JaxprPtr& flat, Partitioned& report, const OptionalSpecs& in, const OptionalSpecs& out, std::int64_t times = 1)
+        : j_(*flat), report_(report), move_(b_, report), at_(propagate(*flat, report.mesh, in, out)), wanted_out_(out) {
+        move_.times = times;
+    }
 
-    Written write() {
+    /// `whole`: the program itself, whose results JAX returns whole where devices can't have equal parts of them.
+    Written write(bool whole = false) {
         Written w;
         std::vector<Value> values;
         for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
@@ -72,8 +77,10 @@ public:
         Values results;
         for (std::size_t k = 0; k < j_.outvars.size(); ++k) {
             const Atom a = j_.outvars[k];
-            const Spec natural = a.is_var() ? at_[a.var().index].spec : Spec{};
-            w.out.push_back(k < wanted_out_.size() && wanted_out_[k] ? *wanted_out_[k] : natural);
+            Spec natural = a.is_var() ? at_[a.var().index].spec : Spec{};
+            const bool said = k < wanted_out_.size() && wanted_out_[k];
+            if (whole && !said) natural = even(a, std::move(natural));
+            w.out.push_back(said ? *wanted_out_[k] : natural);
             results.push_back(read(a, w.out.back()));
         }
         w.jaxpr = b_.finish(results, j_.name);
@@ -94,8 +101,28 @@ private:
         values_[out.index] = move_.moved(v, j_.aval(out), natural, at_[out.index].spec);
     }
 
+    /// How a result of the program lies that would lie so inside of it.
+    Spec even(Atom a, Spec spec) {
+        const AvalRef aval = j_.aval(a);
+        if (uneven_dims(aval->shape, {report_.mesh, spec}).empty()) return spec;
+        const Placed& p = at_[a.var().index];
+        if (p.fixed)
+            report_.findings.push_back({Finding::Kind::NotHonoured, &kShardingConstraint, source_of(a.var()), aval, to_text(spec),
+                                        aval->bytes() - bytes_per_device(aval, {report_.mesh, spec})});
+        return {};
+    }
+    SourceRef source_of(Var v) const {
+        for (const Eqn& e : j_.eqns)
+            if (v.index >= e.first_out && v.index < e.first_out + e.n_out) return e.source;
+        return {};
+    }
+
     void equation(const Eqn& e) {
         const Op op = make_op(j_, e);
+        for (std::uint32_t k = 0; k < e.n_out; ++k) {
+            const Placed& p = at_[e.first_out + k];
+            report_.values.push_back({e.prim, e.params, e.source, op.out[k], p.spec, p.fixed});
+        }
         move_.asked_by = op.prim;
         if (op.prim == &kShardingConstraint) return constraint(e, op);
         if (const auto region = manual_region(op, report_.mesh)) return manual(e, *region);
@@ -125,11 +152,22 @@ private:
         const Values out = run.forward([&](const Eqn& inner, const Values& x) {
             const Op op = make_op(*body, inner);
             move_.asked_by = nullptr;
-            if (is_collective(*op.prim)) move_.note(op);
+            note_meetings(op);
             return b_.append(*inner.prim, x, inner.params, op.out, inner.effects);
         });
         move_.asked_by = e.prim;
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, out[k], region.out[k]);
+    }
+
+    /// Of a device's program that stands in the program already: its collectives, those of its loops too.
+    void note_meetings(const Op& op) {
+        if (names_mesh_axes(op)) return move_.note(op);
+        const std::int64_t outer = move_.times;
+        if (op.prim->flow == Flow::Scan) move_.times *= op.as<ScanParams>().length;
+        if (op.prim->flow == Flow::While) move_.times = 0;
+        for (const JaxprPtr& inner : op.params->jaxprs())
+            for (const Eqn& e : inner->eqns) note_meetings(make_op(*inner, e));
+        move_.times = outer;
     }
 
     // ---- Equations that a rule cuts
@@ -142,8 +180,9 @@ private:
         Cut cut;
         cut.axes.resize(rule.divides.size());
         cut.result.resize(rule.divides.size());
-        AxisNames used;
-        const auto offer = [&](const std::vector<int>& factors, const Spec& spec) {
+        std::vector<AxisNames> all_used(rule.apart ? std::max(rule.in.size(), rule.out.size()) : 1);
+        const auto offer = [&](std::size_t k, const std::vector<int>& factors, const Spec& spec) {
+            AxisNames& used = all_used[rule.apart ? k : 0];
             for (std::size_t d = 0; d < factors.size(); ++d) {
                 if (factors[d] < 0 || spec.at(d).empty()) continue;
                 const auto f = static_cast<std::size_t>(factors[d]);
@@ -160,10 +199,10 @@ private:
         for (const std::vector<int>& factors : rule.out)
             for (const int f : factors)
                 if (f >= 0) cut.result[static_cast<std::size_t>(f)] = true;
-        for (std::size_t k = 0; k < rule.out.size(); ++k) offer(rule.out[k], at_[e.first_out + k].spec);
+        for (std::size_t k = 0; k < rule.out.size(); ++k) offer(k, rule.out[k], at_[e.first_out + k].spec);
         const auto in = j_.inputs(e);
         for (std::size_t i = 0; i < rule.in.size(); ++i)
-            if (in[i].is_var()) offer(rule.in[i], at_[in[i].var().index].spec);
+            if (in[i].is_var()) offer(i, rule.in[i], at_[in[i].var().index].spec);
         return cut;
     }
     static Spec spec_of(const std::vector<int>& factors, const Cut& cut) {
@@ -238,8 +277,9 @@ private:
 
     // ---- Loops and branches
 
-    Written body_of(const JaxprPtr& body, const OptionalSpecs& in, const OptionalSpecs& out) {
-        return DeviceWriter(flattened(*body), report_, in, out).write();
+    /// `times`: how often it runs each time that this program does; 0: not known.
+    Written body_of(const JaxprPtr& body, const OptionalSpecs& in, const OptionalSpecs& out, std::int64_t times) {
+        return DeviceWriter(flattened(*body), report_, in, out, move_.times * times).write();
     }
     static Spec inner(const Spec& spec) {
         Spec out = spec;
@@ -265,7 +305,7 @@ private:
             in.push_back(i < carried ? spec : inner(spec));
             if (i >= view.num_consts && i < carried) out[i - view.num_consts] = spec;
         }
-        const Written body = body_of(view.body, in, out);
+        const Written body = body_of(view.body, in, out, op.as<ScanParams>().length);
         const Values r = view.emit(b_, x, body.jaxpr, view.num_consts, view.num_carry);
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], k < view.num_carry ? body.out[k] : outer(body.out[k]));
     }
@@ -282,8 +322,8 @@ private:
             if (i >= consts) carried.emplace_back(spec);
         }
         WhileParams local = p;
-        local.cond_jaxpr.jaxpr = body_of(p.cond_jaxpr.jaxpr, for_cond, {Spec{}}).jaxpr;
-        const Written body = body_of(p.body_jaxpr.jaxpr, for_body, carried);
+        local.cond_jaxpr.jaxpr = body_of(p.cond_jaxpr.jaxpr, for_cond, {Spec{}}, 0).jaxpr;
+        const Written body = body_of(p.body_jaxpr.jaxpr, for_body, carried, 0);
         local.body_jaxpr.jaxpr = body.jaxpr;
         const Values r = b_.bind(*op.prim, x, make_params(local));
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], *carried[k]);
@@ -297,7 +337,7 @@ private:
             x.push_back(read(j_.inputs(e)[i], *in.back()));
         }
         for (std::uint32_t k = 0; k < e.n_out; ++k) out.emplace_back(at_[e.first_out + k].spec);
-        for (JaxprPtr& branch : local.branches) branch = body_of(branch, in, out).jaxpr;
+        for (JaxprPtr& branch : local.branches) branch = body_of(branch, in, out, 1).jaxpr;
         const Values r = b_.bind(*op.prim, x, with_param(op.params, "branches", ::jaxscope::to_attr(local.branches)));
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], *out[k]);
     }
@@ -333,7 +373,7 @@ Partitioned partition(const PartitionRequest& request) {
     const JaxprPtr flat = flattened(*request.program);
     for (std::uint32_t i = 0; i < flat->num_invars; ++i) out.in_avals.push_back(flat->aval(flat->invar(i)));
     for (const Atom a : flat->outvars) out.out_avals.push_back(flat->aval(a));
-    DeviceWriter::Written w = DeviceWriter(flat, out, request.in, request.out).write();
+    DeviceWriter::Written w = DeviceWriter(flat, out, request.in, request.out).write(true);
     out.body = std::move(w.jaxpr);
     out.in = std::move(w.in);
     out.out = std::move(w.out);

@@ -17,6 +17,7 @@ struct CollectiveUse {
     AxisNames axes;                       ///< along which devices meet
     std::int64_t members;                 ///< of one group
     std::int64_t bytes;                   ///< that a device sends, once; in a loop, each time round
+    std::int64_t times = 1;               ///< how often it is met in one run; 0: nobody knows, it stands in a while loop
     const Primitive* asked_by = nullptr;  ///< of the equation that needs it; the collective itself where it stands in a shard_map
     SourceRef source;
 };
@@ -24,7 +25,8 @@ struct CollectiveUse {
 struct Finding {
     enum class Kind : std::uint8_t {
         ComputedWhole,  ///< no rule cuts this dimension: gathered, computed by every device, cut again
-        Padded,         ///< sizes that don't divide: JAX's with_sharding_constraint leaves such values whole in silence
+        Padded,         ///< sizes that don't divide: the devices' parts are padded
+        NotHonoured,    ///< a result that was to be cut and doesn't divide: JAX returns it whole, on every device, in silence
     } kind;
     const Primitive* primitive = nullptr;
     SourceRef source;
@@ -33,6 +35,16 @@ struct Finding {
     std::int64_t bytes;  ///< gathered, or kept as padding, by each device
 };
 const char* kind_name(Finding::Kind kind);
+
+/// What an equation makes, and how it lies.
+struct PlacedValue {
+    const Primitive* maker = nullptr;
+    ParamsRef params;
+    SourceRef source;
+    AvalRef aval;  ///< of the whole value
+    Spec spec;
+    bool fixed = false;  ///< somebody said so
+};
 
 struct PartitionRequest {
     JaxprPtr program;
@@ -46,6 +58,7 @@ struct Partitioned {
     Avals in_avals, out_avals;  ///< of the whole values
     std::vector<CollectiveUse> collectives;
     std::vector<Finding> findings;
+    std::vector<PlacedValue> values;  ///< results of the program's equations and of its loops' bodies, in their order
 };
 /// Throws Error{NoRule} that names the equation where a program can't be cut: a shard_map over another mesh, or over a part of its axes.
 Partitioned partition(const PartitionRequest& request);

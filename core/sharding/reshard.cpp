@@ -24,7 +24,7 @@ void Resharding::note(const Op& op) {
     const std::int64_t members = report_.mesh.size_of(axes);
     if (op.prim == &kAxisIndex) return;
     report_.collectives.push_back(
-        {op.prim, axes, members, collective_bytes(op, static_cast<std::size_t>(members)), asked_by ? asked_by : op.prim, op.source});
+        {op.prim, axes, members, collective_bytes(op, static_cast<std::size_t>(members)), times, asked_by ? asked_by : op.prim, op.source});
 }
 
 Value Resharding::collective(const Primitive& prim, Value v, ParamsRef params) {

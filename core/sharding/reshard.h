@@ -14,6 +14,8 @@ public:
 
     /// What collectives are noted for next; null: for themselves.
     const Primitive* asked_by = nullptr;
+    /// How often the program being written runs in one run of the whole; 0: not known.
+    std::int64_t times = 1;
 
     /// `global`: the type of the whole value.
     Value moved(Value v, AvalRef global, const Spec& from, const Spec& to);

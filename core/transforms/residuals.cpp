@@ -44,6 +44,7 @@ private:
     SavedResidual& add(SavedResidual::Kind kind, std::uint32_t var, std::string text) {
         SavedResidual r;
         r.kind = kind;
+        r.var = Var{var};
         r.aval = j_.aval(Var{var});
         r.bytes = r.aval->bytes();
         r.text = std::move(text);

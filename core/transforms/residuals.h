@@ -17,6 +17,7 @@ struct SavedResidual {
     std::string text;  ///< JAX's string: "from the argument params['w']", "named 'h' from model.py:3:4 (f)", "output of sin from ..."
     std::int64_t bytes = 0;
     SourceRef source;  ///< of the equation that makes it; unknown for arguments and constants
+    Var var;           ///< of `Residuals::forward`
     int input = -1;    ///< of Argument, and of Constant where it is an input that is held fixed
     int eqn = -1;      ///< index of the equation in `Residuals::forward`
     int output = -1;   ///< which result of it

@@ -105,7 +105,7 @@ TEST(Layers, FamiliesOfLaxStandOnEachOtherOneWay) {
 const std::map<std::string, std::vector<std::string>> kFloors = {
     {"io", {"arrays", "text", "capture", ""}},
     {"jit", {"jit.h", "code_cache.h", "targets.h", "targets.cpp", "kernels", "graph", "codegen", "plan", "run"}},
-    {"analysis", {"equations", "graph", "compare", "", "fit"}},
+    {"analysis", {"sharding", "equations", "graph", "compare", "", "fit"}},
     {"ir", {"", "print"}},
 };
 

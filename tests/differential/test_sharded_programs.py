@@ -1,4 +1,5 @@
-"""Captured programs over several devices, run on virtual ones (core/sharding, core/devices), against JAX on eight forced host devices."""
+"""Captured programs over several devices, run on virtual ones by the command line, against JAX on eight forced host devices."""
+import json
 import os
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ from seed import seed_of_sample
 
 from conftest import largest_error
 
-DRIVER = pathlib.Path(os.environ.get("JAXSCOPE", "jaxscope")).parent / "tests" / "device_driver"
+JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = 208 if os.environ.get("JAXSCOPE_FULL") else 8
 
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
 
 
 def run(path, out):
-    return subprocess.run([str(DRIVER), str(path), str(out)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([JAXSCOPE, "run", str(path), "--json", "--outputs", str(out)], capture_output=True, text=True, timeout=120)
 
 
 def test_values_are_jaxs(folder, tmp_path):
@@ -54,8 +55,29 @@ def test_two_runs_are_the_same_bit_for_bit(folder, tmp_path):
     assert all(a[n].tobytes() == b[n].tobytes() for n in a.files)
 
 
+def report(path, out):
+    done = run(path, out)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def test_collectives_are_counted(folder, tmp_path):
-    lines = run(folder / "map-x8-gathers.jaxscope", tmp_path / "o.npz").stdout.splitlines()
-    found = [l.split()[1:] for l in lines if l.startswith("collective")]
+    sharding = report(folder / "map-x8-gathers.jaxscope", tmp_path / "o.npz")["sharding"]
+    found = [(c["kind"], c["members"], c["bytes"]) for c in sharding["collectives"]]
     # 2 x 3 floats a device: seven times 24 bytes for a gather, 1/8 of what was gathered for a scatter.
-    assert ["all_gather", "8", "168"] in found and ["reduce_scatter", "8", "168"] in found
+    assert ("all_gather", 8, 168) in found and ("reduce_scatter", 8, 168) in found
+    assert sharding["sent_bytes"] == sum(c["total_bytes"] for c in sharding["collectives"])
+
+
+def test_loops_multiply_what_is_sent(folder, tmp_path):
+    rows = report(folder / "map-x8-loops.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]
+    found = [(c["kind"], c["bytes"], c["times"]) for c in rows]
+    # A scan of three steps meets in pmean and psum, a branch once; of a while loop nobody knows.
+    assert ("psum", 7, 3) in found and ("psum", 42, 3) in found and ("psum", 42, 1) in found and ("pmax", 7, None) in found, found
+
+
+def test_memory_is_one_devices(folder, tmp_path):
+    memory = report(folder / "pmap.jaxscope", tmp_path / "o.npz")["memory"]
+    # f32[8,4] by its first dimension, f32[4] everywhere; f32[1,4] and i32[1] come out.
+    assert memory["devices"] == 8 and memory["arguments"] == 16 + 16 and memory["outputs"] == 16 + 4
+    assert len(memory["device_peaks"]) == 8 and max(memory["device_peaks"]) == memory["measured_peak"] >= 52

@@ -196,7 +196,10 @@ def _same_arrays(inputs: list[programs.Input]) -> list[list[int]]:
 
 def _is_distributed(x: Any) -> bool:
     sharding = getattr(x, "sharding", None)
-    return sharding is not None and len(getattr(sharding, "device_set", ())) > 1
+    if sharding is None:
+        return False
+    mesh = getattr(sharding, "mesh", None)  # an AbstractMesh has a size and no devices
+    return (mesh.size if mesh is not None else len(getattr(sharding, "device_set", ()))) > 1
 
 
 def _region_entry(encoder: Encoder, r: regions.Region, found: list[regions.Region]) -> dict[str, Any]:

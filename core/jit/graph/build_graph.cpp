@@ -12,6 +12,7 @@
 #include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
+#include "lax/collectives/collectives.h"
 
 namespace jaxscope::exec {
 
@@ -43,8 +44,8 @@ public:
         GraphPtr graph;
     };
     using Bodies = std::unordered_map<const Jaxpr*, Body>;
-    GraphBuilder(Bodies& bodies, bool in_branch, RematLowering remat)
-        : bodies_(bodies), in_branch_(in_branch), remat_(remat), rewrite_(graph_) {}
+    GraphBuilder(Bodies& bodies, bool in_branch, const GraphOptions& options)
+        : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
@@ -121,7 +122,7 @@ private:
             case Flow::Straight:
                 break;
         }
-        if (moves_between_spaces(op)) return add_routine(op, in);
+        if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
         if (auto out = rewrite_.add(op, in)) return *out;
         if (op.prim->expand) {
             const JaxprPtr body = op.prim->expand.fn(op);
@@ -146,8 +147,8 @@ private:
     std::vector<ValueId> add_call(const Op& op, std::vector<ValueId> in, Sym prefix, std::uint32_t eqn, bool backward) {
         JaxprPtr body = jaxpr_param(op.params, op.prim->body);
         if (op.prim->flow == Flow::Remat && wants_barrier(op.params)) {
-            if (remat_ == RematLowering::Barrier) in = rewrite_.barrier(op, in);
-            body = lowered_remat(body, remat_);
+            if (options_.remat == RematLowering::Barrier) in = rewrite_.barrier(op, in);
+            body = lowered_remat(body, options_.remat);
         }
         std::vector<ValueId> consts = constants(*body);
         if (body->num_constvars && in.size() == body->num_constvars + body->num_invars && body->consts.empty()) {
@@ -166,7 +167,7 @@ private:
 
     GraphPtr body_graph(const JaxprPtr& j, Sym prefix, bool branch = false) {
         if (const auto known = bodies_.find(j.get()); known != bodies_.end()) return known->second.graph;
-        GraphPtr made = GraphBuilder(bodies_, in_branch_ || branch, remat_).build(*j, prefix);
+        GraphPtr made = GraphBuilder(bodies_, in_branch_ || branch, options_).build(*j, prefix);
         bodies_[j.get()] = {j, made};
         return made;
     }
@@ -242,7 +243,7 @@ private:
 
     Bodies& bodies_;
     bool in_branch_;
-    RematLowering remat_;
+    GraphOptions options_;
     Graph graph_;
     GraphRewriter rewrite_;
     std::set<std::pair<const Primitive*, const Params*>> checked_;
@@ -251,10 +252,10 @@ private:
 
 }  // namespace
 
-GraphPtr build_graph(const JaxprPtr& program, RematLowering remat) {
+GraphPtr build_graph(const JaxprPtr& program, const GraphOptions& options) {
     refuse_runaway(*program);
     GraphBuilder::Bodies bodies;
-    return GraphBuilder(bodies, false, remat).build(*program, Sym());
+    return GraphBuilder(bodies, false, options).build(*program, Sym());
 }
 
 }  // namespace jaxscope::exec

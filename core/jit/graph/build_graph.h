@@ -4,9 +4,14 @@
 
 namespace jaxscope::exec {
 
-/// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier, or in the loop or branch of `remat`, where JAX lowers it
-/// so), expands what has no kernel of its own, merges equal equations (never across a barrier) and drops dead ones. Throws
+struct GraphOptions {
+    RematLowering remat = RematLowering::Barrier;
+    bool over_devices = false;  ///< collectives over axes of a mesh are nodes, which nothing but a plan can have
+};
+
+/// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier, or in the loop or branch of `options.remat`, where JAX
+/// lowers it so), expands what has no kernel of its own, merges equal equations (never across a barrier) and drops dead ones. Throws
 /// Error{UnknownPrimitive, NoRule} with the equation and source of what can't run. Cost linear in equations.
-GraphPtr build_graph(const JaxprPtr& program, RematLowering remat = RematLowering::Barrier);
+GraphPtr build_graph(const JaxprPtr& program, const GraphOptions& options = {});
 
 }  // namespace jaxscope::exec

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/error.h"
 #include "jit/kernels/threads/parallel.h"
+#include "lax/collectives/collectives.h"
 
 namespace jaxscope::exec {
 
@@ -13,9 +15,18 @@ Dims row_major_strides(const Dims& shape) {
     return s;
 }
 
+namespace {
+/// Stands in plans of one device's program. What runs it is the team of devices, between two of their programs (core/devices).
+class MeetingCall final : public LibraryCall {
+public:
+    void run(void* const*, void* const*, void*) const override { JAXSCOPE_ASSERT(false); }
+};
+}  // namespace
+
 LibraryCallPtr make_routine(const Op& op) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
     if (LibraryCallPtr call = make_transfer(op)) return call;
+    if (names_mesh_axes(op)) return std::make_shared<MeetingCall>();
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
                                                                 make_special_routine, make_fft_routine,       make_top_k_routine,
                                                                 make_linalg_routine,  make_eigen_routine,     make_tridiagonal_routine};

@@ -48,7 +48,7 @@ struct Planned {
 Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
                   bool in_place = false) {
     check(*program, aliases);
-    const GraphPtr graph = build_graph(program, options.remat_lowering);
+    const GraphPtr graph = build_graph(program, {options.remat_lowering, options.over_devices});
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;
@@ -286,6 +286,7 @@ private:
 
 std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept,
                                                 const JitOptions& options) {
+    JAXSCOPE_ASSERT(!options.over_devices);
     if (options.target)
         throw Error(ErrorCode::CannotRun, std::string("expected this machine to run on, found an estimate for ") + options.target->name);
     Planned planned = make_plan(program, aliases, kept, options);
@@ -304,13 +305,21 @@ MemoryPlan plan_only(const JaxprPtr& program, const Aliases& aliases, const std:
     return make_plan(program, aliases, kept, options).plan;
 }
 
-std::optional<std::string> why_it_cannot_run(const Op& op) {
+std::vector<ArrayPtr> with_made_up(const JaxprPtr& program, const Avals& whole, std::vector<ArrayPtr> given) {
+    const std::vector<bool> positive = read_as_positive(*build_graph(program, {.over_devices = true}));
+    given.resize(whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        if (!given[i] || !given[i]->known()) given[i] = made_up(whole[i], i, positive[i]);
+    return given;
+}
+
+std::optional<std::string> why_it_cannot_run(const Op& op, const JitOptions& options) {
     JaxprBuilder b;
     Values x;
     for (const AvalRef a : op.in) x.push_back(b.add_input(a));
     const Values out = b.emit(*op.prim, x, op.params, op.out);
     try {
-        plan_only(b.finish(out));
+        plan_only(b.finish(out), {}, {}, options);
     } catch (const Error& e) {
         if (e.code != ErrorCode::NoRule && e.code != ErrorCode::UnknownPrimitive && e.code != ErrorCode::BadInput) {
             if (e.code == ErrorCode::Cancelled) throw;

@@ -123,6 +123,7 @@ BatchResult batch_extreme(Builder& b, const Op& op, const Values& x, const std::
 
 Avals eval_axis_index(const Op& op) {
     expect_inputs(op, 0);
+    ParamReads::note("axis_name");  // whose place it is doesn't change the type
     return {AvalRef(DType::S32, {})};
 }
 Avals eval_same(const Op& op) {
@@ -131,6 +132,11 @@ Avals eval_same(const Op& op) {
     return out;
 }
 
+Avals eval_ppermute(const Op& op) {
+    ParamReads::note("axis_name");
+    ParamReads::note("perm");
+    return eval_same(op);
+}
 Avals eval_pvary(const Op& op) {
     ParamReads::note("axes");  // the elements are the same
     return eval_same(op);
@@ -192,7 +198,7 @@ constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
 }  // namespace
 
 constinit const Primitive kAxisIndex = mapped("axis_index", eval_axis_index, batch_axis_index);
-constinit const Primitive kPpermute = typed_only("ppermute", eval_same, kMesh);
+constinit const Primitive kPpermute = typed_only("ppermute", eval_ppermute, kMesh);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);

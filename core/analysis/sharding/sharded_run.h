@@ -1,0 +1,19 @@
+#pragma once
+// A run of a sharded program on virtual devices, as `run` shows it. In: whole inputs. Out: whole results, times, the memory of each device.
+#include "analysis/sharding/per_device.h"
+#include "donation/pairing.h"
+
+namespace jaxscope {
+
+/// What pairing of donations goes by where devices have shares of the arrays.
+ShareTypes shares(const Program& program, const sharding::Partitioned& cut);
+
+struct DeviceRun {
+    std::vector<ArrayPtr> outputs;    ///< whole
+    std::vector<std::int64_t> peaks;  ///< of each device
+    double compile_seconds = 0, first_seconds = 0, median_seconds = 0, best_seconds = 0;
+};
+/// `inputs`: of the whole program; those without values are made up. Throws what DeviceExecutable throws.
+DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport& donation, std::vector<ArrayPtr> inputs, int repeats);
+
+}  // namespace jaxscope

@@ -1,0 +1,102 @@
+"""Programs over eight forced host devices and what JAX and XLA say of one device's memory: `sharded_figures.py FOLDER` writes NAME.jaxscope and facts.json.
+A process of its own, as the number of devices is fixed when JAX starts."""
+import json
+import os
+import sys
+import warnings
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import numpy as np  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+
+import jaxscope  # noqa: E402
+
+MESH = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+
+def lies(*spec):
+    return NamedSharding(MESH, P(*spec))
+
+
+def array(shape, *spec):
+    return jax.device_put(jnp.asarray(np.random.default_rng(0).standard_normal(shape), jnp.float32), lies(*spec))
+
+
+def loss(params, x, y):
+    h = lax.with_sharding_constraint(jnp.tanh(x @ params["w1"]), lies("x", "y"))
+    return jnp.mean((h @ params["w2"] - y) ** 2)
+
+
+def step(params, x, y):
+    value, g = jax.value_and_grad(loss)(params, x, y)
+    return jax.tree.map(lambda p, d: p - 0.1 * d, params, g), value
+
+
+def uneven(x):
+    return lax.with_sharding_constraint(x[:17] * 2.0, lies(("x", "y"))), (x * 3.0).sum()
+
+
+PARAMS = {"w1": array((32, 64), None, "y"), "w2": array((64, 16), "y", None)}
+DATA = (array((64, 32), "x"), array((64, 16), "x"))
+STEP = {"w1": lies(None, "y"), "w2": lies("y", None)}
+
+
+def double(x):
+    return x * 2.0
+
+
+def pair(x, z):
+    return x + 1.0, lax.with_sharding_constraint(z * x.sum(), lies(None, "x"))
+
+
+def cases():
+    """name: (function, arguments, out_shardings or None, donated)"""
+    return {
+        "step": (step, (PARAMS, *DATA), None, 0),
+        "step-said": (step, (PARAMS, *DATA), (STEP, lies()), 0),
+        "donated-same": (double, (array((16, 16), "x"),), lies("x"), 0),
+        "donated-unsaid": (double, (array((16, 16), "x"),), None, 0),
+        "donated-as-large": (double, (array((16, 16), "x"),), lies(None, "x"), 0),
+        "donated-to-whole": (double, (array((16, 16), "x"),), lies(), 0),
+        "donated-whole": (double, (array((16, 16)),), lies("x"), 0),
+        "donated-two": (pair, (array((16, 16), "x"), array((16, 16), "x")), (lies("x"), lies(None, "x")), (0, 1)),
+        "uneven": (uneven, (array((32, 8), "x"),), None, ()),
+    }
+
+
+def facts(fn, args, out, donated):
+    jitted = jax.jit(fn, donate_argnums=donated, **({} if out is None else {"out_shardings": out}))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        compiled = jitted.lower(*args).compile()
+    m = compiled.memory_analysis()
+    return {"arguments": m.argument_size_in_bytes, "outputs": m.output_size_in_bytes, "aliased": m.alias_size_in_bytes,
+            "warning": next((str(w.message) for w in told if "donated" in str(w.message)), None)}
+
+
+def kept_on_each_device():
+    """Bytes of what the pullback of the loss keeps, by the shardings that XLA gives them."""
+    made = jax.jit(lambda p, x, y: jax.tree.leaves(jax.vjp(lambda q: loss(q, x, y), p)[1]))
+    compiled = made.lower(PARAMS, *DATA).compile()
+    values = jax.eval_shape(made, PARAMS, *DATA)
+    return sum(int(np.prod(s.shard_shape(v.shape))) * v.dtype.itemsize for v, s in zip(values, compiled.output_shardings))
+
+
+def main(folder):
+    told = {}
+    for name, (fn, args, out, donated) in cases().items():
+        told[name] = facts(fn, args, out, donated)
+        jitted = jax.jit(fn, donate_argnums=donated, **({} if out is None else {"out_shardings": out}))
+        jaxscope.capture(jitted, values="all")(*args).save(os.path.join(folder, name + ".jaxscope"))
+    told["residuals"] = kept_on_each_device()
+    half = jax.shard_map(lambda v: lax.psum(v, "x"), mesh=MESH, in_specs=P("x"), out_specs=P(), axis_names={"x"})
+    jaxscope.capture(half)(DATA[0]).save(os.path.join(folder, "half.jaxscope"))
+    with open(os.path.join(folder, "facts.json"), "w") as f:
+        json.dump(told, f)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

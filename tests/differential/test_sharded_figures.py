@@ -1,0 +1,95 @@
+"""What the command line says of one device's memory, against JAX and XLA on eight forced host devices."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
+CASES = ["step", "step-said", "donated-same", "donated-unsaid", "donated-as-large", "donated-to-whole", "donated-whole", "donated-two", "uneven"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("figures")
+    script = pathlib.Path(__file__).with_name("sharded_figures.py")
+    done = subprocess.run([sys.executable, str(script), str(out)], capture_output=True, text=True, timeout=300, env=dict(os.environ, JAX_PLATFORMS="cpu"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return out
+
+
+@pytest.fixture(scope="module")
+def facts(folder):
+    return json.loads((folder / "facts.json").read_text())
+
+
+def ask(command, path, *more):
+    done = subprocess.run([JAXSCOPE, command, str(path), "--json", *more], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_arguments_results_and_donations_are_xlas(folder, facts, name):
+    path = folder / (name + ".jaxscope")
+    memory, donation = ask("plan", path)["memory"], ask("donation", path)
+    assert memory["devices"] == 8
+    # XLA's results of several leaves stand beside a table of 8 bytes for each.
+    table = 8 * len(ask("inspect", path)["program"]["outputs"])
+    assert memory["arguments"] == facts[name]["arguments"]
+    assert memory["outputs"] in (facts[name]["outputs"], facts[name]["outputs"] - table)
+    assert memory["aliased"] == donation["saved_bytes"] == facts[name]["aliased"]
+    assert donation["warning"] == facts[name]["warning"]
+
+
+def test_residuals_of_each_device_are_xlas(folder, facts):
+    report = ask("residuals", folder / "step.jaxscope")
+    assert report["device_bytes"] == sum(r["device_bytes"] for r in report["residuals"]) == facts["residuals"]
+    assert report["total_bytes"] == sum(r["bytes"] for r in report["residuals"])
+    assert {r["spec"] for r in report["residuals"]} >= {"P('x', 'y')"}
+
+
+def test_policies_speak_of_one_device(folder):
+    rows = {r["policy"]: r for r in ask("policies", folder / "step.jaxscope", "--no-run")["policies"]}
+    as_it_is = rows["as it is"]
+    assert as_it_is["planned_peak"] == ask("plan", folder / "step.jaxscope")["memory"]["planned_peak"]
+    assert as_it_is["residual_device_bytes"] < as_it_is["residual_bytes"]
+    assert rows["nothing_saveable"]["residual_device_bytes"] < as_it_is["residual_device_bytes"]
+    assert rows["everything_saveable"]["sent_bytes"] == as_it_is["sent_bytes"]
+
+
+def test_collectives_name_the_line_that_causes_them(folder):
+    sharding = ask("plan", folder / "step.jaxscope")["sharding"]
+    lines = pathlib.Path(__file__).with_name("sharded_figures.py").read_text().splitlines()
+    product = next(c for c in sharding["collectives"] if c["axes"] == ["y"])
+    assert product["kind"] == "psum" and product["asked_by"] == "dot_general" and "h @ params" in lines[product["line"] - 1]
+    # A device has f32[16,16] of the product: twice the half of it.
+    assert product["bytes"] == 1024 and product["times"] == 1
+
+
+def test_what_jax_returns_whole_is_a_finding(folder):
+    sharding = ask("inspect", folder / "uneven.jaxscope")["sharding"]
+    found = {f["kind"]: f for f in sharding["findings"]}
+    assert found["not-honoured"]["aval"] == "f32[17,8]" and found["not-honoured"]["bytes"] == (17 - 3) * 8 * 4
+    assert sharding["outputs"][0]["spec"] == "P()" and sharding["outputs"][0]["copies"] == 8
+
+
+def test_what_cannot_be_cut_says_that_figures_are_global(folder):
+    report = ask("inspect", folder / "half.jaxscope")
+    assert "whole arrays" in report["notes"][0] and "1 of its axes" in report["notes"][0]
+    assert "1 of its axes" in report["sharding"]["problem"] and report["sharding"]["values"] == []
+
+
+def test_a_device_is_compared_with_one_devices_plan(folder):
+    plan = ask("plan", folder / "step.jaxscope", "--device-memory", "9000")
+    assert plan["device"]["impossible"] and plan["device"]["lower_bound"] >= plan["memory"]["arguments"]
+    report = subprocess.run([JAXSCOPE, "check", str(folder / "step.jaxscope"), "--max-peak", str(plan["memory"]["planned_peak"])],
+                            capture_output=True, text=True, timeout=120)
+    assert report.returncode == 0, report.stdout
+
+
+def test_a_profile_of_several_devices_is_refused(folder):
+    done = subprocess.run([JAXSCOPE, "run", str(folder / "step.jaxscope"), "--profile"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 3 and "found one of several" in done.stderr
