@@ -10,6 +10,7 @@ import pytest
 
 import jaxscope
 from conftest import ROOT, jaxscope_binary
+from renaming import up_to_names
 
 BINARY = jaxscope_binary()
 
@@ -29,20 +30,13 @@ def ask(command: str, file: Path, *args: str):
     return json.loads(done.stdout)
 
 
-def plain(text: str) -> str:
-    """NumPy's numbers as numbers, names of a set in order, all on one line: what differs by the way a parameter was made."""
-    text = re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
-    text = re.sub(r"frozenset\(\{(.*?)\}\)", lambda m: "{" + ", ".join(sorted(m[1].split(", "))) + "}", text)
-    return re.sub(r"\s+", "", text)
-
-
 @pytest.mark.parametrize("path", TWINS, ids=lambda p: p.stem)
 def test_twins(path, tmp_path):
     program = load(path)
     cpp, python = tmp_path / "cpp.jaxscope", tmp_path / "python.jaxscope"
     done = subprocess.run([Path(BINARY).parent / "samples" / "cpp" / f"sample_{path.stem}", cpp], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert plain(ask("print", cpp)["text"]) == plain(str(jax.make_jaxpr(program["fn"])(*program["args"])))
+    assert up_to_names(ask("print", cpp)["text"]) == up_to_names(str(jax.make_jaxpr(program["fn"])(*program["args"])))
 
     options = {"donate_argnums": program.get("donate_argnums", ())}
     jaxscope.capture(program["fn"], **options)(*program["args"]).save(str(python))
