@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "report/export.h"
+#include "report/formats/graph_page.h"
 #include "report/palette.h"
 #include "report/svg.h"
 
@@ -36,18 +37,20 @@ input{font:inherit;padding:3px 8px;border:1px solid var(--rule);border-radius:4p
 @media print{.scroll,pre{max-height:none;overflow:visible}input{display:none}}
 )";
 
-// Sorting by a column and filtering rows: all the script there is.
+// Sorting by a column and filtering rows; the graph has a script of its own (formats/graph_page.js).
 constexpr const char* kScript = R"(<script>
 for(const th of document.querySelectorAll('th'))th.onclick=()=>{const t=th.closest('table'),b=t.tBodies[0],i=th.cellIndex,d=th.dataset.d=th.dataset.d==='-1'?'1':'-1';
 const v=r=>{const c=r.cells[i];return c.dataset.v!==undefined?+c.dataset.v:c.textContent};
 [...b.rows].sort((x,y)=>{const a=v(x),c=v(y);return (a<c?-1:a>c?1:0)*d}).forEach(r=>b.append(r))};
-for(const f of document.querySelectorAll('input'))f.oninput=()=>{for(const r of f.nextElementSibling.querySelectorAll('tbody tr'))r.hidden=!r.textContent.toLowerCase().includes(f.value.toLowerCase())};
+for(const f of document.querySelectorAll('input.rows'))f.oninput=()=>{for(const r of f.nextElementSibling.querySelectorAll('tbody tr'))r.hidden=!r.textContent.toLowerCase().includes(f.value.toLowerCase())};
 </script>
 )";
 
 std::string colours(const Palette& p) {
-    return fmt::format("--canvas:{};--panel:{};--ink:{};--muted:{};--rule:{};--residual:{};--hover:{}", p.canvas, p.panel, p.ink, p.muted,
-                       p.rule, p.residual, p.hover);
+    return fmt::format(
+        "--canvas:{};--panel:{};--ink:{};--muted:{};--rule:{};--residual:{};--residual-text:{};--hover:{};--edge:{};--known:{};--unknown:{}"
+        ";--recomputed:{}",
+        p.canvas, p.panel, p.ink, p.muted, p.rule, p.residual, p.residual_text, p.hover, p.edge, p.known, p.unknown, p.recomputed);
 }
 
 void figure(std::ostream& out, const char* what, const std::string& value) {
@@ -89,7 +92,7 @@ std::string html_escape(std::string_view text) {
 }
 
 void Page::html_table(const Table& table) {
-    if (table.rows().size() > 12) out_ << "<input placeholder=\"filter rows\" aria-label=\"filter rows\">";
+    if (table.rows().size() > 12) out_ << "<input class=rows placeholder=\"filter rows\" aria-label=\"filter rows\">";
     out_ << "<div class=scroll><table><thead><tr>";
     std::vector<double> most;
     for (std::size_t c = 0; c < table.columns().size(); ++c) {
@@ -143,6 +146,8 @@ void write_report_html(std::ostream& out, const Inspection& inspection, const Fu
     out << "</div>\n";
     Page page(out, {.format = PageStyle::Format::Html, .all = all});
     write_report_page(page, inspection, full);
+    page.heading("Graph");
+    write_graph_page(out, inspection);
     if (problem.empty()) {
         page.heading("Picture of the split");
         out << "<div class=picture>" << picture << "</div>\n";
