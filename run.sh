@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
 install_packages "${BUILD_PACKAGES[@]}"
-build release build/release "jaxscope jaxscope-gui jaxscope-layout" -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=OFF
+build release build/release jaxscope jaxscope-gui jaxscope-layout
 say "jaxscope report sample:transformer_lm"
 build/release/jaxscope report sample:transformer_lm -d report
 say "The report lies in report/: report.html, report.json, split.svg"

@@ -15,12 +15,11 @@ XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # compiled code of this ru
 say "Format"
 git ls-files '*.cpp' '*.h' | xargs -r clang-format-14 --dry-run -Werror
 
-build "address and undefined behaviour sanitizers" build/asan "" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DJAXSCOPE_SANITIZE=address,undefined -DJAXSCOPE_GUI=OFF -DJAXSCOPE_BENCH=OFF
+build asan build/asan
 say "Unit and golden tests (sanitised)"
 (cd build/asan && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --output-on-failure -j2)
 
-build release build/release "" -DCMAKE_BUILD_TYPE=Release -DJAXSCOPE_TESTS=ON
+build tests build/release
 say "Window smoke tests and the rest (release)"
 (cd build/release && ctest --output-on-failure -j2)
 
@@ -37,11 +36,10 @@ if [ -n "$full" ]; then
   done
 fi
 
-build fuzzers build/fuzz "jaxscope_fuzz_capture jaxscope_fuzz_npz jaxscope_fuzz_text jaxscope_fuzz_transform jaxscope_fuzz_zstd" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_C_COMPILER=clang-14 \
-  -DJAXSCOPE_FUZZ=ON -DJAXSCOPE_SANITIZE=address,undefined
+FUZZERS=(capture npz text transform zstd)
+build fuzz build/fuzz "${FUZZERS[@]/#/jaxscope_fuzz_}"
 say "Fuzzing"
-for target in capture npz text transform zstd; do
+for target in "${FUZZERS[@]}"; do
   corpus=$(mktemp -d)
   seeds=tests/fuzz/corpus/$target
   [ $target = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"

@@ -2,7 +2,7 @@
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config nlohmann-json3-dev libfmt-dev libcli11-dev libzstd-dev zlib1g-dev
   llvm-14-dev libdnnl-dev liblapacke-dev libgraphviz-dev graphviz librsvg2-bin qtbase5-dev libqt5svg5-dev
   fonts-inter fonts-jetbrains-mono)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb git ca-certificates)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb git ca-certificates chromium)
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
@@ -15,20 +15,25 @@ install_packages() {
   [ ${#missing[@]} -eq 0 ] && return
   say "Installing ${missing[*]}"
   local sudo=
-  [ "$(id -u)" -eq 0 ] || sudo=sudo
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo=sudo
+    if [ -t 0 ]; then
+      read -r -p "This calls apt-get as root (sudo). Go on? [y/N] " answer
+      [[ $answer == [yY]* ]] || { echo "Not installed. By hand: sudo apt-get install --no-install-recommends ${missing[*]}" >&2; return 1; }
+    fi
+  fi
   $sudo apt-get update -q
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# build NAME DIRECTORY "TARGETS" CMAKE-ARGUMENTS...: no targets mean everything.
+# build PRESET DIRECTORY TARGETS...: a preset of CMakePresets.json, which builds in DIRECTORY; no targets mean everything.
 build() {
-  local name=$1 dir=$2 targets=$3
-  shift 3
-  say "Building ($name)"
-  cmake -S . -B "$dir" -G Ninja "$@" >"/tmp/jaxscope-cmake-$$.log" 2>&1 || { cat "/tmp/jaxscope-cmake-$$.log"; return 1; }
+  local preset=$1 dir=$2
+  shift 2
+  say "Building ($preset)"
+  cmake --preset "$preset" >"/tmp/jaxscope-cmake-$$.log" 2>&1 || { cat "/tmp/jaxscope-cmake-$$.log"; return 1; }
   rm -f "/tmp/jaxscope-cmake-$$.log"
-  # shellcheck disable=SC2086  # targets are a list
-  ninja -C "$dir" --quiet $targets
+  ninja -C "$dir" --quiet "$@"
 }
 
 # python_environment DIRECTORY REQUIREMENTS: a virtual environment, made again when the requirements changed.

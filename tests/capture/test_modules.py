@@ -77,7 +77,7 @@ def test_folders_import_downwards(graph):
 
 def test_a_folder_shows_at_most_twenty_names(root):
     for folder in [root / "app" / "capture" / "jaxscope", *(root / "app" / "capture" / "jaxscope" / f for f in BELOW)]:
-        names = [p.name for p in folder.iterdir() if p.name != "__pycache__"]
+        names = [p.name for p in folder.iterdir() if p.name not in ("__pycache__", "py.typed")]
         assert 1 < len(names) <= 20, folder
 
 

@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Callable, Iterator, Sequence
 
 from ..api import Capture, capture
-from .display import executable
+from .executable import executable
 from ..errors import CaptureError
 
 

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from ..api import Capture, capture
 from ..errors import CaptureError
+from .executable import executable
 
 
 def show(fn: Any, **options: Any) -> Callable[..., Any]:
@@ -18,18 +19,6 @@ def show(fn: Any, **options: Any) -> Callable[..., Any]:
     def shown(*args: Any, **kwargs: Any) -> Any:
         return show_capture(capture(fn, **options)(*args, **kwargs))
     return shown
-
-
-def executable() -> str:
-    """JAXSCOPE names it; else it is looked for in the PATH and in the build next to this package."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
-    places = [os.environ.get("JAXSCOPE"), shutil.which("jaxscope"), os.path.join(root, "build", "release", "jaxscope"),
-              os.path.join(root, "build", "jaxscope")]
-    for place in places:
-        if place and os.path.isfile(place) and os.access(place, os.X_OK):
-            return place
-    raise CaptureError("the program jaxscope was not found: put it into the PATH, or name it in the variable JAXSCOPE")
 
 
 def in_notebook() -> bool:
