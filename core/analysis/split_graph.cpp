@@ -184,6 +184,7 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
     readers_.resize(residual_atoms_.size());
     for (std::uint32_t i = 0; i < unknown.eqns.size(); ++i) {
         check_cancelled();
+        check_cancelled();
         for (const Atom a : unknown.inputs(unknown.eqns[i])) {
             if (a.is_literal() || a.var().index < unknown.num_constvars) continue;
             const std::uint32_t k = a.var().index - unknown.num_constvars;
@@ -220,6 +221,7 @@ int SplitGraph::input_of(std::uint32_t residual) const {
 std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& picture) const {
     std::map<std::pair<std::uint32_t, std::uint32_t>, SplitPicture::Crossing> merged;
     for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k) {
+        check_cancelled();
         check_cancelled();
         if (residual_atoms_[k].is_literal()) continue;
         const std::uint32_t var = residual_atoms_[k].var().index;
