@@ -21,7 +21,8 @@ public:
         a.positional("TARGET", target_,
                      "FILE.py:NAME (a function that returns a mapping with `fn` and `args`, or with --args the function itself)", false);
         a.option("-o,--output", output_, "the capture to write");
-        a.option("--python", python_, "the Python to run; it needs JAX only (default: the one behind --, else JAXSCOPE_PYTHON, else python3)");
+        a.option("--python", python_,
+                 "the Python to run; it needs JAX only (default: the one behind --, else JAXSCOPE_PYTHON, else python3)");
         a.option("--args", call_args_, "a Python expression, e.g. \"(jnp.ones((8,4)),)\": NAME is then the function itself");
         a.option("--kwargs", call_kwargs_, "with --args: a mapping of its keyword arguments");
         a.option("--values", values_, "all, small (arrays up to 1 MiB, the default) or none");
