@@ -15,7 +15,9 @@
 #include "report/measure.h"
 #include "report/report_fields.h"
 #include "report/sections.h"
+#include "report/sharding/layouts.h"
 #include "report/sharding/sharding_report.h"
+#include "sharding/what_if.h"
 
 namespace jaxscope::cli {
 
@@ -123,15 +125,20 @@ public:
                  "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
         a.option("--budget", budget_, "what to save so that the planned peak is at most this size, recomputing least");
         a.option("--budget-seconds", budget_seconds_, 0.1, "how long to search for that");
+        a.option("--spec", specs_,
+                 "PATH=P('x', None): as if this input, or result of jit, lay so over the program's mesh (may be repeated)");
+        a.option("--layout", layouts_, "PATH=SPEC; PATH=SPEC; ...: a row of a table that compares layouts (may be repeated)");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
+        if (!specs_.empty()) program = with_layout(program, specs_);
         const Inspection inspection(program, args_.choices());
         args_.look_at(inspection);
         if (!budget_.empty()) return fit(inspection);
         const MemoryReport memory = memory_report(inspection, nullptr);
+        const std::vector<LayoutRow> layouts = compared(inspection);
         std::optional<DeviceFit> fit;
         if (!device_memory_.empty())
             fit = device_fit(inspection, parse_size(device_memory_));
@@ -143,6 +150,10 @@ public:
             w.key("memory");
             write_json(w, memory);
             write_sharding(w, inspection);
+            if (!layouts.empty()) {
+                w.key("layouts");
+                write_json(w, layouts);
+            }
             if (fit) {
                 w.key("device");
                 write_json(w, *fit);
@@ -151,7 +162,8 @@ public:
         } else {
             Page page = args_.page();
             memory_section(page, memory);
-            if (const auto sharding = sharding_report(inspection)) sharding_section(page, *sharding);
+            if (const auto sharding = sharding_report(inspection); sharding && layouts.empty()) sharding_section(page, *sharding);
+            if (!layouts.empty()) layouts_section(page, layouts);
             if (fit) {
                 page.heading("Device memory");
                 page.line(fit->sentence);
@@ -165,6 +177,21 @@ public:
     }
 
 private:
+    static ProgramPtr with_layout(const ProgramPtr& program, const std::vector<std::string>& specs) {
+        std::vector<sharding::SpecChoice> choices;
+        for (const std::string& s : specs)
+            if (!trim(s).empty()) choices.push_back(sharding::parse_spec_choice(s));
+        return std::make_shared<const Program>(sharding::with_specs(*program, choices));
+    }
+    std::vector<LayoutRow> compared(const Inspection& inspection) const {
+        std::vector<LayoutRow> rows;
+        if (layouts_.empty()) return rows;
+        rows.push_back(layout_row(specs_.empty() ? "as captured" : "with --spec", inspection));
+        if (auto xla = xla_row(inspection)) rows.push_back(std::move(*xla));
+        for (const std::string& text : layouts_)
+            rows.push_back(layout_row(text, Inspection(with_layout(inspection.program_ptr(), split(text, ';')), inspection.choices())));
+        return rows;
+    }
     int fit(const Inspection& inspection) const {
         if (!args_.policy.empty() || !args_.replace_policy.empty())
             throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
@@ -185,7 +212,7 @@ private:
     }
 
     ProgramArguments args_;
-    std::vector<std::string> steps_;
+    std::vector<std::string> steps_, specs_, layouts_;
     std::string device_memory_, budget_;
     double budget_seconds_ = 8;
 };

@@ -17,6 +17,7 @@
 #include "analysis/summary.h"
 #include "base/supervised.h"
 #include "base/units.h"
+#include "calls/remat_lowering.h"
 #include "jit/targets.h"
 #include "transforms/policies.h"
 #include "transforms/vjp.h"
@@ -59,6 +60,16 @@ std::vector<bool> donated_inputs(const Program& p, const Choices& c) {
 std::uint64_t next_derivation() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
+}
+
+Error of_one_device(const char* what) {
+    return {ErrorCode::CannotRun, std::string("expected ") + what + " of a program of one device, found one of several"};
+}
+/// What the program of each device isn't made for yet.
+void refuse_over_devices(const JitOptions& options) {
+    if (options.debug) throw of_one_device("debug mode");
+    if (options.target) throw of_one_device("an estimate for another device");
+    if (options.remat_lowering != RematLowering::Barrier) throw of_one_device("another lowering of recomputation");
 }
 
 SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residuals) {
@@ -171,6 +182,7 @@ const MemoryPlan& Inspection::plan() const {
     return stages_->get<MemoryPlan>(fmt::format("plan {} {} {}", step_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
         JitOptions jit = choices_.jit;
         const PerDevice& cut = per_device();
+        if (cut) refuse_over_devices(jit);
         jit.over_devices = static_cast<bool>(cut);
         MemoryPlan plan = plan_only(cut ? cut.program->body : step().jaxpr, donation().alias_of_output, step().kept, jit);
         // Equations of a device's program are in no picture of the whole one.
@@ -192,8 +204,8 @@ void refuse_excess(const RunResult& r, std::int64_t limit) {
 
 void Inspection::run_on(const sharding::Partitioned& devices, std::vector<ArrayPtr> inputs, const RunRequest& request,
                         RunReport& out) const {
-    const char* asked = request.profile ? "a profile" : choices_.jit.debug ? "debug mode" : nullptr;
-    if (asked) throw Error(ErrorCode::CannotRun, std::string("expected ") + asked + " of a program of one device, found one of several");
+    refuse_over_devices(choices_.jit);
+    if (request.profile) throw of_one_device("a profile");
     DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat);
     out.compile_seconds = out.result.compile_seconds = run.compile_seconds;
     out.result.first_seconds = run.first_seconds;

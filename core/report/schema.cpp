@@ -5,6 +5,7 @@
 #include "report/export.h"
 #include "report/fit/fit_report.h"
 #include "report/report_fields.h"
+#include "report/sharding/layouts.h"
 #include "report/sharding/sharding_report.h"
 
 namespace jaxscope {
@@ -181,6 +182,7 @@ void write_report_schema(std::ostream& out) {
             property<ProfileReport>(w, "profile");
             property<DeviceFit>(w, "device");
             property<ShardingReport>(w, "sharding");
+            property<std::vector<LayoutRow>>(w, "layouts");
             property<FitReport>(w, "fit");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");

@@ -7,9 +7,6 @@ namespace jaxscope::sharding {
 
 namespace {
 
-/// The call that the whole program is: of a function that was jitted (or pmapped) when it was captured.
-const Eqn* only_call(const Jaxpr& j) { return j.eqns.size() == 1 && j.eqns[0].prim->flow == Flow::Call ? &j.eqns[0] : nullptr; }
-
 Spec on_mesh(const NamedSharding& s, const Mesh& mesh, const std::string& whose) {
     if (!(s.mesh == mesh))
         throw Error(ErrorCode::NoRule, "expected all values over " + to_text(mesh) + ", found " + whose + " over " + to_text(s.mesh));
@@ -23,6 +20,8 @@ std::optional<NamedSharding> said_by_jit(const Eqn& call, const char* name, std:
 }
 
 }  // namespace
+
+const Eqn* only_call(const Jaxpr& j) { return j.eqns.size() == 1 && j.eqns[0].prim->flow == Flow::Call ? &j.eqns[0] : nullptr; }
 
 std::optional<Mesh> mesh_of(const Program& program) {
     for (const Attr& a : program.in_shardings)

@@ -8,6 +8,8 @@ namespace jaxscope::sharding {
 /// The mesh that a capture names: by the shardings of its inputs, or in its equations (shard_map, which pmap is too, constraints, shardings
 /// of jit). None: the program is for one device.
 std::optional<Mesh> mesh_of(const Program& program);
+/// The call that the whole program is: of a function that was jitted (or pmapped) when it was captured; else null.
+const Eqn* only_call(const Jaxpr& j);
 /// What the capture says of inputs and results: shardings of the arrays it was captured with, and of the jit that the program is. None:
 /// nobody said.
 struct SaidSpecs {

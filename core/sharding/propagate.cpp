@@ -1,12 +1,14 @@
 #include "sharding/propagate.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "calls/control_flow.h"
 #include "calls/scan.h"
 #include "lax/primitives.h"
+#include "sharding/flatten.h"
 #include "sharding/partition.h"
 
 namespace jaxscope::sharding {
@@ -95,11 +97,57 @@ std::optional<Spec> constraint_of(const Op& op, const Mesh& mesh) {
 
 namespace {
 
+/// A body of a loop or branch, and which values outside its inputs and results are. A scanned one has a leading dimension more.
+struct Inner {
+    struct Tie {
+        Var outside;
+        bool scanned = false;
+    };
+    JaxprPtr flat;
+    std::vector<std::vector<Tie>> in, out;
+    std::vector<Placed> seen;  ///< what was known outside when it was last looked at
+};
+
+std::vector<Inner::Tie> tie(Atom a, bool scanned = false) {
+    return a.is_var() ? std::vector<Inner::Tie>{{a.var(), scanned}} : std::vector<Inner::Tie>();
+}
+/// `first`: which operand is the body's first input. A carry is one with its result.
+Inner inner_of(const JaxprPtr& body, const Jaxpr& j, const Eqn& e, std::size_t first, std::size_t consts, std::size_t carries) {
+    Inner out{flattened(*body)};
+    const auto in = j.inputs(e);
+    for (std::size_t i = first; i < in.size(); ++i) {
+        out.in.push_back(tie(in[i], i >= first + consts + carries));
+        const std::size_t carry = i - first - consts;
+        if (i >= first + consts && carry < carries) out.in.back().push_back({Var{e.first_out + static_cast<std::uint32_t>(carry)}});
+    }
+    for (std::uint32_t k = 0; k < e.n_out; ++k) out.out.push_back({{Var{e.first_out + k}, k >= carries}});
+    return out;
+}
+std::vector<Inner> inners_of(const Jaxpr& j, const Eqn& e, const Op& op) {
+    std::vector<Inner> out;
+    if (op.prim == &kScan) {
+        const auto& p = op.as<ScanParams>();
+        out.push_back(inner_of(p.jaxpr.jaxpr, j, e, 0, static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
+    } else if (op.prim == &kWhile) {
+        const auto& p = op.as<WhileParams>();
+        out.push_back(inner_of(p.body_jaxpr.jaxpr, j, e, static_cast<std::size_t>(p.cond_nconsts), static_cast<std::size_t>(p.body_nconsts),
+                               e.n_out));
+    } else if (op.prim == &kCond) {
+        const std::size_t operands = op.in.size() - 1;
+        for (const JaxprPtr& branch : op.as<CondParams>().branches) {
+            out.push_back(inner_of(branch, j, e, 1, operands, 0));
+            for (auto& ties : out.back().out) ties[0].scanned = false;
+        }
+    }
+    return out;
+}
+
 class Propagation {
 public:
     Propagation(const Jaxpr& j, const Mesh& mesh, std::vector<Placed>& at) : j_(j), mesh_(mesh), at_(at) {
         for (const Eqn& e : j.eqns) {
             const Op op = make_op(j, e);
+            if (std::vector<Inner> inners = inners_of(j, e, op); !inners.empty()) inners_.emplace(rules_.size(), std::move(inners));
             if (const auto region = manual_region(op, mesh)) {
                 fix_region(e, *region);
                 rules_.emplace_back();
@@ -140,8 +188,48 @@ private:
             for (std::size_t d = 0; d < rule.in[k].size(); ++d)
                 if (rule.in[k][d] >= 0 && in[k].is_var()) f(rule.in[k][d], in[k].var(), d);
     }
+    /// What is known outside goes into the bodies, and what follows there comes out.
+    void spread_inside(std::size_t i) {
+        const auto found = inners_.find(i);
+        if (found == inners_.end()) return;
+        for (Inner& inner : found->second) {
+            std::vector<Placed> at = known_inside(inner);
+            const auto same = [](const Placed& a, const Placed& b) { return a.fixed == b.fixed && a.spec.same(b.spec); };
+            if (std::equal(at.begin(), at.end(), inner.seen.begin(), inner.seen.end(), same)) continue;
+            inner.seen = at;
+            Propagation(*inner.flat, mesh_, at).run();
+            for (std::size_t k = 0; k < inner.in.size(); ++k)
+                lift(inner.in[k], at[inner.flat->invar(static_cast<std::uint32_t>(k)).index].spec);
+            for (std::size_t k = 0; k < inner.out.size(); ++k)
+                if (const Atom a = inner.flat->outvars[k]; a.is_var()) lift(inner.out[k], at[a.var().index].spec);
+        }
+    }
+    std::vector<Placed> known_inside(const Inner& inner) const {
+        const Jaxpr& flat = *inner.flat;
+        std::vector<Placed> at(flat.num_vars());
+        for (std::uint32_t c = 0; c < flat.num_constvars; ++c) at[c].fixed = true;
+        const auto put = [&](Var v, const std::vector<Inner::Tie>& ties) {
+            for (const Inner::Tie& t : ties) {
+                Spec spec = at_[t.outside.index].spec;
+                if (t.scanned && !spec.dims.empty()) spec.dims.erase(spec.dims.begin());
+                if (at[v.index].spec.replicated()) at[v.index].spec = std::move(spec);
+            }
+        };
+        for (std::size_t k = 0; k < inner.in.size(); ++k) put(flat.invar(static_cast<std::uint32_t>(k)), inner.in[k]);
+        for (std::size_t k = 0; k < inner.out.size(); ++k)
+            if (const Atom a = flat.outvars[k]; a.is_var() && !at[a.var().index].fixed) put(a.var(), inner.out[k]);
+        return at;
+    }
+    void lift(const std::vector<Inner::Tie>& ties, const Spec& spec) {
+        for (const Inner::Tie& t : ties)
+            for (std::size_t d = 0; d < spec.dims.size(); ++d) {
+                const std::size_t outside = d + (t.scanned ? 1 : 0);
+                if (!spec.dims[d].empty() && fits(t.outside, outside, spec.dims[d], 0)) place(t.outside, outside, spec.dims[d]);
+            }
+    }
     void spread(std::size_t i) {
         check_cancelled();
+        spread_inside(i);
         const PartitionRule& rule = rules_[i];
         std::vector<AxisNames> axes(rule.divides.size());
         each_dim(i, [&](int factor, Var v, std::size_t d) {
@@ -171,6 +259,7 @@ private:
     const Mesh& mesh_;
     std::vector<Placed>& at_;
     std::vector<PartitionRule> rules_;
+    std::unordered_map<std::size_t, std::vector<Inner>> inners_;  ///< by equation
     bool changed_ = false;
 };
 
