@@ -2,6 +2,7 @@
 A process of its own, as the number of devices is fixed when JAX starts."""
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -85,8 +86,67 @@ def kept_on_each_device():
     return sum(int(np.prod(s.shard_shape(v.shape))) * v.dtype.itemsize for v, s in zip(values, compiled.output_shardings))
 
 
+# ---- What devices send: data-parallel and tensor-parallel steps
+
+def perceptron(lay, data, model):
+    width, hidden, batch = 256, 1024, 512
+    params = {"w1": lay((width, hidden), None, model), "w2": lay((hidden, width), model, None)}
+    return lambda p, x, y: jnp.mean((jnp.tanh(x @ p["w1"]) @ p["w2"] - y) ** 2), (params, lay((batch, width), data), lay((batch, width), data))
+
+
+def transformer_block(lay, data, model):
+    width, heads, batch, length = 256, 8, 8, 128
+    columns, rows = (None, model), (model, None)
+    sizes = {"q": (width, columns), "k": (width, columns), "v": (width, columns), "o": (width, rows), "up": (4 * width, columns), "down": (width, rows)}
+    params = {n: lay((4 * width if n == "down" else width, size), *spec) for n, (size, spec) in sizes.items()}
+
+    def norm(v):
+        return v * lax.rsqrt(jnp.mean(v * v, -1, keepdims=True) + 1e-5)
+
+    def mean(p, x):
+        q, k, v = ((norm(x) @ p[n]).reshape(batch, length, heads, width // heads) for n in "qkv")
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k), -1)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(batch, length, width) @ p["o"]
+        return jnp.mean((x + jax.nn.gelu(norm(x) @ p["up"]) @ p["down"]) ** 2)
+    return mean, (params, lay((batch, length, width), data))
+
+
+LAYOUTS = {"data4": ((4,), ("d",), "d", None), "data2model2": ((2, 2), ("d", "m"), "d", "m"), "model4": ((4,), ("m",), None, "m")}
+
+
+def reduced_by_xla(text):
+    """Bytes of what all-reduces give, and any other collectives."""
+    total, others = 0, []
+    for line in text.splitlines():
+        kind = re.search(r" (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(-start)?\(", line)
+        if kind and kind.group(1) != "all-reduce":
+            others.append(kind.group(1))
+        elif kind:
+            total += sum(4 * int(np.prod([int(n) for n in s.split(",") if n] or [1])) for s in re.findall(r"f32\[([\d,]*)\]", line[: kind.start()]))
+    return total, others
+
+
+def moves(folder, told):
+    for model, make in (("perceptron", perceptron), ("block", transformer_block)):
+        for name, (shape, axes, data, cut) in LAYOUTS.items():
+            mesh = Mesh(np.array(jax.devices()[:4]).reshape(shape), axes)
+            fn, args = make(lambda s, *spec: jax.device_put(jnp.ones(s), NamedSharding(mesh, P(*spec))), data, cut)
+
+            def train(p, *x):
+                value, g = jax.value_and_grad(fn)(p, *x)
+                return jax.tree.map(lambda a, b: a - 0.1 * b, p, g), value
+            jitted = jax.jit(train, donate_argnums=0)
+            compiled = jitted.lower(*args).compile()
+            m = compiled.memory_analysis()
+            reduced, others = reduced_by_xla(compiled.as_text())
+            told[f"{model}-{name}"] = {"reduced": reduced, "others": others, "peak": m.argument_size_in_bytes + m.output_size_in_bytes
+                                       - m.alias_size_in_bytes + m.temp_size_in_bytes}
+            jaxscope.capture(jitted, compile=True)(*args).save(os.path.join(folder, f"{model}-{name}.jaxscope"))
+
+
 def main(folder):
     told = {}
+    moves(folder, told)
     for name, (fn, args, out, donated) in cases().items():
         told[name] = facts(fn, args, out, donated)
         jitted = jax.jit(fn, donate_argnums=donated, **({} if out is None else {"out_shardings": out}))

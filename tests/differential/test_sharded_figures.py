@@ -51,6 +51,22 @@ def test_residuals_of_each_device_are_xlas(folder, facts):
     assert {r["spec"] for r in report["residuals"]} >= {"P('x', 'y')"}
 
 
+@pytest.mark.parametrize("model", ["perceptron", "block"])
+@pytest.mark.parametrize("layout", ["data4", "data2model2", "model4"])
+def test_devices_send_what_xlas_send(folder, facts, model, layout):
+    """Every byte that is put together, and the peak within a quarter of XLA's (which puts all-reduces together, and so holds their operands at once)."""
+    path, theirs = folder / f"{model}-{layout}.jaxscope", facts[f"{model}-{layout}"]
+    told = ask("plan", path, "--layout", "")
+    collectives = told["sharding"]["collectives"]
+    assert {c["kind"] for c in collectives} == {"psum"} and theirs["others"] == []
+    # A ring sends each byte of n parts 2 (n - 1) / n times; of the scalar loss a byte or two are lost by rounding.
+    ours = sum(c["total_bytes"] * c["members"] / (2 * (c["members"] - 1)) for c in collectives)
+    assert abs(ours - theirs["reduced"]) < 4
+    assert [r["layout"] for r in told["layouts"]][:2] == ["as captured", "as captured, by XLA"]
+    assert told["layouts"][1]["planned_peak"] == theirs["peak"]
+    assert abs(told["layouts"][0]["planned_peak"] / theirs["peak"] - 1) < 0.25
+
+
 def test_policies_speak_of_one_device(folder):
     rows = {r["policy"]: r for r in ask("policies", folder / "step.jaxscope", "--no-run")["policies"]}
     as_it_is = rows["as it is"]
