@@ -206,6 +206,7 @@ void Inspection::run_on(const sharding::Partitioned& devices, std::vector<ArrayP
                         RunReport& out) const {
     refuse_over_devices(choices_.jit);
     if (request.profile) throw of_one_device("a profile");
+    refuse_too_large(devices, plan().planned_peak, choices_.jit.memory_limit);
     DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat);
     out.compile_seconds = out.result.compile_seconds = run.compile_seconds;
     out.result.first_seconds = run.first_seconds;

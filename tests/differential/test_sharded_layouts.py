@@ -74,6 +74,14 @@ def test_a_spec_that_cannot_be_is_refused(folder, spec, words):
     assert done.returncode == 2 and words in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("more, words", [((), "256 virtual devices within this machine's"), (("--memory-limit", "1G"), "expected a plan within 1.00 GiB on each device")])
+def test_a_run_beyond_this_machine_is_refused_before_it_begins(folder, more, words):
+    begin = time.monotonic()
+    done = subprocess.run([JAXSCOPE, "run", str(folder / "fsdp.jaxscope"), *more], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 3 and words in done.stderr, done.stderr
+    assert time.monotonic() - begin < 10
+
+
 def test_a_program_over_one_device_has_no_layouts():
     done = subprocess.run([JAXSCOPE, "plan", "sample:mlp", "--spec", "x=P()"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 3 and "nothing names a mesh" in done.stderr

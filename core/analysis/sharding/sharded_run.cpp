@@ -1,8 +1,12 @@
 #include "analysis/sharding/sharded_run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "base/error.h"
+#include "base/units.h"
 #include "devices/device_program.h"
 #include "jit/jit.h"
 #include "sharding/captured.h"
@@ -31,6 +35,19 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 }  // namespace
+
+void refuse_too_large(const sharding::Partitioned& cut, std::int64_t planned_peak, std::int64_t limit) {
+    if (limit > 0 && planned_peak > limit)
+        throw Error(ErrorCode::CannotRun,
+                    "expected a plan within " + bytes_text(limit) + " on each device, found one of " + bytes_text(planned_peak));
+    const auto devices = static_cast<double>(cut.mesh.devices());
+    const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (devices * static_cast<double>(planned_peak) > machine)
+        throw Error(ErrorCode::CannotRun, "expected " + std::to_string(cut.mesh.devices()) + " virtual devices within this machine's " +
+                                              bytes_text(static_cast<std::int64_t>(machine)) + ", found plans of " +
+                                              bytes_text(planned_peak) + " each")
+            .advise("`plan` needs no such memory");
+}
 
 DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport& donation, std::vector<ArrayPtr> inputs, int repeats) {
     std::vector<bool> donated(cut.in.size(), false);

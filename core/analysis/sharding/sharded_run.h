@@ -8,6 +8,9 @@ namespace jaxscope {
 /// What pairing of donations goes by where devices have shares of the arrays.
 ShareTypes shares(const Program& program, const sharding::Partitioned& cut);
 
+/// Throws Error{CannotRun} where one device's plan is beyond `limit` (0: none), or all devices' together beyond this machine.
+void refuse_too_large(const sharding::Partitioned& cut, std::int64_t planned_peak, std::int64_t limit);
+
 struct DeviceRun {
     std::vector<ArrayPtr> outputs;    ///< whole
     std::vector<std::int64_t> peaks;  ///< of each device
