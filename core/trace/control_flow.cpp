@@ -21,15 +21,16 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-/// Carries go in as they come out: weakly typed ones are widened first, as JAX does; other differences are refused.
+/// Carries go in as they come out, but for weak types, which may change. Weakly typed ones of another dtype are converted first, as JAX
+/// does; other differences are refused.
 bool promote_carry(Avals& in, const Avals& out, const char* what, const std::vector<std::string>& paths) {
     bool changed = false;
     for (std::size_t i = 0; i < in.size(); ++i) {
-        if (in[i] == out[i]) continue;
+        if (in[i]->dtype == out[i]->dtype && in[i]->shape == out[i]->shape) continue;
         if (in[i]->weak_type && in[i]->shape == out[i]->shape) {
             in[i] = out[i];
             changed = true;
-        } else if (in[i]->dtype != out[i]->dtype || in[i]->shape != out[i]->shape) {
+        } else {
             const std::string path = i < paths.size() ? paths[i] : "";
             throw Error(ErrorCode::TypeMismatch,
                         fmt::format("{} function carry input and carry output must have equal types, but they differ:\n\n"
@@ -55,18 +56,21 @@ Avals leading(const Avals& a, std::size_t n) { return Avals(a.begin(), a.begin()
 
 }  // namespace
 
-std::pair<Array, Array> loop_bounds(const Array& lower, const Array& upper, const Where& where) {
-    for (const Array* a : {&lower, &upper})
-        if (a->ndim() != 0 || !is_integer(a->node()->aval->dtype))
-            throw Error(ErrorCode::BadUsage,
-                        "lower and upper arguments to fori_loop must be integer scalars, got " + lower.aval() + " and " + upper.aval())
+std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where) {
+    const Operand in[] = {lower, upper};
+    const std::vector<Array> bounds = apply(in, where, [](Builder&, const Values& v) { return v; });
+    for (const Array& a : bounds)
+        if (a.ndim() != 0 || !is_integer(a.node()->aval->dtype))
+            throw Error(ErrorCode::BadUsage, "lower and upper arguments to fori_loop must be integer scalars, got " + bounds[0].aval() +
+                                                 " and " + bounds[1].aval())
                 .at({where.file, where.line, 0});
-    const Promoted to = promoted_type({lower.node()->aval, upper.node()->aval});
+    const Promoted to = promoted_type(avals_of(bounds));
     const auto same = [&](const Array& a) {
         return apply1({Operand(a)}, where,
                       [&](Builder& b, const Values& v) { return ::jaxscope::lax::convert_element_type(b, v[0], to.type); });
     };
-    return {same(lower), same(upper)};
+    const Array first = same(bounds[0]);
+    return {first, same(bounds[1])};
 }
 
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where) {

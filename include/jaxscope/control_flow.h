@@ -66,7 +66,7 @@ inline constexpr bool is_step = false;
 template <class C, class Y>
 inline constexpr bool is_step<std::pair<C, Y>, C> = true;
 /// Of one integer type; throws where they are no integer scalars.
-std::pair<Array, Array> loop_bounds(const Array& lower, const Array& upper, const Where& where);
+std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
 }  // namespace jaxscope::jax::detail
 
@@ -111,7 +111,7 @@ C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init
 }
 /// Bounds that are arrays: a while_loop.
 template <class F, class C>
-C fori_loop(const Array& lower, const Array& upper, const F& body, const C& init, Where where = {}) {
+C fori_loop(const Operand& lower, const Operand& upper, const F& body, const C& init, Where where = {}) {
     struct Carry {
         Array i, end;
         C value;

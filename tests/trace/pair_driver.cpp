@@ -356,4 +356,5 @@ int main() {
     linear_algebra();
     sorted_arrays();
     more_random();
+    loops_that_close_over();
 }

@@ -27,4 +27,32 @@ void mapping() {
          jax::vmap(jax::vmap([](Array a, Array c) { return a * c; }, {.in_axes = {0, none}}), {.in_axes = {none, 0}})(v, v));
 }
 
+void loops_that_close_over() {
+    PAIR("lax.fori_loop(n[0], n[1], lambda i, a: a * x[0] + i, v)", lax::fori_loop(
+                                                                        n[0], n[1], [&](Array at, Array a) { return a * x[0] + at; }, v));
+    PAIR("lax.fori_loop(0, n[1], lambda i, a: a * x[0] + i, v)", lax::fori_loop(
+                                                                     0, n[1], [&](Array at, Array a) { return a * x[0] + at; }, v));
+    PAIR("lax.fori_loop(0, 3, lambda i, a: a * x[0] + i, v)", lax::fori_loop(
+                                                                  0, 3, [&](Array at, Array a) { return a * x[0] + at; }, v));
+    PAIR("jax.vmap(lambda a: lax.scan(lambda c, t: (c * t, c), 1., a))(x)",
+         jax::vmap([](Array a) { return lax::scan([](Array c, Array t) { return std::pair(c * t, c); }, Array(1.), a); })(x));
+    PAIR("jax.vmap(lambda a: lax.scan(lambda c, t: (c * 2., c), 1., None, length=3)[0] * a)(x)", jax::vmap([](Array a) {
+             return lax::scan([](Array c, lax::Nothing) { return std::pair(c * 2., c); }, Array(1.), lax::Nothing{}, {.length = 3}).first *
+                    a;
+         })(x));
+    PAIR("jax.vmap(lambda a: lax.scan(lambda c, t: (c * 2. + a.sum(), c), 1., None, length=3)[0])(x)", jax::vmap([](Array a) {
+             return lax::scan([&](Array c, lax::Nothing) { return std::pair(c * 2. + a.sum(), c); }, Array(1.), lax::Nothing{},
+                              {.length = 3})
+                 .first;
+         })(x));
+    PAIR("lax.while_loop(lambda c: c[0] < n[3], lambda c: (c[0] + 1, c[1] * x[0]), (n[1], v))", [&] {
+        using Pair = std::pair<Array, Array>;
+        return lax::while_loop([&](Pair c) { return c.first < n[3]; },
+                               [&](Pair c) {
+                                   return Pair{c.first + 1, c.second * x[0]};
+                               },
+                               Pair{n[1], v});
+    }());
+}
+
 }  // namespace pairs

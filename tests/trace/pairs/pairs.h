@@ -72,5 +72,6 @@ void more_functions();
 void linear_algebra();
 void sorted_arrays();
 void more_random();
+void loops_that_close_over();
 
 }  // namespace pairs
