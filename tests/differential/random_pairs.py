@@ -57,9 +57,10 @@ class Program:
         self.let(f"{c} {op} {a}", f"{c} {op} {a}", shape)
 
     def where(self):
+        """Against a number that nothing rounds to: beside another array, a last digit could choose the other side."""
         a, shape = self.pick()
         b, _ = self.pick(shape)
-        self.let(f"jnp.where({a} > {b}, {a}, 0.5)", f"jnp::where({a} > {b}, {a}, 0.5)", shape)
+        self.let(f"jnp.where({a} > 0.371, {b}, 0.5)", f"jnp::where({a} > 0.371, {b}, 0.5)", shape)
 
     def reduce(self):
         a, shape = self.pick()
