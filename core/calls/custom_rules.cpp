@@ -87,13 +87,14 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
 }
 
 PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const Values& dx) { return custom_jvp_with(b, op, x, dx, false); }
-/// Does JAX run the rule where the user's function calls it? Not in what a backward pass made: JAX sets the place itself while it
-/// transposes, and that place is then the rule's too.
+/// Does JAX run the rule where the user's function calls it? Not in what a backward pass made, or what was evaluated from a jaxpr: JAX sets
+/// the place itself there, and that place is then the rule's too.
+template <class P>
 bool runs_in_place(const SplitBuilder& b, const Op& op) {
-    return b.outermost() && !op.source->name_stack.has_transform(stack_names::kTranspose);
+    return b.outermost() && !op.as<P>().from_jaxpr && !op.source->name_stack.has_transform(stack_names::kTranspose);
 }
 PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
-    return custom_jvp_with(b, op, x, dx, runs_in_place(b, op));
+    return custom_jvp_with(b, op, x, dx, runs_in_place<CustomJvpParams>(b, op));
 }
 
 /// JAX assumes that partial evaluation builds linear functions and keeps no rule (JaxprTrace.process_custom_jvp_call).
@@ -158,7 +159,7 @@ PrimalsTangents custom_vjp_jvp(Builder& b, const Op& op, const Values& x, const 
     return custom_vjp_with(b, b, op, x, dx, false);
 }
 PrimalsTangents custom_vjp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
-    return custom_vjp_with(b, b.tangent(), op, x, dx, runs_in_place(b, op));
+    return custom_vjp_with(b, b.tangent(), op, x, dx, runs_in_place<CustomVjpParams>(b, op));
 }
 
 /// JAX splits the function with all of its arguments unknown (JaxprTrace.process_custom_vjp_call): the known half, which computes nothing,

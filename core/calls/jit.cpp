@@ -1,6 +1,6 @@
 #include <unordered_map>
 
-#include "calls/call_params.h"
+#include "calls/closures.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
 #include "ir/print/text_form.h"
@@ -159,13 +159,13 @@ Values call_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const std::size_t num_primals = out.size() - static_cast<std::size_t>(split.num_residuals_out);
     const Values given(out.begin() + static_cast<std::ptrdiff_t>(num_primals), out.end());
     const Values residuals = merge_residuals(b, *j, split.forwards, known_in, given);
-    // Residuals come last in a staged jit, first in the jaxpr that partial evaluation gives.
-    std::vector<int> order;
-    for (std::size_t i = 0; i < unknown_in.size(); ++i) order.push_back(static_cast<int>(residuals.size() + i));
-    for (std::size_t i = 0; i < residuals.size(); ++i) order.push_back(static_cast<int>(i));
-    const JaxprPtr staged = permute_inputs(split.unknown, order);
-    Values in = unknown_in;
-    in.insert(in.end(), residuals.begin(), residuals.end());
+    // Residuals come last in a staged jit, first in other calls and in the jaxpr that partial evaluation gives.
+    JaxprPtr staged = split.unknown;
+    Values in = joined(residuals, unknown_in);
+    if (is_jit(op)) {
+        in = joined(unknown_in, residuals);
+        staged = permute_inputs(staged, joined(positions(residuals.size(), unknown_in.size()), positions(0, residuals.size())));
+    }
     const ParamsRef params = with_body(op, staged, pick_where(unknown) + new_ones(residuals.size()), pick_where(split.unknown_out));
     const Values staged_out = emit_call(b.tangent(), op, in, params, *staged);
     Values r;
@@ -251,6 +251,14 @@ BatchResult call_batch(Builder& b, const Op& op, const Values& x, const std::vec
     return {emit_call(b, op, x, params, *j.jaxpr), j.out_dims};
 }
 
+std::optional<Reclosed> jit_reclose(const Op& op, const std::vector<bool>& tangent) {
+    const std::size_t closed = count_unnamed(*body(op));
+    const PrimalReads reads = read_primals(body(op), closed, tangent);
+    if (!reads.body) return {};
+    const std::vector<ClosedOperand> operands = with_rest(reads.inputs, closed, op.in.size());
+    return Reclosed{with_body(op, reads.body, picks_of(operands), pick_all(op.out.size())), operands};
+}
+
 DceResult call_dce(const Op& op, const std::vector<bool>& used_outputs) {
     const JaxprPtr& j = body(op);
     DceResult r;
@@ -331,6 +339,7 @@ constexpr Primitive call_primitive_named(const char* name) {
 constexpr Primitive jit_primitive() {
     Primitive p = call_primitive_named("jit");
     p.body = "jaxpr";
+    p.reclose = jit_reclose;
     p.residual = ResidualLabel::Function;
     p.text = &kJitText;
     p.older_names = kJitOlderNames;

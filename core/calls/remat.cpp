@@ -1,7 +1,7 @@
 #include "calls/remat.h"
 #include "calls/control_flow.h"
 
-#include "calls/call_params.h"
+#include "calls/closures.h"
 #include "calls/families.h"
 #include "ir/interpret.h"
 #include "ir/print/text_form.h"
@@ -196,6 +196,15 @@ BatchResult remat_batch(Builder& b, const Op& op, const Values& x, const std::ve
     return {b.emit(*op.prim, in, remat_params(op, body, picks, p.differentiated), body->out_avals(), body->effects), j.out_dims};
 }
 
+std::optional<Reclosed> remat_reclose(const Op& op, const std::vector<bool>& tangent) {
+    const RematParams& p = op.as<RematParams>();
+    const std::size_t closed = count_unnamed(*p.jaxpr.jaxpr);
+    const PrimalReads reads = read_primals(p.jaxpr.jaxpr, closed, tangent);
+    if (!reads.body) return {};
+    const std::vector<ClosedOperand> operands = with_rest(reads.inputs, closed, op.in.size());
+    return Reclosed{remat_params(op, reads.body, picks_of(operands), p.differentiated), operands};
+}
+
 DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {
     const RematParams& p = op.as<RematParams>();
     const DceJaxpr d = dce_jaxpr(p.jaxpr.jaxpr, used_outputs);
@@ -224,6 +233,7 @@ constinit const Primitive kRemat{
     .transpose = remat_transpose,
     .batch = remat_batch,
     .dce = remat_dce,
+    .reclose = remat_reclose,
     .lower = NoRule{"its body is inlined behind a barrier before kernels are made"},
     .kernel = NoRule{"its body is inlined behind a barrier before kernels are made"},
     .expand = remat_expand,

@@ -1,7 +1,7 @@
 #include "calls/scan.h"
 #include "calls/families.h"
 
-#include "calls/call_params.h"
+#include "calls/closures.h"
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
@@ -188,6 +188,13 @@ BatchResult scan_batch(Builder& b, const Op& op, const Values& x, const std::vec
     return r;
 }
 
+std::optional<Reclosed> scan_reclose(const Op& op, const Flags& tangent) {
+    const ScanView s(op);
+    const PrimalReads reads = read_primals(s.body, s.num_consts, tangent);
+    if (!reads.body) return {};
+    return Reclosed{s.with(reads.body, reads.inputs.size(), s.num_carry), with_rest(reads.inputs, s.num_consts, op.in.size())};
+}
+
 DceResult scan_dce(const Op& op, const Flags& used_outputs) {
     const ScanView s(op);
     DceResult r;
@@ -223,6 +230,7 @@ constinit const Primitive kScan{
     .transpose = scan_transpose,
     .batch = scan_batch,
     .dce = scan_dce,
+    .reclose = scan_reclose,
     .lower = NoRule{"runs as a loop of the executor"},
     .kernel = NoRule{"runs as a loop of the executor"},
     .expand = NoRule{"runs as a loop of the executor"},

@@ -1,4 +1,4 @@
-#include "calls/call_params.h"
+#include "calls/closures.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
 #include "ir/print/text_form.h"
@@ -154,6 +154,20 @@ PartialEvalCustomResult while_partial_eval_custom(const PartialEvalCustomArgs& a
     return r;
 }
 
+/// Condition and body close over values by themselves.
+std::optional<Reclosed> while_reclose(const Op& op, const Flags& tangent) {
+    const WhileView w(op);
+    PrimalReads cond = read_primals(w.cond, w.num_cond, tangent);
+    PrimalReads body = read_primals(w.body, w.num_body, rest(tangent, w.num_cond));
+    if (!cond.body && !body.body) return {};
+    if (!cond.body) cond = {w.cond, with_rest({}, 0, w.num_cond)};
+    if (!body.body) body = {w.body, with_rest({}, 0, w.num_body)};
+    std::vector<ClosedOperand> operands = cond.inputs;
+    for (const ClosedOperand& o : body.inputs) operands.push_back({w.num_cond + o.operand, o.primal});
+    return Reclosed{while_params(cond.body, cond.inputs.size(), body.body, body.inputs.size()),
+                    with_rest(std::move(operands), w.num_cond + w.num_body, op.in.size())};
+}
+
 void while_transpose(Builder&, const Op& op, const Values&, const Values&, TransposeSink&) {
     throw Error(ErrorCode::NotDifferentiable,
                 "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try using "
@@ -266,6 +280,7 @@ constinit const Primitive kWhile{
     .transpose = while_transpose,
     .batch = while_batch,
     .dce = NoRule{"JAX has none either: a loop stays whole as soon as one result is used"},
+    .reclose = while_reclose,
     .lower = NoRule{"runs as a loop of the executor"},
     .kernel = NoRule{"runs as a loop of the executor"},
     .expand = while_expand,

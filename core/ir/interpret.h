@@ -9,6 +9,7 @@
 
 #include "base/cancel.h"
 #include "ir/builder.h"
+#include "ir/transform_cache.h"
 
 namespace jaxscope {
 
@@ -26,6 +27,7 @@ public:
         Sym path = {};                ///< of the jaxpr in the program, for `eqn_label`
         /// In which name stack the equations are put; by default in the builder's, as JAX does.
         std::optional<NameStack> within = {};
+        bool evaluates = false;  ///< JAX evaluates this jaxpr; else it runs the user's Python here (or does neither)
     };
     EqnWalk(const Jaxpr& j, const Options& options);
     ~EqnWalk();
@@ -45,6 +47,7 @@ public:
         check_cancelled();
         index_ = i;
         const Eqn& e = j_.eqns[i];
+        const EvaluatingScope scope(options_.evaluates);
         if (options_.builder) {
             options_.builder->source = place_(e.source);
             options_.builder->context = e.context;

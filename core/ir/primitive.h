@@ -94,6 +94,19 @@ struct BatchResult {
 /// vmap: x with batch axes at `dims` (kNotMapped: none), `size` the length of the axis.
 using BatchFn = BatchResult(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 
+/// An operand of a call, or its primal.
+struct ClosedOperand {
+    std::size_t operand;
+    bool primal;
+};
+struct Reclosed {
+    ParamsRef params;
+    std::vector<ClosedOperand> operands;
+};
+/// The user's Python runs under jax.jvp, and a function in it closes over tracers: `stop_gradient` of one takes its primal there and then,
+/// so that this is what the call closes over. `tangent`: which operands are such tracers if they are closed over. None: nothing changes.
+using RecloseFn = std::optional<Reclosed>(const Op& op, const std::vector<bool>& tangent);
+
 struct DceResult {
     std::vector<bool> used_inputs;
     bool dropped = false;            ///< the whole equation goes
@@ -207,6 +220,7 @@ struct Primitive {
     Rule<TransposeFn> transpose;
     Rule<BatchFn> batch;
     Rule<DceFn> dce;
+    Rule<RecloseFn> reclose = NoRule{"what it closes over isn't told apart"};
     Rule<LowerFn> lower;
     Rule<KernelFn> kernel;
     Rule<ExpandFn> expand;

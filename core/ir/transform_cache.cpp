@@ -31,6 +31,13 @@ void TransformCache::leave() {
     --scopes_;
 }
 
+namespace {
+thread_local bool evaluating_jaxpr = false;
+}
+EvaluatingScope::EvaluatingScope(bool evaluating) : outer_(evaluating_jaxpr) { evaluating_jaxpr = outer_ || evaluating; }
+EvaluatingScope::~EvaluatingScope() { evaluating_jaxpr = outer_; }
+bool EvaluatingScope::now() { return evaluating_jaxpr; }
+
 TransformScope::TransformScope(TransformCache& cache) : cache_(cache), outer_(of_this_thread) {
     cache_.enter();
     of_this_thread = &cache;

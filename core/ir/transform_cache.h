@@ -68,6 +68,21 @@ private:
     TransformCache* outer_;
 };
 
+/// While one lives JAX would be evaluating a jaxpr's equations, not running the user's Python. What its transformations make in the one
+/// case it doesn't find again in the other: an equation sets the mesh that was in force where it was traced, if only the empty one, and the
+/// keys of its caches hold the mesh.
+class EvaluatingScope {
+public:
+    explicit EvaluatingScope(bool evaluating);
+    EvaluatingScope(const EvaluatingScope&) = delete;
+    EvaluatingScope& operator=(const EvaluatingScope&) = delete;
+    ~EvaluatingScope();
+    static bool now();
+
+private:
+    bool outer_;
+};
+
 /// Results by the identity of the jaxpr and by the content of further arguments. Entries die with their jaxpr. Thread-safe; two threads may
 /// compute the same result, the first one stays.
 template <class Key, class Result>
@@ -124,13 +139,19 @@ private:
 template <class Key, class Result>
 class CachedTransform {
 public:
+    CachedTransform() = default;
+    /// `shared`: JAX's cache doesn't tell jaxprs from Python (EvaluatingScope).
+    struct Shared {};
+    explicit CachedTransform(Shared) : shared_(true) {}
     template <class Make>
     const Result& get(const JaxprPtr& j, const Key& key, std::size_t key_hash, Make make) const {
-        return TransformCache::current().part<JaxprResults<Key, Result>>(this).get(j, key, key_hash, std::move(make));
+        const char* owner = &addresses_[!shared_ && EvaluatingScope::now()];
+        return TransformCache::current().part<JaxprResults<Key, Result>>(owner).get(j, key, key_hash, std::move(make));
     }
 
 private:
-    char address_ = 0;  ///< which transformation it is
+    bool shared_ = false;
+    char addresses_[2] = {};  ///< which transformation it is, of Python and of jaxprs
 };
 
 inline std::size_t hash_of(const std::vector<bool>& v) { return std::hash<std::vector<bool>>{}(v); }

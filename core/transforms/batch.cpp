@@ -32,9 +32,10 @@ AvalRef with_axis(AvalRef a, int dim, std::int64_t size) {
     return out;
 }
 
-/// Batches `j`'s equations into `b`.
-BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::vector<int>& in_dims, std::int64_t size) {
-    Interpreter run(j, {.builder = &b, .doing = "batching"}, LiteralAsValue(), Value(), kNotMapped);
+/// Batches `j`'s equations into `b`. `evaluates`: it is the body of a call, not the user's function.
+BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::vector<int>& in_dims, std::int64_t size,
+                       bool evaluates = true) {
+    Interpreter run(j, {.builder = &b, .doing = "batching", .evaluates = evaluates}, LiteralAsValue(), Value(), kNotMapped);
     run.bind_consts(constants_of(b, j));
     run.bind_inputs(x, in_dims);
     return run.forward([&](const Eqn& e, const Values& in, const std::vector<int>& dims) {
@@ -125,7 +126,7 @@ JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_d
         x.push_back(b.add_input(with_axis(j->aval(j->invar(i)), in_dims[i], size), j->arg_names.empty() ? Sym() : j->arg_names[i]));
     dims.insert(dims.end(), in_dims.begin(), in_dims.end());
     b.source = Source{{}, NameStack().transform(stack_names::kVmap)};
-    BatchResult r = batch_into(b, *open, x, dims, size);
+    BatchResult r = batch_into(b, *open, x, dims, size, false);
     for (std::size_t k = 0; k < r.out.size(); ++k) {
         if (r.out_dims[k] == out_dims[k]) continue;
         if (out_dims[k] == kNotMapped)

@@ -64,6 +64,16 @@ EqnTape::Reachable EqnTape::reachable(std::span<const Atom> outs) const {
     return r;
 }
 
+void EqnTape::hold_operands(std::vector<std::uint32_t>& until) const {
+    JAXSCOPE_ASSERT(until.size() == avals_.size());
+    for (auto e = entries_.rbegin(); e != entries_.rend(); ++e) {
+        std::uint32_t held = 0;
+        for (const std::uint32_t v : outputs(*e)) held = std::max(held, until[v]);
+        for (const Atom a : inputs(*e))
+            if (a.is_var()) until[a.var().index] = std::max(until[a.var().index], held);
+    }
+}
+
 namespace {
 
 /// JAX's toposort, whose order shows in texts: nodes are numbers, `parents` gives what one is made of.

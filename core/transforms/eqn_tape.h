@@ -69,6 +69,8 @@ public:
     /// What `outs` and `inputs` depend on that no equation makes, `inputs` left out: in the order in which JAX's tracers_to_jaxpr meets its
     /// constants. Each reading of one is a tracer of its own there, and tracers are sorted topologically from the ends.
     std::vector<std::uint32_t> constants_in_jax_order(std::span<const std::uint32_t> inputs, std::span<const Atom> outs) const;
+    /// Each equation's operands are held as long as its results: `until` has, for each variable, the time up to which somebody holds it.
+    void hold_operands(std::vector<std::uint32_t>& until) const;
 
 private:
     Avals avals_;

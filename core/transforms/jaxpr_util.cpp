@@ -55,7 +55,8 @@ JaxprPtr convert_constvars(const JaxprPtr& j) {
 
 JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep) {
     if (std::find(keep.begin(), keep.end(), false) == keep.end()) return j;
-    static const CachedTransform<std::vector<bool>, JaxprPtr> cache;
+    using Cache = CachedTransform<std::vector<bool>, JaxprPtr>;
+    static const Cache cache{Cache::Shared()};
     return cache.get(j, keep, hash_of(keep), [&] { return with_signature(*j, identity(*j), select(j->outvars, keep), j->num_constvars); });
 }
 

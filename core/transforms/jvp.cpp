@@ -23,6 +23,22 @@ struct Key {
     friend bool operator==(const Key&, const Key&) = default;
 };
 
+/// Of a call in the user's own function, what jax.jvp finds when it runs the Python of its body (see RecloseFn).
+PrimalsTangents jvp_of_python(Builder& b, Op op, EffectSet effects, const Values& in, const Values& din) {
+    const auto call = op.prim->reclose ? op.prim->reclose.fn(op, nonzero_pattern(b, din)) : std::nullopt;
+    if (!call) return jvp_eqn(b, op, effects, in, din);
+    Values x, dx;
+    Avals avals;
+    for (const ClosedOperand& o : call->operands) {
+        x.push_back(in[o.operand]);
+        dx.push_back(o.primal ? Value::zero() : din[o.operand]);
+        avals.push_back(op.in[o.operand]);
+    }
+    op.params = call->params;
+    op.in = std::move(avals);
+    return jvp_eqn(b, op, effects, x, dx);
+}
+
 JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
     JaxprBuilder b;
     if (key.outermost) b.set_outermost();
@@ -32,11 +48,14 @@ JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
     for (std::size_t i = 0; i < in_avals.size(); ++i)
         dx.push_back(key.nonzero_in[i] ? b.add_input(tangent_aval(in_avals[i])) : Value::zero());
     const NameStack place = key.outermost ? NameStack().transform(stack_names::kJvp) : NameStack();
-    Interpreter run(j, {.builder = &b, .doing = "forward mode of", .within = place}, LiteralAsValue(), Value(), Value::zero());
+    Interpreter run(j, {.builder = &b, .doing = "forward mode of", .within = place, .evaluates = !key.outermost}, LiteralAsValue(), Value(),
+                    Value::zero());
     run.bind_consts(constants_of(b, j));
     run.bind_inputs(x, dx);
-    auto [outs, dy] = run.forward(
-        [&](const Eqn& e, const Values& in, const Values& din) { return jvp_eqn(b, make_op(j, e, b.source), e.effects, in, din); });
+    auto [outs, dy] = run.forward([&](const Eqn& e, const Values& in, const Values& din) {
+        return key.outermost ? jvp_of_python(b, make_op(j, e, b.source), e.effects, in, din)
+                             : jvp_eqn(b, make_op(j, e, b.source), e.effects, in, din);
+    });
     JvpJaxpr out;
     Values tangents;
     for (std::size_t k = 0; k < std::min(dy.size(), key.num_outputs); ++k) {

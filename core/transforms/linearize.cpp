@@ -38,14 +38,42 @@ PrimalsTangents linearize_eqn(SplitBuilder& b, const Op& op, EffectSet effects, 
     return out;
 }
 
+namespace {
+
+/// The equations behind which JAX's eval_jaxpr lets go of what stands for each variable: its last reader, and no sooner than the one behind
+/// its maker, as the results of one equation stay until the next ones are there. What nobody reads stays to the end.
+std::vector<std::uint32_t> held_until(const Jaxpr& j) {
+    const auto end = static_cast<std::uint32_t>(j.eqns.size());
+    std::vector<std::uint32_t> until(j.num_vars(), end);
+    std::vector<bool> read(j.num_vars(), false);
+    for (const Atom a : j.outvars)
+        if (a.is_var()) read[a.var().index] = true;
+    for (std::uint32_t i = end; i-- > 0;) {
+        for (const Atom a : j.inputs(j.eqns[i])) {
+            if (!a.is_var() || read[a.var().index]) continue;
+            read[a.var().index] = true;
+            until[a.var().index] = i;
+        }
+        for (std::uint32_t v = j.eqns[i].first_out; v < j.eqns[i].first_out + j.eqns[i].n_out; ++v) until[v] = std::max(until[v], i + 1);
+    }
+    return until;
+}
+
+}  // namespace
+
 PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx) {
-    Interpreter run(j, {.builder = &b, .doing = "linearizing"}, LiteralAsValue(), Value(), Value::zero());
+    Interpreter run(j, {.builder = &b, .doing = "linearizing", .evaluates = !b.outermost()}, LiteralAsValue(), Value(), Value::zero());
     run.bind_consts(constants_of(b, j));
     run.bind_inputs(x, dx);
+    // How long the user's Python holds a value isn't known; it is taken to hold all.
+    const std::vector<std::uint32_t> until = b.outermost() ? std::vector<std::uint32_t>() : held_until(j);
     return run.forward([&](const Eqn& e, const Values& in, const Values& din) {
+        b.at_time(static_cast<std::uint32_t>(run.index()));
         if (std::all_of(din.begin(), din.end(), [](Value t) { return t.is_zero(); }))
             return PrimalsTangents{b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects), {}};
-        return linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
+        PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
+        for (std::uint32_t k = 0; k < e.n_out && !until.empty(); ++k) b.hold(out.tangents[k], until[e.first_out + k]);
+        return out;
     });
 }
 

@@ -78,8 +78,46 @@ Values SplitBuilder::Half::emit(const Primitive& prim, const Values& in, ParamsR
         o.scratch_outs_.push_back(o.tape_.add_var(a));
         out.push_back(Value::unknown(o.scratch_outs_.back()));
     }
+    o.times_.push_back(o.time_);
     o.tape_.add(prim, prim.restage ? prim.restage.fn(params) : std::move(params), o.scratch_, o.scratch_outs_, source, context, effects);
     return out;
+}
+
+void SplitBuilder::hold(Value v, std::uint32_t until) {
+    if (!v.is_unknown()) return;
+    std::uint32_t& held = until_[v.index()];
+    held = std::max(held, until);
+}
+
+void SplitBuilder::order_residuals() {
+    struct Reading {
+        std::size_t first = 0;    ///< position among all readings, of those that follow one another without a gap
+        std::uint32_t until = 0;  ///< how long what read it is held
+    };
+    std::unordered_map<std::uint32_t, Reading> readings;
+    for (const auto& [var, value] : residuals_) readings.emplace(var, Reading());
+    std::vector<std::uint32_t> until(tape_.num_vars(), 0);
+    for (const auto& [var, time] : until_) until[var] = time;
+    tape_.hold_operands(until);
+    std::size_t position = 1;
+    for (std::size_t i = 0; i < tape_.entries().size(); ++i) {
+        const EqnTape::Entry& e = tape_.entries()[i];
+        std::uint32_t held = times_[i];
+        for (const std::uint32_t v : tape_.outputs(e)) held = std::max(held, until[v]);
+        for (const Atom a : tape_.inputs(e)) {
+            const auto found = a.is_var() ? readings.find(a.var().index) : readings.end();
+            if (found == readings.end()) continue;
+            Reading& r = found->second;
+            if (r.first == 0 || times_[i] > r.until) r.first = position;
+            r.until = std::max(r.until, held);
+            ++position;
+        }
+    }
+    const auto place = [&](const auto& residual) {
+        const Reading& r = readings.at(residual.first);
+        return r.first == 0 ? SIZE_MAX : r.first;
+    };
+    std::stable_sort(residuals_.begin(), residuals_.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
 SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep, Sym name) {
@@ -96,6 +134,7 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
         const std::unordered_map<std::uint32_t, Value> value_of(residuals_.begin(), residuals_.end());
         for (const std::uint32_t var : tape_.constants_in_jax_order(inputs_, s.outvars)) take(var, value_of.at(var));
     } else {
+        if (!until_.empty()) order_residuals();
         for (const auto& [var, value] : residuals_)
             if (needed.vars[var]) take(var, value);
     }
@@ -127,8 +166,8 @@ std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& i
 }
 
 template <class Place, class Parameters>
-Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters) {
-    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters, bool evaluates = false) {
+    Interpreter run(j, {.builder = &b, .evaluates = evaluates}, LiteralAsValue(), Value());
     run.bind_consts(constants_of(b, j));
     run.bind_inputs(in);
     return run.forward([&](const Eqn& e, const Values& args) {
@@ -154,7 +193,7 @@ ParamsRef with_own_body(const Eqn& e) {
 }  // namespace
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), evaluated_params);
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), evaluated_params, true);
 }
 Values eval_function(Builder& b, const Jaxpr& j, const Values& in) {
     return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e) { return e.params; });

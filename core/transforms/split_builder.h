@@ -39,6 +39,11 @@ public:
     /// never consults a partial_eval rule.
     Builder& tangent();
 
+    /// Where a jaxpr is evaluated its equations are at work at times 0, 1, ... and what stands for a variable is let go behind the last
+    /// equation that reads it. A residual that nothing holds any more is forgotten: who reads it again puts it behind all others.
+    void at_time(std::uint32_t time) { time_ = time; }
+    void hold(Value v, std::uint32_t until);
+
     struct Unknown {
         JaxprPtr jaxpr;    ///< inputs: the residuals, then the unknown inputs; outputs as asked for
         Values residuals;  ///< in the known half, one per leading input of `jaxpr`; no duplicates, no literals
@@ -65,6 +70,7 @@ private:
     };
 
     Atom lift(Value v);
+    void order_residuals();
 
     JaxprBuilder& known_;
     Half half_;
@@ -73,6 +79,9 @@ private:
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape
     std::vector<std::pair<std::uint32_t, Value>> residuals_;         ///< (variable, value) in order of first use
+    std::uint32_t time_ = 0;
+    std::vector<std::uint32_t> times_;                        ///< of each equation of the tape
+    std::unordered_map<std::uint32_t, std::uint32_t> until_;  ///< variable -> how long it is held; empty: everything is, for ever
     std::vector<Atom> scratch_;
     std::vector<std::uint32_t> scratch_outs_;
 };

@@ -17,7 +17,7 @@ public:
     BackwardPass(JaxprBuilder& b, const Jaxpr& j, bool outermost)
         : b_(b),
           j_(j),
-          run_(j, {.builder = &b, .doing = "transposing"}, LiteralAsValue(), Value::linear()),
+          run_(j, {.builder = &b, .doing = "transposing", .evaluates = true}, LiteralAsValue(), Value::linear()),
           ct_(j.num_vars(), Value::zero()),
           linear_place_(outermost ? b.source->name_stack.transform(stack_names::kTranspose) : b.source->name_stack) {}
 

@@ -102,3 +102,27 @@ def test_jitted_matrix_functions(cli, tmp_path, name):
     jaxscope.capture(fn, differentiate=0)(a).save(file)
     ours, theirs = rows_of(cli.json("residuals", file)), rows_of_jax(fn, a)
     same_rows([aval for aval, _ in ours], [aval for aval, _ in theirs], name, REORDERED)
+
+
+@jax.custom_jvp
+def ruled(x, y):
+    return jnp.sin(x) * y
+
+
+@ruled.defjvp
+def rule_of_ruled(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    return ruled(x, y), dx * (jnp.tanh(x) + y) + dy
+
+
+def test_rule_of_an_evaluated_call(cli):
+    """vmap of cond evaluates the branches' jaxprs: the rule's values have the place of the call, though it stands in the user's function."""
+    def fn(x, y):
+        return jax.vmap(lambda a: jax.lax.cond(a.sum() > 0, lambda a: ruled(a, y), lambda a: a * y, a))(jnp.stack([x, x * 2])).sum()
+    x = jnp.linspace(0.1, 0.9, 4)
+    theirs = rows_of_jax(fn, x, x)  # before the capture, which traces the rule elsewhere
+    file = str(cli.folder / "evaluated.jaxscope")
+    jaxscope.capture(fn)(x, x).save(file)
+    ours = [(a, cut(s)) for a, s in rows_of(cli.json("residuals", file, "--wrt", "all"))]
+    assert ours == theirs
+    assert any(s.startswith("output of add from ") and "fn.<locals>.<lambda>.<locals>.<lambda>" in s for _, s in ours)

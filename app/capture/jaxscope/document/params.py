@@ -11,6 +11,7 @@ import numpy as np
 from jax._src import core
 
 from .. import compat, naming, older
+from ..rules import identity
 from . import policies
 from .arrays import Arrays
 from .tables import Tables, dtype_name, number_json
@@ -43,6 +44,8 @@ class Params:
                 out[key] = self._policy(value, eqn.params.get("jaxpr"))
             else:
                 out[key] = self.value(value)
+        if special and identity.evaluated_from_jaxpr(params[special[0]]):
+            out = dict(sorted({**out, "from_jaxpr": True}.items()))
         if application is not None:
             out = dict(sorted({**out, LIBRARY_RULES: {"rule": application, "text": eqn.primitive.name}}.items()))
         return self.tables.params.add(json.dumps(out), out)

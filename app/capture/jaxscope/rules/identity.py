@@ -53,6 +53,11 @@ def thunks(value: Any) -> Iterator[Any]:
         todo += [c for _, c in cells_of(f) if _is_wrapped(c) or callable(c) and (hasattr(c, "__closure__") or hasattr(c, "__self__"))]
 
 
+def evaluated_from_jaxpr(value: Any) -> bool:
+    """Was the call evaluated from the jaxpr of another one, rather than made by the user's Python? JAX lifts its rule then."""
+    return any(getattr(f, "__qualname__", "").startswith(("lift_jvp", "lift_fwd")) for f in thunks(value))
+
+
 def _wrapped_functions(value: Any, path: list[Any]) -> Iterator[Any]:
     """The linear_util.WrappedFun around the user's rule, which JAX keeps in the cells of its thunks.
 
