@@ -1,4 +1,5 @@
 #include "calls/families.h"
+#include "ir/kernel_builder.h"
 #include "lax/ops.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
@@ -16,12 +17,8 @@ Avals debug_abstract_eval(const Op& op) {
     for (const auto& [name, value] : op.params->entries()) ParamReads::note(name);
     return {};
 }
-/// Python's code isn't run: nothing comes of it.
-JaxprPtr debug_expand(const Op& op) {
-    JaxprBuilder b;
-    for (const AvalRef a : op.in) b.add_input(a);
-    return b.finish({}, op.prim->name.c_str());
-}
+/// Python's code isn't run, and nothing comes of it: a run counts it, and may keep what it looks at.
+KernelSpec debug_kernel(const Op&) { return {RuntimeKernel{}}; }
 Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
 void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}
 
@@ -82,9 +79,9 @@ constexpr Primitive debug(const char* name) {
             .partial_eval_custom = debug_partial_eval_custom,
             .transpose = debug_transpose,
             .batch = debug_batch,
-            .lower = NoRule{"expands to nothing: Python isn't run"},
-            .kernel = NoRule{"expands to nothing: Python isn't run"},
-            .expand = debug_expand,
+            .lower = NoRule{"has no result"},
+            .kernel = debug_kernel,
+            .expand = NoRule{"has no result"},
             .cost = NoRule{"Python isn't run"}};
 }
 constexpr Primitive kDebugPrint = debug("debug_print"), kDebugCallback = debug("debug_callback");

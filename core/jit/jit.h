@@ -26,6 +26,7 @@ struct JitOptions {
     bool schedule = true;                  ///< try a memory-greedy order against program order and keep the better
     bool over_devices = false;             ///< one device's program of several: collectives are steps that only a plan can have
     bool debug = false;                    ///< guard pages round buffers, poison in what isn't written, every computed index checked
+    bool debug_prints = false;             ///< what debug_print looks at is in memory then, and a run keeps it
     const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
     RematLowering remat_lowering{};        ///< what keeps recomputation apart from the first computation; 0: a barrier
 };
@@ -118,6 +119,20 @@ struct UnplannedMemory {
     SourceRef source;
 };
 
+/// What only looks at values (debug_print, debug_callback), and how often that was in the first run. Python isn't run.
+struct Onlooker {
+    struct Call {
+        std::int64_t order = 0;  ///< among those of all onlookers
+        std::vector<ArrayPtr> operands;
+    };
+    std::string eqn;
+    Sym primitive;
+    ParamsRef params;
+    SourceRef source;
+    std::int64_t calls = 0;
+    std::vector<Call> kept;  ///< with JitOptions::debug_prints: of the first ones
+};
+
 /// One step of the program or of a loop's body, and what it cost in one run.
 struct StepProfile {
     std::vector<std::string> eqns;  ///< all equations that it computes
@@ -148,6 +163,7 @@ struct RunResult {
     std::vector<StepProfile> profile;
     Roofline roofline;  ///< with `profile`
     std::vector<MemoryEvent> events;
+    std::vector<Onlooker> onlookers;
 };
 
 /// A program compiled for this machine's CPU. To stop planning, compiling or running it, call them in a CancelScope (base/cancel.h).

@@ -1,6 +1,7 @@
 #pragma once
 #include "analysis/donate_modes.h"
 #include "analysis/inspection.h"
+#include "report/debug/debug_prints.h"
 #include "report/fields.h"
 #include "report/measure.h"
 #include "report/memory_report.h"
@@ -226,6 +227,16 @@ struct ReportFields<MadeUpConstant> {
     static constexpr auto fields =
         std::tuple(report_field("aval", &MadeUpConstant::aval), report_field("bytes", &MadeUpConstant::bytes),
                    report_field("source", &MadeUpConstant::source, "what reads it first"), report_field("place", &MadeUpConstant::loc));
+};
+template <>
+struct ReportFields<DebugPrintRow> {
+    static constexpr auto fields =
+        std::tuple(report_field("primitive", &DebugPrintRow::primitive), report_field("equation", &DebugPrintRow::equation),
+                   report_field("source", &DebugPrintRow::source), report_field("place", &DebugPrintRow::loc),
+                   report_field("format", &DebugPrintRow::format, "of debug_print"),
+                   report_field("calls", &DebugPrintRow::calls, "in one run"), report_field("texts", &DebugPrintRow::texts, "of the calls"),
+                   report_field("order", &DebugPrintRow::order, "of each text among all calls of the run"),
+                   report_field("problem", &DebugPrintRow::problem, "why there is no text, or not that of each call"));
 };
 template <>
 struct ReportFields<TimeReport> {

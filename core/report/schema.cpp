@@ -25,7 +25,7 @@ const CommandFields kCommands[] = {
     {"residuals", {"wrt", "region", "residuals", "total_bytes"}},
     {"split", {"known", "unknown", "residuals", "recomputed"}},
     {"donation", {"donated", "warning", "saved_bytes"}},
-    {"run", {"outputs", "memory", "time", "synthesised", "made_up_constants"}},
+    {"run", {"outputs", "memory", "time", "synthesised", "made_up_constants", "debug_prints"}},
     {"plan", {"memory"}},
     {"policies", {"policies"}},
     {"check", {"passed", "findings", "programs"}},
@@ -177,6 +177,7 @@ void write_report_schema(std::ostream& out) {
             outputs(w);
             property<std::vector<int>>(w, "synthesised");
             property<std::vector<MadeUpConstant>>(w, "made_up_constants");
+            property<std::vector<DebugPrintRow>>(w, "debug_prints");
             either<MemoryReport, std::map<std::string, FigureDiff>>(w, "memory");  // of `diff`: by figure
             property<std::optional<TimeReport>>(w, "time");
             property<ProfileReport>(w, "profile");

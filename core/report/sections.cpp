@@ -372,6 +372,19 @@ void time_section(Page& page, const TimeReport& t) {
     page.line(text);
 }
 
+void debug_section(Page& page, const std::vector<DebugPrintRow>& rows) {
+    if (rows.empty()) return;
+    page.heading("Debug prints (Python isn't run)");
+    Table t({{"calls", Kind::Number}, {"equation", Kind::Code}, {"source", Kind::Code}, {"format", Kind::Code}, {"", Kind::Text}});
+    for (const DebugPrintRow& r : rows)
+        t.add({Table::Cell(std::to_string(r.calls), static_cast<double>(r.calls)), r.equation + ": " + r.primitive, r.source,
+               printable(r.format, 60), printable(r.problem, 120)});
+    page.table(t, 20);
+    std::string text;
+    for (const std::string& line : printed_lines(rows)) text += printable(line) + "\n";
+    if (!text.empty()) page.code(text);
+}
+
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
     const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return !r.of.empty(); });
     page.heading(told == rows.end() ? "Checkpoint policies on this program"

@@ -4,6 +4,7 @@
 
 #include "analysis/donate_modes.h"
 #include "analysis/inspection.h"
+#include "report/debug/debug_prints.h"
 #include "report/memory_report.h"
 #include "report/page.h"
 
@@ -17,6 +18,8 @@ void donation_section(Page& page, const Inspection& inspection);
 void donate_modes_section(Page& page, const std::vector<DonateModeRow>& rows);
 void memory_section(Page& page, const MemoryReport& memory);
 void time_section(Page& page, const TimeReport& time);
+/// How often debug_print and debug_callback were met; with texts, what the program would have written.
+void debug_section(Page& page, const std::vector<DebugPrintRow>& rows);
 void policies_section(Page& page, const std::vector<PolicyRow>& rows);
 
 }  // namespace jaxscope

@@ -94,6 +94,13 @@ private:
         return rewrite_.add_node(std::move(n));
     }
 
+    /// It is met, and reads nothing unless somebody wants to see what it looks at.
+    std::vector<ValueId> add_onlooker(Op op, const std::vector<ValueId>& in) {
+        if (options_.show_operands) return add_routine(op, in);
+        op.in.clear();
+        return add_routine(op, {});
+    }
+
     /// Checks call Python only where something is wrong: what can't run there is refused when it is met.
     std::vector<ValueId> add_refusal(Op op, const std::vector<ValueId>& in, const Error& error) {
         return add_routine(refused_when_met(std::move(op), error), in);
@@ -123,6 +130,7 @@ private:
                 break;
         }
         if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
+        if (only_looks(op) && op.prim->kernel) return add_onlooker(std::move(op), in);
         if (auto out = rewrite_.add(op, in)) return *out;
         if (op.prim->expand) {
             const JaxprPtr body = op.prim->expand.fn(op);

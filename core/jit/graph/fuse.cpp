@@ -192,8 +192,13 @@ private:
             units.push_back(std::move(u));
         }
         const std::vector<bool> needed = needed_in_memory();
+        std::uint32_t onlooker = kNone;  // they look one after the other, in program order
         for (std::size_t u = 0; u < units.size(); ++u) {
             check_cancelled();
+            if (g_.nodes[units[u].nodes[0]].out.empty() && g_.nodes[units[u].nodes[0]].kind == NodeKind::Library) {
+                if (onlooker != kNone) units[u].after.push_back(onlooker);
+                onlooker = static_cast<std::uint32_t>(u);
+            }
             if (u < groups_.size())
                 build_kernel(units[u], groups_[u], needed);
             else

@@ -40,7 +40,7 @@ private:
     std::unordered_multimap<std::size_t, std::uint32_t> by_content_;
 };
 
-/// Drops nodes that no output depends on, and unused values' memory with them. Values keep their numbers.
+/// Drops nodes that no output depends on, but for those without results, and unused values' memory with them. Values keep their numbers.
 void drop_dead_nodes(Graph& g);
 
 /// Products read transposed operands where they lie and write results transposed, when nobody else wants the other layout.

@@ -26,6 +26,7 @@ public:
 LibraryCallPtr make_routine(const Op& op) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
     if (LibraryCallPtr call = make_transfer(op)) return call;
+    if (LibraryCallPtr call = make_onlooker(op)) return call;
     if (names_mesh_axes(op)) return std::make_shared<MeetingCall>();
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
                                                                 make_special_routine, make_fft_routine,       make_top_k_routine,

@@ -54,6 +54,13 @@ bool moves_between_spaces(const Op& op);
 /// Its call; null for any other equation.
 LibraryCallPtr make_transfer(const Op& op);
 
+/// Has it no result, so that it can only look at its operands (debug_print)?
+bool only_looks(const Op& op);
+/// Its call, which keeps its operands for whoever asks behind it; null for any other equation.
+LibraryCallPtr make_onlooker(const Op& op);
+/// What the onlooker that ran last on this thread has read, as far as it isn't large.
+std::vector<ArrayPtr> take_operands_seen();
+
 LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
 LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec, int threads);
 LibraryCallPtr make_scatter(const Op& op, const ScatterKernel& spec);

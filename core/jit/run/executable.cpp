@@ -16,6 +16,7 @@
 #include "jit/plan/planner.h"
 #include "jit/run/constants.h"
 #include "jit/run/frame.h"
+#include "jit/run/look_watch.h"
 #include "jit/run/made_up.h"
 #include "jit/run/roofline.h"
 #include "jit/run/step_watch.h"
@@ -48,7 +49,7 @@ struct Planned {
 Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
                   bool in_place = false) {
     check(*program, aliases);
-    const GraphPtr graph = build_graph(program, {options.remat_lowering, options.over_devices});
+    const GraphPtr graph = build_graph(program, {options.remat_lowering, options.over_devices, options.debug_prints});
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;
@@ -186,6 +187,8 @@ private:
         std::vector<double> times;
         RunResult result;
         ProfileWatch profile;
+        LookWatch looks;
+        const bool onlookers = has_onlookers(*c_);
         std::optional<CountedRun> counted(anonymous_resident(0));
         for (int r = 0; r < repeats; ++r) {
             copy_in(values, in, r == 0);
@@ -195,6 +198,7 @@ private:
             if (memory && r == 0) watches.add(*memory);
             if (options.timeline && r + 1 == repeats) watches.add(events.emplace(*c_, not_the_runs));
             if (options.profile && (r > 0 || repeats == 1)) watches.add(profile);
+            if (r == 0 && onlookers) watches.add(looks);
             state.watch = watches.empty() ? nullptr : &watches;
             const Clock::time_point start = Clock::now();
             frame.run();
@@ -203,6 +207,7 @@ private:
             if (events) result.events = events->take();
         }
         counted.reset();  // what is copied out is the caller's
+        if (onlookers) result.onlookers = looks.take(*c_);
         if (options.profile) result.profile = profile.profile(*c_, std::max(1, repeats - 1));
         result.first_seconds = times.front();
         if (times.size() > 1) times.erase(times.begin());

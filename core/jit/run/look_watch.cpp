@@ -1,0 +1,59 @@
+#include "jit/run/look_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace jaxscope::exec {
+
+namespace {
+
+constexpr std::size_t kMostCalls = 10000;      ///< whose values are kept, of one equation
+constexpr std::int64_t kMostBytes = 64 << 20;  ///< of all values that are kept
+
+const Node* onlooker(const Computation& c, const Thunk& t) {
+    if (t.kind != Thunk::Kind::Library || t.nodes.size() != 1) return nullptr;
+    const Node& n = c.graph->nodes[t.nodes[0]];
+    return only_looks(n.op) ? &n : nullptr;
+}
+
+}  // namespace
+
+void LookWatch::after(const Computation& c, std::size_t step) {
+    const Thunk& t = c.thunks[step];
+    const Node* n = onlooker(c, t);
+    if (!n) return;
+    Seen& seen = seen_[&t];
+    ++seen.calls;
+    const std::int64_t order = order_++;
+    std::vector<ArrayPtr> values = take_operands_seen();
+    std::int64_t bytes = 0;
+    for (const ArrayPtr& a : values) bytes += static_cast<std::int64_t>(a->data.size());
+    if (seen.kept.size() >= kMostCalls || bytes_ + bytes > kMostBytes) return;
+    bytes_ += bytes;
+    seen.kept.push_back({order, std::move(values)});
+}
+
+void LookWatch::add(const Computation& c, std::vector<Onlooker>& out) {
+    for (const Thunk& t : c.thunks) {
+        for (const ComputationPtr& body : t.bodies) add(*body, out);
+        const Node* n = onlooker(c, t);
+        if (!n) continue;
+        Seen& seen = seen_[&t];
+        if (std::exchange(seen.listed, true)) continue;  // a body that two loops share
+        out.push_back({path_of(*n), n->op.prim->name.c_str(), n->op.params, n->op.source, seen.calls, std::move(seen.kept)});
+    }
+}
+
+std::vector<Onlooker> LookWatch::take(const Computation& c) {
+    std::vector<Onlooker> out;
+    add(c, out);
+    return out;
+}
+
+bool has_onlookers(const Computation& c) {
+    return std::any_of(c.thunks.begin(), c.thunks.end(), [&](const Thunk& t) {
+        return onlooker(c, t) || std::any_of(t.bodies.begin(), t.bodies.end(), [](const ComputationPtr& b) { return has_onlookers(*b); });
+    });
+}
+
+}  // namespace jaxscope::exec

@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "jit/jit.h"
+
+namespace jaxscope {
+
+/// What debug_print and debug_callback did in one run.
+struct DebugPrintRow {
+    std::string primitive, equation, source;
+    SourceLoc loc;
+    std::string format;  ///< of debug_print
+    std::int64_t calls = 0;
+    std::vector<std::string> texts;
+    std::vector<std::int64_t> order;  ///< of each text among those of the run
+    std::string problem;              ///< why there is no text, or not that of every call
+};
+/// `texts`: those were asked for.
+std::vector<DebugPrintRow> debug_prints(const std::vector<Onlooker>& onlookers, bool texts);
+
+/// The lines that the program would have written, in the order of the run.
+std::vector<std::string> printed_lines(const std::vector<DebugPrintRow>& rows);
+
+}  // namespace jaxscope

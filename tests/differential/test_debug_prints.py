@@ -1,0 +1,115 @@
+"""debug_print in a run: how often, where, and with --debug-prints the text that JAX writes."""
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxscope
+
+SEED = int(os.environ.get("JAXSCOPE_SEED", 1))
+
+
+def printed_by_jax(fn, args, capsys) -> list:
+    capsys.readouterr()
+    jax.jit(fn)(*args)
+    jax.effects_barrier()
+    return capsys.readouterr().out.splitlines()
+
+
+def report(cli, fn, args, *options) -> dict:
+    file = str(cli.folder / "prints.jaxscope")
+    jaxscope.capture(fn, values="all")(*args).save(file)
+    return cli.json("run", file, *options)
+
+
+def printed(rows) -> list:
+    texts = sorted((o, t) for r in rows for o, t in zip(r["order"], r["texts"]))
+    return [line for _, t in texts for line in t.splitlines()]
+
+
+def formats(x, y):
+    jax.debug.print("x={x} {} {{}}", 3, x=x, ordered=True)
+    jax.debug.print("{0:.3f}|{1:>8d}|{0:+.2e}|{y!s:>40}|{b}", x.sum(), jnp.int32(7), y=y, b=True, ordered=True)
+    jax.debug.print("{a} {n}", a="hi", n=x[0], ordered=True)
+    jax.debug.print("{} {}", jnp.float32(1e20), jnp.float32(1.5e-7), ordered=True)
+    return x * y
+
+
+def loops(x, y):
+    def step(c, a):
+        jax.debug.print("step {} of {}", a, c, ordered=True)
+        return c + a, c * a
+    c, ys = jax.lax.scan(step, x.sum(), y)
+    def body(s):
+        jax.debug.print("while {}", s, ordered=True)
+        return s + 1
+    jax.lax.while_loop(lambda s: s < 3, body, 0)
+    jax.lax.cond(c > 100, lambda: jax.debug.print("never"), lambda: jax.debug.print("else {}", c))
+    return ys
+
+
+@pytest.mark.parametrize("fn", [formats, loops])
+def test_texts(cli, capsys, fn):
+    args = jnp.linspace(0.1, 0.9, 4), jnp.linspace(-0.7, 0.8, 4)
+    theirs = printed_by_jax(fn, args, capsys)
+    rows = report(cli, fn, args, "--debug-prints")["debug_prints"]
+    assert printed(rows) == theirs
+    assert all(r["problem"] == "" and len(r["texts"]) == r["calls"] and "test_debug_prints.py" in r["source"] for r in rows)
+
+
+def array(r) -> np.ndarray:
+    shape = tuple(r.integers(1, 6, r.integers(0, 4))) if r.random() < 0.8 else (int(r.integers(900, 1200)),)
+    kind = r.integers(0, 6)
+    if kind == 0:
+        return r.integers(-1000, 1000, shape).astype(np.int32)
+    if kind == 1:
+        return r.random(shape) < 0.5
+    x = (r.standard_normal(shape) * 10.0 ** r.integers(-8, 9)).astype(np.float32)
+    if kind == 2:
+        x = np.asarray(np.round(x, 2), np.float32)
+    if kind == 3 and x.size > 1:
+        x.flat[:: max(2, x.size // 3)] = r.choice([np.nan, np.inf, -np.inf, 0.0])
+    return x
+
+
+def test_arrays(cli, capsys):
+    """Arrays as NumPy writes them: exponents, widths, broken rows, long ones cut."""
+    r = np.random.default_rng(SEED)
+    arrays = [jnp.asarray(array(r)) for _ in range(120)]
+
+    def fn(*arrays):
+        for i, a in enumerate(arrays):
+            jax.debug.print("{}: {}", i, a, ordered=True)
+        return arrays[0]
+    theirs = printed_by_jax(fn, arrays, capsys)
+    assert printed(report(cli, fn, arrays, "--debug-prints")["debug_prints"]) == theirs, f"JAXSCOPE_SEED={SEED}"
+
+
+def test_counted(cli):
+    """Without the flag calls are counted and nothing is read; what jaxscope can't write says so."""
+    def fn(x):
+        jax.debug.callback(lambda v: None, x)
+        jax.debug.print("{}", {"a": x})
+        jax.debug.print("{x!r}", x=x)
+        return jax.lax.map(lambda a: (jax.debug.print("{}", a.astype(jnp.bfloat16)), a)[1], x)
+    x = jnp.arange(5.0)
+    plain = report(cli, fn, (x,))
+    assert [r["calls"] for r in plain["debug_prints"]] == [1, 1, 1, 5]
+    assert all(r["texts"] == [] and r["problem"] == "" for r in plain["debug_prints"])
+    problems = [r["problem"] for r in report(cli, fn, (x,), "--debug-prints")["debug_prints"]]
+    assert problems[0] == "it calls Python, which isn't run"
+    assert "trees" in problems[1] and "{x!r}" in problems[2] and "bf16[]" in problems[3]
+    np.testing.assert_array_equal(plain["outputs"][0]["values"], x)
+    assert "Debug prints" in cli.raw("run", str(cli.folder / "prints.jaxscope")).stdout
+
+
+def test_dead_loops_look_too(cli, capsys):
+    def fn(x):
+        jax.lax.scan(lambda c, _: (jax.debug.print("c {}", c), c * 2)[1:] + (None,), x[0], length=3)
+        return x * 2
+    x = jnp.arange(1.0, 4.0)
+    theirs = printed_by_jax(fn, (x,), capsys)
+    assert len(theirs) == 3
+    assert printed(report(cli, fn, (x,), "--debug-prints")["debug_prints"]) == theirs
