@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds jaxscope and shows what it does on a bundled real program; opens the window where there is a display.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # All tests. --full: also what takes longer (all of JAX's harnesses, older versions of JAX, longer fuzzing, clang-tidy).
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What people install: the command line, the window, and the C++ front end as one shared library with its headers.
 #   cmake --install build/release --prefix PREFIX [--component cli|gui|dev]
 #   cpack --config build/release/CPackConfig.cmake      three .deb packages

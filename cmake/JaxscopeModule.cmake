@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # jaxscope_module(NAME DEPENDS a b PRIVATE_LIBS x y): the library jaxscope_NAME of all sources in this folder.
 # Folders depend one way only (ARCHITECTURE.md); tests/base/layers_test.cpp reads every #include against the same order.
 set(JAXSCOPE_ROOT ${CMAKE_CURRENT_SOURCE_DIR})
@@ -31,9 +32,18 @@ if(JAXSCOPE_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
   add_library(jaxscope_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
   target_link_libraries(jaxscope_pch PRIVATE jaxscope_flags)
-  target_precompile_headers(jaxscope_pch PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <tuple> <unordered_map> <variant> <vector>)
+  set(JAXSCOPE_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <deque> <filesystem> <functional> <map> <memory> <mutex> <optional>
+    <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map> <unordered_set> <variant> <vector>)
+  target_precompile_headers(jaxscope_pch PRIVATE ${JAXSCOPE_STANDARD_HEADERS} <fmt/format.h>)
+  target_link_libraries(jaxscope_pch PRIVATE fmt::fmt)
 endif()
+
+# jaxscope_precompiled(TARGET HEADERS...): headers of its own, with the standard library's; for what includes Qt, LLVM or a test library.
+function(jaxscope_precompiled target)
+  if(JAXSCOPE_PCH)
+    target_precompile_headers(${target} PRIVATE ${JAXSCOPE_STANDARD_HEADERS} ${ARGN})
+  endif()
+endfunction()
 
 function(jaxscope_common target)
   # Executables are compiled with -fPIE, for which a header made with -fPIC doesn't serve.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # packaging/debs.sh [OUT]: the .deb packages of a built build/release: jaxscope, jaxscope-gui, libjaxscope-dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # packaging/wheel.sh [OUT]: dist/jaxscope-*.whl, with the libraries inside that a fresh machine doesn't have (LLVM, oneDNN, ...).
 # Needs what run.sh installs, and python3-venv.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Pictures of the window, to be looked at: clipped text, overlaps, what isn't aligned.
 #   tools/pictures.sh BUILD FOLDER [CAPTURE...]   every view of each capture (the samples), light and dark, 1280x800, 1600x1000, 4K, scale 2
 #   tools/pictures.sh BUILD --docs                those of the README

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The command line. Comes in: arguments. Goes out: pages and JSON of core/report, files, an exit code. Never here: facts that an Inspection
 // doesn't hold (whoever else shows them couldn't), Qt.

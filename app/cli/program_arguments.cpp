@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/cli/program_arguments.h"
 
 #include <sys/ioctl.h>
@@ -11,10 +12,10 @@
 
 #include "analysis/caveats.h"
 #include "base/text.h"
-#include "calls/remat_lowering.h"
+#include "calls/remat/remat_lowering.h"
 #include "io/load_program.h"
 #include "jit/targets.h"
-#include "report/report_fields.h"
+#include "report/json/report_fields.h"
 #include "transforms/inline_rules.h"
 #include "transforms/policies.h"
 

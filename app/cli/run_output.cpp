@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/cli/run_output.h"
 
 #include <fmt/format.h>
@@ -8,8 +9,8 @@
 #include "base/text.h"
 #include "report/debug/debug_prints.h"
 #include "report/export.h"
+#include "report/json/report_fields.h"
 #include "report/measure.h"
-#include "report/report_fields.h"
 #include "report/sections.h"
 #include "report/sharding/sharding_report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/cli/steps.h"
 
 #include <fmt/format.h>
@@ -8,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "calls/families.h"
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "calls/simplify.h"
 #include "io/text/values.h"
 #include "ir/builder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The menu bar: every action of the window, with its shortcut.
 #include <QAction>
 #include <QClipboard>

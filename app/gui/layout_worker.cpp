@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // jaxscope-layout: lays out levels of graphs with Graphviz's dot, in a process of its own, because dot may take very long and has been
-// seen to abort. Requests on standard input, answers on standard output, each followed by a line "end" (analysis/graph/layout.h has the
+// seen to abort. Requests on standard input, answers on standard output, each followed by a line "end" (picture/layout.h has the
 // text).
 #include <gvc.h>
 
@@ -8,8 +9,8 @@
 #include <iostream>
 #include <string>
 
-#include "analysis/graph/layout.h"
 #include "base/error.h"
+#include "picture/layout.h"
 
 namespace {
 

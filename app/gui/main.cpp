@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jaxscope-gui [FILE]: the window. `jaxscope open FILE` starts it.
 #include <QApplication>
 #include <QCommandLineParser>

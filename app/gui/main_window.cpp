@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "main_window.h"
 
 #include <QDragEnterEvent>
@@ -13,8 +14,8 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include "analysis/find.h"
 #include "base/units.h"
+#include "picture/find.h"
 #include "theme/theme.h"
 
 namespace jaxscope::app {

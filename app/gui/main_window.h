@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The window. Comes in: files, keys, what was dropped. Goes out: what the views show, each of its part of the session's Look. Never here:
 // facts, work that takes long, drawing.

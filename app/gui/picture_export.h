@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Pictures of views. Comes in: a view. Goes out: a file or an image. Never here: which view is in front, and where a file is to lie.
 #include <QImage>

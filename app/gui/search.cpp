@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Find and the palette of commands: what the window's texts lead to.
 #include <QLineEdit>
 
-#include "analysis/find.h"
 #include "base/units.h"
 #include "main_window.h"
+#include "picture/find.h"
 #include "theme/theme.h"
 
 namespace jaxscope::app {

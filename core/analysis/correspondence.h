@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,7 +9,7 @@
 #include "analysis/advice.h"
 #include "analysis/equations/eqn_path.h"
 #include "analysis/identities.h"
-#include "analysis/stages.h"
+#include "analysis/stages/stages.h"
 #include "donation/pairing.h"
 
 namespace jaxscope {

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <string>
 
-#include "analysis/stages.h"
+#include "analysis/stages/stages.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/inspection.h"
 
 #include <fmt/format.h>
@@ -11,13 +12,13 @@
 #include "analysis/residual_rows.h"
 #include "analysis/sharding/per_device.h"
 #include "analysis/sharding/sharded_run.h"
-#include "analysis/stage_cache.h"
-#include "analysis/step.h"
-#include "analysis/subject.h"
+#include "analysis/stages/stage_cache.h"
+#include "analysis/stages/step.h"
+#include "analysis/stages/subject.h"
 #include "analysis/summary.h"
 #include "base/supervised.h"
 #include "base/units.h"
-#include "calls/remat_lowering.h"
+#include "calls/remat/remat_lowering.h"
 #include "jit/targets.h"
 #include "transforms/policies.h"
 #include "transforms/vjp.h"

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The result of looking at a program, for command line, reports and window alike. Comes in: a Program and Choices. Goes out: facts as
-// plain structs (analysis/stages.h), computed once. Never here: sentences, colours, widths, formats: who shows a fact words it
+// plain structs (analysis/stages/stages.h), computed once. Never here: sentences, colours, widths, formats: who shows a fact words it
 // (core/report).
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "analysis/choices.h"
-#include "analysis/stages.h"
+#include "analysis/stages/stages.h"
 #include "base/cancel.h"
 #include "donation/pairing.h"
 

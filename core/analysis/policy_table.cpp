@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <set>
 
 #include "analysis/inspection.h"
 #include "analysis/sharding/per_device.h"
-#include "analysis/stage_cache.h"
-#include "analysis/subject.h"
+#include "analysis/stages/stage_cache.h"
+#include "analysis/stages/subject.h"
 #include "transforms/policies.h"
 
 namespace jaxscope {

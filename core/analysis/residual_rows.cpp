@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/residual_rows.h"
 
 #include <fmt/format.h>
@@ -5,9 +6,9 @@
 #include <unordered_map>
 
 #include "analysis/equations/eqn_path.h"
-#include "analysis/region_splice.h"
 #include "analysis/sharding/per_device.h"
-#include "calls/remat.h"
+#include "analysis/stages/region_splice.h"
+#include "calls/remat/remat.h"
 #include "ir/builder.h"
 #include "ir/interpret.h"
 #include "ir/primitive.h"

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "analysis/stages.h"
-#include "analysis/subject.h"
+#include "analysis/stages/stages.h"
+#include "analysis/stages/subject.h"
 #include "sharding/partition.h"
 
 namespace jaxscope {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "analysis/stages.h"
+#include "analysis/stages/stages.h"
 
 namespace jaxscope {
 

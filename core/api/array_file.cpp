@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays in files: what jax.numpy.load and save do.
 #include <fstream>
 #include <iterator>
@@ -5,7 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "io/arrays/npz.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "trace/node.h"
 
 namespace jaxscope::jax::numpy {

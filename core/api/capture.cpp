@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <jaxscope/capture.h>
 
 #include <memory>
 
 #include "api/rule_table.h"
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "io/capture/writer.h"
-#include "trace/jit_state.h"
+#include "trace/jit/jit_state.h"
 #include "transforms/residuals.h"
 
 namespace jaxscope::jax::detail {

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a jitted function costs: analysis of its equations.
 #include <jaxscope/jit.h>
 
 #include "analysis/equations/cost.h"
-#include "trace/jit_state.h"
+#include "trace/jit/jit_state.h"
 
 namespace jaxscope::jax::detail {
 

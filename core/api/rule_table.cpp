@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/rule_table.h"
 
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/base: what every folder needs and that knows nothing of JAX: errors, text, interning, files, child processes, limits, cancelling and
 // signals. Nothing comes in from other folders. Never here: dtypes, jaxprs, anything that a program is made of.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "calls/families.h"
 #include "ir/kernel_builder.h"
 #include "lax/ops.h"

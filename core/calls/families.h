@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/calls: the primitives that hold jaxprs (jit, checkpoint, custom rules, scan, while, cond, solves and reductions with functions of
 // the user's own), and registry.cpp, which knows all families of core/lax and of this folder. In come applications whose parameters hold

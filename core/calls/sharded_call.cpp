@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "calls/sharded_call.h"
 
 #include "calls/call_params.h"

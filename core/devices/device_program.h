@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/devices: runs the program of each device of a mesh on virtual devices, which are threads with memory of their own. In: a jaxpr over
 // local shapes with collectives (sharding/partition.h makes them, shard_map holds them), inputs per device. Out: results per device, how

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -9,8 +10,8 @@
 #include "devices/device_program.h"
 #include "devices/steps.h"
 #include "devices/team.h"
-#include "ir/element.h"
-#include "ir/literal_array.h"
+#include "ir/types/element.h"
+#include "ir/types/literal_array.h"
 
 namespace jaxscope {
 

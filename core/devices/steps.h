@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A device's program cut at its collectives. In: a flattened jaxpr. Out: steps in order. Never here: threads, arrays.
 #include <memory>

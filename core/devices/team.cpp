@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "devices/team.h"
 
 #include "base/cancel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which donated input's memory which output takes. Comes in: a Program and what is donated. Goes out: JAX's and XLA's pairs, and why a
 // donation is lost. Never here: whether our own plan could reuse the memory (core/jit says that).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/child_run.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "calls/remat_lowering.h"
+#include "calls/remat/remat_lowering.h"
 #include "io/arrays/npz.h"
 #include "io/capture/writer.h"
 

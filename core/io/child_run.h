@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace jaxscope {
 
 /// A run in a process of its own, by the command line's program: for a process that a run may not take down, nor fill the memory of.
 struct ChildRun {
-    Program program;  ///< what to run (analysis/step.h: program_to_run); inputs without values are made up
+    Program program;  ///< what to run (analysis/stages/step.h: program_to_run); inputs without values are made up
     int repeat = 1;
     JitOptions jit;
     ChildLimits limits;

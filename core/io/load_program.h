@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The way in. Comes in: what a user names (a capture, a text, a sample, standard input). Goes out: a type-checked Program. Never here:
 // anything that looks at what the program does; a file that is wrong is an Error with its place, never a Program that is half right.

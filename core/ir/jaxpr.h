@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "ir/aval.h"
-#include "ir/effects.h"
-#include "ir/literal.h"
 #include "ir/params.h"
 #include "ir/source.h"
+#include "ir/types/aval.h"
+#include "ir/types/effects.h"
+#include "ir/types/literal.h"
 
 namespace jaxscope {
 

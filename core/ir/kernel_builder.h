@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -5,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "ir/aval.h"
 #include "ir/jaxpr.h"
+#include "ir/types/aval.h"
 
 namespace jaxscope {
 

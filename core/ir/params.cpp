@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ir/params.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/intern.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
 #include <functional>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

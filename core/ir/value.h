@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <vector>
 
-#include "ir/literal.h"
+#include "ir/types/literal.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // All of core/jit that others see. Comes in: a closed jaxpr and the pairs of donated inputs. Goes out: a memory plan, and a program
 // that runs and is measured. Never here: types of LLVM, oneDNN or the floors below (kernels, graph, codegen, plan, run).
@@ -16,7 +17,7 @@
 namespace jaxscope {
 
 struct TargetDevice;
-enum class RematLowering : std::uint8_t;  // calls/remat_lowering.h
+enum class RematLowering : std::uint8_t;  // calls/remat/remat_lowering.h
 
 struct JitOptions {
     int threads = 0;                       ///< 0: as many as the process may use

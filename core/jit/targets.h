@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Devices that plans are estimated for. Comes in: a name. Goes out: the facts of the device's compiler that the planner reads, each with
 // where it is from. Never here: what this machine's own executor needs.
@@ -5,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "ir/aval.h"
+#include "ir/types/aval.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax: the primitives whose rules need no transformation of a jaxpr. In come applications (`Op`) with the values, tangents, cotangents
 // or batch axes of their inputs; out go equations, written to a Builder, and descriptions of what a run computes. Its floors, each of which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where two trees differ, told as JAX tells it.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Specifications that stand for the leaves of a tree (PrefixTree): does one fit a tree, and what stands for each leaf.
 #include <algorithm>

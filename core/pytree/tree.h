@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/pytree: shapes of trees, without the types that they came of. In: what the public headers' templates write of a value
 // (jaxscope/pytree.h). Out: treedefs that compare, hash and print as JAX's, key paths, and the functions of JAX's api_util on flat lists.

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/explain_text.h"
 
 #include <algorithm>
 #include <sstream>
 
-#include "analysis/graph/graph_index.h"
-#include "analysis/graph/graph_model.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "ir/primitive.h"
+#include "picture/graph_index.h"
+#include "picture/graph_model.h"
 
 namespace jaxscope {
 namespace {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analysis/graph/scope_tree.h"
 #include "analysis/picked_facts.h"
+#include "picture/scope_tree.h"
 
 namespace jaxscope {
 

@@ -1,22 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/export.h"
 
 #include <algorithm>
 
 #include "analysis/caveats.h"
-#include "analysis/graph/graph_model.h"
 #include "analysis/sharding/per_device.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
-#include "report/array_json.h"
-#include "report/dot.h"
+#include "picture/graph_model.h"
+#include "report/formats/dot.h"
 #include "report/formats/formats.h"
-#include "report/graph_text.h"
+#include "report/formats/graph_text.h"
+#include "report/formats/svg.h"
+#include "report/json/array_json.h"
+#include "report/json/report_fields.h"
 #include "report/measure.h"
-#include "report/report_fields.h"
 #include "report/sections.h"
 #include "report/sharding/sharding_report.h"
-#include "report/svg.h"
 #include "report/verdict.h"
 
 namespace jaxscope {

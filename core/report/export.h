@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is written for people and programs. Comes in: an Inspection. Goes out: JSON by its schema, HTML, Markdown, pages for terminals,
 // SVG, PNG, PDF, dot, and the sentences that the window shows too. Never here: figures that the Inspection doesn't hold.

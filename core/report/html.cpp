@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include "base/units.h"
 #include "report/export.h"
 #include "report/formats/graph_page.h"
+#include "report/formats/svg.h"
 #include "report/palette.h"
-#include "report/svg.h"
 
 namespace jaxscope {
 

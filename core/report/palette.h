@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
 
-#include "analysis/graph/scope_tree.h"
+#include "picture/scope_tree.h"
 
 namespace jaxscope {
 

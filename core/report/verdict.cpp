@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/verdict.h"
 
 #include <fmt/format.h>
@@ -7,8 +8,8 @@
 #include <optional>
 
 #include "analysis/fit/fit_budget.h"
-#include "analysis/graph/scope_tree.h"
 #include "base/units.h"
+#include "picture/scope_tree.h"
 #include "report/explain_text.h"
 #include "report/fit/fit_report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Captured programs over several devices: what their capture says of meshes and specs.
 #include "ir/program.h"

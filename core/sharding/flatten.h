@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A program as the partitioner walks it: calls inlined, shardings of jit as constraints, nothing that expands left.
 #include "ir/jaxpr.h"

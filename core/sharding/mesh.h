@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Meshes and specs with named axes, as jax.sharding has them: which device has which part of an array. In: the parameters that captures
 // hold (NamedSharding, Mesh, PartitionSpec). Out: local shapes, bytes per device, each device's index. Never here: what a program does with
@@ -7,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 #include "sharding/partitions.h"
 
 namespace jaxscope::sharding {

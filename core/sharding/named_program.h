@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A program of sharded_jit, whose specs are integers, as one over a mesh with named axes.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sharding/partition.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include "base/error.h"
 #include "calls/control_flow.h"
-#include "calls/scan.h"
+#include "calls/loops/scan.h"
 #include "ir/interpret.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a program and where its inputs lie to the program of each device (SPMD). In: a closed jaxpr, a mesh, specs of inputs and results as
 // far as they are known. Out: a jaxpr over local shapes with collectives by axis names, the same for all devices; what it sends, and what

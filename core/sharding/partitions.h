@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Partition specs of sharded_jit (JAX's jax/interpreters/sharded_jit.py and pxla.py of December 2021): an integer per dimension, into how
 // many parts that dimension is cut. In: specs and avals. Out: part counts, local and global avals, the index of each device's shard. Never
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/aval.h"
 #include "ir/jaxpr.h"
+#include "ir/types/aval.h"
 
 namespace jaxscope::sharding {
 

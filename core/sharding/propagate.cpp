@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sharding/propagate.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "calls/control_flow.h"
-#include "calls/scan.h"
+#include "calls/loops/scan.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"
 #include "sharding/partition.h"

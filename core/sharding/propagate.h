@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How each value of a program lies: what inputs, results and constraints say, spread along the dimensions that the primitives' partition
 // rules tie together, forwards and backwards. In: a flattened jaxpr and what is known. Out: a spec per variable. Never here: equations of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Equations that move a value from one spec to another, and that tell a device where it is. In: a value of one device and how it lies. Out:
 // collectives and slices, noted in the report. Never here: which spec a value is to have.

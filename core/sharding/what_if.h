@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What-ifs: the program as if its inputs and results lay otherwise.
 #include <string>

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
 #include <cstring>
 #include <ostream>
 
 #include "base/error.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "trace/functions.h"
 
 namespace jaxscope::jax {

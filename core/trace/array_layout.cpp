@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "trace/array_layout.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope::jax::detail {
 

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope::jax::detail {
 

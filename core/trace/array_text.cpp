@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // How arrays print: as NumPy's and JAX's do.
 #include <fmt/core.h>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "trace/array_layout.h"
 #include "trace/node.h"
 #include "trace/trace.h"

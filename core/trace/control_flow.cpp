@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.lax's loops and branches: bodies are traced apart, what they close over comes first among the operands.
 #include "calls/control_flow.h"
 

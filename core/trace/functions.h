@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Traced calls of user functions: what jit, grad, checkpoint and captures share.
 #include <jaxscope/jit.h>

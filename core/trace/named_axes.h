@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names that vmap gives to axes, while a function under it is traced (JAX's axis environment).
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor of core/trace: what stands behind an Array.
 #include <atomic>
@@ -6,7 +7,7 @@
 
 #include <jaxscope/array.h>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 #include "ir/value.h"
 
 namespace jaxscope::jax::detail {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A policy of the public headers as core knows it.
 #include <jaxscope/policy.h>

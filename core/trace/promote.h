@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // JAX's type promotion, and shapes that broadcast: what every function of numpy.h does to its operands first.
 #include <optional>

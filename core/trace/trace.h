@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tracing: a thread's stack of jaxprs being built. In: operations on Arrays. Out: closed jaxprs and what they closed over. Never here: what
 // an operation emits (numpy, lax), what is done to a traced function (functions.cpp).
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "ir/literal_array.h"
+#include "ir/types/literal_array.h"
 #include "trace/evaluation_order.h"
 #include "trace/node.h"
 

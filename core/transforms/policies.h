@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
 #include <optional>
@@ -5,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/attr.h"
 #include "ir/jaxpr.h"
 #include "ir/primitive.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

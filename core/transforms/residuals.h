@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ir/attr.h"
 #include "ir/jaxpr.h"
 #include "ir/program.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.eval_shape, ShapeDtypeStruct, closure_convert: functions of which only the types, or the equations, are asked for.
 #include <jaxscope/kept.h>

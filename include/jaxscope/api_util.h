@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // JAX's api_util: functions of trees as functions of flat lists, some arguments fixed, names of functions. What the installed
 // transformations are made of, for who writes another one.

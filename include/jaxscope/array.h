@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arrays of the C++ front end: one handle for values in memory and for what stands for them while a function is traced. In: numbers,
 // spans, operations of numpy.h and lax.h. Out: shapes, types, values, text. Never here: how an operation is recorded or run (core/trace).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.grad, value_and_grad, jvp, vjp, linearize, linear_transpose: over functions of trees. `grad<0, 2>(f)` chooses arguments. A function
 // for grad that returns std::pair<Array, Aux> has auxiliary results; the others ask for that: `vjp<has_aux>(f, x)`.

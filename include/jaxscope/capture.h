@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Makes a capture of a traced program: what `jaxscope` opens, shows and runs.
 #include <jaxscope/filter.h>

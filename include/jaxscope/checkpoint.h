@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.checkpoint (remat), policies, checkpoint_name, saved_residuals.
 #include <jaxscope/policy.h>

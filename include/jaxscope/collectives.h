@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.lax's collectives over axes that `jax::vmap(f, {.axis_name = "i"})` named.
 #include <jaxscope/lax.h>

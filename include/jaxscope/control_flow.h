@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.lax's control flow: scan, while_loop, fori_loop, cond, switch, map. Bodies are traced once.
 #include <jaxscope/lax.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.custom_jvp and jax.custom_vjp: a function with derivatives of its own.
 //   const auto f = jax::custom_jvp(g).defjvp([](auto primals, auto tangents) { ... return std::pair(y, y_dot); });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Donation as the systems wrote it that it comes from: filter_jit with the modes of Equinox's pull request 235 ("arrays", "warn", "none")
 // and with that request's first design (by argument, by name, the function's own arrays, a default); keys that can be used once. Today's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a program of the front end can ask of an exception: `catch (const std::exception& e) { if (auto info = jaxscope::error_info(e)) ...
 // }`. All that the front end throws is derived from std::exception; `what()` is the sentence that JAX's users know.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Equinox's filtered transformations: arrays are traced, everything else in the arguments is static. Members that are no arrays need no
 // Static<>, only ==. And its functions on trees: is_array, partition, combine, filter, tree_at, tree_pprint.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // equinox.filter_vjp, filter_custom_vjp, filter_custom_jvp, filter_eval_shape, combine with is_leaf, and the loop that reverse mode can
 // go through: over trees that hold values of any kind.

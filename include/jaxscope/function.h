@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a user's function of trees is handed to core: one erased object per call. In: a callable and its arguments. Out: flat leaves, a flat
 // function, descriptions of both trees. Never here: what is done with the call (jit.h, autodiff.h, ...).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.jacfwd, jacrev, jacobian, hessian. A result's leaves are replaced by trees like the chosen arguments, as in JAX; so a function of
 // trees gives tuples, pairs, vectors, maps or arrays (a struct of Arrays can't hold trees in their place).

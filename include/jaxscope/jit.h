@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.jit, jax.make_jaxpr, jax.eval_shape.
 #include <jaxscope/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a transformation keeps behind a callable that it returns: counted, so that the callable can be copied, kept and called often.
 #include <jaxscope/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.lax: operations without promotion or broadcasting.
 #include <jaxscope/numpy.h>

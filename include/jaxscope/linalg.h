@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.numpy.linalg. Matrices are the last two dimensions; those before are batch dimensions.
 #include <jaxscope/numpy.h>

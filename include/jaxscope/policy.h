@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.checkpoint_policies, and callables as policies. In: names, or a function of one application. Out: what checkpoint takes. Never here:
 // checkpoint itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a value is taken apart into arrays and put together again: tuples, vectors, maps, optionals, variants, `Static<T>`, aggregates, and
 // structs that say their members (JAXSCOPE_PYTREE). Containers are met by shape, so no container's header is included here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.random with typed threefry keys.
 #include <jaxscope/numpy.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Reflection of aggregates: how many members, references to them, their names. What pytree.h flattens structs by.
 #include <cstddef>

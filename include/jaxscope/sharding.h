@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // sharded_jit and with_sharding_constraint, as JAX had them (jax/interpreters/sharded_jit.py, December 2021): a function runs on several
 // devices at once, each of which has a part of the arrays. Devices are virtual here, threads with memory of their own, and a platform that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // JAX's api_util: prefixes of trees, argument numbers, donation by leaf.
 #include <jaxscope/pytree.h>

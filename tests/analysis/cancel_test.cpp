@@ -1,12 +1,12 @@
 // What was stopped, and what that leaves.
 #include <gtest/gtest.h>
 
-#include "analysis/graph/graph_layout.h"
-#include "analysis/graph/graph_model.h"
 #include "analysis/inspection.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "io/text/parser.h"
+#include "picture/graph_layout.h"
+#include "picture/graph_model.h"
 #include "support/toy_programs.h"
 
 namespace jaxscope {

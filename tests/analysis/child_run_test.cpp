@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "analysis/inspection.h"
-#include "analysis/step.h"
+#include "analysis/stages/step.h"
 #include "base/cancel.h"
 #include "io/text/parser.h"
 

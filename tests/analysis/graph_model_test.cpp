@@ -1,4 +1,4 @@
-#include "analysis/graph/graph_model.h"
+#include "picture/graph_model.h"
 
 #include <gtest/gtest.h>
 

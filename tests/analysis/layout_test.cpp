@@ -1,11 +1,11 @@
-#include "analysis/graph/layout.h"
+#include "picture/layout.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/graph/graph_layout.h"
 #include "base/error.h"
+#include "picture/graph_layout.h"
 #include "support/toy_programs.h"
 
 namespace jaxscope {

@@ -1,4 +1,4 @@
-#include "analysis/split_graph.h"
+#include "picture/split_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "io/text/parser.h"
 #include "ir/print/printer.h"
 #include "ir/program.h"

@@ -8,9 +8,9 @@
 
 #include "base/limits.h"
 #include "capture_builder.h"
-#include "ir/element.h"
 #include "ir/primitive.h"
 #include "ir/print/printer.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 namespace {

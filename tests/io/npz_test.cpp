@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/aval.h"
+#include "ir/types/aval.h"
 
 #include <gtest/gtest.h>
 

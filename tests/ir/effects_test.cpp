@@ -1,4 +1,4 @@
-#include "ir/effects.h"
+#include "ir/types/effects.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 #include <gtest/gtest.h>
 

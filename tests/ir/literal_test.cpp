@@ -1,4 +1,4 @@
-#include "ir/literal.h"
+#include "ir/types/literal.h"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,8 @@ constexpr Exception kMayAskTheName[] = {
     {"core/ir/type_check.cpp", "", "a message that shortens names from files"},
     {"core/io/", "", "readers and writers"},
     {"core/jit/", "", "reports of the plan and of a run call steps and buffers after their equations"},
-    {"core/analysis/", "", "rows of tables and titles of pictures"},
+    {"core/analysis/", "", "rows of tables"},
+    {"core/report/", "", "reports"},
     {"core/trace/transformations/policy.cpp", "", "a callable policy of the user's is asked about names, as JAX's are"},
 };
 
@@ -44,6 +45,7 @@ constexpr Exception kOtherWords[] = {
     {"", "copy", "a step that copies, of no equation"},
     {"core/io/capture/", "", "keys and kinds of number in captures"},
     {"core/trace/", "", "functions of jax.numpy, called as the primitives that they emit; transformations"},
+    {"core/report/debug/", "sign", "an option of numpy.printoptions"},
     {"app/cli/steps.cpp", "", "steps of `transform --apply`, called as the functions of JAX that do the same"},
 };
 static_assert(std::size(kMayAskTheName) + std::size(kOtherWords) <= 20);

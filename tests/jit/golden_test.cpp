@@ -8,7 +8,7 @@
 
 #include "io/arrays/npz.h"
 #include "io/load_program.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/jit.h"
 
 // Every program of tests/jit/golden (make_goldens.py: captured from Python, results of real JAX 0.10.2) runs with equal results,

@@ -1,4 +1,4 @@
-#include "report/svg.h"
+#include "report/formats/svg.h"
 
 #include <gtest/gtest.h>
 

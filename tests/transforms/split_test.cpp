@@ -1,7 +1,7 @@
 // Splitting and dead code on small jaxprs: behaviours F-29 to F-46, with the jaxprs of JAX 0.10.2 as written there.
 #include <gtest/gtest.h>
 
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "ir/interpret.h"
 #include "ir/print/printer.h"
 #include "ir/type_check.h"

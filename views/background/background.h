@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work off the window's thread. Comes in: functions. Goes out: what is to be done with their results, on the window's thread. Never here:
 // what is computed, and waiting for it.

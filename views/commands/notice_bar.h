@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The line that tells something. Comes in: a text, and what can be done about it. Goes out: that it was asked for. Never here: what is told
 // (whoever found it words it), dialogues that stop the window.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Policies side by side. Comes in: rows of the what-if table, looks and runs. Goes out: cells, points of the plot, what a row chooses.
 // Never here: trying policies (Inspection::policies does it).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Donated inputs and the outputs that take their memory, as pairs. Comes in: a DonationReport. Goes out: the leaf that was clicked. Never
 // here: who pairs with whom, and why not (core/donation).

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <QGraphicsItem>
 
-#include "analysis/split_graph.h"
+#include "picture/split_graph.h"
 
 namespace jaxscope::views {
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <QObject>
 #include <QString>
 #include <functional>
 
-#include "analysis/graph/graph_layout.h"
 #include "background/background.h"
+#include "picture/graph_layout.h"
 
 namespace jaxscope::views {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphs on screen. Comes in: what analysis/graph laid out. Goes out: clicks on nodes and lines. Never here: layout (GraphLayouter
 // asks for it in the background) and jaxprs.

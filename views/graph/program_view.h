@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <QWidget>
 
-#include "analysis/saved_values.h"
 #include "donation/pairing.h"
 #include "graph/graph_layouter.h"
 #include "graph/graph_scene.h"
 #include "graph/graph_view.h"
+#include "picture/saved_values.h"
 #include "selection/selection.h"
 
 namespace jaxscope::views {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Answers about what is selected. Comes in: an Explanation (report). Goes out: the line of source that was clicked. Never here: sentences,
 // and facts that the explanation doesn't hold.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One strip for each buffer: from the step that makes it to the last that reads it, at its place in the arena.
 #include <QPainter>
 

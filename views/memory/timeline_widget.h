@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory over the steps of a run. Comes in: a plan, peaks to compare it with. Goes out: the step and the buffer that were clicked. Never
 // here: figures that the plan doesn't hold.

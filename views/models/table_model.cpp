@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/table_model.h"
 
 #include "theme/theme.h"

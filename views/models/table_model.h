@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tables as Qt's models. Comes in: a stage's struct. Goes out: cells, a total, and what a row stands for. Never here: widgets, and
 // figures that the struct doesn't hold.

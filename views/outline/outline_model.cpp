@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "outline/outline_model.h"
 
 #include "base/units.h"

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <QAbstractItemModel>
 #include <memory>
 
-#include "analysis/graph/graph_model.h"
+#include "picture/graph_model.h"
 
 namespace jaxscope::views {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The program's hierarchy. Comes in: the graph's model, residuals. Goes out: what was selected, what is to be brought into view. Never
 // here: groups of its own making (analysis/graph makes them).

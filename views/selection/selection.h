@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one selection that all views share. Comes in: a pick. Goes out: the same value as every view knows it. Never here: rows of
 // tables.

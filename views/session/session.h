@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The window's only way to the Inspection. Comes in: files and choices. Goes out: stages, as they are ready, on the window's thread.
 // Never here: widgets, and work on the window's thread.
@@ -7,8 +8,8 @@
 
 #include "analysis/correspondence.h"
 #include "analysis/inspection.h"
-#include "analysis/saved_values.h"
 #include "background/background.h"
+#include "picture/saved_values.h"
 #include "report/explain_text.h"
 
 namespace jaxscope::views {

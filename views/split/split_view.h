@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The picture of forward and backward half. Comes in: a Look. Goes out: the node or crossing line that was clicked. Never here: what is
-// known or unknown, and where it stands (analysis/split_graph).
+// known or unknown, and where it stands (picture/split_graph).
 #include <QWidget>
 
 #include "background/background.h"

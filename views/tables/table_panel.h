@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A table as one sees it. Comes in: a TableModel. Goes out: the row that was selected, copied rows. Never here: what rows hold (models).
 #include <QLabel>

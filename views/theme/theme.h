@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Colours, type and text of the window. Comes in: dark or light. Goes out: colours and fonts, read at paint time. Never here: the colours'
 // values (report/palette.h has them for reports as well), widgets.

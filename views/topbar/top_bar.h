@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The choices, and the peak. Comes in: a session. Goes out: choices, made in the session; texts that are no policy. Never here: what a
 // choice does, and any figure that the session doesn't hold.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """First in the PYTHONPATH of a command that `capture --call` runs: every Python that it starts watches for the call."""
 import importlib.machinery
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capture of JAX programs for jaxscope: pure Python, needs JAX (0.4.30 or later) and nothing else.
 
     import jaxscope

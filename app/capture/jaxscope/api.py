@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a function and its arguments to a finished capture."""
 from __future__ import annotations
 

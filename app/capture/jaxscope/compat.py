@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The only file that knows in which JAX version which internal lives. From 0.4.30 on."""
 from __future__ import annotations
 

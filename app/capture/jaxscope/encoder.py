@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jaxprs to the arrays of the format. Whatever an entry refers to is written before it, so references point backwards."""
 from __future__ import annotations
 

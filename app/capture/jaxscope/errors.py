@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the user did wrong, as one line; the traceback of their code, where there is one, goes above it."""
 from __future__ import annotations
 

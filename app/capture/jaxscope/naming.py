@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of functions, arguments and leaves, as JAX's own messages write them."""
 from __future__ import annotations
 

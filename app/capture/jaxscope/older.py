@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What older versions of JAX write otherwise, in the form of 0.10.2, which is the one that captures have.
 
 Names of primitives that only changed (`pjit`, `checkpoint`) stay as they are: readers know them, and show what the user's JAX shows.

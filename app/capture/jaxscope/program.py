@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is captured: a function, its arguments, and how it is to be run."""
 from __future__ import annotations
 

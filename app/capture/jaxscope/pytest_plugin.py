@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`pytest -p jaxscope.pytest_plugin`: a fixture with the assertions, and the figures of a session as a baseline for `jaxscope check`."""
 from __future__ import annotations
 

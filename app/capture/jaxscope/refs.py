@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs without mutable references inside, as JAX itself compiles them: each jaxpr that makes some is discharged, wherever it stands.
 
 References that are arguments stay: the program's inputs and outputs would change with them.

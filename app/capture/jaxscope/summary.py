@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a notebook shows for a capture: what is in it, without running anything."""
 from __future__ import annotations
 

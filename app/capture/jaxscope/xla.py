@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--compile`: what XLA says about the program, for display beside our own numbers."""
 from __future__ import annotations
 

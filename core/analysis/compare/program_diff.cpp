@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/compare/program_diff.h"
 
 #include <fmt/format.h>
@@ -11,10 +12,10 @@
 #include "analysis/equations/eqn_bytes.h"
 #include "analysis/equations/eqn_path.h"
 #include "base/cancel.h"
-#include "ir/literal.h"
 #include "ir/primitive.h"
 #include "ir/print/attr_text.h"
 #include "ir/print/print_rules.h"
+#include "ir/types/literal.h"
 
 namespace jaxscope {
 

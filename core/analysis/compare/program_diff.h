@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `analysis/compare`: what differs between two programs. Comes in: two jaxprs. Goes out: the equations that only one of them has,
 // and those that both have in other forms. Never here: figures of memory, sentences.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `analysis/equations`: facts about one equation. Comes in: a jaxpr. Goes out: where an equation stands, what it costs, whether
 // it is linear. Never here: programs, choices, pictures.

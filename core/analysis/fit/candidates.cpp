@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/fit/candidates.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,8 @@
 #include "base/cancel.h"
 #include "calls/families.h"
 #include "ir/builder.h"
-#include "ir/dtype.h"
 #include "ir/interpret.h"
+#include "ir/types/dtype.h"
 #include "lax/primitives.h"
 
 namespace jaxscope {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/fit/fit_budget.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 
-#include "analysis/subject.h"
+#include "analysis/stages/subject.h"
 #include "base/cancel.h"
 #include "transforms/policies.h"
 

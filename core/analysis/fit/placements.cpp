@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "analysis/fit/placements.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include "base/cancel.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "ir/builder.h"
 #include "ir/interpret.h"
 #include "transforms/cut.h"

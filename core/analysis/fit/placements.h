@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `analysis/fit`: what to save so that a step fits a budget of memory. Comes in: an Inspection and a size. Goes out: the cheapest
 // choice that was found, derived and planned, and what to write in Python. Never here: sentences for people but that Python.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs over several devices as their devices see them. In: a program and what is to be planned. Out: the program of one device, and
 // how values lie. Never here: figures of it, which are Inspection's stages.

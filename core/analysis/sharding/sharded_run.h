@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A run of a sharded program on virtual devices, as `run` shows it. In: whole inputs. Out: whole results, times, the memory of each device.
 #include "analysis/sharding/per_device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `io/arrays`: numbers in files. Comes in: bytes of archives, numbers as text. Goes out: arrays, and bytes again. Never here:
 // jaxprs, JSON, or a size that was believed before it was checked.
@@ -7,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

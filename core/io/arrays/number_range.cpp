@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/arrays/number_range.h"
 
 #include <cmath>
 #include <iterator>
 #include <limits>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

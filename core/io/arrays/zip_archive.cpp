@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/arrays/zip_archive.h"
 
 #include <zlib.h>

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/capture/array_filler.h"
 
 #include "io/capture/tables.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

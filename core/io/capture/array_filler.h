@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters of a capture: docs/capture-format.md, section 3.
 #include <algorithm>
 #include <charconv>
@@ -5,8 +6,8 @@
 
 #include "base/limits.h"
 #include "io/capture/tables.h"
-#include "ir/element.h"
 #include "ir/primitive.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

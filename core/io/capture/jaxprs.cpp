@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a capture that CaptureDocument converts by itself: head, arrays, jaxprs and their equations.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables and parameters of a capture that is being written: docs/capture-format.md, sections 2 and 3.
 #include "io/capture/output.h"
 
@@ -5,8 +6,8 @@
 #include <cstdlib>
 
 #include "io/arrays/number_range.h"
-#include "ir/element.h"
 #include "ir/primitive.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

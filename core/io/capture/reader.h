@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `io/capture`: docs/capture-format.md, read and written. Comes in: JSON or zstd, from front to back. Goes out: a Program, and a
 // file again. Never here: a tree of the whole document (it would be bigger than the program), and the parsing of printed jaxprs but

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/capture/tables.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 #include "base/limits.h"
 #include "io/arrays/number_range.h"
 #include "io/text/values.h"
-#include "ir/element.h"
 #include "ir/primitive.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What compilers said of the program: the keys `xla` and `targets`, both ways.
 #include "io/capture/output.h"
 #include "io/capture/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What JAX's printer leaves out and respells (ir/print/text_form.h), put back.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `io/text`: what JAX prints. Comes in: text, with whatever a log or a terminal put around it. Goes out: a Program whose text is
 // the same again. Never here: captures and JSON, and guesses that the reader isn't told of.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands around a jaxpr in a file: lines of a log or a notebook, colours of a terminal, another format altogether.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/text/values.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "base/limits.h"
 #include "io/arrays/number_range.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ir/print/attr_text.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "ir/element.h"
 #include "ir/jaxpr.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

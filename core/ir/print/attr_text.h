@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
 #include <string_view>
 
-#include "ir/attr.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

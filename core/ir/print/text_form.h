@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -5,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/attr.h"
 #include "ir/params.h"
+#include "ir/types/attr.h"
 
 namespace jaxscope {
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/element_codegen.h"
 
 #include <algorithm>
 
 #include <llvm/IR/Module.h>
 
-#include "ir/literal.h"
+#include "ir/types/literal.h"
 
 namespace jaxscope::exec {
 

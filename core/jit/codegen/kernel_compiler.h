@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `jit/codegen`: the only place with LLVM. Comes in: fused kernels. Goes out: functions on plain pointers. Never here: which
 // kernel runs when or on what memory, and LLVM's types in a header that other floors include.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/runtime_math.h"
 
 #include <cstdint>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/codegen/checked_index.h"
 #include "jit/kernels/special/special_functions.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/scalar_ops.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include "base/error.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/codegen/vector_math.h"
 
 namespace jaxscope::exec {

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // LLVM stays inside the code generator: include this from codegen files only.
 #include <llvm/IR/IRBuilder.h>
 
-#include "ir/dtype.h"
 #include "ir/kernel_builder.h"
+#include "ir/types/dtype.h"
 
 namespace jaxscope::exec {
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "calls/remat_lowering.h"
+#include "calls/remat/remat_lowering.h"
 #include "jit/graph/graph.h"
 
 namespace jaxscope::exec {

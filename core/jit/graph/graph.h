@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `jit/graph`: what is to be computed. Comes in: a jaxpr. Goes out: a graph without calls, views and dead equations, and its
 // fused units. Never here: memory (which value lies where is the plan's), machine code, and the order in which units run.

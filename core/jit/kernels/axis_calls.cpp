@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/packed_sort.h"
 #include "jit/kernels/threads/parallel.h"

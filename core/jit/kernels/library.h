@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `jit/kernels`: what runs by calling a routine (products, convolutions, sorts, decompositions). Comes in: an equation's types
 // and kernel description. Goes out: a call on plain pointers. Never here: graphs, plans, allocation other than the scratch that was

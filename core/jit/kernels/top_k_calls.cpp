@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "base/checked.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
 #include "lax/params/sort.h"

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
 

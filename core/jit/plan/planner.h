@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `jit/plan`: which step runs when and where its values lie. Comes in: a graph. Goes out: a Computation, steps with offsets in
 // one arena. Never here: running anything or allocating the arena; a plan of shapes that no machine holds is made like any other.

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/run/constants.h"
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope::exec {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `jit/run`: running. Comes in: a planned computation with its code. Goes out: results, times, and what was resident. Never
 // here: decisions about memory; measured figures must not read the plan's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/run/frame.h"
 
 #include <cmath>
@@ -5,7 +6,7 @@
 #include <optional>
 
 #include "base/cancel.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/threads/parallel.h"
 #include "jit/run/guarded_arena.h"
 #include "jit/run/step_watch.h"

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/run/made_up.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/jit.h"
 #include "jit/kernels/threads/parallel.h"
 #include "lax/primitives.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/run/resident_meter.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Collectives between devices (lax/parallel.py): what they are to who runs programs of several devices. In: applications. Out: over which
 // mesh axes devices meet, and what they compute together, as a jaxpr. Never here: devices, arrays.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives over the name of a batch axis (jax.vmap's axis_name): what they are once that axis is one of the operand.
 #include "lax/collectives/named.h"
 

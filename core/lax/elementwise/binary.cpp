@@ -1,5 +1,6 @@
-#include "ir/element.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "ir/print/text_form.h"
+#include "ir/types/element.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"

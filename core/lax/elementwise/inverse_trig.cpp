@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
 #include "lax/ops.h"

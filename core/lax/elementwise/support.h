@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax/elementwise: primitives whose result at an index depends on the operands at that index alone. In come operands of one shape (or
 // scalars, which stretch), out goes an array of that shape, by one scalar operation an element. Never here: what looks at neighbours or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward mode of the decompositions whose rules are whole programs (linalg.py, JAX 0.10.2).
 #include "lax/linalg/dot.h"
 #include "lax/linalg/linalg_jvp.h"

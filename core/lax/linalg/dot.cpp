@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/linalg/dot.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/checked.h"
-#include "ir/element.h"
 #include "ir/kernel_builder.h"
 #include "ir/print/attr_text.h"
 #include "ir/print/text_form.h"
+#include "ir/types/element.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/partition.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax/linalg: products, convolutions, Fourier transforms, triangular solves and decompositions. In come matrices with batch
 // dimensions, out go descriptions that the runtime gives to a library. Never here: calls of such a library (core/jit/kernels), and solves

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/linalg/linalg_jvp.h"
 
 #include "lax/linalg/dot.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ragged_dot_general (lax.py, JAX 0.10.2): a product whose rows belong to groups, each with a matrix of its own (mixture of experts).
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's named tuples, enums and nested tuples on one side, plain structs on the other.
 #include <fmt/format.h>
 

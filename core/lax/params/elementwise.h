@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax/params: the parameters of lax's primitives as plain structs with a field list, a header for each family. In comes the generic
 // form that captures and texts hold (Attr), out goes the struct, and back (conversions.cpp, where a field is more than a number or a list).

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax/reductions: primitives that combine the elements of an axis, of a window or of everything before a position, and those that
 // order them. In comes an array, out goes a smaller one, or one as large. Never here: reductions with a function of the user's own, which
-// hold a jaxpr (core/calls/general_reduce.cpp and general_window.cpp).
+// hold a jaxpr (core/calls/reductions/general_reduce.cpp and general_window.cpp).
 #include "ir/primitive.h"
 #include "lax/params/windows.h"
 

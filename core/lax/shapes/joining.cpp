@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joining arrays along a dimension and taking them apart again: concatenate and split, stack and unstack, each the transpose of
 // its partner (lax.py, JAX 0.10.2).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/shapes/partition_rules.h"
 
 #include "lax/params/shapes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/params/placement.h"
 
 #include <algorithm>

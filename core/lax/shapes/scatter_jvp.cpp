@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lax/shapes/scatter_jvp.h"
 
 #include "lax/ops.h"

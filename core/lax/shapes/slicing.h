@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // core/lax/shapes: primitives that move elements and compute nothing but what several of them come to in one place: broadcasts, reshapes,
 // slices, joins, gathers, scatters, and what places arrays on devices. In come arrays and positions, out go the same elements elsewhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/check/budget.h"
 
 #include <filesystem>
@@ -5,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "report/json_file.h"
+#include "report/json/json_file.h"
 
 namespace jaxscope {
 

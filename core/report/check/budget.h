@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `report/check`: what a program has to keep to, and where it doesn't. Comes in: budgets (flags, budgets.json), Inspections. Goes
 // out: findings at the user's lines, in the formats that CI systems read. Never here: figures that an Inspection doesn't hold.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formats of `check`. Names and texts come from files: each format escapes what it would take for its own.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
 #include <ostream>
@@ -7,7 +8,7 @@
 
 #include "analysis/inspection.h"
 #include "report/check/budget.h"
-#include "report/fields.h"
+#include "report/json/fields.h"
 #include "report/page.h"
 
 namespace jaxscope {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `report/compare`: two programs, plans or reports side by side. Comes in: Inspections, or reports that were written earlier. Goes
 // out: what differs, as data (declared once, below), and on a page. Never here: figures that an Inspection doesn't hold.
@@ -9,9 +10,9 @@
 
 #include "analysis/compare/program_diff.h"
 #include "analysis/inspection.h"
-#include "report/fields.h"
+#include "report/json/fields.h"
+#include "report/json/report_fields.h"
 #include "report/page.h"
-#include "report/report_fields.h"
 
 namespace jaxscope {
 

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "report/compare/diff_report.h"
-#include "report/json_file.h"
+#include "report/json/json_file.h"
 #include "report/measure.h"
 
 namespace jaxscope {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/debug/numpy_text.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 
 namespace jaxscope {
 

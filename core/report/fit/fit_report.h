@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `report/fit`: how a step comes to fit a budget, as data and in words. Comes in: what analysis/fit found. Goes out: JSON fields, a
 // section of a page, Python to write. Never here: the search.
@@ -5,9 +6,9 @@
 #include <vector>
 
 #include "analysis/fit/fit_budget.h"
-#include "report/fields.h"
+#include "report/json/fields.h"
+#include "report/json/report_fields.h"
 #include "report/page.h"
-#include "report/report_fields.h"
 
 namespace jaxscope {
 

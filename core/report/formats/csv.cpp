@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "report/fields.h"
 #include "report/formats/formats.h"
+#include "report/json/fields.h"
+#include "report/json/report_fields.h"
 #include "report/measure.h"
-#include "report/report_fields.h"
 
 namespace jaxscope {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floor `report/formats`: what other tools read. Comes in: an Inspection. Goes out: one file of theirs. Never here: our own reports and
 // pictures (report/export.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/formats/graph_page.h"
 
 #include <fmt/format.h>
@@ -8,10 +9,10 @@
 #include <sstream>
 
 #include "analysis/correspondence.h"
-#include "analysis/saved_values.h"
-#include "analysis/split_graph.h"
 #include "base/json_writer.h"
 #include "base/units.h"
+#include "picture/saved_values.h"
+#include "picture/split_graph.h"
 #include "report/formats/graph_page_script.h"
 
 namespace jaxscope {

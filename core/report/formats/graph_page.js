@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph of a report: groups that open and close, drawn level by level. All text comes as data and is set as text, never as markup.
 (() => {
     'use strict';

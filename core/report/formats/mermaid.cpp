@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "report/formats/formats.h"
-#include "report/graph_text.h"
+#include "report/formats/graph_text.h"
 
 namespace jaxscope {
 

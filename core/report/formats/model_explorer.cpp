@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,9 +6,9 @@
 #include <set>
 
 #include "analysis/correspondence.h"
-#include "analysis/graph/graph_model.h"
 #include "base/json_writer.h"
 #include "base/units.h"
+#include "picture/graph_model.h"
 #include "report/explain_text.h"
 #include "report/formats/formats.h"
 

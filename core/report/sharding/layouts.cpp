@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/sharding/layouts.h"
 
 #include "analysis/inspection.h"

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Layouts of one program side by side. In: inspections of the program under each. Out: a row each, and their table.
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "report/fields.h"
+#include "report/json/fields.h"
 #include "report/page.h"
 
 namespace jaxscope {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a program over several devices lies on them, as rows of reports. In: the program of one device. Out: rows, and their section. Never
 // here: the memory of a device, which is MemoryReport.
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "analysis/sharding/per_device.h"
-#include "report/fields.h"
+#include "report/json/fields.h"
 #include "report/page.h"
 
 namespace jaxscope {

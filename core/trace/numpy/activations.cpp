@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.nn's activations that are jitted functions, some with derivatives of their own: written with the front end itself.
 #include <jaxscope/custom_rules.h>
 #include <jaxscope/jit.h>

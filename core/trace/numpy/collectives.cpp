@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives over axes that vmap named.
 #include <jaxscope/collectives.h>
 

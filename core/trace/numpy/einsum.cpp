@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.numpy.einsum of one and two operands, as JAX contracts them.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x.at[...].set and its like: a scatter of one window, or of one for each element of an index array.
 #include <fmt/core.h>
 

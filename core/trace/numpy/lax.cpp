@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.lax: the functions that are one primitive each, element by element, over axes, of shapes, and products.
 #include <jaxscope/lax.h>
 

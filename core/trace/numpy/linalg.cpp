@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.numpy.linalg, diagonal and trace.
 #include <jaxscope/linalg.h>
 

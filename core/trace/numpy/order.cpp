@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.numpy: functions of sorted arrays, and elements by position along an axis.
 #include <fmt/core.h>
 

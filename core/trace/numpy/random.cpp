@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jax.random with typed keys: the equations of jax.random's jitted functions.
 #include <fmt/core.h>
 

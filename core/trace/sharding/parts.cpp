@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Specs of sharded_jit as the user writes them, and what says where a result lies.
 #include <fmt/core.h>
 

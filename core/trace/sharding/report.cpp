@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of a function of sharded_jit, in words.
 #include <fmt/core.h>
 

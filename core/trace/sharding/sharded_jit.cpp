@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sharded_jit: traces the function for all devices together, checks what JAX checks in its order, has the program cut and run.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -8,7 +9,7 @@
 #include "base/error.h"
 #include "calls/sharded_call.h"
 #include "pytree/prefix.h"
-#include "trace/jit_checks.h"
+#include "trace/jit/jit_checks.h"
 #include "trace/sharding/sharded_state.h"
 
 namespace jaxscope::jax::detail {

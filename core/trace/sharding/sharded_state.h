@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a function of sharded_jit keeps, and what stands behind its results.
 #include <mutex>

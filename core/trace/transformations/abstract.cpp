@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // eval_shape and closure_convert.
 #include <jaxscope/abstract.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // associative_scan, and map in batches: written with jax.lax's functions.
 #include <fmt/core.h>
 

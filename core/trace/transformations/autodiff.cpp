@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // grad, value_and_grad, jvp, vjp, linearize, linear_transpose: the function is traced, its jaxpr transformed, and what comes out stands
 // where the call stands.
 #include <fmt/core.h>

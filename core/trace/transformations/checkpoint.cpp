@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // checkpoint, its policies, and what they save.
 #include <fmt/core.h>
 
@@ -8,7 +9,7 @@
 
 #include "base/error.h"
 #include "calls/families.h"
-#include "calls/remat.h"
+#include "calls/remat/remat.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "pytree/tree.h"

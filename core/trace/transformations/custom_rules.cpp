@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // custom_jvp and custom_vjp: the function becomes a call in the current trace, its rules become entries of a table that the call keeps.
 #include "calls/custom_rules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jacfwd and jacrev: a pushforward or a pullback under vmap, on the vectors of the standard basis.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint policies: JAX's by their texts, and callables, which are asked about one application at a time.
 #include "trace/policy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // vmap: the function is traced on one element, its jaxpr batched.
 #include <fmt/core.h>
 

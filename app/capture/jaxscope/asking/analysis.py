@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the command line says of a program, as Python objects; and assertions about it for tests."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`jaxscope.show`: the window, or in a notebook the report."""
 from __future__ import annotations
 

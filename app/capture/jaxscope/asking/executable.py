@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the program jaxscope is, and the command `jaxscope` of a wheel, which brings it along."""
 from __future__ import annotations
 

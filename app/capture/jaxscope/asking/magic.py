@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`%load_ext jaxscope`, then `%jaxscope step(state, batch)`: what jaxscope says of a call, without making it."""
 from __future__ import annotations
 

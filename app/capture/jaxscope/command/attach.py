@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Captures in processes that somebody else starts: `capture --call NAME -- env A=1 python train.py`, `uv run ...`, a launcher's workers.
 
 The command runs as it is. An environment variable tells every Python in it what to look for; the first that comes to the call

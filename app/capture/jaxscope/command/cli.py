@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m jaxscope FILE.py:NAME -o OUT`."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A capture as a command line asked for it: traced with its options, written where it says, told about on standard error."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`capture --call NAME -- python train.py ...`: a script runs as it is, and a call of one of its jitted functions is captured."""
 from __future__ import annotations
 

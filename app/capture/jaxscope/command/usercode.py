@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running the user's Python: what goes wrong in it becomes its traceback and one line; how this process ends after it."""
 from __future__ import annotations
 

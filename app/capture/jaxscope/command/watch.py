@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waiting, in a process that runs the user's code, for the call of a jitted function.
 
 JAX asks `_infer_params` (jax._src.pjit) about every call of a jitted function that its C++ cache doesn't answer. It is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two calls, `jaxscope_forward_K` and `jaxscope_backward_K`, in the place of one differentiation.
 
 They are primitives of our own while JAX traces (jit would prune forwarded outputs, and its differentiation rules would

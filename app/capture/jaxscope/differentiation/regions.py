@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds every differentiation while a program is traced, and marks it.
 
 JAX's `linearize` (jax._src.interpreters.ad) is what grad, vjp, linearize, jacrev and the libraries' own grads come down

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who differentiates what: read off the Python frames above JAX's `linearize`.
 
 JAX hands its linearize a function of the differentiated arguments alone. What the user wrote (their function, all its

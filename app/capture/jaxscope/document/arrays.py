@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Array values: small ones stand in the capture, larger ones in an .npz next to it, the rest is left out."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing a capture: streamed into a temporary file, compressed where this Python can, renamed when whole."""
 from __future__ import annotations
 

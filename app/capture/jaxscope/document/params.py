@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of equations as JSON values (section 3 of docs/capture-format.md)."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoint policies by name and parameters, as they are written in Python; JAX keeps them as objects and closures."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interned tables of a capture: everything that equations refer to by number."""
 from __future__ import annotations
 

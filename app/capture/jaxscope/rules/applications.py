@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Entries in the table of rules for applications of libraries' primitives: evaluation first, then the cases of the other rules."""
 from __future__ import annotations
 

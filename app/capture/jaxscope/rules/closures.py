@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules that close over values of the program: which inputs of the equation those are.
 
 A rule is traced apart, when the program's own tracing is over. What it closes over is then a tracer of that tracing, which is a

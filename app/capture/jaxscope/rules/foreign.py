@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Primitives that are none of JAX's: what their libraries registered for them, as jaxprs.
 
 Such a primitive brings Python for its derivative, its transposition, its batching and its evaluation. Each is traced for the cases that

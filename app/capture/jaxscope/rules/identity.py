@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What makes two rules the same one: the user's Python function, what is bound to it, what transformations made of it.
 
 JAX keeps a rule in the cells of thunks in the parameters of an equation; each equation has new thunks around the same function.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules that JAX traces while `patterns` has it transform the program: they are kept, and needn't be traced again."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules that look at how they are called (symbolic zeros, custom_vmap): which cases JAX asks for when a program is transformed.
 
 Such a rule is another jaxpr in each case, so the capture has JAX transform the program, once for everything and once for each argument

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of custom primitives, traced to jaxprs: the table `custom_rules`, filled while equations are written.
 
 A rule may use its own primitive (relu's does), so an entry has its number before its jaxpr is known: entries are found by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When two applications of a library's primitive have the same rules: its parameters are new objects each time, but built alike."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m jaxscope.targets.compiler`: a process that has a target's compiler in it, compiles one module and ends.
 
 In: a line of JSON on standard input, then the module's bytes. Out: one line of JSON on standard output, nothing else there. A compiler that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of targets: `tpu:v5p`, `tpu:v5p:2x2x1`."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XLA's out-of-memory text, taken apart: how much is needed, how much there is, and which buffers take it by name and line."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a target's compiler says of a program: asked in a process of its own, one at a time, and not beyond a time."""
 from __future__ import annotations
 

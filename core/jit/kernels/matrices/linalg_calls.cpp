@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -10,7 +11,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <complex>
 #include <cstring>
 
 #include "base/checked.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/products/conv_sides.h"
 #include "jit/kernels/threads/parallel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstring>
 #include <map>
@@ -5,7 +6,7 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/products/conv_problem.h"
 #include "jit/kernels/products/onednn.h"
 #include "jit/kernels/threads/parallel.h"

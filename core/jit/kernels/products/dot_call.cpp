@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -6,7 +7,7 @@
 #include <dnnl.h>
 
 #include "base/checked.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/threads/parallel.h"
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What kernels by oneDNN share. Its header is heavy: for their .cpp files alone.
 #include <optional>
 
 #include <dnnl.hpp>
 
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 namespace jaxscope::exec {
 

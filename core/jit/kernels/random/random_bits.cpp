@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/random/random_bits.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
 #include <cstdint>
 
-#include "ir/aval.h"
+#include "ir/types/aval.h"
 
 // Counter-based generators as plain functions: Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3") with what JAX
 // builds of it, and XLA's RngBitGenerator on a CPU. Bit-equal to JAX 0.10.2.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstring>
 
 #include "base/checked.h"
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/random/random_bits.h"
 #include "jit/kernels/threads/parallel.h"

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstring>
 
-#include "ir/element.h"
+#include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/special/special_functions.h"
 #include "jit/kernels/threads/parallel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "jit/kernels/special/special_functions.h"
 
 #include <algorithm>

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "app/cli/program_arguments.h"
+#include "report/json/report_fields.h"
+#include "report/sections.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+class Policies final : public Command {
+public:
+    explicit Policies(Arguments& a) {
+        args_.add_file(a);
+        a.option("--region", args_.region, "which differentiation: its index in `inspect`, or `program`");
+        a.option("--wrt", args_.wrt, "numbers of the arguments to differentiate by, or `all`");
+        a.option("--policy", given_, "a further policy to try around the function (may be repeated)");
+        a.option("--replace-policy", args_.replace_policy, "[SITE=]POLICY to try in the checkpoints inside (may be repeated)");
+        args_.add_strict(a);
+        args_.add_execution(a);
+        args_.add_target(a);
+        a.flag("--no-run", no_run_, "plan only, don't execute");
+    }
+    ChildLimits limits() const override { return args_.limits(); }
+    int run() override {
+        std::vector<Choices> tries;
+        for (const std::string& policy : given_) {
+            ProgramArguments one = args_;
+            one.policy = policy;
+            one.replace_policy.clear();
+            tries.push_back(one.choices());
+        }
+        for (const std::string& replace : args_.replace_policy) {
+            ProgramArguments one = args_;
+            one.replace_policy = {replace};
+            tries.push_back(one.choices());
+        }
+        ProgramArguments base = args_;
+        base.replace_policy.clear();
+        const auto inspection = base.inspect();
+        const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_ && args_.target.empty());
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "policies", base.notes);
+            w.key("policies");
+            write_json(w, rows);
+            finish_json(w);
+        } else {
+            Page page = args_.page();
+            policies_section(page, rows);
+        }
+        return 0;
+    }
+
+private:
+    ProgramArguments args_;
+    std::vector<std::string> given_;
+    bool no_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_policies(Arguments& a) { return std::make_unique<Policies>(a); }
+
+}  // namespace jaxscope::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/program_arguments.h"
+#include "base/atomic_file.h"
+#include "report/export.h"
+
+namespace jaxscope::cli {
+
+namespace {
+
+/// The main job at once: what a newcomer wants to see of a program, on the terminal and as files.
+class Report final : public Command {
+public:
+    explicit Report(Arguments& a) {
+        args_.add_file(a);
+        args_.add_region(a);
+        args_.add_execution(a);
+        a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
+        a.option("--repeat", repeat_, 1, "how often to run");
+        a.flag("--no-run", no_run_, "plan only, don't execute");
+    }
+    ChildLimits limits() const override { return args_.limits(); }
+    int run() override {
+        const auto inspection = args_.inspect();
+        const FullReport report = make_full_report(*inspection, {!no_run_, repeat_, args_.load_seconds});
+        if (args_.json) {
+            write_report_json(std::cout, *inspection, report);
+            std::cout << '\n';
+        } else {
+            Page page = args_.page();
+            write_report_page(page, *inspection, report);
+        }
+        if (!directory_.empty()) write_files(*inspection, report);
+        return 0;
+    }
+
+private:
+    void write_files(const Inspection& inspection, const FullReport& report) const {
+        std::error_code error;
+        std::filesystem::create_directories(directory_, error);
+        AtomicFile json(directory_ + "/report.json"), html(directory_ + "/report.html"), svg(directory_ + "/split.svg");
+        write_report_json(json.stream(), inspection, report);
+        write_report_html(html.stream(), inspection, report);
+        export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
+        AtomicFile::commit({&json, &html, &svg});
+        std::cerr << "jaxscope: wrote report.json, report.html and split.svg into " << directory_ << '\n';
+    }
+
+    ProgramArguments args_;
+    std::string directory_;
+    int repeat_ = 3;
+    bool no_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report(Arguments& a) { return std::make_unique<Report>(a); }
+
+}  // namespace jaxscope::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "analysis/inspection.h"
+
+namespace jaxscope {
+
+/// The picture of the program or of the split (`what`: "program", "split") as a Graphviz file: groups are clusters, residuals are bold
+/// lines between the halves. Throws Error{BadUsage} for another `what`.
+std::string inspection_dot(const Inspection& inspection, const std::string& what);
+
+}  // namespace jaxscope

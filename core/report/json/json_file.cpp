@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json/json_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace jaxscope {
+
+using Json = nlohmann::ordered_json;
+
+Json read_json_file(const std::string& path, const char* what) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in || std::filesystem::is_directory(path))
+        throw Error(ErrorCode::NotFound, std::string("expected ") + what + ", found no file '" + printable(path) + "'");
+    try {
+        return Json::parse(in);
+    } catch (const Json::parse_error& e) {
+        in.clear();
+        in.seekg(0);
+        int line = 1;
+        for (std::size_t i = 0; i + 1 < e.byte && in; ++i) line += in.get() == '\n';
+        throw Error(ErrorCode::BadInput, std::string("expected JSON, found that it ends or breaks at byte ") + std::to_string(e.byte))
+            .at({path, line, 0});
+    }
+}
+
+bool is_report(const Json& document) { return document.is_object() && document.value("schema", "") == "jaxscope.report/1"; }
+
+std::optional<std::int64_t> integer_field(const Json& object, const char* key) {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_number_integer() ? std::optional(it->get<std::int64_t>()) : std::nullopt;
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// equinox's filtered transformations: what of them isn't a template.
+#include <jaxscope/donation.h>
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "base/error.h"
+#include "ir/print/printer.h"
+#include "ir/types/element.h"
+#include "pytree/tree.h"
+#include "trace/jit/jit_state.h"
+
+namespace jaxscope::jax::detail {
+
+bool is_inexact(const Array& a) { return ::jaxscope::is_inexact(a.node()->aval->dtype); }
+
+bool truth_of(const Array& a) {
+    if (a.is_tracer() && !a.node()->value.is_literal())
+        throw Error(ErrorCode::BadUsage, "`filter_spec` leaf values cannot be traced arrays.");
+    if (a.dtype() != dtype::bool_ || a.size() != 1)
+        throw Error(ErrorCode::BadUsage, "`filter_spec` must consist of booleans and callables only.");
+    return static_cast<bool>(a);
+}
+void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree) { trees_differ(spec, tree, "tree_map"); }
+void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b) { trees_differ(a, b, "tree_map"); }
+
+void refuse_tangent(const char* text) { throw Error(ErrorCode::BadUsage, text); }
+
+// ---- filter_jit
+
+JitHandle filter_jit(const FilterJitOptions& o, bool function_is_argument, const Where& where) {
+    const bool rest = o.donate != "none", first = o.donate == "all" || o.donate == "warn";
+    if (rest && !first && o.donate != "all-except-first" && o.donate != "warn-except-first")
+        throw Error(ErrorCode::BadUsage,
+                    "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.")
+            .at({where.file, where.line, 0});
+    JitHandle handle({.arg_names = o.arg_names, .name = o.name, .keep_unused = o.keep_unused, .inline_ = o.inline_}, where);
+    DonationRules& r = (*handle).rules;
+    r.filter = r.marker = true;
+    r.own_function = function_is_argument;
+    r.function = r.fallback = rest;
+    r.args = {first};
+    r.warn = o.donate.starts_with("warn");
+    return handle;
+}
+
+// ---- filter_closure_convert
+
+class Converted {
+public:
+    std::atomic<int> refs{1};
+    Traced traced;
+    PyTreeDef tree;
+    std::vector<Array> leaves;  ///< types of the example's
+};
+void retain(Converted* c) noexcept { c->refs.fetch_add(1); }
+void release(Converted* c) noexcept {
+    if (c->refs.fetch_sub(1) == 1) delete c;
+}
+
+Converted* closure_convert(Call& call) {
+    leaves_of(call);
+    const TracedCall t = trace_call(call, "closure_convert", kUnnamed);
+    auto* c = new Converted;
+    c->traced = t.traced;
+    c->tree = make_tree(call.arguments());
+    c->leaves = call.leaves;
+    return c;
+}
+
+std::vector<Array> call_converted(const Converted& c, Call& call) {
+    leaves_of(call);
+    const PyTreeDef tree = make_tree(call.arguments());
+    const auto refuse = [&](const char* kind) {
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("Closure-converted function called with different {} arguments to the example arguments "
+                                "provided:\n\nCalled with: {}\n\nClosure-converted with: {}",
+                                kind, tree_pformat(tree, call.leaves, {}), tree_pformat(c.tree, c.leaves, {})));
+    };
+    Avals ours = avals_of(call.leaves), example = avals_of(c.leaves);
+    for (AvalRef& a : ours) a = strong(a);
+    for (AvalRef& a : example) a = strong(a);
+    if (ours != example) refuse("dynamic");
+    if (!(tree == c.tree)) refuse("static");
+    return detail::call(c.traced.open(), with_consts(c.traced, call.leaves), call.where);
+}
+
+// ---- tree_pprint
+
+namespace {
+
+using Kind = TreeWriter::Kind;
+
+/// Lays a tree out: on one line where that fits, else each child on its own.
+class Layout {
+public:
+    Layout(const std::vector<Array>& leaves, const PrintOptions& options) : leaves_(leaves), options_(options) {}
+
+    std::string text(const TreeNode& n, std::size_t indent, std::size_t used) {
+        const std::size_t first = at_;
+        const std::string line = flat(n);
+        if (used + line.size() <= options_.width && line.find('\n') == std::string::npos) return line;
+        if (n.children.empty()) return line;
+        at_ = first;
+        if (n.kind == Kind::custom && n.keys[0].text.empty()) return text(*n.children[0], indent, used);
+        const auto [open, close] = brackets(n);
+        std::string out = open + "\n";
+        const std::string margin(indent + 2, ' ');
+        for (std::size_t i = 0; i < n.children.size(); ++i) {
+            out += margin + child(n, i, indent + 2) + (i + 1 < n.children.size() ? ",\n" : "\n");
+        }
+        return out + std::string(indent, ' ') + close;
+    }
+
+private:
+    static std::pair<std::string, std::string> brackets(const TreeNode& n) {
+        switch (n.kind) {
+            case Kind::tuple:
+                return {"(", n.children.size() == 1 ? ",)" : ")"};
+            case Kind::list:
+                return {"[", "]"};
+            case Kind::dict:
+                return {"{", "}"};
+            default:
+                return {n.type + "(", ")"};
+        }
+    }
+    static std::string key(const TreeNode& n, std::size_t i) {
+        if (n.kind == Kind::dict) return n.keys[i].text + ": ";
+        return n.kind == Kind::custom ? n.keys[i].text + "=" : "";
+    }
+    /// A dict's value that needs several lines begins on one of its own.
+    std::string child(const TreeNode& n, std::size_t i, std::size_t indent) {
+        const std::string name = key(n, i);
+        const std::size_t first = at_;
+        const std::string line = flat(*n.children[i]);
+        if (indent + name.size() + line.size() <= options_.width && line.find('\n') == std::string::npos) return name + line;
+        at_ = first;
+        if (n.kind != Kind::dict || n.children[i]->children.empty()) return name + text(*n.children[i], indent, indent + name.size());
+        return n.keys[i].text + ":\n" + std::string(indent, ' ') + text(*n.children[i], indent, indent);
+    }
+    std::string flat(const TreeNode& n) {
+        if (n.kind == Kind::leaf) {
+            const Array& a = leaves_[at_++];
+            return options_.short_arrays || a.is_tracer() ? to_text(a.node()->aval) : a.repr();
+        }
+        if (n.kind == Kind::none) return "None";
+        if (n.kind == Kind::fixed) return n.type;
+        if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0]);
+        const auto [open, close] = brackets(n);
+        std::string out = open;
+        for (std::size_t i = 0; i < n.children.size(); ++i) out += (i ? ", " : "") + key(n, i) + flat(*n.children[i]);
+        return out + close;
+    }
+    const std::vector<Array>& leaves_;
+    const PrintOptions& options_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options) {
+    return Layout(leaves, options).text(*tree.node(), 0, 0);
+}
+void print_line(const std::string& text) {
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+}
+
+}  // namespace jaxscope::jax::detail
+
+// ---- The seed's ways to donate
+
+namespace jaxscope::jax::donation::detail {
+
+namespace {
+
+jax::detail::JitHandle handle_for(jax::detail::DonationRules rules, const Where& where) {
+    jax::detail::JitHandle handle({}, where);
+    rules.filter = true;
+    (*handle).rules = std::move(rules);
+    return handle;
+}
+
+}  // namespace
+
+jax::detail::JitHandle filter_jit(const std::string& mode, bool function_is_argument, const Where& where) {
+    if (mode != "arrays" && mode != "warn" && mode != "none")
+        throw Error(ErrorCode::BadUsage, "`filter_jit(..., donate=...)` must be one of 'arrays', 'warn', or 'none'.")
+            .at({where.file, where.line, 0});
+    const bool all = mode != "none";
+    return handle_for({.own_function = function_is_argument, .function = all, .fallback = all, .warn = mode == "warn"}, where);
+}
+jax::detail::JitHandle filter_jit(const DonateSpecs& s, bool function_is_argument, const Where& where) {
+    return handle_for({.own_function = function_is_argument,
+                       .function = s.donate_fn,
+                       .fallback = s.donate_default,
+                       .args = s.donate_args,
+                       .kwargs = s.donate_kwargs},
+                      where);
+}
+void must_run_eagerly() { throw Error(ErrorCode::BadUsage, "random must run eagerly"); }
+
+}  // namespace jaxscope::jax::donation::detail
+
+namespace jaxscope::jax {
+
+Array device_put(const Array& x, const DevicePutOptions& o, Where where) {
+    if (o.donate && o.may_alias)
+        throw Error(ErrorCode::BadUsage, "may_alias and donate cannot be True at the same time.").at({where.file, where.line, 0});
+    if (!x.is_tracer()) detail::elements(*x.node());
+    return x;
+}
+
+}  // namespace jaxscope::jax

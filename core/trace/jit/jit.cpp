@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/jit/jit_state.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "calls/call_params.h"
+#include "ir/registry.h"
+#include "pytree/tree.h"
+#include "trace/jit/jit_checks.h"
+#include "trace/named_axes.h"
+#include "transforms/dce.h"
+
+namespace jaxscope::jax::detail {
+
+JitEntry::~JitEntry() {
+    if (prototype) drop(prototype);
+}
+
+namespace {
+
+std::vector<std::string> keywords_of(const Call& call) {
+    std::vector<std::string> out;
+    for (const char* k : call.keywords) out.emplace_back(k ? k : "");
+    return out;
+}
+bool same_key(const JitEntry& e, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+    return e.type == call.type && e.axes == axes_in_scope() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call);
+}
+
+std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+    if (s.entries.empty()) return "first call";
+    const JitEntry& last = *s.entries.back();
+    if (last.type != call.type) return "arguments of other C++ types";
+    if (last.keywords != keywords_of(call)) return "other arguments are passed by name";
+    if (!(last.tree == tree)) return "another tree of arguments, or another static value: " + tree.str() + " after " + last.tree.str();
+    for (std::size_t i = 0; i < avals.size(); ++i)
+        if (!(avals[i] == last.avals[i]))
+            return fmt::format("{}: {} after {}", last.program->in_paths[i].str(), long_aval(avals[i]), long_aval(last.avals[i])) +
+                   (avals[i]->weak_type != last.avals[i]->weak_type ? " (weak type differs)" : "");
+    return "an earlier trace was dropped";
+}
+
+bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names, int arg) {
+    const auto a = static_cast<std::size_t>(arg);
+    const DonationRules& r = s.rules;
+    if (!r.filter) return contains(s.options.donate_argnums, arg, names.args.size()) || contains(s.options.donate_argnames, names.args[a]);
+    if (r.own_function && a == 0) return r.function;
+    if (call.keywords[a])
+        for (const auto& [name, donated] : r.kwargs)
+            if (name == call.keywords[a]) return donated;
+    const std::size_t position = a - (r.own_function ? 1 : 0);
+    return position < r.args.size() ? r.args[position] : r.fallback;
+}
+
+std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, Avals avals) {
+    const ArgumentNames names = argument_names(call, s.options.arg_names);
+    check_arguments(s, call, names.args);
+    auto e = std::make_shared<JitEntry>();
+    e->type = call.type;
+    e->keywords = keywords_of(call);
+    e->tree = std::move(tree);
+    e->avals = std::move(avals);
+    e->axes = axes_in_scope();
+    const TracedCall t = trace_call(call, "jit", s.options.name, &names);
+    e->traced = t.traced;
+    auto p = std::make_shared<::jaxscope::Program>();
+    p->name = s.options.name;
+    p->jax_version = "0.10.2";
+    p->producer = "C++";
+    p->jaxpr = t.traced.jaxpr;
+    p->in_paths = names.leaves;
+    p->arg_of_input = names.arg_of_leaf;
+    for (const std::string& a : names.args) p->arg_names.emplace_back(a);
+    for (const std::string& path : t.out_tree.paths()) p->out_paths.emplace_back(path);
+    for (const int a : names.arg_of_leaf) p->donated.push_back(is_donated(s, call, names, a));
+    if (s.rules.marker) p->jit = "eqx";
+    const std::vector<bool> all_used(t.traced.jaxpr->outvars.size(), true);
+    p->kept = s.options.keep_unused ? std::vector<bool>(names.leaves.size(), true) : dce_jaxpr(t.traced.jaxpr, all_used).used_inputs;
+    e->program = p;
+    e->donation = pair_donations(*p);
+    e->warn = s.rules.warn;
+    e->remat_lowering = parse_remat_lowering(s.options.remat_lowering);
+    std::vector<bool> gone(names.leaves.size(), false);
+    for (const DonatedLeaf& d : e->donation.donated) gone[static_cast<std::size_t>(d.input)] = d.used;
+    for (std::uint32_t i = 0; i < gone.size(); ++i)
+        if (p->kept[i]) (gone[i] ? e->consumed : e->plain).push_back(i);
+    e->inputs.assign(gone.size(), nullptr);
+    e->given.assign(gone.size(), nullptr);
+    e->prototype = call.take_results(&e->drop);
+    return e;
+}
+
+/// Number of leaf `i` among those that the compiled function takes, as XLA counts.
+std::size_t flattened(const JitEntry& e, std::size_t i) {
+    return static_cast<std::size_t>(std::count(e.program->kept.begin(), e.program->kept.begin() + static_cast<std::ptrdiff_t>(i), true));
+}
+
+/// Leaf `i` has no elements: it was deleted before, or this call gave it away.
+[[noreturn]] void refuse_deleted(const JitEntry& e, std::span<const Node* const> leaves, std::size_t i, bool donated) {
+    for (const std::uint32_t k : e.consumed) {
+        if (k == i || leaves[k] != leaves[i] || !e.given[k]) continue;
+        throw Error(
+            ErrorCode::BadUsage,
+            fmt::format("INVALID_ARGUMENT: Attempt to {} Execute() (flattened argument {}, replica 0, partition 0, first use: {}). "
+                        "Toy example for this bug: `{}`.",
+                        donated ? "donate the same buffer twice in" : "use a buffer that was previously donated in the same call to",
+                        flattened(e, i), flattened(e, k), donated ? "f(donate(a), donate(a))" : "f(donate(a), a)"))
+            .advise(fmt::format("{} and {} are one array: pass a copy of it, or donate neither", e.program->in_paths[k].str(),
+                                e.program->in_paths[i].str()));
+    }
+    elements(*leaves[i]);
+    broken_invariant("an array without elements was found to have some", __FILE__, __LINE__);
+}
+
+/// Takes the elements of the leaves; those of donated ones are given away. Throws with everything as it was.
+void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
+    try {
+        for (const std::uint32_t i : e.consumed) {
+            e.inputs[i] = leaves[i]->array.get();
+            if (!e.inputs[i]) refuse_deleted(e, leaves, i, true);
+            e.given[i] = std::move(const_cast<Node*>(leaves[i])->array);
+        }
+        for (const std::uint32_t i : e.plain)
+            if (!(e.inputs[i] = leaves[i]->array.get())) refuse_deleted(e, leaves, i, false);
+    } catch (...) {
+        for (const std::uint32_t i : e.consumed)
+            if (e.given[i]) const_cast<Node*>(leaves[i])->array = std::move(e.given[i]);
+        throw;
+    }
+}
+
+void compile_entry(JitEntry& e) {
+    ::jaxscope::JitOptions options;
+    options.remat_lowering = e.remat_lowering;
+    e.executable = Executable::compile_in_place(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept, options);
+    if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
+}
+
+std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
+    std::vector<ArrayPtr> results;
+    {
+        const std::lock_guard lock(e.running);
+        if (!e.executable) compile_entry(e);
+        take_inputs(e, leaves);
+        const auto drop = [&] {
+            for (const std::uint32_t i : e.consumed) e.given[i].reset();
+        };
+        try {
+            e.executable->run_in_place(e.inputs, e.given, results);
+        } catch (...) {
+            drop();
+            throw;
+        }
+        drop();
+    }
+    std::vector<Array> out;
+    out.reserve(results.size());
+    for (ArrayPtr& a : results) out.push_back(concrete(std::move(a)));
+    return out;
+}
+
+/// With the result that filter_jit puts in front.
+JaxprPtr marked(const JaxprPtr& j) {
+    auto out = std::make_shared<::jaxscope::Jaxpr>(*j);
+    out->outvars.insert(out->outvars.begin(), Atom(make_literal(AvalRef(DType::S32, {}), std::int64_t{0})));
+    return out;
+}
+
+std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
+    std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
+    donated.insert(donated.end(), e.program->donated.begin(), e.program->donated.end());
+    const bool open = e.traced.captures_tracers();
+    const JitOptions& o = s.options;
+    JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
+    if (s.rules.marker) body = marked(body);
+    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})},
+                                           {"name", Attr(Sym(o.name))},
+                                           {"donated_invars", to_attr(donated)},
+                                           {"inline", Attr(o.inline_)},
+                                           {"keep_unused", Attr(o.keep_unused)}});
+    std::vector<Array> out =
+        bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params, call.where);
+    if (s.rules.marker) out.erase(out.begin());
+    return out;
+}
+
+}  // namespace
+
+namespace {
+
+std::size_t hash_of(const CallKey& key) {
+    std::size_t h = hash_mix(reinterpret_cast<std::size_t>(key.type),
+                             std::hash<std::string_view>{}({reinterpret_cast<const char*>(key.bytes), key.num_bytes}));
+    for (std::size_t i = 0; i < key.num_nodes; ++i) h = (h ^ (key.nodes[i] ? key.nodes[i]->aval.id() : ~0u)) * 0x9E3779B97F4A7C15ull;
+    return h;
+}
+bool same(const JitState::Known& known, const CallKey& key) {
+    if (known.type != key.type || known.avals.size() != key.num_nodes || known.bytes.size() != key.num_bytes) return false;
+    for (std::size_t i = 0; i < key.num_nodes; ++i)
+        if (known.avals[i] != (key.nodes[i] ? key.nodes[i]->aval.id() : ~0u)) return false;
+    return std::memcmp(known.bytes.data(), key.bytes, key.num_bytes) == 0;
+}
+
+/// From now on this call is found by its bytes.
+void remember(JitState& s, const CallKey& key, JitEntry& e) {
+    if (!key.exact || e.traced.captures_tracers()) return;
+    JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
+    for (std::size_t i = 0; i < key.num_nodes; ++i) {
+        if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
+        known.avals.push_back(key.nodes[i] ? key.nodes[i]->aval.id() : ~0u);
+    }
+    const std::unique_lock lock(s.lists);
+    s.known.emplace(hash_of(key), std::move(known));
+}
+
+std::shared_ptr<JitEntry> look_up(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
+    const std::shared_lock lock(s.lists);
+    for (const auto& e : s.entries)
+        if (same_key(*e, call, tree, avals) && !e->traced.captures_tracers()) return e;
+    return nullptr;
+}
+
+std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
+    std::vector<const Node*> out;
+    for (const Array& a : leaves) out.push_back(a.node());
+    return out;
+}
+
+}  // namespace
+
+std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
+    PyTreeDef tree = make_tree(call.arguments());
+    Avals avals = avals_of(call.leaves);
+    if (auto e = look_up(s, call, tree, avals)) return e;
+    const std::lock_guard tracing(s.tracing);
+    if (auto e = look_up(s, call, tree, avals)) return e;  // another thread was tracing it
+    std::string why;
+    {
+        const std::shared_lock lock(s.lists);
+        why = reason_for(s, call, tree, avals);
+    }
+    std::shared_ptr<JitEntry> e = trace_entry(s, call, std::move(tree), std::move(avals));
+    const std::unique_lock lock(s.lists);
+    s.reasons.push_back(std::move(why));
+    s.entries.push_back(e);
+    return e;
+}
+
+bool jit_again(JitState& s, const CallKey& key, Called& out) {
+    if (!key.exact || Trace::current()) return false;
+    JitEntry* e = nullptr;
+    {
+        const std::size_t h = hash_of(key);
+        const std::shared_lock lock(s.lists);
+        const auto [first, last] = s.known.equal_range(h);
+        for (auto i = first; i != last && !e; ++i)
+            if (same(i->second, key)) e = i->second.entry;
+    }
+    if (!e) return false;
+    std::span<const Node*> leaves(key.nodes, key.num_nodes);
+    std::vector<const Node*> present;
+    if (std::find(leaves.begin(), leaves.end(), nullptr) != leaves.end()) {
+        for (const Node* n : leaves)
+            if (n) present.push_back(n);
+        leaves = present;
+    }
+    for (const Node* n : leaves)
+        if (n->is_tracer()) return false;
+    out.leaves = run_entry(*e, leaves);
+    out.prototype = e->prototype;
+    return true;
+}
+
+Called jit_call(JitState& s, Call& call, const CallKey& key) {
+    initialise();
+    const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    remember(s, key, *e);
+    Called r;
+    if (Trace::current()) {
+        r.leaves = stage_entry(s, *e, call);
+    } else {
+        for (const Array& a : call.leaves)
+            if (a.is_tracer()) elements(*a.node());
+        r.leaves = run_entry(*e, nodes_of(call.leaves));
+    }
+    r.prototype = e->prototype;
+    return r;
+}
+
+Jaxpr jit_program(JitState& s, Call& call) {
+    initialise();
+    auto* p = new TracedProgram;
+    Jaxpr out(p);
+    p->jaxpr = find_entry(s, call)->traced.jaxpr;
+    return out;
+}
+
+MemoryAnalysis memory_analysis(JitState& s, Call& call) {
+    initialise();
+    const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    const MemoryPlan plan = plan_only(e->traced.jaxpr, e->donation.alias_of_output, e->program->kept);
+    return {plan.arguments, plan.outputs, plan.aliased, plan.temporaries, plan.planned_peak};
+}
+
+namespace {
+
+std::string report_of(const JitEntry& e) {
+    std::string out;
+    for (const DonatedLeaf& d : e.donation.donated)
+        out += fmt::format("{} {}: {}\n", d.path, d.aval,
+                           !d.used    ? "not used: " + d.reason
+                           : d.output ? "memory taken by output " + d.output_path + ", " + d.reason
+                                      : "memory " + d.reason);
+    for (const std::string& f : e.donation.findings) out += f + "\n";
+    if (e.consumed.empty()) return out;
+    const MemoryPlan plan = plan_only(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    for (const CopiedPair& c : plan.copied)
+        out += fmt::format("{} is still read when output {} is made, which goes into its memory: {} bytes are copied in the end\n",
+                           e.program->in_paths[static_cast<std::size_t>(c.input)].str(),
+                           e.program->out_paths[static_cast<std::size_t>(c.output)].str(), c.bytes);
+    return out;
+}
+
+/// What can be told of a call before it runs: arrays that are gone, that stand in two places, that the function closes over, too.
+std::string report_of(const JitEntry& e, const Call& call) {
+    std::string out;
+    const auto path = [&](std::size_t i) { return e.program->in_paths[i].str(); };
+    for (std::size_t i = 0; i < call.leaves.size(); ++i)
+        if (e.program->kept[i] && call.leaves[i].node()->deleted())
+            out += path(i) + " was donated or deleted before this call: it will be refused\n";
+    for (const std::uint32_t i : e.consumed) {
+        const Node* n = call.leaves[i].node();
+        for (std::size_t k = 0; k < call.leaves.size(); ++k) {
+            const bool donated = std::find(e.consumed.begin(), e.consumed.end(), k) != e.consumed.end();
+            if (k == i || call.leaves[k].node() != n || !e.program->kept[k] || (donated && k < i)) continue;
+            out += fmt::format("{} and {} are one array, {}: the call will be refused\n", path(i), path(k),
+                               donated ? "donated twice" : "and one of them is donated");
+        }
+        for (const Array& c : e.traced.consts)
+            if (n->array && c.node()->array == n->array)
+                out += path(i) + " is donated, and the function closes over the same array: its memory is copied first\n";
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string donation_report(JitState& s) {
+    const std::shared_lock lock(s.lists);
+    std::string out;
+    for (const auto& e : s.entries) out += report_of(*e);
+    return out;
+}
+std::string donation_report(JitState& s, Call& call) {
+    initialise();
+    const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    return report_of(*e) + report_of(*e, call);
+}
+
+std::vector<std::string> retraces(JitState& s) {
+    const std::shared_lock lock(s.lists);
+    return s.reasons;
+}
+
+JitHandle::JitHandle(JitOptions options, const Where& where, int arity) : state_(new JitState) {
+    state_->options = std::move(options);
+    state_->where = where;
+    if (arity < 0) return;
+    try {
+        check_options(*state_, arity, state_->options.arg_names);
+    } catch (...) {
+        delete state_;
+        throw;
+    }
+}
+JitHandle::JitHandle(const JitHandle& o) noexcept : state_(o.state_) { state_->refs.fetch_add(1); }
+JitHandle& JitHandle::operator=(const JitHandle& o) noexcept {
+    JitHandle copy(o);
+    std::swap(state_, copy.state_);
+    return *this;
+}
+JitHandle::~JitHandle() {
+    if (state_->refs.fetch_sub(1) == 1) delete state_;
+}
+
+void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+    for (const Eqn& e : open.eqns) {
+        if (e.prim != emitted_calls().jit) continue;
+        const std::vector<bool> donated = donated_inputs(*e.params);
+        if (std::find(donated.begin(), donated.end(), true) == donated.end()) continue;
+        ::jaxscope::Program p;
+        p.jaxpr = e.params->find("jaxpr")->get<Attr::JaxprRef>()->jaxpr;
+        p.kept = dce_jaxpr(p.jaxpr, std::vector<bool>(p.jaxpr->outvars.size(), true)).used_inputs;
+        p.in_paths.resize(p.kept.size());
+        for (const DonatedLeaf& d : pair_donations(p, donated).donated) {
+            const Atom a = open.inputs(e)[static_cast<std::size_t>(d.input)];
+            if (!d.used || a.is_literal() || a.var().index < open.num_constvars || a.var().index >= open.num_constvars + open.num_invars)
+                continue;
+            const Node* n = in[a.var().index - open.num_constvars].node();
+            if (!n->is_tracer()) const_cast<Node*>(n)->array.reset();
+        }
+    }
+}
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What jit refuses: JAX's checks of argument numbers and names, and of a call's arguments against them.
+#include "trace/jit/jit_checks.h"
+
+#include <fmt/core.h>
+
+#include "pytree/tree.h"
+
+namespace jaxscope::jax::detail {
+
+bool contains(const std::vector<int>& list, int i, std::size_t count) {
+    for (const int n : list)
+        if ((n < 0 ? n + static_cast<int>(count) : n) == i) return true;
+    return false;
+}
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+    for (const std::string& n : list)
+        if (n == name) return true;
+    return false;
+}
+
+std::string listed(const std::vector<int>& numbers) {
+    std::string text;
+    for (const int k : numbers) text += (text.empty() ? "" : ", ") + std::to_string(k);
+    return text + (numbers.size() == 1 ? "," : "");
+}
+
+namespace {
+
+Error refusal(const JitState& s, const std::string& text) {
+    Error e(ErrorCode::BadUsage, text);
+    e.at({s.where.file, s.where.line, 0});
+    return e;
+}
+
+/// What the text of an unhashable argument names: a type, and a value.
+std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg) {
+    const PyTreeDef tree = make_tree(call.arguments()).children()[arg];
+    if (tree.node()->kind == TreeWriter::Kind::leaf) {
+        std::size_t leaf = 0;
+        for (std::size_t a = 0; a < arg; ++a) leaf += call.leaves_of_arg[a];
+        return {"jaxlib._jax.ArrayImpl", call.leaves[leaf].str()};
+    }
+    return {kind_name(*tree.node()), tree.str()};
+}
+
+}  // namespace
+
+void check_options(const JitState& s, int n, const std::vector<std::string>& names) {
+    const JitOptions& o = s.options;
+    const auto in_range = [&](const char* what, const std::vector<int>& list) {
+        for (const int i : list)
+            if (i >= n || i < -n)
+                throw refusal(s,
+                              fmt::format("Jitted function has {}=({}), but only accepts {} positional arguments.", what, listed(list), n));
+    };
+    in_range("static_argnums", o.static_argnums);
+    in_range("donate_argnums", o.donate_argnums);
+    const auto count = static_cast<std::size_t>(n);
+    std::string both;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string name = i < names.size() ? names[i] : fmt::format("args[{}]", i);
+        const auto k = static_cast<int>(i);
+        if ((contains(o.static_argnums, k, count) || contains(o.static_argnames, name)) &&
+            (contains(o.donate_argnums, k, count) || contains(o.donate_argnames, name)))
+            both += (both.empty() ? "'" : ", '") + name + "'";
+    }
+    if (!both.empty())
+        throw refusal(s, fmt::format("static_argnames and donate_argnames cannot intersect. Argument names {{{}}} appear in both "
+                                     "static_argnames and donate_argnames",
+                                     both));
+    const auto known = [&](const char* what, const std::vector<std::string>& list) {
+        std::string strange;
+        for (const std::string& name : list)
+            if (!contains(names, name)) strange += (strange.empty() ? "'" : ", '") + name + "'";
+        if (!strange.empty())
+            throw refusal(
+                s, fmt::format("Jitted function has invalid argnames {{{}}} in {}. Function does not take these args.", strange, what));
+    };
+    if (names.size() < count) return;  // names may still come with the call
+    known("static_argnames", o.static_argnames);
+    known("donate_argnames", o.donate_argnames);
+}
+
+void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names) {
+    const JitOptions& o = s.options;
+    for (std::size_t i = 0; i < call.keywords.size() && i < o.arg_names.size(); ++i)
+        if (call.keywords[i] && o.arg_names[i] != call.keywords[i])
+            throw refusal(
+                s, fmt::format("the argument passed as '{}' stands in the place of '{}': C++ passes arguments by position, kw names them",
+                               call.keywords[i], o.arg_names[i]));
+    if (s.rules.filter) return;
+    check_options(s, static_cast<int>(call.static_args.size()), names);
+    for (std::size_t i = 0; i < call.static_args.size(); ++i) {
+        const bool fixed =
+            contains(o.static_argnums, static_cast<int>(i), call.static_args.size()) || contains(o.static_argnames, names[i]);
+        if (call.static_args[i] && !fixed)
+            throw refusal(s, fmt::format("Error interpreting argument to {} as an abstract array. The problematic value was passed to the "
+                                         "function at path {}.\nThis typically means that a jit-wrapped function was called with a "
+                                         "non-array argument, and this argument was not marked as static using the static_argnums or "
+                                         "static_argnames parameters of jax.jit.",
+                                         o.name, names[i]))
+                .advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
+        if (!fixed || call.leaves_of_arg[i] == 0) continue;
+        const auto [type, value] = unhashable(call, i);
+        throw refusal(s, fmt::format("Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
+                                     "type <class '{0}'>, {1}. The error was:\nTypeError: unhashable type: '{0}'",
+                                     type, value));
+    }
+}
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "trace/jit/jit_state.h"
+
+namespace jaxscope::jax::detail {
+
+/// Is argument `i` of `count` in a list of numbers, which may count from the end? Is the name in a list of names?
+bool contains(const std::vector<int>& list, int i, std::size_t count);
+bool contains(const std::vector<std::string>& list, const std::string& name);
+/// "0, 2", "1,": what stands in a tuple of Python's.
+std::string listed(const std::vector<int>& numbers);
+/// JAX's checks of argument numbers and names against a function of `n` parameters.
+void check_options(const JitState& s, int n, const std::vector<std::string>& names);
+/// Throws what JAX says of static, donated and unhashable arguments that can't be so.
+void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names);
+
+}  // namespace jaxscope::jax::detail

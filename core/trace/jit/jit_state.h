@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a jitted function keeps: its traces, their donation pairs and compiled code. Captures read it.
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "calls/remat/remat_lowering.h"
+#include "donation/pairing.h"
+#include "jit/jit.h"
+#include "trace/functions.h"
+
+namespace jaxscope::jax::detail {
+
+/// One trace of a jitted function. Only a trace that succeeded becomes one.
+struct JitEntry {
+    const void* type = nullptr;
+    PyTreeDef tree;
+    std::vector<std::string> keywords;  ///< per argument; empty: it came by position
+    Avals avals;
+    std::uint64_t axes = 0;  ///< names of mapped axes that it was traced under
+    Traced traced;
+    std::shared_ptr<const ::jaxscope::Program> program;
+    DonationReport donation;
+    RematLowering remat_lowering = RematLowering::Barrier;
+    bool warn = true;           ///< of donations that can't be used
+    void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
+    void (*drop)(void*) = nullptr;
+    // What a run needs; one at a time, as an executable has one arena.
+    std::mutex running;
+    std::shared_ptr<Executable> executable;
+    std::vector<std::uint32_t> plain, consumed;  ///< leaves that are read; those among them whose arrays the call deletes
+    std::vector<const ArrayConst*> inputs;
+    std::vector<ArrayPtr> given;
+    JitEntry() = default;
+    JitEntry(const JitEntry&) = delete;
+    JitEntry& operator=(const JitEntry&) = delete;
+    ~JitEntry();
+};
+
+/// How filter_jit and its forebears say what is donated; jit itself goes by numbers and names.
+struct DonationRules {
+    bool filter = false;        ///< they count, and everything that is no array is static
+    bool marker = false;        ///< filter_jit's extra int32 result in front
+    bool own_function = false;  ///< the first argument is the function object itself
+    bool function = false, fallback = false;
+    std::vector<bool> args;  ///< by position; others: fallback
+    std::vector<std::pair<std::string, bool>> kwargs;
+    bool warn = true;
+};
+
+class JitState {
+public:
+    std::atomic<int> refs{1};
+    JitOptions options;
+    Where where;
+    DonationRules rules;
+    std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
+    mutable std::shared_mutex lists;  ///< guards what follows
+    std::vector<std::shared_ptr<JitEntry>> entries;
+    std::vector<std::string> reasons;
+    struct Known {
+        std::string bytes;
+        std::vector<std::uint32_t> avals;  ///< per leaf, ~0: none
+        const void* type;
+        JitEntry* entry;
+    };
+    std::unordered_multimap<std::size_t, Known> known;  ///< calls by key
+};
+
+/// The trace for these arguments, made if there is none.
+std::shared_ptr<JitEntry> find_entry(JitState& state, Call& call);
+
+}  // namespace jaxscope::jax::detail

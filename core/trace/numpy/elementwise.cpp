@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// jax.numpy and jax.lax, element by element.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include <jaxscope/lax.h>
+
+#include "base/error.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/primitives.h"
+#include "trace/promote.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply1;
+using detail::converted;
+using detail::promoted;
+using detail::where_call;
+using ::jaxscope::Builder;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace {
+
+Value accurate(Builder& b, const Primitive& p, Value x) { return b.bind1(p, {x}, make_params(AccuracyParams{})); }
+Value plain(Builder& b, const Primitive& p, const Values& in) { return b.bind1(p, in); }
+
+/// One of a function of floats: integers become floats first.
+template <class F>
+Array on_inexact(const Operand& x, F f) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return f(b, detail::inexact_operand(b, v[0])); });
+}
+template <class F>
+Array on_promoted(const Operand& x, const Operand& y, F f, bool to_inexact = false) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        const Values p = promoted(b, v, to_inexact);
+        return f(b, p[0], p[1]);
+    });
+}
+/// The same under a jit of its own, as jax.numpy's jitted functions: promotion happens inside.
+template <class F>
+Array jitted_call(const char* name, std::initializer_list<Operand> in, F f, const std::string& key = {}) {
+    return apply1(in, [&](Builder& b, const Values& v) {
+        return jitted(b, name, key, v, [&](Builder& inner, const Values& w) { return f(inner, w); });
+    });
+}
+Value weak_one(Builder& b, Value like, double v) { return cl::constant(b, like, v); }
+/// What a truth value is made of: x != 0.
+Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
+template <const Primitive& P>
+Array logical(const Operand& x, const Operand& y) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        const Values p = promoted(b, v);
+        const Value l = truth(b, p[0]), r = truth(b, p[1]);
+        return plain(b, P, {l, r});
+    });
+}
+
+Value integer_divide(Builder& b, Value x, Value y) {
+    const Value q = cl::div(b, x, y);
+    const Value sign_x = cl::sign(b, x);
+    const Value differ = cl::ne(b, sign_x, cl::sign(b, y));
+    const Value inexact = cl::ne(b, b.bind1(kRem, {x, y}), weak_one(b, x, 0));
+    const Value both = b.bind1(kAnd, {differ, inexact});
+    return where_call(b, both, cl::sub(b, q, weak_one(b, q, 1)), q);
+}
+Value float_divide(Builder& b, Value x, Value y) {
+    const Value mod = b.bind1(kRem, {x, y});
+    const Value zero = cl::eq(b, y, weak_one(b, y, 0));
+    const Value num = where_call(b, zero, x, cl::sub(b, x, mod));
+    Value div = cl::div(b, num, y);
+    const Value inexact = cl::ne(b, mod, weak_one(b, mod, 0));
+    const Value sign_y = cl::sign(b, y);
+    const Value differ = cl::ne(b, sign_y, cl::sign(b, mod));
+    const Value ind = b.bind1(kAnd, {inexact, differ});
+    cl::select(b, ind, cl::add(b, mod, y), mod);
+    div = cl::select(b, ind, cl::sub(b, div, weak_one(b, div, 1)), div);
+    return b.bind1(kRound, {div}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "AWAY_FROM_ZERO"})}));
+}
+Value remainder_of(Builder& b, Value x, Value y) {
+    if (is_integer(b.aval(y)->dtype)) y = where_call(b, cl::eq(b, y, weak_one(b, y, 0)), make_literal(b.aval(y), std::int64_t{1}), y);
+    const Value trunc = b.bind1(kRem, {x, y});
+    const Value nonzero = cl::ne(b, trunc, weak_one(b, trunc, 0));
+    const Value negative = cl::lt(b, trunc, weak_one(b, trunc, 0));
+    const Value differ = cl::ne(b, negative, cl::lt(b, y, weak_one(b, y, 0)));
+    const Value plus = b.bind1(kAnd, {differ, nonzero});
+    return cl::select(b, plus, cl::add(b, trunc, y), trunc);
+}
+Value round_even(Builder& b, Value x) {
+    return b.bind1(kRound, {x}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "TO_NEAREST_EVEN"})}));
+}
+Value signbit_of(Builder& b, Value x) {
+    const Value bits = b.bind1(kBitcastConvertType, {x}, make_params(BitcastParams{D::S32}));
+    const Value shifted = b.bind1(kShiftRightArithmetic, {bits, make_literal(AvalRef(D::S32, {}), std::int64_t{31})});
+    return cl::convert_element_type(b, shifted, D::Bool);
+}
+
+}  // namespace
+
+namespace numpy {
+
+#define JAXSCOPE_FLOAT(name, expression)                                      \
+    Array name(const Operand& x) {                                            \
+        return on_inexact(x, [](Builder& b, Value v) { return expression; }); \
+    }
+#define JAXSCOPE_ANY(name, expression)                                         \
+    Array name(const Operand& x) {                                             \
+        return apply1({x}, []([[maybe_unused]] Builder& b, const Values& in) { \
+            const Value v = in[0];                                             \
+            return expression;                                                 \
+        });                                                                    \
+    }
+JAXSCOPE_FLOAT(exp, accurate(b, kExp, v))
+JAXSCOPE_FLOAT(exp2, accurate(b, kExp2, v))
+JAXSCOPE_FLOAT(expm1, accurate(b, kExpm1, v))
+JAXSCOPE_FLOAT(log, accurate(b, kLog, v))
+JAXSCOPE_FLOAT(log1p, accurate(b, kLog1p, v))
+JAXSCOPE_FLOAT(log10, cl::mul(b, accurate(b, kLog, v), weak_one(b, v, 1 / std::log(10.0))))
+JAXSCOPE_FLOAT(sin, accurate(b, kSin, v))
+JAXSCOPE_FLOAT(cos, accurate(b, kCos, v))
+JAXSCOPE_FLOAT(tan, accurate(b, kTan, v))
+JAXSCOPE_FLOAT(arcsin, plain(b, kAsin, {v}))
+JAXSCOPE_FLOAT(arccos, plain(b, kAcos, {v}))
+JAXSCOPE_FLOAT(arctan, plain(b, kAtan, {v}))
+JAXSCOPE_FLOAT(sinh, plain(b, kSinh, {v}))
+JAXSCOPE_FLOAT(cosh, plain(b, kCosh, {v}))
+JAXSCOPE_FLOAT(tanh, accurate(b, kTanh, v))
+JAXSCOPE_FLOAT(arcsinh, plain(b, kAsinh, {v}))
+JAXSCOPE_FLOAT(arctanh, plain(b, kAtanh, {v}))
+JAXSCOPE_FLOAT(sqrt, accurate(b, kSqrt, v))
+JAXSCOPE_FLOAT(cbrt, accurate(b, kCbrt, v))
+JAXSCOPE_FLOAT(reciprocal, cl::integer_pow(b, v, -1))
+JAXSCOPE_FLOAT(deg2rad, cl::mul(b, v, weak_one(b, v, M_PI / 180)))
+JAXSCOPE_FLOAT(rad2deg, cl::mul(b, v, weak_one(b, v, 180 / M_PI)))
+JAXSCOPE_FLOAT(isfinite, plain(b, kIsFinite, {v}))
+JAXSCOPE_ANY(abs, b.aval(v)->dtype == D::Bool ? v : plain(b, kAbs, {v}))
+JAXSCOPE_ANY(negative, plain(b, kNeg, {v}))
+JAXSCOPE_ANY(sign, plain(b, kSign, {v}))
+JAXSCOPE_ANY(square, cl::square(b, v))
+JAXSCOPE_ANY(positive, v)
+JAXSCOPE_ANY(logical_not, plain(b, kNot, {truth(b, v)}))
+JAXSCOPE_ANY(invert, plain(b, kNot, {v}))
+JAXSCOPE_ANY(isnan, cl::ne(b, v, v))
+JAXSCOPE_ANY(floor, is_integer(b.aval(v)->dtype) ? v : plain(b, kFloor, {v}))
+JAXSCOPE_ANY(ceil, is_integer(b.aval(v)->dtype) ? v : plain(b, kCeil, {v}))
+JAXSCOPE_ANY(real, is_complex(b.aval(v)->dtype) ? cl::real(b, v) : v)
+JAXSCOPE_ANY(imag, is_complex(b.aval(v)->dtype) ? cl::imag(b, v) : cl::full(b, b.aval(v), 0.0))
+JAXSCOPE_ANY(conj, is_complex(b.aval(v)->dtype) ? cl::conj(b, v) : v)
+#undef JAXSCOPE_FLOAT
+#undef JAXSCOPE_ANY
+Array log2(const Operand& x) {
+    return on_inexact(x, [](Builder& b, Value v) {
+        const Value natural = accurate(b, kLog, v);
+        return cl::div(b, natural, accurate(b, kLog, weak_one(b, v, 2)));
+    });
+}
+Array absolute(const Operand& x) { return abs(x); }
+Array degrees(const Operand& x) { return rad2deg(x); }
+Array radians(const Operand& x) { return deg2rad(x); }
+Array arccosh(const Operand& x) {
+    return jitted_call("arccosh", {x}, [](Builder& b, const Values& v) { return plain(b, kAcosh, {detail::inexact_operand(b, v[0])}); });
+}
+Array round(const Operand& x) {
+    return jitted_call("round", {x},
+                       [](Builder& b, const Values& v) { return is_integer(b.aval(v[0])->dtype) ? v[0] : round_even(b, v[0]); });
+}
+Array rint(const Operand& x) {
+    return jitted_call("rint", {x}, [](Builder& b, const Values& v) { return round_even(b, detail::inexact_operand(b, v[0])); });
+}
+Array trunc(const Operand& x) {
+    return jitted_call("trunc", {x}, [](Builder& b, const Values& v) {
+        if (is_integer(b.aval(v[0])->dtype)) return v[0];
+        const Value below = cl::lt(b, v[0], weak_one(b, v[0], 0));
+        const Value up = b.bind1(kCeil, {v[0]});
+        return where_call(b, below, up, cl::floor(b, v[0]));
+    });
+}
+Array fix(const Operand& x) { return trunc(x); }
+Array isinf(const Operand& x) {
+    return jitted_call("isinf", {x}, [](Builder& b, const Values& v) { return cl::eq(b, cl::abs(b, v[0]), weak_one(b, v[0], INFINITY)); });
+}
+Array signbit(const Operand& x) {
+    return jitted_call("signbit", {x}, [](Builder& b, const Values& v) { return signbit_of(b, v[0]); });
+}
+Array nan_to_num(const Operand& x) {
+    return jitted_call("nan_to_num", {x}, [](Builder& b, const Values& v) {
+        const auto number = [&](double d) { return make_literal(AvalRef(b.aval(v[0])->dtype, {}), d); };
+        Value y = where_call(b, cl::ne(b, v[0], v[0]), number(0), v[0]);
+        y = where_call(b, cl::eq(b, y, weak_one(b, y, INFINITY)), number(3.4028234663852886e+38), y);
+        return where_call(b, cl::eq(b, y, weak_one(b, y, -INFINITY)), number(-3.4028234663852886e+38), y);
+    });
+}
+
+#define JAXSCOPE_PAIR(name, function)                                                    \
+    Array name(const Operand& x, const Operand& y) {                                     \
+        return on_promoted(x, y, [](Builder& b, Value l, Value r) { return function; }); \
+    }
+JAXSCOPE_PAIR(add, b.aval(l)->dtype == D::Bool ? plain(b, kOr, {l, r}) : plain(b, kAdd, {l, r}))
+JAXSCOPE_PAIR(subtract, plain(b, kSub, {l, r}))
+JAXSCOPE_PAIR(multiply, b.aval(l)->dtype == D::Bool ? plain(b, kAnd, {l, r}) : cl::mul(b, l, r))
+JAXSCOPE_PAIR(maximum, plain(b, kMax, {l, r}))
+JAXSCOPE_PAIR(minimum, plain(b, kMin, {l, r}))
+JAXSCOPE_PAIR(equal, cl::eq(b, l, r))
+JAXSCOPE_PAIR(not_equal, cl::ne(b, l, r))
+JAXSCOPE_PAIR(less, cl::lt(b, l, r))
+JAXSCOPE_PAIR(less_equal, cl::le(b, l, r))
+JAXSCOPE_PAIR(greater, cl::gt(b, l, r))
+JAXSCOPE_PAIR(greater_equal, cl::ge(b, l, r))
+JAXSCOPE_PAIR(bitwise_and, plain(b, kAnd, {l, r}))
+JAXSCOPE_PAIR(bitwise_or, plain(b, kOr, {l, r}))
+JAXSCOPE_PAIR(bitwise_xor, plain(b, kXor, {l, r}))
+JAXSCOPE_PAIR(left_shift, plain(b, kShiftLeft, {l, r}))
+JAXSCOPE_PAIR(right_shift, plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRightLogical : kShiftRightArithmetic, {l, r}))
+#undef JAXSCOPE_PAIR
+#define JAXSCOPE_FLOAT_PAIR(name, prim)              \
+    Array name(const Operand& x, const Operand& y) { \
+        return on_promoted(                          \
+            x, y,                                    \
+            [](Builder& b, Value l, Value r) {       \
+                return plain(b, prim, {l, r});       \
+            },                                       \
+            true);                                   \
+    }
+JAXSCOPE_FLOAT_PAIR(divide, kDiv)
+JAXSCOPE_FLOAT_PAIR(arctan2, kAtan2)
+JAXSCOPE_FLOAT_PAIR(nextafter, kNextAfter)
+#undef JAXSCOPE_FLOAT_PAIR
+Array true_divide(const Operand& x, const Operand& y) { return divide(x, y); }
+Array logical_and(const Operand& x, const Operand& y) { return logical<kAnd>(x, y); }
+Array logical_or(const Operand& x, const Operand& y) { return logical<kOr>(x, y); }
+Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>(x, y); }
+
+Array floor_divide(const Operand& x, const Operand& y) {
+    return jitted_call("floor_divide", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v);
+        const D type = b.aval(p[0])->dtype;
+        if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
+        return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
+    });
+}
+Array remainder(const Operand& x, const Operand& y) {
+    return jitted_call("remainder", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v);
+        return remainder_of(b, p[0], p[1]);
+    });
+}
+Array mod(const Operand& x, const Operand& y) { return remainder(x, y); }
+Array fmod(const Operand& x, const Operand& y) {
+    return jitted_call("fmod", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v);
+        return b.bind1(kRem, p);
+    });
+}
+Array power(const Operand& x, const Operand& y) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        if (y.kind == Operand::Kind::integer) {
+            if (is_inexact(b.aval(v[0])->dtype) || y.integer >= 0) return cl::integer_pow(b, v[0], y.integer);
+        }
+        const AvalRef exponent = b.aval(v[1]);
+        // jax.numpy leaves an integer exponent as it is, beside a float base.
+        if (is_integer(exponent->dtype) && x.kind != Operand::Kind::integer) {
+            const detail::Promoted to = detail::promoted_type({b.aval(v[0]), exponent});
+            if (is_inexact(to.type)) {
+                converted(b, v[1], to.type, to.weak);
+                const Values r = detail::same_rank(b, {converted(b, v[0], to.type, to.weak), v[1]});
+                return b.bind1(kPow, r);
+            }
+        }
+        const Values p = promoted(b, v);
+        if (is_integer(b.aval(p[0])->dtype))
+            throw Error(ErrorCode::NoRule, "integer powers of integer arrays aren't there: give the exponent as a number, or floats");
+        return b.bind1(kPow, p);
+    });
+}
+Array fmax(const Operand& x, const Operand& y) {
+    return jitted_call("fmax", {x, y}, [](Builder& b, const Values& v) {
+        const Value greater = cl::gt(b, v[0], v[1]);
+        return where_call(b, b.bind1(kOr, {greater, cl::ne(b, v[1], v[1])}), v[0], v[1]);
+    });
+}
+Array fmin(const Operand& x, const Operand& y) {
+    return jitted_call("fmin", {x, y}, [](Builder& b, const Values& v) {
+        const Value less = cl::lt(b, v[0], v[1]);
+        return where_call(b, b.bind1(kOr, {less, cl::ne(b, v[1], v[1])}), v[0], v[1]);
+    });
+}
+Array copysign(const Operand& x, const Operand& y) {
+    return jitted_call("copysign", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v, true);
+        const Value negative = jitted(b, "signbit", "", {p[1]}, [](Builder& i, const Values& w) { return signbit_of(i, w[0]); });
+        const Value minus = cl::neg(b, cl::abs(b, p[0]));
+        return where_call(b, negative, minus, cl::abs(b, p[0]));
+    });
+}
+Array heaviside(const Operand& x, const Operand& y) {
+    return jitted_call("heaviside", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v, true);
+        const Value below = cl::lt(b, p[0], weak_one(b, p[0], 0)), above = cl::gt(b, p[0], weak_one(b, p[0], 0));
+        const Value unordered = where_call(b, cl::ne(b, p[0], p[0]), p[0], p[1]);
+        const auto number = [&](double d) { return make_literal(AvalRef(b.aval(p[0])->dtype, {}), d); };
+        return where_call(b, below, number(0), where_call(b, above, number(1), unordered));
+    });
+}
+Array isclose(const Operand& x, const Operand& y) {
+    return jitted_call("isclose", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v);
+        const Value nans = b.bind1(kAnd, {cl::ne(b, p[0], p[0]), cl::ne(b, p[1], p[1])});
+        const Value finite = b.bind1(kIsFinite, {p[1]});
+        const Value gap = cl::abs(b, cl::sub(b, p[0], p[1]));
+        const Value allowed = cl::add(b, weak_one(b, p[0], 1e-8), cl::mul(b, weak_one(b, p[0], 1e-5), cl::abs(b, p[1])));
+        const Value near = cl::le(b, gap, allowed), equal = cl::eq(b, p[0], p[1]);
+        (void)nans;
+        return b.bind1(kOr, {equal, b.bind1(kAnd, {finite, near})});
+    });
+}
+Array where(const Operand& c, const Operand& x, const Operand& y) {
+    return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, truth(b, v[0]), v[1], v[2]); });
+}
+Array clip(const Operand& x, const Operand& low, const Operand& high) {
+    return jitted_call("clip", {x, low, high}, [](Builder& b, const Values& v) {
+        Values p = promoted(b, {v[1], v[0]});
+        const Value least = plain(b, kMax, {p[0], p[1]});
+        p = promoted(b, {v[2], least});
+        return plain(b, kMin, {p[0], p[1]});
+    });
+}
+Array astype(const Operand& x, dtype type) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return cl::convert_element_type(b, v[0], static_cast<D>(type)); });
+}
+
+}  // namespace numpy
+
+Array operator+(const Operand& x, const Operand& y) { return numpy::add(x, y); }
+Array operator-(const Operand& x, const Operand& y) { return numpy::subtract(x, y); }
+Array operator*(const Operand& x, const Operand& y) { return numpy::multiply(x, y); }
+Array operator/(const Operand& x, const Operand& y) { return numpy::divide(x, y); }
+Array operator%(const Operand& x, const Operand& y) { return numpy::remainder(x, y); }
+Array operator==(const Operand& x, const Operand& y) { return numpy::equal(x, y); }
+Array operator!=(const Operand& x, const Operand& y) { return numpy::not_equal(x, y); }
+Array operator<(const Operand& x, const Operand& y) { return numpy::less(x, y); }
+Array operator<=(const Operand& x, const Operand& y) { return numpy::less_equal(x, y); }
+Array operator>(const Operand& x, const Operand& y) { return numpy::greater(x, y); }
+Array operator>=(const Operand& x, const Operand& y) { return numpy::greater_equal(x, y); }
+Array operator&(const Operand& x, const Operand& y) { return numpy::bitwise_and(x, y); }
+Array operator|(const Operand& x, const Operand& y) { return numpy::bitwise_or(x, y); }
+Array operator^(const Operand& x, const Operand& y) { return numpy::bitwise_xor(x, y); }
+Array operator-(const Operand& x) { return numpy::negative(x); }
+Array operator~(const Operand& x) { return numpy::invert(x); }
+
+namespace lax {
+
+namespace {
+Array pair_of(const Primitive& p, const Operand& x, const Operand& y) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) { return plain(b, p, detail::alike(b, v)); });
+}
+Array accurate_of(const Primitive& p, const Operand& x) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return accurate(b, p, v[0]); });
+}
+Array one_of(const Primitive& p, const Operand& x) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return plain(b, p, v); });
+}
+}  // namespace
+
+Array add(const Operand& x, const Operand& y) { return pair_of(kAdd, x, y); }
+Array sub(const Operand& x, const Operand& y) { return pair_of(kSub, x, y); }
+Array mul(const Operand& x, const Operand& y) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        const Values p = detail::alike(b, v);
+        return cl::mul(b, p[0], p[1]);
+    });
+}
+Array div(const Operand& x, const Operand& y) { return pair_of(kDiv, x, y); }
+Array rem(const Operand& x, const Operand& y) { return pair_of(kRem, x, y); }
+Array pow(const Operand& x, const Operand& y) { return pair_of(kPow, x, y); }
+Array max(const Operand& x, const Operand& y) { return pair_of(kMax, x, y); }
+Array min(const Operand& x, const Operand& y) { return pair_of(kMin, x, y); }
+Array neg(const Operand& x) { return one_of(kNeg, x); }
+Array exp(const Operand& x) { return accurate_of(kExp, x); }
+Array log(const Operand& x) { return accurate_of(kLog, x); }
+Array sin(const Operand& x) { return accurate_of(kSin, x); }
+Array cos(const Operand& x) { return accurate_of(kCos, x); }
+Array tanh(const Operand& x) { return accurate_of(kTanh, x); }
+Array logistic(const Operand& x) { return accurate_of(kLogistic, x); }
+Array rsqrt(const Operand& x) { return accurate_of(kRsqrt, x); }
+Array sqrt(const Operand& x) { return accurate_of(kSqrt, x); }
+Array erf(const Operand& x) { return one_of(kErf, x); }
+Array erfc(const Operand& x) { return one_of(kErfc, x); }
+Array erf_inv(const Operand& x) { return one_of(kErfInv, x); }
+Array lgamma(const Operand& x) { return one_of(kLgamma, x); }
+Array digamma(const Operand& x) { return one_of(kDigamma, x); }
+Array square(const Operand& x) { return one_of(kSquare, x); }
+Array integer_pow(const Operand& x, std::int64_t y) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return cl::integer_pow(b, v[0], y); });
+}
+Array stop_gradient(const Operand& x) { return one_of(kStopGradient, x); }
+Array select(const Operand& pred, const Operand& t, const Operand& f) {
+    return apply1({pred, t, f}, [&](Builder& b, const Values& v) { return cl::select(b, v[0], v[1], v[2]); });
+}
+Array clamp(const Operand& low, const Operand& x, const Operand& high) {
+    return apply1({low, x, high}, [&](Builder& b, const Values& v) { return plain(b, kClamp, detail::alike(b, v)); });
+}
+Array convert_element_type(const Operand& x, dtype type) { return numpy::astype(x, type); }
+Array bitcast_convert_type(const Operand& x, dtype type) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        return b.bind1(kBitcastConvertType, {v[0]}, make_params(BitcastParams{static_cast<D>(type)}));
+    });
+}
+
+}  // namespace lax
+}  // namespace jaxscope::jax

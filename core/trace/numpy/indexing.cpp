@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Array[...]: what jax.numpy emits for numbers, slices, new axes; arrays of indices go through `take`.
+#include <fmt/core.h>
+
+#include <jaxscope/lax.h>
+
+#include "base/error.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
+#include "lax/primitives.h"
+#include "trace/promote.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply1;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace {
+
+/// Static indices as slices of the operand's dimensions, then what is dropped, reversed and added.
+struct Selection {
+    Dims start, limit, stride, squeezed, reversed, added;
+    bool whole = true;
+};
+
+std::int64_t clamp_to(std::int64_t v, std::int64_t low, std::int64_t high) { return std::min(std::max(v, low), high); }
+
+void add_slice(Selection& s, const Index& i, std::int64_t n) {
+    const auto d = static_cast<std::int64_t>(s.start.size());
+    const auto bound = [&](std::int64_t v) { return v < 0 ? v + n : v; };
+    std::int64_t from, to, step = i.step;
+    if (step == 0) throw Error(ErrorCode::BadUsage, "slice step cannot be zero");
+    if (step > 0) {
+        from = i.has_start ? clamp_to(bound(i.start), 0, n) : 0;
+        to = i.has_stop ? clamp_to(bound(i.stop), 0, n) : n;
+    } else {
+        // Taken forwards, then reversed.
+        const std::int64_t first = i.has_start ? clamp_to(bound(i.start), -1, n - 1) : n - 1;
+        const std::int64_t last = i.has_stop ? clamp_to(bound(i.stop), -1, n - 1) : -1;
+        const std::int64_t count = first > last ? (first - last - 1) / -step + 1 : 0;
+        from = count ? first + (count - 1) * step : 0;
+        to = count ? first + 1 : 0;
+        step = -step;
+        s.reversed.push_back(d);
+    }
+    if (to < from) to = from;
+    if (step > 1 && to > from) to = std::min(to, from + ((to - from - 1) / step) * step + (to == n ? to : step));
+    s.whole = s.whole && from == 0 && to == n && step == 1;
+    s.start.push_back(from), s.limit.push_back(std::min(to, n)), s.stride.push_back(step);
+}
+
+Selection select(const std::vector<Index>& indices, const Dims& shape) {
+    Selection s;
+    std::size_t given = 0;
+    for (const Index& i : indices) given += i.kind == Index::Kind::number || i.kind == Index::Kind::range;
+    if (given > shape.size())
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("Too many indices: array is {}-dimensional, but {} were indexed", shape.size(), given));
+    bool expanded = false;
+    std::int64_t out = 0;
+    const auto rest = [&] {
+        for (std::size_t n = shape.size() - given; n > 0; --n, ++out) add_slice(s, slice(none, none), shape[s.start.size()]);
+        expanded = true;
+    };
+    for (const Index& i : indices) switch (i.kind) {
+            case Index::Kind::new_axis:
+                s.added.push_back(out++);
+                break;
+            case Index::Kind::dots:
+                rest();
+                break;
+            case Index::Kind::range:
+                add_slice(s, i, shape[s.start.size()]), ++out;
+                break;
+            default: {
+                const std::int64_t n = shape[s.start.size()], at = i.start < 0 ? i.start + n : i.start;
+                if (at < 0 || at >= n)
+                    throw Error(ErrorCode::BadUsage,
+                                fmt::format("index {} is out of bounds for axis {} with size {}", i.start, s.start.size(), n));
+                s.squeezed.push_back(static_cast<std::int64_t>(s.start.size()));
+                s.start.push_back(at), s.limit.push_back(at + 1), s.stride.push_back(1);
+                s.whole = false;
+            }
+        }
+    if (!expanded) rest();
+    return s;
+}
+
+Value indexed(Builder& b, Value x, const std::vector<Index>& indices) {
+    const Selection s = select(indices, b.aval(x)->shape);
+    if (!s.whole) {
+        bool strided = false;
+        for (const std::int64_t n : s.stride) strided = strided || n != 1;
+        SliceParams p{s.start, s.limit};
+        if (strided) p.strides = s.stride;
+        x = b.bind1(kSlice, {x}, make_params(p));
+    }
+    if (!s.reversed.empty()) x = b.bind1(kRev, {x}, make_params(RevParams{s.reversed}));
+    if (!s.squeezed.empty()) x = cl::squeeze(b, x, s.squeezed);
+    if (!s.added.empty()) x = cl::expand_dims(b, x, s.added);
+    return x;
+}
+
+/// x[i] and jnp.take for an array of positions along one axis.
+Value gathered(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {
+    const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
+    const auto a = static_cast<std::size_t>(axis);
+    const D type = b.aval(at)->dtype;
+    const Value below = cl::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
+    const Value wrapped = cl::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
+    const Value from = through_where ? jitted(b, "_where", "", {below, wrapped, at},
+                                              [](Builder& i, const Values& w) { return cl::select(i, w[0], w[1], w[2]); })
+                                     : cl::select(b, below, wrapped, at);
+    Dims dims;
+    for (std::size_t i = 0; i < positions.size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+    Dims with_one = positions;
+    with_one.push_back(1);
+    const Value index = cl::broadcast_in_dim(b, from, with_one, dims);
+    GatherParams p;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(shape.size() - 1 + positions.size()); ++i)
+        if (i < axis || i >= axis + static_cast<std::int64_t>(positions.size())) p.dimension_numbers.offset_dims.push_back(i);
+    p.dimension_numbers.collapsed_slice_dims = {axis};
+    p.dimension_numbers.start_index_map = {axis};
+    p.slice_sizes = shape;
+    p.slice_sizes[a] = 1;
+    p.mode = mode;
+    if (mode == OutOfBounds::FillOrDrop && is_float(b.aval(x)->dtype)) p.fill_value = Attr(__builtin_nan(""));
+    return b.bind1(kGather, {x, index}, make_params(p));
+}
+
+}  // namespace
+
+Array Array::operator[](std::int64_t i) const {
+    return apply1({*this}, Where("", 0, ""), [&](Builder& b, const Values& v) { return indexed(b, v[0], {Index(i)}); });
+}
+Array Array::operator[](std::initializer_list<Index> indices) const {
+    std::vector<Index> list(indices);
+    std::vector<Operand> in{*this};
+    std::size_t at = 0, arrays = 0;
+    for (std::size_t k = 0; k < list.size(); ++k)
+        if (list[k].kind == Index::Kind::array) in.emplace_back(list[k].array), at = k, ++arrays;
+    if (arrays == 0) return apply1({*this}, Where("", 0, ""), [&](Builder& b, const Values& v) { return indexed(b, v[0], list); });
+    bool simple = arrays == 1;
+    for (std::size_t k = 0; k < list.size(); ++k)
+        simple =
+            simple && (k == at || (list[k].kind == Index::Kind::range && !list[k].has_start && !list[k].has_stop && list[k].step == 1));
+    if (!simple) throw Error(ErrorCode::NoRule, "an index array stands beside other indices than ':': index in two steps");
+    return detail::apply(in, Where("", 0, ""),
+                         [&](Builder& b, const Values& v) {
+                             return Values{gathered(b, v[0], v[1], static_cast<std::int64_t>(at), OutOfBounds::PromiseInBounds, false)};
+                         })
+        .front();
+}
+Array numpy::take(const Operand& x, const Operand& indices, std::int64_t axis) {
+    return apply1({x, indices}, [&](Builder& b, const Values& v) {
+        const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
+        return jitted(b, "_take", fmt::format("{}", a), v,
+                      [&](Builder& i, const Values& w) { return gathered(i, w[0], w[1], a, OutOfBounds::FillOrDrop, true); });
+    });
+}
+Array lax::dynamic_slice(const Operand& x, const Arrays& starts, const Shape& sizes) {
+    std::vector<Operand> in{x};
+    for (const Array& s : starts) in.emplace_back(s);
+    return detail::apply(
+               in, x.where,
+               [&](Builder& b, const Values& v) { return b.bind(kDynamicSlice, v, make_params(DynamicSliceParams{sizes.vector()})); })
+        .front();
+}
+Array lax::dynamic_update_slice(const Operand& x, const Operand& update, const Arrays& starts) {
+    std::vector<Operand> in{x, update};
+    for (const Array& s : starts) in.emplace_back(s);
+    return detail::apply(in, x.where, [&](Builder& b, const Values& v) { return b.bind(kDynamicUpdateSlice, v, {}); }).front();
+}
+
+Array Array::copy(Where where) const {
+    return detail::apply1({Operand(*this, where.file, where.line, where.function)},
+                          [](::jaxscope::Builder& b, const ::jaxscope::Values& v) { return b.bind1(kCopy, v, {}); });
+}
+Array Array::astype(jax::dtype type, Where where) const {
+    return numpy::astype(Operand(*this, where.file, where.line, where.function), type);
+}
+Array Array::reshape(const Shape& s, Where where) const {
+    return numpy::reshape(Operand(*this, where.file, where.line, where.function), s);
+}
+Array Array::T(Where where) const { return numpy::transpose(Operand(*this, where.file, where.line, where.function)); }
+Array Array::sum(Where where) const { return numpy::sum(Operand(*this, where.file, where.line, where.function)); }
+Array Array::mean(Where where) const { return numpy::mean(Operand(*this, where.file, where.line, where.function)); }
+Array Array::max(Where where) const { return numpy::max(Operand(*this, where.file, where.line, where.function)); }
+Array Array::min(Where where) const { return numpy::min(Operand(*this, where.file, where.line, where.function)); }
+
+}  // namespace jaxscope::jax
