@@ -11,7 +11,10 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from . import compat, program as programs, refs, xla
+from .version import VERSION, check_jax, doubt
+
+check_jax()  # before the modules that look into JAX
+from . import compat, program as programs, refs, xla  # noqa: E402
 from .differentiation import regions
 from .document import output
 from .document.arrays import Arrays
@@ -20,7 +23,6 @@ from .encoder import Encoder
 from .errors import CaptureError
 from .rules import memory as rule_memory, patterns
 from .summary import summary
-from .version import VERSION
 
 
 class Capture:
@@ -127,7 +129,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     facts = xla.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
-    document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, warnings)
+    document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, [*filter(None, [doubt(jax.__version__)]), *warnings])
 
     def lowered_for(platform: str) -> bytes:
         if any(_is_distributed(i.value) for i in flat.inputs):

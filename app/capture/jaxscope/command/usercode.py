@@ -12,6 +12,7 @@ import traceback
 from typing import Any, Callable, NoReturn
 
 from ..errors import CaptureError, TimeOut
+from ..version import check_jax
 
 _LINE, _TRACEBACK = 500, 16_000  # characters that are shown
 _LEAVING = 2.0  # seconds for the exit handlers of the user's libraries
@@ -40,9 +41,7 @@ def import_jax() -> Any:
         import jax
     except ImportError as e:
         raise CaptureError(f"this Python ({sys.executable}) has no JAX ({e}): choose another one with --python, or install it: pip install jax") from None
-    version = tuple(int(p) for p in jax.__version__.split(".")[:3] if p.isdigit())
-    if version < (0, 4, 30):
-        raise CaptureError(f"JAX 0.4.30 or later is needed, found {jax.__version__}")
+    check_jax()
     return jax
 
 

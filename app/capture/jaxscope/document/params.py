@@ -12,8 +12,7 @@ import numpy as np
 from jax._src import core
 
 from .. import compat, naming, older
-from ..rules import identity
-from . import policies
+from . import identity, policies
 from .arrays import Arrays
 from .tables import Tables, dtype_name, number_json
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 import jax
 
 from .. import compat
-from .identity import cells_of
+from ..document.identity import cells_of
 
 _own: dict[Any, bool] = {}
 

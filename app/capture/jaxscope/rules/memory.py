@@ -12,7 +12,7 @@ from jax._src import source_info_util
 from jax._src.interpreters import partial_eval as pe
 
 from .. import compat
-from .identity import cells_of, thunks
+from ..document.identity import cells_of, thunks
 
 _meeting = threading.local()
 

@@ -16,8 +16,8 @@ from typing import Any, Callable, Iterator
 import jax
 
 from .. import compat, older, program as programs
+from ..document.identity import identity, memories
 from . import foreign
-from .identity import identity, memories
 from .memory import Backwards, meeting
 from .structure import Structures
 

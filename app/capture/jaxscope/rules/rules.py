@@ -15,10 +15,10 @@ import jax
 import numpy as np
 
 from .. import compat, older, refs
+from ..document.identity import described, identity, memories, thunks
 from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
-from .identity import described, identity, memories, thunks
 from . import foreign
 from .applications import Applications
 from .memory import Backward, traced

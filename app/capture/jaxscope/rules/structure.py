@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from .. import compat
-from .identity import identity
+from ..document.identity import identity
 
 _MOST_EQUATIONS = 3_000  # a jaxpr with more is only the same as itself
 _SMALL = 256  # elements of an array that is compared by its values
