@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "analysis/caveats.h"
 #include "base/text.h"
 #include "calls/remat/remat_lowering.h"
 #include "io/load_program.h"
 #include "jit/targets.h"
+#include "report/caveats.h"
 #include "report/json/report_fields.h"
 #include "transforms/inline_rules.h"
 #include "transforms/policies.h"

@@ -9,6 +9,7 @@
 #include "ir/primitive.h"
 #include "picture/graph_index.h"
 #include "picture/graph_model.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 namespace {
@@ -74,7 +75,7 @@ private:
         out_.title = program_title(program_);
         out_.subtitle = program_subtitle(program_);
         if (stages_.plan != nullptr)
-            say((stages_.step != nullptr ? "Memory of " + stages_.step->of + " peaks at " : "Memory peaks at ") +
+            say((stages_.step != nullptr ? "Memory of " + words(stages_.step->of) + " peaks at " : "Memory peaks at ") +
                 bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) + " of arguments, " +
                 bytes_text(stages_.plan->temporaries) + " of temporaries, " + bytes_text(stages_.plan->outputs - stages_.plan->aliased) +
                 " of outputs that take no donated memory.");

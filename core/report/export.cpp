@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "analysis/caveats.h"
 #include "analysis/sharding/per_device.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "picture/graph_model.h"
+#include "report/caveats.h"
 #include "report/formats/dot.h"
 #include "report/formats/formats.h"
 #include "report/formats/graph_text.h"
@@ -16,6 +16,7 @@
 #include "report/json/array_json.h"
 #include "report/json/report_fields.h"
 #include "report/measure.h"
+#include "report/run_size.h"
 #include "report/sections.h"
 #include "report/sharding/sharding_report.h"
 #include "report/verdict.h"
@@ -44,7 +45,14 @@ void attempt(std::vector<std::string>& problems, const char* what, Stage stage) 
 FullReport make_full_report(const Inspection& inspection, const ReportRequest& request) {
     FullReport full;
     attempt(full.problems, "plan", [&] { full.memory = memory_report(inspection, nullptr); });
-    if (request.run && full.problems.empty())
+    bool may_run = request.run && full.problems.empty();
+    if (may_run && !request.large)
+        attempt(full.problems, "run", [&] {
+            const std::string why = why_not_run(inspection, request.repeat);
+            may_run = why.empty();
+            if (!may_run) full.problems.push_back("run: " + why);
+        });
+    if (may_run)
         attempt(full.problems, "run", [&] {
             RunRequest run;
             run.repeat = request.repeat;
@@ -54,7 +62,7 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
             full.time = time_report(*full.run, request.load_seconds);
             if (run.profile) full.profile = profile_report(inspection.plan(), *full.run);
         });
-    attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, request.run); });
+    attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, may_run); });
     if (full.memory.planned_peak > 0)
         attempt(full.problems, "verdict", [&] { full.verdict = verdict(inspection, full.memory, full.policies); });
     return full;
@@ -167,7 +175,7 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
 namespace {
 
 void write_report(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
-    const FullReport full = make_full_report(inspection, {options.run, 3, options.load_seconds});
+    const FullReport full = make_full_report(inspection, {options.run, options.run, 3, options.load_seconds});
     if (format == "json") return write_report_json(out, inspection, full);
     if (format == "html") return write_report_html(out, inspection, full, options.all);
     Page page(out, {.format = PageStyle::Format::Markdown, .all = options.all});

@@ -47,6 +47,7 @@ struct FullReport {
 };
 struct ReportRequest {
     bool run = false;
+    bool large = false;  ///< run it even where that takes minutes or most of the memory
     int repeat = 3;
     double load_seconds = 0;
 };

@@ -67,6 +67,24 @@ UnplannedRow to_row(const UnplannedMemory& u) {
 
 }  // namespace
 
+std::string words(const StepName& name) {
+    switch (name.kind) {
+        case StepName::Kind::None:
+            return {};
+        case StepName::Kind::Program:
+            return "the program";
+        case StepName::Kind::Step:
+            if (name.differentiations == 1) return "the step";
+            return fmt::format("the step (the policy is on all {} differentiations of {} at {})", name.differentiations,
+                               name.function.str(), name.place.str());
+        case StepName::Kind::ValueAndGradient:
+            return "value and gradient";
+        case StepName::Kind::ValueAndPullback:
+            return "value and pullback";
+    }
+    return {};
+}
+
 MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunReport* run) {
     MemoryReport m;
     m.of = step.of;

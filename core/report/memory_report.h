@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/stages/stages.h"
 #include "ir/source.h"
 
 namespace jaxscope {
+
+/// "the program", "the step", "value and gradient", "value and pullback".
+std::string words(const StepName& name);
 
 /// A buffer that is alive when memory is highest.
 struct PeakRow {
@@ -37,7 +41,7 @@ struct SpaceRow {
 
 /// The memory of one program: the plan's figures, divided as in XLA's memory analysis, and what was measured beside them.
 struct MemoryReport {
-    std::string of;      ///< what was planned and run: Step::of
+    StepName of;         ///< what was planned and run
     std::string target;  ///< the device whose needs were estimated; empty: planned for this machine
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries

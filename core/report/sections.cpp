@@ -325,7 +325,7 @@ void donate_modes_section(Page& page, const std::vector<DonateModeRow>& rows) {
 void memory_section(Page& page, const MemoryReport& m) {
     const std::string of = m.devices > 1 ? fmt::format(", on each of {} devices", m.devices) : "";
     const std::string whose = (m.target.empty() ? "Memory of jaxscope's CPU JIT" : "Memory estimated for " + m.target) + of;
-    page.heading(m.of == "the program" ? whose : whose + ", of " + m.of);
+    page.heading(m.of.kind == StepName::Kind::Program ? whose : whose + ", of " + words(m.of));
     Table t({{page.is_terminal() ? "" : "what"}, {page.is_terminal() ? "" : "size", Kind::Number}});
     t.add({"arguments", size_cell(m.arguments)});
     t.add({"outputs", size_cell(m.outputs)});
@@ -387,9 +387,9 @@ void debug_section(Page& page, const std::vector<DebugPrintRow>& rows) {
 }
 
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
-    const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return !r.of.empty(); });
+    const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return r.of.kind != StepName::Kind::None; });
     page.heading(told == rows.end() ? "Checkpoint policies on this program"
-                                    : "Checkpoint policies on this program: peaks and times of " + told->of);
+                                    : "Checkpoint policies on this program: peaks and times of " + words(told->of));
     const bool shared = std::any_of(rows.begin(), rows.end(), [](const PolicyRow& r) { return r.sent_bytes.has_value(); });
     Table t({{"policy", Kind::Code},
              {shared ? "residuals on each device" : "residuals", Kind::Number, true},

@@ -100,7 +100,7 @@ std::optional<Change> best_fit(const Inspection& inspection, std::int64_t limit)
 }
 
 std::string change_sentence(const Inspection& inspection, const std::vector<PolicyRow>& rows) {
-    if (rows.empty() || !rows.front().as_it_is || !rows.front().planned_peak || rows.front().of.empty()) return "";
+    if (rows.empty() || !rows.front().as_it_is || !rows.front().planned_peak || rows.front().of.kind == StepName::Kind::None) return "";
     const std::int64_t now = *rows.front().planned_peak;
     const auto limit = static_cast<std::int64_t>(static_cast<double>(now) * (1 - kWorthwhile));
     std::optional<Change> best = best_row(rows, limit);
@@ -110,7 +110,8 @@ std::string change_sentence(const Inspection& inspection, const std::vector<Poli
         if (e.code == ErrorCode::Cancelled) throw;  // else the table's rows are what is known
     }
     if (!best)
-        return fmt::format("No checkpoint that was tried lowers the peak of {} by {} % or more.", rows.front().of, percent(kWorthwhile));
+        return fmt::format("No checkpoint that was tried lowers the peak of {} by {} % or more.", words(rows.front().of),
+                           percent(kWorthwhile));
     return fmt::format("Cheapest change that was tried: {}: {} instead of {} ({} % less) for {} % more work.", best->what,
                        bytes_text(best->peak), bytes_text(now), percent(share(now - best->peak, now)), percent(best->more_work));
 }

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, ROOT
 
 ENDLESS = "{ lambda ; a:i32[]. let b:i32[] = while[body_jaxpr={ lambda ; c:i32[]. let d:i32[] = mul c 1:i32[] in (d,) } body_nconsts=0 cond_jaxpr={ lambda ; e:i32[]. let f:bool[] = ge e e in (f,) } cond_nconsts=0] a in (b,) }"
 SORTS = "{ lambda ; a:f32[4000000]. let b:f32[4000000] = sort[dimension=0 is_stable=True num_keys=1] a; c:f32[4000000] = neg b; d:f32[4000000] = sort[dimension=0 is_stable=True num_keys=1] c in (d,) }"
@@ -96,3 +96,16 @@ def test_what_is_measured_is_explained(cli):
     assert memory["measurement_problem"] == ""
     beyond = memory["measured_peak"] - memory["planned_peak"]
     assert abs(beyond) <= max(1 << 20, memory["planned_peak"] // 100) or memory["unplanned"], json.dumps(memory)[:2000]
+
+
+def test_report_asks_before_it_runs_what_is_large(tmp_path):
+    """7 billion parameters: planned at once; run it would take hours and more memory than there is."""
+    capture = ROOT / "tests" / "bench" / "foresight" / "captures" / "llama_7b_names.v5p.jaxscope"
+    done = subprocess.run([BINARY, "report", capture, "--json"], capture_output=True, text=True, timeout=300)
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and report["memory"]["planned_peak"] > 2**34 and report["memory"]["measured_peak"] is None
+    said = [p for p in report["problems"] if p.startswith("run: not run without being asked")]
+    assert len(said) == 1 and "hours" in said[0] and "--run" in said[0]
+    assert all(row["planned_peak"] is None or row["measured_peak"] is None for row in report["policies"])
+    both = subprocess.run([BINARY, "report", capture, "--run", "--no-run"], capture_output=True, text=True, timeout=60)
+    assert both.returncode == 2 and "--run or --no-run" in both.stderr

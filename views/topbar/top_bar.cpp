@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "report/explain_text.h"
+#include "report/memory_report.h"
 #include "theme/theme.h"
 #include "transforms/policies.h"
 
@@ -365,8 +366,9 @@ void TopBar::show_peak() {
     const auto problem = now.problems.find("memory");
     peak_->setToolTip(
         problem != now.problems.end() ? *problem
-        : now.plan ? tr("Planned peak of %1 on jaxscope's CPU JIT: arguments, outputs and temporaries").arg(utf8(now.inspection->step().of))
-                   : QString());
+        : now.plan
+            ? tr("Planned peak of %1 on jaxscope's CPU JIT: arguments, outputs and temporaries").arg(utf8(words(now.inspection->step().of)))
+            : QString());
     QString difference;
     const char* colour = p.muted;
     if (now.plan && before.plan && now.plan != before.plan && before.plan->planned_peak > 0) {

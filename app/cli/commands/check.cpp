@@ -4,10 +4,10 @@
 #include <iostream>
 #include <thread>
 
-#include "analysis/caveats.h"
 #include "app/cli/program_arguments.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "report/caveats.h"
 #include "report/check/findings.h"
 
 namespace jaxscope::cli {

@@ -20,11 +20,13 @@ public:
         a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
         a.option("--repeat", repeat_, 1, "how often to run");
         a.flag("--no-run", no_run_, "plan only, don't execute");
+        a.flag("--run", run_, "execute even what takes minutes or most of this machine's memory");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
+        if (run_ && no_run_) throw Error(ErrorCode::BadUsage, "expected --run or --no-run, found both");
         const auto inspection = args_.inspect();
-        const FullReport report = make_full_report(*inspection, {!no_run_, repeat_, args_.load_seconds});
+        const FullReport report = make_full_report(*inspection, {!no_run_, run_, repeat_, args_.load_seconds});
         if (args_.json) {
             write_report_json(std::cout, *inspection, report);
             std::cout << '\n';
@@ -51,7 +53,7 @@ private:
     ProgramArguments args_;
     std::string directory_;
     int repeat_ = 3;
-    bool no_run_ = false;
+    bool no_run_ = false, run_ = false;
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/compare/program_diff.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -20,6 +18,9 @@
 namespace jaxscope {
 
 namespace {
+
+using Kind = EqnChange::Kind;
+using Changes = std::vector<EqnChange>;
 
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
     seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 12) + (seed >> 4);
@@ -173,31 +174,31 @@ private:
         return d;
     }
     /// Operands that stand alike in both, but are others: values that both programs make, swapped.
-    std::vector<std::string> other_operands(const Sides& s, const Eqn& e, const Eqn& f) const {
-        std::vector<std::string> what;
+    Changes other_operands(const Sides& s, const Eqn& e, const Eqn& f) const {
+        Changes what;
         const auto in_a = s.a.inputs(e), in_b = s.b.inputs(f);
         for (std::size_t k = 0; k < std::min(in_a.size(), in_b.size()); ++k) {
             const Atom x = in_a[k], y = in_b[k];
             if (x.is_literal() && y.is_literal()) {
                 const std::string before = value_text(*x.literal()), now = value_text(*y.literal());
-                if (before != now) what.push_back(fmt::format("operand {}: {} -> {}", k, before, now));
+                if (before != now) what.push_back({Kind::Literal, k, {}, before, now});
             } else if (x.is_literal() != y.is_literal()) {
-                what.push_back(fmt::format("operand {}: {}", k, x.is_literal() ? "a literal -> a value" : "a value -> a literal"));
+                what.push_back({x.is_literal() ? Kind::LiteralToValue : Kind::ValueToLiteral, k, {}, {}, {}});
             } else if (s.others(x.var(), y.var())) {
-                what.push_back(fmt::format("operand {} is another value", k));
+                what.push_back({Kind::OtherOperand, k, {}, {}, {}});
             }
         }
         return what;
     }
     void told_of_operands(const Sides& s, std::uint32_t i, std::uint32_t k) {
-        std::vector<std::string> what = other_operands(s, s.a.eqns[i], s.b.eqns[k]);
+        Changes what = other_operands(s, s.a.eqns[i], s.b.eqns[k]);
         if (what.empty()) {
             out_.same += count_with_inside(s.a.eqns[i]);
             return;
         }
         tell(s, i, k, std::move(what));
     }
-    void tell(const Sides& s, std::uint32_t i, std::uint32_t k, std::vector<std::string> what) {
+    void tell(const Sides& s, std::uint32_t i, std::uint32_t k, Changes what) {
         EqnDiff d = row(s.a, s.path_a, i);
         d.other = to_text(EqnPath{s.path_b, k});
         d.what = std::move(what);
@@ -212,15 +213,16 @@ private:
     /// The same primitive at the same place in another form: what of it differs, or what differs inside.
     void told_of_changes(const Sides& s, std::uint32_t i, std::uint32_t k) {
         const Eqn &e = s.a.eqns[i], &f = s.b.eqns[k];
-        std::vector<std::string> what = other_params(e, f);
-        const auto types = [&](const char* of, const Avals& x, const Avals& y) {
-            if (x != y) what.push_back(fmt::format("{}: {} -> {}", of, avals_text(x, true), avals_text(y, true)));
+        Changes what = other_params(e, f);
+        const auto types = [&](Kind of, const Avals& x, const Avals& y) {
+            if (x != y) what.push_back({of, 0, {}, avals_text(x, true), avals_text(y, true)});
         };
-        types("operands", s.a.in_avals(e), s.b.in_avals(f));
-        types("results", s.a.out_avals(e), s.b.out_avals(f));
-        for (std::string& o : other_operands(s, e, f)) what.push_back(std::move(o));
+        types(Kind::OperandTypes, s.a.in_avals(e), s.b.in_avals(f));
+        types(Kind::ResultTypes, s.a.out_avals(e), s.b.out_avals(f));
+        for (EqnChange& o : other_operands(s, e, f)) what.push_back(std::move(o));
         const std::vector<SubJaxpr> in_a = sub_jaxprs(e), in_b = sub_jaxprs(f);
-        if (in_a.size() != in_b.size()) what.push_back(fmt::format("{} -> {} jaxprs inside", in_a.size(), in_b.size()));
+        if (in_a.size() != in_b.size())
+            what.push_back({Kind::JaxprsInside, 0, {}, std::to_string(in_a.size()), std::to_string(in_b.size())});
         if (!what.empty()) tell(s, i, k, std::move(what));
         if (in_a.size() != in_b.size()) return;
         for (std::size_t n = 0; n < in_a.size(); ++n) {
@@ -235,7 +237,7 @@ private:
             compare(*in_a[n].jaxpr, path_a, *in_b[n].jaxpr, path_b);
         }
     }
-    static std::vector<std::string> other_params(const Eqn& e, const Eqn& f) {
+    static Changes other_params(const Eqn& e, const Eqn& f) {
         std::map<std::string, std::pair<std::string, std::string>> values;
         const auto read = [&](const Eqn& eqn, auto member) {
             for (const PrintedParam& p : printed_params(eqn, true))
@@ -244,11 +246,9 @@ private:
         using Pair = std::pair<std::string, std::string>;
         read(e, &Pair::first);
         read(f, &Pair::second);
-        std::vector<std::string> what;
+        Changes what;
         for (const auto& [name, v] : values)
-            if (v.first != v.second)
-                what.push_back(
-                    fmt::format("{}: {} -> {}", name, v.first.empty() ? "not there" : v.first, v.second.empty() ? "not there" : v.second));
+            if (v.first != v.second) what.push_back({Kind::Param, 0, name, v.first, v.second});
         return what;
     }
 
@@ -268,7 +268,7 @@ private:
             d.equation = to_text(s.path_a);
             d.other = to_text(s.path_b);
             d.aval = to_text(s.a.aval(x));
-            d.what = {fmt::format("result {} is another value", r)};
+            d.what = {{Kind::OtherResult, r, {}, {}, {}}};
             out_.changed.push_back(std::move(d));
         }
     }

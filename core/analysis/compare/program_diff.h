@@ -10,6 +10,24 @@
 
 namespace jaxscope {
 
+/// One thing in which an equation isn't what it was.
+struct EqnChange {
+    enum class Kind : std::uint8_t {
+        Param,           ///< `name`; a side that lacks it is empty
+        OperandTypes,    ///< of all operands
+        ResultTypes,     ///< of all results
+        Literal,         ///< operand `number`
+        LiteralToValue,  ///< operand `number`
+        ValueToLiteral,  ///< operand `number`
+        OtherOperand,    ///< operand `number` is another of the values that both programs make
+        JaxprsInside,    ///< how many
+        OtherResult,     ///< result `number` of a jaxpr is another of the values that both programs make
+    };
+    Kind kind;
+    std::size_t number = 0;
+    std::string name, before, now;
+};
+
 /// An equation that both programs don't have alike.
 struct EqnDiff {
     std::string equation;  ///< its path (EqnPath) in the program it is told of: the first one's; of `added` the second's
@@ -19,8 +37,7 @@ struct EqnDiff {
     std::int64_t bytes = 0;  ///< of its results
     std::string source;      ///< JAX's place string
     SourceLoc loc;
-    std::vector<std::string>
-        what;  ///< of `changed`: "axes: (0,) -> (1,)", "result: f32[3] -> bf16[3]", "operand 1 is made by another equation"
+    std::vector<EqnChange> what;  ///< of `changed`
 };
 
 struct ProgramDiff {

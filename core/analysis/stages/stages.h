@@ -116,10 +116,19 @@ struct SplitReport {
     double recomputed_flops = 0, total_flops = 0;
 };
 
+/// What is planned and run.
+struct StepName {
+    enum class Kind : std::uint8_t { None, Program, Step, ValueAndGradient, ValueAndPullback };
+    Kind kind = Kind::None;
+    std::size_t differentiations = 1;  ///< of Step: how many the policy is on; where several, of which function and where
+    Sym function, place;
+    friend bool operator==(const StepName&, const StepName&) = default;
+};
+
 struct PolicyRow {
     std::string policy;  ///< as on the command line; "as it is" for the program unchanged
     bool as_it_is = false;
-    std::string of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
+    StepName of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
     std::optional<std::int64_t> residual_bytes, planned_peak, measured_peak;  ///< null: `problem` says why
     std::optional<std::int64_t> device_peak, host_peak, moved_to_host;        ///< of the plan; null where nothing stands on the host
     std::optional<std::int64_t> residual_device_bytes, sent_bytes;            ///< of one of several devices; null for one
@@ -131,7 +140,7 @@ struct PolicyRow {
 /// The program to plan and run: the captured one, or what it becomes under a policy.
 struct Step {
     JaxprPtr jaxpr;
-    std::string of;                                ///< "the program", "the step", "value and gradient", "value and pullback"
+    StepName of;
     std::vector<std::string> in_paths, out_paths;  ///< cotangents and gradients included
     std::vector<bool> kept;                        ///< per input
     bool lacks_gradient = false;                   ///< which was asked for (Choices::as_step), but can't be had

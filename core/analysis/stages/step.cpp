@@ -20,8 +20,8 @@ std::vector<std::string> texts(const std::vector<Sym>& paths, std::size_t n) {
     return out;
 }
 
-Step with_signature_of(const Program& p, JaxprPtr jaxpr, std::string of) {
-    return {std::move(jaxpr), std::move(of), texts(p.in_paths, p.jaxpr->num_invars), texts(p.out_paths, p.jaxpr->outvars.size()), p.kept};
+Step with_signature_of(const Program& p, JaxprPtr jaxpr, StepName of) {
+    return {std::move(jaxpr), of, texts(p.in_paths, p.jaxpr->num_invars), texts(p.out_paths, p.jaxpr->outvars.size()), p.kept};
 }
 
 bool can_have_gradient(const Jaxpr& j, bool has_aux) {
@@ -41,8 +41,8 @@ Step differentiated(const Program& p, const Choices& c) {
         const AvalRef a = j->aval(j->invar(i));
         wrt[i] = wrt[i] && ((gradient && p.differentiate_given) || (a->is_array() && is_inexact(a->dtype)));
     }
-    Step step = gradient ? with_signature_of(p, value_and_grad(j, wrt, p.has_aux), "value and gradient")
-                         : with_signature_of(p, value_and_pullback(j, wrt), "value and pullback");
+    Step step = gradient ? with_signature_of(p, value_and_grad(j, wrt, p.has_aux), {StepName::Kind::ValueAndGradient})
+                         : with_signature_of(p, value_and_pullback(j, wrt), {StepName::Kind::ValueAndPullback});
     step.kept.resize(step.jaxpr->num_invars, true);
     const std::string made = gradient ? "gradient of " : "cotangent of ";
     for (std::size_t i = 0; i < wrt.size(); ++i)
@@ -59,7 +59,7 @@ Step differentiated_or_itself(const Program& p, const Choices& c) {
         return differentiated(p, c);
     } catch (const Error& e) {
         if (e.code != ErrorCode::NoRule && e.code != ErrorCode::NotDifferentiable && e.code != ErrorCode::UnknownPrimitive) throw;
-        Step step = with_signature_of(p, p.jaxpr, "the program");
+        Step step = with_signature_of(p, p.jaxpr, {StepName::Kind::Program});
         step.lacks_gradient = true;
         return step;
     }
@@ -78,11 +78,9 @@ std::vector<int> same_differentiations(const Program& p, int number) {
     return out;
 }
 
-std::string step_text(const Program& p, const std::vector<int>& regions) {
-    if (regions.size() == 1) return "the step";
+StepName step_of(const Program& p, const std::vector<int>& regions) {
     const Region& r = p.regions[static_cast<std::size_t>(regions.front())];
-    return fmt::format("the step (the policy is on all {} differentiations of {} at {})", regions.size(), r.name.str(),
-                       r.source->summary().str());
+    return {StepName::Kind::Step, regions.size(), r.name, r.source->summary()};
 }
 
 NewRegion region_anew(const Program& p, Choices c, int number) {
@@ -103,7 +101,7 @@ NewRegion region_anew(const Program& p, Choices c, int number) {
 Step with_regions_anew(const Program& p, const Choices& c, const std::vector<int>& regions) {
     std::vector<NewRegion> anew;
     for (const int i : regions) anew.push_back(region_anew(p, c, i));
-    return with_signature_of(p, splice_regions(p, std::move(anew)), step_text(p, regions));
+    return with_signature_of(p, splice_regions(p, std::move(anew)), step_of(p, regions));
 }
 
 }  // namespace
@@ -111,10 +109,10 @@ Step with_regions_anew(const Program& p, const Choices& c, const std::vector<int
 JaxprPtr with_policy(const JaxprPtr& function, const Choices& c) { return c.policy ? checkpoint(function, c.policy) : function; }
 
 Step make_step(const Program& p, const Choices& c) {
-    if (!c.changes_program() && !c.as_step) return with_signature_of(p, p.jaxpr, "the program");
+    if (!c.changes_program() && !c.as_step) return with_signature_of(p, p.jaxpr, {StepName::Kind::Program});
     const std::optional<int> number = chosen_region(p, c);
     if (!number) return c.changes_program() ? differentiated(p, c) : differentiated_or_itself(p, c);
-    if (!c.changes_program()) return with_signature_of(p, p.jaxpr, step_text(p, same_differentiations(p, *number)));
+    if (!c.changes_program()) return with_signature_of(p, p.jaxpr, step_of(p, same_differentiations(p, *number)));
     return with_regions_anew(p, c, same_differentiations(p, *number));
 }
 

@@ -10,6 +10,31 @@
 
 namespace jaxscope {
 
+std::string words(const EqnChange& c) {
+    const auto side = [](const std::string& text) { return text.empty() ? std::string("not there") : text; };
+    switch (c.kind) {
+        case EqnChange::Kind::Param:
+            return fmt::format("{}: {} -> {}", c.name, side(c.before), side(c.now));
+        case EqnChange::Kind::OperandTypes:
+            return fmt::format("operands: {} -> {}", c.before, c.now);
+        case EqnChange::Kind::ResultTypes:
+            return fmt::format("results: {} -> {}", c.before, c.now);
+        case EqnChange::Kind::Literal:
+            return fmt::format("operand {}: {} -> {}", c.number, c.before, c.now);
+        case EqnChange::Kind::LiteralToValue:
+            return fmt::format("operand {}: a literal -> a value", c.number);
+        case EqnChange::Kind::ValueToLiteral:
+            return fmt::format("operand {}: a value -> a literal", c.number);
+        case EqnChange::Kind::OtherOperand:
+            return fmt::format("operand {} is another value", c.number);
+        case EqnChange::Kind::JaxprsInside:
+            return fmt::format("{} -> {} jaxprs inside", c.before, c.now);
+        case EqnChange::Kind::OtherResult:
+            return fmt::format("result {} is another value", c.number);
+    }
+    return {};
+}
+
 namespace {
 
 /// A residual whatever line it stands on: JAX's string without numbers of lines and columns, so that an edit above it changes nothing.
@@ -155,7 +180,7 @@ void equations_table(Page& page, const char* title, const std::vector<EqnDiff>& 
                        e.aval};
         if (changed) {
             std::string what;
-            for (const std::string& w : e.what) what += (what.empty() ? "" : "; ") + w;
+            for (const EqnChange& c : e.what) what += (what.empty() ? "" : "; ") + words(c);
             row.emplace_back(what);
         }
         row.emplace_back(e.loc.file.empty() ? e.source : short_place(e.loc.file, e.loc.line));

@@ -63,6 +63,9 @@ struct DiffReport {
 DiffReport diff_sides(const ComparedSide& a, const ComparedSide& b);
 void diff_page(Page& page, const DiffReport& diff);
 
+/// "axes: (0,) -> (1,)", "operand 1 is another value".
+std::string words(const EqnChange& change);
+
 template <>
 struct ReportFields<EqnDiff> {
     static constexpr auto fields =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,6 +46,12 @@ void write_fields(JsonWriter& w, const T& value) {
     std::apply([&](const auto&... f) { ((w.key(f.name), write_json(w, value.*(f.member))), ...); }, ReportFields<T>::fields);
 }
 
+/// A fact that reports show as words: `words(value)` says them.
+template <class T>
+concept Worded = requires(const T& value) {
+    { words(value) } -> std::same_as<std::string>;
+};
+
 namespace detail {
 template <class T>
 struct IsVector : std::false_type {};
@@ -82,6 +89,8 @@ void write_json(JsonWriter& w, const T& value) {
             write_json(w, v);
         }
         w.end_object();
+    } else if constexpr (Worded<T>) {
+        w.value(std::string_view(words(value)));
     } else if constexpr (std::is_same_v<T, std::string>) {
         w.value(std::string_view(value));
     } else if constexpr (std::is_same_v<T, Sym>) {
@@ -140,7 +149,7 @@ void write_schema(JsonWriter& w) {
         w.key("additionalProperties");
         write_schema<typename T::mapped_type>(w);
         w.end_object();
-    } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Sym>) {
+    } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Sym> || Worded<T>) {
         typed("string");
     } else if constexpr (std::is_same_v<T, bool>) {
         typed("boolean");

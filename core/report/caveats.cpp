@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/caveats.h"
+#include "report/caveats.h"
 
 #include <fmt/format.h>
 
