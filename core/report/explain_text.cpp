@@ -74,11 +74,12 @@ private:
     void about_program() {
         out_.title = program_title(program_);
         out_.subtitle = program_subtitle(program_);
+        const bool shared = stages_.residuals != nullptr && stages_.residuals->device_bytes;  // over several devices
         if (stages_.plan != nullptr)
-            say((stages_.step != nullptr ? "Memory of " + words(stages_.step->of) + " peaks at " : "Memory peaks at ") +
-                bytes_text(stages_.plan->planned_peak) + ": " + bytes_text(stages_.plan->arguments) + " of arguments, " +
-                bytes_text(stages_.plan->temporaries) + " of temporaries, " + bytes_text(stages_.plan->outputs - stages_.plan->aliased) +
-                " of outputs that take no donated memory.");
+            say((stages_.step != nullptr ? "Memory of " + words(stages_.step->of) : std::string("Memory")) +
+                (shared ? " on each device" : "") + " peaks at " + bytes_text(stages_.plan->planned_peak) + ": " +
+                bytes_text(stages_.plan->arguments) + " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
+                bytes_text(stages_.plan->outputs - stages_.plan->aliased) + " of outputs that take no donated memory.");
         if (const RunReport* run = stages_.run; run != nullptr)
             say((run->result.measured_peak ? "Measured: a peak of " + bytes_text(*run->result.measured_peak)
                                            : "The peak could not be measured: " + run->result.measurement_problem) +
@@ -88,7 +89,7 @@ private:
             const bool planned = stages_.step == nullptr || !stages_.step->lacks_gradient;
             say((planned ? "The backward pass keeps " : "The peak is without a backward pass, which can't be had. It would keep ") +
                 count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " + bytes_text(r->total_bytes) +
-                " in all.");
+                " in all" + (shared ? "; " + bytes_text(*r->device_bytes) + " on each device." : "."));
             const auto largest = std::max_element(r->rows.begin(), r->rows.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
             say("The largest is " + largest->aval + ", " + bytes_text(largest->bytes) + ", " + largest->source + ".");
         }

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.asking import display
+from jaxscope.asking import display, executable
 
 
 @pytest.fixture
@@ -72,6 +72,6 @@ def test_a_report_that_fails_says_why(recorder, monkeypatch, tmp_path):
 def test_no_program_to_show_it_with(monkeypatch, tmp_path):
     monkeypatch.delenv("JAXSCOPE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(display, "__file__", str(tmp_path / "a" / "b" / "c" / "display.py"))
+    monkeypatch.setattr(executable, "_PACKAGE", str(tmp_path / "a" / "b" / "c"))
     with pytest.raises(jaxscope.CaptureError, match="name it in the variable JAXSCOPE"):
         jaxscope.show(jnp.sin)(1.0)

@@ -48,15 +48,18 @@ def same_text(jaxpr):
     return re.sub(r"\s+([\])])", r"\1", re.sub(r"([\[(])\s+", r"\1", re.sub(r"\s+", " ", text)))
 
 
-def same_numbers(want, got):
-    for a, line in zip(jax.tree.leaves(want), got, strict=True):
+def same_numbers(want, got, nudged=()):
+    """`nudged`: what JAX says where the inputs differ in their last digit; a program that doubles such a difference at each turn may differ by as much."""
+    for k, (a, line) in enumerate(zip(jax.tree.leaves(want), got, strict=True)):
         aval, *numbers = line[3:].split(" ")
         weak = "~" if jax.typeof(a).weak_type else ""
         if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
             continue
         if aval != f"{weak}{a.dtype}[{','.join(map(str, a.shape))}]":
             return f"{aval} for {jax.typeof(a)}"
-        if not np.allclose(np.asarray(a, float).ravel(), np.array(numbers, float), rtol=2e-5, atol=1e-6, equal_nan=True):
+        exact, found = np.asarray(a, float).ravel(), np.array(numbers, float)
+        spread = max((np.abs(np.asarray(jax.tree.leaves(n)[k], float).ravel() - exact) for n in nudged), key=np.sum, default=0)
+        if not np.all((np.abs(found - exact) <= 1e-6 + 2e-5 * np.abs(exact) + 4 * spread) | (found == exact) | (np.isnan(found) & np.isnan(exact))):
             return f"{numbers} for {np.asarray(a).ravel()}"
     return None
 

@@ -171,6 +171,7 @@ std::string CaptureOutput::head() {
 }
 
 std::string CaptureOutput::rules() {
+    static const Sym custom_jvp("custom_jvp");
     return json_text([&](JsonWriter& w) {
         w.begin_array();
         for (const CustomRule& r : program_.rules ? program_.rules->rules : std::vector<CustomRule>{}) {
@@ -182,7 +183,9 @@ std::string CaptureOutput::rules() {
             w.begin_array();
             for (const AvalRef a : r.avals) w.value(aval(a));
             w.end_array();
-            bools(w, "perturbed", r.perturbed);
+            // A rule that C++ traced takes all tangents, and none of its own are zero.
+            const bool plain = r.kind == custom_jvp && r.perturbed.empty() && r.jaxpr;
+            bools(w, "perturbed", plain ? std::vector<bool>(r.avals.size(), true) : r.perturbed);
             bools(w, "zero_cotangents", r.zero_cotangents);
             entry(w, "symbolic_zeros", r.symbolic_zeros);
             w.key("jaxpr");
@@ -191,7 +194,7 @@ std::string CaptureOutput::rules() {
             else
                 w.null();
             if (!r.why.empty()) entry(w, "why", r.why);
-            bools(w, "out_zeros", r.out_zeros);
+            bools(w, "out_zeros", plain ? std::vector<bool>(r.jaxpr->outvars.size() / 2, false) : r.out_zeros);
             ints(w, "input_forwards", r.input_forwards);
             if (!r.closed_over.empty()) ints(w, "closed_over", r.closed_over);
             if (r.variant_of >= 0) entry(w, "variant_of", r.variant_of);
