@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/limits.h"
 
+#include <unistd.h>
+
 namespace jaxscope {
 
 std::string limits_text() {
@@ -9,5 +11,7 @@ std::string limits_text() {
         out += std::string(l.name) + " " + std::to_string(l.value) + "  " + l.what + "\n";
     return out;
 }
+
+std::int64_t machine_memory() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 }  // namespace jaxscope

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace jaxscope {
@@ -24,5 +25,8 @@ constexpr Limit kMaxEmbeddedText{"embedded-text", std::size_t{32} << 20,
                                  "bytes of the programs printed inside equations (custom_linear_solve)"};
 
 std::string limits_text();
+
+/// Bytes of this machine's memory.
+std::int64_t machine_memory();
 
 }  // namespace jaxscope

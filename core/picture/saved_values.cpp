@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "picture/saved_values.h"
 
+#include "analysis/inspection.h"
 #include "base/cancel.h"
 
 namespace jaxscope {
@@ -21,6 +22,16 @@ std::vector<SavedValue> saved_values(const Correspondence& correspondence, const
         out.push_back(std::move(value));
     }
     return out;
+}
+
+std::vector<SavedValue> saved_values(const Inspection& inspection) {
+    const Program& program = inspection.program();
+    KnownStages stages;
+    stages.residuals = &inspection.residuals();
+    stages.split = &inspection.split();
+    const std::optional<int> region = inspection.region();
+    const Correspondence find(program, region ? &program.regions[static_cast<std::size_t>(*region)] : nullptr, stages);
+    return saved_values(find, *stages.residuals);
 }
 
 GraphMarks saved_marks(const GraphModel& model, const std::vector<SavedValue>& saved) {

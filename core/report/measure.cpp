@@ -29,10 +29,7 @@ PeakRow to_row(const Step& step, const PlannedBuffer& b) {
         row.source = std::string(b.primitive.str()) + " from " + b.source->summary().str();
     else
         row.source = b.primitive.str();
-    if (const Frame* own = b.source.user_frame(); own != nullptr && b.role != BufferRole::Argument) {
-        row.file = own->file.str();
-        row.line = own->line;
-    }
+    if (b.role != BufferRole::Argument) set_own_line(row, b.source);
     return row;
 }
 
@@ -61,7 +58,7 @@ std::string explain_difference(const MemoryReport& m) {
 UnplannedRow to_row(const UnplannedMemory& u) {
     UnplannedRow row{u.bytes, u.eqn, u.primitive.str(), {}, 0};
     if (!u.source->summary().empty()) row.source += " from " + u.source->summary().str();
-    if (const Frame* own = u.source.user_frame()) row.file = own->file.str(), row.line = own->line;
+    set_own_line(row, u.source);
     return row;
 }
 

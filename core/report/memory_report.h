@@ -13,6 +13,12 @@ namespace jaxscope {
 /// "the program", "the step", "value and gradient", "value and pullback".
 std::string words(const StepName& name);
 
+/// The user's own line of an equation, where one is known.
+template <class Row>
+void set_own_line(Row& row, SourceRef source) {
+    if (const Frame* own = source.user_frame()) row.file = own->file.str(), row.line = own->line;
+}
+
 /// A buffer that is alive when memory is highest.
 struct PeakRow {
     std::string aval;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace jaxscope {
 
@@ -220,5 +223,11 @@ void Page::markdown_table(const Table& table, std::size_t shown) {
     if (shown < table.rows().size()) out_ << "\n... " << table.rows().size() - shown << " more rows\n";
     out_ << '\n';
 }
+
+Table::Cell size_cell(const std::optional<std::int64_t>& bytes) {
+    return bytes ? Table::Cell(bytes_text(*bytes), static_cast<double>(*bytes)) : Table::Cell("-");
+}
+
+std::string place(const std::string& file, int line) { return file.empty() ? "" : fmt::format("{}:{}", file, line); }
 
 }  // namespace jaxscope

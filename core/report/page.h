@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -70,6 +72,10 @@ private:
     PageStyle style_;
 };
 
+/// A size, sorted by its bytes; "-" for one that isn't known.
+Table::Cell size_cell(const std::optional<std::int64_t>& bytes);
+/// "train.py:16"; empty where no file is known.
+std::string place(const std::string& file, int line);
 /// `text` for HTML: control characters spelled out, markup escaped.
 std::string html_escape(std::string_view text);
 /// `text` cut to `width` columns, its middle replaced by an ellipsis: file and function names end in what tells them apart.

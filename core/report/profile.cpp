@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 
@@ -33,7 +34,7 @@ ProfileRow to_row(const StepProfile& s, const Roofline& roofline) {
     row.equations = s.eqns;
     row.loop = s.loop;
     row.source = s.source->summary().str();
-    if (const Frame* own = s.source.user_frame()) row.file = own->file.str(), row.line = own->line;
+    set_own_line(row, s.source);
     row.calls = s.calls;
     row.seconds = s.seconds;
     row.flops = s.flops;

@@ -2,10 +2,10 @@
 #include "report/run_size.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "analysis/equations/cost.h"
 #include "analysis/sharding/per_device.h"
+#include "base/limits.h"
 #include "base/units.h"
 
 namespace jaxscope {
@@ -27,13 +27,12 @@ std::string why_not_run(const Inspection& inspection, int repeat) {
     const PerDevice& cut = inspection.per_device();
     const double devices = cut ? static_cast<double>(cut.program->mesh.devices()) : 1;
     const double memory = devices * static_cast<double>(inspection.plan().planned_peak);
-    const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    const std::int64_t machine = machine_memory();
     const double flops = cost_of(*inspection.step().jaxpr).flops * devices;
     const double seconds = flops / kFlopsPerSecond * (repeat + 1) * (1 + kPolicies);
     std::string why;
-    if (memory > machine / 2)
-        why = fmt::format("it needs {} of this machine's {}", bytes_text(static_cast<std::int64_t>(memory)),
-                          bytes_text(static_cast<std::int64_t>(machine)));
+    if (memory > static_cast<double>(machine) / 2)
+        why = fmt::format("it needs {} of this machine's {}", bytes_text(static_cast<std::int64_t>(memory)), bytes_text(machine));
     if (seconds > kLongest) why += (why.empty() ? "" : ", and ") + fmt::format("with its policies it would take {}", about(seconds));
     return why.empty() ? why : "not run without being asked: " + why + " (--run does it)";
 }

@@ -15,8 +15,6 @@ namespace {
 
 using Kind = Table::Kind;
 
-std::string place(const std::string& file, int line) { return file.empty() ? "" : fmt::format("{}:{}", file, line); }
-
 std::string join(const std::vector<std::string>& parts, const char* separator) {
     std::string out;
     for (const std::string& p : parts) out += (out.empty() ? "" : separator) + p;
@@ -35,7 +33,6 @@ std::string beside(const std::string& argument, const std::string& output) {
     return output.size() - cut < 8 ? output : output.substr(0, cut) + "...";
 }
 
-Table::Cell size_cell(std::int64_t bytes) { return {bytes_text(bytes), static_cast<double>(bytes)}; }
 Table::Cell count_cell(std::int64_t count) { return {count_text(count), static_cast<double>(count)}; }
 Table::Cell flops_cell(double flops) { return {flops_text(flops), flops}; }
 
@@ -400,12 +397,11 @@ void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
              {"run", Kind::Number}});
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
-        const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? size_cell(*bytes) : Table::Cell("-"); };
         t.add({r.policy,
-               known(shared ? r.residual_device_bytes : r.residual_bytes),
-               known(r.planned_peak),
-               known(r.measured_peak),
-               shared ? known(r.sent_bytes) : Table::Cell(""),
+               size_cell(shared ? r.residual_device_bytes : r.residual_bytes),
+               size_cell(r.planned_peak),
+               size_cell(r.measured_peak),
+               shared ? size_cell(r.sent_bytes) : Table::Cell(""),
                {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
                r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
     }

@@ -22,6 +22,15 @@ def jaxscope_binary() -> str:
     return os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
 
 
+def made_by(script: str, folder: pathlib.Path, *args, timeout=300) -> pathlib.Path:
+    """The folder, after a script of this one wrote its captures there: in a process of its own, since it sets how many devices JAX sees."""
+    path = pathlib.Path(__file__).with_name(script)
+    done = subprocess.run([sys.executable, str(path), str(folder), *map(str, args)], capture_output=True, text=True, timeout=timeout,
+                          env=dict(os.environ, JAX_PLATFORMS="cpu"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
 def names() -> list[str]:
     return sorted(p.stem for p in PROGRAMS.glob("*.py"))
 

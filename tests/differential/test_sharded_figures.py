@@ -3,9 +3,10 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
+
+from conftest import made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 CASES = ["step", "step-said", "donated-same", "donated-unsaid", "donated-as-large", "donated-to-whole", "donated-whole", "donated-two", "uneven"]
@@ -13,11 +14,7 @@ CASES = ["step", "step-said", "donated-same", "donated-unsaid", "donated-as-larg
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("figures")
-    script = pathlib.Path(__file__).with_name("sharded_figures.py")
-    done = subprocess.run([sys.executable, str(script), str(out)], capture_output=True, text=True, timeout=300, env=dict(os.environ, JAX_PLATFORMS="cpu"))
-    assert done.returncode == 0, done.stderr[-3000:]
-    return out
+    return made_by("sharded_figures.py", tmp_path_factory.mktemp("figures"))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """What-ifs of layouts: `plan --spec` and `--layout`, on a transformer of 70 billion parameters over 256 devices that aren't there."""
 import json
 import os
-import pathlib
 import subprocess
-import sys
 import time
 
 import pytest
+
+from conftest import made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COLUMNS, ROWS = ("query", "key", "value", "gate", "up"), ("out", "down")
@@ -16,11 +16,7 @@ TENSOR = "; ".join([f"params['layers']['{n}']=P(None, None, 'model')" for n in C
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("layouts")
-    script = pathlib.Path(__file__).with_name("sharded_transformer.py")
-    done = subprocess.run([sys.executable, str(script), str(out)], capture_output=True, text=True, timeout=300, env=dict(os.environ, JAX_PLATFORMS="cpu"))
-    assert done.returncode == 0, done.stderr[-3000:]
-    return out
+    return made_by("sharded_transformer.py", tmp_path_factory.mktemp("layouts"))
 
 
 def plan(path, *more):

@@ -1,15 +1,13 @@
 """Captured programs over several devices, run on virtual ones by the command line, against JAX on eight forced host devices."""
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 from seed import seed_of_sample
 
-from conftest import largest_error
+from conftest import largest_error, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = 208 if os.environ.get("JAXSCOPE_FULL") else 8
@@ -17,13 +15,7 @@ COUNT = 208 if os.environ.get("JAXSCOPE_FULL") else 8
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    seed = seed_of_sample()
-    out = tmp_path_factory.mktemp("sharded")
-    script = pathlib.Path(__file__).with_name("sharded_programs.py")
-    done = subprocess.run([sys.executable, str(script), str(out), str(seed), str(COUNT)], capture_output=True, text=True, timeout=1200,
-                          env=dict(os.environ, JAX_PLATFORMS="cpu"))
-    assert done.returncode == 0, done.stderr[-3000:]
-    return out
+    return made_by("sharded_programs.py", tmp_path_factory.mktemp("sharded"), seed_of_sample(), COUNT, timeout=1200)
 
 
 def run(path, out):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs on screen. Comes in: what analysis/graph laid out. Goes out: clicks on nodes and lines. Never here: layout (GraphLayouter
+// Graphs on screen. Comes in: what picture laid out. Goes out: clicks on nodes and lines. Never here: layout (GraphLayouter
 // asks for it in the background) and jaxprs.
 #include <QGraphicsScene>
 #include <QTimer>

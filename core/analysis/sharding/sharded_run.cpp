@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/sharding/sharded_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/units.h"
 #include "devices/device_program.h"
 #include "jit/jit.h"
@@ -42,11 +41,10 @@ void refuse_too_large(const sharding::Partitioned& cut, std::int64_t planned_pea
         throw Error(ErrorCode::CannotRun,
                     "expected a plan within " + bytes_text(limit) + " on each device, found one of " + bytes_text(planned_peak));
     const auto devices = static_cast<double>(cut.mesh.devices());
-    const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (devices * static_cast<double>(planned_peak) > machine)
+    const std::int64_t machine = machine_memory();
+    if (devices * static_cast<double>(planned_peak) > static_cast<double>(machine))
         throw Error(ErrorCode::CannotRun, "expected " + std::to_string(cut.mesh.devices()) + " virtual devices within this machine's " +
-                                              bytes_text(static_cast<std::int64_t>(machine)) + ", found plans of " +
-                                              bytes_text(planned_peak) + " each")
+                                              bytes_text(machine) + ", found plans of " + bytes_text(planned_peak) + " each")
             .advise("`plan` needs no such memory");
 }
 

@@ -147,10 +147,6 @@ namespace {
 
 using Kind = Table::Kind;
 
-Table::Cell size_cell(const std::optional<std::int64_t>& bytes) {
-    return bytes ? Table::Cell{bytes_text(*bytes), static_cast<double>(*bytes)} : Table::Cell{"-"};
-}
-
 void figures_table(Page& page, const DiffReport& d) {
     if (d.memory.empty()) return;
     page.heading("Memory");

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/formats/graph_page.h"
 
-#include <fmt/format.h>
-
-#include <deque>
 #include <map>
-#include <set>
 #include <sstream>
 
-#include "analysis/correspondence.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "picture/saved_values.h"
 #include "picture/split_graph.h"
 #include "report/formats/graph_page_script.h"
+#include "report/page.h"
 
 namespace jaxscope {
 
@@ -34,45 +30,19 @@ svg.gview{width:100%;min-width:0;max-width:none;height:560px;margin:8px 0;touch-
 </style>
 )";
 
-/// What is opened of a graph that is written: all of it, level by level, as far as the nodes go.
-struct Opened {
-    std::set<std::string> keys;
-    std::int64_t left_out = 0;  ///< equations in groups that stay closed
-};
-
-Opened open_within(const GraphModel& model, std::size_t nodes) {
-    Opened out;
-    std::deque<GraphItem> queue{model.root_item()};
-    std::size_t used = 0;
-    bool root = true;
-    while (!queue.empty()) {
-        const GraphItem item = std::move(queue.front());
-        queue.pop_front();
-        std::vector<GraphItem> children = model.children(item);
-        if (!root && used + children.size() > nodes) {
-            out.left_out += item.equations;
-            continue;
-        }
-        if (!root) out.keys.insert(item.key);
-        root = false;
-        used += children.size();
-        for (GraphItem& child : children)
-            if (child.expandable) queue.push_back(std::move(child));
-    }
-    return out;
-}
-
 /// One graph as JSON: nodes are arrays, in the order that graph_page.js names.
 class GraphJson {
 public:
     GraphJson(JsonWriter& w, const GraphModel& model, const GraphMarks& marks) : w_(w), model_(model), marks_(marks) {}
 
     void write(const char* name) {
-        const Opened opened = open_within(model_, kMostGraphNodes);
-        const VisibleGraph graph = model_.visible(opened.keys);
+        const VisibleGraph graph = model_.visible(model_.first_look(kMostGraphNodes));
+        std::int64_t left_out = 0;  // equations in groups that stay closed
+        for (const VisibleGraph::Node& node : graph.nodes)
+            if (node.expandable && !node.expanded) left_out += node.equations;
         w_.begin_object();
         w_.entry("name", name);
-        w_.entry("left_out", opened.left_out);
+        w_.entry("left_out", left_out);
         w_.key("nodes");
         w_.begin_array();
         for (const VisibleGraph::Node& node : graph.nodes) one(node);
@@ -96,7 +66,6 @@ public:
 private:
     void one(const VisibleGraph::Node& node) {
         w_.begin_array();
-        w_.value(node.key);
         w_.value(printable(node.title));
         w_.value(printable(node.detail));
         w_.value(node.frame);
@@ -123,7 +92,7 @@ private:
         if (!path) return -1;
         const SourceLoc loc = resolve(model_.root(), *path).source.loc();
         if (loc.file.empty()) return -1;
-        const auto [it, fresh] = number_.try_emplace(fmt::format("{}:{}", printable(loc.file), loc.line), static_cast<int>(lines_.size()));
+        const auto [it, fresh] = number_.try_emplace(place(printable(loc.file), loc.line), static_cast<int>(lines_.size()));
         if (fresh) lines_.push_back(it->first);
         return it->second;
     }
@@ -135,17 +104,6 @@ private:
     std::vector<std::string> lines_;
 };
 
-/// What the program's own graph shows as saved: the residuals of the differentiation that is looked at.
-GraphMarks program_marks(const Inspection& inspection, const GraphModel& model) {
-    const Program& program = inspection.program();
-    KnownStages stages;
-    stages.residuals = &inspection.residuals();
-    stages.split = &inspection.split();
-    const std::optional<int> region = inspection.region();
-    const Correspondence find(program, region ? &program.regions[static_cast<std::size_t>(*region)] : nullptr, stages);
-    return saved_marks(model, saved_values(find, *stages.residuals));
-}
-
 std::string graphs_json(const Inspection& inspection) {
     std::ostringstream text;
     JsonWriter w(text, false);
@@ -155,7 +113,7 @@ std::string graphs_json(const Inspection& inspection) {
     bool differentiable = true;
     GraphMarks marks;
     try {
-        marks = program_marks(inspection, whole);
+        marks = saved_marks(whole, saved_values(inspection));
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
         differentiable = false;  // the page says why where its residuals would stand

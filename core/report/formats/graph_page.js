@@ -8,7 +8,7 @@
     const SVG = 'http://www.w3.org/2000/svg';
     const ROLES = ['var(--muted)', 'var(--known)', 'var(--unknown)', 'var(--recomputed)'];
     const HEADER = 26, PAD = 14, GAP = 26, ROW = 34, DUMMY = 10;
-    const at = {key: 0, title: 1, detail: 2, frame: 3, role: 4, size: 5, saved: 6, line: 7, more: 8, lines: 9};
+    const at = {title: 0, detail: 1, frame: 2, role: 3, size: 4, saved: 5, line: 6, more: 7};  // as graph_page.cpp writes them
 
     const $ = (tag, attributes = {}, text) => {
         const e = document.createElement(tag);
@@ -30,6 +30,7 @@
             this.nodes = data.nodes;
             this.edges = data.edges;
             this.left = data.left_out;
+            this.lineTexts = data.lines;
             this.open = new Set(data.open);
             this.children = new Map([[-1, []]]);
             this.nodes.forEach((n, i) => {
@@ -295,7 +296,7 @@
             'text', {x: r.x + 12, y: r.y + 17}, (g.opens(i) ? '\u25b8 ' : '') + short(n[at.title], r.w - 20 - (g.opens(i) ? 14 : 0), 7.4)));
         e.append(s('text', {x: r.x + 12, y: r.y + 33, class: 'gdetail'}, short(n[at.detail], r.w - 18, 6.7)));
         if (n[at.saved]) e.append(s('text', {x: r.x + 12, y: r.y + 50, class: 'gsaved'}, 'saves ' + n[at.saved]));
-        e.append(s('title', {}, n[at.title] + '\n' + n[at.detail] + (n[at.line] >= 0 ? '\n' + data().lines[n[at.line]] : '')));
+        e.append(s('title', {}, n[at.title] + '\n' + n[at.detail] + (lineOf(i) ? '\n' + lineOf(i) : '')));
         usable(e, i, n);
     }
 
@@ -342,8 +343,7 @@
     }
 
     // ---- selection ----------------------------------------------------------------------------------------------------------------------
-    const data = () => graphs[made.indexOf(g)];
-    const lineOf = i => g.nodes[i][at.line] < 0 ? '' : data().lines[g.nodes[i][at.line]];
+    const lineOf = i => g.lineTexts[g.nodes[i][at.line]] || '';
     const rows = [...document.querySelectorAll('main table tbody tr')];
     const has = (text, word) => {  // "a.py:1" is not in "a.py:12", nor in "aa.py:1"
         for (let k = text.indexOf(word); k >= 0; k = text.indexOf(word, k + 1))

@@ -2,30 +2,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
-#include <set>
 
-#include "analysis/correspondence.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "picture/graph_model.h"
+#include "picture/saved_values.h"
 #include "report/explain_text.h"
 #include "report/formats/formats.h"
+#include "report/page.h"
 
 namespace jaxscope {
 
 namespace {
 
 constexpr const char* kGraph = "program";
-
-/// Every group and call opened, however deep.
-void open_all(const GraphModel& model, const GraphItem& item, std::set<std::string>& open) {
-    for (const GraphItem& child : model.children(item)) {
-        if (!child.expandable) continue;
-        open.insert(child.key);
-        open_all(model, child, open);
-    }
-}
 
 /// Namespaces are paths: a title must not look like one, and two groups of one title are two.
 std::string path_part(const VisibleGraph::Node& node) {
@@ -105,7 +97,7 @@ private:
         w_.end_object();
     }
     void source(const Eqn& eqn) {
-        if (const SourceLoc loc = eqn.source.loc(); !loc.file.empty()) pair("line", fmt::format("{}:{}", loc.file, loc.line));
+        if (const SourceLoc loc = eqn.source.loc(); !loc.file.empty()) pair("line", place(loc.file, loc.line));
     }
     void edge(const VisibleGraph::Edge& e) {
         if (graph_.nodes[e.from].expanded) return;  // from a container: its own inside brings the line
@@ -125,9 +117,7 @@ private:
 
 VisibleGraph whole_graph(const Program& program) {
     const GraphModel model(program.jaxpr, Grouping::Auto, program.in_paths);
-    std::set<std::string> open;
-    open_all(model, model.root_item(), open);
-    return model.visible(open);
+    return model.visible(model.first_look(SIZE_MAX));
 }
 
 /// The node that shows what an equation makes. A call is opened, and has none of its own: the results of its jaxpr stand for it.
@@ -150,20 +140,10 @@ void write_model_explorer(std::ostream& out, const Inspection& inspection) {
 }
 
 void write_model_explorer_data(std::ostream& out, const Inspection& inspection) {
-    const Program& program = inspection.program();
-    KnownStages stages;
-    stages.residuals = &inspection.residuals();
-    stages.split = &inspection.split();
-    const std::optional<int> region = inspection.region();
-    const Correspondence find(program, region ? &program.regions[static_cast<std::size_t>(*region)] : nullptr, stages);
-    const VisibleGraph graph = whole_graph(program);
-    std::map<std::string, std::int64_t> saved;
-    for (const ResidualRow& row : stages.residuals->rows) {
-        if (row.id.eqn < 0) continue;  // arguments and constants are kept anyway
-        Picked pick;
-        pick.residual = row.id;
-        if (const Picked found = find.complete(pick); found.program) saved[node_of(graph, to_text(*found.program))] += row.bytes;
-    }
+    const VisibleGraph graph = whole_graph(inspection.program());
+    std::map<std::string, std::int64_t> saved;  // arguments and constants are kept anyway
+    for (const SavedValue& v : saved_values(inspection))
+        if (v.program) saved[node_of(graph, to_text(*v.program))] += v.bytes;
     saved.erase("");
     JsonWriter w(out, false);
     w.begin_object();

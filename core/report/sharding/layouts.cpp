@@ -47,10 +47,8 @@ void layouts_section(Page& page, const std::vector<LayoutRow>& rows) {
              {"arguments", Kind::Number},
              {"temporaries", Kind::Number},
              {"sent", Kind::Number}});
-    const auto size = [](const std::optional<std::int64_t>& bytes) {
-        return bytes ? Table::Cell(bytes_text(*bytes), static_cast<double>(*bytes)) : Table::Cell("-");
-    };
-    for (const LayoutRow& r : rows) t.add({r.layout, size(r.planned_peak), size(r.arguments), size(r.temporaries), size(r.sent_bytes)});
+    for (const LayoutRow& r : rows)
+        t.add({r.layout, size_cell(r.planned_peak), size_cell(r.arguments), size_cell(r.temporaries), size_cell(r.sent_bytes)});
     page.table(t);
     for (const LayoutRow& r : rows)
         if (!r.problem.empty()) page.line(r.layout + ": " + r.problem);

@@ -11,6 +11,7 @@
 #include "analysis/sharding/distribution.h"
 #include "base/units.h"
 #include "ir/primitive.h"
+#include "report/memory_report.h"
 
 namespace jaxscope {
 
@@ -18,11 +19,6 @@ namespace {
 
 constexpr std::size_t kMostValues = 200, kMostOfAKind = 20;
 constexpr std::int64_t kLarge = 1 << 20;  // a value that every device has whole is worth a word
-
-template <class Row>
-void set_place(Row& row, SourceRef source) {
-    if (const Frame* own = source.user_frame()) row.file = own->file.str(), row.line = own->line;
-}
 
 class Rows {
 public:
@@ -59,7 +55,7 @@ private:
         ShardRow r = row(v.maker->name.c_str(), v.aval, v.spec);
         r.said = v.fixed;
         r.source = v.source->summary().str();
-        set_place(r, v.source);
+        set_own_line(r, v.source);
         return r;
     }
     std::vector<ShardRow> largest_values() const {
@@ -82,7 +78,7 @@ private:
             if (c.times > 0) r.times = c.times;
             r.asked_by = c.asked_by->name.c_str();
             r.source = c.source->summary().str();
-            set_place(r, c.source);
+            set_own_line(r, c.source);
             const auto [at, fresh] = known.emplace(std::tuple(r.kind, axes, c.bytes, c.times, c.source.id(), r.asked_by), out.size());
             if (fresh)
                 out.push_back(std::move(r));
@@ -112,7 +108,7 @@ private:
         std::vector<ShardingFindingRow> rows;
         for (const sharding::Finding& f : cut_.findings) {
             rows.push_back({sharding::kind_name(f.kind), f.primitive->name.c_str(), to_text(f.aval), f.spec, f.bytes, sentence(f)});
-            set_place(rows.back(), f.source);
+            set_own_line(rows.back(), f.source);
         }
         const auto replicated = [&](const ShardRow& v, const char* primitive) {
             if (v.copies < r.devices || v.bytes < kLarge) return;
@@ -135,9 +131,6 @@ private:
     const Step& step_;
     const sharding::Partitioned& cut_;
 };
-
-std::string place(const std::string& file, int line) { return file.empty() ? "" : fmt::format("{}:{}", file, line); }
-Table::Cell size_cell(std::int64_t bytes) { return {bytes_text(bytes), static_cast<double>(bytes)}; }
 
 void shard_table(Page& page, const char* heading, const std::vector<ShardRow>& rows, std::size_t limit) {
     if (rows.empty()) return;
