@@ -144,7 +144,8 @@ int told(const std::function<int()>& work) {
         const int code = work();
         std::cout.flush();
         if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        return interrupted().cancelled() ? exit_code(ErrorCode::Cancelled) : code;
+        if (interrupted().cancelled()) throw_cancelled();  // the work was over before anybody asked
+        return code;
     } catch (const Error& e) {
         std::cout.flush();
         // Where it was stopped is nobody's question; why a child was, its parent says.
