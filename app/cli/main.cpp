@@ -144,7 +144,8 @@ int told(const std::function<int()>& work) {
         const int code = work();
         std::cout.flush();
         if (!std::cout) throw Error(ErrorCode::CannotRun, "expected to write to standard output, found it closed or its disk full");
-        if (interrupted().cancelled()) throw_cancelled();  // the work was over before anybody asked
+        // The work was over before anybody asked; or a child did it and has told.
+        if (interrupted().cancelled() && code != exit_code(ErrorCode::Cancelled)) throw_cancelled();
         return code;
     } catch (const Error& e) {
         std::cout.flush();
