@@ -130,7 +130,8 @@ int run(int argc, char** argv) {
     arguments.addHelpOption();
     arguments.addPositionalArgument("FILE", "a capture or jaxpr text");
     const QCommandLineOption screenshot("screenshot", "Saves a picture of the window and ends.", "PNG");
-    const QCommandLineOption tab("tab", "program, split or memory; residuals, donation or buffers. May be repeated.", "NAME");
+    const QCommandLineOption tab(
+        "tab", "program, split, memory, donated or source; residuals, donation, buffers or policies. May be repeated.", "NAME");
     const QCommandLineOption size("size", "WIDTHxHEIGHT of the window.", "SIZE");
     const QCommandLineOption dark("theme", "light or dark.", "NAME");
     const QCommandLineOption policy("policy", "Chooses a policy, as the policy box does.", "POLICY");

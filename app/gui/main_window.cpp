@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include "base/units.h"
+#include "editor.h"
 #include "picture/find.h"
 #include "theme/theme.h"
 
@@ -34,6 +35,7 @@ MainWindow::MainWindow(QWidget* parent)
       timeline_(memory_->timeline()),
       strip_(new TimelineWidget(&selection_, true)),
       donation_view_(new DonationView(&selection_)),
+      source_(new SourceView(&selection_)),
       inspector_(new Inspector),
       residuals_(new ResidualModel(this)),
       donations_(new DonationModel(this)),
@@ -77,6 +79,7 @@ MainWindow::MainWindow(QWidget* parent)
     connect(theme_changes(), &ThemeChanges::changed, this, [this] {
         program_->restyle();
         split_->restyle();
+        source_->restyle();
         explain_selection();
     });
     const auto show_step = [this](int step) {
@@ -85,6 +88,9 @@ MainWindow::MainWindow(QWidget* parent)
     };
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
+    connect(source_, &SourceView::open_requested, this, [this](const QString& file, int line) {
+        if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
+    });
     connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open(file); });
     connect(start_, &StartPage::paste_requested, this, &MainWindow::paste_program);
     start_->set_recent(recent_files());
@@ -101,6 +107,7 @@ void MainWindow::build() {
     pictures_->addTab(split_, tr("Split"));
     pictures_->addTab(memory_, tr("Memory"));
     pictures_->addTab(donation_view_, tr("Donated"));
+    pictures_->addTab(source_, tr("Source"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
@@ -228,6 +235,7 @@ void MainWindow::show_program() {
     outline_->set_model(nullptr);
     policies_->clear();
     program_->set_program(program);
+    source_->set_program(program);
     first_page_->setCurrentWidget(program_);
     show_stages();
 }
@@ -245,6 +253,7 @@ void MainWindow::show_stages() {
     }
     donations_->set_report(look.donation);
     donation_view_->set_report(look.donation);
+    source_->set_look(look);
     buffers_->set_plan(look.plan);
     split_->set_look(look, residuals_->added_equations());
     if (look.done) program_->set_saved(look.saved);

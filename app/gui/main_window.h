@@ -21,6 +21,7 @@
 #include "models/residual_model.h"
 #include "outline/outline_panel.h"
 #include "session/session.h"
+#include "source/source_view.h"
 #include "split/split_view.h"
 #include "start_page.h"
 #include "tables/table_panel.h"
@@ -39,8 +40,8 @@ class MainWindow : public QMainWindow {
 public:
     explicit MainWindow(QWidget* parent = nullptr);
     void open(const QString& file);
-    void show_tab(
-        const QString& name);  ///< "program", "split", "memory", "donated"; of the tables: "residuals", "donation", "buffers", "policies"
+    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source"; of the tables: "residuals", "donation",
+                                         ///< "buffers", "policies"
     void set_dark(bool dark);
 
     views::Session* session() { return &session_; }
@@ -54,6 +55,7 @@ public:
     views::OutlinePanel* outline() { return outline_; }
     views::DonationView* donation_view() { return donation_view_; }
     views::MemoryView* memory_view() { return memory_; }
+    views::SourceView* source_view() { return source_; }
     views::PolicyModel* policies() { return policies_; }
     views::TablePanel* policy_table() { return policy_table_; }
     views::PolicyPlot* policy_plot() { return policy_plot_; }
@@ -116,6 +118,7 @@ private:
     views::MemoryView* memory_;
     views::TimelineWidget *timeline_, *strip_;
     views::DonationView* donation_view_;
+    views::SourceView* source_;
     views::Inspector* inspector_;
     views::ResidualModel* residuals_;
     views::DonationModel* donations_;

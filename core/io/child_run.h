@@ -16,11 +16,13 @@ struct ChildRun {
     JitOptions jit;
     ChildLimits limits;
     bool profile = false;
+    bool outputs = true;  ///< false: what the program returns stays there
     std::string command;  ///< the command line's program; empty: `jaxscope` beside this one's executable, else on PATH
 };
 struct ChildRunResult {
-    RunResult result;              ///< without profile and events: these stand in `json`, as rows
-    std::vector<int> synthesised;  ///< inputs
+    RunResult result;                        ///< without profile and events: these stand in `json`, as rows
+    std::vector<int> synthesised;            ///< inputs
+    std::vector<std::int64_t> device_peaks;  ///< of a program over several devices
     double transform_seconds = 0;
     std::string json;  ///< what `run --json` says
 };

@@ -11,12 +11,14 @@
 #include "graph/graph_layouter.h"
 #include "ir/registry.h"
 #include "main_window.h"
+#include "session/run_apart.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
 
 const QString kSample = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm.jaxscope");
 const QString kWorker = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope-layout");
+const QString kRunner = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope");
 constexpr int kAtOnce = 500;       // ms; what waits for no worker
 constexpr int kPatience = 60'000;  // ms; sanitizer builds on busy machines are slow
 
@@ -79,6 +81,7 @@ public:
         register_all_primitives();
         set_theme(false);
         GraphLayouter::set_worker(kWorker);
+        set_runner(kRunner);
         return kept_.isValid();
     }
 

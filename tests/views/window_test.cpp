@@ -6,6 +6,9 @@
 #include <QSortFilterProxyModel>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <csignal>
+
+#include <unistd.h>
 
 #include "support/toy_programs.h"
 #include "views/window_fixture.h"
@@ -29,6 +32,21 @@ const NodeItem* node_of(const ProgramView& view, const EqnPath& path) {
         if (const auto found = view.graph().by_key.find(key); found != view.graph().by_key.end())
             node = view.scene()->node(0, static_cast<int>(found->second));
     return node;
+}
+
+constexpr const char* kEndless =
+    "{ lambda ; a:i32[]. let b:i32[] = while[body_jaxpr={ lambda ; c:i32[]. let d:i32[] = mul c 1:i32[] in (d,) } body_nconsts=0 "
+    "cond_jaxpr={ lambda ; e:i32[]. let f:bool[] = ge e e in (f,) } cond_nconsts=0] a in (b,) }";
+
+/// The process that runs a program for this one; 0: there is none.
+pid_t runner_at_work() {
+    for (const QString& entry : QDir(QStringLiteral("/proc")).entryList(QDir::Dirs)) {
+        QFile file(QStringLiteral("/proc/%1/stat").arg(entry));
+        if (entry.toInt() <= 0 || !file.open(QIODevice::ReadOnly)) continue;
+        const QList<QByteArray> fields = file.readAll().split(' ');  // pid (comm) state ppid
+        if (fields.size() > 3 && fields[1] == "(jaxscope)" && fields[2] != "Z" && fields[3].toInt() == getpid()) return entry.toInt();
+    }
+    return 0;
 }
 
 }  // namespace
@@ -181,6 +199,30 @@ private Q_SLOTS:
             closing.start();
         }  // closes while it compiles or runs
         QVERIFY2(closing.elapsed() < kAtOnce, qPrintable(QString::number(closing.elapsed())));
+    }
+
+    void a_run_that_dies_is_a_message() {
+        QTemporaryDir folder;
+        QFile file(folder.filePath("endless.jaxpr"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(kEndless);
+        file.close();
+        MainWindow window;
+        window.show();
+        QVERIFY(opens(window, file.fileName()));
+        window.session()->run();
+        QVERIFY(window.session()->running());
+        pid_t child = 0;
+        QTRY_VERIFY_WITH_TIMEOUT((child = runner_at_work()) != 0, kPatience);
+        QVERIFY(::kill(child, SIGKILL) == 0);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.session()->running(), kPatience);
+        QVERIFY2(window.notice()->text().contains("system ended the process"), qPrintable(window.notice()->text()));
+        QVERIFY(window.session()->current().plan != nullptr);
+        // Closed while another one runs: that one goes, too.
+        window.session()->run();
+        QTRY_VERIFY_WITH_TIMEOUT((child = runner_at_work()) != 0, kPatience);
+        window.session()->stop_run();
+        QTRY_VERIFY_WITH_TIMEOUT(runner_at_work() == 0, kPatience);
     }
 
     void the_palette_finds_and_does() {

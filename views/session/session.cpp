@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/load_program.h"
+#include "session/run_apart.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -243,9 +244,7 @@ void Session::run() {
         std::shared_ptr<const RunReport> report;
         QString problem;
         try {
-            RunRequest request;
-            request.repeat = kRepeat;
-            report = std::make_shared<const RunReport>(of->run(request));
+            report = std::make_shared<const RunReport>(run_apart(*of, kRepeat));
         } catch (const std::exception& e) {
             problem = in_words(e);
         }

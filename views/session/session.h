@@ -53,7 +53,8 @@ public:
     void undo();
     /// Goes forward again to what was undone; a new choice forgets it.
     void redo();
-    /// Compiles and runs what is looked at, on the JIT; the result is in `current().run`, or why there is none in its problems.
+    /// Compiles and runs what is looked at, on the JIT, in a process of its own; the result is in `current().run`, or why there is none in
+    /// its problems.
     void run();
     /// Has it been looked at, and is there a plan to run?
     bool can_run() const { return current_.done && current_.plan != nullptr; }

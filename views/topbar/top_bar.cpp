@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "commands/choice_box.h"
 #include "report/explain_text.h"
 #include "report/memory_report.h"
 #include "theme/theme.h"
@@ -23,31 +24,6 @@ constexpr const char* kOffered[] = {"nothing_saveable", "dots_saveable", "dots_w
 const QString kAsItIs = QStringLiteral("as it is");
 
 enum class Scope { Around, Inside };
-
-/// A styled combo box has no arrow of its own in the colours of the theme.
-class ChoiceBox : public QComboBox {
-public:
-    using QComboBox::QComboBox;
-
-protected:
-    /// The editor in it takes Ctrl+Z for its own, even where nothing was typed: then it means the last choice, as anywhere else.
-    bool event(QEvent* event) override {
-        if (event->type() == QEvent::ShortcutOverride && lineEdit() != nullptr && !lineEdit()->isUndoAvailable() &&
-            static_cast<QKeyEvent*>(event)->matches(QKeySequence::Undo)) {
-            event->ignore();
-            return true;
-        }
-        return QComboBox::event(event);
-    }
-    void paintEvent(QPaintEvent* event) override {
-        QComboBox::paintEvent(event);
-        QPainter painter(this);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(theme()(theme().palette().muted), 1.4));
-        const QPointF tip(width() - 11.5, height() / 2.0 + 2);
-        painter.drawPolyline(QVector<QPointF>{tip + QPointF(-3.5, -3.5), tip, tip + QPointF(3.5, -3.5)});
-    }
-};
 
 }  // namespace
 

@@ -140,6 +140,7 @@ Program program_to_run(const Program& of, const Step& step, const DonationReport
     for (const DonatedLeaf& d : donation.donated) p.donated[static_cast<std::size_t>(d.input)] = true;
     p.values = values.empty() ? of.values : values;
     p.values.resize(n);
+    if (of.in_shardings.size() == n) p.in_shardings = of.in_shardings;
     return p;
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run_apart.h"
+
+#include "analysis/stages/step.h"
+#include "analysis/summary.h"
+#include "io/child_run.h"
+
+namespace jaxscope::views {
+namespace {
+
+QString& runner() {
+    static QString program;
+    return program;
+}
+
+}  // namespace
+
+void set_runner(const QString& program) { runner() = program; }
+
+RunReport run_apart(const Inspection& inspection, int repeat) {
+    const CancelScope scope(inspection.token());
+    ChildRun run;
+    run.program = program_to_run(inspection.program(), inspection.step(), inspection.donation());
+    run.repeat = repeat;
+    run.jit = inspection.choices().jit;
+    run.outputs = false;
+    run.command = runner().toStdString();
+    ChildRunResult there = run_in_child(run);
+    RunReport out;
+    out.result = std::move(there.result);
+    out.synthesised = std::move(there.synthesised);
+    out.made_up_constants = made_up_constants(*inspection.step().jaxpr);
+    out.device_peaks = std::move(there.device_peaks);
+    out.transform_seconds = there.transform_seconds;
+    out.compile_seconds = out.result.compile_seconds;
+    return out;
+}
+
+}  // namespace jaxscope::views

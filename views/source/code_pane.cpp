@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <KSyntaxHighlighting/Definition>
+#include <KSyntaxHighlighting/Repository>
+#include <KSyntaxHighlighting/SyntaxHighlighter>
+#include <KSyntaxHighlighting/Theme>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QTextBlock>
+
+#include "base/units.h"
+#include "source/source_view.h"
+#include "theme/theme.h"
+
+namespace jaxscope::views {
+namespace {
+
+constexpr int kColumn = 92, kPad = 8, kHeadHeight = 26;
+
+/// All syntax definitions that there are: made once, they take a while.
+KSyntaxHighlighting::Repository& syntax() {
+    static KSyntaxHighlighting::Repository all;
+    return all;
+}
+
+}  // namespace
+
+/// Scrolls and is clicked with the text.
+class CodePane::Margin : public QWidget {
+public:
+    explicit Margin(CodePane* pane) : QWidget(pane), pane_(pane) {
+        setAccessibleName(CodePane::tr("What each line holds"));
+        setCursor(Qt::PointingHandCursor);
+    }
+
+protected:
+    void paintEvent(QPaintEvent* event) override { pane_->paint_margin(*this, event->rect()); }
+    void mouseReleaseEvent(QMouseEvent* event) override {
+        if (const int line = pane_->line_at(event->pos().y()); line > 0) Q_EMIT pane_->line_clicked(line);
+    }
+    void wheelEvent(QWheelEvent* event) override { QCoreApplication::sendEvent(pane_->viewport(), event); }
+
+private:
+    CodePane* pane_;
+};
+
+/// What the margin's columns mean.
+class CodePane::Head : public QWidget {
+public:
+    explicit Head(CodePane* pane) : QWidget(pane), pane_(pane) {}
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        const Palette& p = theme().palette();
+        painter.fillRect(rect(), theme()(p.panel));
+        painter.setPen(theme()(p.rule));
+        painter.drawLine(rect().bottomLeft(), rect().bottomRight());
+        painter.setFont(head_font());
+        painter.setPen(theme()(p.muted));
+        const QRect first(pane_->number_width(), 0, kColumn - kPad, height());
+        painter.drawText(first, Qt::AlignRight | Qt::AlignVCenter, CodePane::tr("SAVED"));
+        painter.drawText(first.translated(kColumn, 0), Qt::AlignRight | Qt::AlignVCenter, CodePane::tr("AT THE PEAK"));
+    }
+
+private:
+    CodePane* pane_;
+};
+
+CodePane::CodePane(QWidget* parent) : QPlainTextEdit(parent), margin_(new Margin(this)), head_(new Head(this)) {
+    setReadOnly(true);
+    setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    setLineWrapMode(NoWrap);
+    setFrameShape(NoFrame);
+    setFont(mono_font(12));
+    setAccessibleName(tr("Source"));
+    connect(this, &QPlainTextEdit::updateRequest, this, [this](const QRect& rect, int dy) {
+        if (dy != 0)
+            margin_->scroll(0, dy);
+        else
+            margin_->update(0, rect.y(), margin_->width(), rect.height());
+    });
+    restyle();
+}
+
+CodePane::~CodePane() = default;
+
+void CodePane::set_text(const QString& path, const QString& text) {
+    path_ = path;
+    marked_ = 0;
+    setExtraSelections({});
+    setPlainText(text);
+    restyle();
+    place_margin();
+}
+
+void CodePane::set_costs(const FileCosts& costs) {
+    costs_ = costs;
+    most_saved_ = most_at_peak_ = 0;
+    for (const LineCost& c : costs_.lines) {
+        most_saved_ = std::max(most_saved_, c.saved);
+        most_at_peak_ = std::max(most_at_peak_, c.at_peak);
+    }
+    margin_->update();
+}
+
+void CodePane::restyle() {
+    const Palette& p = theme().palette();
+    setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
+    if (!colours_) colours_ = std::make_unique<KSyntaxHighlighting::SyntaxHighlighter>(document());
+    colours_->setTheme(
+        syntax().defaultTheme(theme().dark() ? KSyntaxHighlighting::Repository::DarkTheme : KSyntaxHighlighting::Repository::LightTheme));
+    colours_->setDefinition(syntax().definitionForFileName(path_));
+    colours_->rehighlight();
+    mark(marked_);
+    margin_->update();
+    head_->update();
+}
+
+int CodePane::number_width() const {
+    const int digits = QString::number(std::max(100, blockCount())).size();
+    return QFontMetrics(mono_font(11)).horizontalAdvance(QLatin1Char('0')) * digits + 2 * kPad;
+}
+
+void CodePane::place_margin() {
+    const int width = number_width() + 2 * kColumn + kPad;
+    setViewportMargins(width, kHeadHeight, 0, 0);
+    const QRect inside = contentsRect();
+    margin_->setGeometry(inside.left(), inside.top() + kHeadHeight, width, inside.height() - kHeadHeight);
+    head_->setGeometry(inside.left(), inside.top(), inside.width(), kHeadHeight);
+}
+
+void CodePane::resizeEvent(QResizeEvent* event) {
+    QPlainTextEdit::resizeEvent(event);
+    place_margin();
+}
+
+int CodePane::line_at(int y) const {
+    QTextBlock block = firstVisibleBlock();
+    for (; block.isValid(); block = block.next()) {
+        const QRectF at = blockBoundingGeometry(block).translated(contentOffset());
+        if (at.top() > y) break;
+        if (at.bottom() > y) return block.blockNumber() + 1;
+    }
+    return 0;
+}
+
+QString CodePane::margin_text(int line) const {
+    const LineCost* cost = costs_.at(line);
+    const auto said = [](std::int64_t bytes) { return bytes > 0 ? utf8(bytes_text(bytes)) : QString(); };
+    return cost == nullptr ? QString() : said(cost->saved) + QLatin1Char('|') + said(cost->at_peak);
+}
+
+void CodePane::paint_margin(QWidget& margin, const QRect& rect) {
+    QPainter painter(&margin);
+    painter.fillRect(rect, theme()(theme().palette().panel));
+    for (QTextBlock block = firstVisibleBlock(); block.isValid(); block = block.next()) {
+        const QRect row = blockBoundingGeometry(block).translated(contentOffset()).toRect();
+        if (row.top() > rect.bottom()) break;
+        if (block.isVisible() && row.bottom() >= rect.top())
+            paint_line(painter, QRect(0, row.top(), margin.width(), row.height()), block.blockNumber() + 1);
+    }
+}
+
+void CodePane::paint_line(QPainter& painter, const QRect& row, int line) const {
+    const Palette& p = theme().palette();
+    if (line == marked_) painter.fillRect(row, theme()(p.selected_row));
+    painter.setFont(mono_font(11));
+    painter.setPen(theme()(p.muted));
+    painter.drawText(QRect(0, row.top(), number_width() - kPad, row.height()), Qt::AlignRight | Qt::AlignVCenter, QString::number(line));
+    const LineCost* cost = costs_.at(line);
+    if (cost == nullptr) return;
+    const auto column = [&](int at, std::int64_t bytes, std::int64_t most, const char* colour) {
+        if (bytes <= 0) return;
+        const QRect cell(number_width() + at * kColumn, row.top(), kColumn - kPad, row.height());
+        QColor bar = theme()(colour);
+        bar.setAlphaF(theme().dark() ? 0.45 : 0.35);
+        const int width =
+            std::max(2, static_cast<int>(static_cast<double>(cell.width()) * static_cast<double>(bytes) / static_cast<double>(most)));
+        painter.fillRect(QRect(cell.right() - width + 5, cell.top() + 1, width, cell.height() - 2), bar);
+        painter.setPen(theme()(p.ink));
+        painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, utf8(bytes_text(bytes)));
+    };
+    column(0, cost->saved, most_saved_, p.residual);
+    column(1, cost->at_peak, most_at_peak_, p.recomputed);
+}
+
+void CodePane::mark(int line) {
+    marked_ = line;
+    const QTextBlock block = document()->findBlockByNumber(line - 1);
+    if (line <= 0 || !block.isValid()) {
+        marked_ = 0;
+        setExtraSelections({});
+        return margin_->update();
+    }
+    QTextEdit::ExtraSelection whole;
+    whole.format.setBackground(theme()(theme().palette().selected_row));
+    whole.format.setProperty(QTextFormat::FullWidthSelection, true);
+    whole.cursor = QTextCursor(block);
+    setExtraSelections({whole});
+    const QRectF at = blockBoundingGeometry(block).translated(contentOffset());
+    if (at.top() < 0 || at.bottom() > viewport()->height()) {
+        setTextCursor(QTextCursor(block));
+        centerCursor();
+    }
+    margin_->update();
+}
+
+void CodePane::mouseReleaseEvent(QMouseEvent* event) {
+    QPlainTextEdit::mouseReleaseEvent(event);
+    if (event->button() != Qt::LeftButton || textCursor().hasSelection()) return;  // text that is to be copied
+    if (const int line = line_at(event->pos().y()); line > 0) Q_EMIT line_clicked(line);
+}
+
+/// Up and down go from line to line, as in a table.
+void CodePane::keyPressEvent(QKeyEvent* event) {
+    const int step = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+    if (step == 0 || event->modifiers() != Qt::NoModifier) return QPlainTextEdit::keyPressEvent(event);
+    const int line = std::clamp(marked_ + step, 1, blockCount());
+    mark(line);
+    Q_EMIT line_clicked(line);
+}
+
+}  // namespace jaxscope::views
