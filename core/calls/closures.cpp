@@ -2,6 +2,7 @@
 #include "calls/closures.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "lax/primitives.h"
@@ -24,73 +25,30 @@ struct NewEqn {
     std::vector<Reading> in;
 };
 
+/// The equations of one body, as they read what it closes over.
 class PrimalReader {
 public:
     PrimalReader(const Jaxpr& j, std::size_t count, const std::vector<bool>& tangent) : j_(j), count_(count), tangent_(tangent) {}
 
-    PrimalReads run() {
+    bool reread() {
         bool changed = false;
         for (const Eqn& e : j_.eqns) changed = reread(e) || changed;
-        if (!changed) return {};
-        const std::vector<ClosedOperand> inputs = ordered_inputs();
-        return {assembled(inputs), inputs};
+        return changed;
     }
-
-private:
-    Atom closed(std::size_t i) const { return j_.invar(static_cast<std::uint32_t>(i)); }
-    /// Is it closed over, and has a tangent? Then Python holds the tracer of jax.jvp itself here.
-    bool is_tracer(Atom a) const {
-        if (!a.is_var() || a.var().index < j_.num_constvars) return false;
-        const std::size_t i = a.var().index - j_.num_constvars;
-        return i < count_ && tangent_[i];
-    }
-
-    bool reread(const Eqn& e) {
-        const std::span<const Atom> in = j_.inputs(e);
-        NewEqn& now = eqns_.emplace_back();
-        now.params = e.params;
-        const bool stops = e.prim == &kStopGradient && is_tracer(in[0]);
-        std::optional<Reclosed> call;
-        if (e.prim->reclose) {
-            std::vector<bool> tangent;
-            for (const Atom a : in) tangent.push_back(is_tracer(a));
-            call = e.prim->reclose.fn(make_op(j_, e), tangent);
-        }
-        if (call) {
-            now.params = call->params;
-            for (const ClosedOperand& o : call->operands) now.in.push_back({in[o.operand], o.primal});
-        } else {
-            for (const Atom a : in) now.in.push_back({a, stops});
-        }
-        return stops || call;
-    }
-
-    /// As JAX meets them: a closed-over value becomes an input where it is read first. What nothing read before stays, behind.
-    std::vector<ClosedOperand> ordered_inputs() const {
-        std::unordered_map<std::uint64_t, std::size_t> first;
-        std::vector<bool> was_read(j_.num_vars(), false);
-        const auto meet = [&](Reading r) {
-            if (r.atom.is_var()) first.emplace(r.key(), first.size());
+    /// `meet(i, primal)` for each reading of what is closed over, in the order in which JAX meets them.
+    template <class Meet>
+    void readings(Meet meet) const {
+        const auto met = [&](const Reading& r) {
+            if (const auto i = closed_over(r.atom)) meet(*i, r.primal);
         };
         for (const NewEqn& e : eqns_)
-            for (const Reading& r : e.in) meet(r);
-        for (const Atom a : j_.outvars) meet({a});
-        for (const Eqn& e : j_.eqns)
-            for (const Atom a : j_.inputs(e))
-                if (a.is_var()) was_read[a.var().index] = true;
-        std::vector<std::pair<std::size_t, ClosedOperand>> placed;
-        for (std::size_t i = 0; i < count_; ++i)
-            for (const bool primal : {false, true}) {
-                const auto found = first.find(Reading{closed(i), primal}.key());
-                if (found != first.end())
-                    placed.push_back({found->second, {i, primal}});
-                else if (!primal && !was_read[closed(i).var().index])
-                    placed.push_back({SIZE_MAX, {i, false}});
-            }
-        std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        std::vector<ClosedOperand> out;
-        for (const auto& [place, operand] : placed) out.push_back(operand);
-        return out;
+            for (const Reading& r : e.in) met(r);
+        for (const Atom a : j_.outvars) met({a});
+    }
+    /// Reads what the user wrote this closed-over input, whatever is read in its place now?
+    bool was_read(std::size_t i) const {
+        return std::find(j_.atoms.begin(), j_.atoms.end(), closed(i)) != j_.atoms.end() ||
+               std::find(j_.outvars.begin(), j_.outvars.end(), closed(i)) != j_.outvars.end();
     }
 
     JaxprPtr assembled(const std::vector<ClosedOperand>& inputs) const {
@@ -123,22 +81,87 @@ private:
         return tape.assemble(s);
     }
 
+private:
+    Atom closed(std::size_t i) const { return j_.invar(static_cast<std::uint32_t>(i)); }
+    std::optional<std::size_t> closed_over(Atom a) const {
+        if (!a.is_var() || a.var().index < j_.num_constvars || a.var().index >= j_.num_constvars + count_) return {};
+        return a.var().index - j_.num_constvars;
+    }
+    /// Is it closed over, and has a tangent? Then Python holds the tracer of jax.jvp itself here.
+    bool is_tracer(Atom a) const {
+        const auto i = closed_over(a);
+        return i && tangent_[*i];
+    }
+
+    bool reread(const Eqn& e) {
+        const std::span<const Atom> in = j_.inputs(e);
+        NewEqn& now = eqns_.emplace_back();
+        now.params = e.params;
+        const bool stops = e.prim == &kStopGradient && is_tracer(in[0]);
+        std::optional<Reclosed> call;
+        if (e.prim->reclose) {
+            std::vector<bool> tangent;
+            for (const Atom a : in) tangent.push_back(is_tracer(a));
+            call = e.prim->reclose.fn(make_op(j_, e), tangent);
+        }
+        if (call) {
+            now.params = call->params;
+            for (const ClosedOperand& o : call->operands) now.in.push_back({in[o.operand], o.primal});
+        } else {
+            for (const Atom a : in) now.in.push_back({a, stops});
+        }
+        return stops || call;
+    }
+
     const Jaxpr& j_;
     std::size_t count_;
     const std::vector<bool>& tangent_;
     std::vector<NewEqn> eqns_;
 };
 
+/// As JAX meets them, in one body after the other: a closed-over value becomes an input where it is read first. What nothing read before
+/// stays, behind.
+std::vector<ClosedOperand> ordered_inputs(const std::vector<PrimalReader>& readers, const std::vector<std::size_t>& order,
+                                          std::size_t count) {
+    std::unordered_map<std::size_t, std::size_t> first;
+    for (const std::size_t b : order) readers[b].readings([&](std::size_t i, bool primal) { first.emplace(2 * i + primal, first.size()); });
+    std::vector<std::pair<std::size_t, ClosedOperand>> placed;
+    for (std::size_t i = 0; i < count; ++i)
+        for (const bool primal : {false, true}) {
+            const auto found = first.find(2 * i + primal);
+            if (found != first.end())
+                placed.push_back({found->second, {i, primal}});
+            else if (!primal && std::none_of(readers.begin(), readers.end(), [&](const PrimalReader& r) { return r.was_read(i); }))
+                placed.push_back({SIZE_MAX, {i, false}});
+        }
+    std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<ClosedOperand> out;
+    for (const auto& [at, operand] : placed) out.push_back(operand);
+    return out;
+}
+
 }  // namespace
 
-PrimalReads read_primals(const JaxprPtr& j, std::size_t count, const std::vector<bool>& tangent) {
+PrimalReads read_primals(const std::vector<JaxprPtr>& bodies, const std::vector<std::size_t>& order, std::size_t count,
+                         const std::vector<bool>& tangent) {
     if (std::find(tangent.begin(), tangent.end(), true) == tangent.end()) return {};
-    return PrimalReader(*j, count, tangent).run();
+    std::vector<PrimalReader> readers;
+    bool changed = false;
+    for (const JaxprPtr& j : bodies) changed = readers.emplace_back(*j, count, tangent).reread() || changed;
+    if (!changed) return {};
+    PrimalReads out;
+    out.inputs = ordered_inputs(readers, order, count);
+    for (const PrimalReader& r : readers) out.bodies.push_back(r.assembled(out.inputs));
+    return out;
+}
+
+PrimalReads read_primals(const JaxprPtr& j, std::size_t count, const std::vector<bool>& tangent) {
+    return read_primals({j}, {0}, count, tangent);
 }
 
 std::size_t count_unnamed(const Jaxpr& j) {
     const auto named = std::find_if(j.arg_names.begin(), j.arg_names.end(), [](Sym s) { return !s.empty(); });
-    return named == j.arg_names.end() ? 0 : static_cast<std::size_t>(named - j.arg_names.begin());
+    return static_cast<std::size_t>(named - j.arg_names.begin());
 }
 
 std::vector<ClosedOperand> with_rest(std::vector<ClosedOperand> closed, std::size_t first, std::size_t end) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "calls/call_params.h"
+#include "calls/closures.h"
 #include "calls/control_flow.h"
 #include "calls/families.h"
 #include "ir/interpret.h"
@@ -292,6 +295,45 @@ BatchResult cond_batch(Builder& b, const Op& op, const Values& x, const std::vec
     return r;
 }
 
+/// Operands that the branches close over, by which branch reads them first when JAX traces them in this order.
+std::vector<std::uint32_t> first_reads(const Branches& branches, const std::vector<std::size_t>& order, std::size_t closed) {
+    std::vector<std::uint32_t> out;
+    std::vector<bool> seen(closed, false);
+    for (const std::size_t b : order) {
+        const Jaxpr& j = *branches[b];
+        for (const std::vector<Atom>* atoms : {&j.atoms, &j.outvars})
+            for (const Atom a : *atoms) {
+                if (!a.is_var() || a.var().index < j.num_constvars || a.var().index - j.num_constvars >= closed) continue;
+                const std::uint32_t i = a.var().index - j.num_constvars;
+                if (!seen[i]) out.push_back(i);
+                seen[i] = true;
+            }
+    }
+    return out;
+}
+
+/// lax.switch traces its branches in order; lax.cond the true one first, which is the last. Nothing but the order of what they close over
+/// tells which of them it was.
+std::vector<std::size_t> tracing_order(const Op& op, const Branches& branches, std::size_t closed) {
+    if (branches.size() == 2 && !op.params->find("branches_platforms")) {
+        const std::vector<std::uint32_t> read = first_reads(branches, {1, 0}, closed);
+        if (std::is_sorted(read.begin(), read.end())) return {1, 0};
+    }
+    std::vector<std::size_t> order(branches.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+}
+
+std::optional<Reclosed> cond_reclose(const Op& op, const Flags& tangent) {
+    const Branches& branches = branches_of(op);
+    const std::size_t closed = count_unnamed(*branches.front());
+    const PrimalReads reads = read_primals(branches, tracing_order(op, branches, closed), closed, rest(tangent, 1));
+    if (reads.empty()) return {};
+    std::vector<ClosedOperand> operands{{0, false}};
+    for (const ClosedOperand& o : reads.inputs) operands.push_back({1 + o.operand, o.primal});
+    return Reclosed{with_branches(op, reads.bodies), with_rest(std::move(operands), 1 + closed, op.in.size())};
+}
+
 DceResult cond_dce(const Op& op, const Flags& used_outputs) {
     const Branches& branches = branches_of(op);
     DceResult r;
@@ -337,6 +379,7 @@ constinit const Primitive kCond{
     .transpose = cond_transpose,
     .batch = cond_batch,
     .dce = cond_dce,
+    .reclose = cond_reclose,
     .lower = NoRule{"the executor runs the branch chosen"},
     .kernel = NoRule{"the executor runs the branch chosen"},
     .expand = NoRule{"the executor runs the branch chosen"},

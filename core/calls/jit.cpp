@@ -255,9 +255,9 @@ BatchResult call_batch(Builder& b, const Op& op, const Values& x, const std::vec
 std::optional<Reclosed> jit_reclose(const Op& op, const std::vector<bool>& tangent) {
     const std::size_t closed = count_unnamed(*body(op));
     const PrimalReads reads = read_primals(body(op), closed, tangent);
-    if (!reads.body) return {};
+    if (reads.empty()) return {};
     const std::vector<ClosedOperand> operands = with_rest(reads.inputs, closed, op.in.size());
-    return Reclosed{with_body(op, reads.body, picks_of(operands), pick_all(op.out.size())), operands};
+    return Reclosed{with_body(op, reads.body(), picks_of(operands), pick_all(op.out.size())), operands};
 }
 
 DceResult call_dce(const Op& op, const std::vector<bool>& used_outputs) {

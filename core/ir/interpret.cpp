@@ -34,18 +34,13 @@ void EqnWalk::add_context(Error& error, std::size_t i) const {
     error.at(j_.eqns[i].source.loc()).in(std::string(options_.doing) + " " + eqn_label(j_, i, options_.path));
 }
 
-ParamsRef evaluated_params(const Eqn& e) {
-    static const Sym mark("from_jaxpr");
-    return e.prim->custom_derivative ? with_param(e.params, mark, Attr(true)) : e.params;
-}
-
 Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, Inlined how) {
     Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
     run.bind_consts(consts);
     run.bind_inputs(in);
     return run.forward([&](const Eqn& e, const Values& args) {
         if (how == Inlined::AsTheyAre) return b.append(*e.prim, args, e.params, j.out_avals(e), e.effects);
-        return b.emit(*e.prim, args, how == Inlined::Evaluated ? evaluated_params(e) : e.params, j.out_avals(e), e.effects);
+        return b.emit(*e.prim, args, e.params, j.out_avals(e), e.effects);
     });
 }
 

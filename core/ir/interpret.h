@@ -182,11 +182,8 @@ private:
     Columns env_, in_;
 };
 
-/// How equations come into another jaxpr: as if they were emitted there; as they are, nothing traced again; evaluated from a jaxpr, where
-/// calls of custom rules close over nothing.
-enum class Inlined : std::uint8_t { Again, AsTheyAre, Evaluated };
-/// A custom call that is evaluated from a jaxpr: what its function closed over is an argument.
-ParamsRef evaluated_params(const Eqn& e);
+/// How equations come into another jaxpr: as if they were emitted there; as they are, nothing traced again.
+enum class Inlined : std::uint8_t { Again, AsTheyAre };
 /// Copies `j`'s equations into `b` with inputs `consts` and `in`; returns the results (JAX's eval_jaxpr under a tracer; with `as_they_are`
 /// nothing is folded or traced again).
 Values inline_jaxpr(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in, Inlined how = Inlined::Again);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/interpret.h"
 #include "ir/transform_cache.h"
 #include "lax/ops.h"
 
@@ -135,6 +136,27 @@ Values constants_of(Builder& b, const Jaxpr& j) {
     Values out;
     for (const ArrayPtr& c : j.consts) out.push_back(b.constant(c));
     return out;
+}
+
+EvaluatedEqn evaluated(Builder& b, const Eqn& e, const Values& in) {
+    static const Sym mark("from_jaxpr"), called("call_jaxpr");
+    if (e.prim->custom_derivative) return {with_param(e.params, mark, Attr(true)), in};
+    const Attr* body = e.prim->flow == Flow::Call ? e.params->find(called) : nullptr;
+    const auto* ref = body ? body->get<Attr::JaxprRef>() : nullptr;
+    if (!ref || !ref->closed || ref->jaxpr->num_constvars == 0) return {e.params, in};
+    Values operands = constants_of(b, *ref->jaxpr);
+    operands.insert(operands.end(), in.begin(), in.end());
+    return {with_param(e.params, called, Attr(Attr::JaxprRef{convert_constvars(ref->jaxpr), true})), std::move(operands)};
+}
+
+Values inline_evaluated(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in) {
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_consts(consts);
+    run.bind_inputs(in);
+    return run.forward([&](const Eqn& e, const Values& args) {
+        const EvaluatedEqn now = evaluated(b, e, args);
+        return b.emit(*e.prim, now.in, now.params, j.out_avals(e), e.effects);
+    });
 }
 
 Value add_tangents(Builder& b, Value x, Value y) {

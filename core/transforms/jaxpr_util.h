@@ -35,6 +35,16 @@ JaxprPtr map_params(const JaxprPtr& j, const std::function<ParamsRef(const Eqn&,
 /// Values of the constvars of a closed jaxpr as constants of `b`.
 Values constants_of(Builder& b, const Jaxpr& j);
 
+/// An equation that is evaluated from a jaxpr, as it comes into the trace that runs then: what the function of a custom call closed over is
+/// an argument, and a closed_call's body is traced anew, so that its constants are operands in front.
+struct EvaluatedEqn {
+    ParamsRef params;
+    Values in;
+};
+EvaluatedEqn evaluated(Builder& b, const Eqn& e, const Values& in);
+/// `inline_jaxpr` of a jaxpr that JAX evaluates in a trace.
+Values inline_evaluated(JaxprBuilder& b, const Jaxpr& j, const Values& consts, const Values& in);
+
 /// add_any, or the other operand where one is symbolically zero (JAX's add_tangents).
 Value add_tangents(Builder& b, Value x, Value y);
 

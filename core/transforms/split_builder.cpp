@@ -166,21 +166,21 @@ std::optional<Value> folded_conversion(Builder& b, const Eqn& e, const Values& i
     return lax::convert_element_type(b, in[0], to.dtype, to.weak_type);
 }
 
-template <class Place, class Parameters>
-Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Parameters parameters, bool evaluates = false) {
+template <class Place, class Traced>
+Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Traced traced, bool evaluates = false) {
     Interpreter run(j, {.builder = &b, .evaluates = evaluates}, LiteralAsValue(), Value());
     run.bind_consts(constants_of(b, j));
     run.bind_inputs(in);
     return run.forward([&](const Eqn& e, const Values& args) {
         b.source = place(e.source);
         if (const auto number = folded_conversion(b, e, args, j)) return Values{*number};
-        return b.emit(*e.prim, args, parameters(e), j.out_avals(e), e.effects);
+        const EvaluatedEqn now = traced(e, args);
+        return b.emit(*e.prim, now.in, now.params, j.out_avals(e), e.effects);
     });
 }
 
 /// A custom call inside a rule: JAX runs the rule anew and traces the call's body anew, so each use of the rule has a body of its own.
-ParamsRef with_own_body(const Eqn& e) {
-    const ParamsRef& params = e.params;
+ParamsRef with_own_body(const ParamsRef& params) {
     const auto is_rule = [](const Params::Entry& p) { return p.second.get<Attr::Rule>() != nullptr; };
     const std::span<const Params::Entry> entries = params->entries();
     if (std::none_of(entries.begin(), entries.end(), is_rule)) return params;
@@ -194,17 +194,20 @@ ParamsRef with_own_body(const Eqn& e) {
 }  // namespace
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), evaluated_params, true);
+    return evaluate(
+        b, j, in, SourcesWithin(b.source->name_stack), [&b](const Eqn& e, const Values& x) { return evaluated(b, e, x); }, true);
 }
 Values eval_function(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e) { return e.params; });
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e, const Values& x) { return EvaluatedEqn{e.params, x}; });
 }
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
     const auto place = [caller, keep_places, within = SourcesWithin(caller->name_stack)](SourceRef s) mutable {
         const SourceRef inside = within(s);
         return keep_places && !s->frames().empty() ? inside : SourceRef(Source{caller->traceback, inside->name_stack});
     };
-    return evaluate(b, *in_context(j, b.context), in, place, with_own_body);
+    return evaluate(b, *in_context(j, b.context), in, place, [](const Eqn& e, const Values& x) {
+        return EvaluatedEqn{with_own_body(e.params), x};
+    });
 }
 
 }  // namespace jaxscope

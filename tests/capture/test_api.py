@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.ad_checkpoint import print_saved_residuals
 from wellformed import check, marked_calls
 
 import jaxscope
@@ -289,6 +290,16 @@ def test_jax_is_left_as_it_was():
     jaxscope.capture(lambda x: jax.grad(jnp.sin)(x))(1.0)
     assert compat.ad.linearize is before and before.__module__ == "jax._src.interpreters.ad"
     assert float(jax.grad(lambda x: jax.grad(jnp.sin)(x))(1.0)) == pytest.approx(-np.sin(1.0))
+
+
+def test_jax_names_the_users_lines_afterwards(capsys):
+    """JAX keeps `logaddexp` and its rule as they were traced first, which the capture does where no user's line stands above."""
+    def fn(x):
+        return jnp.logaddexp(x, 0.0).sum()
+    jaxscope.capture(fn)(jnp.ones(3))
+    print_saved_residuals(jax.checkpoint(fn, policy=jax.checkpoint_policies.everything_saveable), jnp.ones(3))
+    places = [line.split(" from ")[1] for line in capsys.readouterr().out.splitlines() if " exp " in line]
+    assert places and all("test_api.py" in place for place in places)
 
 
 def test_compile_facts():

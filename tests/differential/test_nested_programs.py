@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from jax._src.ad_checkpoint import saved_residuals
 
 import jaxscope
@@ -22,8 +23,8 @@ FIRST = int(os.environ.get("JAXSCOPE_SEED", 0))
 COUNT = 1 if "JAXSCOPE_SEED" in os.environ else 2000 if FULL else 12
 # Loops' constants, num_consts of custom rules, calls that leave nothing behind, dead code in custom calls, what a jit shares with its caller, custom calls in a
 # branch; then what a function closes over and stops the gradient of (in scan, while, jit), a cache that tells Python from jaxprs (95), operands of a split
-# closed_call (576, 1008), residuals of dead code (701).
-SAME_TEXTS = [0, 1, 7, 9, 16, 24, 35, 37, 74, 171, 194, 219, 237, 241, 356, 424, 12, 212, 467, 95, 576, 701]
+# closed_call (576, 1008), residuals of dead code (701), constants of an evaluated closed_call (1572).
+SAME_TEXTS = [0, 1, 7, 9, 16, 24, 35, 37, 74, 171, 194, 219, 237, 241, 356, 424, 12, 212, 467, 95, 576, 701, 1572]
 ALSO_SAME = [101, 436, 689, 837, 857, 1236, 1241, 1248, 1008, 1094, 684]  # with JAXSCOPE_FULL
 SIZE = 3  # of vmap's axis
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -102,3 +103,23 @@ def test_most_texts(cli):
         same += same_texts(cli, str(cli.folder / "nested.jaxscope"), fn, seed)
     print(f"JAXSCOPE_SEED={FIRST}: {same} of 300")
     assert same >= 290
+
+
+stop = lax.stop_gradient
+# What branches close over, and stop the gradient of: in the order in which JAX traces them, cond's true one first, switch's in order.
+BRANCHES = {
+    "cond": lambda x, y: lax.cond(x.sum() > 0, lambda u: u * stop(y) + y, lambda u: u + stop(y) * stop(x), x).sum(),
+    "nothing passed": lambda x, y: lax.cond(x.sum() > 0, lambda: x * stop(y), lambda: x + y).sum(),
+    "switch": lambda x, y: lax.switch(jnp.argmax(x), [lambda: stop(x) * 2, lambda: stop(y), lambda: y * x]).sum(),
+    "in a scan": lambda x, y: lax.scan(lambda c, _: (lax.cond(c.sum() > 0, lambda c: c * stop(y), lambda c: c * 2, c), None), x, None, length=2)[0].sum(),
+    "jit in a branch": lambda x, y: lax.cond(x.sum() > 0, lambda u: jax.jit(lambda v: v * stop(y))(u), lambda u: u + y, x).sum(),
+    "cond in a branch": lambda x, y: lax.cond(x.sum() > 0, lambda: lax.cond(y.sum() > 0, lambda: x * stop(y), lambda: x), lambda: stop(x)).sum(),
+    "jit of nothing": lambda x, y: jax.jit(lambda: x * stop(y))().sum(),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_close_over_what_has_a_tangent(cli, name):
+    file = str(cli.folder / "branches.jaxscope")
+    jaxscope.capture(fn := BRANCHES[name], values="all")(X, Y).save(file)
+    assert same_texts(cli, file, fn, name)

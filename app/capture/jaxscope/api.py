@@ -83,7 +83,7 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
                     root: str | None = None, absolute: bool = False, rule_depth: int = 4, axis_sizes: tuple[int, ...] = ()) -> Capture:
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections(), rule_memory.kept():
+    with _no_collections(), rule_memory.kept(), compat.branches_named():
         return _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
 
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax._src import config, core, custom_batching, dtypes, source_info_util
 from jax._src.interpreters import ad, batching, mlir, partial_eval as pe
+from jax._src.lax.control_flow import conditionals
 
 try:
     from jax._src import traceback_util
@@ -133,6 +134,36 @@ def debug_name(jaxpr: Any) -> str | None:
 def argument_names(jaxpr: Any) -> list[Any]:
     names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)
     return list(names) if names and len(names) == len(jaxpr.invars) else [""] * len(jaxpr.invars)
+
+
+# Of branches of cond, by their inputs: names of these, '' for what the branch closes over. JAX forgets them when it gives all branches the same inputs.
+_branch_arguments: dict[tuple[Any, ...], list[str]] = {}
+
+
+def branch_argument_names(jaxpr: Any) -> list[str]:
+    return _branch_arguments.get(tuple(jaxpr.invars), [])
+
+
+@contextlib.contextmanager
+def branches_named() -> Iterator[None]:
+    """Inside, `branch_argument_names` knows the branches of what is traced."""
+    original = getattr(conditionals, "_merge_common_consts", None)
+    if original is None:  # older JAX, which merges constants elsewhere
+        yield
+        return
+
+    def merged(jaxprs: Any, all_consts: Any) -> Any:
+        out, consts = original(jaxprs, all_consts)
+        operands = argument_names(jaxprs[0].jaxpr)[len(all_consts[0]):]
+        for j in out:
+            _branch_arguments[tuple(j.jaxpr.invars)] = [""] * len(consts) + [n or "_" for n in operands]
+        return out, consts
+    conditionals._merge_common_consts = merged
+    try:
+        yield
+    finally:
+        conditionals._merge_common_consts = original
+        _branch_arguments.clear()
 
 
 def named(jaxpr: Any, arguments: list[str] | None = None, results: list[str] | None = None) -> dict[str, Any]:

@@ -150,5 +150,5 @@ class SharedVars:
 def _arg_names(jaxpr: Any) -> list[str]:
     names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)
     if not names or len(names) != len(jaxpr.invars):
-        return []
+        return compat.branch_argument_names(jaxpr)
     return [n or "" for n in names]

@@ -192,8 +192,8 @@ BatchResult scan_batch(Builder& b, const Op& op, const Values& x, const std::vec
 std::optional<Reclosed> scan_reclose(const Op& op, const Flags& tangent) {
     const ScanView s(op);
     const PrimalReads reads = read_primals(s.body, s.num_consts, tangent);
-    if (!reads.body) return {};
-    return Reclosed{s.with(reads.body, reads.inputs.size(), s.num_carry), with_rest(reads.inputs, s.num_consts, op.in.size())};
+    if (reads.empty()) return {};
+    return Reclosed{s.with(reads.body(), reads.inputs.size(), s.num_carry), with_rest(reads.inputs, s.num_consts, op.in.size())};
 }
 
 DceResult scan_dce(const Op& op, const Flags& used_outputs) {

@@ -160,12 +160,12 @@ std::optional<Reclosed> while_reclose(const Op& op, const Flags& tangent) {
     const WhileView w(op);
     PrimalReads cond = read_primals(w.cond, w.num_cond, tangent);
     PrimalReads body = read_primals(w.body, w.num_body, rest(tangent, w.num_cond));
-    if (!cond.body && !body.body) return {};
-    if (!cond.body) cond = {w.cond, with_rest({}, 0, w.num_cond)};
-    if (!body.body) body = {w.body, with_rest({}, 0, w.num_body)};
+    if (cond.empty() && body.empty()) return {};
+    if (cond.empty()) cond = {{w.cond}, with_rest({}, 0, w.num_cond)};
+    if (body.empty()) body = {{w.body}, with_rest({}, 0, w.num_body)};
     std::vector<ClosedOperand> operands = cond.inputs;
     for (const ClosedOperand& o : body.inputs) operands.push_back({w.num_cond + o.operand, o.primal});
-    return Reclosed{while_params(cond.body, cond.inputs.size(), body.body, body.inputs.size()),
+    return Reclosed{while_params(cond.body(), cond.inputs.size(), body.body(), body.inputs.size()),
                     with_rest(std::move(operands), w.num_cond + w.num_body, op.in.size())};
 }
 

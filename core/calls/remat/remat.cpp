@@ -131,8 +131,8 @@ Values remat_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     used_known.insert(used_known.end(), used_residuals.begin(), used_residuals.end());
     const DceJaxpr known = dce_jaxpr(split.known, used_known);
     const JaxprPtr known_body = insert_reduce_precision(known.jaxpr, num_residuals);
-    const Values out = inline_jaxpr(b.primal(), *known_body, constants_of(b, *known_body),
-                                    select(select(x, unknown, false), known.used_inputs), Inlined::Evaluated);
+    const Values out =
+        inline_evaluated(b.primal(), *known_body, constants_of(b, *known_body), select(select(x, unknown, false), known.used_inputs));
     const std::size_t num_known = out.size() - num_residuals;
 
     Values in(out.begin() + static_cast<std::ptrdiff_t>(num_known), out.end());
@@ -201,9 +201,9 @@ std::optional<Reclosed> remat_reclose(const Op& op, const std::vector<bool>& tan
     const RematParams& p = op.as<RematParams>();
     const std::size_t closed = count_unnamed(*p.jaxpr.jaxpr);
     const PrimalReads reads = read_primals(p.jaxpr.jaxpr, closed, tangent);
-    if (!reads.body) return {};
+    if (reads.empty()) return {};
     const std::vector<ClosedOperand> operands = with_rest(reads.inputs, closed, op.in.size());
-    return Reclosed{remat_params(op, reads.body, picks_of(operands), p.differentiated), operands};
+    return Reclosed{remat_params(op, reads.body(), picks_of(operands), p.differentiated), operands};
 }
 
 DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {

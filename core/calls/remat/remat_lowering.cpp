@@ -53,7 +53,7 @@ JaxprPtr in_loop(const JaxprPtr& body) {
     const Values at_step = inputs_like(step, carried);
     Values next{lax::add(step, at_step[0], number(DType::S32, 1))};
     const Values given = rest(at_step, 1 + num_out);
-    next = joined(next, inline_jaxpr(step, *body, {}, given, Inlined::Evaluated), given);
+    next = joined(next, inline_evaluated(step, *body, {}, given), given);
     WhileParams p;
     p.cond_jaxpr = {condition.finish({lax::lt(condition, at_test[0], end)}), true};
     p.body_jaxpr = {step.finish(next), true};

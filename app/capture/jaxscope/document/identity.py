@@ -5,6 +5,7 @@ JAX keeps a rule in the cells of thunks in the parameters of an equation; each e
 """
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Iterator
 
 import jax
@@ -126,3 +127,18 @@ def _leaf_key(x: Any) -> Any:
 def memories(thunk: Any) -> list[dict[Any, Any]]:
     """What JAX's thunks remember: patterns of perturbed inputs to jaxprs."""
     return [c for f in thunks(thunk) for name, c in cells_of(f) if name == "cells" and isinstance(c, dict)]
+
+
+@contextlib.contextmanager
+def forgotten(thunk: Any) -> Iterator[None]:
+    """Inside, the thunk remembers nothing; behind it, what it did before. JAX keeps thunks with functions that it traced once, and would
+    go on with equations that stand where we asked."""
+    before = [(memory, dict(memory)) for memory in memories(thunk)]
+    for memory, _ in before:
+        memory.clear()
+    try:
+        yield
+    finally:
+        for memory, content in before:
+            memory.clear()
+            memory.update(content)

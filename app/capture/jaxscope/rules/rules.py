@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from .. import compat, older, refs
-from ..document.identity import described, identity, memories, thunks
+from ..document.identity import described, forgotten, identity, thunks
 from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
@@ -190,9 +190,8 @@ class Rules:
             out = traced(thunk, perturbed)
             if out is None:
                 # The trees of the residuals are those of the tracing before: a remembered jaxpr would come without its trees.
-                for memory in memories(thunk):
-                    memory.clear()
-                out = getattr(thunk, "call_wrapped", thunk)(*perturbed)
+                with forgotten(thunk):
+                    out = getattr(thunk, "call_wrapped", thunk)(*perturbed)
             self._last_forward = ((id(thunk), perturbed), tuple(out[:2]))
         return self._last_forward[1]
 
@@ -202,10 +201,9 @@ class Rules:
         in_zeros = tuple(not p for p in case.perturbed)
         met = traced(fun, in_zeros)
         if met is None:
-            for memory in memories(fun):  # remembered from a differentiation, its equations would stand at the call, not in the rule
-                memory.clear()
-        call = getattr(fun, "call_wrapped", fun)
-        jaxpr, consts, out_zeros = call(*in_zeros) if met is None else met
+            with forgotten(fun):  # remembered from a differentiation, its equations would stand at the call, not in the rule
+                met = getattr(fun, "call_wrapped", fun)(*in_zeros)
+        jaxpr, consts, out_zeros = met
         return {**self.entry_jaxpr(eqn, jaxpr, consts), "out_zeros": [bool(z) for z in out_zeros]}
 
     def custom_vjp_fwd(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
