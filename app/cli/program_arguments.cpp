@@ -84,7 +84,10 @@ std::shared_ptr<const Inspection> ProgramArguments::inspect() {
 
 void ProgramArguments::look_at(const Inspection& inspection) {
     refuse_unknown(inspection);
-    std::vector<std::string> found = caveats(inspection);
+    note(caveats(inspection));
+}
+
+void ProgramArguments::note(const std::vector<std::string>& found) {
     for (const std::string& n : found) std::cerr << "jaxscope: note: " << n << '\n';
     notes.insert(notes.begin(), found.begin(), found.end());
 }

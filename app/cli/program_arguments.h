@@ -46,6 +46,7 @@ struct ProgramArguments {
     void refuse_unknown(const Inspection& inspection) const;
     /// That, and notes what holds for all its figures.
     void look_at(const Inspection& inspection);
+    void note(const std::vector<std::string>& found);
 };
 
 /// Opens `{"schema": ..., "command": ...`; the caller adds its fields and closes with `finish_json`.

@@ -6,8 +6,38 @@
 #include "analysis/inspection.h"
 #include "analysis/sharding/distribution.h"
 #include "analysis/sharding/per_device.h"
+#include "sharding/partition.h"
 
 namespace jaxscope {
+
+namespace {
+
+/// The first result with an explicit sharding in its type: 'f32[8@a,4] of sin at FILE:LINE'. Empty: there is none.
+std::string explicit_type(const Jaxpr& program) {
+    const auto is_explicit = [](AvalRef a) { return a->sharding.str().starts_with("P("); };
+    for (const Jaxpr* j : all_jaxprs(program)) {
+        for (const AvalRef a : j->in_avals())
+            if (is_explicit(a)) return to_text(a) + " of an argument";
+        for (const Eqn& e : j->eqns)
+            for (const AvalRef a : j->out_avals(e))
+                if (const SourceLoc at = e.source.loc(); is_explicit(a))
+                    return to_text(a) + " of " + e.prim->name + (at.file.empty() ? "" : fmt::format(" at {}:{}", at.file, at.line));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::string> derivation_caveats(const Program& program, bool text) {
+    if (const std::string type = explicit_type(*program.jaxpr); !type.empty())
+        return {"types of this program have explicit shardings (" + type +
+                "): what is derived from it (gradients, vmap, residuals) has the same values and bytes, its types lack the shardings, and "
+                "the reshards that JAX writes between them"};
+    if (!text || (!distribution_of(program) && !sharding::mesh_of(*program.jaxpr))) return {};
+    return {
+        "values of this program lie on a mesh: JAX's derivatives have reshards of numbers and shardings of reshape and reduce_sum besides, "
+        "which change no value and aren't written here"};
+}
 
 std::vector<std::string> caveats(const Inspection& inspection) {
     const auto spread = distribution_of(inspection.program());
@@ -16,11 +46,16 @@ std::vector<std::string> caveats(const Inspection& inspection) {
     const std::string program = fmt::format("this program is sharded over {} ({})",
                                             spread->devices ? std::to_string(spread->devices) + " devices" : "several devices",
                                             spread->mesh.empty() ? "a mesh" : spread->mesh);
+    std::vector<std::string> out;
     if (cut)
-        return {program +
-                ": plan, run, residuals on each device, donation and policies are one device's; work, and the sizes of whole "
-                "arrays that `inspect` and the split show, are the whole program's"};
-    return {program + ": every size and time is that of whole arrays, not of one device's share: " + cut.why_global};
+        out.push_back(program +
+                      ": plan, run, residuals on each device, donation and policies are one device's; work, and the sizes of whole "
+                      "arrays that `inspect` and the split show, are the whole program's");
+    else
+        out.push_back(program + ": every size and time is that of whole arrays, not of one device's share: " + cut.why_global);
+    const std::vector<std::string> derived = derivation_caveats(inspection.program(), false);
+    out.insert(out.end(), derived.begin(), derived.end());
+    return out;
 }
 
 }  // namespace jaxscope

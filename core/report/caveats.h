@@ -6,8 +6,12 @@
 namespace jaxscope {
 
 class Inspection;
+struct Program;
 
 /// What holds for every figure of this program and that a reader of one table can't see. Sentences, mostly none.
 std::vector<std::string> caveats(const Inspection& inspection);
+
+/// What JAX writes into derived jaxprs of this program and we don't: no value differs. `text`: it is shown as text, not as figures alone.
+std::vector<std::string> derivation_caveats(const Program& program, bool text);
 
 }  // namespace jaxscope

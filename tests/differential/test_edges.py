@@ -133,14 +133,44 @@ def test_a_loop_shows_what_its_body_holds(cli, tmp_path):
     assert any(r["aval"].startswith("f32[4,256,256]") and r["role"] == "residual" for r in rows), rows
 
 
-def test_a_spec_over_a_mesh_isnt_kept_on_another_axis(cli, tmp_path):
-    from jax.sharding import AxisType, NamedSharding, PartitionSpec
-    mesh = jax.make_mesh((1,), ("x",), axis_types=(AxisType.Auto,))
-    file = saved(lambda x: lax.with_sharding_constraint(jnp.sin(x), NamedSharding(mesh, PartitionSpec("x"))), X, path=tmp_path)
-    done = cli.raw("transform", file, "--apply", "vmap@2", check=False)
-    assert done.returncode == 3 and "sharding_constraint" in done.stderr and "mesh" in done.stderr
-    row, = cli.json("inspect", file)["program"]["unsupported"]  # from the same rule
-    assert row["primitive"] == "sharding_constraint" and row["stops"] == ["vmap"]
+def constrained(*specs):
+    from jax.sharding import AxisType, NamedSharding
+    mesh = jax.make_mesh((1, 1), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+
+    def fn(x):
+        for spec in specs:
+            x = lax.with_sharding_constraint(jnp.sin(x), NamedSharding(mesh, spec))
+        return x
+    return fn
+
+
+def on_one_device(x):
+    return lax.with_sharding_constraint(jnp.sin(x), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+
+
+P = jax.sharding.PartitionSpec
+
+
+@pytest.mark.parametrize("fn", [constrained(P("x"), P(None, "y")), constrained(P(("x", "y")), P(P.UNCONSTRAINED, "y"), P()), on_one_device])
+def test_a_mapped_constraint_leaves_the_new_axis_open(cli, tmp_path, fn):
+    x = jnp.ones((2, 4))
+    file = saved(fn, x, path=tmp_path)
+    for steps, mapped, shape in ((["vmap@3"], jax.vmap(fn), (3, 2, 4)), (["vmap@3", "vmap@5"], jax.vmap(jax.vmap(fn)), (5, 3, 2, 4))):
+        ours = cli.json("transform", file, *(a for s in steps for a in ("--apply", s)), "--print")["text"]
+        assert " ".join(ours.split()) == " ".join(str(jax.make_jaxpr(mapped)(jnp.ones(shape))).split())
+
+
+def test_explicit_types_are_said_to_be_left_out(cli, tmp_path):
+    from jax.sharding import AxisType, NamedSharding
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(AxisType.Explicit,))
+    with jax.set_mesh(mesh):
+        file = saved(lambda x: jnp.sin(x).sum(), jax.device_put(X, NamedSharding(mesh, P("x"))), path=tmp_path)
+    for command in (["transform", "--apply", "grad", "--print"], ["residuals"]):
+        done = cli.raw(command[0], file, *command[1:])
+        assert "explicit shardings (f32[" in done.stderr, done.stderr
+    on_mesh = saved(constrained(P("x")), X, path=tmp_path)
+    assert "reshards" in cli.raw("transform", on_mesh, "--apply", "jvp").stderr
+    assert "reshards" not in cli.raw("residuals", on_mesh, check=False).stderr
 
 
 def bits(x):

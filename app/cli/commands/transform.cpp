@@ -5,6 +5,7 @@
 #include "app/cli/steps.h"
 #include "io/capture/writer.h"
 #include "ir/print/printer.h"
+#include "report/caveats.h"
 #include "report/json/report_fields.h"
 #include "report/sections.h"
 
@@ -27,6 +28,7 @@ public:
         Choices whole_program;
         whole_program.region = Choices::kProgram;
         args_.refuse_unknown(Inspection(before, whole_program));
+        args_.note(derivation_caveats(*before, true));
         const ProgramPtr program = apply_steps(*before, steps_);
         const Inspection inspection(program, {});
         if (args_.json) {

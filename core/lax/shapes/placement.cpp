@@ -89,18 +89,100 @@ void same_application_transpose(Builder& b, const Op& op, const Values& ct, cons
     if (!ct[0].is_zero()) sink.add(0, b.bind1(*op.prim, ct, op.params));
 }
 
-/// A spec over a mesh names the axes of one example. JAX rewrites it, with the mapped axis left open; kept as it is it would name others.
-BatchResult sharding_constraint_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
-    if (op.params->find("partitions"))  // that of sharded_jit
-        throw Error(ErrorCode::NoRule, "Batching rule for '" + op.prim->name + "' not implemented");
+// ---- its vmap: the spec over one example's axes, and the mapped axis left open
+
+/// An entry of a partition spec as Python writes it: 'x', ('x', 'y'), None, UNCONSTRAINED.
+std::string spec_entry_text(const Attr& entry) {
+    if (const auto* name = entry.get<Sym>()) return "'" + name->str() + "'";
+    if (const auto* object = entry.get<Attr::Object>()) return object->text.str();
+    const Attr::Seq* names = entry.get_seq();
+    if (!names) return "None";
+    std::string out;
+    for (const Attr& a : names->items) out += (out.empty() ? "" : ", ") + spec_entry_text(a);
+    return "(" + out + (names->items.size() == 1 ? ",)" : ")");
+}
+
+const Attr::Record* field_record(const Attr::Record& r, const char* name) {
+    for (const auto& [field, value] : r.fields)
+        if (field == Sym(name)) return value.get_record();
+    return nullptr;
+}
+const Attrs* only_items(const Attr::Record* r) {
+    const Attr::Seq* s = r && !r->fields.empty() ? r->fields.front().second.get_seq() : nullptr;
+    return s ? &s->items : nullptr;
+}
+
+/// The entry without axes of one device: JAX's rule goes by how XLA lays devices out, where those leave no trace.
+Attr over_several_devices(const Attr& entry, const Attrs& mesh_axes) {
+    Attrs names;
+    for (const Attr& name : entry.get_seq() ? entry.get_seq()->items : Attrs{entry})
+        for (const Attr& axis : mesh_axes) {
+            const Attr::Seq* pair = axis.get_seq();
+            const auto* size = pair && pair->items.size() == 2 ? pair->items[1].get<std::int64_t>() : nullptr;
+            if (size && pair->items[0] == name && *size > 1) names.push_back(name);
+        }
+    return names.empty() ? Attr() : names.size() == 1 ? names.front() : Attr::tuple(std::move(names));
+}
+
+/// The spec of the mapped operand of `rank` axes, of which `open` are left to the compiler.
+Attrs opened_spec(const Attrs& entries, const Attrs& mesh_axes, bool abstract_mesh, std::size_t rank, std::size_t dim,
+                  const std::vector<std::int64_t>& open) {
+    Attrs cut, opened = entries;
+    for (const Attr& e : entries) cut.push_back(over_several_devices(e, mesh_axes));
+    // What lies whole on every device is left as it is, entries of axes of one device included, which then stand where they stood.
+    if (!std::all_of(cut.begin(), cut.end(), [](const Attr& a) { return a.is_none(); })) {
+        if (!abstract_mesh) opened = std::move(cut);
+        opened.resize(std::max(opened.size(), rank - 1));
+        opened.insert(opened.begin() + static_cast<std::ptrdiff_t>(dim), Attr());
+    }
+    opened.resize(rank);
+    for (const std::int64_t d : open) opened[static_cast<std::size_t>(d)] = Attr::Object{"UnconstrainedSingleton", {}, "UNCONSTRAINED"};
+    return opened;
+}
+
+Attr opened_sharding(const Op& op, const Attr::Record& sharding, std::size_t rank, std::size_t dim, const std::vector<std::int64_t>& open) {
+    const Attr::Record *mesh = field_record(sharding, "mesh"), *spec = field_record(sharding, "spec");
+    const Attrs *axes = only_items(mesh), *entries = only_items(spec);
+    const std::string& text = sharding.text.str();
+    const std::size_t begin = text.find("spec=P("), kind = text.rfind(", memory_kind=device)");
+    const std::size_t end = kind == std::string::npos ? text.size() - 1 : kind;  // behind the spec
+    if (!axes || !entries || begin == std::string::npos || (kind == std::string::npos && text.find("memory_kind=") != std::string::npos))
+        throw Error(ErrorCode::NoRule, "expected a sharding over a mesh in a device's memory, found " + printable(text, 80))
+            .at(op.source.loc());
+    Attrs opened = opened_spec(*entries, *axes, mesh->text.str().starts_with("Abstract"), rank, dim, open);
+    std::string dims;
+    for (const Attr& a : opened) dims += (dims.empty() ? "" : ", ") + spec_entry_text(a);
+    Attr::Record out = sharding, new_spec = *spec;
+    out.text = text.substr(0, begin) + "spec=P(" + dims + (opened.size() == 1 ? ",)" : ")") + text.substr(end);
+    new_spec.fields.front().second = Attr::tuple(std::move(opened));
+    for (auto& [field, value] : out.fields)
+        if (field == Sym("spec")) value = std::make_shared<const Attr::Record>(new_spec);
+    return std::make_shared<const Attr::Record>(std::move(out));
+}
+
+BatchResult sharding_constraint_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
     const Attr* sharding = op.params->find("sharding");
-    const auto* record = sharding ? sharding->get_record() : nullptr;
-    const auto* object = sharding ? sharding->get<Attr::Object>() : nullptr;
-    const Sym kind = record ? record->type : object ? object->type : Sym();
-    if (kind != Sym("SingleDeviceSharding"))
-        throw Error(ErrorCode::NoRule, "expected a sharding on one device, found " + printable(kind.str(), 60) +
-                                           ": which axes of the mesh a mapped example leaves open isn't worked out yet");
-    return batch_unary(b, op, x, dims, size);
+    const Attr* layout = op.params->find("layout");
+    if (!sharding || op.params->find("partitions"))  // that of sharded_jit
+        throw Error(ErrorCode::NoRule, "Batching rule for '" + op.prim->name + "' not implemented");
+    if (layout && !layout->is_none())
+        throw Error(ErrorCode::NoRule, "expected a constraint without a layout, found " +
+                                           printable(layout->get_record() ? layout->get_record()->text.str() : "one", 60))
+            .at(op.source.loc());
+    const auto dim = static_cast<std::int64_t>(dims[0]);
+    std::vector<std::int64_t> open{dim};
+    if (const Attr* a = op.params->find("unconstrained_dims"); a && a->get_seq())
+        for (const Attr& d : a->get_seq()->items)
+            if (const auto* i = d.get<std::int64_t>()) open.push_back(*i + (dim <= *i));
+    std::sort(open.begin(), open.end());
+    ParamsRef params = with_param(op.params, "unconstrained_dims", Attr::seq(Attr::SeqKind::Set, Attrs(open.begin(), open.end())));
+    if (const Attr::Record* r = sharding->get_record(); r && r->type == Sym("NamedSharding"))
+        params = with_param(params, "sharding", opened_sharding(op, *r, b.aval(x[0])->shape.size(), static_cast<std::size_t>(dim), open));
+    else if (const auto* o = sharding->get<Attr::Object>(); !o || !o->text.str().starts_with("SingleDeviceSharding("))
+        throw Error(ErrorCode::NoRule,
+                    "expected a sharding over a mesh or on one device, found " + printable(o ? o->text.str() : "none", 80))
+            .at(op.source.loc());
+    return {b.bind(*op.prim, x, params), {dims[0]}};
 }
 
 KScalar identity_lower(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }
