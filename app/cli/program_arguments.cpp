@@ -156,6 +156,7 @@ Choices ProgramArguments::choices() const {
     c.project = project;
     c.jit.threads = threads;
     c.jit.recompute_cheap = recompute_cheap;
+    c.jit.debug_prints = debug_prints;
     if (!remat_lowering.empty()) c.jit.remat_lowering = parse_remat_lowering(remat_lowering);
     if (!target.empty()) c.jit.target = &target_device(target);
     if (!memory_limit.empty()) c.jit.memory_limit = parse_size(memory_limit);

@@ -21,6 +21,7 @@ struct ProgramArguments {
     std::vector<std::string> replace_policy, rules;
     bool expand = false;
     bool strict = false;
+    bool debug_prints = false;  ///< texts of debug_print, where the program is run
     int threads = 0;
     std::string memory_limit;
     double time_limit = 0;

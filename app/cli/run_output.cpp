@@ -34,7 +34,7 @@ void write_run(JsonWriter& w, const ProgramArguments& args, const Inspection& in
     w.key("made_up_constants");
     write_json(w, report.made_up_constants);
     w.key("debug_prints");
-    write_json(w, debug_prints(report.result.onlookers, inspection.choices().jit.debug_prints));
+    write_json(w, debug_prints(inspection, report));
     if (report.result.profile.empty()) return;
     w.key("profile");
     write_json(w, profile_report(inspection.plan(), report));
@@ -45,7 +45,7 @@ void show_run(const ProgramArguments& args, const Inspection& inspection, const 
     memory_section(page, memory_report(inspection, &report));
     if (const auto sharding = sharding_report(inspection)) sharding_section(page, *sharding);
     time_section(page, time_report(report, args.load_seconds));
-    debug_section(page, debug_prints(report.result.onlookers, inspection.choices().jit.debug_prints));
+    debug_section(page, debug_prints(inspection, report));
     if (!report.result.profile.empty()) profile_section(page, profile_report(inspection.plan(), report));
 }
 

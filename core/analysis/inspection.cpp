@@ -69,6 +69,7 @@ Error of_one_device(const char* what) {
 /// What the program of each device isn't made for yet.
 void refuse_over_devices(const JitOptions& options) {
     if (options.debug) throw of_one_device("debug mode");
+    if (options.debug_prints) throw of_one_device("texts of debug_print");
     if (options.target) throw of_one_device("an estimate for another device");
     if (options.remat_lowering != RematLowering::Barrier) throw of_one_device("another lowering of recomputation");
 }

@@ -132,6 +132,8 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
         write_json(w, full.run->synthesised);
         w.key("made_up_constants");
         write_json(w, full.run->made_up_constants);
+        w.key("debug_prints");
+        write_json(w, debug_prints(inspection, *full.run));
     }
     write_sharding(w, inspection);
     w.key("memory");
@@ -165,6 +167,7 @@ void write_report_page(Page& page, const Inspection& inspection, const FullRepor
     section("donation", donation_section);
     if (full.memory.planned_peak > 0) memory_section(page, full.memory);
     if (full.time) time_section(page, *full.time);
+    if (full.run) debug_section(page, debug_prints(inspection, *full.run));
     if (full.profile) profile_section(page, *full.profile);
     policies_section(page, full.policies);
     if (problems.empty()) return;

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxscope
+from conftest import made_by
 
 SEED = int(os.environ.get("JAXSCOPE_SEED", 1))
 
@@ -113,3 +114,24 @@ def test_dead_loops_look_too(cli, capsys):
     theirs = printed_by_jax(fn, (x,), capsys)
     assert len(theirs) == 3
     assert printed(report(cli, fn, (x,), "--debug-prints")["debug_prints"]) == theirs
+
+
+def test_report_shows_them(cli, capsys, tmp_path):
+    args = jnp.linspace(0.1, 0.9, 4), jnp.linspace(-0.7, 0.8, 4)
+    theirs = printed_by_jax(loops, args, capsys)
+    file = str(cli.folder / "prints.jaxscope")
+    jaxscope.capture(loops, values="all")(*args).save(file)
+    assert printed(cli.json("report", file, "--debug-prints")["debug_prints"]) == theirs
+    counted = cli.json("report", file)["debug_prints"]
+    assert sum(r["calls"] for r in counted) == len(theirs) and not any(r["texts"] for r in counted)
+    page = cli.raw("report", file, "--debug-prints", "-d", str(tmp_path)).stdout
+    html = (tmp_path / "report.html").read_text()
+    assert all(line in page and line in html for line in theirs), theirs
+
+
+def test_over_several_devices_they_are_not_counted_which_is_said(cli):
+    folder = made_by("sharded_prints.py", cli.folder)
+    row, = cli.json("run", str(folder / "prints.jaxscope"))["debug_prints"]
+    assert row["format"] == "local {}" and "4 virtual devices" in row["problem"] and "sharded_prints.py" in row["source"]
+    done = cli.raw("run", str(folder / "prints.jaxscope"), "--debug-prints", check=False)
+    assert done.returncode != 0 and "texts of debug_print" in done.stderr

@@ -19,6 +19,7 @@ public:
         args_.add_execution(a);
         a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
         a.option("--repeat", repeat_, 1, "how often to run");
+        a.flag("--debug-prints", args_.debug_prints, "the texts of debug_print, in the order of the run");
         a.flag("--no-run", no_run_, "plan only, don't execute");
         a.flag("--run", run_, "execute even what takes minutes or most of this machine's memory");
     }

@@ -37,7 +37,7 @@ public:
         a.option("--repeat", repeat_, 1, "how often to run");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
         a.flag("--debug", debug_, "guard pages round every buffer, poison in what isn't written yet, every computed index checked");
-        a.flag("--debug-prints", debug_prints_, "the texts of debug_print, in the order of the run");
+        a.flag("--debug-prints", args_.debug_prints, "the texts of debug_print, in the order of the run");
         a.flag("--profile", profile_, "time of each kernel, and when memory is taken and given back");
     }
     ChildLimits limits() const override {
@@ -51,7 +51,6 @@ public:
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         Choices choices = args_.choices();
         choices.jit.debug = debug_;
-        choices.jit.debug_prints = debug_prints_;
         const Inspection inspection(program, choices);
         args_.look_at(inspection);
         RunRequest request;
@@ -112,7 +111,7 @@ private:
     std::string inputs_, outputs_;
     int repeat_ = 1;
     double timeout_ = 0;
-    bool profile_ = false, debug_ = false, debug_prints_ = false;
+    bool profile_ = false, debug_ = false;
 };
 
 class Plan final : public Command {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/inspection.h"
 #include "report/debug/numpy_text.h"
 
 namespace jaxscope {
@@ -287,19 +288,41 @@ void add_texts(DebugPrintRow& row, const Onlooker& o) {
     }
 }
 
+DebugPrintRow row_of(const Onlooker& o) {
+    DebugPrintRow row;
+    row.primitive = o.primitive.str();
+    row.equation = o.eqn;
+    row.source = o.source->summary().str();
+    row.loc = o.source.loc();
+    row.format = text_param(o, "fmt");
+    return row;
+}
+
+/// Equations that would print, in a run that didn't count them.
+std::vector<DebugPrintRow> uncounted(const Jaxpr& program, std::size_t devices) {
+    std::vector<DebugPrintRow> out;
+    for (const Jaxpr* j : all_jaxprs(program))
+        for (std::uint32_t i = 0; i < j->eqns.size(); ++i) {
+            const Eqn& e = j->eqns[i];
+            if (e.n_out != 0 || !(e.effects.contains(EffectKind::Debug) || e.effects.contains(EffectKind::OrderedDebug)) ||
+                e.params->holds_jaxpr())
+                continue;
+            DebugPrintRow row = row_of({std::to_string(i), e.prim->name.c_str(), e.params, e.source, 0, {}});
+            row.problem = fmt::format("the program ran on {} virtual devices, where calls aren't counted", devices);
+            out.push_back(std::move(row));
+        }
+    return out;
+}
+
 }  // namespace
 
-std::vector<DebugPrintRow> debug_prints(const std::vector<Onlooker>& onlookers, bool texts) {
+std::vector<DebugPrintRow> debug_prints(const Inspection& inspection, const RunReport& run) {
+    if (!run.device_peaks.empty()) return uncounted(*inspection.step().jaxpr, run.device_peaks.size());
     std::vector<DebugPrintRow> out;
-    for (const Onlooker& o : onlookers) {
-        DebugPrintRow row;
-        row.primitive = o.primitive.str();
-        row.equation = o.eqn;
-        row.source = o.source->summary().str();
-        row.loc = o.source.loc();
-        row.format = text_param(o, "fmt");
+    for (const Onlooker& o : run.result.onlookers) {
+        DebugPrintRow row = row_of(o);
         row.calls = o.calls;
-        if (texts) add_texts(row, o);
+        if (inspection.choices().jit.debug_prints) add_texts(row, o);
         out.push_back(std::move(row));
     }
     return out;

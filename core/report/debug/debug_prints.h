@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "jit/jit.h"
-
 namespace jaxscope {
+
+class Inspection;
+struct RunReport;
 
 /// What debug_print and debug_callback did in one run.
 struct DebugPrintRow {
@@ -18,8 +19,8 @@ struct DebugPrintRow {
     std::vector<std::int64_t> order;  ///< of each text among those of the run
     std::string problem;              ///< why there is no text, or not that of every call
 };
-/// `texts`: those were asked for.
-std::vector<DebugPrintRow> debug_prints(const std::vector<Onlooker>& onlookers, bool texts);
+/// Over several devices calls aren't counted: each row says so.
+std::vector<DebugPrintRow> debug_prints(const Inspection& inspection, const RunReport& run);
 
 /// The lines that the program would have written, in the order of the run.
 std::vector<std::string> printed_lines(const std::vector<DebugPrintRow>& rows);
