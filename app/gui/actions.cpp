@@ -42,6 +42,7 @@ void MainWindow::add_actions() {
 void MainWindow::add_file_actions() {
     QMenu* file = menuBar()->addMenu(tr("&File"));
     add_action(file, tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
+    add_action(file, tr("Capture a Python program"), QKeySequence::New, [this] { capture(); });
     add_action(file, tr("Paste a jaxpr"), QKeySequence(QStringLiteral("Ctrl+Shift+V")), [this] { paste_program(); });
     QMenu* recent = file->addMenu(tr("Open recent"));
     connect(recent, &QMenu::aboutToShow, this, [this, recent] { fill_recent(recent); });

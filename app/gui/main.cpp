@@ -137,7 +137,8 @@ int run(int argc, char** argv) {
     const QCommandLineOption policy("policy", "Chooses a policy, as the policy box does.", "POLICY");
     const QCommandLineOption select("select", "Selects a row of the residual table before the picture is taken.", "ROW");
     const QCommandLineOption run("run", "Runs the program as soon as it has been looked at.");
-    arguments.addOptions({screenshot, tab, size, dark, policy, select, run});
+    const QCommandLineOption watch("watch", "Captures FILE.py:NAME, opens it, and captures it again whenever the file is saved.", "TARGET");
+    arguments.addOptions({screenshot, tab, size, dark, policy, select, run, watch});
     arguments.process(application);
 
     if (arguments.isSet(screenshot))
@@ -160,6 +161,7 @@ int run(int argc, char** argv) {
         });
     }
     window.show();
+    if (arguments.isSet(watch)) window.capture(arguments.value(watch), true);
     if (arguments.isSet(screenshot)) take_screenshot(window, arguments.value(screenshot), arguments.value(select));
     return QApplication::exec();
 }

@@ -92,6 +92,7 @@ MainWindow::MainWindow(QWidget* parent)
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });
     connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open(file); });
+    connect(start_, &StartPage::capture_requested, this, [this] { capture(); });
     connect(start_, &StartPage::paste_requested, this, &MainWindow::paste_program);
     start_->set_recent(recent_files());
     restore_state();

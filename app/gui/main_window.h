@@ -27,6 +27,9 @@
 #include "tables/table_panel.h"
 #include "topbar/top_bar.h"
 
+namespace jaxscope::app {
+class CaptureDialog;
+}
 class QMenu;
 class QSplitter;
 class QStackedWidget;
@@ -71,6 +74,10 @@ public:
     /// Opens a jaxpr's text from the clipboard.
     void paste_program();
     StartPage* start_page() { return start_; }
+    /// Asks what of which Python file is to be captured, and opens what was. `target` (FILE.py:NAME) begins at once; `watch`: and captures
+    /// it again whenever the file is saved.
+    void capture(const QString& target = {}, bool watch = false);
+    CaptureDialog* capture_dialog() { return capture_; }
     bool searching() const { return search_.busy() || palette_search_.busy(); }
 
 protected:
@@ -98,6 +105,8 @@ private:
     void show_about();
     void ask_for_export();
     void remember_file();
+    void build_capture();
+    void tell_what_changed();
     void file_changed();
     void reload();
     void tell_problems(const QMap<QString, QString>& problems);
@@ -131,10 +140,15 @@ private:
     QSplitter *across_, *down_;
     views::NoticeBar* notice_;
     QFileSystemWatcher watcher_;
-    QTimer changed_;         ///< writers write in several steps: told once they are done
-    QString file_, opened_;  ///< what was asked to be opened last; what is open
-    QTemporaryDir pasted_;   ///< jaxprs from the clipboard: no recent files
-    QString told_problems_;  ///< of the stages of what is shown
+    QTimer changed_;                    ///< writers write in several steps: told once they are done
+    QString file_, opened_;             ///< what was asked to be opened last; what is open
+    CaptureDialog* capture_ = nullptr;  ///< made when it is first asked for
+    struct Figures {
+        std::int64_t saved = 0, peak = 0;
+    };
+    std::optional<Figures> before_;  ///< of what was open when its file was captured again
+    QTemporaryDir pasted_;           ///< jaxprs from the clipboard: no recent files
+    QString told_problems_;          ///< of the stages of what is shown
     QString found_text_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "start_page.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "io/load_program.h"
 #include "theme/theme.h"
@@ -18,20 +20,23 @@ StartPage::StartPage(QWidget* parent)
       recent_(new QListWidget),
       samples_(new QListWidget),
       open_(new QPushButton(tr("Open a capture"))),
+      capture_(new QPushButton(tr("Capture a Python program"))),
       paste_(new QPushButton(tr("Paste a jaxpr"))) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     open_->setObjectName(QStringLiteral("primary"));
     open_->setToolTip(tr("A .jaxscope file, or text that JAX printed (Ctrl+O); a file can be dropped here, too"));
+    capture_->setToolTip(tr("Runs a function of a Python file, or a script, and records its JAX program (Ctrl+N)"));
     paste_->setToolTip(tr("What print(jax.make_jaxpr(f)(x)) wrote, from the clipboard (Ctrl+Shift+V)"));
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(open_);
+    buttons->addWidget(capture_);
     buttons->addWidget(paste_);
     buttons->addStretch();
     auto* lists = new QHBoxLayout;
     lists->addWidget(titled(tr("Recent files"), recent_));
     lists->addWidget(titled(tr("Samples"), samples_));
-    auto* how = new QLabel(tr("Captures are made with\njaxscope capture train.py:program -o step.jaxscope"));
+    auto* how = new QLabel(tr("In a terminal, captures are made with\njaxscope capture train.py:program -o step.jaxscope"));
     how->setFont(mono_font(11));
     how->setTextInteractionFlags(Qt::TextSelectableByMouse);
     how->setWordWrap(true);
@@ -50,6 +55,7 @@ StartPage::StartPage(QWidget* parent)
     for (QListWidget* list : {recent_, samples_}) connect(list, &QListWidget::itemActivated, this, choose);
     for (QListWidget* list : {recent_, samples_}) connect(list, &QListWidget::itemClicked, this, choose);
     connect(open_, &QPushButton::clicked, this, [this] { Q_EMIT open_requested({}); });
+    connect(capture_, &QPushButton::clicked, this, &StartPage::capture_requested);
     connect(paste_, &QPushButton::clicked, this, &StartPage::paste_requested);
 }
 
@@ -69,8 +75,12 @@ QWidget* StartPage::titled(const QString& title, QListWidget* list) const {
 
 void StartPage::set_recent(const QStringList& files) {
     recent_->clear();
+    const auto same_name = [&](const QString& name) {
+        return std::count_if(files.begin(), files.end(), [&](const QString& other) { return QFileInfo(other).fileName() == name; });
+    };
     for (const QString& file : files) {
-        auto* item = new QListWidgetItem(QFileInfo(file).fileName(), recent_);
+        const QString name = QFileInfo(file).fileName();
+        auto* item = new QListWidgetItem(same_name(name) > 1 ? tr("%1  in %2").arg(name, QFileInfo(file).dir().dirName()) : name, recent_);
         item->setToolTip(file);
         item->setData(Qt::UserRole, file);
     }

@@ -15,16 +15,18 @@ public:
     void set_recent(const QStringList& files);
     QListWidget* recent() const { return recent_; }
     QListWidget* samples() const { return samples_; }
+    QPushButton* capture_button() const { return capture_; }
     QPushButton* paste_button() const { return paste_; }
 
 Q_SIGNALS:
     void open_requested(const QString& file);  ///< empty: the user is to be asked for one
+    void capture_requested();
     void paste_requested();
 
 private:
     QWidget* titled(const QString& title, QListWidget* list) const;
     QListWidget *recent_, *samples_;
-    QPushButton *open_, *paste_;
+    QPushButton *open_, *capture_, *paste_;
 };
 
 }  // namespace jaxscope::app

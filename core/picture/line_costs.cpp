@@ -17,11 +17,11 @@ void add_saved(const ResidualReport& report, Lines& lines) {
     for (const ResidualRow& row : report.rows) {
         if (row.line <= 0) continue;
         LineCost& cost = lines[row.file][row.line];
-        cost.saved += row.bytes;
+        cost.saved += held_bytes(row);
         ++cost.values;
         std::int64_t& most = largest[{row.file, row.line}];
-        if (cost.largest && row.bytes <= most) continue;
-        most = row.bytes;
+        if (cost.largest && held_bytes(row) <= most) continue;
+        most = held_bytes(row);
         cost.largest = row.id;
     }
 }

@@ -10,7 +10,10 @@
 
 namespace jaxscope {
 
-/// What one line of the user's source holds. Bytes.
+/// What a residual takes where the program runs: of a program over several devices, on each of them.
+inline std::int64_t held_bytes(const ResidualRow& row) { return row.device_bytes.value_or(row.bytes); }
+
+/// What one line of the user's source holds. Bytes; of a program over several devices, on each of them.
 struct LineCost {
     int line = 0;                       ///< from 1
     std::int64_t saved = 0;             ///< for the backward pass, by values that this line makes

@@ -69,6 +69,10 @@ public:
     }
 
 private:
+    std::string fresh_outputs() const {
+        const std::int64_t bytes = stages_.plan->outputs - stages_.plan->aliased;
+        return bytes > 0 ? bytes_text(bytes) + " of outputs that take no donated memory." : "all outputs in donated memory.";
+    }
     void say(std::string sentence) { out_.sentences.push_back(std::move(sentence)); }
 
     void about_program() {
@@ -79,7 +83,8 @@ private:
             say((stages_.step != nullptr ? "Memory of " + words(stages_.step->of) : std::string("Memory")) +
                 (shared ? " on each device" : "") + " peaks at " + bytes_text(stages_.plan->planned_peak) + ": " +
                 bytes_text(stages_.plan->arguments) + " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
-                bytes_text(stages_.plan->outputs - stages_.plan->aliased) + " of outputs that take no donated memory.");
+                fresh_outputs());
+        if (shared) say("Figures are one device's; the graph and the split show arrays as wholes.");
         if (const RunReport* run = stages_.run; run != nullptr)
             say((run->result.measured_peak ? "Measured: a peak of " + bytes_text(*run->result.measured_peak)
                                            : "The peak could not be measured: " + run->result.measurement_problem) +

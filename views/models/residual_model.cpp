@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/units.h"
+#include "picture/line_costs.h"
 #include "report/explain_text.h"
 #include "theme/theme.h"
 
@@ -68,7 +69,7 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
         font.setItalic(true);
         return font;
     }
-    if (role == SortRole && index.column() == Bytes) return static_cast<qlonglong>(row.bytes);
+    if (role == SortRole && index.column() == Bytes) return static_cast<qlonglong>(held_bytes(row));
     if (role == SortRole && index.column() == Line) return utf8(row.file) + QString::number(row.line).rightJustified(8, '0');
     if (role == Qt::ToolTipRole && index.column() == Line) return utf8(row.file);
     if (role != Qt::DisplayRole && role != SortRole && role != Qt::ToolTipRole) return style(index.column(), role);
@@ -77,9 +78,10 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
             if (role == Qt::ToolTipRole) return removed ? tr("No longer saved") : added ? tr("Not saved as it is") : QVariant();
             return removed ? QStringLiteral("\u2212") : added ? QStringLiteral("+") : QString();
         case Bytes:
-            return utf8(bytes_text(row.bytes));
+            return utf8(bytes_text(held_bytes(row)));
         case Value:
-            return utf8(row.aval);
+            if (role == Qt::ToolTipRole && !row.spec.empty()) return tr("%1 in all, spread as %2").arg(utf8(row.aval), utf8(row.spec));
+            return utf8(row.local.empty() ? row.aval : row.local);
         case Source:
             return utf8(row.source);
         case Line:
@@ -93,10 +95,11 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
 
 QString ResidualModel::total() const {
     if (!report_) return {};
-    return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + bytes_text(report_->total_bytes) +
-                (as_it_is_ ? " \u00b7 " + bytes_text(as_it_is_->total_bytes) + " as it is, " +
-                                 count_text(std::count(added_.begin(), added_.end(), true)) + " added, " +
-                                 count_text(static_cast<std::int64_t>(removed_.size())) + " removed"
+    const auto held = [](const ResidualReport& r) { return bytes_text(r.device_bytes.value_or(r.total_bytes)); };
+    return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + held(*report_) +
+                (report_->device_bytes ? " on each device" : "") +
+                (as_it_is_ ? " \u00b7 " + held(*as_it_is_) + " as it is, " + count_text(std::count(added_.begin(), added_.end(), true)) +
+                                 " added, " + count_text(static_cast<std::int64_t>(removed_.size())) + " removed"
                            : ""));
 }
 

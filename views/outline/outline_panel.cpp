@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "picture/line_costs.h"
 #include "report/explain_text.h"
 #include "theme/theme.h"
 
@@ -93,7 +94,7 @@ void OutlinePanel::set_residuals(const ResidualReport* report) {
         if (row.line <= 0) continue;
         const auto [it, fresh] = lines.try_emplace({row.file, row.line});
         if (fresh) it->second.first = row.id;
-        it->second.bytes += row.bytes;
+        it->second.bytes += held_bytes(row);
     }
     std::vector<std::pair<std::pair<std::string, int>, Line>> order(lines.begin(), lines.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_apart.h"
 
+#include <QCoreApplication>
+#include <QFileInfo>
+
 #include "analysis/stages/step.h"
 #include "analysis/summary.h"
 #include "io/child_run.h"
@@ -8,14 +11,20 @@
 namespace jaxscope::views {
 namespace {
 
-QString& runner() {
+QString& chosen_runner() {
     static QString program;
     return program;
 }
 
 }  // namespace
 
-void set_runner(const QString& program) { runner() = program; }
+void set_runner(const QString& program) { chosen_runner() = program; }
+
+QString runner() {
+    if (!chosen_runner().isEmpty()) return chosen_runner();
+    const QString beside = QCoreApplication::applicationDirPath() + QStringLiteral("/jaxscope");
+    return QFileInfo::exists(beside) ? beside : QStringLiteral("jaxscope");
+}
 
 RunReport run_apart(const Inspection& inspection, int repeat) {
     const CancelScope scope(inspection.token());

@@ -44,6 +44,7 @@ SourceView::SourceView(Selection* selection, QWidget* parent)
     nothing_->setAlignment(Qt::AlignCenter);
     nothing_->setWordWrap(true);
     nothing_->setMargin(40);
+    total_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     pages_->addWidget(nothing_);
     pages_->addWidget(code_);
     auto* bar = new QHBoxLayout;
@@ -115,7 +116,10 @@ void SourceView::show_file(const std::string& path) {
     for (const FileCosts& costs : costs_) {
         if (costs.path != path) continue;
         code_->set_costs(costs);
-        total_->setText(tr("saved %1, alive at the peak %2").arg(utf8(bytes_text(costs.saved)), utf8(bytes_text(costs.at_peak))));
+        const bool shared = look_.residuals && look_.residuals->device_bytes;
+        total_->setText((shared ? tr("on each device its lines save %1; of what they make, %2 is alive at the peak")
+                                : tr("its lines save %1; of what they make, %2 is alive at the peak"))
+                            .arg(utf8(bytes_text(costs.saved)), utf8(bytes_text(costs.at_peak))));
     }
     open_->setEnabled(!file_here().isEmpty());
     open_->setToolTip(open_->isEnabled() ? file_here() : tr("%1 isn't on this machine, or not where the capture says").arg(utf8(path)));

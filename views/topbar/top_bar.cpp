@@ -121,8 +121,10 @@ void TopBar::lay_out() {
     lines->setVerticalSpacing(1);
     auto* head = new QLabel(tr("Peak"));
     heads_.push_back(head);
-    lines->addWidget(head, 0, 0);
-    lines->addWidget(measured_label_, 0, 1, Qt::AlignRight);
+    auto* over = new QHBoxLayout;  // what was measured may be wider than the column of the difference
+    over->addWidget(head);
+    over->addWidget(measured_label_, 1, Qt::AlignRight);
+    lines->addLayout(over, 0, 0, 1, 2);
     lines->addWidget(peak_, 1, 0);
     lines->addWidget(difference_label_, 1, 1, Qt::AlignRight);
     lines->setColumnStretch(1, 1);

@@ -15,7 +15,10 @@ namespace {
 
 class Open final : public Command {
 public:
-    explicit Open(Arguments& a) { a.positional("FILE", file_, "what to open; nothing: the start page", false); }
+    explicit Open(Arguments& a) {
+        a.positional("FILE", file_, "what to open; nothing: the start page", false);
+        a.option("--watch", watch_, "FILE.py:NAME: capture it, open it, and capture it again whenever the file is saved");
+    }
     int run() override {
         // The window is a program of its own: the command line doesn't link Qt.
         std::error_code error;
@@ -24,6 +27,8 @@ public:
         const std::string program = std::filesystem::exists(here) ? here : "jaxscope-gui";
         std::vector<char*> argv{const_cast<char*>(program.c_str())};
         if (!file_.empty()) argv.push_back(file_.data());
+        std::string watch = "--watch";
+        if (!watch_.empty()) argv.insert(argv.end(), {watch.data(), watch_.data()});
         argv.push_back(nullptr);
         unblock_signals();
         execvp(program.c_str(), argv.data());
@@ -32,7 +37,7 @@ public:
     }
 
 private:
-    std::string file_;
+    std::string file_, watch_;
 };
 
 }  // namespace
