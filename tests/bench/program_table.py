@@ -43,7 +43,7 @@ class Row:
         self.name, self.binary, self.threads = name, binary, threads
         self.ours, self.theirs, self.note, self.report = [], [], "", {}
         self.fn, self.args, self.donated = build()
-        self.capture, self.outputs = f"{folder}/{name}.jaxscope", f"{folder}/{name}.npz"
+        self.capture, self.outputs = f"{folder}/{name}.jaxscope", f"{folder}/{name}.results.npz"
         jaxscope.capture(self.fn, values="all", donate_argnums=self.donated)(*self.args).save(self.capture, compress=False)
         self.compile()
 
