@@ -160,7 +160,10 @@ public:
         for (std::size_t i = 0; i < in_.size(); ++i) frame_->set_input(i, in_[i]);
         for (std::size_t k = 0; k < out_.size(); ++k) frame_->set_output(k, out_[k]);
         try {
-            if (alone_) return frame_->run();
+            if (alone_) {
+                const FlushedDenormals flushed;
+                return frame_->run();
+            }
             const ComputingThread computing;
             frame_->run();
         } catch (...) {

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/signals.h"
+#include "jit/kernels/threads/denormals.h"
 #include "jit/kernels/threads/worker_pool.h"
 
 namespace jaxscope::exec {
@@ -89,10 +90,11 @@ private:
     int threads_before_;
 };
 
-/// Stands around a run: this thread runs no signal handler (base/signals.h says why), as the pool's never do.
+/// Stands around a run: this thread runs no signal handler (base/signals.h says why) and flushes denormals, as the pool's threads do.
 class ComputingThread {
     SignalsBlocked blocked_;
     SerialLibraries libraries_;
+    FlushedDenormals flushed_;
 };
 
 }  // namespace jaxscope::exec

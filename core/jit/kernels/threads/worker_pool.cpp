@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/signals.h"
+#include "jit/kernels/threads/denormals.h"
 
 namespace jaxscope::exec {
 
@@ -76,6 +77,7 @@ struct WorkerPool::State {
     }
     [[noreturn]] void work(int thread) {
         block_signals();
+        FlushedDenormals::for_good();
         omp_set_num_threads(1);  // libraries that ask OpenMP: the shares are the threads' work
         inside_task = true;
         while (true) {
