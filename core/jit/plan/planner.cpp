@@ -18,6 +18,7 @@ namespace jaxscope::exec {
 namespace {
 
 constexpr int kNoBuffer = -1;
+constexpr ValueId kNone = ~0u;
 
 /// A unit with the call or body that runs it: what doesn't depend on the order.
 struct Step {
@@ -277,6 +278,7 @@ private:
             for (const ValueId v : reads_[static_cast<std::size_t>(s)]) t.reads.push_back(memory_of(v));
             std::vector<int> taken;
             for (const ValueId v : writes_[static_cast<std::size_t>(s)]) {
+                if (buffer_of_[v] == kNoBuffer) stand_in_output(v);
                 if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = dying_operand(s, v, taken);
                 if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = add_buffer(Buffer::Place::Arena, 0, v);
                 Buffer& b = buffer(buffer_of_[v]);
@@ -300,6 +302,30 @@ private:
         buffer(buffer_of_[v]).role = BufferRole::Constant;
         c_->pool.push_back(std::move(entry));
         return buffer_of_[v];
+    }
+    /// Where an output is made by writing over `v`, at once or by way of others, all of them stand in the output's memory from the
+    /// beginning.
+    void stand_in_output(ValueId v) {
+        std::vector<ValueId> chain;
+        int place = kNoBuffer;
+        for (ValueId at = v; place == kNoBuffer;) {
+            if (is_output_[at] || last_read_[at] < 0) return;
+            chain.push_back(at);
+            const ValueId next = overwriting(at);
+            if (next == kNone) return;
+            place = buffer_of_[next];
+            at = next;
+        }
+        const Buffer& b = buffer(place);
+        if (b.place != Buffer::Place::Output || c_->granted[b.index] || taken_early_[place]) return;
+        taken_early_[place] = true;
+        for (const ValueId at : chain) buffer_of_[at] = place;
+    }
+    /// The value that the last reader of `v` may make in its memory, or kNone.
+    ValueId overwriting(ValueId v) const {
+        for (const ValueId out : writes_[static_cast<std::size_t>(last_read_[v])])
+            if (bytes(out) == bytes(v) && can_overwrite(last_read_[v], v, out)) return out;
+        return kNone;
     }
     /// A temporary read for the last time by the step that makes `v`, whose memory `v` may take.
     int dying_operand(int step, ValueId v, const std::vector<int>& taken) {
@@ -446,9 +472,10 @@ private:
     std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
     std::vector<int> buffer_of_;                        ///< per root
     std::vector<int> last_read_, made_at_;
-    std::vector<bool> is_output_;     ///< per root
-    std::vector<bool> direct_;        ///< output k's value is made in its own buffer
-    std::map<int, ValueId> holders_;  ///< buffers taken over: by which value
+    std::vector<bool> is_output_;      ///< per root
+    std::vector<bool> direct_;         ///< output k's value is made in its own buffer
+    std::map<int, ValueId> holders_;   ///< buffers taken over: by which value
+    std::map<int, bool> taken_early_;  ///< buffers of outputs in which what they are made of stands
 };
 
 }  // namespace
