@@ -1,13 +1,54 @@
-"""Numbers too small to be normal: JAX's, element by element; and outputs that are made in place take no second copy."""
+"""Running sums, positions of extremes, top_k by the thousand, numbers too small to be normal: JAX's, element by element; and outputs that
+are made in place take no second copy."""
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import jaxscope
 from test_kernels import same
 
 R = np.random.RandomState(11)
+
+
+def awkward(dtype, *shape):
+    """Ties, both zeros, infinities and NaNs where the type has them."""
+    x = R.randint(-40, 40, shape)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return jnp.asarray(x * 50_000_000, dtype=dtype)
+    x = x / 8.0
+    x[R.rand(*shape) < 0.002] = np.nan
+    x[R.rand(*shape) < 0.002] = np.inf
+    x[R.rand(*shape) < 0.05] = -0.0
+    return jnp.asarray(x).astype(dtype)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_positions_of_extremes(cli, tmp_path, threads):
+    shapes = (7, 5, 1000), (3, 300, 70), (500, 129), (2, 63), (1, 64), (4, 1)
+    args = [awkward(d, *s) for d in (jnp.float32, jnp.int32, jnp.bfloat16) for s in shapes]
+
+    def f(*args):
+        return [g(x, axis) for x in args for axis in range(x.ndim) for g in (lambda x, a: lax.argmax(x, a, jnp.int32), lambda x, a: lax.argmin(x, a, jnp.int32))]
+    same(cli, tmp_path, f, args, threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_running_sums_products_and_extremes(cli, tmp_path, threads):
+    kinds = lax.cumsum, lax.cummax, lax.cummin, lax.cumprod
+    real = [jnp.asarray(R.uniform(0.98, 1.02, s).astype(np.float32)) for s in ((3000,), (40, 200), (3, 70, 129))]
+    args = [awkward(jnp.int32, 50, 130), *real, awkward(jnp.float32, 90, 70)]
+
+    def f(*args):
+        few = lambda i: kinds if i < len(args) - 1 else kinds[1:3]  # sums of infinities: NaN, but for their order
+        return [k(x, axis, reverse) for i, x in enumerate(args) for k in few(i) for axis in range(x.ndim) for reverse in (False, True)]
+    same(cli, tmp_path, f, args, threads)
+
+
+def test_many_of_a_long_line(cli, tmp_path):
+    x = awkward(jnp.float32, 3, 20000)
+    same(cli, tmp_path, lambda x: [lax.top_k(x, k) for k in (1, 700, 3000, 20000)], (x,), 2)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/types/element.h"
+#include "jit/kernels/along_axis.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/packed_sort.h"
 #include "jit/kernels/threads/parallel.h"
@@ -143,13 +144,32 @@ Element combine(const CumulativeKernel& k, DType d, const Element& a, const Elem
     }
 }
 
-/// Sums run in f64 (and integers in 64 bits), rounded at each element that is stored.
+/// What is typed runs over blocks of neighbouring lines: calls fn(first element, how many lines, number of the first line).
+template <class Fn>
+void for_blocks(int threads, const AxisShape& shape, double work, const Fn& fn) {
+    const std::int64_t blocks = (shape.inner + kColumns - 1) / kColumns;
+    parallel_for(threads, shape.outer * blocks, work, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t outer = i / blocks, column = i % blocks * kColumns, width = std::min(kColumns, shape.inner - column);
+            fn(outer * shape.length * shape.inner + column, width, outer * shape.inner + column);
+        }
+    });
+}
+
+/// Sums run in f64 (and integers in 64 bits, or modulo 2^32), rounded at each element that is stored.
 class CumulativeCall final : public LibraryCall {
 public:
-    CumulativeCall(const Op& op, const CumulativeKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.axis) {}
+    CumulativeCall(const Op& op, const CumulativeKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.axis) {
+        const ReduceKind k = spec.kind;
+        typed_ = !spec.logsumexp && (k == ReduceKind::Sum || k == ReduceKind::Prod || k == ReduceKind::Max || k == ReduceKind::Min);
+    }
     bool in_place(std::size_t, std::size_t) const override { return true; }
     void run(void* const* in, void* const* out, void*) const override {
         const DType d = op_.in[0]->dtype;
+        if (shape_.length == 0) return;
+        if (typed_ && d == DType::F32) return typed<float>(in, out);
+        if (typed_ && d == DType::F64) return typed<double>(in, out);
+        if (typed_ && d == DType::S32) return typed<std::int32_t>(in, out);
         parallel_for(threads, shape_.outer * shape_.inner, 8.0 * static_cast<double>(op_.in[0]->size()),
                      [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t line = begin; line < end; ++line) {
@@ -166,9 +186,20 @@ public:
     }
 
 private:
+    template <class T>
+    void typed(void* const* in, void* const* out) const {
+        const std::int64_t start = spec_.reverse ? (shape_.length - 1) * shape_.inner : 0,
+                           stride = spec_.reverse ? -shape_.inner : shape_.inner;
+        for_blocks(threads, shape_, 2.0 * static_cast<double>(op_.in[0]->size()),
+                   [&](std::int64_t first, std::int64_t width, std::int64_t) {
+                       cumulate(spec_.kind, {shape_.length, stride, width}, static_cast<const T*>(in[0]) + first + start,
+                                static_cast<T*>(out[0]) + first + start);
+                   });
+    }
     Op op_;
     CumulativeKernel spec_;
     AxisShape shape_;
+    bool typed_ = false;
 };
 
 /// Position of the first largest or smallest element along one axis; the first NaN wins.
@@ -177,43 +208,43 @@ public:
     ArgReduceCall(const Op& op, const ReduceKernel& spec)
         : op_(op), max_(spec.kind == ReduceKind::ArgMax), shape_(op.in[0]->shape, spec.axes.at(0)) {}
     void run(void* const* in, void* const* out, void*) const override {
+        const DType d = op_.in[0]->dtype;
+        if (shape_.length < std::numeric_limits<std::int32_t>::max()) {
+            if (d == DType::F32) return typed<float>(in, out);
+            if (d == DType::F64) return typed<double>(in, out);
+            if (d == DType::S32) return typed<std::int32_t>(in, out);
+        }
         parallel_for(threads, shape_.outer * shape_.inner, static_cast<double>(op_.in[0]->size()),
                      [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t line = begin; line < end; ++line) {
                              const std::int64_t first = line / shape_.inner * shape_.length * shape_.inner + line % shape_.inner;
-                             put_element(op_.out[0]->dtype, out[0], line, position(in[0], first));
+                             put(out, line, position(in[0], first));
                          }
                      });
     }
 
 private:
-    Element position(const void* base, std::int64_t first) const {
+    template <class T>
+    void typed(void* const* in, void* const* out) const {
+        for_blocks(threads, shape_, static_cast<double>(op_.in[0]->size()), [&](std::int64_t first, std::int64_t width, std::int64_t line) {
+            std::int64_t rows[kColumns];
+            find_extreme(max_, {shape_.length, shape_.inner, width}, static_cast<const T*>(in[0]) + first, rows);
+            for (std::int64_t c = 0; c < width; ++c) put(out, line + c, rows[c]);
+        });
+    }
+    void put(void* const* out, std::int64_t line, std::int64_t at) const {
+        const DType d = op_.out[0]->dtype;
+        put_element(d, out[0], line, is_inexact(d) ? Element{0, {static_cast<double>(at), 0}} : Element{at, {}});
+    }
+    std::int64_t position(const void* base, std::int64_t first) const {
         const DType d = op_.in[0]->dtype;
         std::int64_t at = 0;
-        if (d == DType::F32)
-            at = scan(static_cast<const float*>(base) + first);
-        else if (d == DType::F64)
-            at = scan(static_cast<const double*>(base) + first);
-        else if (d == DType::S32)
-            at = scan(static_cast<const std::int32_t*>(base) + first);
-        else {
-            Element best = element_at(d, base, first);
-            for (std::int64_t i = 1; i < shape_.length && !(is_float(d) && std::isnan(best.number.real())); ++i) {
-                const Element e = element_at(d, base, first + i * shape_.inner);
-                const bool nan = is_float(d) && std::isnan(e.number.real());
-                const int c = compare(d, e, best);
-                if (nan || (max_ ? c > 0 : c < 0)) best = e, at = i;
-            }
-        }
-        return is_inexact(op_.out[0]->dtype) ? Element{0, {static_cast<double>(at), 0}} : Element{at, {}};
-    }
-    template <class T>
-    std::int64_t scan(const T* p) const {
-        std::int64_t at = 0;
-        T best = p[0];
-        for (std::int64_t i = 1; i < shape_.length && best == best; ++i) {
-            const T v = p[i * shape_.inner];
-            if (v != v || (max_ ? v > best : v < best)) best = v, at = i;
+        Element best = element_at(d, base, first);
+        for (std::int64_t i = 1; i < shape_.length && !(is_float(d) && std::isnan(best.number.real())); ++i) {
+            const Element e = element_at(d, base, first + i * shape_.inner);
+            const bool nan = is_float(d) && std::isnan(e.number.real());
+            const int c = compare(d, e, best);
+            if (nan || (max_ ? c > 0 : c < 0)) best = e, at = i;
         }
         return at;
     }

@@ -94,7 +94,7 @@ public:
         });
         for (std::int64_t line = 0; parts_ > 1 && line < lines; ++line) {
             Candidate* all = joined + line * parts_ * kept_;
-            std::partial_sort(all, all + kept_, all + parts_ * kept_, before);
+            sort_first(all, kept_, parts_ * kept_);
             write(in[0], out, line, all);
         }
     }
@@ -106,6 +106,10 @@ private:
         std::int64_t position;
     };
     static bool before(const Candidate& a, const Candidate& b) { return a.key != b.key ? a.key > b.key : a.position < b.position; }
+    static void sort_first(Candidate* all, std::int64_t wanted, std::int64_t n) {
+        if (wanted < n) std::nth_element(all, all + wanted, all + n, before);
+        std::sort(all, all + wanted, before);
+    }
     static std::int64_t bytes(std::int64_t n) { return checked_align(checked_mul(n, static_cast<std::int64_t>(sizeof(Candidate))), 64); }
     std::int64_t room() const { return std::min(length_, checked_add(checked_mul(kept_, 2), 64)); }
 
@@ -145,7 +149,7 @@ private:
             n = kept_, full = true, least = static_cast<Bits>(room[kept_ - 1].key);
         }
         const std::int64_t chosen = std::min(n, kept_);
-        std::partial_sort(room, room + chosen, room + n, before);
+        sort_first(room, chosen, n);
         return chosen;
     }
     void write(const void* in, void* const* out, std::int64_t line, const Candidate* chosen) const {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/kernels/along_axis.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "jit/kernels/wide_code.h"
+
+namespace jaxscope::exec {
+
+namespace {
+
+template <class T>
+using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint32_t>;
+template <class T>
+using Row = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as T, so that both are compared in one vector
+
+template <class T, class Join>
+JAXSCOPE_INLINED void cumulate_one(const AxisBlock& b, const T* in, T* out, const Join& join) {
+    auto sum = static_cast<Sum<T>>(*in);
+    *out = *in;
+    for (std::int64_t i = 1; i < b.length; ++i) {
+        sum = join(sum, static_cast<Sum<T>>(in[i * b.stride]));
+        out[i * b.stride] = static_cast<T>(sum);
+    }
+}
+template <class T, class Join>
+JAXSCOPE_INLINED void cumulate_all(const AxisBlock& b, const T* in, T* out, const Join& join) {
+    if (b.length == 0) return;
+    if (b.width == 1) return cumulate_one(b, in, out, join);
+    Sum<T> sums[kColumns];
+    for (std::int64_t c = 0; c < b.width; ++c) sums[c] = static_cast<Sum<T>>(in[c]), out[c] = in[c];
+    for (std::int64_t i = 1; i < b.length; ++i) {
+        const T* from = in + i * b.stride;
+        T* to = out + i * b.stride;
+        for (std::int64_t c = 0; c < b.width; ++c) {
+            sums[c] = join(sums[c], static_cast<Sum<T>>(from[c]));
+            to[c] = static_cast<T>(sums[c]);
+        }
+    }
+}
+template <class T>
+JAXSCOPE_INLINED void cumulate_by(ReduceKind kind, const AxisBlock& b, const T* in, T* out) {
+    using S = Sum<T>;
+    switch (kind) {
+        case ReduceKind::Prod:
+            return cumulate_all(b, in, out, [](S x, S y) { return x * y; });
+        case ReduceKind::Max:
+            return cumulate_all(b, in, out, [](S x, S y) {
+                if constexpr (std::is_integral_v<T>)
+                    return static_cast<S>(std::max(static_cast<T>(x), static_cast<T>(y)));
+                else
+                    return x != x || x > y ? x : y;
+            });
+        case ReduceKind::Min:
+            return cumulate_all(b, in, out, [](S x, S y) {
+                if constexpr (std::is_integral_v<T>)
+                    return static_cast<S>(std::min(static_cast<T>(x), static_cast<T>(y)));
+                else
+                    return x != x || x < y ? x : y;
+            });
+        default:
+            return cumulate_all(b, in, out, [](S x, S y) { return x + y; });
+    }
+}
+
+template <bool kLargest, class T>
+JAXSCOPE_INLINED bool ahead(T v, T best) {
+    return (kLargest ? v > best : v < best) | ((v != v) & (best == best));
+}
+template <bool kLargest, class T>
+JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, T* best, Row<T>* row) {
+    for (std::int64_t c = 0; c < b.width; ++c) best[c] = in[c], row[c] = 0;
+    for (std::int64_t i = 1; i < b.length; ++i) {
+        const T* from = in + i * b.stride;
+        for (std::int64_t c = 0; c < b.width; ++c) {
+            const bool take = ahead<kLargest>(from[c], best[c]);
+            best[c] = take ? from[c] : best[c];
+            row[c] = take ? static_cast<Row<T>>(i) : row[c];
+        }
+    }
+}
+/// One dense column, as kLanes of them: place i * kLanes + l is row i of lane l.
+template <bool kLargest, class T>
+JAXSCOPE_INLINED std::int64_t extreme_of_line(std::int64_t length, const T* in) {
+    constexpr std::int64_t kLanes = 32;
+    std::int64_t at = 0, first = 1;
+    if (length >= 2 * kLanes) {
+        T best[kColumns];
+        Row<T> row[kColumns];
+        const AxisBlock lanes{length / kLanes, kLanes, kLanes};
+        extreme_rows<kLargest>(lanes, in, best, row);
+        at = row[0] * kLanes;
+        for (std::int64_t l = 1; l < kLanes; ++l) {
+            const std::int64_t place = row[l] * kLanes + l;
+            const bool same = best[l] == in[at] || (best[l] != best[l] && in[at] != in[at]);
+            if (ahead<kLargest>(best[l], in[at]) || (same && place < at)) at = place;
+        }
+        first = lanes.length * kLanes;
+    }
+    for (std::int64_t i = first; i < length; ++i)
+        if (ahead<kLargest>(in[i], in[at])) at = i;
+    return at;
+}
+template <class T>
+JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, std::int64_t* out) {
+    if (b.width == 1 && b.stride == 1) {
+        *out = largest ? extreme_of_line<true>(b.length, in) : extreme_of_line<false>(b.length, in);
+        return;
+    }
+    T best[kColumns];
+    Row<T> row[kColumns];
+    largest ? extreme_rows<true>(b, in, best, row) : extreme_rows<false>(b, in, best, row);
+    for (std::int64_t c = 0; c < b.width; ++c) out[c] = row[c];
+}
+
+}  // namespace
+
+JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const float* in, float* out) { cumulate_by(kind, b, in, out); }
+JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const double* in, double* out) { cumulate_by(kind, b, in, out); }
+JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const std::int32_t* in, std::int32_t* out) {
+    cumulate_by(kind, b, in, out);
+}
+
+JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const float* in, std::int64_t* row) { extremes(largest, b, in, row); }
+JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const double* in, std::int64_t* row) { extremes(largest, b, in, row); }
+JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const std::int32_t* in, std::int64_t* row) {
+    extremes(largest, b, in, row);
+}
+
+}  // namespace jaxscope::exec
