@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <functional>
 
 #include <dnnl.h>
 
 #include "base/checked.h"
 #include "ir/types/element.h"
+#include "jit/kernels/narrow_floats.h"
 #include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/products/packed_product.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
@@ -54,24 +55,30 @@ void plain_product(const DotCore& c, const T* a, const T* b, T* out, bool add) {
     }
 }
 
-enum class Arithmetic : std::uint8_t { F32, F64, C64, C128, Integer };
+/// Integers are summed modulo 2^32, or 2^64 where the result is that wide: what is stored is the same.
+enum class Arithmetic : std::uint8_t { F32, F64, C64, C128, Word32, Word64 };
 Arithmetic arithmetic_for(DType d) {
     if (d == DType::F64) return Arithmetic::F64;
     if (d == DType::C64) return Arithmetic::C64;
     if (d == DType::C128) return Arithmetic::C128;
-    return is_float(d) ? Arithmetic::F32 : Arithmetic::Integer;
+    if (is_float(d)) return Arithmetic::F32;
+    return byte_size(d) <= 4 ? Arithmetic::Word32 : Arithmetic::Word64;
 }
-std::int64_t width(Arithmetic a) { return a == Arithmetic::F32 ? 4 : a == Arithmetic::C128 ? 16 : 8; }
+std::int64_t width(Arithmetic a) {
+    if (a == Arithmetic::F32 || a == Arithmetic::Word32) return 4;
+    return a == Arithmetic::C128 ? 16 : 8;
+}
 bool native(Arithmetic a, DType d) {
     return (a == Arithmetic::F32 && d == DType::F32) || (a == Arithmetic::F64 && d == DType::F64) ||
            (a == Arithmetic::C64 && d == DType::C64) || (a == Arithmetic::C128 && d == DType::C128) ||
-           (a == Arithmetic::Integer && (d == DType::S64 || d == DType::U64));
+           (a == Arithmetic::Word32 && (d == DType::S32 || d == DType::U32)) ||
+           (a == Arithmetic::Word64 && (d == DType::S64 || d == DType::U64));
 }
 
 template <class T>
 T to_number(const Element& e, DType d) {
-    if constexpr (std::is_same_v<T, std::uint64_t>)
-        return is_inexact(d) ? static_cast<std::uint64_t>(e.number.real()) : static_cast<std::uint64_t>(e.integer);
+    if constexpr (std::is_unsigned_v<T>)
+        return is_inexact(d) ? static_cast<T>(e.number.real()) : static_cast<T>(e.integer);
     else if constexpr (std::is_floating_point_v<T>)
         return static_cast<T>(is_inexact(d) ? e.number.real() : static_cast<double>(e.integer));
     else
@@ -80,7 +87,7 @@ T to_number(const Element& e, DType d) {
 }
 template <class T>
 Element to_element(T v) {
-    if constexpr (std::is_same_v<T, std::uint64_t>)
+    if constexpr (std::is_unsigned_v<T>)
         return {static_cast<std::int64_t>(v), {}};
     else if constexpr (std::is_floating_point_v<T>)
         return {0, {static_cast<double>(v), 0}};
@@ -91,30 +98,16 @@ Element to_element(T v) {
 template <class T>
 void widen(const void* from, DType d, std::int64_t n, T* to) {
     if constexpr (std::is_same_v<T, float>) {
-        if (d == DType::BF16) {
-            const auto* p = static_cast<const std::uint16_t*>(from);
-            for (std::int64_t i = 0; i < n; ++i) {
-                const std::uint32_t bits = static_cast<std::uint32_t>(p[i]) << 16;
-                std::memcpy(&to[i], &bits, 4);
-            }
-            return;
-        }
+        if (d == DType::BF16) return widen_bf16(static_cast<const std::uint16_t*>(from), n, to);
+        if (d == DType::F16) return widen_f16(static_cast<const std::uint16_t*>(from), n, to);
     }
     for (std::int64_t i = 0; i < n; ++i) to[i] = to_number<T>(load_element(d, static_cast<const std::byte*>(from) + i * byte_size(d)), d);
 }
 template <class T>
 void narrow(const T* from, DType d, std::int64_t n, void* to) {
     if constexpr (std::is_same_v<T, float>) {
-        if (d == DType::BF16) {  // to the nearest, ties to even; a NaN stays one
-            auto* p = static_cast<std::uint16_t*>(to);
-            for (std::int64_t i = 0; i < n; ++i) {
-                std::uint32_t bits;
-                std::memcpy(&bits, &from[i], 4);
-                const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-                p[i] = static_cast<std::uint16_t>(from[i] != from[i] ? bits >> 16 | 0x40 : rounded);
-            }
-            return;
-        }
+        if (d == DType::BF16) return narrow_bf16(from, n, static_cast<std::uint16_t*>(to));
+        if (d == DType::F16) return narrow_f16(from, n, static_cast<std::uint16_t*>(to));
     }
     for (std::int64_t i = 0; i < n; ++i) store_element(d, static_cast<std::byte*>(to) + i * byte_size(d), to_element(from[i]));
 }
@@ -137,8 +130,9 @@ public:
         if (arithmetic_ == Arithmetic::F32 && !unit(shape_.core.rhs_k, shape_.core.k, shape_.core.rhs_n, shape_.core.n)) plain_ = true;
         if (arithmetic_ == Arithmetic::F32 && !unit(shape_.core.out_m, shape_.core.m, shape_.core.out_n, shape_.core.n)) plain_ = true;
         bytes_ = at;
+        if (packs()) packed_bytes_ = bytes_to_pack();
     }
-    std::int64_t scratch_bytes() const override { return bytes_; }
+    std::int64_t scratch_bytes() const override { return checked_add(bytes_, checked_mul(packed_bytes_, threads)); }
 
     void run(void* const* in, void* const* out, void* scratch) const override {
         switch (arithmetic_) {
@@ -150,7 +144,9 @@ public:
                 return run_as<std::complex<float>>(in, out, static_cast<char*>(scratch));
             case Arithmetic::C128:
                 return run_as<std::complex<double>>(in, out, static_cast<char*>(scratch));
-            case Arithmetic::Integer:
+            case Arithmetic::Word32:
+                return run_as<std::uint32_t>(in, out, static_cast<char*>(scratch));
+            case Arithmetic::Word64:
                 return run_as<std::uint64_t>(in, out, static_cast<char*>(scratch));
         }
     }
@@ -162,7 +158,11 @@ private:
     void run_as(void* const* in, void* const* out, char* scratch) const {
         const auto operand = [&](std::size_t i, std::int64_t at) -> const T* {
             if (native(arithmetic_, op_.in[i]->dtype)) return static_cast<const T*>(in[i]);
-            widen(in[i], op_.in[i]->dtype, op_.in[i]->size(), reinterpret_cast<T*>(scratch + at));
+            const DType d = op_.in[i]->dtype;
+            shared(op_.in[i]->size(), [&](std::int64_t begin, std::int64_t end) {
+                widen(static_cast<const std::byte*>(in[i]) + begin * byte_size(d), d, end - begin,
+                      reinterpret_cast<T*>(scratch + at) + begin);
+            });
             return reinterpret_cast<const T*>(scratch + at);
         };
         const T *a = operand(0, lhs_at_), *b = operand(1, rhs_at_);
@@ -170,26 +170,36 @@ private:
         T* result = direct ? static_cast<T*>(out[0]) : reinterpret_cast<T*>(scratch + out_at_);
         const std::int64_t n = op_.out[0]->size();
         if (n == 0) return;
-        products(a, b, result);
-        if (!direct) narrow(result, op_.out[0]->dtype, n, out[0]);
+        products(a, b, result, scratch + bytes_);
+        if (direct) return;
+        const DType d = op_.out[0]->dtype;
+        shared(n, [&](std::int64_t begin, std::int64_t end) {
+            narrow(result + begin, d, end - begin, static_cast<std::byte*>(out[0]) + begin * byte_size(d));
+        });
+    }
+    template <class Fn>
+    void shared(std::int64_t n, const Fn& fn) const {
+        parallel_for(threads, n, 2.0 * static_cast<double>(n), fn);
     }
 
     template <class T>
-    void products(const T* a, const T* b, T* out) const {
+    void products(const T* a, const T* b, T* out, char* packed) const {
         const std::int64_t count = shape_.count();
         const DotCore& c = shape_.core;
         const double flops = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
         // Many small products: whole ones to each thread. Large ones: each is cut where its result is longer.
         if (count >= threads && count > 1 && flops < 2e8)
-            return parallel_for(threads, count, flops * static_cast<double>(count), [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t i = begin; i < end; ++i) part(a, b, out, i, 0, c.m, 0, c.n);
-            });
+            return parallel_shares(flops * static_cast<double>(count) < kParallelWork ? 1 : threads, count, 1,
+                                   [&](int thread, std::int64_t begin, std::int64_t end) {
+                                       for (std::int64_t i = begin; i < end; ++i)
+                                           part(a, b, out, i, {0, c.m, 0, c.n}, packed + thread * packed_bytes_);
+                                   });
         const bool rows = c.m >= c.n;
         const std::int64_t length = rows ? c.m : c.n, share = share_of(length, flops);
         for (std::int64_t i = 0; i < count; ++i)
-            run_shares(threads, (length + share - 1) / share, [&](int, std::int64_t s) {
+            run_shares(threads, (length + share - 1) / share, [&](int thread, std::int64_t s) {
                 const std::int64_t begin = s * share, end = std::min(length, begin + share);
-                rows ? part(a, b, out, i, begin, end, 0, c.n) : part(a, b, out, i, 0, c.m, begin, end);
+                part(a, b, out, i, rows ? Part{begin, end, 0, c.n} : Part{0, c.m, begin, end}, packed + thread * packed_bytes_);
             });
     }
     /// How much of a result's longer side each thread computes: a multiple of what the library's inner loop takes at once.
@@ -201,14 +211,44 @@ private:
         return (each + kUnit - 1) / kUnit * kUnit;
     }
 
-    /// Rows [m0, m1) and columns [n0, n1) of product number `index`.
+    /// Rows [m0, m1) and columns [n0, n1).
+    struct Part {
+        std::int64_t m0, m1, n0, n1;
+    };
+    /// Is the product large enough for packed panels, and of a type or layout that oneDNN has no product for?
+    bool packs() const {
+        const DotCore& c = shape_.core;
+        constexpr double kWorthPacking = 6000;
+        if (static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) < kWorthPacking || c.k < 4) return false;
+        return arithmetic_ == Arithmetic::F32 ? plain_ : arithmetic_ != Arithmetic::Word64;
+    }
+    std::int64_t bytes_to_pack() const {
+        switch (arithmetic_) {
+            case Arithmetic::F64:
+                return packed_bytes<double>(shape_.core);
+            case Arithmetic::C64:
+                return packed_bytes<std::complex<float>>(shape_.core);
+            case Arithmetic::C128:
+                return packed_bytes<std::complex<double>>(shape_.core);
+            default:
+                return packed_bytes<float>(shape_.core);
+        }
+    }
     template <class T>
-    void part(const T* a, const T* b, T* out, std::int64_t index, std::int64_t m0, std::int64_t m1, std::int64_t n0,
-              std::int64_t n1) const {
+    void one(const DotCore& core, const T* a, const T* b, T* out, bool add, char* packed) const {
+        if constexpr (std::is_same_v<T, float>)
+            if (!plain_ && core.k > 0) return sgemm(core, a, b, out, add ? 1.0f : 0.0f);
+        if constexpr (!std::is_same_v<T, std::uint64_t>)
+            if (packed_bytes_ > 0) return packed_product(core, a, b, out, {.add = add}, packed);
+        plain_product(core, a, b, out, add);
+    }
+    /// A part of product number `index`.
+    template <class T>
+    void part(const T* a, const T* b, T* out, std::int64_t index, const Part& p, char* packed) const {
         DotCore core = shape_.core;
-        core.m = m1 - m0, core.n = n1 - n0;
-        a += m0 * core.lhs_m, b += n0 * core.rhs_n;
-        out += m0 * core.out_m + n0 * core.out_n;
+        core.m = p.m1 - p.m0, core.n = p.n1 - p.n0;
+        a += p.m0 * core.lhs_m, b += p.n0 * core.rhs_n;
+        out += p.m0 * core.out_m + p.n0 * core.out_n;
         const DotLoop at = shape_.place(index);
         a += at.lhs, b += at.rhs, out += at.out;
         std::int64_t sums = 1;
@@ -223,20 +263,14 @@ private:
                 pa += rest % loop.size * loop.lhs, pb += rest % loop.size * loop.rhs;
                 rest /= loop.size;
             }
-            if constexpr (std::is_same_v<T, float>) {
-                if (!plain_ && core.k > 0) {
-                    sgemm(core, pa, pb, out, s ? 1.0f : 0.0f);
-                    continue;
-                }
-            }
-            plain_product(core, pa, pb, out, s > 0);
+            one(core, pa, pb, out, s > 0, packed);
         }
     }
 
     Op op_;
     DotShape shape_;
     Arithmetic arithmetic_;
-    std::int64_t lhs_at_ = 0, rhs_at_ = 0, out_at_ = 0, bytes_ = 0;
+    std::int64_t lhs_at_ = 0, rhs_at_ = 0, out_at_ = 0, bytes_ = 0, packed_bytes_ = 0;  ///< packed: of each thread
     bool plain_ = false;
 };
 

@@ -42,7 +42,10 @@ public:
         const double work = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
         constexpr std::int64_t kUnit = 64, kMost = 256;
         constexpr double kWorthCutting = 4e6;
-        block_ = work < kWorthCutting ? length_ : std::min(kMost, (length_ / 2 + kUnit - 1) / kUnit * kUnit);
+        // An even number of blocks, so that two threads have as much to do.
+        const std::int64_t pieces = work < kWorthCutting ? 1 : std::max<std::int64_t>(2, (length_ / kMost + 1) / 2 * 2);
+        block_ = std::max<std::int64_t>(1, ((length_ + pieces - 1) / pieces + kUnit - 1) / kUnit * kUnit);
+        if (pieces == 1) block_ = std::max<std::int64_t>(length_, 1);
         blocks_ = (length_ + block_ - 1) / block_;
         whole_ = make_block(std::min(block_, length_));
         if (length_ % block_ != 0 && blocks_ > 1) rest_ = make_block(length_ % block_);
