@@ -15,7 +15,7 @@ from conftest import largest_error
 
 R = np.random.RandomState(7)
 DIMS = {1: ("NCH", "OIH", "NCH"), 2: ("NHWC", "HWIO", "NHWC"), 3: ("NCDHW", "OIDHW", "NCDHW")}
-TOLERANCE = {"float32": 2e-4, "bfloat16": 2e-2, "float16": 4e-3, "float64": 1e-11, "complex64": 2e-4}
+TOLERANCE = {"float32": 2e-4, "bfloat16": 2e-2, "float16": 4e-3, "float64": 1e-11, "complex64": 2e-4, "complex128": 1e-11}
 
 
 def array(dtype, *shape):

@@ -12,7 +12,9 @@
 #include <lapacke.h>
 
 #include "ir/types/element.h"
+#include "jit/kernels/matrices/blocked_solve.h"
 #include "jit/kernels/matrices/matrix_call.h"
+#include "jit/kernels/threads/parallel.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 
@@ -108,20 +110,38 @@ void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, in
 template <class T>
 class Cholesky final : public MatrixCall<T> {
 public:
-    explicit Cholesky(const Op& op) : MatrixCall<T>(op) { copy_ = this->reserve_numbers(this->size()); }
+    explicit Cholesky(const Op& op) : MatrixCall<T>(op) {
+        each_ = checked_align(checked_mul(this->size(), static_cast<std::int64_t>(sizeof(T))), 64);
+        blocked_ = worth_blocks(this->rows_, this->rows_);
+        if (blocked_) blocks_ = blocked_bytes<T>(this->rows_, this->rows_);
+    }
+    std::int64_t scratch_bytes() const override { return checked_mul(checked_add(each_, blocks_), std::max(1, this->threads)); }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
-        T* a = this->place(scratch, copy_);
-        for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
-            this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
-            const int failed = potrf(n, a);  // the other triangle stays what it was, as in JAX
-            if (failed) this->fill_nan(a, this->size());
-            this->to_rows(a, n, n, this->template matrix<T>(out[0], b, this->size()));
-        }
+        if (n == 0) return;
+        auto* blocks = static_cast<char*>(scratch) + each_ * this->threads;
+        const double work = static_cast<double>(this->batch_) * n * n * n;
+        const bool apart = this->batch_ >= this->threads && work > kParallelWork;  // whole matrices to each thread
+        parallel_shares(apart ? this->threads : 1, this->batch_, 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+            auto* a = reinterpret_cast<T*>(static_cast<char*>(scratch) + thread * each_);
+            for (std::int64_t b = begin; b < end; ++b)
+                one(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), a,
+                    this->template matrix<T>(out[0], b, this->size()), apart ? 1 : this->threads, blocks + (apart ? thread * blocks_ : 0));
+        });
     }
 
 private:
-    std::int64_t copy_ = 0;
+    void one(const T* given, T* a, T* result, int workers, void* blocks) const {
+        const int n = this->rows_;
+        this->to_columns(given, n, n, a);
+        const bool good = blocked_ ? cholesky_blocked(n, a, workers, blocks) : potrf(n, a) == 0;
+        if (!good) this->fill_nan(a, this->size());
+        this->to_rows(a, n, n, result);
+        for (int i = 0; good && i < n; ++i)  // the other triangle stays what it was, as in JAX
+            std::copy(given + std::int64_t{i} * n + i + 1, given + std::int64_t{i + 1} * n, result + std::int64_t{i} * n + i + 1);
+    }
+    bool blocked_ = false;
+    std::int64_t each_ = 0, blocks_ = 0;
 };
 
 template <class T>
@@ -132,10 +152,14 @@ public:
         m_ = small(s[s.size() - 2]), n_ = small(s.back());
     }
     bool in_place(std::size_t in, std::size_t) const override { return in == 1; }
-    void run(void* const* in, void* const* out, void*) const override {
+    std::int64_t scratch_bytes() const override {
+        return blocked() ? checked_mul(blocked_bytes<T>(this->cols_, sides()), this->threads) : 0;
+    }
+    void run(void* const* in, void* const* out, void* scratch) const override {
         const std::int64_t each = std::int64_t{m_} * n_;
         if (in[1] != out[0]) std::memcpy(out[0], in[1], static_cast<std::size_t>(this->op_.in[1]->bytes()));
         if (each == 0) return;
+        if (blocked()) return solve_all(in[0], out[0], scratch);
         // conj(a) x = b is a conj(x) = conj(b).
         const bool around = p_.conjugate_a && !p_.transpose_a;
         for (std::int64_t b = 0; b < this->batch_; ++b) {
@@ -152,6 +176,27 @@ public:
     }
 
 private:
+    std::int64_t sides() const { return p_.left_side ? n_ : m_; }
+    bool blocked() const { return worth_blocks(this->cols_, sides()); }
+    void solve_all(const void* matrices, void* solutions, void* scratch) const {
+        const std::int64_t n = this->cols_, each = std::int64_t{m_} * n_, room = blocked_bytes<T>(n, sides());
+        const bool apart = this->batch_ >= this->threads;  // whole systems to each thread
+        const bool by_rows = p_.left_side != p_.transpose_a;
+        parallel_shares(apart ? this->threads : 1, this->batch_, 1, [&](int thread, std::int64_t begin, std::int64_t end) {
+            for (std::int64_t b = begin; b < end; ++b) {
+                const TriangularSystem<T> system{this->template matrix<const T>(matrices, b, this->size()),
+                                                 n,
+                                                 by_rows ? n : 1,
+                                                 by_rows ? 1 : n,
+                                                 p_.lower == by_rows,
+                                                 p_.unit_diagonal,
+                                                 p_.conjugate_a};
+                T* x = this->template matrix<T>(solutions, b, each);
+                const RightSides<T> right{x, sides(), p_.left_side ? n_ : 1, p_.left_side ? 1 : n_};
+                solve_blocked(system, right, apart ? 1 : this->threads, static_cast<char*>(scratch) + (apart ? thread * room : 0));
+            }
+        });
+    }
     static void conjugate(T* x, std::int64_t n) {
         if constexpr (!std::is_same_v<T, Real<T>>)
             for (std::int64_t i = 0; i < n; ++i) x[i] = std::conj(x[i]);
@@ -171,9 +216,12 @@ public:
         solve_ = std::make_unique<TriangularSolve<float>>(wide);
         matrix_ = op.in[0]->size(), right_ = op.in[1]->size();
         at_right_ = checked_align(checked_mul(matrix_, std::int64_t{sizeof(float)}), 64);
-        bytes_ = checked_add(at_right_, checked_mul(right_, std::int64_t{sizeof(float)}));
+        bytes_ = checked_add(at_right_, checked_align(checked_mul(right_, std::int64_t{sizeof(float)}), 64));
     }
-    std::int64_t scratch_bytes() const override { return std::max<std::int64_t>(bytes_, 1); }
+    std::int64_t scratch_bytes() const override {
+        solve_->threads = threads;
+        return checked_add(std::max<std::int64_t>(bytes_, 1), solve_->scratch_bytes());
+    }
     void run(void* const* in, void* const* out, void* scratch) const override {
         auto* a = static_cast<float*>(scratch);
         auto* x = reinterpret_cast<float*>(static_cast<char*>(scratch) + at_right_);
@@ -181,7 +229,7 @@ public:
         widen(in[1], right_, x);
         void* const wide_in[] = {a, x};
         void* const wide_out[] = {x};
-        solve_->run(wide_in, wide_out, nullptr);
+        solve_->run(wide_in, wide_out, static_cast<char*>(scratch) + bytes_);
         auto* to = static_cast<std::uint16_t*>(out[0]);
         for (std::int64_t i = 0; i < right_; ++i) to[i] = small_float_bits(dtype_, x[i]);
     }
