@@ -43,46 +43,65 @@ std::vector<std::int64_t> factors(std::int64_t n) {
     return out;
 }
 
-template <class T, int kRows>
-using P = Pack<T, kRows>;
+/// What joins `radix` transforms of m numbers each.
+template <class T>
+struct Level {
+    std::int64_t m, radix;
+    bool inverse;
+    const std::complex<T>* twiddles;
+    const std::complex<T>* roots;  ///< exp(-2 pi i k / length)
+    std::int64_t length;
+};
 
-template <class T, int kRows>
-P<T, kRows> operator+(const P<T, kRows>& a, const P<T, kRows>& b) {
-    P<T, kRows> c;
-    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] + b.re[i], c.im[i] = a.im[i] + b.im[i];
-    return c;
-}
-template <class T, int kRows>
-P<T, kRows> operator-(const P<T, kRows>& a, const P<T, kRows>& b) {
-    P<T, kRows> c;
-    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] - b.re[i], c.im[i] = a.im[i] - b.im[i];
-    return c;
-}
-/// a * w, the number the same for all rows.
-template <class T, int kRows>
-P<T, kRows> times(const P<T, kRows>& a, std::complex<T> w) {
-    const T x = w.real(), y = w.imag();
-    P<T, kRows> c;
-    for (int i = 0; i < kRows; ++i) c.re[i] = a.re[i] * x - a.im[i] * y, c.im[i] = a.re[i] * y + a.im[i] * x;
-    return c;
-}
-template <class T, int kRows>
-P<T, kRows> conjugate(P<T, kRows> a) {
-    for (int i = 0; i < kRows; ++i) a.im[i] = -a.im[i];
-    return a;
-}
-/// By -i, or i for the inverse.
 template <bool kInverse, class T, int kRows>
-P<T, kRows> quarter_turn(const P<T, kRows>& a) {
-    P<T, kRows> c;
-    for (int i = 0; i < kRows; ++i) c.re[i] = kInverse ? -a.im[i] : a.im[i], c.im[i] = kInverse ? a.re[i] : -a.re[i];
-    return c;
+JAXSCOPE_INLINED void two(const Level<T>& l, Pack<T, kRows>* to) {
+    for (std::int64_t k = 0; k < l.m; ++k) {
+        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + l.m], l.twiddles[k]);
+        to[k] = a + b, to[k + l.m] = a - b;
+    }
 }
-/// By a root of the forward transform, or its conjugate.
 template <bool kInverse, class T, int kRows>
-P<T, kRows> turned(const P<T, kRows>& a, std::complex<T> root) {
-    return times(a, kInverse ? std::conj(root) : root);
+JAXSCOPE_INLINED void four(const Level<T>& l, Pack<T, kRows>* to) {
+    const std::int64_t m = l.m;
+    const std::complex<T>* w = l.twiddles;
+    for (std::int64_t k = 0; k < m; ++k) {
+        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
+                             d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
+        const Pack<T, kRows> even = a + c, odd = b + d, even_less = a - c, quarter = quarter_turn<kInverse>(b - d);
+        to[k] = even + odd, to[k + m] = even_less + quarter, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - quarter;
+    }
 }
+template <bool kInverse, class T, int kRows>
+JAXSCOPE_INLINED void any(const Level<T>& l, Pack<T, kRows>* to) {
+    std::array<Pack<T, kRows>, kLargestRadix> t;
+    const std::int64_t m = l.m, step = l.length / l.radix;
+    for (std::int64_t k = 0; k < m; ++k) {
+        t[0] = to[k];
+        for (std::int64_t r = 1; r < l.radix; ++r)
+            t[static_cast<std::size_t>(r)] = turned<kInverse>(to[k + r * m], l.twiddles[(r - 1) * m + k]);
+        for (std::int64_t j = 0; j < l.radix; ++j) {
+            Pack<T, kRows> sum = t[0];
+            for (std::int64_t r = 1; r < l.radix; ++r)
+                sum = sum + turned<kInverse>(t[static_cast<std::size_t>(r)], l.roots[r * j % l.radix * step]);
+            to[k + j * m] = sum;
+        }
+    }
+}
+template <class T, int kRows>
+JAXSCOPE_INLINED void join(const Level<T>& l, Pack<T, kRows>* to) {
+    if (l.radix == 4)
+        l.inverse ? four<true>(l, to) : four<false>(l, to);
+    else if (l.radix == 2)
+        l.inverse ? two<true>(l, to) : two<false>(l, to);
+    else
+        l.inverse ? any<true>(l, to) : any<false>(l, to);
+}
+JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 1>* to) { join(l, to); }
+JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 8>* to) { join(l, to); }
+JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 16>* to) { join(l, to); }
+JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 1>* to) { join(l, to); }
+JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 4>* to) { join(l, to); }
+JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 8>* to) { join(l, to); }
 
 }  // namespace
 
@@ -175,57 +194,28 @@ void FftPlan<T>::mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pa
     }
     const std::int64_t radix = radices_[level], m = n / radix;
     for (std::int64_t r = 0; r < radix; ++r) mixed_radix(from + r * stride, stride * radix, to + r * m, m, level + 1, inverse);
-    const Complex* w = twiddles_[level].data();
-    if (radix == 4)
-        inverse ? four<true>(to, m, w) : four<false>(to, m, w);
-    else if (radix == 2)
-        inverse ? two<true>(to, m, w) : two<false>(to, m, w);
-    else
-        inverse ? any<true>(to, m, radix, w) : any<false>(to, m, radix, w);
-}
-
-template <class T>
-template <bool kInverse, int kRows>
-void FftPlan<T>::two(Pack<T, kRows>* to, std::int64_t m, const Complex* w) {
-    for (std::int64_t k = 0; k < m; ++k) {
-        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]);
-        to[k] = a + b, to[k + m] = a - b;
-    }
-}
-
-template <class T>
-template <bool kInverse, int kRows>
-void FftPlan<T>::four(Pack<T, kRows>* to, std::int64_t m, const Complex* w) {
-    for (std::int64_t k = 0; k < m; ++k) {
-        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
-                             d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
-        const Pack<T, kRows> even = a + c, odd = b + d, even_less = a - c, quarter = quarter_turn<kInverse>(b - d);
-        to[k] = even + odd, to[k + m] = even_less + quarter, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - quarter;
-    }
-}
-
-template <class T>
-template <bool kInverse, int kRows>
-void FftPlan<T>::any(Pack<T, kRows>* to, std::int64_t m, std::int64_t radix, const Complex* w) const {
-    std::array<Pack<T, kRows>, kLargestRadix> t;
-    for (std::int64_t k = 0; k < m; ++k) {
-        t[0] = to[k];
-        for (std::int64_t r = 1; r < radix; ++r) t[static_cast<std::size_t>(r)] = turned<kInverse>(to[k + r * m], w[(r - 1) * m + k]);
-        for (std::int64_t j = 0; j < radix; ++j) {
-            Pack<T, kRows> sum = t[0];
-            for (std::int64_t r = 1; r < radix; ++r)
-                sum =
-                    sum + turned<kInverse>(t[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(r * j % radix * (n_ / radix))]);
-            to[k + j * m] = sum;
-        }
-    }
+    butterflies({m, radix, inverse, twiddles_[level].data(), roots_.data(), n_}, to);
 }
 
 template class FftPlan<float>;
 template class FftPlan<double>;
 template void FftPlan<float>::run(Pack<float, 1>*, Pack<float, 1>*, bool) const;
-template void FftPlan<float>::run(Pack<float, kPackedRows<float>>*, Pack<float, kPackedRows<float>>*, bool) const;
+template void FftPlan<float>::run(Pack<float, 8>*, Pack<float, 8>*, bool) const;
+template void FftPlan<float>::run(Pack<float, 16>*, Pack<float, 16>*, bool) const;
 template void FftPlan<double>::run(Pack<double, 1>*, Pack<double, 1>*, bool) const;
-template void FftPlan<double>::run(Pack<double, kPackedRows<double>>*, Pack<double, kPackedRows<double>>*, bool) const;
+template void FftPlan<double>::run(Pack<double, 4>*, Pack<double, 4>*, bool) const;
+template void FftPlan<double>::run(Pack<double, 8>*, Pack<double, 8>*, bool) const;
+
+template <class T>
+std::vector<std::complex<T>> unit_roots(std::int64_t n, std::int64_t count) {
+    std::vector<std::complex<T>> out;
+    for (std::int64_t k = 0; k < count; ++k) {
+        const std::complex<double> w = unit_root(k, n);
+        out.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
+    }
+    return out;
+}
+template std::vector<std::complex<float>> unit_roots(std::int64_t, std::int64_t);
+template std::vector<std::complex<double>> unit_roots(std::int64_t, std::int64_t);
 
 }  // namespace jaxscope::exec

@@ -5,13 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "jit/kernels/spectral/fft_pack.h"
+
 namespace jaxscope::exec {
 
-/// The same place of several rows: what is done to one is done to all at a time.
-template <class T, int kRows>
-struct Pack {
-    T re[kRows], im[kRows];
-};
 /// How many rows are transformed together where there are so many: a cache line of real parts.
 template <class T>
 constexpr int kPackedRows = 64 / sizeof(T);
@@ -26,7 +23,8 @@ public:
     ~FftPlan();
     /// How many packs `scratch` must hold.
     std::int64_t scratch_size() const;
-    /// `x` becomes sum_k x[k] exp(-+2 pi i j k / n), in place and row by row; nothing is scaled. For 1 row and kPackedRows<T>.
+    /// `x` becomes sum_k x[k] exp(-+2 pi i j k / n), in place and row by row; nothing is scaled. For 1 row, kPackedRows<T> and half as
+    /// many.
     template <int kRows>
     void run(Pack<T, kRows>* x, Pack<T, kRows>* scratch, bool inverse) const;
 
@@ -35,13 +33,6 @@ private:
     template <int kRows>
     void mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pack<T, kRows>* to, std::int64_t n, std::size_t level,
                      bool inverse) const;
-    /// Butterflies that join `radix` transforms of m numbers each, turned by the roots `w`.
-    template <bool kInverse, int kRows>
-    static void two(Pack<T, kRows>* to, std::int64_t m, const Complex* w);
-    template <bool kInverse, int kRows>
-    static void four(Pack<T, kRows>* to, std::int64_t m, const Complex* w);
-    template <bool kInverse, int kRows>
-    void any(Pack<T, kRows>* to, std::int64_t m, std::int64_t radix, const Complex* w) const;
 
     std::int64_t n_;
     std::vector<std::int64_t> radices_;
@@ -49,5 +40,9 @@ private:
     std::vector<std::vector<Complex>> twiddles_;  ///< per level those of its butterflies, in the order in which they are read
     std::unique_ptr<Convolution> convolution_;
 };
+
+/// exp(-2 pi i k / n) for k below `count`.
+template <class T>
+std::vector<std::complex<T>> unit_roots(std::int64_t n, std::int64_t count);
 
 }  // namespace jaxscope::exec
