@@ -37,6 +37,16 @@ void sgemm(const DotCore& c, const float* a, const float* b, float* out, float b
     check(dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', c.m, c.n, c.k, 1.0f, a, lda, b, ldb, beta, out, ldc));
 }
 
+template <class T>
+T joined(T sum, T a, T b) {
+    return sum + a * b;
+}
+/// Without the second look at NaNs that the language wants: as XLA multiplies.
+template <class R>
+std::complex<R> joined(std::complex<R> sum, std::complex<R> a, std::complex<R> b) {
+    return {sum.real() + (a.real() * b.real() - a.imag() * b.imag()), sum.imag() + (a.real() * b.imag() + a.imag() * b.real())};
+}
+
 /// Any type, any strides: rows of the right operand are added up, so that the inner loop runs along the result.
 template <class T>
 void plain_product(const DotCore& c, const T* a, const T* b, T* out, bool add) {
@@ -48,9 +58,9 @@ void plain_product(const DotCore& c, const T* a, const T* b, T* out, bool add) {
             const T x = a[m * c.lhs_m + k * c.lhs_k];
             const T* right = b + k * c.rhs_k;
             if (c.out_n == 1 && c.rhs_n == 1)
-                for (std::int64_t n = 0; n < c.n; ++n) row[n] += x * right[n];
+                for (std::int64_t n = 0; n < c.n; ++n) row[n] = joined(row[n], x, right[n]);
             else
-                for (std::int64_t n = 0; n < c.n; ++n) row[n * c.out_n] += x * right[n * c.rhs_n];
+                for (std::int64_t n = 0; n < c.n; ++n) row[n * c.out_n] = joined(row[n * c.out_n], x, right[n * c.rhs_n]);
         }
     }
 }
@@ -220,6 +230,7 @@ private:
         const DotCore& c = shape_.core;
         constexpr double kWorthPacking = 6000;
         if (static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) < kWorthPacking || c.k < 4) return false;
+        if (std::min(c.m, c.n) < 3 || std::max(c.m, c.n) < 8) return false;  // panels are as wide as a tile
         return arithmetic_ == Arithmetic::F32 ? plain_ : arithmetic_ != Arithmetic::Word64;
     }
     std::int64_t bytes_to_pack() const {

@@ -8,7 +8,8 @@ namespace jaxscope::exec {
 namespace {
 
 /// Takes dimensions (outermost first) and merges neighbours while every stride allows it: the innermost run becomes the core's
-/// dimension, the rest loops.
+/// dimension, the rest loops. Where it is short beside another one, that one does: thousands of products of two by two cost more than
+/// strides.
 DotLoop merge(std::vector<DotLoop> dims, std::vector<DotLoop>& rest) {
     std::erase_if(dims, [](const DotLoop& d) { return d.size == 1; });
     DotLoop core{1, 1, 1, 1};
@@ -21,6 +22,9 @@ DotLoop merge(std::vector<DotLoop> dims, std::vector<DotLoop>& rest) {
         core.size *= o.size;
         dims.pop_back();
     }
+    constexpr std::int64_t kShort = 8;
+    const auto longest = std::max_element(dims.begin(), dims.end(), [](const DotLoop& a, const DotLoop& b) { return a.size < b.size; });
+    if (longest != dims.end() && core.size < kShort && longest->size >= kShort * core.size) std::swap(core, *longest);
     rest.insert(rest.end(), dims.begin(), dims.end());
     return core;
 }
