@@ -47,7 +47,6 @@ void register_all_primitives() {
         approx_top_k_primitives(),
         tridiagonal_primitives(),
         collective_primitives(),
-        sparse_primitives(),
         ragged_dot_primitives(),
         shown_primitives(),
     };

@@ -45,7 +45,6 @@ std::span<const Primitive* const> fft_primitives();
 // random/, collectives/, sparse/
 std::span<const Primitive* const> random_primitives();
 std::span<const Primitive* const> collective_primitives();  ///< psum, pmax, pmin, ppermute, axis_index
-std::span<const Primitive* const> sparse_primitives();      ///< jax.experimental.sparse
 // shown.cpp
 std::span<const Primitive* const> shown_primitives();  ///< of which jaxscope knows how they look alone
 

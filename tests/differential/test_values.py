@@ -7,9 +7,7 @@ from conftest import available, largest_error, load_module, names
 
 # Of an element or of the typical one (largest_error). In float32 sums of a model's gradients differ by up to 6e-5 of it, compiled otherwise.
 TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 2 ** -9, "complex64": 2e-5}
-# Programs that hold what jaxscope can't run yet, and what that is.
-NOT_RUN = {"sparse_bcoo": "bcoo_dot_general"}
-RUNNABLE = [n for n in names() if n not in NOT_RUN]
+RUNNABLE = names()
 
 
 def close(ours: np.ndarray, theirs, dtype: str, low: bool = False):
@@ -60,12 +58,6 @@ def test_outputs(cli, name, tmp_path):
             if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
                 x = jax.random.key_data(x)
             close(ours[f"out{i}"], x, str(x.dtype), low)
-
-
-@pytest.mark.parametrize("name", NOT_RUN)
-def test_what_stops_a_run_is_named(cli, name):
-    code, message = cli.fails("run", cli.capture(name))
-    assert code == 3 and f"'{NOT_RUN[name]}'" in message, message
 
 
 @pytest.mark.parametrize("choice", [(), ("--policy", "nothing_saveable"), ("--replace-policy", "nothing_saveable")])

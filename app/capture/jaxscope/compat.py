@@ -210,10 +210,10 @@ def linearize_rule(primitive: Any) -> Callable:
     return ad.primitive_linearizations.get(primitive) or functools.partial(ad.fallback_linearize_rule, primitive)
 
 
-def lowering_rule(primitive: Any) -> Any:
-    """What writes the compiler's code for it on a CPU; None where nothing is registered."""
-    entry = mlir._platform_specific_lowerings.get("cpu", {}).get(primitive) or mlir._lowerings.get(primitive)
-    return getattr(entry, "rule", entry)
+def lowering_rules(primitive: Any) -> list[Any]:
+    """What writes the compiler's code for it: on a CPU, then on any platform."""
+    entries = [mlir._platform_specific_lowerings.get("cpu", {}).get(primitive), mlir._lowerings.get(primitive)]
+    return [getattr(e, "rule", e) for e in entries if e]
 
 
 def has_batch_rule(primitive: Any) -> bool:

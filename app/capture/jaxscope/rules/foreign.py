@@ -6,6 +6,7 @@ JAX asks for (`patterns`), or else for the usual ones. What can't be traced (cal
 """
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Callable, Iterator
 
@@ -18,17 +19,21 @@ _own: dict[Any, bool] = {}
 
 
 def is_foreign(primitive: Any) -> bool:
-    """Isn't it one of those that JAX's modules hold?"""
+    """Isn't it one of those that JAX's modules hold? What is experimental there (sparse arrays) brings its rules as libraries do."""
     known = _own.get(primitive)
     if known is None:
         for name, module in list(sys.modules.items()):
-            if name.startswith(("jax.", "jaxlib.")) or name == "jax":
+            if (name.startswith(("jax.", "jaxlib.")) and not _is_experimental(name)) or name == "jax":
                 _own.update((v, True) for v in list(vars(module).values()) if isinstance(v, compat.Primitive))
         function = getattr(primitive.abstract_eval, "__module__", None) if "abstract_eval" in vars(primitive) else type(primitive).__module__
         inner = [f.__module__ for _, f in cells_of(primitive.abstract_eval) if callable(f) and getattr(f, "__module__", None)]
-        jax_made = all(m.startswith(("jax.", "jax_")) for m in (inner or [function or ""]))
+        jax_made = all(m.startswith(("jax.", "jax_")) and not _is_experimental(m) for m in (inner or [function or ""]))
         known = _own.setdefault(primitive, jax_made)
     return not known
+
+
+def _is_experimental(module: str) -> bool:
+    return module.startswith("jax.experimental.")
 
 
 class CannotTrace(Exception):
@@ -69,13 +74,9 @@ def _listed(out: Any) -> list[Any]:
 
 
 def _evaluations(primitive: Any) -> Iterator[Any]:
-    rule = compat.lowering_rule(primitive)
-    if rule is not None:
+    for rule in compat.lowering_rules(primitive):
         found = _lowered_function(rule)
-        if found is not None:
-            yield found
-        else:
-            yield lambda *xs, **params: _rearranged(rule, xs, params)
+        yield found if found is not None else functools.partial(_rearranged, rule)
     if "impl" in vars(primitive):
         yield primitive.impl
 
@@ -100,7 +101,7 @@ class _Operand:
         self.number = number
 
 
-def _rearranged(rule: Callable, xs: Any, params: dict[str, Any]) -> list[Any]:
+def _rearranged(rule: Callable, *xs: Any, **params: Any) -> list[Any]:
     """A lowering that gives its operands back (tags, checks that were removed)."""
     operands = [_Operand(i) for i in range(len(xs))]
     try:
