@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All tests. --full: also what takes longer (all of JAX's harnesses, older versions of JAX, longer fuzzing, clang-tidy).
+# All tests. --full: also what takes longer (all of JAX's harnesses, older versions of JAX, longer fuzzing, the thread sanitizer, clang-tidy).
 set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
@@ -50,6 +50,9 @@ for target in "${FUZZERS[@]}"; do
 done
 
 if [ -n "$full" ]; then
+  build tsan build/tsan jaxscope_test_pool
+  say "The executor's threads (thread sanitizer)"
+  TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_pool
   say "clang-tidy"
   git ls-files 'core/*.cpp' 'app/*.cpp' 'views/*.cpp' | xargs -P2 -n4 clang-tidy-14 -p build/asan --quiet
 fi

@@ -13,13 +13,7 @@
 #include "jit/jit.h"
 #include "jit/run/resident_meter.h"
 #include "jit/run/step_watch.h"
-
-// Shadow memory of a sanitizer is resident memory, too.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JAXSCOPE_SANITIZED 1
-#else
-#define JAXSCOPE_SANITIZED 0
-#endif
+#include "support/sanitized.h"
 
 namespace jaxscope {
 namespace {
