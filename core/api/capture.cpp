@@ -7,6 +7,7 @@
 #include "calls/remat/remat.h"
 #include "io/capture/writer.h"
 #include "trace/jit/jit_state.h"
+#include "trace/regions.h"
 #include "transforms/residuals.h"
 
 namespace jaxscope::jax::detail {
@@ -73,14 +74,18 @@ CaptureState* make_capture(Call& call, JitState* state, const CaptureOptions& op
         const Recording recording(first);
         p = std::make_shared<::jaxscope::Program>(*find_entry(s, call)->program);
     }
-    if (!first.regions.empty()) {
+    p->regions = first.regions;
+    if (first.marks > 0) {
         RegionRecorder second;
         second.marking = true;
         const Recording recording(second);
         s.entries.clear();
         p->marked = find_entry(s, call)->program->jaxpr;
-        p->marked_calls = second.calls;
-        p->regions = first.regions;
+        // Calls that vmap mapped stand there as they are now, no longer as they were.
+        std::vector<const ::jaxscope::Jaxpr*> there = all_jaxprs(*p->marked);
+        std::erase_if(second.calls,
+                      [&](const MarkedCall& c) { return std::find(there.begin(), there.end(), c.jaxpr.get()) == there.end(); });
+        p->marked_calls = std::move(second.calls);
     }
     if (state && !s.rules.marker) p->jit = "jax";  // else it is Equinox's
     for (const Array& a : call.leaves) p->values.push_back(a.node()->array);

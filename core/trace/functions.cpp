@@ -58,6 +58,9 @@ Avals avals_of(const std::vector<Array>& arrays) {
 
 TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names) {
     Trace t(what, function);
+    return trace_call_in(t, call, in, names);
+}
+TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNames* names) {
     std::vector<Array> leaves, out;
     for (std::size_t i = 0; i < in.size(); ++i) leaves.push_back(t.input(in[i], names ? names->leaves[i] : Sym()));
     call.run(leaves.data(), out);
@@ -76,11 +79,6 @@ TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* wh
 }
 
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves) { return joined(t.consts, leaves); }
-
-RegionRecorder*& RegionRecorder::current() {
-    thread_local RegionRecorder* recorder = nullptr;
-    return recorder;
-}
 
 Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options) {
     leaves_of(call);

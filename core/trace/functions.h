@@ -25,6 +25,8 @@ constexpr const char* kUnnamed = "<unnamed function>";
 /// Runs the function on tracers of these types, or of its arguments'. `what`: "jit", as errors call it.
 TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
+/// The same in a trace that was made before.
+TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNames* names);
 /// The same with leaves that are given as they are, where `fixed` says so.
 TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* what, const std::string& function);
 /// The leaves of the arguments, checked.
@@ -46,15 +48,6 @@ auto at_place(const Where& where, F&& f) {
 Avals avals_of(const std::vector<Array>& arrays);
 /// Values of the constants, then of the arguments.
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves);
-
-/// What a capture collects while its program is traced: a region for each differentiation. In the second tracing these stand as two calls.
-struct RegionRecorder {
-    std::vector<::jaxscope::Region> regions;
-    std::vector<::jaxscope::MarkedCall> calls;
-    bool marking = false;
-    int next = 0;
-    static RegionRecorder*& current();
-};
 
 struct TracedProgram {
     std::atomic<int> refs{1};

@@ -142,6 +142,18 @@ Value Trace::lift(const Node& n) {
     return at->second;
 }
 
+Value Trace::kept_number(const Builder& b, Value v) {
+    if (!keeps_numbers_ || !v.is_literal() || &b != &builder_) return v;
+    numbers_.push_back(concrete(array_of(v.literal())));
+    return lift(*numbers_.back().node());
+}
+std::vector<bool> Trace::kept_numbers(const Traced& t) const {
+    std::vector<bool> out;
+    for (const Array& c : t.consts)
+        out.push_back(std::any_of(numbers_.begin(), numbers_.end(), [&](const Array& n) { return n.node() == c.node(); }));
+    return out;
+}
+
 Traced Trace::finish(const std::vector<Array>& outs) {
     Values values;
     for (const Array& a : outs) {
@@ -158,7 +170,16 @@ Traced Trace::finish(const std::vector<Array>& outs) {
     return t;
 }
 
-SourceRef source_of(const Where& where) {
+namespace {
+thread_local const Where* t_users_line = nullptr;
+}
+InUsersLine::InUsersLine(const Where* where, bool keeps_outer) : outer_(t_users_line) {
+    if (!keeps_outer || !t_users_line) t_users_line = where;
+}
+InUsersLine::~InUsersLine() { t_users_line = outer_; }
+
+SourceRef source_of(const Where& given) {
+    const Where& where = t_users_line ? *t_users_line : given;
     struct Last {
         const char* file = nullptr;
         const char* function = nullptr;

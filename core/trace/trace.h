@@ -47,6 +47,14 @@ public:
     std::uint32_t begin_of(const Node& n, const Where& where) const;
     Traced finish(const std::vector<Array>& outs);
 
+    /// From now on a number that an array is multiplied with or divided by is a constant of the trace: so residuals show it, as JAX lists
+    /// it.
+    void keep_numbers() { keeps_numbers_ = true; }
+    /// The value to compute with in place of such a number: itself, or the constant. `b`: where it is computed with.
+    Value kept_number(const Builder& b, Value v);
+    /// For each constant of what was traced: is it such a number?
+    std::vector<bool> kept_numbers(const Traced& t) const;
+
     JaxprBuilder& builder() { return builder_; }
     std::uint64_t serial() const { return serial_; }
     Trace* outer() const { return outer_; }
@@ -65,6 +73,8 @@ private:
     std::string function_;
     std::uint64_t serial_;
     Trace* outer_;
+    bool keeps_numbers_ = false;
+    std::vector<Array> numbers_;
     JaxprBuilder builder_;
     EvaluationOrder order_;
     std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
@@ -83,6 +93,20 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
 /// One equation: the primitive applied to arrays as they are.
 std::vector<Array> bind_primitive(const Primitive& prim, const std::vector<Array>& in, const ParamsRef& params, const Where& where);
 
+/// While a function of ours computes with others of ours: what these record stands in the user's line.
+class InUsersLine {
+public:
+    explicit InUsersLine(const Where& where) : InUsersLine(&where, true) {}
+    /// While the user's own function is called meanwhile: its operations stand where they stand.
+    static InUsersLine left() { return InUsersLine(nullptr, false); }
+    ~InUsersLine();
+    InUsersLine(const InUsersLine&) = delete;
+    InUsersLine& operator=(const InUsersLine&) = delete;
+
+private:
+    InUsersLine(const Where* where, bool keeps_outer);
+    const Where* outer_;
+};
 /// The interned place of what is traced next, in the thread's scopes.
 SourceRef source_of(const Where& where);
 /// JAX's error for a tracer whose value is asked for; `function`: "bool", "float", ...

@@ -83,7 +83,13 @@ BatchResult batch_eqn(Builder& b, const Op& op, EffectSet effects, const Values&
 }
 
 const BatchedJaxpr& batch_jaxpr(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims) {
-    return batched(j, {size, in_dims, {}, false});
+    const BatchedJaxpr& out = batched(j, {size, in_dims, {}, false});
+    if (BatchFollower* f = batch_follower()) f->follow(j, out, size, in_dims);
+    return out;
+}
+BatchFollower*& batch_follower() {
+    thread_local BatchFollower* follower = nullptr;
+    return follower;
 }
 const BatchedJaxpr& batch_jaxpr_front(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims,
                                       const std::vector<bool>& instantiate) {

@@ -15,6 +15,13 @@ struct BatchedJaxpr {
     JaxprPtr jaxpr;
     std::vector<int> out_dims;  ///< kNotMapped where an output has no batch axis
 };
+/// Told of each jaxpr of a call that vmap maps, in the thread where it is set: captures follow calls through vmap.
+class BatchFollower {
+public:
+    virtual ~BatchFollower() = default;
+    virtual void follow(const JaxprPtr& from, const BatchedJaxpr& to, std::int64_t size, const std::vector<int>& in_dims) = 0;
+};
+BatchFollower*& batch_follower();
 /// vmap of a jaxpr: input i has its batch axis of length `size` at `in_dims[i]`, or kNotMapped. Outputs keep the axis where the
 /// rules put it (JAX's batch_jaxpr2). Cached by identity. Throws Error{NoRule}, context "batching eqn 7: ...".
 const BatchedJaxpr& batch_jaxpr(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims);

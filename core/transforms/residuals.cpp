@@ -28,7 +28,9 @@ public:
 
     std::vector<SavedResidual> rows() {
         for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
-            if (wanted_[i]) constant(i, -1);
+            if (wanted_[i] && number(i)) add(SavedResidual::Kind::Literal, i, "from a literal");
+        for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
+            if (wanted_[i] && !number(i)) constant(i, -1);
         for (std::uint32_t i = 0; i < j_.num_invars; ++i)
             if (wanted_[j_.invar(i).index] && !differentiated(i)) constant(j_.invar(i).index, static_cast<int>(i));
         for (std::uint32_t i = 0; i < j_.num_invars; ++i)
@@ -41,6 +43,8 @@ public:
 
 private:
     bool differentiated(std::uint32_t i) const { return q_.wrt.empty() || q_.wrt[i]; }
+
+    bool number(std::uint32_t i) const { return i < q_.numbers.size() && q_.numbers[i]; }
 
     SavedResidual& add(SavedResidual::Kind kind, std::uint32_t var, std::string text) {
         SavedResidual r;

@@ -86,6 +86,13 @@ concept Number = std::is_arithmetic_v<T>;
 
 class Index;
 class IndexUpdate;
+/// One index: `x[0]`, with the line that it stands in.
+struct Position {
+    template <class T>
+    requires std::is_integral_v<T> Position(T i, Where w = {}) : at(static_cast<std::int64_t>(i)), where(w) {}  // NOLINT
+    std::int64_t at;
+    Where where;
+};
 
 /// An array, or what stands for one while a function is traced. Copying copies the handle (8 bytes), never the elements.
 /// A default-made Array is no array (Python's None): it has no leaf in a tree.
@@ -148,8 +155,10 @@ public:
     std::string repr() const;  ///< `Array([1., 2.], dtype=float32)`
     std::string aval() const;  ///< `float32[2]`
 
-    Array operator[](std::int64_t i) const;
-    Array operator[](std::initializer_list<Index> indices) const;
+    Array operator[](const Position& i) const&;
+    Array operator[](const Position& i) &&;
+    Array operator[](std::initializer_list<Index> indices) const&;
+    Array operator[](std::initializer_list<Index> indices) &&;
     /// `x.at({1, all}).set(y)`: a copy with other elements there.
     IndexUpdate at(std::initializer_list<Index> indices, Where where = {}) const;
     Array astype(jax::dtype type, Where where = {}) const;
@@ -293,19 +302,21 @@ class Index {
 public:
     enum class Kind : unsigned char { number, range, new_axis, dots, array };
     template <class T>
-    requires std::is_integral_v<T> Index(T i) : kind(Kind::number), start(static_cast<std::int64_t>(i)) {}  // NOLINT
-    Index(None) : kind(Kind::new_axis) {}                                                                   // NOLINT
-    Index(Ellipsis) : kind(Kind::dots) {}                                                                   // NOLINT
-    Index(Array a) : kind(Kind::array), array(static_cast<Array&&>(a)) {}                                   // NOLINT
+    requires std::is_integral_v<T> Index(T i, Where w = {})
+        : kind(Kind::number), where(w), start(static_cast<std::int64_t>(i)) {}                     // NOLINT
+    Index(None, Where w = {}) : kind(Kind::new_axis), where(w) {}                                  // NOLINT
+    Index(Ellipsis, Where w = {}) : kind(Kind::dots), where(w) {}                                  // NOLINT
+    Index(Array a, Where w = {}) : kind(Kind::array), where(w), array(static_cast<Array&&>(a)) {}  // NOLINT
     Kind kind;
+    Where where;  ///< none for `all`, which stands nowhere
     std::int64_t start = 0, stop = 0, step = 1;
     bool has_start = false, has_stop = false;
     Array array;
 
 private:
     friend class SliceBound;
-    Index() : kind(Kind::range) {}
-    friend Index slice(const class SliceBound& start, const class SliceBound& stop, std::int64_t step);
+    explicit Index(const Where& w) : kind(Kind::range), where(w) {}
+    friend Index slice(const class SliceBound& start, const class SliceBound& stop, std::int64_t step, Where where);
 };
 class SliceBound {
 public:
@@ -315,16 +326,16 @@ public:
     std::int64_t value = 0;
     bool given = false;
 };
-inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t step = 1) {
-    Index i;
+inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t step = 1, Where where = {}) {
+    Index i(where);
     i.start = start.value, i.has_start = start.given;
     i.stop = stop.value, i.has_stop = stop.given;
     i.step = step;
     return i;
 }
-inline Index slice(const SliceBound& stop) { return slice(none, stop); }
+inline Index slice(const SliceBound& stop, Where where = {}) { return slice(none, stop, 1, where); }
 /// `:`
-inline const Index all = slice(none, none);
+inline const Index all = slice(none, none, 1, Where("", 0, ""));
 
 namespace numpy {
 /// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.

@@ -55,7 +55,8 @@ public:
 protected:
     ~Combine() = default;
 };
-std::vector<Array> associative_scan(const Combine& combine, const std::vector<Array>& elements, const lax::AssociativeScanOptions& options);
+std::vector<Array> associative_scan(const Combine& combine, const std::vector<Array>& elements, const lax::AssociativeScanOptions& options,
+                                    const Where& where);
 /// Leaves cut into batches of a size and what is left; empty: nothing is left.
 struct Batches {
     std::vector<Array> whole, rest;
@@ -104,7 +105,7 @@ C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init
         C value;
     };
     const auto step = [&](const Carry& c, const Nothing&) {
-        Array next = c.i + 1;
+        Array next = Operand(c.i, where.file, where.line, where.function) + 1;
         return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
     };
     const std::int64_t n = upper > lower ? upper - lower : 0;
@@ -118,9 +119,10 @@ C fori_loop(const Operand& lower, const Operand& upper, const F& body, const C& 
         C value;
     };
     const auto [first, last] = detail::loop_bounds(lower, upper, where);
-    const auto more = [](const Carry& c) { return lt(c.i, c.end); };
+    const auto here = [&](const Array& a) { return Operand(a, where.file, where.line, where.function); };
+    const auto more = [&](const Carry& c) { return lt(here(c.i), c.end); };
     const auto step = [&](const Carry& c) {
-        Array next = c.i + 1;
+        Array next = here(c.i) + 1;
         return Carry{next, c.end, body(c.i, c.value)};
     };
     return while_loop(more, step, Carry{first, last, init}, where).value;
@@ -152,7 +154,7 @@ auto map(const F& f, const X& xs, const MapOptions& options = {}, Where where = 
 }
 /// All prefixes of elements combined by an associative function of two trees, in a logarithmic number of steps.
 template <class F, class T>
-T associative_scan(const F& f, const T& elements, const AssociativeScanOptions& options = {}) {
+T associative_scan(const F& f, const T& elements, const AssociativeScanOptions& options = {}, Where where = {}) {
     struct Each final : detail::Combine {
         Each(const F& function, const T& like) : f(function), prototype(like) {}
         std::vector<Array> operator()(const std::vector<Array>& a, const std::vector<Array>& b) const override {
@@ -162,7 +164,7 @@ T associative_scan(const F& f, const T& elements, const AssociativeScanOptions& 
         const F& f;
         const T& prototype;
     };
-    return tree_unflatten(elements, detail::associative_scan(Each(f, elements), tree_leaves(elements), options));
+    return tree_unflatten(elements, detail::associative_scan(Each(f, elements), tree_leaves(elements), options, where));
 }
 
 }  // namespace jaxscope::jax::lax

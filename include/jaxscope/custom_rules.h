@@ -15,6 +15,7 @@ struct RuleOptions {
     const char* name = "<unnamed function>";  ///< of the function; in defjvp and defvjp of the rule, in jaxprs and errors
     bool symbolic_zeros = false;              ///< refused so far: a rule is traced for tangents that are all there
     const char* bwd_name = nullptr;           ///< defvjp: of its second function
+    Where where = Where("", 0, "");           ///< set by custom_jvp and custom_vjp: where its calls are said to stand
 };
 
 namespace detail {
@@ -131,6 +132,7 @@ public:
             f_,
             [&](const auto& f, const auto& fixed, const auto&... d) {
                 detail::CallOf call(f, d...);
+                call.where = function_.where;
                 using Args = typename decltype(call)::Args;
                 const auto rule = [&](const Args& primals, const Args& tangents) {
                     return run_rule(fixed, detail::plain_values(primals), detail::plain_values(tangents));
@@ -226,7 +228,8 @@ private:
 };
 
 template <std::size_t... N, class F>
-auto custom_jvp(F&& f, RuleOptions options = {}) {
+auto custom_jvp(F&& f, RuleOptions options = {}, Where where = {}) {
+    options.where = where;
     return CustomJvpFunction<detail::Stored<F>, N...>(static_cast<F&&>(f), options);
 }
 
@@ -241,6 +244,7 @@ public:
             f_,
             [&](const auto& f, const auto& fixed, const auto&... d) {
                 detail::CallOf call(f, d...);
+                call.where = function_.where;
                 // As in JAX the forward rule takes all arguments where they stand, the backward rule the fixed ones first.
                 const auto forward = [&](const auto&... v) {
                     if constexpr (sizeof...(N) == 0)
@@ -361,7 +365,8 @@ private:
 };
 
 template <std::size_t... N, class F>
-auto custom_vjp(F&& f, RuleOptions options = {}) {
+auto custom_vjp(F&& f, RuleOptions options = {}, Where where = {}) {
+    options.where = where;
     return CustomVjpFunction<detail::Stored<F>, N...>(static_cast<F&&>(f), options);
 }
 

@@ -113,7 +113,7 @@ public:
     std::vector<bool> static_args;      ///< per argument: has it no arrays?
     const void* type = nullptr;         ///< the same for calls of one type
     const char* name = nullptr;
-    Where where;
+    Where where = Where("", 0, "");
 
 protected:
     ~Call() = default;

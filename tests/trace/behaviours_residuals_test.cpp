@@ -49,7 +49,14 @@ TEST(Behaviours, E_05_ANameWithoutAPolicy) {
 TEST(Behaviours, E_07_ConstantsAndLiterals) {
     const Array c = jnp::array({3., 4.}), k = jnp::ones({}) * jnp::ones({});
     EXPECT_EQ(printed([&](Array x) { return x * c * k * 5.; }, {"x"}, jnp::ones(2)),
-              (Lines{"f32[2] from a constant", "f32[] from a constant"}));
+              (Lines{"f32[] from a literal", "f32[2] from a constant", "f32[] from a constant"}));
+    // One row for each number; numbers in functions that JAX jits, and those that gradients don't need, aren't seen.
+    EXPECT_EQ(printed([](Array x) { return x * 2. * 2. / 4; }, {"x"}, jnp::ones(2)), Lines(3, "f32[] from a literal"));
+    EXPECT_EQ(printed([](Array x) { return 2. + x - 1. + x.mean() + jnp::where(x > 0.5, x, 3.).mean() * 0; }, {"x"}, jnp::ones(2)).front(),
+              "f32[] from a literal");
+    EXPECT_EQ(printed([](Array x) { return (x.astype(jnp::bfloat16) * 2.).mean(); }, {"x"}, jnp::ones(2)), Lines{"bf16[] from a literal"});
+    EXPECT_EQ(printed([](Array x) { return 3 / x; }, {"x"}, jnp::ones(2)), (Lines{"f32[] from a literal", "f32[2] output of integer_pow"}));
+    EXPECT_EQ(printed([](Array x) { return jax::jit([](Array y) { return y * 2.; })(x); }, {"x"}, jnp::ones(2)), Lines{});
 }
 TEST(Behaviours, E_08_OrderOfTheList) {
     const Array c = jnp::array({1., 2.});
@@ -62,7 +69,7 @@ TEST(Behaviours, E_08_OrderOfTheList) {
                                                      "f32[] output of cos", "f32[] output of sin", "f32[2] output of broadcast_in_dim"}));
 }
 TEST(Behaviours, E_10_ALinearFunctionKeepsNoArray) {
-    EXPECT_EQ(printed([](Array x) { return 2. * x + jnp::flip(x) - x.sum(); }, {"x"}, jnp::ones(3)), Lines{});
+    EXPECT_EQ(printed([](Array x) { return 2. * x + jnp::flip(x) - x.sum(); }, {"x"}, jnp::ones(3)), Lines{"f32[] from a literal"});
 }
 TEST(Behaviours, E_11_ShortTypes) {
     const auto f = [](Array x, Array b, Array c, Array i) {

@@ -36,7 +36,7 @@ TEST(CustomRules, OutsideOfDerivativesTheFunctionRuns) {
 }
 
 TEST(CustomRules, ACaptureHasThem) {
-    const std::string path = std::string(JAXSCOPE_BINARY_DIR) + "/custom_rules_test.jaxscope";
+    const std::string path = JAXSCOPE_BINARY_DIR "/custom_rules_test.jaxscope";
     jaxscope::capture([](Array x) { return doubled(x) + jax::nn::relu(x); }, Array(1.)).save(path);
     const jaxscope::ProgramPtr p = jaxscope::load_program(path);
     ASSERT_TRUE(p->rules);

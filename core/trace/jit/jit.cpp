@@ -185,8 +185,9 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
                                            {"donated_invars", to_attr(donated)},
                                            {"inline", Attr(o.inline_)},
                                            {"keep_unused", Attr(o.keep_unused)}});
-    std::vector<Array> out =
-        bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params, call.where);
+    // Calls have no place of their own: where the function was made is the nearest one.
+    std::vector<Array> out = bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params,
+                                            call.where.line ? call.where : s.where);
     if (s.rules.marker) out.erase(out.begin());
     return out;
 }

@@ -16,6 +16,12 @@ namespace {
 
 Array array_of(const Operand& x) { return numpy::asarray(x); }
 
+/// f(x...), all of it in the line of `x`.
+template <class F, class... More>
+Array called(const F& f, const Operand& x, const More&... more) {
+    const detail::InUsersLine line(x.where);
+    return f(array_of(x), array_of(more)...);
+}
 template <class F>
 auto jitted_as(const char* name, F f) {
     return jit(f, {.name = name});
@@ -63,6 +69,7 @@ std::pair<Array, Array> LogOfSumRule::operator()(const Array& x, const Array& y,
 
 Array logaddexp(const Operand& x, const Operand& y) {
     const Operand in[] = {x, y};
+    const detail::InUsersLine line(x.where);
     const std::vector<Array> v =
         detail::apply(in, x.where, [](::jaxscope::Builder& b, const ::jaxscope::Values& w) { return detail::promoted(b, w, true); });
     return log_of_sum_exp()(v[0], v[1]);
@@ -89,7 +96,7 @@ Array scaled_exponential(const Array& x, const Operand& alpha) {
 Array relu(const Operand& x) {
     static const auto f =
         masked("relu", [](Array a) { return numpy::maximum(a, 0); }).defjvps([](Array g, Array, Array a) { return one_of_two(a, g); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array relu6(const Operand& x) {
     static const auto f =
@@ -98,20 +105,20 @@ Array relu6(const Operand& x) {
             Array inside = above & below;
             return lax::select(inside, g, numpy::zeros_like(Operand(g)));
         });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array elu(const Operand& x) {
     static const auto f = jitted_as("elu", [](Array a) { return scaled_exponential(a, 1.); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array elu(const Operand& x, const Operand& alpha) {
     static const auto f = jitted_as("elu", [](Array a, Array s) { return scaled_exponential(a, s); });
-    return f(array_of(x), array_of(alpha));
+    return called(f, x, alpha);
 }
 Array selu(const Operand& x) {
     static const auto f =
         jitted_as("selu", [](Array a) { return 1.0507009873554804934193349852946 * elu(a, 1.6732632423543772848170429916717); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array celu(const Operand& x) {
     static const auto f = jitted_as("celu", [](Array a) {
@@ -119,7 +126,7 @@ Array celu(const Operand& x) {
         Array scaled = 1. * low;
         return high + scaled;
     });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array glu(const Operand& x, std::int64_t axis) {
     const auto f = [axis](Array a) {
@@ -127,39 +134,39 @@ Array glu(const Operand& x, std::int64_t axis) {
         Array gate = sigmoid(halves[1]);
         return halves[0] * gate;
     };
-    return jitted_as("glu", f)(array_of(x));
+    return called(jitted_as("glu", f), x);
 }
 Array hard_tanh(const Operand& x) {
     static const auto f = jitted_as("hard_tanh", [](Array a) {
         Array above = a > 1, below = a < -1;
         return numpy::where(above, 1, numpy::where(below, -1, a));
     });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array hard_sigmoid(const Operand& x) {
     static const auto f = jitted_as("hard_sigmoid", [](Array a) { return relu6(a + 3.) / 6.; });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array hard_silu(const Operand& x) {
     static const auto f = jitted_as("hard_silu", [](Array a) { return a * hard_sigmoid(a); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array hard_swish(const Operand& x) { return hard_silu(x); }
 Array softplus(const Operand& x) {
     static const auto f = jitted_as("softplus", [](Array a) { return numpy::logaddexp(a, 0); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array mish(const Operand& x) {
     static const auto f = jitted_as("mish", [](Array a) { return a * numpy::tanh(softplus(a)); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array squareplus(const Operand& x) {
     static const auto f = jitted_as("squareplus", [](Array a) { return (a + numpy::sqrt(numpy::square(a) + 4)) / 2; });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array log_sigmoid(const Operand& x) {
     static const auto f = jitted_as("log_sigmoid", [](Array a) { return -softplus(-a); });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array sparse_plus(const Operand& x) {
     static const auto f = jitted_as("sparse_plus", [](Array a) {
@@ -167,11 +174,11 @@ Array sparse_plus(const Operand& x) {
         Array middle = numpy::power(a + 1., 2) / 4;
         return numpy::where(low, 0., numpy::where(high, a, middle));
     });
-    return f(array_of(x));
+    return called(f, x);
 }
 Array sparse_sigmoid(const Operand& x) {
     static const auto f = jitted_as("sparse_sigmoid", [](Array a) { return 0.5 * numpy::clip(a + 1., 0., 2.); });
-    return f(array_of(x));
+    return called(f, x);
 }
 
 }  // namespace nn

@@ -50,6 +50,11 @@ Array jitted_call(const char* name, std::initializer_list<Operand> in, F f, cons
         return jitted(b, name, key, v, [&](Builder& inner, const Values& w) { return f(inner, w); });
     });
 }
+/// A number that `beside` is multiplied with or divided by: lists of residuals show it.
+Value factor(Builder& b, Value v, Value beside) {
+    detail::Trace* t = detail::Trace::current();
+    return t && !beside.is_literal() ? t->kept_number(b, v) : v;
+}
 Value weak_one(Builder& b, Value like, double v) { return cl::constant(b, like, v); }
 /// What a truth value is made of: x != 0.
 Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
@@ -203,7 +208,7 @@ Array nan_to_num(const Operand& x) {
     }
 JAXSCOPE_PAIR(add, b.aval(l)->dtype == D::Bool ? plain(b, kOr, {l, r}) : plain(b, kAdd, {l, r}))
 JAXSCOPE_PAIR(subtract, plain(b, kSub, {l, r}))
-JAXSCOPE_PAIR(multiply, b.aval(l)->dtype == D::Bool ? plain(b, kAnd, {l, r}) : cl::mul(b, l, r))
+JAXSCOPE_PAIR(multiply, b.aval(l)->dtype == D::Bool ? plain(b, kAnd, {l, r}) : cl::mul(b, factor(b, l, r), factor(b, r, l)))
 JAXSCOPE_PAIR(maximum, plain(b, kMax, {l, r}))
 JAXSCOPE_PAIR(minimum, plain(b, kMin, {l, r}))
 JAXSCOPE_PAIR(equal, cl::eq(b, l, r))
@@ -218,6 +223,14 @@ JAXSCOPE_PAIR(bitwise_xor, plain(b, kXor, {l, r}))
 JAXSCOPE_PAIR(left_shift, plain(b, kShiftLeft, {l, r}))
 JAXSCOPE_PAIR(right_shift, plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRightLogical : kShiftRightArithmetic, {l, r}))
 #undef JAXSCOPE_PAIR
+Array divide(const Operand& x, const Operand& y) {
+    return on_promoted(
+        x, y,
+        [](Builder& b, Value l, Value r) {
+            return plain(b, kDiv, {factor(b, l, r), factor(b, r, l)});
+        },
+        true);
+}
 #define JAXSCOPE_FLOAT_PAIR(name, prim)              \
     Array name(const Operand& x, const Operand& y) { \
         return on_promoted(                          \
@@ -227,7 +240,6 @@ JAXSCOPE_PAIR(right_shift, plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRi
             },                                       \
             true);                                   \
     }
-JAXSCOPE_FLOAT_PAIR(divide, kDiv)
 JAXSCOPE_FLOAT_PAIR(arctan2, kAtan2)
 JAXSCOPE_FLOAT_PAIR(nextafter, kNextAfter)
 #undef JAXSCOPE_FLOAT_PAIR

@@ -87,7 +87,7 @@ Selection select(const std::vector<Index>& indices, const Dims& shape) {
                                 fmt::format("index {} is out of bounds for axis {} with size {}", i.start, s.start.size(), n));
                 s.squeezed.push_back(static_cast<std::int64_t>(s.start.size()));
                 s.start.push_back(at), s.limit.push_back(at + 1), s.stride.push_back(1);
-                s.whole = false;
+                s.whole = s.whole && n == 1;  // the only one: nothing is cut
             }
         }
     if (!expanded) rest();
@@ -138,27 +138,42 @@ Value gathered(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mod
 
 }  // namespace
 
-Array Array::operator[](std::int64_t i) const {
-    return apply1({*this}, Where("", 0, ""), [&](Builder& b, const Values& v) { return indexed(b, v[0], {Index(i)}); });
-}
-Array Array::operator[](std::initializer_list<Index> indices) const {
+namespace {
+
+Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
     std::vector<Index> list(indices);
-    std::vector<Operand> in{*this};
+    Where where("", 0, "");
+    for (const Index& i : list)
+        if (where.line == 0) where = i.where;
+    std::vector<Operand> in{x};
     std::size_t at = 0, arrays = 0;
     for (std::size_t k = 0; k < list.size(); ++k)
         if (list[k].kind == Index::Kind::array) in.emplace_back(list[k].array), at = k, ++arrays;
-    if (arrays == 0) return apply1({*this}, Where("", 0, ""), [&](Builder& b, const Values& v) { return indexed(b, v[0], list); });
+    if (arrays == 0) return apply1({x}, where, [&](Builder& b, const Values& v) { return indexed(b, v[0], list); });
     bool simple = arrays == 1;
     for (std::size_t k = 0; k < list.size(); ++k)
         simple =
             simple && (k == at || (list[k].kind == Index::Kind::range && !list[k].has_start && !list[k].has_stop && list[k].step == 1));
-    if (!simple) throw Error(ErrorCode::NoRule, "an index array stands beside other indices than ':': index in two steps");
-    return detail::apply(in, Where("", 0, ""),
+    if (!simple)
+        throw Error(ErrorCode::NoRule, "an index array stands beside other indices than ':': index in two steps")
+            .at({where.file, where.line, 0});
+    return detail::apply(in, where,
                          [&](Builder& b, const Values& v) {
                              return Values{gathered(b, v[0], v[1], static_cast<std::int64_t>(at), OutOfBounds::PromiseInBounds, false)};
                          })
         .front();
 }
+Array at_position(const Operand& x, const Position& i) {
+    return apply1({x}, i.where, [&](Builder& b, const Values& v) { return indexed(b, v[0], {Index(i.at)}); });
+}
+
+}  // namespace
+
+// Of an array without a name, as in `f(x)[0]`: its operations belong to the expression that is evaluated.
+Array Array::operator[](const Position& i) const& { return at_position(*this, i); }
+Array Array::operator[](const Position& i) && { return at_position(static_cast<Array&&>(*this), i); }
+Array Array::operator[](std::initializer_list<Index> indices) const& { return at_indices(*this, indices); }
+Array Array::operator[](std::initializer_list<Index> indices) && { return at_indices(static_cast<Array&&>(*this), indices); }
 Array numpy::take(const Operand& x, const Operand& indices, std::int64_t axis) {
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
         const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());

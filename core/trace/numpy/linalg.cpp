@@ -314,6 +314,7 @@ Array solve(const Operand& a, const Operand& b) {
     };
     const Operand in[] = {a, b};
     const std::vector<Array> given = apply(in, where, [](Builder&, const Values& v) { return v; });
+    const detail::InUsersLine line(a.where);
     return jax::jit(f, {.name = "solve"})(given[0], given[1]);
 }
 Array inv(const Operand& a) {
@@ -327,6 +328,7 @@ Array inv(const Operand& a) {
         }
         return solve(m, right);
     };
+    const detail::InUsersLine line(a.where);
     return jax::jit(f, {.name = "inv"})(asarray(a));
 }
 Slogdet slogdet(const Operand& a) {
@@ -338,6 +340,7 @@ Slogdet slogdet(const Operand& a) {
         expect_square(m, "slogdet()", where);
         return m.shape(-1) <= 2 ? small(m) : by_lu(m);
     };
+    const detail::InUsersLine line(a.where);
     const SignAndLog out = jax::jit(f, {.name = "slogdet"})(asarray(a));
     return {out.first, out.second};
 }
@@ -363,6 +366,7 @@ Array det(const Operand& a) {
         if (m.shape(-1) == 3) return det3(m);
         return large(m);
     };
+    const detail::InUsersLine line(a.where);
     return jax::jit(f, {.name = "det"})(asarray(a));
 }
 
@@ -391,6 +395,7 @@ Qr qr(const Operand& a, const char* mode) {
         const std::vector<Array> v = decomposed(x, kQr, make_params(QrParams{.full_matrices = full}));
         return std::pair{v[0], v[1]};
     };
+    const detail::InUsersLine line(a.where);
     const auto [q, r] = jax::jit(f, {.name = "qr"})(asarray(a));
     return {q, r};
 }
@@ -400,6 +405,7 @@ Svd svd(const Operand& a, bool full_matrices) {
         const std::vector<Array> v = decomposed(x, kSvd, make_params(SvdParams{.compute_uv = true, .full_matrices = full_matrices}));
         return std::tuple{v[1], v[0], v[2]};
     };
+    const detail::InUsersLine line(a.where);
     const auto [u, s, vh] = jax::jit(f, {.name = "svd"})(asarray(a));
     return {u, s, vh};
 }
@@ -428,11 +434,13 @@ Eigh eigh(const Operand& a, char uplo, bool symmetrize_input) {
         });
         return std::pair{v[1], v[0]};
     };
+    const detail::InUsersLine line(a.where);
     const auto [values, vectors] = jax::jit(f, {.name = "eigh"})(asarray(a));
     return {values, vectors};
 }
 Array eigvalsh(const Operand& a, char uplo) {
     const auto f = [uplo](const Array& x) { return eigh(x, uplo).eigenvalues; };
+    const detail::InUsersLine line(a.where);
     return jax::jit(f, {.name = "eigvalsh"})(asarray(a));
 }
 
@@ -453,6 +461,7 @@ Array matrix_power(const Operand& a, std::int64_t n) {
         }
         return out;
     };
+    const detail::InUsersLine line(a.where);
     return jax::jit(f, {.name = "matrix_power"})(asarray(a));
 }
 

@@ -226,6 +226,7 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
     };
     const Operand in[] = {a, v};
     const std::vector<Array> given = detail::apply(in, a.where, [](Builder&, const Values& w) { return w; });
+    const detail::InUsersLine line(a.where);
     return jax::jit(search, {.name = "searchsorted"})(given[0], given[1]);
 }
 

@@ -292,6 +292,7 @@ Array categorical(const Operand& k, const Operand& logits, std::int64_t axis, co
 }
 
 Array choice(const Operand& k, std::int64_t n, const Shape& shape, bool replace) {
+    const detail::InUsersLine line(k.where);
     if (replace) return randint(k, shape, 0, n);
     std::int64_t count = 1;
     for (const std::int64_t s : shape) count *= s;
@@ -302,6 +303,7 @@ Array choice(const Operand& k, std::int64_t n, const Shape& shape, bool replace)
     return numpy::reshape(order[{slice(count)}], shape);
 }
 Array choice(const Operand& k, const Array& x, const Shape& shape, bool replace) {
+    const detail::InUsersLine line(k.where);
     if (x.ndim() == 0)
         throw Error(ErrorCode::BadUsage, "choice from a number that is traced: give it as an integer").at({k.where.file, k.where.line, 0});
     if (replace) return numpy::take(x, randint(k, shape, 0, x.shape(0)), 0);
@@ -314,6 +316,7 @@ Array choice(const Operand& k, const Array& x, const Shape& shape, bool replace)
     return numpy::reshape(order[{slice(count)}], shape);
 }
 Array choice(const Operand& k, const Array& x, const Shape& shape, const Array& p) {
+    const detail::InUsersLine line(k.where);
     const Array sums = numpy::cumsum(p);
     const Array total = sums[{-1}];
     const Array u = uniform(k, shape);

@@ -57,7 +57,25 @@ Leaves scanned(const Combine& combine, const Leaves& in, std::int64_t axis) {
 
 }  // namespace
 
-std::vector<Array> associative_scan(const Combine& combine, const std::vector<Array>& elements, const lax::AssociativeScanOptions& o) {
+namespace {
+
+class UsersCombine final : public Combine {
+public:
+    explicit UsersCombine(const Combine& c) : combine_(c) {}
+    Leaves operator()(const Leaves& a, const Leaves& b) const override {
+        const InUsersLine line = InUsersLine::left();
+        return combine_(a, b);
+    }
+
+private:
+    const Combine& combine_;
+};
+
+}  // namespace
+
+std::vector<Array> associative_scan(const Combine& combine, const std::vector<Array>& elements, const lax::AssociativeScanOptions& o,
+                                    const Where& where) {
+    const InUsersLine line(where);
     if (elements.empty()) return {};
     const std::int64_t axis = axis_in(o.axis, elements.front().ndim());
     std::string shapes;
@@ -68,14 +86,15 @@ std::vector<Array> associative_scan(const Combine& combine, const std::vector<Ar
     }
     if (!same)
         throw Error(ErrorCode::BadUsage,
-                    fmt::format("Array inputs to associative_scan must have the same first dimension. (saw: [{}])", shapes));
+                    fmt::format("Array inputs to associative_scan must have the same first dimension. (saw: [{}])", shapes))
+            .at({where.file, where.line, 0});
     Leaves in = elements;
     const auto turned = [&](Leaves& all) {
         if (o.reverse)
             for (Array& a : all) a = lax::rev(a, axis);
     };
     turned(in);
-    Leaves out = scanned(combine, in, axis);
+    Leaves out = scanned(UsersCombine(combine), in, axis);
     turned(out);
     return out;
 }

@@ -5,6 +5,8 @@
 
 #include <jaxscope/autodiff.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "calls/families.h"
 #include "ir/interpret.h"
@@ -15,6 +17,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/kept.h"
+#include "trace/regions.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
@@ -25,69 +28,19 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-std::vector<bool> chosen_leaves(const Call& call, const std::vector<std::size_t>& argnums) {
-    std::vector<bool> out;
-    for (std::size_t a = 0; a < call.leaves_of_arg.size(); ++a) {
-        bool chosen = false;
-        for (const std::size_t i : argnums) chosen = chosen || i == a;
-        out.insert(out.end(), call.leaves_of_arg[a], chosen);
-    }
-    return out;
-}
-
-/// The region of one differentiation, as a capture writes it.
-::jaxscope::Region region_of(const Call& call, const TracedCall& t, const std::vector<std::size_t>& argnums, bool has_aux,
-                             const char* kind) {
-    ::jaxscope::Region r;
-    const ArgumentNames names = argument_names(call, {});
-    r.name = t.traced.jaxpr->name;
-    r.kind = kind;
-    auto open = std::make_shared<::jaxscope::Jaxpr>(*t.traced.jaxpr);
-    open->consts.clear();
-    r.jaxpr = open;
-    r.in_paths = names.leaves;
-    r.arg_of_input = names.arg_of_leaf;
-    for (const std::string& a : names.args) r.arg_names.emplace_back(a);
-    for (const std::string& p : t.out_tree.paths()) r.out_paths.emplace_back(p);
-    for (const std::size_t i : argnums) r.wrt.push_back(static_cast<int>(i));
-    r.wrt_inputs = chosen_leaves(call, argnums);
-    r.has_aux = has_aux;
-    r.source = source_of(call.where);
-    return r;
-}
-
-JaxprPtr named(const JaxprPtr& j, const std::string& name) {
-    auto out = std::make_shared<::jaxscope::Jaxpr>(*j);
-    out->name = Sym(name);
-    return out;
-}
-std::vector<Array> call_jit(const JaxprPtr& body, const std::vector<Array>& in, const Where& where) {
-    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(body->name)}});
-    return bind_primitive(*emitted_calls().jit, in, params, where);
-}
-
 /// value_and_grad with the two halves as the calls that captures mark.
-std::vector<Array> marked_value_and_grad(RegionRecorder& recorder, const JaxprPtr& open, const std::vector<bool>& wrt,
-                                         const std::vector<Array>& in, bool has_aux, const Where& where) {
-    const int mark = recorder.next++;
+std::vector<Array> in_halves(const RecordedRegion& region, const JaxprPtr& open, const std::vector<bool>& wrt, const std::vector<Array>& in,
+                             bool has_aux, const Where& where) {
     const Vjp v = vjp(open, wrt, has_aux ? 1 : open->outvars.size());
-    const JaxprPtr forward = named(v.forward, fmt::format("jaxscope_forward_{}", mark));
-    const JaxprPtr backward = named(v.backward, fmt::format("jaxscope_backward_{}", mark));
-    recorder.calls.push_back({mark, false, forward, {}});
-    recorder.calls.push_back({mark, true, backward, {}});
-    const std::vector<Array> all = call_jit(forward, in, where);
+    const std::vector<Array> all = detail::call(region.half(v.forward, false, where), in, where);
     const auto results = static_cast<std::ptrdiff_t>(all.size() - v.num_residuals);
     std::vector<Array> out(all.begin(), all.begin() + results), residuals(all.begin() + results, all.end());
     // A cotangent of one per value.
     const AvalRef type = out.front().node()->aval;
     residuals.push_back(apply1({}, where, [&](Builder&, const Values&) -> Value { return make_literal(strong(type), 1.0); }));
-    for (Array& g : call_jit(backward, residuals, where)) out.push_back(std::move(g));
+    for (Array& g : detail::call(region.half(v.backward, true, where), residuals, where)) out.push_back(std::move(g));
     return out;
 }
-
-}  // namespace
-
-namespace {
 
 /// Gradients stand in the order of the arguments; they are asked for in the order of `argnums`.
 std::vector<Array> in_order_of(std::vector<Array> out, const Call& call, const std::vector<std::size_t>& argnums) {
@@ -111,18 +64,14 @@ std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& ar
     if (!options.reduce_axes.empty())
         throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
     leaves_of(call);
+    RecordedRegion region(what);
     const TracedCall t = trace_call(call, what, call.name ? call.name : kUnnamed);
+    region.traced(call, t, argnums, 1, has_aux);
     std::vector<bool> wrt(t.traced.consts.size(), false);
     for (const bool w : chosen_leaves(call, argnums)) wrt.push_back(w);
     const JaxprPtr open = t.traced.open();
     const std::vector<Array> in = with_consts(t.traced, call.leaves);
-    RegionRecorder* recorder = RegionRecorder::current();
-    if (recorder && recorder->marking)
-        return in_order_of(marked_value_and_grad(*recorder, open, wrt, in, has_aux, call.where), call, argnums);
-    if (recorder) {
-        recorder->regions.push_back(region_of(call, t, argnums, has_aux, what));
-        recorder->regions.back().mark = static_cast<int>(recorder->regions.size()) - 1;
-    }
+    if (region.marks()) return in_order_of(in_halves(region, open, wrt, in, has_aux, call.where), call, argnums);
     return at_place(call.where, [&] {
         const JaxprPtr made = ::jaxscope::value_and_grad(open, wrt, has_aux, {options.holomorphic, options.allow_int});
         return in_order_of(detail::call(made, in, call.where), call, argnums);
@@ -163,6 +112,7 @@ std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Des
                             "{} whereas tangents have tree structure {}.",
                             primals.str(), given.str()));
         for (std::size_t i = 0; i < tangents.size(); ++i) check_tangent(call.leaves[i].node()->aval, tangents[i].node()->aval);
+        const DifferentiatedFurther further;
         const TracedCall t = trace_call(call, "jvp", kUnnamed);
         const std::size_t n = differentiated_leaves(t, has_aux), all = t.out_tree.num_leaves();
         // Tangents of integers are zero.
@@ -199,8 +149,13 @@ struct LinearState final : Kept {
 Linearized linearize_call(Call& call, Half half, bool has_aux) {
     refuse_statics(call);
     leaves_of(call);
-    const TracedCall t = trace_call(call, half == Half::pullback ? "vjp" : "linearize", call.name ? call.name : kUnnamed);
+    const bool pulls = half == Half::pullback;
+    RecordedRegion region(pulls ? "vjp" : "linearize", pulls ? nullptr : "jax.linearize has no backward part of its own");
+    const TracedCall t = trace_call(call, pulls ? "vjp" : "linearize", call.name ? call.name : kUnnamed);
     const std::size_t n = differentiated_leaves(t, has_aux), consts = t.traced.consts.size();
+    std::vector<std::size_t> argnums(call.leaves_of_arg.size());
+    std::iota(argnums.begin(), argnums.end(), std::size_t{0});
+    region.traced(call, t, argnums, n, has_aux);
     std::vector<bool> wrt(consts, false);
     wrt.insert(wrt.end(), call.leaves.size(), true);
     const JaxprPtr open = t.traced.open();
@@ -212,10 +167,10 @@ Linearized linearize_call(Call& call, Half half, bool has_aux) {
     const auto front = [&](const Avals& a) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); };
     const PyTreeDef result_tree = has_aux ? t.out_tree.children().front() : t.out_tree;
     JaxprPtr forward;
-    if (half == Half::pullback) {
+    if (pulls) {
         Vjp v = ::jaxscope::vjp(open, wrt, n);
-        forward = v.forward;
-        s->jaxpr = v.backward;
+        forward = region.half(v.forward, false, call.where);
+        s->jaxpr = region.half(v.backward, true, call.where);
         s->tree = result_tree;
         s->given = front(results);
         s->taken.assign(n, true);

@@ -17,6 +17,7 @@
 #include "trace/kept.h"
 #include "trace/named_axes.h"
 #include "trace/policy.h"
+#include "trace/regions.h"
 #include "transforms/residuals.h"
 
 namespace jaxscope::jax {
@@ -156,9 +157,12 @@ Called checkpoint(Call& call, const CheckpointOptions& options, Kept& traces) {
 std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names) {
     leaves_of(call);
     const ArgumentNames names = argument_names(call, arg_names);
-    const TracedCall t = trace_call(call, "saved_residuals", kUnnamed, &names);
+    Trace trace("saved_residuals", kUnnamed);
+    trace.keep_numbers();
+    const TracedCall t = trace_call_in(trace, call, avals_of(call.leaves), &names);
     ResidualQuery q;
     q.in_paths = names.leaves;
+    q.numbers = trace.kept_numbers(t.traced);
     std::vector<SavedResidual> out;
     const Residuals found = ::jaxscope::saved_residuals(t.traced.jaxpr, q);
     for (const ::jaxscope::SavedResidual& r : found.rows) out.push_back({to_text(r.aval), r.text});

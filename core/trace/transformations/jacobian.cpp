@@ -11,6 +11,7 @@
 #include "lax/primitives.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
+#include "trace/regions.h"
 #include "transforms/batch.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
@@ -107,6 +108,7 @@ std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, c
         const Chosen by = chosen_of(call, argnums);
         for (const AvalRef a : by.avals) check_forward_input(a, o.holomorphic);
         const std::vector<Array> basis = standard_basis(by.avals, call.where);
+        const DifferentiatedFurther further;
         const TracedCall t = trace_call(call, "jacfwd", call.name ? call.name : kUnnamed);
         const std::size_t n = outputs_of(t, o.aux), all = t.out_tree.num_leaves();
         std::vector<bool> nonzero(t.traced.consts.size(), false);
@@ -137,12 +139,15 @@ std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, c
         const Chosen by = chosen_of(call, argnums);
         const GradientTypes types{o.holomorphic, o.allow_int};
         for (const AvalRef a : by.avals) check_reverse_input(a, "jacrev", types);
+        RecordedRegion region("jacrev");
         const TracedCall t = trace_call(call, "jacrev", call.name ? call.name : kUnnamed);
         const std::size_t n = outputs_of(t, o.aux), all = t.out_tree.num_leaves();
+        region.traced(call, t, argnums, n, o.aux);
         std::vector<bool> wrt(t.traced.consts.size(), false);
         wrt.insert(wrt.end(), by.leaf.begin(), by.leaf.end());
         const Vjp v = ::jaxscope::vjp(t.traced.open(), wrt, n);
-        const std::vector<Array> forward = detail::call(v.forward, with_consts(t.traced, call.leaves), call.where);
+        const std::vector<Array> forward =
+            detail::call(region.half(v.forward, false, call.where), with_consts(t.traced, call.leaves), call.where);
         Avals outputs;
         for (std::size_t k = 0; k < n; ++k) {
             outputs.push_back(forward[k].node()->aval);
@@ -152,7 +157,9 @@ std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, c
         std::vector<int> dims(in.size(), kNotMapped);
         for (Array& row : standard_basis(outputs, call.where)) in.push_back(std::move(row)), dims.push_back(0);
         const std::vector<int> out_dims(by.avals.size(), 0);
-        const std::vector<Array> rows = detail::call(::jaxscope::vmap(v.backward, total_size(outputs), dims, out_dims), in, call.where);
+        const MappedRegions mapped;
+        const JaxprPtr pullback = ::jaxscope::vmap(region.half(v.backward, true, call.where), total_size(outputs), dims, out_dims);
+        const std::vector<Array> rows = detail::call(pullback, in, call.where);
         // Blocks by argument leaf, then by result: turned around.
         const std::vector<std::size_t> order = positions(call, argnums);
         std::vector<std::vector<Array>> blocks(by.avals.size());

@@ -11,6 +11,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/named_axes.h"
+#include "trace/regions.h"
 #include "transforms/batch.h"
 
 namespace jaxscope::jax::detail {
@@ -158,6 +159,7 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options) {
         }();
         std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
         in_dims.insert(in_dims.end(), dims.begin(), dims.end());
+        const MappedRegions regions;
         const JaxprPtr mapped = ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes), Sym(options.axis_name));
         return detail::call(mapped, with_consts(t.traced, call.leaves), call.where);
     });

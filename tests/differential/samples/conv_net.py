@@ -1,13 +1,29 @@
-import collections
 import functools
+import sys
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-Params = collections.namedtuple("Params", "first second w b")
-State = collections.namedtuple("State", "params momentum")
-Batch = collections.namedtuple("Batch", "images labels")
+import jaxscope
+
+
+class Params(NamedTuple):
+    first: Any
+    second: Any
+    w: Any
+    b: Any
+
+
+class State(NamedTuple):
+    params: Any
+    momentum: Any
+
+
+class Batch(NamedTuple):
+    images: Any
+    labels: Any
 
 
 def logits(p, images):
@@ -31,7 +47,29 @@ def train_step(s, batch):
     return State(params, momentum), value
 
 
+def main():
+    k = jax.random.split(jax.random.key(0), 5)
+    params = Params(jax.random.normal(k[0], (8, 1, 3, 3)) * 0.3, jax.random.normal(k[1], (16, 8, 3, 3)) * 0.1,
+                    jax.random.normal(k[2], (16, 10)) * 0.2, jnp.zeros(10))
+    state = State(params, jax.tree.map(jnp.zeros_like, params))
+    labels = jax.random.uniform(k[4], (32, 10))
+    batch = Batch(jax.random.normal(k[3], (32, 1, 12, 12)), labels / jnp.sum(labels, axis=1, keepdims=True))
+    step = jax.jit(train_step, donate_argnums=0)
+    for i in range(100):
+        state, value = step(state, batch)
+        if i % 20 == 0:
+            print(i, value)
+    capture = jaxscope.capture(train_step, donate_argnums=0)(state, batch)
+    print(capture.donation())
+    capture.save(sys.argv[1] if len(sys.argv) > 1 else "conv_net.jaxscope")
+
+
+# ---- what the test asks for
 def program():
     shape = functools.partial(jax.ShapeDtypeStruct, dtype="float32")
     p = Params(shape((8, 1, 3, 3)), shape((16, 8, 3, 3)), shape((16, 10)), shape((10,)))
     return dict(fn=train_step, args=(State(p, p), Batch(shape((32, 1, 12, 12)), shape((32, 10)))), donate_argnums=(0,))
+
+
+if __name__ == "__main__":
+    main()

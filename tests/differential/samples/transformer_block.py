@@ -1,13 +1,26 @@
-import collections
 import functools
+import sys
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.ad_checkpoint import checkpoint_name
+from jax._src.ad_checkpoint import saved_residuals
+from jax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
+import jaxscope
+
+policies = jax.checkpoint_policies
 BATCH, LENGTH, HEADS, WIDTH = 4, 64, 4, 128
-Block = collections.namedtuple("Block", "qkv out up down scale1 scale2")
+
+
+class Block(NamedTuple):
+    qkv: Any
+    out: Any
+    up: Any
+    down: Any
+    scale1: Any
+    scale2: Any
 
 
 def rms_norm(x, scale):
@@ -32,11 +45,35 @@ def block(p, x):
     return x + jnp.matmul(jax.nn.gelu(h), p.down)
 
 
-def program():
-    policy = jax.checkpoint_policies.save_only_these_names("attention", "hidden")
+def loss_under(policy):
     checkpointed = jax.checkpoint(block, policy=policy)
-    loss = lambda p, x: jnp.mean(jnp.square(checkpointed(p, x)))
+    return lambda p, x: jnp.mean(jnp.square(checkpointed(p, x)))
+
+
+def main():
+    k = jax.random.split(jax.random.key(0), 5)
+    dense = lambda key, m, n: jax.random.normal(key, (m, n)) / m ** 0.5
+    p = Block(dense(k[0], WIDTH, 3 * WIDTH), dense(k[1], WIDTH, WIDTH), dense(k[2], WIDTH, 4 * WIDTH), dense(k[3], 4 * WIDTH, WIDTH),
+              jnp.ones((WIDTH,)), jnp.ones((WIDTH,)))
+    x = jax.random.normal(k[4], (BATCH, LENGTH, WIDTH))
+    for policy in (policies.everything_saveable, policies.dots_saveable, policies.nothing_saveable):
+        residuals = saved_residuals(loss_under(policy), p, x)
+        value, gradient = jax.value_and_grad(loss_under(policy))(p, x)
+        print(f"{policy.__name__}: loss {value}, {len(residuals)} residuals")
+    names = policies.save_only_these_names("attention", "hidden")
+    print_saved_residuals(loss_under(names), p, x)
+    capture = jaxscope.capture(jax.value_and_grad(loss_under(names)))(p, x)
+    capture.save(sys.argv[1] if len(sys.argv) > 1 else "transformer_block.jaxscope")
+
+
+# ---- what the test asks for
+def program():
+    loss = loss_under(policies.save_only_these_names("attention", "hidden"))
     shape = functools.partial(jax.ShapeDtypeStruct, dtype="float32")
     p = Block(qkv=shape((WIDTH, 3 * WIDTH)), out=shape((WIDTH, WIDTH)), up=shape((WIDTH, 4 * WIDTH)), down=shape((4 * WIDTH, WIDTH)),
              scale1=shape((WIDTH,)), scale2=shape((WIDTH,)))
     return dict(fn=jax.value_and_grad(loss), args=(p, shape((BATCH, LENGTH, WIDTH))))
+
+
+if __name__ == "__main__":
+    main()
