@@ -35,12 +35,25 @@ def ran(tmp_path_factory):
     return folder, dict(re.findall(r"^== (\w+)\n(.*?)(?=^==|\Z)", done.stdout, re.M | re.S))
 
 
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, PYTHON / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def assert_same_numbers(printed, out):
+    lines = re.findall(r"^-- (\S+)(.*)$", printed, re.M)
+    leaves = jax.tree.leaves(out)
+    assert [aval.lstrip("~") for aval, _ in lines] == [a.aval.str_short().lstrip("~") for a in leaves]
+    for (_, numbers), leaf in zip(lines, leaves):
+        np.testing.assert_allclose(np.array(numbers.split(), float), np.asarray(leaf, float).ravel(), rtol=2e-5, atol=2e-6)
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_program(name, ran, tmp_path):
     folder, printed = ran
-    spec = importlib.util.spec_from_file_location(TEXTS[name][2], PYTHON / f"{TEXTS[name][2]}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(TEXTS[name][2])
     seen = []
     getattr(module, name)(lambda fn, donated, *args: seen.extend((fn, donated, args)))
     fn, donated, args = seen
@@ -50,13 +63,18 @@ def test_program(name, ran, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # donations that can't be used: which ones is compared
         out = jax.jit(fn, donate_argnums=donated)(*args)
-    lines = re.findall(r"^-- (\S+)(.*)$", printed[name], re.M)
-    leaves = jax.tree.leaves(out)
-    assert [aval.lstrip("~") for aval, _ in lines] == [a.aval.str_short().lstrip("~") for a in leaves]
-    for (_, numbers), leaf in zip(lines, leaves):
-        np.testing.assert_allclose(np.array(numbers.split(), float), np.asarray(leaf, float).ravel(), rtol=2e-5, atol=2e-6)
+    assert_same_numbers(printed[name], out)
     gone = [str(int(a.is_deleted())) for a in jax.tree.leaves(args)]
     assert re.search(r"^deleted(.*)$", printed[name], re.M)[1].split() == gone
+
+
+def test_loops_that_can_be_differentiated(ran):
+    """Their jaxprs are others than Equinox's, which are made of primitives of its own."""
+    pytest.importorskip("equinox")
+    module = load("equinox_loops")
+    assert set(module.LOOPS) == set(ran[1]) - set(TEXTS)
+    for name, program in module.LOOPS.items():
+        assert_same_numbers(ran[1][name], jax.jit(program)(*module.ARGUMENTS))
 
 
 def test_as_short_as_in_python():

@@ -7,4 +7,5 @@ int main(int, char** argv) {
     programs::models();
     programs::loops();
     programs::inference();
+    programs::equinox_loops();
 }

@@ -26,18 +26,23 @@ inline std::string& folder() {
     return path;
 }
 
-/// Saves the program as FOLDER/NAME.jaxscope and prints what it computes, and whether its donated arrays are gone.
+/// Prints what the program computes.
 template <class F, class... A>
-void run(const char* name, F&& f, const jax::JitOptions& options, const A&... args) {
-    const auto step = jax::jit(f, options);
-    jaxscope::capture(step, args...).save(folder() + "/" + name + ".jaxscope");
-    const auto out = step(args...);
+void numbers(const char* name, F&& f, const A&... args) {
+    const auto out = f(args...);
     std::printf("== %s\n", name);
     for (const Array& a : jax::tree_leaves(out)) {
         std::printf("-- %s", a.aval().c_str());
         for (const double d : a.to_vector()) std::printf(" %.9g", d);
         std::printf("\n");
     }
+}
+/// Saves the program as FOLDER/NAME.jaxscope and prints what it computes, and whether its donated arrays are gone.
+template <class F, class... A>
+void run(const char* name, F&& f, const jax::JitOptions& options, const A&... args) {
+    const auto step = jax::jit(f, options);
+    jaxscope::capture(step, args...).save(folder() + "/" + name + ".jaxscope");
+    numbers(name, step, args...);
     std::printf("deleted");
     for (const Array& a : jax::tree_leaves(std::tuple<const A&...>(args...))) std::printf(" %d", a.is_deleted());
     std::printf("\n");
@@ -47,5 +52,6 @@ void training();
 void models();
 void loops();
 void inference();
+void equinox_loops();
 
 }  // namespace programs
