@@ -151,3 +151,14 @@ def test_gradient_of_qr(cli, tmp_path, shape, full):
 def test_gradient_of_eigenvectors(cli, tmp_path, m, left, right):
     gradient_is_jaxs(cli, tmp_path, lambda x: weighed(lax.linalg.eig(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right,
                                                                      enable_eigvec_derivs=True)), m)
+
+
+@pytest.mark.parametrize("left,transpose", itertools.product((True, False), repeat=2))
+@pytest.mark.parametrize("name", ["tall", "wide", "complex"])
+def test_products_with_the_orthogonal_matrix(cli, tmp_path, name, left, transpose):
+    h, taus = jnp.linalg.qr(jnp.asarray(SHAPES[name] if name != "complex" else COMPLEX[0]), mode="raw")
+    other = jnp.asarray(R.randn(*((h.shape[1], 2) if left else (2, h.shape[1]))).astype(h.dtype))
+
+    def product(h, taus, other):
+        return lax.linalg.ormqr(h.mT, taus, other, left=left, transpose=transpose)
+    close(ours(cli, tmp_path, product, h, taus, other)[0], product(h, taus, other), 1e-5)

@@ -151,6 +151,7 @@ case("hessenberg", lambda x: linalg.hessenberg_p.bind(x), "f32[3,3]")
 case("tridiagonal", lambda x: linalg.tridiagonal_p.bind(x, lower=True), "f32[3,3]")
 case("approx_top_k", lambda x: lax.approx_max_k(x, 3, aggregate_to_topk=False), "f32[2,1000]")
 case("tridiagonal_solve", lambda a, b, c, d: linalg.tridiagonal_solve_p.bind(a, b, c, d), "f32[3]", "f32[3]", "f32[3]", "f32[3,1]")
+case("ormqr", lambda a, t, c: linalg.ormqr_p.bind(a, t, c, left=False, transpose=True), "f32[4,3]", "f32[3]", "f32[2,4]")
 case("householder_product", lambda a, t: linalg.householder_product_p.bind(a, t), "f32[4,3]", "f32[3]")
 case("lu_pivots_to_permutation", lambda p: linalg.lu_pivots_to_permutation_p.bind(p, permutation_size=3), "i32[3]")
 case("triangular_solve", summed(lambda a, b: linalg.triangular_solve_p.bind(a, b, left_side=True, lower=True, transpose_a=False, conjugate_a=False, unit_diagonal=False)), "f32[3,3]", "f32[3,2]")
@@ -171,6 +172,55 @@ case("debug_print", lambda x: (jax.debug.print("x {}", x), scalar(lax.sin(x)))[1
 case("debug_callback", lambda x: (jax.debug.callback(print, x), scalar(lax.sin(x)))[1], "f32[3]")
 for _name in "psum pmax pmin".split():  # over a dimension of the operand: what vmap leaves of an axis name
     case(_name, lambda x, f=getattr(lax, _name): scalar(jax.vmap(lambda y: lax.sin(f(y, "i")), axis_name="i", out_axes=None)(x)), "f32[3,2]")
+
+# ---- calls ------------------------------------------------------------------------------------------------------------------------
+sin2 = lambda x: lax.sin(lax.sin(x))
+case("jit", lambda x: scalar(jax.jit(sin2)(x)), "f32[3]")
+case("remat2", lambda x: scalar(jax.checkpoint(sin2)(x)), "f32[3]")
+case("remat2_policy", lambda x: scalar(jax.checkpoint(lambda y: lax.sin(lax.dot(y, y)), policy=jax.checkpoint_policies.dots_saveable)(x)), "f32[3,3]")
+case("name", lambda x: scalar(lax.sin(jax.ad_checkpoint_name(lax.sin(x), "h")) if hasattr(jax, "ad_checkpoint_name") else
+                              lax.sin(__import__("jax.ad_checkpoint", fromlist=["x"]).checkpoint_name(lax.sin(x), "h"))), "f32[3]")
+case("scan", lambda c, xs: lax.reduce_sum(lax.scan(lambda c, x: (lax.mul(c, lax.sin(x)), lax.cos(c)), c, xs)[1], (0,)), "f32[]", "f32[4]")
+case("while", lambda x: lax.while_loop(lambda c: lax.lt(c[0], np.int32(3)), lambda c: (lax.add(c[0], np.int32(1)), lax.sin(c[1])), (np.int32(0), x))[1], "f32[3]")
+case("cond", lambda p, x: scalar(lax.cond(p, lax.sin, lax.cos, x)), "bool[]", "f32[3]")
+case("cond_grad", lambda x: scalar(lax.cond(lax.gt(lax.squeeze(lax.slice(x, (0,), (1,)), (0,)), np.float32(0)), lax.sin, lax.cos, x)), "f32[3]")
+case("optimization_barrier", lambda x: scalar(lax.optimization_barrier(x)), "f32[3]")
+case("platform_index", lambda x: lax.platform_dependent(x, cpu=lax.sin, default=lax.cos), "f32[3]")
+
+
+@jax.custom_jvp
+def custom(x):
+    return lax.sin(x)
+
+
+custom.defjvp(lambda p, t: (lax.sin(p[0]), lax.mul(t[0], lax.cos(p[0]))))
+case("custom_jvp_call", lambda x: scalar(custom(x)), "f32[3]")
+
+
+@jax.custom_vjp
+def custom2(x):
+    return lax.sin(x)
+
+
+custom2.defvjp(lambda x: (lax.sin(x), x), lambda x, g: (lax.mul(g, lax.cos(x)),))
+case("custom_vjp_call", lambda x: scalar(custom2(x)), "f32[3]")
+
+
+@jax.custom_batching.custom_vmap
+def custom3(x):
+    return lax.sin(x)
+
+
+custom3.def_vmap(lambda axis_size, in_batched, x: (lax.cos(x), True))
+case("custom_vmap_call", lambda x: scalar(custom3(x)), "f32[3]")
+case("linear_call", lambda r, x: jax.custom_derivatives.linear_call(lambda r, x: x * r, lambda r, ct: ct * r, r, x), "f32[3]", "f32[3]")
+case("custom_linear_solve", lambda b: lax.custom_linear_solve(lambda x: lax.mul(x, np.float32(2)), b, lambda mv, b: lax.div(b, np.float32(2)), symmetric=True), "f32[3]")
+
+case("tile", summed(lambda x: laxlax.tile_p.bind(x, reps=(2,))), "f32[3]")
+case("stack", summed(lambda x, y: laxlax.stack_p.bind(x, y, axis=0)), "f32[3]", "f32[3]")
+case("unstack", lambda x: lax.mul(*laxlax.unstack_p.bind(x, axis=0)), "f32[2]")
+case("device_put", lambda x: scalar(jax.device_put(x)), "f32[3]")
+case("geqrf", lambda x: linalg.geqrf_p.bind(x), "f32[3,3]")
 
 # ---- programs: steps that end in more than one equation of interest -----------------------------------------------------------------
 case("mlp_loss", lambda w, b, x: lax.reduce_sum(lax.square(lax.sub(lax.tanh(lax.add(lax.dot(x, w), lax.broadcast_in_dim(b, (2, 4), (1,)))), np.float32(1))), (0, 1)),

@@ -100,6 +100,36 @@ Avals householder_eval(const Op& op) {
     return {batched(op, m, op.in[0]->dtype, m.shapes[0])};
 }
 
+struct OrmqrParams {
+    bool left = true;
+    bool transpose = false;
+    static constexpr auto kFields = std::tuple(field("left", &OrmqrParams::left), field("transpose", &OrmqrParams::transpose));
+};
+
+Avals ormqr_eval(const Op& op) {
+    const Matrices m = matrices(op, {2, 1, 2});
+    const std::int64_t rows = m.shapes[0][0], other = m.shapes[2][op.as<OrmqrParams>().left ? 0 : 1];
+    if (m.shapes[1][0] > std::min(rows, m.shapes[0][1]))
+        type_mismatch(op, "at most one reflector for each column", shape_text(m.shapes[1]));
+    if (other != rows) type_mismatch(op, "a matrix that fits " + std::to_string(rows) + " reflected rows", shape_text(m.shapes[2]));
+    return {op.in[2]};
+}
+
+/// The product with the whole orthogonal matrix. Its columns behind the given ones come of the same reflectors.
+JaxprPtr ormqr_expand(const Op& op) {
+    const auto& p = op.as<OrmqrParams>();
+    JaxprBuilder b;
+    Values x;
+    for (const AvalRef a : op.in) x.push_back(b.add_input(a));
+    const Dims& shape = op.in[0]->shape;
+    PadConfig whole(shape.size());
+    whole.back().high = shape[shape.size() - 2] - shape.back();
+    const Value reflectors = lax::pad(b, x[0], make_literal(AvalRef(op.in[0]->dtype, {}), 0.0), whole);
+    Value q = b.bind1(kHouseholderProduct, {reflectors, x[1]}, Params::make({}));
+    if (p.transpose) q = matrix_transpose(b, is_complex(op.in[0]->dtype) ? lax::conj(b, q) : q);
+    return b.finish({p.left ? precise_matmul(b, q, x[2]) : precise_matmul(b, x[2], q)}, "ormqr");
+}
+
 Avals svd_eval(const Op& op) {
     const Matrices m = matrices(op, {2});
     const auto& p = op.as<SvdParams>();
@@ -272,6 +302,20 @@ constinit const Primitive kHouseholderProduct{.name = "householder_product",
                                               .kernel = routine_kernel,
                                               .cost = cubic_cost};
 
+namespace {
+
+constinit const Primitive kOrmqr{.name = "ormqr",
+                                 .abstract_eval = ormqr_eval,
+                                 .jvp = kJaxHasNone,
+                                 .transpose = kJaxHasNone,
+                                 .batch = batch_leading,
+                                 .lower = NoRule{"expands to a product with the orthogonal matrix"},
+                                 .kernel = NoRule{"expands to a product with the orthogonal matrix"},
+                                 .expand = ormqr_expand,
+                                 .cost = cubic_cost};
+
+}  // namespace
+
 constinit const Primitive kSvd{.name = "svd",
                                .abstract_eval = svd_eval,
                                .jvp = NoRule{"the thin decomposition is computed: see jvp_call"},
@@ -313,7 +357,8 @@ constinit const Primitive kSchur{.name = "schur",
 
 std::span<const Primitive* const> linalg_primitives() {
     static constexpr const Primitive* all[] = {
-        &kCholesky, &kTriangularSolve, &kLu, &kLuPivotsToPermutation, &kQr, &kGeqrf, &kHouseholderProduct, &kSvd, &kEigh, &kEig, &kSchur};
+        &kCholesky, &kTriangularSolve, &kLu, &kLuPivotsToPermutation, &kQr, &kGeqrf, &kHouseholderProduct, &kOrmqr, &kSvd, &kEigh, &kEig,
+        &kSchur};
     return all;
 }
 
