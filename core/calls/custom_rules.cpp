@@ -163,20 +163,27 @@ PrimalsTangents custom_vjp_linearize(SplitBuilder& b, const Op& op, const Values
     return custom_vjp_with(b, b.tangent(), op, x, dx, runs_in_place<CustomVjpParams>(b, op));
 }
 
-/// JAX splits the function with all of its arguments unknown (JaxprTrace.process_custom_vjp_call): the known half, which computes nothing,
-/// leaves a call behind.
+/// JAX splits the function with all of its arguments unknown (JaxprTrace.process_custom_vjp_call): the known half, which computes what
+/// depends on none of them, leaves a call behind. What it gives the other half counts as closed over there.
 Values custom_vjp_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     CustomVjpParams p = op.as<CustomVjpParams>();
     const JaxprPtr& body = p.call_jaxpr.jaxpr;
     const PartialEvalJaxpr& split = partial_eval_jaxpr(body, std::vector<bool>(x.size(), true), true, false);
     p.from_jaxpr = true;
-    if (!split.known->outvars.empty()) return b.tangent().emit(*op.prim, x, make_params(p), op.out, body->effects);
+    const bool gives = !split.known->outvars.empty();
+    if (gives && p.num_consts > 0) return b.tangent().emit(*op.prim, x, make_params(p), op.out, body->effects);
     CustomVjpParams nothing = p;
     nothing.call_jaxpr.jaxpr = split.known;
     nothing.num_consts = 0;
-    b.primal().emit(*op.prim, {}, make_params(nothing), {}, split.known->effects);
+    Values in = b.primal().emit(*op.prim, {}, make_params(nothing), split.known->out_avals(), split.known->effects);
+    if (gives) {
+        p.num_consts = static_cast<std::int64_t>(in.size());
+        p.from_jaxpr = false;
+        p.split = true;
+    }
+    in.insert(in.end(), x.begin(), x.end());
     p.call_jaxpr.jaxpr = split.unknown;
-    return b.tangent().emit(*op.prim, x, make_params(p), op.out, split.unknown->effects);
+    return b.tangent().emit(*op.prim, in, make_params(p), op.out, split.unknown->effects);
 }
 
 /// Dead code goes out of the body as JAX's rule has it. Results that nobody reads stay: without them the rule would be another one.
@@ -292,9 +299,11 @@ ParamsRef restage_call(const ParamsRef& params) {
 
 /// How many inputs a function closes over is known where JAX runs Python, once it was traced again.
 bool if_num_consts_hidden(const Attr& value, const PrintedEqn& e) {
-    const Attr* from_jaxpr = e.params.find("from_jaxpr");
-    if (from_jaxpr && from_jaxpr->get<bool>() && *from_jaxpr->get<bool>()) return true;
-    if (e.params.find("restaged") && !e.outermost) return true;
+    const auto holds = [&](const char* param) {
+        const Attr* a = e.params.find(param);
+        return a && a->get<bool>() && *a->get<bool>();
+    };
+    if (holds("from_jaxpr") || (e.params.find("restaged") && !holds("split") && !e.outermost)) return true;
     return value.get<std::int64_t>() && *value.get<std::int64_t>() == 0;
 }
 constexpr HiddenParam kJvpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
@@ -307,7 +316,8 @@ constexpr HiddenParam kVjpHidden[] = {{"num_consts", if_num_consts_hidden, text_
                                            return Attr(Attr::Object{"function", "out_trees_", "out_trees_"});
                                        }},
                                       {"restaged", text_form::always},
-                                      {"from_jaxpr", text_form::always}};
+                                      {"from_jaxpr", text_form::always},
+                                      {"split", text_form::always}};
 constexpr SpelledParam kJvpSpelled[] = {{"jvp_jaxpr_fun", "jvp", text_form::function_name, text_form::function_of_name}};
 constexpr SpelledParam kVjpSpelled[] = {{"fwd_jaxpr_thunk", "fwd", text_form::function_name, text_form::function_of_name},
                                         {"bwd", "bwd", text_form::function_name, text_form::function_of_name}};

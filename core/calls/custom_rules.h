@@ -23,11 +23,13 @@ struct CustomVjpParams {
     std::int64_t num_consts = 0;
     bool symbolic_zeros = false;
     bool restaged = false, from_jaxpr = false;
+    bool split = false;  ///< what it closes over are residuals of partial evaluation, which JAX counts
     static constexpr auto kFields = std::tuple(
         field("call_jaxpr", &CustomVjpParams::call_jaxpr), field("fwd_jaxpr_thunk", &CustomVjpParams::fwd_jaxpr_thunk),
         field("bwd", &CustomVjpParams::bwd), optional_field("out_trees", &CustomVjpParams::out_trees),
         optional_field("num_consts", &CustomVjpParams::num_consts), optional_field("symbolic_zeros", &CustomVjpParams::symbolic_zeros),
-        optional_field("restaged", &CustomVjpParams::restaged), optional_field("from_jaxpr", &CustomVjpParams::from_jaxpr));
+        optional_field("restaged", &CustomVjpParams::restaged), optional_field("from_jaxpr", &CustomVjpParams::from_jaxpr),
+        optional_field("split", &CustomVjpParams::split));
 };
 struct CustomVmapParams {
     Attr::JaxprRef call;
