@@ -88,6 +88,8 @@ MainWindow::MainWindow(QWidget* parent)
     };
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
     connect(strip_, &TimelineWidget::step_picked, this, show_step);
+    // The Memory tab is the strip's picture at large.
+    connect(pictures_, &QTabWidget::currentChanged, this, [this] { strip_->setVisible(pictures_->currentWidget() != memory_); });
     connect(source_, &SourceView::open_requested, this, [this](const QString& file, int line) {
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });

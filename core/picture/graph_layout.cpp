@@ -140,7 +140,7 @@ private:
         const bool incoming = &side == &incoming_;
         if (side[node] == kNoPortal) {
             side[node] = static_cast<Index>(out_.portals.size());
-            out_.portals.push_back({node, incoming, {}, {}, 0, {}});
+            out_.portals.push_back({node, incoming, at_left(incoming), {}, {}, 0, {}});
         }
         Portal& portal = out_.portals[side[node]];
         if (portal.targets.empty()) portal.text = incoming && !edge.label.empty() ? short_path(edge.label) : graph_.nodes[other].title;
@@ -159,9 +159,26 @@ private:
         const Rect& rect = out_.nodes[n];
         LevelGraph::Node node{rect.w / 2, rect.w / 2, rect.h, 0, rect.h};
         if (graph_.nodes[n].expanded) return node;
-        if (incoming_[n] != kNoPortal) node.left += tag_width(portal_text(incoming_[n])) + kTagGap;
-        if (outgoing_[n] != kNoPortal) node.right += tag_width(portal_text(outgoing_[n])) + kTagGap;
+        double left = 0, right = 0;
+        for (const Index k : {incoming_[n], outgoing_[n]}) {
+            if (k == kNoPortal) continue;
+            double& side = out_.portals[k].at_left ? left : right;
+            side = std::max(side, tag_width(portal_text(k)) + kTagGap);
+        }
+        node.left += left;
+        node.right += right;
         return node;
+    }
+
+    bool at_left(bool incoming) const {
+        return options_.tags == LayoutOptions::Tags::WithTheFlow ? incoming : options_.tags == LayoutOptions::Tags::Left;
+    }
+
+    /// Two on one side of a node stand over each other.
+    double tag_y(const Portal& portal, const Rect& node) const {
+        const bool both = incoming_[portal.node] != kNoPortal && outgoing_[portal.node] != kNoPortal;
+        if (!both || options_.tags == LayoutOptions::Tags::WithTheFlow) return node.cy() - kTagHeight / 2;
+        return portal.incoming ? node.cy() - kTagHeight : node.cy();
     }
 
     void place_level(int frame) {
@@ -259,10 +276,8 @@ private:
         // A frame has its tags on its own border, at the right: outside there is no room kept for them.
         if (frame)
             portal.rect = {node.right() - width - 6, portal.incoming ? node.y + 4 : node.bottom() - kTagHeight + 6, width, kTagHeight};
-        else if (portal.incoming)
-            portal.rect = {node.x - kTagGap - width, node.cy() - kTagHeight / 2, width, kTagHeight};
         else
-            portal.rect = {node.right() + kTagGap, node.cy() - kTagHeight / 2, width, kTagHeight};
+            portal.rect = {portal.at_left ? node.x - kTagGap - width : node.right() + kTagGap, tag_y(portal, node), width, kTagHeight};
     }
 
     const VisibleGraph& graph_;

@@ -36,7 +36,8 @@ struct Rect {
 /// A small tag at a node's side that stands for edges which aren't drawn there as lines.
 struct Portal {
     std::uint32_t node = 0;
-    bool incoming = true;                ///< left of the node; else right of it
+    bool incoming = true;                ///< from the targets to the node; else the other way
+    bool at_left = true;                 ///< of the node; else at its right
     std::string text;                    ///< "w_q", "w_q +3"
     std::vector<std::uint32_t> targets;  ///< nodes at the other ends
     std::int64_t bytes = 0;

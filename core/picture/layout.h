@@ -41,7 +41,10 @@ struct LayoutOptions {
     std::uint32_t max_row = 8;   ///< nodes in a row: hundreds of independent updates would make one row miles wide
     std::uint32_t max_span = 6;  ///< rows that an edge may cross; longer ones become portals
     double aspect = 0;           ///< width to height that tall levels are wrapped to; 0: they stay one column
-    bool tie_ports = false;      ///< crowds of inputs and results get one line each to what they belong to
+    /// Where tags stand that take the place of far edges: what comes in at the left and what goes out at the right, or all on the side that
+    /// other lines leave free.
+    enum class Tags : std::uint8_t { WithTheFlow, Left, Right } tags = Tags::WithTheFlow;
+    bool tie_ports = false;  ///< crowds of inputs and results get one line each to what they belong to
 };
 
 /// Rows of the nodes: below all producers, rows of at most `max_row`, near what reads them. Near-linear.

@@ -13,8 +13,10 @@ namespace {
 constexpr double kMostStretch = 1.25;  // of the taller half, to make crossing lines level
 constexpr double kGutter = 240;        // between the halves: room for the labels of the crossing lines
 
-/// Columns, not carpets: each half is read from top to bottom.
-constexpr LayoutOptions kHalf{.node_gap = 24, .rank_gap = 28, .max_row = 2, .max_span = 3};
+/// Columns, not carpets: each half is read from top to bottom. Tags stand away from the boundary, where the crossing lines run.
+constexpr LayoutOptions half(LayoutOptions::Tags tags) {
+    return {.node_gap = 24, .rank_gap = 28, .max_row = 2, .max_span = 3, .tags = tags};
+}
 
 void shift(GraphLayout& layout, double dx) {
     for (Rect& r : layout.nodes) r.x += dx;
@@ -114,6 +116,22 @@ void place_labels(std::vector<SplitPicture::Crossing>& crossings) {
     }
 }
 
+/// From end to end through the crossing's own label, level there, so that no line runs through another's.
+void route(SplitPicture::Crossing& crossing, double boundary) {
+    constexpr double kArrow = 6, kLeast = 20;
+    const double label = graph_style::tag_width(crossing.label) / 2;
+    const Point in{boundary - label, crossing.label_y}, out{boundary + label, crossing.label_y};
+    const auto to = [&](const Point& next) {
+        const Point last = crossing.points.back();
+        const double reach = std::max(kLeast, (next.x - last.x) / 2);
+        crossing.points.insert(crossing.points.end(), {{last.x + reach, last.y}, {next.x - reach, next.y}, next});
+    };
+    crossing.points = {crossing.from_boundary() ? in : crossing.begin};
+    if (!crossing.from_boundary()) to(in);
+    to(out);
+    to({crossing.end.x - kArrow, crossing.end.y});
+}
+
 /// Lines that carry next to nothing, beside what is saved in all, hide those that matter: one for each node that they lead to.
 std::vector<SplitPicture::Crossing> put_small_together(std::vector<SplitPicture::Crossing> all) {
     constexpr std::int64_t kSmallShare = 500;
@@ -185,7 +203,6 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
     readers_.resize(residual_atoms_.size());
     for (std::uint32_t i = 0; i < unknown.eqns.size(); ++i) {
         check_cancelled();
-        check_cancelled();
         for (const Atom a : unknown.inputs(unknown.eqns[i])) {
             if (a.is_literal() || a.var().index < unknown.num_constvars) continue;
             const std::uint32_t k = a.var().index - unknown.num_constvars;
@@ -223,7 +240,6 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
     std::map<std::pair<std::uint32_t, std::uint32_t>, SplitPicture::Crossing> merged;
     for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k) {
         check_cancelled();
-        check_cancelled();
         if (residual_atoms_[k].is_literal()) continue;
         const std::uint32_t var = residual_atoms_[k].var().index;
         const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[k].var());
@@ -251,11 +267,11 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
         crossing.label = crossing_label(crossing);
         const Rect &from = picture.known_layout.nodes[crossing.from], &to = picture.unknown_layout.nodes[crossing.to];
         crossing.begin = {from.right(), from.cy()};
-        // A tag at the node's left has its stem there: the line ends above it.
-        crossing.end = {to.x, to.cy() - 10};
+        crossing.end = {to.x, to.cy()};
         if (crossing.from_boundary()) crossing.begin = {picture.boundary, crossing.end.y};
     }
     place_labels(out);
+    for (auto& crossing : out) route(crossing, picture.boundary);
     return out;
 }
 
@@ -274,8 +290,8 @@ SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, co
     picture.known = known_.visible(expanded_known, known_options_);
     for (VisibleGraph::Node& node : picture.known.nodes) node.role = Role::Forward;
     picture.unknown = unknown_.visible(expanded_unknown, unknown_options_);
-    picture.known_layout = layout_graph(picture.known, kHalf);
-    picture.unknown_layout = layout_graph(picture.unknown, kHalf);
+    picture.known_layout = layout_graph(picture.known, half(LayoutOptions::Tags::Left));
+    picture.unknown_layout = layout_graph(picture.unknown, half(LayoutOptions::Tags::Right));
     picture.boundary = picture.known_layout.width + kGutter / 2;
     shift(picture.unknown_layout, picture.known_layout.width + kGutter);
     picture.width = picture.known_layout.width + kGutter + picture.unknown_layout.width;

@@ -24,7 +24,8 @@ struct SplitPicture {
         std::vector<std::uint32_t> small;      ///< nodes of `known` that they come from, where several small ones were put together
         bool from_boundary() const { return arguments || !small.empty(); }  ///< there the line begins
         Point begin, end;
-        double label_y = 0;  ///< middle of its label on the boundary; labels don't overlap
+        std::vector<Point> points;  ///< of its line: cubic Bezier curves, 1 + 3n points
+        double label_y = 0;         ///< middle of its label on the boundary; labels don't overlap
     };
     std::vector<Crossing> crossings;
     double boundary = 0;  ///< x of the line between the two

@@ -11,6 +11,11 @@
 namespace jaxscope {
 namespace {
 
+double bezier(double a, double b, double c, double d, double t) {
+    const double s = 1 - t;
+    return s * s * s * a + 3 * s * s * t * b + 3 * s * t * t * c + t * t * t * d;
+}
+
 /// The bundled samples, with as many groups open as the window opens at first.
 class SplitPictures : public testing::TestWithParam<const char*> {
 protected:
@@ -40,6 +45,27 @@ TEST_P(SplitPictures, LabelsDontOverlap) {
     for (const auto& crossing : picture_.crossings) at.push_back(crossing.label_y);
     std::sort(at.begin(), at.end());
     for (std::size_t k = 1; k < at.size(); ++k) EXPECT_GE(at[k] - at[k - 1], graph_style::kTagHeight);
+}
+
+TEST_P(SplitPictures, LinesRunThroughTheirOwnLabelsOnly) {
+    const auto in_label = [&](const Point& p, const SplitPicture::Crossing& of) {
+        constexpr double kHalfHeight = 9;
+        return std::abs(p.x - picture_.boundary) < graph_style::tag_width(of.label) / 2 && std::abs(p.y - of.label_y) < kHalfHeight;
+    };
+    for (const auto& crossing : picture_.crossings) {
+        bool own = false;
+        for (std::size_t k = 0; k + 3 < crossing.points.size(); k += 3)
+            for (double t = 0; t <= 1; t += 1.0 / 64) {
+                const Point *p = &crossing.points[k],
+                            at = {bezier(p[0].x, p[1].x, p[2].x, p[3].x, t), bezier(p[0].y, p[1].y, p[2].y, p[3].y, t)};
+                for (const auto& other : picture_.crossings) {
+                    if (!in_label(at, other)) continue;
+                    own = own || &other == &crossing;
+                    EXPECT_EQ(&other, &crossing) << crossing.label << " runs through " << other.label;
+                }
+            }
+        EXPECT_TRUE(own) << crossing.label;
+    }
 }
 
 TEST_P(SplitPictures, LinesThatCrossAreLevelWhereTheyCanBe) {

@@ -202,7 +202,7 @@ PortalItem::PortalItem(const Portal& portal, const Rect& node, int part, bool on
       target_(portal.targets.empty() ? -1 : static_cast<int>(portal.targets[0])),
       node_(static_cast<int>(portal.node)) {
     const double y = portal.rect.cy();
-    if (!on_frame) stem_ = portal.incoming ? QLineF(portal.rect.right(), y, node.x, y) : QLineF(node.right(), y, portal.rect.x, y);
+    if (!on_frame) stem_ = portal.at_left ? QLineF(portal.rect.right(), y, node.x, y) : QLineF(node.right(), y, portal.rect.x, y);
     bounds_ = rect_.united(QRectF(stem_.p1(), stem_.p2()).normalized()).adjusted(-1, -1, 1, 1);
     if (on_frame) bounds_ = rect_.adjusted(-1, -1, 1, 1);
     setToolTip(tip);
@@ -246,10 +246,7 @@ void TieItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, Q
 
 CrossingItem::CrossingItem(const SplitPicture::Crossing& crossing, QPointF label_at, bool added) : crossing_(crossing) {
     if (added) crossing_.label = "+ " + crossing_.label;
-    const double reach = crossing.from_boundary() ? 20 : std::max(60.0, (crossing.end.x - crossing.begin.x) / 2);
-    QPainterPath path(QPointF(crossing.begin.x, crossing.begin.y));
-    path.cubicTo(crossing.begin.x + reach, crossing.begin.y, crossing.end.x - reach, crossing.end.y, crossing.end.x - 7, crossing.end.y);
-    setPath(path);
+    setPath(curve(crossing.points));
     const double width = tag_width(crossing_.label);
     label_ = QRectF(label_at.x() - width / 2, label_at.y() - 9, width, 18);
     setZValue(2);

@@ -138,8 +138,8 @@ void draw_graph(Svg& svg, const VisibleGraph& graph, const GraphLayout& layout) 
         const Rect& r = portal.rect;
         const Rect& node = layout.nodes[portal.node];
         if (!graph.nodes[portal.node].expanded)
-            svg.path("M" + Svg::pair({portal.incoming ? r.right() : r.x, r.cy()}) + "L" +
-                         Svg::pair({portal.incoming ? node.x : node.right(), r.cy()}),
+            svg.path("M" + Svg::pair({portal.at_left ? r.right() : r.x, r.cy()}) + "L" +
+                         Svg::pair({portal.at_left ? node.x : node.right(), r.cy()}),
                      svg.p.edge, 1);
         svg.rect(r, svg.p.panel, svg.p.rule, r.h / 2);
         svg.text(r.cx(), r.y + 14, fitted(portal.text, r.w - 12, kTagAdvance), svg.p.muted, {kTagSize, false, false, "middle"},
@@ -177,10 +177,7 @@ void draw_legend(Svg& svg, double y) {
 
 void draw_crossings(Svg& svg, const SplitPicture& picture) {
     for (const auto& c : picture.crossings) {
-        const double reach = c.from_boundary() ? 20 : std::max(60.0, (c.end.x - c.begin.x) / 2);
-        svg.path("M" + Svg::pair(c.begin) + "C" + Svg::pair({c.begin.x + reach, c.begin.y}) + ' ' + Svg::pair({c.end.x - reach, c.end.y}) +
-                     ' ' + Svg::pair({c.end.x - 6, c.end.y}),
-                 svg.p.residual, edge_width(c.bytes));
+        svg.path(curve(c.points), svg.p.residual, edge_width(c.bytes));
         svg.arrow_head(c.end, {1, 0}, svg.p.residual, 8);
     }
     for (const auto& c : picture.crossings) {  // on top of all lines
