@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/cancel.h"
@@ -95,6 +96,17 @@ void read_memory(const Json& memory, RunResult& r) {
     }
 }
 
+std::vector<LineTime> line_times(const Json& profile) {
+    std::map<std::pair<std::string, int>, double> seconds;
+    for (const Json& kernel : profile.at("kernels")) {
+        if (kernel.at("share_of_roofline").is_null() || kernel.at("line").get<int>() <= 0) continue;  // a loop is its body's kernels
+        seconds[{kernel.at("file").get<std::string>(), kernel.at("line").get<int>()}] += kernel.at("seconds").get<double>();
+    }
+    std::vector<LineTime> out;
+    for (const auto& [place, taken] : seconds) out.push_back({place.first, place.second, taken});
+    return out;
+}
+
 }  // namespace
 
 ChildRunResult run_in_child(const ChildRun& run) {
@@ -118,6 +130,7 @@ ChildRunResult run_in_child(const ChildRun& run) {
         out.result.best_seconds = time.at("run_min").get<double>();
         out.transform_seconds = time.at("transform").get<double>();
         out.synthesised = said.at("synthesised").get<std::vector<int>>();
+        if (run.profile) out.line_times = line_times(said.at("profile"));
     } catch (const Json::exception& e) {
         throw Error(ErrorCode::CannotRun, std::string("expected a report of the run, found what can't be read: ") + e.what());
     }

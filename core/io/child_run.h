@@ -19,10 +19,17 @@ struct ChildRun {
     bool outputs = true;  ///< false: what the program returns stays there
     std::string command;  ///< the command line's program; empty: `jaxscope` beside this one's executable, else on PATH
 };
+/// The time that kernels took in one run, by the user's own line that names them; of loops that of their bodies' kernels.
+struct LineTime {
+    std::string file;
+    int line = 0;
+    double seconds = 0;
+};
 struct ChildRunResult {
     RunResult result;                        ///< without profile and events: these stand in `json`, as rows
     std::vector<int> synthesised;            ///< inputs
     std::vector<std::int64_t> device_peaks;  ///< of a program over several devices
+    std::vector<LineTime> line_times;        ///< of a profile, by file and line
     double transform_seconds = 0;
     std::string json;  ///< what `run --json` says
 };

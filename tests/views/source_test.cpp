@@ -95,6 +95,21 @@ private Q_SLOTS:
         }
     }
 
+    void a_run_brings_the_time_of_each_line() {
+        window_->session()->run();
+        QTRY_VERIFY_WITH_TIMEOUT(!window_->session()->running(), kPatience);
+        const Look& look = window_->session()->current();
+        QVERIFY2(look.run && look.line_times, qPrintable(look.problems.value("run")));
+        QVERIFY(look.line_times->size() > 5);
+        for (const LineTime& time : *look.line_times) {
+            QVERIFY(time.seconds > 0);
+            QVERIFY(code().margin_text(time.line).endsWith('|' + utf8(seconds_text(time.seconds))));
+        }
+        window_->top_bar()->enter_policy("nothing_saveable");  // which was not run
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->shows_choices() && settled(*window_), kPatience);
+        QVERIFY(!window_->session()->current().line_times);
+    }
+
     void what_has_no_text_says_why() {
         QTemporaryDir folder;
         Program bare = *window_->session()->program();

@@ -4,9 +4,9 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 
+#include "analysis/sharding/per_device.h"
 #include "analysis/stages/step.h"
 #include "analysis/summary.h"
-#include "io/child_run.h"
 
 namespace jaxscope::views {
 namespace {
@@ -26,23 +26,26 @@ QString runner() {
     return QFileInfo::exists(beside) ? beside : QStringLiteral("jaxscope");
 }
 
-RunReport run_apart(const Inspection& inspection, int repeat) {
+ApartRun run_apart(const Inspection& inspection, int repeat) {
     const CancelScope scope(inspection.token());
     ChildRun run;
     run.program = program_to_run(inspection.program(), inspection.step(), inspection.donation());
     run.repeat = repeat;
     run.jit = inspection.choices().jit;
     run.outputs = false;
+    run.profile = !inspection.per_device();
     run.command = runner().toStdString();
     ChildRunResult there = run_in_child(run);
-    RunReport out;
+    ApartRun both;
+    both.line_times = std::move(there.line_times);
+    RunReport& out = both.report;
     out.result = std::move(there.result);
     out.synthesised = std::move(there.synthesised);
     out.made_up_constants = made_up_constants(*inspection.step().jaxpr);
     out.device_peaks = std::move(there.device_peaks);
     out.transform_seconds = there.transform_seconds;
     out.compile_seconds = out.result.compile_seconds;
-    return out;
+    return both;
 }
 
 }  // namespace jaxscope::views

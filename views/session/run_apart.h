@@ -5,6 +5,7 @@
 #include <QString>
 
 #include "analysis/inspection.h"
+#include "io/child_run.h"
 
 namespace jaxscope::views {
 
@@ -13,7 +14,11 @@ namespace jaxscope::views {
 void set_runner(const QString& program);
 QString runner();
 
-/// Runs the inspection's step `repeat` times, in another process; without what it returns. Throws as run_in_child does (io/child_run.h).
-RunReport run_apart(const Inspection& inspection, int repeat);
+struct ApartRun {
+    RunReport report;                  ///< without what the program returns
+    std::vector<LineTime> line_times;  ///< none of programs over several devices, which have no profile
+};
+/// Runs the inspection's step `repeat` times, in another process. Throws as run_in_child does.
+ApartRun run_apart(const Inspection& inspection, int repeat);
 
 }  // namespace jaxscope::views

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "io/load_program.h"
-#include "session/run_apart.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -241,14 +240,14 @@ void Session::run() {
     Q_EMIT running_changed();
     worker_.start([this, of = executing_, mailbox = mailbox_] {
         constexpr int kRepeat = 5;
-        std::shared_ptr<const RunReport> report;
+        std::shared_ptr<const ApartRun> run;
         QString problem;
         try {
-            report = std::make_shared<const RunReport>(run_apart(*of, kRepeat));
+            run = std::make_shared<const ApartRun>(run_apart(*of, kRepeat));
         } catch (const std::exception& e) {
             problem = in_words(e);
         }
-        mailbox->post([this, of, report, problem] { receive_run(of, report, problem); });
+        mailbox->post([this, of, run, problem] { receive_run(of, run, problem); });
     });
 }
 
@@ -259,11 +258,12 @@ void Session::stop_run() {
     Q_EMIT running_changed();
 }
 
-void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const RunReport>& report, const QString& problem) {
+void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const ApartRun>& run, const QString& problem) {
     if (of != executing_) return;  // stopped, or another choice was made
     executing_.reset();
-    current_.run = report;
-    if (report)
+    current_.run = run ? std::shared_ptr<const RunReport>(run, &run->report) : nullptr;
+    current_.line_times = run ? std::shared_ptr<const std::vector<LineTime>>(run, &run->line_times) : nullptr;
+    if (run)
         current_.problems.remove(QStringLiteral("run"));
     else
         current_.problems[QStringLiteral("run")] = problem;
@@ -280,7 +280,7 @@ void Session::receive(int generation, bool base, const Look& look) {
         // Advice comes when all else is done, perhaps after a run.
         const Look before = current_;
         current_ = look;
-        if (before.inspection == look.inspection) current_.run = before.run;
+        if (before.inspection == look.inspection) current_.run = before.run, current_.line_times = before.line_times;
         if (const QString why = before.problems.value(QStringLiteral("run")); !why.isEmpty() && before.inspection == look.inspection)
             current_.problems[QStringLiteral("run")] = why;
     }

@@ -11,6 +11,7 @@
 #include "background/background.h"
 #include "picture/saved_values.h"
 #include "report/explain_text.h"
+#include "session/run_apart.h"
 
 namespace jaxscope::views {
 
@@ -24,8 +25,9 @@ struct Look {
     std::shared_ptr<const SplitReport> split;
     std::shared_ptr<const DonationReport> donation;
     std::shared_ptr<const MemoryPlan> plan;
-    std::shared_ptr<const Step> step;      ///< of which the plan is
-    std::shared_ptr<const RunReport> run;  ///< once it was asked for
+    std::shared_ptr<const Step> step;                         ///< of which the plan is
+    std::shared_ptr<const RunReport> run;                     ///< once it was asked for
+    std::shared_ptr<const std::vector<LineTime>> line_times;  ///< of `run`
     std::shared_ptr<const Correspondence> correspondence;
     std::shared_ptr<const std::vector<SavedValue>> saved;   ///< the residuals, as the captured program knows them
     std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
@@ -90,7 +92,7 @@ private:
     void take(ProgramPtr program, std::vector<Choices> history);
     void inspect();
     void cancel_all();
-    void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const RunReport>& report, const QString& problem);
+    void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const ApartRun>& run, const QString& problem);
     void set_busy(const QString& what);
     void receive(int generation, bool base, const Look& look);
 

@@ -61,6 +61,8 @@ protected:
         const QRect first(pane_->number_width(), 0, kColumn - kPad, height());
         painter.drawText(first, Qt::AlignRight | Qt::AlignVCenter, CodePane::tr("SAVED"));
         painter.drawText(first.translated(kColumn, 0), Qt::AlignRight | Qt::AlignVCenter, CodePane::tr("AT THE PEAK"));
+        if (!pane_->seconds_.empty())
+            painter.drawText(first.translated(2 * kColumn, 0), Qt::AlignRight | Qt::AlignVCenter, CodePane::tr("TIME"));
     }
 
 private:
@@ -104,6 +106,15 @@ void CodePane::set_costs(const FileCosts& costs) {
     margin_->update();
 }
 
+void CodePane::set_times(std::map<int, double> seconds) {
+    seconds_ = std::move(seconds);
+    most_seconds_ = 0;
+    for (const auto& [line, taken] : seconds_) most_seconds_ = std::max(most_seconds_, taken);
+    place_margin();
+    margin_->update();
+    head_->update();
+}
+
 void CodePane::restyle() {
     const Palette& p = theme().palette();
     setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
@@ -122,8 +133,10 @@ int CodePane::number_width() const {
     return QFontMetrics(mono_font(11)).horizontalAdvance(QLatin1Char('0')) * digits + 2 * kPad;
 }
 
+int CodePane::margin_width() const { return number_width() + (seconds_.empty() ? 2 : 3) * kColumn + kPad; }
+
 void CodePane::place_margin() {
-    const int width = number_width() + 2 * kColumn + kPad;
+    const int width = margin_width();
     setViewportMargins(width, kHeadHeight, 0, 0);
     const QRect inside = contentsRect();
     margin_->setGeometry(inside.left(), inside.top() + kHeadHeight, width, inside.height() - kHeadHeight);
@@ -148,7 +161,9 @@ int CodePane::line_at(int y) const {
 QString CodePane::margin_text(int line) const {
     const LineCost* cost = costs_.at(line);
     const auto said = [](std::int64_t bytes) { return bytes > 0 ? utf8(bytes_text(bytes)) : QString(); };
-    return cost == nullptr ? QString() : said(cost->saved) + QLatin1Char('|') + said(cost->at_peak);
+    const auto taken = seconds_.find(line);
+    const QString time = taken == seconds_.end() ? QString() : QLatin1Char('|') + utf8(seconds_text(taken->second));
+    return cost == nullptr ? time : said(cost->saved) + QLatin1Char('|') + said(cost->at_peak) + time;
 }
 
 void CodePane::paint_margin(QWidget& margin, const QRect& rect) {
@@ -168,21 +183,24 @@ void CodePane::paint_line(QPainter& painter, const QRect& row, int line) const {
     painter.setFont(mono_font(11));
     painter.setPen(theme()(p.muted));
     painter.drawText(QRect(0, row.top(), number_width() - kPad, row.height()), Qt::AlignRight | Qt::AlignVCenter, QString::number(line));
-    const LineCost* cost = costs_.at(line);
-    if (cost == nullptr) return;
-    const auto column = [&](int at, std::int64_t bytes, std::int64_t most, const char* colour) {
-        if (bytes <= 0) return;
+    const auto column = [&](int at, double share, const std::string& text, const char* colour) {
         const QRect cell(number_width() + at * kColumn, row.top(), kColumn - kPad, row.height());
         QColor bar = theme()(colour);
         bar.setAlphaF(theme().dark() ? 0.45 : 0.35);
-        const int width =
-            std::max(2, static_cast<int>(static_cast<double>(cell.width()) * static_cast<double>(bytes) / static_cast<double>(most)));
+        const int width = std::max(2, static_cast<int>(static_cast<double>(cell.width()) * share));
         painter.fillRect(QRect(cell.right() - width + 5, cell.top() + 1, width, cell.height() - 2), bar);
         painter.setPen(theme()(p.ink));
-        painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, utf8(bytes_text(bytes)));
+        painter.drawText(cell, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
     };
-    column(0, cost->saved, most_saved_, p.residual);
-    column(1, cost->at_peak, most_at_peak_, p.recomputed);
+    const auto bytes = [&](int at, std::int64_t held, std::int64_t most, const char* colour) {
+        if (held > 0) column(at, static_cast<double>(held) / static_cast<double>(most), bytes_text(held), colour);
+    };
+    if (const LineCost* cost = costs_.at(line)) {
+        bytes(0, cost->saved, most_saved_, p.residual);
+        bytes(1, cost->at_peak, most_at_peak_, p.recomputed);
+    }
+    if (const auto taken = seconds_.find(line); taken != seconds_.end())
+        column(2, taken->second / most_seconds_, seconds_text(taken->second), p.known);
 }
 
 void CodePane::mark(int line) {

@@ -76,7 +76,7 @@ void SourceView::set_program(ProgramPtr program) {
 }
 
 void SourceView::set_look(const Look& look) {
-    const bool same = look.residuals == look_.residuals && look.plan == look_.plan;
+    const bool same = look.residuals == look_.residuals && look.plan == look_.plan && look.line_times == look_.line_times;
     look_ = look;
     if (same || !program_) return;
     costs_ = line_costs(*program_, look_.stages());
@@ -121,6 +121,11 @@ void SourceView::show_file(const std::string& path) {
                                 : tr("its lines save %1; of what they make, %2 is alive at the peak"))
                             .arg(utf8(bytes_text(costs.saved)), utf8(bytes_text(costs.at_peak))));
     }
+    std::map<int, double> seconds;
+    if (look_.line_times)
+        for (const LineTime& time : *look_.line_times)
+            if (time.file == path) seconds[time.line] = time.seconds;
+    code_->set_times(std::move(seconds));
     open_->setEnabled(!file_here().isEmpty());
     open_->setToolTip(open_->isEnabled() ? file_here() : tr("%1 isn't on this machine, or not where the capture says").arg(utf8(path)));
 }

@@ -3,6 +3,7 @@
 // The user's files with what each line holds. Comes in: a program's files, line costs (picture). Goes out: the line that was clicked, as a
 // selection. Never here: whose line holds what.
 #include <QPlainTextEdit>
+#include <map>
 #include <memory>
 
 #include "picture/line_costs.h"
@@ -18,7 +19,8 @@ class SyntaxHighlighter;
 
 namespace jaxscope::views {
 
-/// One file's text, read only, with a margin at its left: the line's number, what it makes autodiff save, what of it is alive at the peak.
+/// One file's text, read only, with a margin at its left: the line's number, what it makes autodiff save, what of it is alive at the peak,
+/// and after a run the time that it took.
 class CodePane : public QPlainTextEdit {
     Q_OBJECT
 public:
@@ -26,6 +28,8 @@ public:
     ~CodePane() override;
     void set_text(const QString& path, const QString& text);
     void set_costs(const FileCosts& costs);
+    /// Of a run, by line; empty: nothing was run, and there is no column for it.
+    void set_times(std::map<int, double> seconds);
     /// Marks a line, and brings it into view; 0: none.
     void mark(int line);
     int marked() const { return marked_; }
@@ -49,8 +53,11 @@ private:
     void place_margin();
     int line_at(int y) const;
     int number_width() const;
+    int margin_width() const;
     FileCosts costs_;
+    std::map<int, double> seconds_;
     std::int64_t most_saved_ = 0, most_at_peak_ = 0;  ///< of one line
+    double most_seconds_ = 0;
     int marked_ = 0;
     QString path_;
     Margin* margin_;
