@@ -25,6 +25,11 @@ Array cauchy(const Operand& key, const Shape& shape = {});
 Array rademacher(const Operand& key, const Shape& shape = {});
 Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {});
 Array gamma(const Operand& key, const Operand& a, const Shape& shape = {});
+Array loggamma(const Operand& key, const Operand& a, const Shape& shape = {});
+Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& shape = {});
+Array chisquare(const Operand& key, const Operand& df, const Shape& shape = {});
+Array t(const Operand& key, const Operand& df, const Shape& shape = {});
+Array pareto(const Operand& key, const Operand& b, const Shape& shape = {});
 /// Positions along `axis`, by logarithms of probabilities; `shape` ends in the other dimensions.
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis = -1);
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, const Shape& shape);

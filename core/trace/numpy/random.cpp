@@ -74,6 +74,30 @@ Array sampled(const Operand& k, const char* name, const Shape& shape, const std:
         return jitted(b, name, shape.str(), v, [&](Builder& i, const Values& w) { return f(i, w[0]); });
     });
 }
+Value normal_of(Builder& b, Value key, const Dims& shape) {
+    const std::string at = Shape(shape).str();
+    return jitted(b, "_normal", at, {key}, [&](Builder& i, const Values& w) {
+        return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
+            // The least float above -1: the inverse of erf is infinite at -1.
+            const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape);
+            const Value erf_inv = r.bind1(kErfInv, {u});
+            return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
+        });
+    });
+}
+Value exponential_of(Builder& b, Value key, const Dims& shape) {
+    return jitted(b, "_exponential", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
+        const Value u = uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape);
+        return cl::neg(i, i.bind1(kLog1p, {cl::neg(i, u)}, make_params(AccuracyParams{})));
+    });
+}
+Value gamma_of(Builder& b, Value key, Value a, const Dims& shape, bool log_space) {
+    return jitted(b, "_gamma", Shape(shape).str() + (log_space ? " log" : ""), {key, a}, [&](Builder& i, const Values& w) {
+        Value alpha = cl::convert_element_type(i, w[1], D::F32);
+        if (i.aval(alpha)->shape != shape) alpha = detail::broadcast_to(i, alpha, shape);
+        return i.bind1(kRandomGamma, {w[0], alpha}, make_params(RandomGammaParams{log_space}));
+    });
+}
 Value gumbel_of(Builder& b, Value key, const Dims& shape) {
     return jitted(b, "_gumbel", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
         const Value u = uniform_of(i, w[0], f32(kTiny), weak_f32(1), shape, true);
@@ -163,17 +187,7 @@ Array uniform(const Operand& k, const Shape& shape, double minval, double maxval
                   [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
 }
 Array normal(const Operand& k, const Shape& shape) {
-    const std::string at = shape.str();
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_normal", at, v, [&](Builder& i, const Values& w) {
-            return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
-                // The least float above -1: the inverse of erf is infinite at -1.
-                const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape.vector());
-                const Value erf_inv = r.bind1(kErfInv, {u});
-                return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
-            });
-        });
-    });
+    return apply1({k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector()); });
 }
 Array bernoulli(const Operand& k, double p, const Shape& shape) {
     return apply1({k}, [&](Builder& b, const Values& v) {
@@ -202,10 +216,7 @@ Array gumbel(const Operand& k, const Shape& shape) {
     return apply1({k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector()); });
 }
 Array exponential(const Operand& k, const Shape& shape) {
-    return sampled(k, "_exponential", shape, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, weak_f32(0), weak_f32(1), shape.vector());
-        return cl::neg(b, b.bind1(kLog1p, {cl::neg(b, u)}, make_params(AccuracyParams{})));
-    });
+    return apply1({k}, [&](Builder& b, const Values& v) { return exponential_of(b, v[0], shape.vector()); });
 }
 Array laplace(const Operand& k, const Shape& shape) {
     return sampled(k, "_laplace", shape, [&](Builder& b, Value key) {
@@ -257,11 +268,53 @@ Array truncated_normal(const Operand& k, const Operand& lower, const Operand& up
     });
 }
 Array gamma(const Operand& k, const Operand& a, const Shape& shape) {
-    return apply1({k, a}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_gamma", shape.str(), v, [&](Builder& i, const Values& w) {
-            Value alpha = cl::convert_element_type(i, w[1], D::F32);
-            if (i.aval(alpha)->shape != shape.vector()) alpha = detail::broadcast_to(i, alpha, shape.vector());
-            return i.bind1(kRandomGamma, {w[0], alpha}, make_params(RandomGammaParams{false}));
+    return apply1({k, a}, [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape.vector(), false); });
+}
+Array loggamma(const Operand& k, const Operand& a, const Shape& shape) {
+    return apply1({k, a}, [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape.vector(), true); });
+}
+Array beta(const Operand& k, const Operand& a, const Operand& b_parameter, const Shape& shape) {
+    return apply1({k, a, b_parameter}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_beta", shape.str(), v, [&](Builder& i, const Values& w) {
+            const Value a32 = cl::convert_element_type(i, w[1], D::F32), b32 = cl::convert_element_type(i, w[2], D::F32);
+            const Value both = split_in_two(i, w[0]);
+            const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
+            const Value as = detail::broadcast_to(i, a32, shape.vector()), bs = detail::broadcast_to(i, b32, shape.vector());
+            const Value log_a = gamma_of(i, first, as, shape.vector(), true), log_b = gamma_of(i, second, bs, shape.vector(), true);
+            // The larger one is taken out of both, so that neither exponential overflows.
+            const Value most = i.bind1(kMax, {log_a, log_b});
+            const Value exp_a = cl::exp(i, cl::sub(i, log_a, most));
+            const Value exp_b = cl::exp(i, cl::sub(i, log_b, most));
+            return cl::div(i, exp_a, cl::add(i, exp_a, exp_b));
+        });
+    });
+}
+Array chisquare(const Operand& k, const Operand& df, const Shape& shape) {
+    return apply1({k, df}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_chisquare", shape.str(), v, [&](Builder& i, const Values& w) {
+            const Value half = cl::div(i, cl::convert_element_type(i, w[1], D::F32), f32(2));
+            return cl::mul(i, cl::exp(i, gamma_of(i, w[0], half, shape.vector(), true)), f32(2));
+        });
+    });
+}
+Array t(const Operand& k, const Operand& df, const Shape& shape) {
+    return apply1({k, df}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_t", shape.str(), v, [&](Builder& i, const Values& w) {
+            const Value d = cl::convert_element_type(i, w[1], D::F32);
+            const Value both = split_in_two(i, w[0]);
+            const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
+            const Value n = normal_of(i, first, shape.vector());
+            const Value half = cl::div(i, d, f32(2));
+            const Value g = gamma_of(i, second, half, shape.vector(), false);
+            return cl::mul(i, n, i.bind1(kSqrt, {cl::div(i, half, g)}, make_params(AccuracyParams{})));
+        });
+    });
+}
+Array pareto(const Operand& k, const Operand& b_parameter, const Shape& shape) {
+    return apply1({k, b_parameter}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_pareto", shape.str(), v, [&](Builder& i, const Values& w) {
+            const Value power = cl::convert_element_type(i, w[1], D::F32);
+            return cl::exp(i, cl::div(i, exponential_of(i, w[0], shape.vector()), power));
         });
     });
 }

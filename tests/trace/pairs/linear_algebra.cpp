@@ -81,6 +81,11 @@ void more_random() {
     PAIR("jr.rademacher(k, (5,))", jr::rademacher(k, 5));
     PAIR("jr.truncated_normal(k, -1., 2., (3,))", jr::truncated_normal(k, -1., 2., 3));
     PAIR("jr.gamma(k, 2., (3,))", jr::gamma(k, 2., 3));
+    PAIR("jr.loggamma(k, 2., (3,))", jr::loggamma(k, 2., 3));
+    PAIR("jr.beta(k, 2., 3., (3,))", jr::beta(k, 2., 3., 3));
+    PAIR("jr.chisquare(k, 3., (3,))", jr::chisquare(k, 3., 3));
+    PAIR("jr.t(k, 3., (3,))", jr::t(k, 3., 3));
+    PAIR("jr.pareto(k, 2., (3,))", jr::pareto(k, 2., 3));
     PAIR("jr.categorical(k, x)", jr::categorical(k, x));
     PAIR("jr.categorical(k, x, axis=0)", jr::categorical(k, x, 0));
     PAIR("jr.categorical(k, v, shape=(5,))", jr::categorical(k, v, -1, 5));
