@@ -72,3 +72,21 @@ def test_what_an_output_is_made_of_stands_in_it(cli, tmp_path):
     memory = cli.json("plan", path)["memory"]
     xla = jax.jit(f).lower(*args).compile().memory_analysis().temp_size_in_bytes
     assert memory["temporaries"] <= max(xla, 1000 * 32 * 4 * 1.25 + 5000 * 16)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_of_a_few_columns(cli, tmp_path, threads):
+    """They have no loop of their own; those of several dimensions are walked dimension by dimension, from wherever a thread begins."""
+    def f(pairs, small, batch):
+        out = []
+        for n in (1, 2, 3, 5, 8):
+            a, b = pairs[:, None, :n], pairs[None, 7:108, :n]
+            d = a - b
+            out += [(d ** 2).sum(-1), jnp.maximum(a, b).prod(-1) + pairs[:, None, 0], jax.nn.softmax(d, -1), d / (1 + jnp.abs(d).max(-1, keepdims=True))]
+        out += [jax.nn.softmax(x.astype(jnp.float32), -1) + x.argmax(-1)[..., None] for x in small] + [x.max(-1) for x in small]
+        y = batch - batch.mean(-1, keepdims=True)
+        return out + [y / jnp.sqrt((y ** 2).sum(-1, keepdims=True) + 1), (batch[:, :, None] * batch[:, None]).sum(-1), jnp.cumsum(batch, 2)[..., ::-1]]
+    pairs = jnp.asarray(R.randn(331, 8).astype(np.float32))
+    small = [awkward(t, 37, 70, 4) for t in (jnp.int32, jnp.float32)] + [jnp.asarray(R.randn(3000, 6)).astype(jnp.bfloat16)]
+    small[1] = jnp.nan_to_num(small[1], posinf=3)
+    same(cli, tmp_path, f, (pairs, small, jnp.asarray(R.randn(9, 50, 3).astype(np.float32))), threads)

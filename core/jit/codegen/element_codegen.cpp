@@ -42,6 +42,10 @@ void ElementCodegen::set_counters(Value* row, Level row_level, Value* col) {
     linear_ = nullptr;
 }
 
+void ElementCodegen::split_rows(Value* outer, Value* inner, std::int64_t length) {
+    outer_ = integer(outer, Level::Outer), inner_ = integer(inner, Level::Row), inner_length_ = length;
+}
+
 void ElementCodegen::begin_row() {
     std::erase_if(runs_, [](const auto& r) { return r.second->level >= Level::Row; });
     std::erase_if(loads_, [](const auto& l) { return l.second->level >= Level::Row; });
@@ -90,6 +94,11 @@ KIndex ElementCodegen::identity(const Dims& shape, bool row_level) {
 /// counter / below % length: the digits of a counter that belong to a run of dimensions.
 ElementCodegen::Scalar* ElementCodegen::digits(Scalar* counter, std::int64_t below, std::int64_t length, bool top) {
     if (below == 1 && top) return counter;
+    if (counter == row_ && inner_length_ > 0) {
+        if (below % inner_length_ == 0) return digits(outer_, below / inner_length_, length, top);
+        if (below * length <= inner_length_ && inner_length_ % (below * length) == 0)
+            return digits(inner_, below, length, below * length == inner_length_);
+    }
     at(counter->level);
     llvm::IRBuilder<>& b = ops_.b;
     Value* v = counter->n.re;

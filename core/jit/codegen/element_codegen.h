@@ -24,6 +24,8 @@ public:
     void set_block(Level level, llvm::BasicBlock* block) { blocks_[static_cast<std::size_t>(level)] = block; }
     llvm::BasicBlock* block(Level level) const { return blocks_[static_cast<std::size_t>(level)]; }
     void set_counters(llvm::Value* row, Level row_level, llvm::Value* col);
+    /// The row's number is outer * length + inner: its digits are theirs.
+    void split_rows(llvm::Value* outer, llvm::Value* inner, std::int64_t length);
     void begin_row();                   ///< forgets what was computed for the row before
     void begin_columns();               ///< a new loop over columns: forgets what the last one computed
     std::vector<llvm::Value*> externs;  ///< i8* each
@@ -97,6 +99,8 @@ private:
     std::map<LoadKey, Scalar*> loads_;
     std::vector<Scalar*> values_;
     Scalar *row_ = nullptr, *col_ = nullptr, *linear_ = nullptr;
+    Scalar *outer_ = nullptr, *inner_ = nullptr;  ///< of split rows
+    std::int64_t inner_length_ = 0;
     const KernelNode* node_ = nullptr;
 };
 

@@ -129,22 +129,64 @@ private:
         std::int64_t at = 0;
         for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
             if (k_.nodes[j].spilled) scratch_[j] = at, at += checked_align(k_.cols * 8, 64);
-        const Loop loop = open(Level::Row, begin, end);
-        code_.set_counters(loop.counter, Level::Row, nullptr);
+        const bool unrolled = short_rows();
+        if (const std::int64_t length = unrolled ? inner_rows() : 0; length > 0) {
+            // Rows in two loops, so that what depends on the outer one is read once.
+            Value* l = b_.getInt64(static_cast<std::uint64_t>(length));
+            const Loop outer =
+                open(Level::Outer, b_.CreateUDiv(begin, l), b_.CreateUDiv(b_.CreateAdd(end, b_.CreateSub(l, b_.getInt64(1))), l));
+            Value* base = b_.CreateMul(outer.counter, l);
+            Value *first = b_.CreateSub(begin, base), *last = b_.CreateSub(end, base);
+            first = b_.CreateSelect(b_.CreateICmpSGT(first, b_.getInt64(0)), first, b_.getInt64(0));
+            last = b_.CreateSelect(b_.CreateICmpSLT(last, l), last, l);
+            const Loop loop = open(Level::Row, first, last);
+            code_.split_rows(outer.counter, loop.counter, length);
+            each_row(b_.CreateAdd(base, loop.counter), true);
+            close(loop, true);
+            code_.set_block(Level::Outer, b_.GetInsertBlock());
+            close(outer, false);
+        } else {
+            const Loop loop = open(Level::Row, begin, end);
+            each_row(loop.counter, unrolled);
+            close(loop, unrolled);
+        }
+        b_.CreateRetVoid();
+    }
+    void each_row(Value* row, bool unrolled) {
+        code_.set_counters(row, Level::Row, nullptr);
         code_.begin_row();
         for (int phase = 0; phase < k_.phases; ++phase) {
             row_values(phase);
-            pass(loop.counter, phase);
+            unrolled ? unrolled_pass(row, phase) : pass(row, phase);
         }
         row_values(k_.phases);
         for (std::size_t s = 0; s < k_.stores.size(); ++s) {
             if (!at_row_level(k_.nodes[k_.stores[s].node])) continue;
             const Number v = code_.node_value(k_.stores[s].node);
             code_.at(Level::Row);
-            store_element(s, v, loop.counter);
+            store_element(s, v, row);
         }
-        close(loop, false);
-        b_.CreateRetVoid();
+    }
+    /// The last dimension of what makes up a row's number, where that is long and not all of it; else 0.
+    std::int64_t inner_rows() const {
+        constexpr std::int64_t kWorthALoop = 32;
+        for (const KernelNode& n : k_.nodes) {
+            if (n.kind != NodeKind::Reduction && !full_member(n)) continue;
+            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op.in[0]->shape : n.shape);
+            std::int64_t columns = 1;
+            std::size_t d = shape.size();
+            while (d > 0 && columns < k_.cols) columns *= shape[--d];
+            if (columns != k_.cols || d == 0 || element_count(shape) != k_.rows * k_.cols) return 0;
+            return shape[d - 1] >= kWorthALoop && shape[d - 1] < k_.rows ? shape[d - 1] : 0;
+        }
+        return 0;
+    }
+    /// Rows of a few columns: no loop over these, so that the one over rows becomes vectors.
+    bool short_rows() const {
+        constexpr std::int64_t kMostColumns = 8, kMostNodes = 96;
+        const bool large =
+            std::any_of(k_.nodes.begin(), k_.nodes.end(), [](const KernelNode& n) { return is_complex(n.op.out[0]->dtype); });
+        return k_.cols > 0 && k_.cols <= kMostColumns && k_.cols * std::ssize(k_.nodes) <= kMostNodes && !large;
     }
     static bool at_row_level(const KernelNode& n) { return n.row_level; }
 
@@ -157,13 +199,38 @@ private:
         }
     }
 
-    void pass(Value* row, int phase) {
-        std::vector<std::uint32_t> members, reductions;
+    /// What one pass over the columns computes, and which reductions it makes.
+    void work_of(int phase, std::vector<std::uint32_t>& members, std::vector<std::uint32_t>& reductions) const {
         for (std::uint32_t j = 0; j < k_.nodes.size(); ++j) {
             const KernelNode& n = k_.nodes[j];
             if (full_member(n) && n.phase == phase) members.push_back(j);
             if (n.kind == NodeKind::Reduction && n.phase == phase + 1) reductions.push_back(j);
         }
+    }
+    /// Column by column in the row's own block; what later passes want of it stays in registers.
+    void unrolled_pass(Value* row, int phase) {
+        std::vector<std::uint32_t> members, reductions;
+        work_of(phase, members, reductions);
+        std::vector<std::vector<Value*>> sums;
+        for (const std::uint32_t j : reductions) code_.at(Level::Row), sums.push_back(start(j));
+        for (std::int64_t c = 0; c < k_.cols; ++c) {
+            code_.begin_columns();
+            code_.set_counters(row, Level::Row, b_.getInt64(static_cast<std::uint64_t>(c)));
+            for (const auto& [at, v] : kept_)
+                if (at.second == c) code_.set_node_value(at.first, v, Level::Column);
+            for (const std::uint32_t j : members) code_.node_value(j);
+            for (std::size_t r = 0; r < reductions.size(); ++r) sums[r] = add_element(reductions[r], sums[r]);
+            for (const std::uint32_t j : members)
+                if (k_.nodes[j].spilled) kept_[{j, c}] = code_.node_value(j);
+            store_full(members);
+        }
+        code_.begin_columns();
+        for (std::size_t r = 0; r < reductions.size(); ++r) finish_reduction(reductions[r], sums[r]);
+    }
+
+    void pass(Value* row, int phase) {
+        std::vector<std::uint32_t> members, reductions;
+        work_of(phase, members, reductions);
         if (k_.cols == 0) {
             code_.at(Level::Row);
             for (const std::uint32_t j : reductions) finish_reduction(j, start(j));
@@ -219,13 +286,18 @@ private:
                 code_.at(Level::Column);
                 ops_.store(scratch_address(j, col), v);
             }
+        }
+        store_full(members);
+    }
+    void store_full(const std::vector<std::uint32_t>& members) {
+        for (const std::uint32_t j : members)
             for (std::size_t s = 0; s < k_.stores.size(); ++s) {
                 if (k_.stores[s].node != j) continue;
+                const Number v = code_.node_value(j);
                 Value* index = code_.linear();
                 code_.at(Level::Column);
                 store_element(s, v, index);
             }
-        }
     }
 
     // ---- Reductions: one accumulator, two for complex sums -----------------------------------------------------------------------
@@ -358,7 +430,8 @@ private:
     BasicBlock* entry_;
     llvm::MDNode* access_group_;
     std::vector<Value*> stores_;
-    std::map<std::uint32_t, std::int64_t> scratch_;  ///< byte offset of a node's row or sums
+    std::map<std::uint32_t, std::int64_t> scratch_;                  ///< byte offset of a node's row or sums
+    std::map<std::pair<std::uint32_t, std::int64_t>, Number> kept_;  ///< of unrolled rows: a node at a column
 };
 
 }  // namespace
