@@ -80,10 +80,48 @@ JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, T* best, Row
         }
     }
 }
+/// The value first, then where it is: what a line of a few hundred numbers costs is the joining of lanes, which have no places here.
+template <bool kLargest, class T>
+JAXSCOPE_INLINED std::int64_t extreme_of_short_line(std::int64_t length, const T* in) {
+    constexpr std::int64_t kLanes = 16;
+    T best[kLanes];
+    Row<T> bad[kLanes] = {};
+    const std::int64_t whole = length / kLanes * kLanes;
+    for (std::int64_t l = 0; l < kLanes; ++l) best[l] = in[l];
+    for (std::int64_t i = 0; i < whole; i += kLanes)
+        for (std::int64_t l = 0; l < kLanes; ++l) {
+            const T v = in[i + l];
+            bad[l] |= v != v;
+            best[l] = (kLargest ? v > best[l] : v < best[l]) ? v : best[l];
+        }
+    for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+        for (std::int64_t l = 0; l < half; ++l) {
+            bad[l] |= bad[l + half];
+            best[l] = (kLargest ? best[l + half] > best[l] : best[l + half] < best[l]) ? best[l + half] : best[l];
+        }
+    for (std::int64_t i = whole; i < length; ++i) {
+        bad[0] |= in[i] != in[i];
+        best[0] = (kLargest ? in[i] > best[0] : in[i] < best[0]) ? in[i] : best[0];
+    }
+    std::int64_t at = 0;
+    if (bad[0]) {
+        while (in[at] == in[at]) ++at;
+        return at;
+    }
+    for (Row<T> found = 0; at < whole; at += kLanes) {
+        for (std::int64_t l = 0; l < kLanes; ++l) found |= in[at + l] == best[0];
+        if (found) break;
+    }
+    while (in[at] != best[0]) ++at;
+    return at;
+}
+
 /// One dense column, as kLanes of them: place i * kLanes + l is row i of lane l.
 template <bool kLargest, class T>
 JAXSCOPE_INLINED std::int64_t extreme_of_line(std::int64_t length, const T* in) {
     constexpr std::int64_t kLanes = 32;
+    constexpr std::int64_t kShort = 4096;
+    if (length >= 16 && length <= kShort) return extreme_of_short_line<kLargest>(length, in);
     std::int64_t at = 0, first = 1;
     if (length >= 2 * kLanes) {
         T best[kColumns];
