@@ -4,6 +4,7 @@
 #include <jaxscope/jax.h>
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 namespace {
