@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "calls/control_flow.h"
@@ -366,6 +367,17 @@ std::optional<Mesh> mesh_in(const ParamsRef& params) {
     return std::nullopt;
 }
 
+/// One jaxpr may stand in many equations, and these in one again: each is looked at once.
+std::optional<Mesh> mesh_below(const Jaxpr& program, std::unordered_set<const Jaxpr*>& seen) {
+    if (!seen.insert(&program).second) return std::nullopt;
+    for (const Eqn& e : program.eqns) {
+        if (auto m = mesh_in(e.params)) return m;
+        for (const JaxprPtr& inner : e.params->jaxprs())
+            if (auto m = mesh_below(*inner, seen)) return m;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Partitioned partition(const PartitionRequest& request) {
@@ -382,12 +394,8 @@ Partitioned partition(const PartitionRequest& request) {
 }
 
 std::optional<Mesh> mesh_of(const Jaxpr& program) {
-    for (const Eqn& e : program.eqns) {
-        if (auto m = mesh_in(e.params)) return m;
-        for (const JaxprPtr& inner : e.params->jaxprs())
-            if (auto m = mesh_of(*inner)) return m;
-    }
-    return std::nullopt;
+    std::unordered_set<const Jaxpr*> seen;
+    return mesh_below(program, seen);
 }
 
 }  // namespace jaxscope::sharding

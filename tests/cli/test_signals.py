@@ -104,10 +104,14 @@ def test_one_thread_takes_the_signals(products):
 
 @pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_other_signals_do_what_they_do_anywhere(products, sent):
-    p = subprocess.Popen([BINARY, "run", "products.jaxpr", *RUN_ON], cwd=products.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen([BINARY, "run", "products.jaxpr", *RUN_ON], cwd=products.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL))  # nohup, and shells in the background, have some ignored
     time.sleep(0.3)
     p.send_signal(sent)
-    assert p.wait(timeout=20) == -sent
+    try:
+        assert p.wait(timeout=20) == -sent
+    finally:
+        p.kill()
 
 
 def test_ctrl_z_stops_and_goes_on(products):
