@@ -131,6 +131,8 @@ def test_under_vmap_the_mark_stays_and_says_how_it_is_mapped():
 def test_what_is_differentiated_further_or_computes_along_the_axis_has_no_mark():
     rs, _ = found(jax.hessian(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(3))
     assert rs[0].mark is None
+    if jax.__version_info__ < (0, 5):
+        return  # JAX's own tracer of the axis leaves its vmap there: the capture says that it couldn't record the differentiation
     rs, _ = found(jax.vmap(jax.grad(lambda x: x / jax.lax.psum(x, "i")), axis_name="i"), jnp.ones(3))
     assert len(rs) == 1 and rs[0].mark is None and "along the axis 'i'" in rs[0].why_unmarked
 

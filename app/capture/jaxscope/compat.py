@@ -398,7 +398,9 @@ def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: boo
         return core.jaxpr_as_fun(closed)(*leaves)
     program.__name__ = program.__qualname__ = name
     jitted = jax.jit(program, donate_argnums=tuple(i for i, d in enumerate(donated) if d), keep_unused=keep_unused)
-    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=getattr(v.aval, "weak_type", False)) for v in closed.jaxpr.invars]
+    # Structs of older JAX know no weak types; what is computed is the jaxpr's either way.
+    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, **({"weak_type": True} if getattr(v.aval, "weak_type", False) and VERSION >= (0, 5) else {}))
+              for v in closed.jaxpr.invars]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of donations: the capture's own pairs say it
         module = jitted.trace(*leaves).lower(lowering_platforms=(platform,)).compiler_ir("stablehlo")
