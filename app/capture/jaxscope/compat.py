@@ -382,10 +382,16 @@ def count_eqns(jaxpr: Any) -> int:
     return go(jaxpr)
 
 
+@functools.cache
+def _counts_without_static() -> bool:
+    info = getattr(jax.jit(lambda a, b: b, static_argnums=0, donate_argnums=1), "_jit_info", None)
+    return info is None or tuple(info.donate_argnums) == (0,)
+
+
 def donated_numbers(info: Any) -> tuple[int, ...]:
-    """Donated arguments of a jitted function by their own numbers: JAX before 0.5 keeps them counted without the static arguments."""
+    """Donated arguments of a jitted function by their own numbers: older JAX keeps them counted without the static arguments."""
     donated = tuple(info.donate_argnums)
-    if VERSION >= (0, 5):
+    if not _counts_without_static():
         return donated
     static = set(info.static_argnums)
     traced = (i for i in range(len(static) + max(donated, default=-1) + 1) if i not in static)

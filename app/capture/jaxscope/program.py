@@ -76,7 +76,7 @@ def _take_from_jit(p: Program) -> None:
     if info is not None:
         p.static_argnums = p.static_argnums or tuple(info.static_argnums)
         p.static_argnames = p.static_argnames or tuple(info.static_argnames)
-        p.donate_argnums = p.donate_argnums or tuple(info.donate_argnums)
+        p.donate_argnums = p.donate_argnums or compat.donated_numbers(info)
         p.donate_argnames = p.donate_argnames or tuple(info.donate_argnames)
         p.keep_unused = bool(getattr(info, "keep_unused", False))
         return
