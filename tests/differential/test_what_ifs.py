@@ -163,7 +163,9 @@ def test_a_loss_is_planned_with_its_gradient(cli, tmp_path, differentiate):
     rows = cli.json("policies", path)["policies"]
     assert {r["of"] for r in rows} == {"value and gradient"} and all(r["problem"] == "" for r in rows)
     as_it_is, everything = rows[:2]
-    assert as_it_is["as_it_is"] and as_it_is["planned_peak"] == everything["planned_peak"]
+    # What a policy saves stands in memory between the halves; without one a kernel may compute two of the values where it reads them.
+    assert as_it_is["as_it_is"] and as_it_is["residual_bytes"] == everything["residual_bytes"]
+    assert as_it_is["planned_peak"] <= everything["planned_peak"] <= as_it_is["planned_peak"] + 2 * X.nbytes
     assert cli.json("plan", path)["memory"]["of"] == "the program"
     run, got = outputs(cli, tmp_path, path, "dots_saveable")
     value, grads = jax.value_and_grad(loss, 0 if differentiate == 0 else (0, 1))(W, X)
