@@ -27,8 +27,9 @@ say "Window smoke tests and the rest (release)"
 say "The command line, jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
 PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/cli
-PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/differential
-PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/capture
+# JAX traces and compiles on one thread: two files at a time. Tests of signals and of time (tests/cli) have the machine to themselves.
+PYTHONPATH=app/capture .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/differential
+PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/capture
 if [ -n "$full" ]; then
   for version in 0.4.30 0.6.2; do
     say "The capture package under JAX $version"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/runtime_math.h"
 
+#include <bit>
 #include <cstdint>
 
 #include "ir/types/element.h"
@@ -13,9 +14,18 @@ namespace {
 
 float digamma_f32(float x) { return static_cast<float>(digamma(x)); }
 float erf_inv_f32(float x) { return static_cast<float>(erf_inv(x)); }
-std::uint32_t bits_of(std::uint32_t dtype, float v) { return small_float_bits(static_cast<DType>(dtype), v); }
+/// float8_e8m0fnu's least value is a denormal float32, which runs flush where they convert it (threads/denormals.h): that goes by bits.
+constexpr std::uint32_t kLeastOfE8M0 = 0x00400000;
+
+std::uint32_t bits_of(std::uint32_t dtype, float v) {
+    const auto type = static_cast<DType>(dtype);
+    if (type == DType::F8E8M0FNU && std::bit_cast<std::uint32_t>(v) == kLeastOfE8M0) return 0;
+    return small_float_bits(type, v);
+}
 float value_of(std::uint32_t dtype, std::uint32_t bits) {
-    return static_cast<float>(small_float_value(static_cast<DType>(dtype), static_cast<std::uint16_t>(bits)));
+    const auto type = static_cast<DType>(dtype);
+    if (type == DType::F8E8M0FNU && bits == 0) return std::bit_cast<float>(kLeastOfE8M0);
+    return static_cast<float>(small_float_value(type, static_cast<std::uint16_t>(bits)));
 }
 template <class F>
 void* address(F* f) {
