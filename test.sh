@@ -11,6 +11,7 @@ python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
 # Random samples (tests/support/seed.py): one commit's are the same everywhere.
 export JAXSCOPE_SAMPLE=${JAXSCOPE_SAMPLE:-$((16#$(git rev-parse HEAD | cut -c1-5)))}
+CCACHE_DIR=${CCACHE_DIR:-$(ccache --get-config cache_dir)} && export CCACHE_DIR  # the compiler's stays where it is
 XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # compiled code of this run, and no other
 
 say "Format"
