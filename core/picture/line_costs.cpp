@@ -18,7 +18,6 @@ void add_saved(const ResidualReport& report, Lines& lines) {
         if (row.line <= 0) continue;
         LineCost& cost = lines[row.file][row.line];
         cost.saved += held_bytes(row);
-        ++cost.values;
         std::int64_t& most = largest[{row.file, row.line}];
         if (cost.largest && held_bytes(row) <= most) continue;
         most = held_bytes(row);

@@ -17,7 +17,6 @@ inline std::int64_t held_bytes(const ResidualRow& row) { return row.device_bytes
 struct LineCost {
     int line = 0;                       ///< from 1
     std::int64_t saved = 0;             ///< for the backward pass, by values that this line makes
-    int values = 0;                     ///< how many these are
     std::int64_t at_peak = 0;           ///< of what this line made, alive when memory is highest
     std::optional<ResidualId> largest;  ///< of the saved values
     std::optional<BufferId> most;       ///< the largest buffer at the peak

@@ -20,8 +20,10 @@ std::string explicit_type(const Jaxpr& program) {
             if (is_explicit(a)) return to_text(a) + " of an argument";
         for (const Eqn& e : j->eqns)
             for (const AvalRef a : j->out_avals(e))
-                if (const SourceLoc at = e.source.loc(); is_explicit(a))
+                if (is_explicit(a)) {
+                    const SourceLoc at = e.source.loc();
                     return to_text(a) + " of " + e.prim->name + (at.file.empty() ? "" : fmt::format(" at {}:{}", at.file, at.line));
+                }
     }
     return {};
 }

@@ -176,6 +176,7 @@ private:
             buffer(c_->input_buffer.back()).role = BufferRole::Argument;
         }
         is_output_.assign(g_.values.size(), false);
+        ends_elsewhere_.assign(g_.values.size(), false);
         for (std::size_t k = 0; k < g_.outputs.size(); ++k) {
             const ValueId root = g_.root(g_.outputs[k]);
             const int b = add_buffer(Buffer::Place::Output, static_cast<std::uint32_t>(k), g_.outputs[k]);
@@ -307,19 +308,24 @@ private:
     /// beginning.
     void stand_in_output(ValueId v) {
         std::vector<ValueId> chain;
+        const int place = output_behind(v, chain);
+        // Where there is none, none comes later: the rest of a long chain needn't be followed again.
+        for (const ValueId at : chain) place == kNoBuffer ? void(ends_elsewhere_[at] = true) : void(buffer_of_[at] = place);
+    }
+    /// The output's buffer at the end of the values made over each other from `v` on, which go to `chain`; or kNoBuffer.
+    int output_behind(ValueId v, std::vector<ValueId>& chain) {
         int place = kNoBuffer;
         for (ValueId at = v; place == kNoBuffer;) {
-            if (is_output_[at] || last_read_[at] < 0) return;
+            if (is_output_[at] || last_read_[at] < 0 || ends_elsewhere_[at]) return kNoBuffer;
             chain.push_back(at);
-            const ValueId next = overwriting(at);
-            if (next == kNone) return;
-            place = buffer_of_[next];
-            at = next;
+            at = overwriting(at);
+            if (at == kNone) return kNoBuffer;
+            place = buffer_of_[at];
         }
         const Buffer& b = buffer(place);
-        if (b.place != Buffer::Place::Output || c_->granted[b.index] || taken_early_[place]) return;
+        if (b.place != Buffer::Place::Output || c_->granted[b.index] || taken_early_[place]) return kNoBuffer;
         taken_early_[place] = true;
-        for (const ValueId at : chain) buffer_of_[at] = place;
+        return place;
     }
     /// The value that the last reader of `v` may make in its memory, or kNone.
     ValueId overwriting(ValueId v) const {
@@ -472,10 +478,11 @@ private:
     std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
     std::vector<int> buffer_of_;                        ///< per root
     std::vector<int> last_read_, made_at_;
-    std::vector<bool> is_output_;      ///< per root
-    std::vector<bool> direct_;         ///< output k's value is made in its own buffer
-    std::map<int, ValueId> holders_;   ///< buffers taken over: by which value
-    std::map<int, bool> taken_early_;  ///< buffers of outputs in which what they are made of stands
+    std::vector<bool> is_output_;       ///< per root
+    std::vector<bool> direct_;          ///< output k's value is made in its own buffer
+    std::map<int, ValueId> holders_;    ///< buffers taken over: by which value
+    std::vector<bool> ends_elsewhere_;  ///< per root: what is made over it, and over that, ends in no output
+    std::map<int, bool> taken_early_;   ///< buffers of outputs in which what they are made of stands
 };
 
 }  // namespace
