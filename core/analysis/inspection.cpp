@@ -66,10 +66,16 @@ std::uint64_t next_derivation() {
 Error of_one_device(const char* what) {
     return {ErrorCode::CannotRun, std::string("expected ") + what + " of a program of one device, found one of several"};
 }
-/// What the program of each device isn't made for yet.
-void refuse_over_devices(const JitOptions& options) {
+/// What the program of each device isn't made for yet, and what JAX refuses there.
+void refuse_over_devices(const Jaxpr& step, const JitOptions& options) {
+    for (const Jaxpr* j : all_jaxprs(step))
+        for (const Eqn& e : j->eqns)
+            if (const EffectSet ordered = e.effects.filter_in(&EffectTraits::ordered); !ordered.empty() && !e.params->holds_jaxpr())
+                throw Error(ErrorCode::CannotRun,
+                            std::string("expected no ordered effect in a program over several devices (as JAX), found ") + ordered.str() +
+                                " of " + e.prim->name)
+                    .at(e.source.loc());
     if (options.debug) throw of_one_device("debug mode");
-    if (options.debug_prints) throw of_one_device("texts of debug_print");
     if (options.target) throw of_one_device("an estimate for another device");
     if (options.remat_lowering != RematLowering::Barrier) throw of_one_device("another lowering of recomputation");
 }
@@ -184,7 +190,7 @@ const MemoryPlan& Inspection::plan() const {
     return stages_->get<MemoryPlan>(fmt::format("plan {} {} {}", step_key(choices_), donation_key(choices_), jit_key(choices_.jit)), [&] {
         JitOptions jit = choices_.jit;
         const PerDevice& cut = per_device();
-        if (cut) refuse_over_devices(jit);
+        if (cut) refuse_over_devices(*step().jaxpr, jit);
         jit.over_devices = static_cast<bool>(cut);
         MemoryPlan plan = plan_only(cut ? cut.program->body : step().jaxpr, donation().alias_of_output, step().kept, jit);
         // Equations of a device's program are in no picture of the whole one.
@@ -206,10 +212,11 @@ void refuse_excess(const RunResult& r, std::int64_t limit) {
 
 void Inspection::run_on(const sharding::Partitioned& devices, std::vector<ArrayPtr> inputs, const RunRequest& request,
                         RunReport& out) const {
-    refuse_over_devices(choices_.jit);
+    refuse_over_devices(*step().jaxpr, choices_.jit);
     if (request.profile) throw of_one_device("a profile");
     refuse_too_large(devices, plan().planned_peak, choices_.jit.memory_limit);
-    DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat);
+    DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat, choices_.jit.debug_prints);
+    out.result.onlookers = std::move(run.onlookers);
     out.compile_seconds = out.result.compile_seconds = run.compile_seconds;
     out.result.first_seconds = run.first_seconds;
     out.result.best_seconds = run.best_seconds;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calls/debug.h"
+
 #include "calls/families.h"
 #include "ir/kernel_builder.h"
 #include "lax/ops.h"
@@ -87,7 +89,28 @@ constexpr Primitive debug(const char* name) {
 }
 constexpr Primitive kDebugPrint = debug("debug_print"), kDebugCallback = debug("debug_callback");
 
+constexpr const char* kPartitioned = "partitioned";
+
+bool looks(const Eqn& e) { return e.prim == &kDebugPrint || e.prim == &kDebugCallback; }
+
 }  // namespace
+
+bool each_device_looks(const ParamsRef& params) {
+    const Attr* a = params->find(kPartitioned);
+    const bool* said = a ? a->get<bool>() : nullptr;
+    return said && *said;
+}
+
+JaxprPtr with_each_device_looking(const Jaxpr& j) {
+    auto out = std::make_shared<Jaxpr>(j);
+    for (Eqn& e : out->eqns) {
+        if (looks(e))
+            e.params = with_param(e.params, kPartitioned, Attr(true));
+        else if (e.params->holds_jaxpr())
+            e.params = map_jaxprs(e.params, [](const JaxprPtr& body) { return with_each_device_looking(*body); });
+    }
+    return out;
+}
 
 std::span<const Primitive* const> debug_primitives() {
     static constexpr const Primitive* all[] = {&kDebugPrint, &kDebugCallback};

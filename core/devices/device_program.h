@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/jaxpr.h"
+#include "jit/jit.h"
 #include "sharding/partition.h"
 
 namespace jaxscope {
@@ -20,15 +21,18 @@ using DeviceArrays = std::vector<std::vector<ArrayPtr>>;
 /// do.
 class DeviceExecutable {
 public:
-    /// `body`: closed; every device runs it. Throws Error{CannotRun} for collectives that aren't written (groups, a mesh with other axes),
-    /// and what Executable::compile throws.
-    static std::shared_ptr<DeviceExecutable> compile(const sharding::Mesh& mesh, const JaxprPtr& body);
+    /// `body`: closed; every device runs it. `debug_prints`: what debug_print looks at is kept. Throws Error{CannotRun} for collectives
+    /// that aren't written (groups, a mesh with other axes), and what Executable::compile throws.
+    static std::shared_ptr<DeviceExecutable> compile(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints = false);
     virtual ~DeviceExecutable() = default;
     /// One run at a time. `donated`: per input, may its memory go when nothing reads it any more; empty: all stay until the end. Throws
     /// Error{CannotRun} where devices disagree on a branch or loop that holds collectives: real ones would wait for each other forever.
     virtual DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated = {}) = 0;
     /// Per device, of the last run: the most bytes that its values, with the arena of the step at work, took at once.
     virtual const std::vector<std::int64_t>& peak_bytes() const = 0;
+    /// What only looked at values in the last run, in the order of the program. Devices run at once; here they look one after the other,
+    /// by their numbers, between two points at which they wait for each other.
+    virtual std::vector<Onlooker> take_onlookers() = 0;
 };
 
 /// What `device` has of an array, padded with zeros to the others' size.
@@ -41,13 +45,14 @@ ArrayPtr assembled(AvalRef whole, const sharding::NamedSharding& sharding, const
 /// A partitioned program on whole arrays: cut, run, put together.
 class ShardedExecutable {
 public:
-    explicit ShardedExecutable(sharding::Partitioned program)
-        : program_(std::move(program)), executable_(DeviceExecutable::compile(program_.mesh, program_.body)) {}
+    explicit ShardedExecutable(sharding::Partitioned program, bool debug_prints = false)
+        : program_(std::move(program)), executable_(DeviceExecutable::compile(program_.mesh, program_.body, debug_prints)) {}
     /// Results as the devices have them.
     DeviceArrays run_sharded(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated = {});
     std::vector<ArrayPtr> run(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated = {});
     const sharding::Partitioned& program() const { return program_; }
     const std::vector<std::int64_t>& peak_bytes() const { return executable_->peak_bytes(); }
+    std::vector<Onlooker> take_onlookers() { return executable_->take_onlookers(); }
 
 private:
     sharding::Partitioned program_;

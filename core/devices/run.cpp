@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "calls/control_flow.h"
 #include "devices/device_program.h"
+#include "devices/looks.h"
 #include "devices/steps.h"
 #include "devices/team.h"
 #include "ir/types/element.h"
@@ -29,16 +30,24 @@ std::int64_t scalar_of(const ArrayConst& a) { return load_element(a.aval->dtype,
 
 class Run final : public DeviceExecutable {
 public:
-    Run(const sharding::Mesh& mesh, const JaxprPtr& body)
-        : mesh_(mesh), steps_(cut_into_steps(body, mesh)), live_(devices(), 0), peak_(devices(), 0), held_(devices()), team_(devices()) {}
+    Run(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints)
+        : mesh_(mesh),
+          steps_(cut_into_steps(body, mesh, debug_prints)),
+          looks_(steps_),
+          live_(devices(), 0),
+          peak_(devices(), 0),
+          held_(devices()),
+          team_(devices()) {}
 
     DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated) override {
         const std::lock_guard lock(running_);
         peak_.assign(devices(), 0);
+        looks_.clear();
         const KeptInputs kept(*this, inputs, donated);
         return program(steps_, inputs);
     }
     const std::vector<std::int64_t>& peak_bytes() const override { return peak_; }
+    std::vector<Onlooker> take_onlookers() override { return looks_.take(); }
 
 private:
     std::size_t devices() const { return static_cast<std::size_t>(mesh_.devices()); }
@@ -134,7 +143,8 @@ private:
     void step(const DeviceStep& s, Frame& f) {
         switch (s.kind) {
             case DeviceStep::Kind::Compute:
-                return team_.each([&](std::size_t d) { compute(s, f, d); });
+                team_.each([&](std::size_t d) { compute(s, f, d); });
+                return looks_.note(s);
             case DeviceStep::Kind::Meet:
                 return meet(s, f);
             case DeviceStep::Kind::Place:
@@ -269,6 +279,7 @@ private:
 
     sharding::Mesh mesh_;
     DeviceSteps steps_;
+    DeviceLooks looks_;
     std::vector<std::int64_t> live_, peak_;
     std::vector<std::unordered_map<const ArrayConst*, int>> held_;
     std::mutex running_;
@@ -277,8 +288,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceExecutable> DeviceExecutable::compile(const sharding::Mesh& mesh, const JaxprPtr& body) {
-    return std::make_shared<Run>(mesh, body);
+std::shared_ptr<DeviceExecutable> DeviceExecutable::compile(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints) {
+    return std::make_shared<Run>(mesh, body, debug_prints);
 }
 
 }  // namespace jaxscope

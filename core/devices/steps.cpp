@@ -12,19 +12,26 @@ namespace jaxscope {
 
 namespace {
 
-bool meets(const Jaxpr& j);
-bool meets(const Eqn& e) {
-    if (is_collective(*e.prim)) return true;
-    const std::vector<JaxprPtr> inner = e.params->jaxprs();
-    return std::any_of(inner.begin(), inner.end(), [](const JaxprPtr& j) { return meets(*j); });
+/// Does `is_it` hold of the equation, or of one inside of it?
+bool within(const Eqn& e, bool (*is_it)(const Eqn&)) {
+    if (is_it(e)) return true;
+    const std::vector<JaxprPtr> bodies = e.params->jaxprs();
+    return std::any_of(bodies.begin(), bodies.end(), [&](const JaxprPtr& j) {
+        return std::any_of(j->eqns.begin(), j->eqns.end(), [&](const Eqn& inner) { return within(inner, is_it); });
+    });
 }
-bool meets(const Jaxpr& j) {
-    return std::any_of(j.eqns.begin(), j.eqns.end(), [](const Eqn& e) { return meets(e); });
+bool meets(const Eqn& e) {
+    return within(e, [](const Eqn& x) { return is_collective(*x.prim); });
+}
+bool looks(const Eqn& e) {
+    return within(e, [](const Eqn& x) { return x.n_out == 0; });
 }
 
 class Cutter {
 public:
-    Cutter(JaxprPtr j, const sharding::Mesh& mesh) : j_(*j), mesh_(mesh), cutter_(j_) { out_.jaxpr = std::move(j); }
+    Cutter(JaxprPtr j, const sharding::Mesh& mesh, bool debug_prints) : j_(*j), mesh_(mesh), debug_prints_(debug_prints), cutter_(j_) {
+        out_.jaxpr = std::move(j);
+    }
     DeviceSteps run() {
         // A device's own place needs nobody else: it is known before the equations around it, which stay one program.
         std::uint32_t begin = 0;
@@ -86,19 +93,24 @@ private:
             bodies = s.op->as<CondParams>().branches;
         else
             throw Error(ErrorCode::CannotRun, std::string("expected no collective in the body of ") + e.prim->name).at(e.source.loc());
-        for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_));
+        for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_, debug_prints_));
         return s;
     }
 
     /// Equations [begin, end) without those that say a device's place, as a program of their own.
     void compute(std::uint32_t begin, std::uint32_t end) {
         JaxprCut cut = cutter_.cut(begin, end, j_.name, [](const Eqn& e) { return e.prim == &kAxisIndex; });
-        if (cut.out.empty()) return;
+        if (cut.out.empty() && std::none_of(cut.jaxpr->eqns.begin(), cut.jaxpr->eqns.end(), looks)) return;
         DeviceStep s{.kind = DeviceStep::Kind::Compute};
         s.in.assign(cut.in.begin(), cut.in.end());
         s.out = std::move(cut.out);
         s.jaxpr = std::move(cut.jaxpr);
-        for (std::int64_t d = 0; d < mesh_.devices(); ++d) s.executables.push_back(Executable::compile_in_place(s.jaxpr));
+        JitOptions options;
+        options.debug_prints = debug_prints_;
+        for (std::int64_t d = 0; d < mesh_.devices(); ++d) {
+            s.executables.push_back(Executable::compile_in_place(s.jaxpr, {}, {}, options));
+            s.looks = s.executables.back()->note_onlookers();
+        }
         out_.steps.push_back(std::move(s));
     }
 
@@ -120,12 +132,15 @@ private:
 
     const Jaxpr& j_;
     const sharding::Mesh& mesh_;
+    bool debug_prints_;
     JaxprCutter cutter_;
     DeviceSteps out_;
 };
 
 }  // namespace
 
-DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh) { return Cutter(sharding::flattened(*body), mesh).run(); }
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, bool debug_prints) {
+    return Cutter(sharding::flattened(*body), mesh, debug_prints).run();
+}
 
 }  // namespace jaxscope

@@ -24,6 +24,7 @@ struct DeviceStep {
     std::optional<Op> op;                                  ///< of all but Compute
     JaxprPtr jaxpr;                                        ///< Compute: of `in` to `out`
     std::vector<std::shared_ptr<Executable>> executables;  ///< Compute: one a device, each with its own arena; Meet: one
+    bool looks = false;                                    ///< Compute: something in it only looks at values
     GroupProgram group;                                    ///< Meet
     std::vector<Sym> axes;                                 ///< Meet, Place
     std::vector<DeviceSteps> bodies;                       ///< Scan: the body; While: condition, body; Cond: the branches
@@ -34,6 +35,6 @@ struct DeviceSteps {
 };
 
 /// Compiles. Throws as DeviceExecutable::compile.
-DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh);
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, bool debug_prints);
 
 }  // namespace jaxscope

@@ -126,6 +126,8 @@ struct Onlooker {
         std::int64_t order = 0;  ///< among those of all onlookers
         std::vector<ArrayPtr> operands;
     };
+    static constexpr std::size_t kMostKept = 10000;       ///< calls of one equation
+    static constexpr std::int64_t kMostBytes = 64 << 20;  ///< of all values that are kept
     std::string eqn;
     Sym primitive;
     ParamsRef params;
@@ -196,6 +198,10 @@ public:
     ///            written over it if nobody else holds it, else over a copy.
     /// `outputs`  gets one array per output. Signals: as `run`, where the program computes on several threads or in the matrix library.
     virtual void run_in_place(std::span<const ArrayConst* const> inputs, std::span<ArrayPtr> given, std::vector<ArrayPtr>& outputs) = 0;
+    /// From now on runs in place note what only looks at values (the operands too, with JitOptions::debug_prints). Is there any?
+    virtual bool note_onlookers() = 0;
+    /// What the last run in place noted, in the order of the program; those that it never met too.
+    virtual std::vector<Onlooker> take_onlookers() = 0;
     /// Gives the memory for temporaries back to the system, until the next run.
     virtual void release_memory() = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "calls/control_flow.h"
+#include "calls/debug.h"
 #include "calls/loops/scan.h"
 #include "ir/interpret.h"
 #include "lax/primitives.h"
@@ -131,7 +132,14 @@ private:
         if (op.prim == &kScan) return scan(e, op);
         if (op.prim == &kWhile) return loop(e, op);
         if (op.prim == &kCond) return cond(e, op);
+        if (op.out.empty() && each_device_looks(e.params)) return look(e);
         plain(e, op);
+    }
+    /// Values as each device has them: nobody asks for more.
+    void look(const Eqn& e) {
+        Values in;
+        for (const Atom a : j_.inputs(e)) in.push_back(a.is_literal() ? Value(a.literal()) : values_[a.var().index]);
+        b_.append(*e.prim, in, e.params, {}, e.effects);
     }
 
     void constraint(const Eqn& e, const Op& op) {
@@ -148,7 +156,7 @@ private:
     void manual(const Eqn& e, const ManualRegion& region) {
         Values in;
         for (std::uint32_t i = 0; i < e.n_in; ++i) in.push_back(read(j_.inputs(e)[i], region.in[i]));
-        const JaxprPtr body = without_shardings(*flattened(*region.body));
+        const JaxprPtr body = with_each_device_looking(*without_shardings(*flattened(*region.body)));
         Interpreter run(*body, {.builder = &b_, .doing = "partitioning"}, LiteralAsValue(), Value());
         run.bind_all(in);
         const Values out = run.forward([&](const Eqn& inner, const Values& x) {

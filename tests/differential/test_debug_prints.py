@@ -1,4 +1,5 @@
 """debug_print in a run: how often, where, and with --debug-prints the text that JAX writes."""
+import json
 import os
 
 import jax
@@ -129,9 +130,33 @@ def test_report_shows_them(cli, capsys, tmp_path):
     assert all(line in page and line in html for line in theirs), theirs
 
 
-def test_over_several_devices_they_are_not_counted_which_is_said(cli):
-    folder = made_by("sharded_prints.py", cli.folder)
-    row, = cli.json("run", str(folder / "prints.jaxscope"))["debug_prints"]
-    assert row["format"] == "local {}" and "4 virtual devices" in row["problem"] and "sharded_prints.py" in row["source"]
-    done = cli.raw("run", str(folder / "prints.jaxscope"), "--debug-prints", check=False)
-    assert done.returncode != 0 and "texts of debug_print" in done.stderr
+@pytest.fixture(scope="module")
+def over_devices(tmp_path_factory):
+    return made_by("sharded_prints.py", tmp_path_factory.mktemp("prints"))
+
+
+@pytest.mark.parametrize("name", ["both", "parts", "last"])
+def test_over_several_devices(cli, over_devices, name):
+    """What looks at whole values does so once, what stands in shard_map or asks for parts on each device; JAX leaves the order of devices open."""
+    theirs = json.loads((over_devices / "said.json").read_text())[name]
+    found = cli.json("run", str(over_devices / f"{name}.jaxscope"), "--debug-prints")
+    rows = found["debug_prints"]
+    assert sorted(printed(rows)) == sorted(theirs)
+    counted = cli.json("run", str(over_devices / f"{name}.jaxscope"))["debug_prints"]
+    assert [r["calls"] for r in counted] == [r["calls"] for r in rows] and not any(r["texts"] for r in counted)
+    assert all("sharded_prints.py" in r["source"] and r["equation"] for r in rows)
+    if name == "both":
+        assert [(r["format"], r["calls"]) for r in rows] == [
+            ("before {}", 1), ("local {}", 4), ("at {} {}", 4), ("c {}", 8), ("m {}", 8), ("w {}", 18), ("after {}", 1), ("cut {} {}", 1),
+            ("sum {}", 4), ("", 1)]
+        assert rows[-1]["problem"] == "it calls Python, which isn't run"
+        assert len({r["equation"] for r in rows}) == len(rows) and rows[3]["equation"].count("/") == 4
+        assert printed(cli.json("report", str(over_devices / "both.jaxscope"), "--debug-prints")["debug_prints"]) == printed(rows)
+
+
+def test_ordered_over_several_devices(cli, over_devices):
+    """As JAX, which compiles no such program."""
+    assert "not supported for more than 1 device" in json.loads((over_devices / "said.json").read_text())["ordered"]
+    for command in ("run", "plan"):
+        done = cli.raw(command, str(over_devices / "ordered.jaxscope"), check=False)
+        assert done.returncode != 0 and "ordered" in done.stderr and "debug_print" in done.stderr and "sharded_prints.py:" in done.stderr

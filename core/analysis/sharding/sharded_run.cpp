@@ -48,19 +48,21 @@ void refuse_too_large(const sharding::Partitioned& cut, std::int64_t planned_pea
             .advise("`plan` needs no such memory");
 }
 
-DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport& donation, std::vector<ArrayPtr> inputs, int repeats) {
+DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport& donation, std::vector<ArrayPtr> inputs, int repeats,
+                         bool debug_prints) {
     std::vector<bool> donated(cut.in.size(), false);
     for (const DonatedLeaf& d : donation.donated) donated.at(static_cast<std::size_t>(d.input)) = d.used;
     inputs = with_made_up(cut.body, cut.in_avals, std::move(inputs));
     DeviceRun out;
     const auto compiling = std::chrono::steady_clock::now();
-    ShardedExecutable executable(cut);
+    ShardedExecutable executable(cut, debug_prints);
     out.compile_seconds = seconds_since(compiling);
     std::vector<double> times;
     for (int i = 0; i < std::max(1, repeats); ++i) {
         const auto begin = std::chrono::steady_clock::now();
         out.outputs = executable.run(inputs, donated);
         times.push_back(seconds_since(begin));
+        if (i == 0) out.onlookers = executable.take_onlookers();
     }
     out.first_seconds = times.front();
     std::sort(times.begin(), times.end());

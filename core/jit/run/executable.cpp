@@ -156,7 +156,7 @@ public:
             if (taken) in_[i] = out_[k];
             outputs.push_back(std::move(memory));
         }
-        if (!frame_) frame_ = std::make_unique<RunFrame>(*c_, arena_->base(), plain_);
+        if (!frame_) frame_ = std::make_unique<RunFrame>(*c_, arena_->base(), in_place_);
         for (std::size_t i = 0; i < in_.size(); ++i) frame_->set_input(i, in_[i]);
         for (std::size_t k = 0; k < out_.size(); ++k) frame_->set_output(k, out_[k]);
         try {
@@ -170,6 +170,18 @@ public:
             outputs.resize(first);
             throw;
         }
+    }
+    bool note_onlookers() override {
+        if (!has_onlookers(*c_)) return false;
+        looks_.emplace();
+        in_place_.watch = &*looks_;
+        return true;
+    }
+    std::vector<Onlooker> take_onlookers() override {
+        if (!looks_) return {};
+        std::vector<Onlooker> out = looks_->take(*c_);
+        looks_.emplace();
+        return out;
     }
     void release_memory() override { frame_.reset(), arena_.reset(); }
 
@@ -284,7 +296,8 @@ private:
     std::shared_ptr<Computation> c_;
     MemoryPlan plan_;
     std::unique_ptr<Arena> arena_;
-    const RunState plain_;
+    RunState in_place_;
+    std::optional<LookWatch> looks_;   ///< of runs in place, where somebody asked for it
     std::unique_ptr<RunFrame> frame_;  ///< of run_in_place, in this arena
     bool alone_ = false;               ///< one thread, no library
     std::vector<void*> in_, out_;      ///< of a run in place

@@ -8,9 +8,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::size_t kMostCalls = 10000;      ///< whose values are kept, of one equation
-constexpr std::int64_t kMostBytes = 64 << 20;  ///< of all values that are kept
-
 const Node* onlooker(const Computation& c, const Thunk& t) {
     if (t.kind != Thunk::Kind::Library || t.nodes.size() != 1) return nullptr;
     const Node& n = c.graph->nodes[t.nodes[0]];
@@ -29,7 +26,7 @@ void LookWatch::after(const Computation& c, std::size_t step) {
     std::vector<ArrayPtr> values = take_operands_seen();
     std::int64_t bytes = 0;
     for (const ArrayPtr& a : values) bytes += static_cast<std::int64_t>(a->data.size());
-    if (seen.kept.size() >= kMostCalls || bytes_ + bytes > kMostBytes) return;
+    if (seen.kept.size() >= Onlooker::kMostKept || bytes_ + bytes > Onlooker::kMostBytes) return;
     bytes_ += bytes;
     seen.kept.push_back({order, std::move(values)});
 }

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_set>
+#include <utility>
 
+#include "analysis/equations/eqn_path.h"
 #include "analysis/inspection.h"
 #include "report/debug/numpy_text.h"
 
@@ -67,8 +70,8 @@ const T* param(const Onlooker& o, const char* name) {
     const Attr* a = o.params->find(name);
     return a ? a->get<T>() : nullptr;
 }
-std::string text_param(const Onlooker& o, const char* name) {
-    const Attr* a = o.params->find(name);
+std::string text_param(const ParamsRef& params, const char* name) {
+    const Attr* a = params->find(name);
     if (!a) return {};
     if (const auto* s = a->get<Sym>()) return s->str();
     if (const auto* object = a->get<Attr::Object>()) return object->text.str();
@@ -107,7 +110,7 @@ NumpyOptions numpy_options(const Onlooker& o) {
 class Formatter {
 public:
     explicit Formatter(const Onlooker& o)
-        : format_(text_param(o, "fmt")), signature_(signature_of(text_param(o, "in_tree"))), options_(numpy_options(o)) {
+        : format_(text_param(o.params, "fmt")), signature_(signature_of(text_param(o.params, "in_tree"))), options_(numpy_options(o)) {
         const bool* placeholders = param<bool>(o, "has_placeholders");
         placeholders_ = !placeholders || *placeholders;
         const Attr* a = o.params->find("static_args");
@@ -294,34 +297,61 @@ DebugPrintRow row_of(const Onlooker& o) {
     row.equation = o.eqn;
     row.source = o.source->summary().str();
     row.loc = o.source.loc();
-    row.format = text_param(o, "fmt");
+    row.format = text_param(o.params, "fmt");
     return row;
 }
 
-/// Equations that would print, in a run that didn't count them.
-std::vector<DebugPrintRow> uncounted(const Jaxpr& program, std::size_t devices) {
-    std::vector<DebugPrintRow> out;
-    for (const Jaxpr* j : all_jaxprs(program))
-        for (std::uint32_t i = 0; i < j->eqns.size(); ++i) {
-            const Eqn& e = j->eqns[i];
-            if (e.n_out != 0 || !(e.effects.contains(EffectKind::Debug) || e.effects.contains(EffectKind::OrderedDebug)) ||
-                e.params->holds_jaxpr())
-                continue;
-            DebugPrintRow row = row_of({std::to_string(i), e.prim->name.c_str(), e.params, e.source, 0, {}});
-            row.problem = fmt::format("the program ran on {} virtual devices, where calls aren't counted", devices);
-            out.push_back(std::move(row));
+/// Where equations that only look stand in the whole program. A device's program has them in pieces of its own, in the same order.
+class WholeProgram {
+public:
+    explicit WholeProgram(const Jaxpr& program) { add(program, {}); }
+    /// The first one that was made of the same equation and isn't given yet; of a jaxpr that stands in several places, its first.
+    std::string place_of(const Onlooker& o) {
+        std::string last;
+        for (Place& p : places_) {
+            if (!same(*p.eqn, o)) continue;
+            last = p.path;
+            if (!std::exchange(p.given, true)) break;
         }
-    return out;
-}
+        return last;
+    }
+
+private:
+    struct Place {
+        const Eqn* eqn;
+        std::string path;
+        bool given = false;
+    };
+    static bool same(const Eqn& e, const Onlooker& o) {
+        return e.prim->name.c_str() == o.primitive.str() && e.source->summary() == o.source->summary() &&
+               text_param(e.params, "fmt") == text_param(o.params, "fmt");
+    }
+    void add(const Jaxpr& j, const JaxprPath& path) {
+        if (!seen_.insert(&j).second) return;
+        for (std::uint32_t i = 0; i < j.eqns.size(); ++i) {
+            const Eqn& e = j.eqns[i];
+            if (e.n_out == 0 && !e.params->holds_jaxpr()) places_.push_back({&e, to_text(EqnPath{path, i})});
+            for (const SubJaxpr& s : sub_jaxprs(e)) {
+                JaxprPath inner = path;
+                inner.steps.push_back({i, s.param, s.index});
+                add(*s.jaxpr, inner);
+            }
+        }
+    }
+    std::vector<Place> places_;
+    std::unordered_set<const Jaxpr*> seen_;
+};
 
 }  // namespace
 
 std::vector<DebugPrintRow> debug_prints(const Inspection& inspection, const RunReport& run) {
-    if (!run.device_peaks.empty()) return uncounted(*inspection.step().jaxpr, run.device_peaks.size());
+    std::optional<WholeProgram> whole;
+    if (!run.device_peaks.empty()) whole.emplace(*inspection.step().jaxpr);
     std::vector<DebugPrintRow> out;
     for (const Onlooker& o : run.result.onlookers) {
         DebugPrintRow row = row_of(o);
         row.calls = o.calls;
+        if (whole) row.equation = whole->place_of(o);
         if (inspection.choices().jit.debug_prints) add_texts(row, o);
         out.push_back(std::move(row));
     }

@@ -19,7 +19,7 @@ struct DebugPrintRow {
     std::vector<std::int64_t> order;  ///< of each text among those of the run
     std::string problem;              ///< why there is no text, or not that of every call
 };
-/// Over several devices calls aren't counted: each row says so.
+/// Over several devices each counts that looks at its part; of whole values, one.
 std::vector<DebugPrintRow> debug_prints(const Inspection& inspection, const RunReport& run);
 
 /// The lines that the program would have written, in the order of the run.
