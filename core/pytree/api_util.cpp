@@ -65,25 +65,25 @@ PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pa
         const std::vector<Description>& args;
         const std::vector<std::pair<std::string, Description>>& kwargs;
     } parts{args, kwargs};
-    return make_tree({&parts, [](const void* value, TreeWriter& w) {
-                          const auto& p = *static_cast<const Parts*>(value);
-                          w.open(Kind::tuple, "", 2);
-                          w.key("0");
-                          w.open(Kind::tuple, "", p.args.size());
-                          for (std::size_t i = 0; i < p.args.size(); ++i) {
-                              w.key(std::to_string(i));
-                              p.args[i].describe(p.args[i].value, w);
-                          }
-                          w.close();
-                          w.key("1");
-                          w.open(Kind::dict, "", p.kwargs.size());
-                          for (const auto& [name, d] : p.kwargs) {
-                              w.key("'" + name + "'");
-                              d.describe(d.value, w);
-                          }
-                          w.close();
-                          w.close();
-                      }});
+    return make_tree(&parts, [](const void* value, TreeWriter& w) {
+        const auto& p = *static_cast<const Parts*>(value);
+        w.open(Kind::tuple, "", 2);
+        w.key("0");
+        w.open(Kind::tuple, "", p.args.size());
+        for (std::size_t i = 0; i < p.args.size(); ++i) {
+            w.key(std::to_string(i));
+            describe(p.args[i], w);
+        }
+        w.close();
+        w.key("1");
+        w.open(Kind::dict, "", p.kwargs.size());
+        for (const auto& [name, d] : p.kwargs) {
+            w.key("'" + name + "'");
+            describe(d, w);
+        }
+        w.close();
+        w.close();
+    });
 }
 std::string formatted(std::string pattern, const std::string& name, const std::string& doc) {
     const auto put = [&](const std::string& mark, const std::string& text) {

@@ -36,7 +36,7 @@ void describe_prefix(const void* value, TreeWriter& w) {
 /// JAX's sentences on the first place where it isn't a prefix of `tree`; empty: it is one.
 template <class Leaf>
 std::string prefix_problem(const std::string& name, const PyTreeDef& tree, const PrefixTree<Leaf>& spec) {
-    const PyTreeDef prefix = make_tree({&spec, describe_prefix<Leaf>});
+    const PyTreeDef prefix = make_tree(&spec, describe_prefix<Leaf>);
     std::vector<TreeNode::Key> path;
     return structure_difference(*prefix.node(), *tree.node(), path, name, "jax._src.api_util.PytreeLeaf", true);
 }

@@ -53,13 +53,12 @@ public:
     }
     void leaf() override { simple(Kind::leaf); }
     void none() override { simple(Kind::none); }
-    void fixed(const std::string& text, const void* value, bool (*equal)(const void*, const void*), void* (*copy)(const void*),
-               void (*drop)(void*)) override {
+    void fixed(const void* value, const FixedType& type) override {
         auto n = std::make_unique<TreeNode>();
         n->kind = Kind::fixed;
-        n->type = text;
-        n->fixed = {copy(value), equal, drop};
-        n->hash = hash_mix(17, std::hash<std::string>{}(text));
+        n->type = type.text(value);
+        n->fixed = {type.copy(value), type.equal, type.drop};
+        n->hash = hash_mix(17, std::hash<std::string>{}(n->type));
         add(std::move(n));
     }
     const TreeNode* take() { return root_.release(); }
@@ -192,7 +191,12 @@ std::string kind_name(const TreeNode& n) {
 
 PyTreeDef make_tree(const Description& d) {
     Maker m;
-    d.describe(d.value, m);
+    describe(d, m);
+    return PyTreeDef(m.take());
+}
+PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeWriter& w)) {
+    Maker m;
+    describe(value, m);
     return PyTreeDef(m.take());
 }
 

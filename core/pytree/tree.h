@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// core/pytree: shapes of trees, without the types that they came of. In: what the public headers' templates write of a value
+// core/pytree: shapes of trees, without the types that they came of. In: values with what the public headers say of their types
 // (jaxscope/pytree.h). Out: treedefs that compare, hash and print as JAX's, key paths, and the functions of JAX's api_util on flat lists.
 // Never here: arrays, traces.
 #include <atomic>
@@ -11,9 +11,29 @@
 
 namespace jaxscope::jax::detail {
 
+/// Writes a tree, from the outside in.
+class TreeWriter {
+public:
+    using Kind = TreeKind;
+    virtual void open(Kind kind, const std::string& type, std::size_t children) = 0;
+    virtual void name(const std::string& member) = 0;  ///< of the next child: `.w`
+    virtual void key(const std::string& repr) = 0;     ///< `['a']`, `[0]`
+    virtual void close() = 0;
+    virtual void leaf() = 0;
+    virtual void none() = 0;
+    virtual void fixed(const void* value, const FixedType& type) = 0;
+
+protected:
+    ~TreeWriter() = default;
+};
+/// Writes the tree of a value by its type.
+void describe(const Description& d, TreeWriter& w);
+/// The tree that `describe` writes of something else.
+PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeWriter& w));
+
 /// One node of a tree; children are shared and never change.
 struct TreeNode {
-    using Kind = TreeWriter::Kind;
+    using Kind = TreeKind;
     struct Key {
         bool member = false;
         std::string text;

@@ -17,6 +17,9 @@ struct ArgumentNames {
 };
 ArgumentNames argument_names(const Call& call, const std::vector<std::string>& given);
 
+/// Stands where the results of later calls have an array. Costs nothing to copy, is read by nobody.
+Array place_of_array();
+
 struct TracedCall {
     Traced traced;
     PyTreeDef out_tree;

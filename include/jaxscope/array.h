@@ -255,25 +255,49 @@ template <class T>
 concept Foreign = !Number<std::remove_cvref_t<T>> && !std::is_base_of_v<Array, std::remove_cvref_t<T>> &&
                   !std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_base_of_v<std::ios_base, std::remove_cvref_t<T>>;
 template <class T>
-Array refused() {
-    static_assert(!sizeof(T), "operand is no array and no number");
+inline constexpr bool is_operand = false;
+}  // namespace detail
+// Written out, not by a macro: compilers would show its text before the user's line.
+template <detail::Foreign T>
+Array operator+(const Array&, const T&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
     return Array();
 }
-}  // namespace detail
-#define JAXSCOPE_REFUSE_OPERAND(op)             \
-    template <detail::Foreign T>                \
-    Array operator op(const Array&, const T&) { \
-        return detail::refused<T>();            \
-    }                                           \
-    template <detail::Foreign T>                \
-    Array operator op(const T&, const Array&) { \
-        return detail::refused<T>();            \
-    }
-JAXSCOPE_REFUSE_OPERAND(+)
-JAXSCOPE_REFUSE_OPERAND(-)
-JAXSCOPE_REFUSE_OPERAND(*)
-JAXSCOPE_REFUSE_OPERAND(/)
-#undef JAXSCOPE_REFUSE_OPERAND
+template <detail::Foreign T>
+Array operator+(const T&, const Array&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator-(const Array&, const T&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator-(const T&, const Array&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator*(const Array&, const T&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator*(const T&, const Array&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator/(const Array&, const T&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
+template <detail::Foreign T>
+Array operator/(const T&, const Array&) {
+    static_assert(detail::is_operand<T>, "operand is no array and no number");
+    return Array();
+}
 
 /// What `Array::at` gives: the places that its functions write to.
 class IndexUpdate {

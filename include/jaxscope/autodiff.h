@@ -92,7 +92,14 @@ struct Gradient {
     auto operator()(const A&... a) const {
         constexpr bool in_range = ((I < sizeof...(A)) && ...);
         static_assert(in_range, "grad: an argnum is beyond the arguments of the call");
-        if constexpr (in_range) return differentiate(a...);  // else nothing more is said
+        if constexpr (in_range) {  // else nothing more is said
+            constexpr bool callable = CallOf<F, A...>::callable;
+            static_assert(callable, "the function can't be called with these arguments");
+            using R = typename CallOf<F, A...>::Result;
+            constexpr bool gives_one_array = is_leaf<R> || is_pair<R>;
+            static_assert(gives_one_array, "grad: the function must return one Array, or std::pair<Array, Aux>");
+            if constexpr (callable && gives_one_array) return differentiate(a...);
+        }
     }
 
 private:
@@ -101,27 +108,23 @@ private:
         using C = CallOf<F, A...>;
         using R = typename C::Result;
         constexpr bool aux = is_pair<R>;
-        if constexpr (!is_leaf<R> && !aux) {
-            static_assert(!sizeof(R), "grad: the function must return one Array, or std::pair<Array, Aux>");
-        } else {
-            C call(f, a...);
-            call.where = where;
-            const std::vector<Array> flat = value_and_grad(call, {I...}, aux, WithValue ? "value_and_grad" : "grad", options);
-            const Array* at = flat.data();
-            R value = with_leaves(call.result(), at);
-            const auto gradients = [&] {
-                if constexpr (sizeof...(I) == 1)
-                    return call.template arg_like<(I, ...)>(at);
-                else
-                    return std::tuple{call.template arg_like<I>(at)...};
-            }();
-            if constexpr (WithValue)
-                return std::pair(std::move(value), gradients);
-            else if constexpr (aux)
-                return std::pair(gradients, std::move(value.second));
+        C call(f, a...);
+        call.where = where;
+        const std::vector<Array> flat = value_and_grad(call, {I...}, aux, WithValue ? "value_and_grad" : "grad", options);
+        const Array* at = flat.data();
+        R value = with_leaves(call.result(), at);
+        const auto gradients = [&] {
+            if constexpr (sizeof...(I) == 1)
+                return call.template arg_like<(I, ...)>(at);
             else
-                return gradients;
-        }
+                return std::tuple{call.template arg_like<I>(at)...};
+        }();
+        if constexpr (WithValue)
+            return std::pair(std::move(value), gradients);
+        else if constexpr (aux)
+            return std::pair(gradients, std::move(value.second));
+        else
+            return gradients;
     }
 };
 
@@ -159,29 +162,36 @@ auto grad(F&& f, GradOptions options = {}, Where where = {}) {
         return detail::Gradient<false, detail::Stored<F>, I...>{static_cast<F&&>(f), std::move(options), where};
 }
 
-/// jax.jvp(f, primals, tangents), both tuples of arguments: the result and its tangent; with `jvp<has_aux>` what is auxiliary besides.
-template <bool Aux = false, class F, class... A, class... T>
-auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, Where where = {}) {
-    static_assert(sizeof...(A) == sizeof...(T), "jvp: primals and tangents differ in number");
+namespace detail {
+template <bool Aux, class F, class... A, class... T>
+auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, const Where& where) {
     return std::apply(
         [&](const auto&... a) {
-            using C = detail::CallOf<F, A...>;
+            using C = CallOf<F, A...>;
             C call(f, a...);
             call.where = where;
             const auto in = [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return detail::tuple_of(detail::given_as<std::tuple_element_t<I, typename C::Args>>(std::get<I>(tangents))...);
+                return tuple_of(given_as<std::tuple_element_t<I, typename C::Args>>(std::get<I>(tangents))...);
             }
             (std::index_sequence_for<T...>());
-            const std::vector<Array> flat = detail::jvp(call, tree_leaves(in), detail::description(in), Aux);
+            const std::vector<Array> flat = jvp(call, tree_leaves(in), description(in), Aux);
             const Array* at = flat.data();
-            const auto& result = detail::outputs_of<Aux>(call.result());
-            auto value = detail::with_leaves(result, at), tangent = detail::with_leaves(result, at);
+            const auto& result = outputs_of<Aux>(call.result());
+            auto value = with_leaves(result, at), tangent = with_leaves(result, at);
             if constexpr (Aux)
-                return std::tuple(std::move(value), std::move(tangent), detail::with_leaves(call.result().second, at));
+                return std::tuple(std::move(value), std::move(tangent), with_leaves(call.result().second, at));
             else
                 return std::pair(std::move(value), std::move(tangent));
         },
         primals);
+}
+}  // namespace detail
+/// jax.jvp(f, primals, tangents), both tuples of arguments: the result and its tangent; with `jvp<has_aux>` what is auxiliary besides.
+template <bool Aux = false, class F, class... A, class... T>
+auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, Where where = {}) {
+    constexpr bool one_each = sizeof...(A) == sizeof...(T);
+    static_assert(one_each, "jvp: primals and tangents differ in number");
+    if constexpr (one_each) return detail::jvp_of<Aux>(f, primals, tangents, where);
 }
 
 namespace detail {

@@ -41,33 +41,32 @@ bool log_checkpoint_residuals(bool on);
 
 namespace detail {
 /// Traces of one checkpointed function: calls with equal types, trees and static values share one.
-/// Throws JAX's sentence for options that are gone.
+/// They keep the options. Throws JAX's sentence for those that are gone.
 KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where);
-Called checkpoint(Call& call, const CheckpointOptions& options, Kept& traces);
+Called checkpoint(Call& call, Kept& traces);
 }  // namespace detail
 
 template <class F>
 struct Checkpointed {
     F f;
-    CheckpointOptions options;
     Where where;
-    detail::KeptHandle traces = detail::make_trace_cache(options, where);
+    detail::KeptHandle traces;
     template <class... A>
     requires detail::Takes<F, A...>
     auto operator()(const A&... a) const {
         detail::CallOf call(f, a...);
         call.where = where;
-        detail::Called done = detail::checkpoint(call, options, *traces);
+        detail::Called done = detail::checkpoint(call, *traces);
         return decltype(call)::filled(done.prototype, done.leaves.data());
     }
 };
 template <class F>
-auto checkpoint(F&& f, CheckpointOptions options = {}, Where where = {}) {
-    return Checkpointed<detail::Stored<F>>{static_cast<F&&>(f), std::move(options), where};
+auto checkpoint(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
+    return Checkpointed<detail::Stored<F>>{static_cast<F&&>(f), where, detail::make_trace_cache(options, where)};
 }
 template <class F>
-auto remat(F&& f, CheckpointOptions options = {}, Where where = {}) {
-    return checkpoint(static_cast<F&&>(f), std::move(options), where);
+auto remat(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
+    return checkpoint(static_cast<F&&>(f), options, where);
 }
 Array checkpoint_name(const Operand& x, const char* name);
 /// The same name for every leaf of a tree.

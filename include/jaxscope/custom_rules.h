@@ -118,6 +118,27 @@ template <class T>
 concept Tupled = requires {
     std::tuple_size<T>::value;
 };
+/// What a rule is given for an argument of type A.
+template <class A>
+auto rule_argument() {
+    if constexpr (argument_problem<A>() == TreeProblem::none)
+        return std::type_identity<GivenAs<A, true>>();
+    else
+        return std::type_identity<A>();
+}
+/// Does the forward rule return two things? Asked where it is called, so that one sentence says what is wrong.
+template <class Fwd, class... A>
+constexpr bool gives_pair() {
+    if constexpr (std::is_invocable_v<const Fwd&, const typename decltype(rule_argument<A>())::type&...>) {
+        using R = std::remove_cvref_t<std::invoke_result_t<const Fwd&, const typename decltype(rule_argument<A>())::type&...>>;
+        if constexpr (Tupled<R>)
+            return std::tuple_size<R>::value == 2;
+        else
+            return false;
+    } else {
+        return true;  // said of the call
+    }
+}
 
 }  // namespace detail
 
@@ -240,6 +261,14 @@ public:
         : f_(std::move(f)), fwd_(std::move(fwd)), bwd_(std::move(bwd)), function_(of_function), options_(of_rules) {}
     template <class... A>
     auto operator()(const A&... a) const {
+        constexpr bool gives_pair = detail::gives_pair<Fwd, A...>();
+        static_assert(gives_pair, "custom_vjp: fwd must return std::pair(result, residuals)");
+        if constexpr (gives_pair) return call_of(a...);
+    }
+
+private:
+    template <class... A>
+    auto call_of(const A&... a) const {
         return detail::without_fixed<N...>(
             f_,
             [&](const auto& f, const auto& fixed, const auto&... d) {
@@ -256,14 +285,10 @@ public:
             },
             a...);
     }
-
-private:
     template <class C, class Forward, class X>
     auto with_rules(C& call, const Forward& forward, const X& fixed) const {
         const auto tuple_forward = [&](const typename C::Args& kept) { return std::apply(forward, detail::plain_values(kept)); };
         detail::CallOf fwd(tuple_forward, call.given_arguments());
-        using Pair = typename decltype(fwd)::Result;
-        static_assert(std::tuple_size<Pair>::value == 2, "custom_vjp: fwd must return std::pair(result, residuals)");
         BackwardOf<C, decltype(fwd), X> backward(*this, call, fwd, fixed);
         const std::vector<Array> flat = detail::custom_vjp(
             call, fwd, backward,

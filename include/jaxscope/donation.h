@@ -18,7 +18,6 @@ struct DonateSpecs {
 namespace detail {
 jax::detail::JitHandle filter_jit(const std::string& mode, bool function_is_argument, const Where& where);
 jax::detail::JitHandle filter_jit(const DonateSpecs& specs, bool function_is_argument, const Where& where);
-[[noreturn]] void must_run_eagerly();
 }  // namespace detail
 
 /// "arrays": all arrays are donated and nothing is said of those that can't be used; "warn": it is said; "none": no donation.
@@ -52,10 +51,7 @@ T move(const T& tree) {
     return moved(tree);
 }
 /// jax.random.uniform with a key that can be used once: the key is consumed. A traced key is refused.
-inline Array safe_eager_uniform(const Array& key, const Shape& shape = {}, double minval = 0., double maxval = 1.) {
-    if (key.is_tracer()) detail::must_run_eagerly();
-    return random::uniform(donation::move(key), shape, minval, maxval);
-}
+Array safe_eager_uniform(const Array& key, const Shape& shape = {}, double minval = 0., double maxval = 1.);
 
 }  // namespace jaxscope::jax::donation
 

@@ -420,12 +420,11 @@ auto filter_vmap(F&& f, VmapOptions options = {}) {
     };
 }
 template <class F>
-auto filter_checkpoint(F&& f, CheckpointOptions options = {}, Where where = {}) {
-    auto kept = detail::make_trace_cache(options, where);
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where, traces = std::move(kept)](const auto&... a) {
+auto filter_checkpoint(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), where, traces = detail::make_trace_cache(options, where)](const auto&... a) {
         detail::FilterCallOf call(f, a...);
         call.where = where;
-        detail::Called done = detail::checkpoint(call, options, *traces);
+        detail::Called done = detail::checkpoint(call, *traces);
         return decltype(call)::filled(done.prototype, done.leaves.data());
     };
 }

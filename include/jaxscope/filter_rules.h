@@ -35,17 +35,8 @@ T with_others(const T& t, const std::vector<Array>& leaves) {
     });
     return out;
 }
-[[noreturn]] void refuse_tangent(const char* text);
 /// The values, of which derivatives are refused with this text.
-inline std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
-    if (values.empty()) return values;
-    const auto same = [](const std::vector<Array>& v) { return v; };
-    const auto refused = [text](const std::tuple<std::vector<Array>>& primals, const std::tuple<std::vector<Array>>&) {
-        refuse_tangent(text);
-        return std::pair(std::get<0>(primals), std::get<0>(primals));
-    };
-    return jax::custom_jvp(same, {.name = "nondifferentiable"}).defjvp(refused)(values);
-}
+std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text);
 
 template <class... A>
 auto held(const A&... a) {

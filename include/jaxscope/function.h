@@ -73,13 +73,16 @@ struct KeptAs {
     };
     using type = typename Id<decltype(pick())>::type;
 };
-/// Can all of these be arguments? Asked first where users call, so that one sentence says what is wrong.
+/// What keeps a value from being an argument.
 template <class D>
-constexpr bool is_argument() {
-    return Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>() || is_tree<D>();
+constexpr TreeProblem argument_problem() {
+    if constexpr (Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>())
+        return TreeProblem::none;
+    else
+        return tree_problem<false, D>();
 }
 template <class... A>
-inline constexpr bool are_arguments = (is_argument<typename Unkeyed<std::decay_t<A>>::type>() && ...);
+inline constexpr TreeProblem problem_of = first_problem({argument_problem<typename Unkeyed<std::decay_t<A>>::type>()...});
 template <class T>
 const T& given(const T& v) {
     return v;
@@ -96,9 +99,6 @@ const auto& unkeyed(const A& a) {
         return a.value;
 }
 
-/// Stands where the results of later calls have an array. Costs nothing to copy, is read by nobody.
-Array place_of_array();
-
 /// One call of a function, erased.
 class Call {
 public:
@@ -107,6 +107,8 @@ public:
     virtual Description arguments() const = 0;  ///< of the tuple of arguments
     virtual Description results() const = 0;    ///< after `run`
     virtual void* take_results(void (**drop)(void*)) = 0;
+    /// The next argument as it is kept.
+    void argument(const void* value, const TreeType& of, bool is_static, const char* keyword);
     std::vector<Array> leaves;  ///< of the arguments, in order
     std::vector<std::size_t> leaves_of_arg;
     std::vector<const char*> keywords;  ///< per argument its name if it came by kw, else null
@@ -116,7 +118,10 @@ public:
     Where where = Where("", 0, "");
 
 protected:
-    ~Call() = default;
+    Call();
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
 };
 
 /// Leaves of the result, and the result of the call that was traced, whose other values are this one's.
@@ -137,81 +142,28 @@ public:
     CallKey(const CallKey&) = delete;
     CallKey& operator=(const CallKey&) = delete;
 
-    void leaf(const Array& a) {
-        if (num_nodes == node_room_) grow(nodes, own_nodes_, num_nodes, node_room_);
-        nodes[num_nodes++] = a.node();
-    }
-    void raw(const void* data, std::size_t n) {
-        const auto* p = static_cast<const unsigned char*>(data);
-        for (std::size_t i = 0; i < n; ++i) {
-            if (num_bytes == byte_room_) grow(bytes, own_bytes_, num_bytes, byte_room_);
-            bytes[num_bytes++] = p[i];
-        }
-    }
-    void text(const char* s) {
-        std::uint32_t n = 0;
-        while (s[n]) ++n;
-        raw(&n, sizeof n);
-        raw(s, n);
-    }
-    void count(std::size_t n) {
-        const auto c = static_cast<std::uint32_t>(n);
-        raw(&c, sizeof c);
-    }
-    /// A value that bytes don't tell: the call is looked for by comparing trees.
-    void inexact() { exact = false; }
+    void value(const void* value, const TreeType& of);
+    void fixed(const void* value, const FixedType& of);
+    void leaf(const Array& a);
+    void raw(const void* data, std::size_t n);
+    void text(const char* s);
+    void count(std::size_t n);
 
     const void* type;
     const Node** nodes = own_nodes_;
     unsigned char* bytes = own_bytes_;
     std::size_t num_nodes = 0, num_bytes = 0;
-    bool exact = true;
+    bool exact = true;  ///< else a value isn't told by bytes: the call is looked for by comparing trees
 
 private:
-    template <class T>
-    static void grow(T*& at, const T* own, std::size_t used, std::size_t& room) {
-        T* more = new T[room *= 2];
-        for (std::size_t i = 0; i < used; ++i) more[i] = at[i];
-        if (at != own) delete[] at;
-        at = more;
-    }
     std::size_t node_room_ = 128, byte_room_ = 256;
     const Node* own_nodes_[128];
     unsigned char own_bytes_[256];
 };
-template <class V>
-void write_fixed(const V& v, CallKey& k) {
-    if constexpr (std::is_empty_v<V>)
-        ;
-    else if constexpr (Number<V> || std::is_enum_v<V> || std::is_pointer_v<V>)
-        k.raw(&v, sizeof v);
-    else if constexpr (Text<V>)
-        k.text(v.c_str());
-    else
-        k.inexact();
-}
-template <bool Filter, class T>
-void write_key(const T& t, CallKey& k) {
-    if constexpr (is_leaf<T>) {
-        k.leaf(t);
-    } else if constexpr (is_static<T>) {
-        write_fixed(t.value, k);
-    } else if constexpr (is_tree<T>()) {
-        if constexpr (Optional<T>)
-            k.count(t.has_value());
-        else if constexpr (Variant<T>)
-            k.count(t.index());
-        else if constexpr (Map<T>) {
-            k.count(count_of(t));
-            for (const auto& entry : t) write_fixed(entry.first, k);
-        } else if constexpr (Sequence<T>) {
-            k.count(count_of(t));
-        }
-        each_child<Filter>(t, [&](const auto& child) { write_key<Filter>(child, k); });
-    } else {
-        write_fixed(t, k);
-    }
-}
+/// The leaves of a later call's result.
+void move_leaves(void* value, const TreeType& type, Array* leaves);
+/// Its arrays' places stay, without arrays.
+void empty_leaves(void* value, const TreeType& type);
 
 /// A call of `f` with these arguments. Its own types stand in CallOf and FilterCallOf.
 template <bool Filter, class F, class... A>
@@ -226,21 +178,30 @@ public:
     using Kept = typename KeptAs<
         T, std::is_invocable_v<const F&, const typename decltype(plain<typename KeptAs<A, true, Filter>::type>())::type&...>, Filter>::type;
     using Args = std::tuple<Kept<A>...>;
-    using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const typename decltype(plain<Kept<A>>())::type&...>>;
+    static constexpr bool callable = std::is_invocable_v<const F&, const typename decltype(plain<Kept<A>>())::type&...>;
+
+private:
+    static auto result_type() {
+        if constexpr (callable)
+            return std::type_identity<
+                std::remove_cvref_t<std::invoke_result_t<const F&, const typename decltype(plain<Kept<A>>())::type&...>>>();
+        else
+            return std::type_identity<Array>();  // so that one sentence says what is wrong
+    }
+
+public:
+    using Result = typename decltype(result_type())::type;
 
     explicit AnyCall(const F& f, const A&... a) : f_(f), args_(keep<Kept<A>>(a)...) {
+        static_assert(callable, "the function can't be called with these arguments");
         type = tag();
-        const auto one = [&](const auto& arg) {
-            const std::size_t before = leaves.size();
-            each_leaf<Filter>(arg, [&](const Array& leaf) { leaves.push_back(leaf); });
-            leaves_of_arg.push_back(leaves.size() - before);
-            static_args.push_back(is_static_arg<std::remove_cvref_t<decltype(arg)>>);
-        };
-        std::apply([&](const auto&... arg) { (one(arg), ...); }, args_);
-        (keywords.push_back(keyword(a)), ...);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
+                      keyword(a)),
+             ...);
+        }
+        (std::index_sequence_for<A...>());
     }
-    AnyCall(const AnyCall&) = delete;
-    AnyCall& operator=(const AnyCall&) = delete;
 
     /// The same for calls of one type.
     static const void* tag() {
@@ -248,44 +209,31 @@ public:
         return &here;
     }
     /// Writes the key of a call with these arguments, which aren't copied; `made` keeps what a number became.
-    static void write(CallKey& key, std::vector<Array>& made, const A&... a) {
-        [[maybe_unused]] const auto one = [&](const auto& arg, auto kept) {
-            using K = typename decltype(kept)::type;
-            if (const char* name = keyword(arg)) key.text(name);
-            const auto& v = unkeyed(arg);
-            if constexpr (std::is_same_v<K, std::remove_cvref_t<decltype(v)>>)
-                write_key<Filter>(v, key);
-            else if constexpr (is_leaf<K>) {
-                made.push_back(Array(v));
-                key.leaf(made.back());
-            } else if constexpr (std::is_convertible_v<decltype(v), const char*>)
-                key.text(v);
-            else
-                write_fixed(v, key);
-        };
-        (one(a, std::type_identity<Kept<A>>()), ...);
-    }
+    static void write(CallKey& key, std::vector<Array>& made, const A&... a) { (write_one<Kept<A>>(key, made, a), ...); }
 
     void run(const Array* in, std::vector<Array>& out) override {
         Args args(args_);
-        std::apply([&](auto&... arg) { (each_leaf<Filter>(arg, [&](Array& leaf) { leaf = *in++; }), ...); }, args);
+        set_leaves(&args, type_of<Args>(), in);
         delete result_;
         result_ = nullptr;
-        result_ = new Result(std::apply([&](const auto&... arg) { return f_(given(arg)...); }, args));
-        each_leaf<Filter>(*result_, [&](Array& leaf) { out.push_back(leaf); });
+        if constexpr (callable) result_ = [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return new Result(f_(given(std::get<I>(std::as_const(args)))...));
+            }
+        (std::index_sequence_for<A...>());
+        append_leaves(result_, type_of<Result>(), out);
     }
     Description arguments() const override { return description<Filter>(args_); }
     Description results() const override { return description<Filter>(*result_); }
     void* take_results(void (**drop)(void*)) override {
         *drop = [](void* p) { delete static_cast<Result*>(p); };
-        each_leaf<Filter>(*result_, [](Array& leaf) { leaf = place_of_array(); });
+        empty_leaves(result_, type_of<Result>());
         return std::exchange(result_, nullptr);
     }
     const Result& result() const { return *result_; }
     /// The result of another call of this type: `leaves` where `prototype`, the traced call's result, has arrays.
     static Result filled(const void* prototype, Array* leaves_in) {
         Result out(*static_cast<const Result*>(prototype));
-        each_leaf<Filter>(out, [&](Array& leaf) { leaf = static_cast<Array&&>(*leaves_in++); });
+        move_leaves(&out, type_of<Result>(), leaves_in);
         return out;
     }
     const Args& given_arguments() const { return args_; }
@@ -293,7 +241,7 @@ public:
     template <std::size_t I>
     auto arg_like(const Array*& leaves_in) const {
         auto out = std::get<I>(args_);
-        each_leaf<Filter>(out, [&](Array& leaf) { leaf = *leaves_in++; });
+        set_leaves(&out, type_of<decltype(out)>(), leaves_in);
         return out;
     }
 
@@ -301,6 +249,25 @@ protected:
     ~AnyCall() { delete result_; }
 
 private:
+    template <class T>
+    static constexpr const TreeType& type_of() {
+        return tree_type<Filter, T>;
+    }
+    template <class K, class T>
+    static void write_one(CallKey& key, std::vector<Array>& made, const T& arg) {
+        if (const char* name = keyword(arg)) key.text(name);
+        const auto& v = unkeyed(arg);
+        using V = std::remove_cvref_t<decltype(v)>;
+        if constexpr (std::is_same_v<K, V>)
+            key.value(&v, type_of<V>());
+        else if constexpr (is_leaf<K>) {
+            made.push_back(Array(v));
+            key.leaf(made.back());
+        } else if constexpr (std::is_convertible_v<V, const char*>)
+            key.text(v);
+        else
+            key.fixed(&v, fixed_type<V>);
+    }
     template <class K, class T>
     static K keep(const T& v) {
         const auto& a = unkeyed(v);
@@ -353,7 +320,7 @@ concept Takes = std::is_invocable_v < const F&,
 template <class T>
 T with_leaves(const T& prototype, const Array*& leaves) {
     T out(prototype);
-    each_leaf(out, [&](Array& leaf) { leaf = *leaves++; });
+    set_leaves(&out, tree_type<false, T>, leaves);
     return out;
 }
 /// A function kept by value: functions as pointers.

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All of the C++ front end.
+// All of the C++ front end. What other headers need comes first: compilers name the way to the header that an error stands in.
+#include <jaxscope/array.h>
+
+#include <jaxscope/pytree.h>
+
+#include <jaxscope/function.h>
+
+#include <jaxscope/jit.h>
+#include <jaxscope/policy.h>
+#include <jaxscope/vmap.h>
+
 #include <jaxscope/abstract.h>
 #include <jaxscope/api_util.h>
 #include <jaxscope/autodiff.h>
@@ -15,12 +25,9 @@
 #include <jaxscope/filter.h>
 #include <jaxscope/filter_rules.h>
 #include <jaxscope/jacobian.h>
-#include <jaxscope/jit.h>
 #include <jaxscope/lax.h>
 #include <jaxscope/linalg.h>
 #include <jaxscope/nn.h>
 #include <jaxscope/numpy.h>
-#include <jaxscope/policy.h>
 #include <jaxscope/random.h>
 #include <jaxscope/sharding.h>
-#include <jaxscope/vmap.h>

@@ -24,7 +24,7 @@ namespace detail {
 class JitState;
 class JitHandle {
 public:
-    JitHandle(JitOptions options, const Where& where, int arity = -1);
+    JitHandle(const JitOptions& options, const Where& where, int arity = -1);
     JitHandle(const JitHandle& o) noexcept;
     JitHandle& operator=(const JitHandle& o) noexcept;
     ~JitHandle();
@@ -112,7 +112,7 @@ private:
 
 namespace detail {
 template <class C, class F, class... A>
-typename C::Result run_jitted(JitState& state, const F& f, const A&... a) {
+auto run_jitted(JitState& state, const F& f, const A&... a) {
     CallKey key(C::tag());
     std::vector<Array> made;
     C::write(key, made, a...);
@@ -144,13 +144,19 @@ struct Arity<R (C::*)(A...)> : Arity<R (*)(A...)> {};
 template <class F>
 class Jitted {
 public:
-    Jitted(F f, JitOptions options, const Where& where) : f_(std::move(f)), state_(std::move(options), where, detail::Arity<F>::value) {}
+    Jitted(F f, const JitOptions& options, const Where& where) : f_(std::move(f)), state_(options, where, detail::Arity<F>::value) {}
     template <class... A>
     auto operator()(const A&... a) const {
-        static_assert(detail::are_arguments<A...>,
+        constexpr auto problem = detail::problem_of<A...>;
+        static_assert(problem != detail::TreeProblem::no_tree,
                       "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
                       "wrap it in Static<>");
-        if constexpr (detail::are_arguments<A...>) return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
+        static_assert(problem != detail::TreeProblem::no_equality, "Static<T> needs ==");
+        if constexpr (problem == detail::TreeProblem::none) {
+            constexpr bool callable = detail::CallOf<F, A...>::callable;
+            static_assert(callable, "the function can't be called with these arguments");
+            if constexpr (callable) return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
+        }
     }
     template <class... A>
     Lowered<false, F, A...> lower(const A&... a) const {
@@ -174,8 +180,8 @@ private:
     detail::JitHandle state_;
 };
 template <class F>
-Jitted<detail::Stored<F>> jit(F&& f, JitOptions options = {}, Where where = {}) {
-    return Jitted<detail::Stored<F>>(static_cast<F&&>(f), std::move(options), where);
+Jitted<detail::Stored<F>> jit(F&& f, const JitOptions& options = {}, Where where = {}) {
+    return Jitted<detail::Stored<F>>(static_cast<F&&>(f), options, where);
 }
 
 template <class F>

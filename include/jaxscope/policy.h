@@ -56,15 +56,21 @@ private:
 KeptHandle keep_policy(AskedPolicy* policy, const char* name);
 }  // namespace detail
 
+/// A policy that has a name of its own.
+struct NamedPolicy {
+    const char* name;
+    Verdict operator()(const Application& a) const;
+};
 /// A checkpoint policy: a text as `jaxscope policies --policy` takes it, or a callable: `[](const jax::Application& a) { return
 /// a.primitive == "dot_general"; }`. The empty one saves nothing.
 class Policy {
 public:
     Policy() = default;
-    Policy(std::string policy) : text(std::move(policy)) {}  // NOLINT(google-explicit-constructor)
-    Policy(const char* policy) : text(policy) {}             // NOLINT(google-explicit-constructor)
+    Policy(std::string policy) : text(std::move(policy)) {}   // NOLINT(google-explicit-constructor)
+    Policy(const char* policy) : text(policy) {}              // NOLINT(google-explicit-constructor)
+    Policy(const NamedPolicy& policy) : text(policy.name) {}  // NOLINT(google-explicit-constructor)
     template <class F>
-    requires(!std::is_same_v<F, Policy> && std::is_invocable_v<const F&, const Application&>)
+    requires(!std::is_same_v<F, Policy> && !std::is_same_v<F, NamedPolicy> && std::is_invocable_v<const F&, const Application&>)
         Policy(F f, const char* name = "<lambda>") {  // NOLINT
         using R = std::invoke_result_t<const F&, const Application&>;
         constexpr bool allowed = std::is_same_v<R, bool> || std::is_convertible_v<R, Verdict>;
@@ -79,8 +85,8 @@ public:
     Verdict operator()(const Application& a) const;
 };
 namespace policies {
-inline const Policy everything_saveable{"everything_saveable"}, nothing_saveable{"nothing_saveable"}, dots_saveable{"dots_saveable"},
-    checkpoint_dots{"dots_saveable"}, dots_with_no_batch_dims_saveable{"dots_with_no_batch_dims_saveable"},
+inline constexpr NamedPolicy everything_saveable{"everything_saveable"}, nothing_saveable{"nothing_saveable"},
+    dots_saveable{"dots_saveable"}, checkpoint_dots{"dots_saveable"}, dots_with_no_batch_dims_saveable{"dots_with_no_batch_dims_saveable"},
     checkpoint_dots_with_no_batch_dims{"dots_with_no_batch_dims_saveable"};
 Policy save_only_these_names(const std::vector<std::string>& names);
 Policy save_any_names_but_these(const std::vector<std::string>& names);

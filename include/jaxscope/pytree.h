@@ -17,8 +17,6 @@ namespace jaxscope::jax {
 /// strings and bools as they are.
 template <class T>
 struct Static {
-    static constexpr bool comparable = std::is_empty_v<T> || requires(const T& a) { static_cast<bool>(a == a); };
-    static_assert(comparable, "Static<T> needs ==");
     T value{};
     friend bool operator==(const Static&, const Static&) = default;
 };
@@ -87,26 +85,15 @@ struct Members;  // a pack of member types, for is_tree
 template <class T>
 constexpr bool is_tree() {
     return is_leaf<T> || is_static<T> || Registered<T> || Optional<T> || Variant<T> || Map<T> || Sequence<T> || FixedArray<T> ||
-           TupleLike<T> || Aggregate<T>;
+           TupleLike<T> || Aggregate<T> || std::is_array_v<T>;
 }
 
-/// Writes the tree of a value: core/pytree keeps it.
-class TreeWriter {
-public:
-    enum class Kind : unsigned char { leaf, none, tuple, list, dict, custom, fixed };
-    virtual void open(Kind kind, const std::string& type, std::size_t children) = 0;
-    virtual void name(const std::string& member) = 0;  ///< of the next child: `.w`
-    virtual void key(const std::string& repr) = 0;     ///< `['a']`, `[0]`
-    virtual void close() = 0;
-    virtual void leaf() = 0;
-    virtual void none() = 0;
-    virtual void fixed(const std::string& text, const void* value, bool (*equal)(const void*, const void*), void* (*copy)(const void*),
-                       void (*drop)(void*)) = 0;
+/// Kinds of a tree's nodes.
+enum class TreeKind : unsigned char { leaf, none, tuple, list, dict, custom, fixed };
 
-protected:
-    ~TreeWriter() = default;
-};
-
+std::string number_text(long long v);
+std::string number_text(unsigned long long v);
+std::string number_text(double v);
 template <class T>
 constexpr bool is_plain();
 template <class T>
@@ -114,9 +101,13 @@ std::string text_of(const T& v) {
     if constexpr (std::is_same_v<T, bool>)
         return v ? "True" : "False";
     else if constexpr (std::is_enum_v<T>)
-        return std::to_string(static_cast<long long>(v));
+        return number_text(static_cast<long long>(v));
+    else if constexpr (std::is_floating_point_v<T>)
+        return number_text(static_cast<double>(v));
+    else if constexpr (std::is_unsigned_v<T>)
+        return number_text(static_cast<unsigned long long>(v));
     else if constexpr (std::is_arithmetic_v<T>)
-        return std::to_string(v);
+        return number_text(static_cast<long long>(v));
     else if constexpr (Text<T>)
         return "'" + std::string(v.c_str()) + "'";
     else if constexpr (std::is_convertible_v<T, const char*>)
@@ -126,7 +117,7 @@ std::string text_of(const T& v) {
         for (const auto& e : v) out += (out.empty() ? "" : ", ") + text_of(e);
         return "[" + out + "]";
     } else
-        return type_name<T>();
+        return std::string(type_name<T>.text, type_name<T>.size);
 }
 /// A value that can hold no array: numbers, enums, text and containers of these.
 template <class T>
@@ -160,7 +151,7 @@ void each_child(T& t, F&& f) {
         visit([&](auto& v) { f(v); }, t);
     } else if constexpr (Map<U>) {
         for (auto& entry : t) f(entry.second);
-    } else if constexpr (Sequence<U> || FixedArray<U>) {
+    } else if constexpr (Sequence<U> || FixedArray<U> || std::is_array_v<U>) {
         for (auto& v : t) f(v);
     } else if constexpr (TupleLike<U>) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -176,114 +167,205 @@ void each_child(T& t, F&& f) {
                       "wrap it in Static<>");
     }
 }
-/// Calls f(Array&) for each leaf, in order. Arrays without a value are no leaves.
-template <bool Filter = false, class T, class F>
-void each_leaf(T& t, F&& f) {
-    if constexpr (is_leaf<std::remove_cv_t<T>>) {
-        if (t.has_value()) f(t);
-    } else {
-        each_child<Filter>(t, [&](auto& child) { each_leaf<Filter>(child, f); });
+
+// ---- How values of a type are taken apart: one constant a type, by which the library walks any value. What it can't know of a type is
+// asked through pointers, so that a program holds one small function for each of its types and none for each use of them.
+
+struct TreeType;
+/// Who walks: is given the children of a value, one after the other.
+struct Visitor {
+    void (*child)(Visitor& self, void* value, const TreeType& type);
+    const void* key = nullptr;  ///< of a dict's next child
+};
+/// A value that belongs to the tree instead of having leaves.
+struct FixedType {
+    enum class Key : unsigned char { none, bytes, text, unknown };
+    Key key;            ///< what tells its value: nothing, so many bytes, characters, or comparing alone
+    std::size_t bytes;  ///< of an unequal value
+    const char* (*characters)(const void*);
+    std::string (*text)(const void*);
+    bool (*equal)(const void*, const void*);  ///< null: such values can't be compared
+    void* (*copy)(const void*);
+    void (*drop)(void*);
+};
+struct TreeType {
+    enum class Kind : unsigned char { leaf, fixed, optional, variant, dict, list, tuple, structure };
+    Kind kind;
+    std::size_t size = 0;                         ///< children of a tuple; of a structure with names
+    std::size_t (*count)(const void*) = nullptr;  ///< children of other nodes; a variant's alternative
+    void (*children)(void*, Visitor&) = nullptr;
+    const FixedType* fixed = nullptr;  ///< what it is, or what a dict's keys are
+    Name name = {};                    ///< of the type of a structure
+    const Name* members = nullptr;     ///< their names, or
+    const char* (*list)() = nullptr;   ///< the same separated by commas
+};
+
+template <class V>
+concept Comparable = std::is_empty_v<V> || requires(const V& a) {
+    { a == a } -> std::convertible_to<bool>;
+};
+template <class V>
+struct Fixed {
+    static const V& of(const void* v) { return *static_cast<const V*>(v); }
+    static const char* characters(const void* v) {
+        if constexpr (Text<V>)
+            return of(v).c_str();
+        else
+            return nullptr;
     }
-}
+    static std::string text(const void* v) { return text_of(of(v)); }
+    static bool equal(const void* a, const void* b) {
+        if constexpr (std::is_empty_v<V>)
+            return true;
+        else
+            return of(a) == of(b);
+    }
+    static void* copy(const void* v) { return new V(of(v)); }
+    static void drop(void* v) { delete static_cast<V*>(v); }
+    static constexpr FixedType make() {
+        using Key = FixedType::Key;
+        constexpr Key key = std::is_empty_v<V>                                       ? Key::none
+                            : Number<V> || std::is_enum_v<V> || std::is_pointer_v<V> ? Key::bytes
+                            : Text<V>                                                ? Key::text
+                                                                                     : Key::unknown;
+        if constexpr (Comparable<V>)
+            return {key, sizeof(V), characters, text, equal, copy, drop};
+        else
+            return {key, sizeof(V), nullptr, nullptr, nullptr, nullptr, nullptr};
+    }
+};
+template <class V>
+inline constexpr FixedType fixed_type = Fixed<V>::make();
 
-template <bool Filter = false, class T>
-void describe(const T& t, TreeWriter& w);
+template <bool Filter, class T>
+struct TypeOf;
+template <bool Filter, class T>
+inline constexpr TreeType tree_type = TypeOf<Filter, T>::make();
 
-template <bool Filter, class U, std::size_t... I>
-void describe_aggregate(const U& t, TreeWriter& w, std::index_sequence<I...>) {
-    w.open(TreeWriter::Kind::custom, type_name<U>(), sizeof...(I));
-    with_members(t, [&](const auto&... m) { ((w.name(aggregate_member_name<U, I>()), describe<Filter>(m, w)), ...); });
-    w.close();
-}
+template <bool Filter>
+struct ToVisitor {
+    Visitor& visitor;
+    template <class C>
+    void operator()(C& child) const {
+        using U = std::remove_cv_t<C>;
+        if constexpr (is_leaf<U>)
+            visitor.child(visitor, static_cast<Array*>(const_cast<U*>(&child)), tree_type<Filter, Array>);
+        else
+            visitor.child(visitor, const_cast<U*>(&child), tree_type<Filter, U>);
+    }
+};
 template <class T>
 std::size_t count_of(const T& t) {
     std::size_t n = 0;
     for (auto i = t.begin(); i != t.end(); ++i) ++n;
     return n;
 }
-/// A value that belongs to the tree.
-template <class V>
-void describe_fixed(const V& value, TreeWriter& w) {
-    const auto equal = [](const void* a, const void* b) -> bool {
-        if constexpr (std::is_empty_v<V>)
-            return true;
-        else
-            return *static_cast<const V*>(a) == *static_cast<const V*>(b);
-    };
-    w.fixed(
-        text_of(value), &value, equal, [](const void* a) -> void* { return new V(*static_cast<const V*>(a)); },
-        [](void* a) { delete static_cast<V*>(a); });
-}
-template <class V>
-concept Comparable = std::is_empty_v<V> || requires(const V& a) {
-    { a == a } -> std::convertible_to<bool>;
-};
 template <bool Filter, class T>
-void describe(const T& t, TreeWriter& w) {
-    using Kind = TreeWriter::Kind;
-    if constexpr (is_leaf<T>) {
-        t.has_value() ? w.leaf() : w.none();
-    } else if constexpr (is_static<T>) {
-        using V = std::remove_cvref_t<decltype(t.value)>;
-        constexpr bool comparable = Comparable<V>;
-        if constexpr (comparable) describe_fixed(t.value, w);
-    } else if constexpr (Registered<T>) {
-        std::size_t n = 0;
-        jaxscope_members(t, [&](const auto&... m) { n = sizeof...(m); });
-        w.open(Kind::custom, type_name<T>(), n);
-        std::size_t at = 0;
-        const std::string names = jaxscope_member_names(&t);
-        const auto one = [&](const auto& m) {
-            const std::size_t end = names.find(',', at);
-            w.name(names.substr(at, end - at));
-            at = end == std::string::npos ? end : names.find_first_not_of(' ', end + 1);
-            describe<Filter>(m, w);
-        };
-        jaxscope_members(t, [&](const auto&... m) { (one(m), ...); });
-        w.close();
-    } else if constexpr (Optional<T>) {
-        if (t.has_value())
-            describe<Filter>(*t, w);
-        else
-            w.none();
-    } else if constexpr (Variant<T>) {
-        w.open(Kind::custom, "variant:" + std::to_string(t.index()), 1);
-        w.key("");
-        visit([&](const auto& v) { describe<Filter>(v, w); }, t);
-        w.close();
-    } else if constexpr (Map<T>) {
-        w.open(Kind::dict, "", count_of(t));
-        for (const auto& entry : t) {
-            w.key(text_of(entry.first));
-            describe<Filter>(entry.second, w);
+struct TypeOf {
+    static void children(void* value, Visitor& v) {
+        T& t = *static_cast<T*>(value);
+        if constexpr (Map<T> && !is_static<T> && !Registered<T>) {
+            for (auto& entry : t) v.key = &entry.first, ToVisitor<Filter>{v}(entry.second);
+        } else {
+            each_child<Filter>(t, ToVisitor<Filter>{v});
         }
-        w.close();
-    } else if constexpr (Sequence<T> || FixedArray<T>) {
-        w.open(Sequence<T> ? Kind::list : Kind::tuple, "", count_of(t));
-        std::size_t i = 0;
-        for (const auto& v : t) {
-            w.key(std::to_string(i++));
-            describe<Filter>(v, w);
-        }
-        w.close();
-    } else if constexpr (TupleLike<T>) {
-        w.open(Kind::tuple, "", std::tuple_size<T>::value);
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            using std::get;
-            ((w.key(std::to_string(I)), describe<Filter>(get<I>(t), w)), ...);
-        }
-        (std::make_index_sequence<std::tuple_size<T>::value>());
-        w.close();
-    } else if constexpr (Aggregate<T>) {
-        describe_aggregate<Filter>(t, w, std::make_index_sequence<member_count<T>()>());
-    } else if constexpr (Filter) {
-        static_assert(Comparable<T>, "filter_jit: T is no array and no tree, so it is static, and static values need ==");
-        describe_fixed(t, w);
-    } else {
-        static_assert(!sizeof(T),
-                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                      "wrap it in Static<>");
     }
+    static std::size_t count(const void* value) {
+        const T& t = *static_cast<const T*>(value);
+        if constexpr (Optional<T>)
+            return t.has_value();
+        else if constexpr (Variant<T>)
+            return t.index();
+        else
+            return count_of(t);
+    }
+    static constexpr TreeType make() {
+        using Kind = TreeType::Kind;
+        if constexpr (is_leaf<T>) {
+            return {Kind::leaf};
+        } else if constexpr (is_static<T>) {
+            using V = std::remove_cvref_t<decltype(std::declval<T&>().value)>;
+            static_assert(Comparable<V>, "Static<T> needs ==");
+            return {.kind = Kind::fixed, .fixed = &fixed_type<V>};
+        } else if constexpr (Registered<T>) {
+            return {.kind = Kind::structure, .children = children, .name = type_name<T>, .list = [] {
+                        return jaxscope_member_names(static_cast<const T*>(nullptr));
+                    }};
+        } else if constexpr (Optional<T>) {
+            return {.kind = Kind::optional, .count = count, .children = children};
+        } else if constexpr (Variant<T>) {
+            return {.kind = Kind::variant, .count = count, .children = children};
+        } else if constexpr (Map<T>) {
+            return {.kind = Kind::dict, .count = count, .children = children, .fixed = &fixed_type<typename T::key_type>};
+        } else if constexpr (Sequence<T>) {
+            return {.kind = Kind::list, .count = count, .children = children};
+        } else if constexpr (FixedArray<T> || TupleLike<T>) {
+            return {.kind = Kind::tuple, .size = std::tuple_size<T>::value, .children = children};
+        } else if constexpr (std::is_array_v<T>) {
+            return {.kind = Kind::tuple, .size = std::extent_v<T>, .children = children};
+        } else if constexpr (Aggregate<T>) {
+            return {.kind = Kind::structure,
+                    .size = member_count<T>(),
+                    .children = children,
+                    .name = type_name<T>,
+                    .members = member_names<T>.names};
+        } else {
+            static_assert(Filter || !sizeof(T),
+                          "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                          "wrap it in Static<>");
+            return {.kind = Kind::fixed, .fixed = &fixed_type<T>};
+        }
+    }
+};
+
+/// Calls `f` with each array that has a value, in order.
+void each_leaf_of(void* value, const TreeType& type, void* context, void (*f)(void* context, Array& leaf));
+void append_leaves(const void* value, const TreeType& type, std::vector<Array>& out);
+/// Other arrays where it has some; `leaves` moves on.
+void set_leaves(void* value, const TreeType& type, const Array*& leaves);
+
+/// Calls f(Array&) for each leaf, in order. Arrays without a value are no leaves.
+template <bool Filter = false, class T, class F>
+void each_leaf(T& t, F&& f) {
+    using U = std::remove_cv_t<T>;
+    if constexpr (is_leaf<U>) {
+        if (t.has_value()) f(t);
+    } else {
+        using G = std::remove_reference_t<F>;
+        each_leaf_of(const_cast<U*>(&t), tree_type<Filter, U>, const_cast<std::remove_const_t<G>*>(&f),
+                     [](void* context, Array& leaf) { (*static_cast<G*>(context))(leaf); });
+    }
+}
+
+/// What keeps a value from being a tree. Asked first where users call, so that one sentence says what is wrong.
+enum class TreeProblem : unsigned char { none, no_tree, no_equality };
+constexpr TreeProblem first_problem(std::initializer_list<TreeProblem> list) {
+    for (const TreeProblem p : list)
+        if (p != TreeProblem::none) return p;
+    return TreeProblem::none;
+}
+/// `Outer`: the types that it stands in.
+template <bool Filter, class T, class... Outer>
+constexpr TreeProblem tree_problem() {
+    if constexpr ((std::is_same_v<T, Outer> || ...) || is_leaf<T> || (!is_static<T> && (Registered<T> || Optional<T> || Variant<T>)))
+        return TreeProblem::none;
+    else if constexpr (is_static<T>)
+        return Comparable<decltype(T::value)> ? TreeProblem::none : TreeProblem::no_equality;
+    else if constexpr (Map<T>)
+        return tree_problem<Filter, typename T::mapped_type, T, Outer...>();
+    else if constexpr (Sequence<T> || FixedArray<T>)
+        return tree_problem<Filter, typename T::value_type, T, Outer...>();
+    else if constexpr (std::is_array_v<T>)
+        return tree_problem<Filter, std::remove_all_extents_t<T>, T, Outer...>();
+    else if constexpr (TupleLike<T>)
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return first_problem({tree_problem<Filter, std::remove_cvref_t<std::tuple_element_t<I, T>>, T, Outer...>()...});
+        }
+    (std::make_index_sequence<std::tuple_size<T>::value>());
+    else if constexpr (Aggregate<T>) return decltype(with_members(std::declval<T&>(), []<class... M>(M&...) {
+        return std::integral_constant<TreeProblem, first_problem({tree_problem<Filter, std::remove_cv_t<M>, T, Outer...>()...})>();
+    }))::value;
+    else return Filter && Comparable<T> ? TreeProblem::none : TreeProblem::no_tree;
 }
 
 struct TreeNode;
@@ -341,7 +423,7 @@ std::ostream& operator<<(std::ostream& out, const PyTreeDef& d);
 namespace detail {
 struct Description {
     const void* value;
-    void (*describe)(const void*, TreeWriter&);
+    const TreeType* type;
 };
 PyTreeDef make_tree(const Description& d);
 /// Of the tree without leaves `n` is wanted: throws JAX's errors for too few and too many.
@@ -350,7 +432,10 @@ void check_leaf_count(const PyTreeDef& tree, std::size_t n);
 [[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name);
 template <bool Filter = false, class T>
 Description description(const T& t) {
-    return {&t, [](const void* v, TreeWriter& w) { describe<Filter>(*static_cast<const T*>(v), w); }};
+    if constexpr (Filter)
+        static_assert(tree_problem<true, T>() == TreeProblem::none,
+                      "filter_jit: T is no array and no tree, so it is static, and static values need ==");
+    return {&t, &tree_type<Filter, T>};
 }
 }  // namespace detail
 
@@ -361,7 +446,7 @@ PyTreeDef tree_structure(const T& t) {
 template <class T>
 std::vector<Array> tree_leaves(const T& t) {
     std::vector<Array> out;
-    detail::each_leaf(t, [&](const Array& a) { out.push_back(a); });
+    detail::append_leaves(&t, detail::tree_type<false, T>, out);
     return out;
 }
 template <class T>
@@ -380,26 +465,39 @@ T tree_unflatten(const T& prototype, const std::vector<Array>& leaves) {
     if (n != leaves.size()) detail::check_leaf_count(tree_structure(prototype), leaves.size());
     return out;
 }
-/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ.
+namespace detail {
 template <class F, class T, class... More>
-T tree_map(F&& f, const T& t, const More&... more) {
+T map_leaves(F&& f, const T& t, const More&... more) {
     if constexpr (sizeof...(More) > 0) {
         const PyTreeDef first = tree_structure(t);
         const auto same = [&](const auto& other) {
             const PyTreeDef d = tree_structure(other);
-            if (!(d == first)) detail::trees_differ(first, d, "tree_map");
+            if (!(d == first)) trees_differ(first, d, "tree_map");
         };
         (same(more), ...);
     }
     const std::vector<Array> others[] = {std::vector<Array>(), tree_leaves(more)...};
     T out(t);
     std::size_t n = 0;
-    detail::each_leaf(out, [&](Array& a) {
+    each_leaf(out, [&](Array& a) {
         [&]<std::size_t... I>(std::index_sequence<I...>) { a = f(static_cast<const Array&>(a), others[I + 1][n]...); }
         (std::index_sequence_for<More...>());
         ++n;
     });
     return out;
+}
+}  // namespace detail
+/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ.
+template <class F, class T, class... More>
+T tree_map(F&& f, const T& t, const More&... more) {
+    constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
+    static_assert(is_pytree,
+                  "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                  "wrap it in Static<>");
+    if constexpr (is_pytree)
+        return detail::map_leaves(f, t, more...);
+    else
+        return t;
 }
 
 }  // namespace jaxscope::jax

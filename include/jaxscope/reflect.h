@@ -13,6 +13,12 @@ namespace jaxscope::jax::detail {
 
 // ---- Reflection of aggregates: number of members, references to them, their names.
 
+/// Characters and their number: names of types and members.
+struct Name {
+    const char* text;
+    std::size_t size;
+};
+
 struct AnyMember {
     template <class T>
     requires(!std::is_lvalue_reference_v<T>) operator T() const;  // NOLINT(google-explicit-constructor)
@@ -22,14 +28,44 @@ constexpr bool takes(std::index_sequence<I...>) {
     return requires { T{((void)I, AnyMember{})...}; };
 }
 inline constexpr std::size_t kMostMembers = 40;
-template <class T, std::size_t N = kMostMembers>
-constexpr std::size_t member_count() {
+/// How many initializers it takes: each element of an array of C is one.
+template <class T, std::size_t N>
+constexpr std::size_t fewer_initializers() {
     if constexpr (N == 0)
         return 0;
     else if constexpr (takes<T>(std::make_index_sequence<N>()))
         return N;
     else
-        return member_count<T, N - 1>();
+        return fewer_initializers<T, N - 1>();
+}
+template <class T, std::size_t N = 0>
+constexpr std::size_t initializer_count() {
+    if constexpr (N == 0 && !takes<T>(std::make_index_sequence<0>()))
+        return fewer_initializers<T, kMostMembers>();  // a member that can't be made of nothing
+    else if constexpr (N < kMostMembers && takes<T>(std::make_index_sequence<N + 1>()))
+        return initializer_count<T, N + 1>();
+    else
+        return N;
+}
+template <class T, std::size_t... I, std::size_t... J>
+constexpr bool takes_empty(std::index_sequence<I...>, std::index_sequence<J...>) {
+    return requires { T{((void)I, AnyMember{})..., {}, ((void)J, AnyMember{})...}; };
+}
+/// Members from the one that initializer `At` belongs to: `{}` stands for a whole array, so the fewer may follow it, the longer it is.
+template <class T, std::size_t Total, std::size_t At, std::size_t Length = 1>
+constexpr std::size_t members_from() {
+    if constexpr (At >= Total)
+        return 0;
+    else if constexpr (At + Length > Total)
+        return 1 + members_from<T, Total, At + 1>();  // can't be made of nothing: no array
+    else if constexpr (takes_empty<T>(std::make_index_sequence<At>(), std::make_index_sequence<Total - At - Length>()))
+        return 1 + members_from<T, Total, At + Length>();
+    else
+        return members_from<T, Total, At, Length + 1>();
+}
+template <class T>
+constexpr std::size_t member_count() {
+    return members_from<T, initializer_count<T>(), 0>();
 }
 /// Calls f(member...) with references.
 template <class T, class F>
@@ -216,7 +252,7 @@ template <class P>
 Pointed(P) -> Pointed<P>;
 /// "w" of `... [Member = Pointed<...>{&unmade.value.w}]`: what stands behind the last dot or colon.
 template <Pointed Member>
-constexpr std::pair<const char*, std::size_t> member_name() {
+constexpr Name member_name() {
     const char* text = __PRETTY_FUNCTION__;
     std::size_t end = sizeof(__PRETTY_FUNCTION__) - 1;
     const auto letter = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -229,22 +265,34 @@ template <class T, std::size_t I>
 constexpr auto* member_pointer() {
     return with_members(unmade<T>.value, [](auto&... m) { return std::get<I>(std::tuple<decltype(&m)...>(&m...)); });
 }
-template <class T, std::size_t I>
-std::string aggregate_member_name() {
-    constexpr auto name = member_name<Pointed{member_pointer<T, I>()}>();
-    return std::string(name.first, name.second);
-}
+template <class T, class I>
+struct MemberNames;
+template <class T, std::size_t... I>
+struct MemberNames<T, std::index_sequence<I...>> {
+    Name names[sizeof...(I) + 1] = {member_name<Pointed{member_pointer<T, I>()}>()..., {}};
+};
+template <class T>
+inline constexpr MemberNames<T, std::make_index_sequence<member_count<T>()>> member_names{};
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+/// A type's name without its namespaces; that of a template as it is written.
 template <class T>
-std::string type_name() {
-    const std::string text = __PRETTY_FUNCTION__;
-    std::size_t from = text.find("T = ") + 4;
-    std::size_t to = text.find_first_of(";]", from);
-    std::string name = text.substr(from, to - from);
-    const std::size_t colon = name.rfind(':');
-    return colon == std::string::npos || name.find('<') != std::string::npos ? name : name.substr(colon + 1);
+constexpr Name find_type_name() {
+    const char* text = __PRETTY_FUNCTION__;
+    std::size_t from = 0;
+    while (text[from] != 'T' || text[from + 1] != ' ' || text[from + 2] != '=') ++from;
+    from += 4;
+    std::size_t to = from, colon = 0;
+    bool plain = true;
+    for (; text[to] && text[to] != ';' && text[to] != ']'; ++to) {
+        if (text[to] == ':') colon = to + 1;
+        plain = plain && text[to] != '<';
+    }
+    if (plain && colon) from = colon;
+    return {text + from, to - from};
 }
+template <class T>
+inline constexpr Name type_name = find_type_name<T>();
 
 }  // namespace jaxscope::jax::detail

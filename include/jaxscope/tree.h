@@ -10,7 +10,7 @@ namespace jaxscope::jax {
 template <class Leaf>
 class PrefixTree {
 public:
-    using Kind = detail::TreeWriter::Kind;
+    using Kind = detail::TreeKind;
     template <class V>
     requires std::is_convertible_v<V, Leaf> PrefixTree(V&& leaf) : leaf_(static_cast<V&&>(leaf)) {}  // NOLINT(google-explicit-constructor)
     static PrefixTree tuple(std::vector<PrefixTree> items) { return PrefixTree(Kind::tuple, {}, std::move(items)); }

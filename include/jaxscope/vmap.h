@@ -10,16 +10,16 @@ namespace jaxscope::jax {
 class Axis {
 public:
     enum class Kind : unsigned char { leaf, tuple, dict };
-    Axis(int a) : axis(a), mapped(true) {}                                      // NOLINT(google-explicit-constructor)
-    Axis(None) {}                                                               // NOLINT(google-explicit-constructor)
-    Axis(std::initializer_list<Axis> list) : kind(Kind::tuple), items(list) {}  // NOLINT(google-explicit-constructor)
-    explicit Axis(std::vector<Axis> list) : kind(Kind::tuple), items(static_cast<std::vector<Axis>&&>(list)) {}
-    static Axis dict(std::vector<std::pair<std::string, Axis>> entries) {
-        Axis a(none);
-        a.kind = Kind::dict;
-        for (auto& [key, value] : entries) a.keys.push_back(key), a.items.push_back(value);
-        return a;
-    }
+    Axis(int a);                             // NOLINT(google-explicit-constructor)
+    Axis(None);                              // NOLINT(google-explicit-constructor)
+    Axis(std::initializer_list<Axis> list);  // NOLINT(google-explicit-constructor)
+    explicit Axis(std::vector<Axis> list);
+    Axis(const Axis& o);
+    Axis(Axis&& o) noexcept;
+    Axis& operator=(const Axis& o);
+    Axis& operator=(Axis&& o) noexcept;
+    ~Axis();
+    static Axis dict(std::vector<std::pair<std::string, Axis>> entries);
     int axis = 0;
     bool mapped = false;
     Kind kind = Kind::leaf;

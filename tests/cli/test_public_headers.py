@@ -34,3 +34,4 @@ def test_a_wrong_type_is_told_in_our_words_first(source, compiler):
     assert done.returncode != 0
     first = next(line for line in done.stderr.splitlines() if " error: " in line)
     assert expected in first, done.stderr
+    assert len(done.stderr.splitlines()) <= 10, done.stderr

@@ -1,7 +1,7 @@
 // EXPECT: cond: branches return different types
 #include <utility>
 
-#include <jaxscope/control_flow.h>
+#include <jaxscope/jax.h>
 namespace jax = jaxscope::jax;
 auto wrong(const jax::Array& p, const jax::Array& x) {
     return jax::lax::cond(

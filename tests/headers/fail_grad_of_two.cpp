@@ -1,5 +1,5 @@
 // EXPECT: grad: the function must return one Array, or std::pair<Array, Aux>
-#include <jaxscope/autodiff.h>
+#include <jaxscope/jax.h>
 namespace jax = jaxscope::jax;
 struct Two {
     jax::Array a, b;

@@ -1,5 +1,5 @@
 // EXPECT: T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE
-#include <jaxscope/jit.h>
+#include <jaxscope/jax.h>
 namespace jax = jaxscope::jax;
 class Layer {
 public:

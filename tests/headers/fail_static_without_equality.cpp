@@ -1,5 +1,5 @@
 // EXPECT: Static<T> needs ==
-#include <jaxscope/jit.h>
+#include <jaxscope/jax.h>
 namespace jax = jaxscope::jax;
 struct Options {
     int n = 0;

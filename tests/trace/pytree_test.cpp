@@ -94,6 +94,50 @@ TEST(Trees, DefinitionsCompareHashAndPrint) {
     EXPECT_FALSE(jax::tree_structure(v) == jax::tree_structure(std::variant<Array, Point>(Array(1))));
     EXPECT_EQ(jax::tree_structure(std::array<Array, 2>{1, 2}).num_leaves(), 2u);
 }
+struct Stack {
+    Point corner;
+    Array w[3], b[2][2];
+    Point points[2];
+    jax::Static<int> depth{1};
+    Array last;
+};
+struct Nested {
+    std::vector<Nested> inner;
+    Array v;
+};
+TEST(Trees, ArraysOfCAreTuples) {
+    Stack s{};
+    for (Array& w : s.w) w = 1.;
+    for (auto& row : s.b)
+        for (Array& b : row) b = 2.;
+    s.points[1].y = s.last = 3.;
+    EXPECT_EQ(jax::tree_structure(s).str(),
+              "PyTreeDef(CustomNode(Stack[(1,)], [CustomNode(Point[()], [None, None]), (*, *, *), ((*, *), (*, *)), "
+              "(CustomNode(Point[()], [None, None]), CustomNode(Point[()], [None, *])), *]))");
+    EXPECT_EQ(jax::tree_structure(s).paths(), (std::vector<std::string>{".w[0]", ".w[1]", ".w[2]", ".b[0][0]", ".b[0][1]", ".b[1][0]",
+                                                                        ".b[1][1]", ".points[1].y", ".last"}));
+    const auto loss = [](const Stack& t) { return (t.w[0] * t.w[2] * t.b[1][0] + t.points[1].y * t.last).sum(); };
+    const Stack g = jax::grad(loss)(s);
+    EXPECT_EQ(g.w[0].item<float>(), 2);
+    EXPECT_EQ(g.w[1].item<float>(), 0);
+    EXPECT_EQ(g.b[1][0].item<float>(), 1);
+    EXPECT_EQ(g.last.item<float>(), 3);
+    const auto step = jax::jit([](Stack t) {
+        t.w[1] = t.w[1] + t.b[0][1];
+        return t;
+    });
+    EXPECT_EQ(step(step(s)).w[1].item<float>(), 5);
+    EXPECT_EQ(step.retraces().size(), 1u);
+    s.w[1] = Array();
+    s.w[0] = jnp::ones(2);
+    EXPECT_THROW(step(s), std::exception);  // an operand that is None
+}
+TEST(Trees, MayHoldTreesOfTheirOwnType) {
+    const Nested n{{Nested{{}, 1.}, Nested{{Nested{{}, 2.}}, 3.}}, 4.};
+    EXPECT_EQ(jax::tree_structure(n).paths(), (std::vector<std::string>{".inner[0].v", ".inner[1].inner[0].v", ".inner[1].v", ".v"}));
+    EXPECT_EQ(jax::tree_map([](const Array& a) { return a + 1; }, n).inner[1].inner[0].v.item<float>(), 3);
+}
+
 TEST(Behaviours, A_10_AxesSpreadOverTheLeavesBelow) {
     const std::map<std::string, std::vector<Array>> value{{"a", {1, 2, Array()}}, {"b", {3}}};
     const auto d = jax::tree_structure(value);

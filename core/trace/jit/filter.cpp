@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // equinox's filtered transformations: what of them isn't a template.
 #include <jaxscope/donation.h>
+#include <jaxscope/filter_rules.h>
 
 #include <fmt/core.h>
 
@@ -27,7 +28,16 @@ bool truth_of(const Array& a) {
 void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree) { trees_differ(spec, tree, "tree_map"); }
 void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b) { trees_differ(a, b, "tree_map"); }
 
-void refuse_tangent(const char* text) { throw Error(ErrorCode::BadUsage, text); }
+std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
+    using Arrays = std::vector<Array>;
+    if (values.empty()) return values;
+    const auto same = [](const Arrays& v) { return v; };
+    const auto refused = [text](const std::tuple<Arrays>& primals, const std::tuple<Arrays>&) -> std::pair<Arrays, Arrays> {
+        if (text) throw Error(ErrorCode::BadUsage, text);
+        return {std::get<0>(primals), std::get<0>(primals)};
+    };
+    return jax::custom_jvp(same, {.name = "nondifferentiable"}, Where("", 0, "")).defjvp(refused)(values);
+}
 
 // ---- filter_jit
 
@@ -202,9 +212,17 @@ jax::detail::JitHandle filter_jit(const DonateSpecs& s, bool function_is_argumen
                        .kwargs = s.donate_kwargs},
                       where);
 }
-void must_run_eagerly() { throw Error(ErrorCode::BadUsage, "random must run eagerly"); }
 
 }  // namespace jaxscope::jax::donation::detail
+
+namespace jaxscope::jax::donation {
+
+Array safe_eager_uniform(const Array& key, const Shape& shape, double minval, double maxval) {
+    if (key.is_tracer()) throw Error(ErrorCode::BadUsage, "random must run eagerly");
+    return random::uniform(donation::move(key), shape, minval, maxval);
+}
+
+}  // namespace jaxscope::jax::donation
 
 namespace jaxscope::jax {
 

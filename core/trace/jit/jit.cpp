@@ -370,8 +370,8 @@ std::vector<std::string> retraces(JitState& s) {
     return s.reasons;
 }
 
-JitHandle::JitHandle(JitOptions options, const Where& where, int arity) : state_(new JitState) {
-    state_->options = std::move(options);
+JitHandle::JitHandle(const JitOptions& options, const Where& where, int arity) : state_(new JitState) {
+    state_->options = options;
     state_->where = where;
     if (arity < 0) return;
     try {

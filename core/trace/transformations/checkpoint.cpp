@@ -70,6 +70,8 @@ Attr prevent_cse_of(const PreventCse& given, const Call& call, const std::vector
 /// arrays as static arguments count by identity. A trace that closes over a tracer is found while that tracer's trace lasts.
 class TraceCache final : public Kept {
 public:
+    explicit TraceCache(CheckpointOptions of_function) : options(std::move(of_function)) {}
+    const CheckpointOptions options;
     struct Entry {
         const void* type = nullptr;
         PyTreeDef tree;
@@ -135,14 +137,16 @@ KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where
                     "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
                     "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.")
             .at({where.file, where.line, 0});
-    return KeptHandle(new TraceCache);
+    return KeptHandle(new TraceCache(options));
 }
 
-Called checkpoint(Call& call, const CheckpointOptions& options, Kept& traces) {
+Called checkpoint(Call& call, Kept& kept) {
+    auto& traces = static_cast<TraceCache&>(kept);
+    const CheckpointOptions& options = traces.options;
     return at_place(call.where, [&] {
         leaves_of(call);
         const std::vector<bool> fixed = static_leaves(call, options.static_argnums);
-        const std::shared_ptr<TraceCache::Entry> e = static_cast<TraceCache&>(traces).find(call, fixed, options.name);
+        const std::shared_ptr<TraceCache::Entry> e = traces.find(call, fixed, options.name);
         RematParams p;
         p.jaxpr = {e->traced.traced.open(), false};
         p.policy = policy_spec(options.policy);

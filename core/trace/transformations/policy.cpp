@@ -89,6 +89,7 @@ Verdict Policy::operator()(const Application& a) const {
     if (callable) return static_cast<const detail::KeptPolicy&>(*callable).policy->ask(a);
     return detail::verdict_of(PolicyQuery{detail::policy_spec(*this), {}}(asked.prim, asked.in, asked.params));
 }
+Verdict NamedPolicy::operator()(const Application& a) const { return Policy(*this)(a); }
 
 namespace policies {
 namespace {

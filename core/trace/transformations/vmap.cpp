@@ -14,11 +14,29 @@
 #include "trace/regions.h"
 #include "transforms/batch.h"
 
+namespace jaxscope::jax {
+
+Axis::Axis(int a) : axis(a), mapped(true) {}
+Axis::Axis(None) {}
+Axis::Axis(std::initializer_list<Axis> list) : kind(Kind::tuple), items(list) {}
+Axis::Axis(std::vector<Axis> list) : kind(Kind::tuple), items(std::move(list)) {}
+Axis::Axis(const Axis& o) = default;
+Axis::Axis(Axis&& o) noexcept = default;
+Axis& Axis::operator=(const Axis& o) = default;
+Axis& Axis::operator=(Axis&& o) noexcept = default;
+Axis::~Axis() = default;
+Axis Axis::dict(std::vector<std::pair<std::string, Axis>> entries) {
+    Axis a(none);
+    a.kind = Kind::dict;
+    for (auto& [key, value] : entries) a.keys.push_back(std::move(key)), a.items.push_back(std::move(value));
+    return a;
+}
+
+}  // namespace jaxscope::jax
+
 namespace jaxscope::jax::detail {
 
 namespace {
-
-using TreeKind = TreeWriter::Kind;
 
 AxisTree plain(const Axis& a) {
     if (a.kind == Axis::Kind::leaf) return a.mapped ? AxisTree(a.axis) : AxisTree(none);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of a value, by what the public headers say of its type.
+#include <cstring>
+
+#include "pytree/tree.h"
+
+namespace jaxscope::jax::detail {
+
+namespace {
+
+using Kind = TreeType::Kind;
+
+/// Names of a registered type's members: "w, b".
+std::vector<std::string> listed(const char* text) {
+    std::vector<std::string> out;
+    for (const char* at = text; *at;) {
+        const char* end = std::strchr(at, ',');
+        out.emplace_back(at, end ? static_cast<std::size_t>(end - at) : std::strlen(at));
+        for (at = end ? end + 1 : ""; *at == ' ';) ++at;
+    }
+    return out;
+}
+
+/// Writes the name of each child, then the child.
+struct Describer : Visitor {
+    Describer(const TreeType& t, TreeWriter& writer) : Visitor{on_child}, type(t), w(writer) {
+        if (t.list) names = listed(t.list());
+    }
+    static void on_child(Visitor& visitor, void* value, const TreeType& type) {
+        auto& self = static_cast<Describer&>(visitor);
+        self.name_child();
+        describe({value, &type}, self.w);
+    }
+    void name_child() {
+        const std::size_t i = n++;
+        switch (type.kind) {
+            case Kind::structure:
+                if (type.list)
+                    w.name(i < names.size() ? names[i] : "");
+                else
+                    w.name(std::string(type.members[i].text, type.members[i].size));
+                break;
+            case Kind::variant:
+                w.key("");
+                break;
+            case Kind::dict:
+                w.key(type.fixed->text(key));
+                break;
+            case Kind::list:
+            case Kind::tuple:
+                w.key(std::to_string(i));
+                break;
+            case Kind::leaf:
+            case Kind::fixed:
+            case Kind::optional:
+                break;
+        }
+    }
+    const TreeType& type;
+    TreeWriter& w;
+    std::vector<std::string> names;
+    std::size_t n = 0;
+};
+
+void open(const void* value, const TreeType& t, const Describer& children, TreeWriter& w) {
+    switch (t.kind) {
+        case Kind::structure:
+            return w.open(TreeKind::custom, std::string(t.name.text, t.name.size), t.list ? children.names.size() : t.size);
+        case Kind::variant:
+            return w.open(TreeKind::custom, "variant:" + std::to_string(t.count(value)), 1);
+        case Kind::dict:
+            return w.open(TreeKind::dict, "", t.count(value));
+        case Kind::list:
+            return w.open(TreeKind::list, "", t.count(value));
+        default:
+            return w.open(TreeKind::tuple, "", t.size);
+    }
+}
+
+}  // namespace
+
+void describe(const Description& d, TreeWriter& w) {
+    const TreeType& t = *d.type;
+    if (t.kind == Kind::leaf) return static_cast<const Array*>(d.value)->has_value() ? w.leaf() : w.none();
+    if (t.kind == Kind::fixed) return w.fixed(d.value, *t.fixed);
+    if (t.kind == Kind::optional && t.count(d.value) == 0) return w.none();
+    Describer children(t, w);
+    if (t.kind != Kind::optional) open(d.value, t, children, w);
+    t.children(const_cast<void*>(d.value), children);  // walks alone: nothing is written
+    if (t.kind != Kind::optional) w.close();
+}
+
+std::string number_text(long long v) { return std::to_string(v); }
+std::string number_text(unsigned long long v) { return std::to_string(v); }
+std::string number_text(double v) { return std::to_string(v); }
+
+}  // namespace jaxscope::jax::detail
