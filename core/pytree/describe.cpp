@@ -93,5 +93,6 @@ void describe(const Description& d, TreeWriter& w) {
 std::string number_text(long long v) { return std::to_string(v); }
 std::string number_text(unsigned long long v) { return std::to_string(v); }
 std::string number_text(double v) { return std::to_string(v); }
+std::string quoted_text(const char* v) { return std::string("'").append(v).append("'"); }
 
 }  // namespace jaxscope::jax::detail

@@ -94,6 +94,7 @@ enum class TreeKind : unsigned char { leaf, none, tuple, list, dict, custom, fix
 std::string number_text(long long v);
 std::string number_text(unsigned long long v);
 std::string number_text(double v);
+std::string quoted_text(const char* v);
 template <class T>
 constexpr bool is_plain();
 template <class T>
@@ -109,9 +110,9 @@ std::string text_of(const T& v) {
     else if constexpr (std::is_arithmetic_v<T>)
         return number_text(static_cast<long long>(v));
     else if constexpr (Text<T>)
-        return "'" + std::string(v.c_str()) + "'";
+        return quoted_text(v.c_str());
     else if constexpr (std::is_convertible_v<T, const char*>)
-        return "'" + std::string(v) + "'";
+        return quoted_text(v);
     else if constexpr (Sequence<T> || FixedArray<T>) {
         std::string out;
         for (const auto& e : v) out += (out.empty() ? "" : ", ") + text_of(e);
