@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/manual_axes.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
+#include "lax/vary.h"
 
 namespace jaxscope {
 
@@ -100,7 +102,7 @@ Value empty_like(Builder& b, AvalRef a) {
     scalar.dtype = a->dtype;
     scalar.space = a->space;
     const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
-    return lax::broadcast_in_dim(b, v, a->shape, {});
+    return lax::broadcast_in_dim(b, lax::vary(b, v, varying_axes(*a)), a->shape, {});
 }
 
 }  // namespace jaxscope

@@ -20,6 +20,7 @@ std::span<const Primitive* const> remat_primitives();                  ///< rema
 std::span<const Primitive* const> custom_rule_primitives();            ///< custom_jvp_call, custom_vjp_call, custom_lin
 std::span<const Primitive* const> custom_transformation_primitives();  ///< custom_vmap_call, custom_transpose_call, linear_call
 std::span<const Primitive* const> debug_primitives();                  ///< debug_print, debug_callback
+std::span<const Primitive* const> shard_map_primitives();              ///< shard_map
 std::span<const Primitive* const> sharded_call_primitives();           ///< sharded_call
 std::span<const Primitive* const> scan_primitives();
 std::span<const Primitive* const> while_primitives();

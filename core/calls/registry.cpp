@@ -4,6 +4,7 @@
 #include "calls/families.h"
 #include "calls/foreign.h"
 #include "ir/primitive.h"
+#include "lax/collectives/collectives.h"
 #include "lax/families.h"
 
 namespace jaxscope {
@@ -37,6 +38,7 @@ void register_all_primitives() {
         custom_rule_primitives(),
         custom_transformation_primitives(),
         debug_primitives(),
+        shard_map_primitives(),
         sharded_call_primitives(),
         scan_primitives(),
         while_primitives(),
@@ -50,7 +52,9 @@ void register_all_primitives() {
         ragged_dot_primitives(),
         shown_primitives(),
     };
-    set_primitive_families(families, {.jit = &kJit, .custom_jvp = &kCustomJvpCall, .undeclared = &kForeign});
+    set_primitive_families(
+        families,
+        {.jit = &kJit, .custom_jvp = &kCustomJvpCall, .undeclared = &kForeign, .vary = &kPvary, .collectives = collective_primitives()});
 }
 
 }  // namespace jaxscope

@@ -3,18 +3,57 @@
 
 #include <algorithm>
 
+#include "ir/manual_axes.h"
+#include "ir/registry.h"
+
 namespace jaxscope {
 
-Values Builder::bind(const Primitive& prim, const Values& in, ParamsRef params) {
+namespace {
+
+/// Do its operands vary over the same axes of a mesh, and its results with them? Collectives say so themselves, and calls by their bodies.
+bool varies_as_operands(const Primitive& prim) {
+    if (prim.flow != Flow::Straight || prim.body) return false;
+    const auto own = emitted_calls().collectives;
+    return std::find(own.begin(), own.end(), &prim) == own.end();
+}
+
+/// As jax.lax's functions do in the body of a shard_map: operands that vary over fewer axes than others are made to vary. Gives the axes.
+std::vector<Sym> vary_together(Builder& b, Values& in, Avals& avals) {
+    std::vector<Sym> all;
+    for (const AvalRef a : avals) all = axes_joined(std::move(all), varying_axes(*a));
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const AvalRef wanted = with_varying(avals[i], all);
+        const std::vector<Sym> added = axes_without(varying_axes(*wanted), varying_axes(*avals[i]));
+        if (added.empty()) continue;
+        Attrs axes(added.begin(), added.end());
+        in[i] = b.emit(*emitted_calls().vary, {in[i]}, Params::make({{"axes", Attr::tuple(std::move(axes))}}), {wanted}).front();
+        avals[i] = wanted;
+    }
+    return all;
+}
+
+}  // namespace
+
+Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef params) {
     Op op{&prim, std::move(params), {}, {}, source, context};
-    op.in.reserve(in.size());
-    for (const Value v : in) op.in.push_back(aval(v));
+    op.in.reserve(given.size());
+    bool varying = false;
+    for (const Value v : given) {
+        op.in.push_back(aval(v));
+        varying = varying || !op.in.back()->sharding.empty();
+    }
+    Values in = given;
+    std::vector<Sym> axes;
+    varying = varying && varies_as_operands(prim);
+    if (varying) axes = vary_together(*this, in, op.in);
     if (!prim.abstract_eval)
         throw Error(ErrorCode::NoRule,
                     std::string("expected a rule for the type of '") + prim.name + "', found none: " + prim.abstract_eval.absent)
             .at(source.loc());
     try {
-        const Avals out = prim.abstract_eval.fn(op);
+        Avals out = prim.abstract_eval.fn(op);
+        for (AvalRef& a : out)
+            if (varying) a = with_varying(a, axes);
         return emit(prim, in, op.params, out);
     } catch (Error& e) {
         e.at(source.loc());

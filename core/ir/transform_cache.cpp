@@ -23,7 +23,7 @@ std::size_t TransformCache::size() const {
 }
 
 void TransformCache::enter() {
-    std::unordered_map<const void*, std::unique_ptr<Part>> old;  // declared before the lock, so destroyed without it
+    std::map<std::pair<const void*, std::uint32_t>, std::unique_ptr<Part>> old;  // declared before the lock, so destroyed without it
     const std::lock_guard lock(mutex_);
     if (scopes_++ == 0 && size_locked() > kMost) parts_.swap(old);
 }

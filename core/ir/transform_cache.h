@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 
 #include "base/intern.h"
 #include "ir/jaxpr.h"
+#include "ir/manual_axes.h"
 
 namespace jaxscope {
 
@@ -23,11 +25,12 @@ public:
 
     /// Of the thread's innermost TransformScope. Without one, as in tests of single rules, the process's own.
     static TransformCache& current();
-    /// The part that `owner`, an object that lives for ever, keeps its results in; made when first asked for.
+    /// The part that `owner`, an object that lives for ever, keeps its results in; made when first asked for. What the body of a shard_map
+    /// becomes is another thing outside of it.
     template <class T>
     T& part(const void* owner) {
         const std::lock_guard lock(mutex_);
-        std::unique_ptr<Part>& slot = parts_[owner];
+        std::unique_ptr<Part>& slot = parts_[{owner, ManualScope::number()}];
         if (!slot) slot = std::make_unique<PartOf<T>>();
         return static_cast<PartOf<T>&>(*slot).value;
     }
@@ -52,7 +55,7 @@ private:
     void leave();
     std::size_t size_locked() const;
     mutable std::mutex mutex_;
-    std::unordered_map<const void*, std::unique_ptr<Part>> parts_;
+    std::map<std::pair<const void*, std::uint32_t>, std::unique_ptr<Part>> parts_;
     int scopes_ = 0;  ///< open ones: what their callers refer to must stay
 };
 

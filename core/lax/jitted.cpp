@@ -9,6 +9,9 @@
 #include "ir/primitive.h"
 #include "ir/registry.h"
 #include "ir/transform_cache.h"
+#include "lax/ops.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
 
 namespace jaxscope {
 
@@ -42,6 +45,37 @@ Value jitted(Builder& b, const char* name, const std::string& key, const Values&
     }
     const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(Sym(name))}});
     return b.emit(*emitted_calls().jit, in, params, body->out_avals()).front();
+}
+
+Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {
+    const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
+    const auto a = static_cast<std::size_t>(axis);
+    const DType type = b.aval(at)->dtype;
+    const Value below = lax::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
+    const Value wrapped = lax::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
+    const Value from = through_where ? jitted(b, "_where", "", {below, wrapped, at},
+                                              [](Builder& i, const Values& w) { return lax::select(i, w[0], w[1], w[2]); })
+                                     : lax::select(b, below, wrapped, at);
+    Dims dims;
+    for (std::size_t i = 0; i < positions.size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+    Dims with_one = positions;
+    with_one.push_back(1);
+    const Value index = lax::broadcast_in_dim(b, from, with_one, dims);
+    GatherParams p;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(shape.size() - 1 + positions.size()); ++i)
+        if (i < axis || i >= axis + static_cast<std::int64_t>(positions.size())) p.dimension_numbers.offset_dims.push_back(i);
+    p.dimension_numbers.collapsed_slice_dims = {axis};
+    p.dimension_numbers.start_index_map = {axis};
+    p.slice_sizes = shape;
+    p.slice_sizes[a] = 1;
+    p.mode = mode;
+    if (mode == OutOfBounds::FillOrDrop && is_float(b.aval(x)->dtype)) p.fill_value = Attr(__builtin_nan(""));
+    return b.bind1(kGather, {x, index}, make_params(p));
+}
+
+Value take(Builder& b, Value x, Value at, std::int64_t axis) {
+    return jitted(b, "_take", std::to_string(axis), {x, at},
+                  [axis](Builder& i, const Values& v) { return indexed_along(i, v[0], v[1], axis, OutOfBounds::FillOrDrop, true); });
 }
 
 }  // namespace jaxscope

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/builder.h"
+#include "lax/params/slicing.h"
 
 namespace jaxscope {
 
@@ -11,5 +12,10 @@ namespace jaxscope {
 /// types share their jaxpr; `key`: what else (static arguments) it depends on. `function` traces the body.
 Value jitted(Builder& b, const char* name, const std::string& key, const Values& in,
              const std::function<Value(Builder&, const Values&)>& function);
+
+/// x[at] along one axis, for an array of positions, as jax.numpy indexes. `through_where`: by its jitted `_where`, else a select.
+Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where);
+/// jnp.take: the call of its jitted function.
+Value take(Builder& b, Value x, Value at, std::int64_t axis);
 
 }  // namespace jaxscope

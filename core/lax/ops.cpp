@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/manual_axes.h"
+#include "ir/registry.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/vary.h"
 
 namespace jaxscope::lax {
 
@@ -93,9 +96,13 @@ Value reduce_precision(Builder& b, Value x, int exponent_bits, int mantissa_bits
     return b.bind1(kReducePrecision, {x}, make_params(ReducePrecisionParams{exponent_bits, mantissa_bits}));
 }
 
+Value vary(Builder& b, Value x, const std::vector<Sym>& axes) {
+    if (axes.empty()) return x;
+    return b.bind1(*emitted_calls().vary, {x}, Params::make({{"axes", Attr::tuple(Attrs(axes.begin(), axes.end()))}}));
+}
 Value full(Builder& b, AvalRef aval, LiteralRef value) {
-    if (aval->shape.empty()) return b.folded(value);
-    return broadcast_in_dim(b, value, aval->shape, {});
+    const Value same = aval->shape.empty() ? b.folded(value) : broadcast_in_dim(b, value, aval->shape, {});
+    return varies(*aval) ? vary(b, same, varying_axes(*aval)) : same;
 }
 Value full(Builder& b, AvalRef aval, double value) { return full(b, aval, make_literal(AvalRef(aval->dtype, {}, aval->weak_type), value)); }
 // JAX makes zeros of an aval without weak type; its _ones and _zeros of a value (full_like) keep it.

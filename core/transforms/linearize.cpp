@@ -72,7 +72,9 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
         b.at_time(static_cast<std::uint32_t>(run.index()));
         if (std::all_of(din.begin(), din.end(), [](Value t) { return t.is_zero(); }))
             return PrimalsTangents{b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects), {}};
-        PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, in, din);
+        Values held;
+        for (const Value v : in) held.push_back(b.held(v));
+        PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, held, din);
         for (std::uint32_t k = 0; k < e.n_out && !until.empty(); ++k) b.hold(out.tangents[k], until[e.first_out + k]);
         return out;
     });

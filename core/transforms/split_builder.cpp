@@ -153,7 +153,11 @@ SplitBuilder::Unknown SplitBuilder::finish_unknown(const Values& outs, bool deep
 
 Value SplitBuilder::folded(LiteralRef literal) {
     // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
-    return outermost_ ? Value(literal) : known_.hold(literal);
+    return outermost_ && !holds_numbers_ ? Value(literal) : known_.hold(literal);
+}
+Value SplitBuilder::held(Value v) {
+    const bool converted = outermost_ && holds_numbers_ && v.is_literal() && !v.literal()->aval->weak_type;
+    return converted ? known_.hold(v.literal()) : v;
 }
 
 namespace {

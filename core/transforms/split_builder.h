@@ -23,6 +23,10 @@ public:
     /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
     bool outermost() const override { return outermost_; }
     bool by_data() const { return by_data_; }
+    /// Numbers are values of the known half even in the user's function: they leave the body of a shard_map as all its residuals do.
+    void hold_numbers() { holds_numbers_ = true; }
+    /// A number that the user's Python converted to an array, as it stands for a value there.
+    Value held(Value v);
 
     /// The next input of the unknown half.
     Value add_unknown_input(AvalRef aval);
@@ -75,7 +79,7 @@ private:
 
     JaxprBuilder& known_;
     Half half_;
-    bool outermost_, by_data_;
+    bool outermost_, by_data_, holds_numbers_ = false;
     EqnTape tape_;
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape

@@ -21,6 +21,12 @@ const std::map<std::string, std::string> kNoCase = {
     {"custom_transpose_call", "JAX 0.10.2 has none; tests/capture runs it where it does"},
     {"all_gather", "over an axis of vmap's: tests/trace/pairs/named_axes.cpp"},
     {"reduce_scatter", "over an axis of vmap's: tests/trace/pairs/named_axes.cpp"},
+    {"shard_map", "needs several devices: tests/differential/test_shard_map.py"},
+    {"ppermute", "over an axis of a mesh: tests/differential/test_shard_map.py"},
+    {"all_to_all", "over an axis of a mesh: tests/differential/test_shard_map.py"},
+    {"pvary", "over an axis of a mesh: tests/differential/test_shard_map.py"},
+    {"psum_invariant", "over an axis of a mesh: tests/differential/test_shard_map.py"},
+    {"all_gather_invariant", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"while", "linear in forward mode only: JAX refuses to transpose it, and so do we"},
 };
 

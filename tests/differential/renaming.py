@@ -53,3 +53,11 @@ def up_to_names(text: str) -> str:
 
     # JAX breaks lines elsewhere where NumPy's integers stood.
     return re.sub(r"\s+", "", TOKEN.sub(renamed, text))
+
+
+def without_meshes(text: str) -> str:
+    """Without what jaxscope says it doesn't write (a note says so): reshards of numbers, shardings of reshape and reduce_sum."""
+    while m := re.search(r"(\w+):(\w+)(?:\{V:[^}]*\})?\[\] = reshard (\S+)\n\s*", text):
+        text = text[:m.start()] + text[m.end():]
+        text = re.sub(rf"(?<![\w.'=]){m[1]}(?![\w:=])", m[3], text)
+    return re.sub(r"NamedSharding\(mesh=AbstractMesh\([^\n]*?spec=P\([^\n]*?\)\)", "None", text)

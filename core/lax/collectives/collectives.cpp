@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/manual_axes.h"
 #include "lax/collectives/collectives.h"
 #include "lax/collectives/named.h"
 #include "lax/families.h"
@@ -10,6 +11,7 @@
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/vary.h"
 
 // Collectives (lax/parallel.py of JAX 0.10.2). psum, pmax, pmin: over axes of the operand (numbers) they are a reduction; over axes of a
 // mesh the type stays, and jaxscope, which runs programs on one device, doesn't run them.
@@ -31,6 +33,19 @@ Axes axes_of(const Op& op) {
             out.positional.push_back(*n);
         else
             out.named = true;
+    }
+    return out;
+}
+/// The axes of a mesh or of a vmap that it names.
+std::vector<Sym> named_axes(const Op& op) {
+    std::vector<Sym> out;
+    for (const char* key : {"axes", "axis_name"}) {
+        const Attr* names = op.params->find(key);
+        ParamReads::note(key);
+        if (const Sym* one = names ? names->get<Sym>() : nullptr) out.push_back(*one);
+        if (const Attr::Seq* several = names ? names->get_seq() : nullptr)
+            for (const Attr& a : several->items)
+                if (const Sym* name = a.get<Sym>()) out.push_back(*name);
     }
     return out;
 }
@@ -122,10 +137,23 @@ BatchResult batch_extreme(Builder& b, const Op& op, const Values& x, const std::
     return batch_all_reduce(b, op, x, dims, size, false);
 }
 
+/// Where types say what varies over axes of a mesh, the results of these don't any more.
+Avals eval_invariant(const Op& op) {
+    Avals out = eval_all_reduce(op);
+    const std::vector<Sym> names = named_axes(op);
+    for (AvalRef& a : out) a = with_varying(a, axes_without(varying_axes(*a), names));
+    return out;
+}
+void transpose_psum_invariant(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!ct[0].is_zero() && sink.wanted(0)) sink.add(0, lax::vary(b, ct[0], named_axes(op)));
+}
+
 Avals eval_axis_index(const Op& op) {
     expect_inputs(op, 0);
-    ParamReads::note("axis_name");  // whose place it is doesn't change the type
-    return {AvalRef(DType::S32, {})};
+    const AvalRef index(DType::S32, {});
+    const std::vector<Sym> names = named_axes(op);
+    const ManualAxes* inside = ManualScope::current();
+    return {inside && inside->check ? with_varying(index, names) : index};
 }
 Avals eval_same(const Op& op) {
     Avals out;
@@ -139,8 +167,11 @@ Avals eval_ppermute(const Op& op) {
     return eval_same(op);
 }
 Avals eval_pvary(const Op& op) {
-    ParamReads::note("axes");  // the elements are the same
-    return eval_same(op);
+    expect_inputs(op, 1);
+    return {with_varying(op.in[0], axes_joined(varying_axes(*op.in[0]), named_axes(op)))};
+}
+void transpose_pvary(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!ct[0].is_zero() && sink.wanted(0)) sink.add(0, b.bind1(kPsumInvariant, ct, op.params));
 }
 /// Identity to the elements: says over which axes a value varies.
 KScalar lower_identity(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }
@@ -173,6 +204,11 @@ Avals eval_reduce_scatter(const Op& op) {
         shape.erase(shape.begin() + p.scatter_dimension);
     return {with_shape(op.in[0], shape)};
 }
+Avals eval_all_gather_invariant(const Op& op) {
+    Avals out = eval_all_gather(op);
+    out[0] = with_varying(out[0], axes_without(varying_axes(*out[0]), named_axes(op)));
+    return out;
+}
 constexpr const char* kMesh = "a collective over devices: jaxscope runs it in programs of several devices alone";
 
 constexpr Primitive mapped(const char* name, AbstractEvalFn* eval, BatchFn* batch) {
@@ -187,7 +223,7 @@ constexpr Primitive linear(const char* name, AbstractEvalFn* eval, BatchFn* batc
     return p;
 }
 constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
-    Primitive p = mapped(name, eval_all_reduce, batch_extreme);
+    Primitive p = mapped(name, eval_invariant, batch_extreme);
     p.expand = expand;
     return p;
 }
@@ -199,27 +235,35 @@ constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
 }  // namespace
 
 constinit const Primitive kAxisIndex = mapped("axis_index", eval_axis_index, batch_axis_index);
-constinit const Primitive kPpermute = typed_only("ppermute", eval_ppermute, kMesh);
+constinit const Primitive kPpermute = linear("ppermute", eval_ppermute, batch_ppermute, transpose_ppermute);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
 constinit const Primitive kAllGather = linear("all_gather", eval_all_gather, batch_all_gather, transpose_all_gather);
 constinit const Primitive kReduceScatter = linear("reduce_scatter", eval_reduce_scatter, batch_reduce_scatter, transpose_reduce_scatter);
-constinit const Primitive kPsumInvariant = typed_only("psum_invariant", eval_all_reduce, kMesh);
+constinit const Primitive kAllGatherInvariant =
+    linear("all_gather_invariant", eval_all_gather_invariant, batch_all_gather, transpose_all_gather_invariant);
+constinit const Primitive kPsumInvariant = linear("psum_invariant", eval_invariant, batch_sum, transpose_psum_invariant);
 constinit const Primitive kPvary{.name = "pvary",
                                  .abstract_eval = eval_pvary,
-                                 .jvp = NoRule{kMesh},
-                                 .transpose = NoRule{kMesh},
-                                 .batch = NoRule{kMesh},
+                                 .jvp = jvp_linear,
+                                 .transpose = transpose_pvary,
+                                 .batch = batch_unary,
                                  .lower = lower_identity,
                                  .cost = data_movement_cost,
                                  .view = always_a_view};
-/// How many devices meet isn't among its parameters: its results are what was recorded.
-constinit const Primitive kAllToAll{.name = "all_to_all", .opaque = true};
+/// How many devices meet isn't among its parameters: its results are what was recorded, and follow from these.
+constinit const Primitive kAllToAll{.name = "all_to_all",
+                                    .abstract_eval = NoRule{"how many devices meet isn't among its parameters"},
+                                    .jvp = jvp_all_to_all,
+                                    .transpose = transpose_all_to_all,
+                                    .batch = batch_all_to_all,
+                                    .lower = NoRule{kMesh}};
 
 std::span<const Primitive* const> collective_primitives() {
-    static constexpr const Primitive* all[] = {&kAxisIndex, &kPpermute,      &kPsum,  &kPmax,          &kPmin,
-                                               &kAllGather, &kReduceScatter, &kPvary, &kPsumInvariant, &kAllToAll};
+    static constexpr const Primitive* all[] = {&kAxisIndex,         &kPpermute,      &kPsum,  &kPmax,          &kPmin,
+                                               &kAllGather,         &kReduceScatter, &kPvary, &kPsumInvariant, &kAllToAll,
+                                               &kAllGatherInvariant};
     return all;
 }
 

@@ -9,7 +9,8 @@
 
 namespace jaxscope {
 
-extern const Primitive kPsum, kPmax, kPmin, kPsumInvariant, kAllGather, kReduceScatter, kAllToAll, kPpermute, kAxisIndex, kPvary;
+extern const Primitive kPsum, kPmax, kPmin, kPsumInvariant, kAllGather, kAllGatherInvariant, kReduceScatter, kAllToAll, kPpermute,
+    kAxisIndex, kPvary;
 
 /// Does it need values of other devices, or (axis_index) know its own place?
 bool is_collective(const Primitive& prim);

@@ -86,7 +86,7 @@ Values permuted(Builder& b, const Op& op, const Values& members) {
 }
 
 Values results(Builder& b, const Op& op, const Values& members) {
-    if (op.prim == &kAllGather) return {gathered(b, op.as<AllGatherParams>(), members)};
+    if (op.prim == &kAllGather || op.prim == &kAllGatherInvariant) return {gathered(b, op.as<AllGatherParams>(), members)};
     if (op.prim == &kReduceScatter) return scattered(b, op, members);
     if (op.prim == &kAllToAll) return exchanged(b, op.as<AllToAllParams>(), members);
     if (op.prim == &kPpermute) return permuted(b, op, members);
@@ -98,8 +98,8 @@ bool is_reduction(const Primitive& prim) { return &prim == &kPsum || &prim == &k
 }  // namespace
 
 bool is_collective(const Primitive& prim) {
-    return is_reduction(prim) || &prim == &kAllGather || &prim == &kReduceScatter || &prim == &kAllToAll || &prim == &kPpermute ||
-           &prim == &kAxisIndex;
+    return is_reduction(prim) || &prim == &kAllGather || &prim == &kAllGatherInvariant || &prim == &kReduceScatter || &prim == &kAllToAll ||
+           &prim == &kPpermute || &prim == &kAxisIndex;
 }
 
 bool names_mesh_axes(const Op& op) {
@@ -144,7 +144,7 @@ std::int64_t collective_bytes(const Op& op, std::size_t members) {
     for (const AvalRef a : op.in) in += a->bytes();
     for (const AvalRef a : op.out) result += a->bytes();
     if (n < 2 || op.prim == &kAxisIndex) return 0;
-    if (op.prim == &kAllGather) return in * (n - 1);
+    if (op.prim == &kAllGather || op.prim == &kAllGatherInvariant) return in * (n - 1);
     if (op.prim == &kReduceScatter) return result * (n - 1);
     if (op.prim == &kAllToAll) return in * (n - 1) / n;
     if (op.prim == &kPpermute) return in;

@@ -52,12 +52,11 @@ void transpose_reduce_scatter(Builder& b, const Op& op, const Values& ct, const 
 namespace {
 
 /// Under another axis: the dimension counts on behind the batch axis.
-template <class P>
-BatchResult batch_other(Builder& b, const Op& op, P p, std::int64_t P::*dimension, Value x, int dim) {
+BatchResult batch_other(Builder& b, const Op& op, const char* param, std::int64_t dimension, Value x, int dim) {
     if (dim == kNotMapped) return {b.bind(*op.prim, {x}, op.params), {kNotMapped}};
-    p.*dimension += dim <= p.*dimension;
-    const Values out = b.bind(*op.prim, {x}, make_params(p));
-    const bool before = op.out[0]->rank() != op.in[0]->rank() && p.*dimension < dim;
+    dimension += dim <= dimension;
+    const Values out = b.bind(*op.prim, {x}, with_param(op.params, param, Attr(dimension)));
+    const bool before = op.out[0]->rank() != op.in[0]->rank() && dimension < dim;
     const int grown = op.out[0]->rank() > op.in[0]->rank() ? 1 : -1;
     return {out, {before ? dim + grown : dim}};
 }
@@ -67,7 +66,7 @@ BatchResult batch_other(Builder& b, const Op& op, P p, std::int64_t P::*dimensio
 BatchResult batch_all_gather(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     const auto& p = op.as<AllGatherParams>();
     if (!names_axis(op.params, NamedBatchAxis::current()))
-        return batch_other(b, op, p, &AllGatherParams::all_gather_dimension, x[0], dims[0]);
+        return batch_other(b, op, "all_gather_dimension", p.all_gather_dimension, x[0], dims[0]);
     refuse_groups(op, p.axis_index_groups);
     const auto at = static_cast<std::size_t>(p.all_gather_dimension);
     Value y;
@@ -82,7 +81,7 @@ BatchResult batch_all_gather(Builder& b, const Op& op, const Values& x, const st
 BatchResult batch_reduce_scatter(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
     const auto& p = op.as<ReduceScatterParams>();
     if (!names_axis(op.params, NamedBatchAxis::current()))
-        return batch_other(b, op, p, &ReduceScatterParams::scatter_dimension, x[0], dims[0]);
+        return batch_other(b, op, "scatter_dimension", p.scatter_dimension, x[0], dims[0]);
     refuse_groups(op, p.axis_index_groups);
     const auto at = static_cast<std::size_t>(p.scatter_dimension);
     const Value y =

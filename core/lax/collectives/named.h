@@ -10,6 +10,15 @@ BatchResult batch_axis_index(Builder& b, const Op& op, const Values& x, const st
 BatchResult batch_all_gather(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 BatchResult batch_reduce_scatter(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 
+BatchResult batch_ppermute(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+BatchResult batch_all_to_all(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+
+/// The permutation the other way round; each part of a cotangent back to where it came from.
+void transpose_ppermute(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+Values jvp_all_to_all(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);
+void transpose_all_to_all(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+void transpose_all_gather_invariant(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+
 /// Of a gathered value what was scattered, and the other way.
 void transpose_all_gather(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
 void transpose_reduce_scatter(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);

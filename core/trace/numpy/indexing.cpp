@@ -109,33 +109,6 @@ Value indexed(Builder& b, Value x, const std::vector<Index>& indices) {
     return x;
 }
 
-/// x[i] and jnp.take for an array of positions along one axis.
-Value gathered(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {
-    const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
-    const auto a = static_cast<std::size_t>(axis);
-    const D type = b.aval(at)->dtype;
-    const Value below = cl::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
-    const Value wrapped = cl::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
-    const Value from = through_where ? jitted(b, "_where", "", {below, wrapped, at},
-                                              [](Builder& i, const Values& w) { return cl::select(i, w[0], w[1], w[2]); })
-                                     : cl::select(b, below, wrapped, at);
-    Dims dims;
-    for (std::size_t i = 0; i < positions.size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
-    Dims with_one = positions;
-    with_one.push_back(1);
-    const Value index = cl::broadcast_in_dim(b, from, with_one, dims);
-    GatherParams p;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(shape.size() - 1 + positions.size()); ++i)
-        if (i < axis || i >= axis + static_cast<std::int64_t>(positions.size())) p.dimension_numbers.offset_dims.push_back(i);
-    p.dimension_numbers.collapsed_slice_dims = {axis};
-    p.dimension_numbers.start_index_map = {axis};
-    p.slice_sizes = shape;
-    p.slice_sizes[a] = 1;
-    p.mode = mode;
-    if (mode == OutOfBounds::FillOrDrop && is_float(b.aval(x)->dtype)) p.fill_value = Attr(__builtin_nan(""));
-    return b.bind1(kGather, {x, index}, make_params(p));
-}
-
 }  // namespace
 
 namespace {
@@ -157,10 +130,11 @@ Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
     if (!simple)
         throw Error(ErrorCode::NoRule, "an index array stands beside other indices than ':': index in two steps")
             .at({where.file, where.line, 0});
-    return detail::apply(in, where,
-                         [&](Builder& b, const Values& v) {
-                             return Values{gathered(b, v[0], v[1], static_cast<std::int64_t>(at), OutOfBounds::PromiseInBounds, false)};
-                         })
+    return detail::apply(
+               in, where,
+               [&](Builder& b, const Values& v) {
+                   return Values{indexed_along(b, v[0], v[1], static_cast<std::int64_t>(at), OutOfBounds::PromiseInBounds, false)};
+               })
         .front();
 }
 Array at_position(const Operand& x, const Position& i) {
@@ -177,8 +151,7 @@ Array Array::operator[](std::initializer_list<Index> indices) && { return at_ind
 Array numpy::take(const Operand& x, const Operand& indices, std::int64_t axis) {
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
         const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
-        return jitted(b, "_take", fmt::format("{}", a), v,
-                      [&](Builder& i, const Values& w) { return gathered(i, w[0], w[1], a, OutOfBounds::FillOrDrop, true); });
+        return ::jaxscope::take(b, v[0], v[1], a);
     });
 }
 Array lax::dynamic_slice(const Operand& x, const Arrays& starts, const Shape& sizes) {

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "calls/sharded_call.h"
+#include "calls/sharding/sharded_call.h"
 #include "pytree/prefix.h"
 #include "trace/jit/jit_checks.h"
 #include "trace/sharding/sharded_state.h"

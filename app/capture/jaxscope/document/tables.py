@@ -201,7 +201,8 @@ def _sharding_text(aval: Any) -> str | None:
     if spec is not None and any(s is not None for s in spec) and mesh is not None and not getattr(mesh, "empty", True):
         parts.append(str(spec))
     if varying:
-        parts.append("vma=" + ",".join(sorted(map(str, varying))))
+        places = {str(name): n for n, name in enumerate(getattr(mesh, "axis_names", ()))}  # printed in the mesh's order
+        parts.append("vma=" + ",".join(sorted(map(str, varying), key=lambda name: (places.get(name, len(places)), name))))
     return " ".join(parts) or None
 
 

@@ -19,7 +19,7 @@ from ..document.identity import described, forgotten, identity, thunks
 from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
-from . import foreign
+from . import foreign, manual
 from .applications import Applications
 from .memory import Backward, traced
 
@@ -115,7 +115,11 @@ class Rules:
                 return index
             together = (id(eqn.params.get("fwd_jaxpr_thunk")), case.perturbed) if "fwd_jaxpr_thunk" in eqn.params else index
             trace = Rules.linear_call if eqn.primitive.name == "linear_call" else _TRACERS[kind]
-            self._queue.append((index, lambda: trace(self, eqn, avals, case), self._depth + 1, together))
+
+            def in_place() -> dict[str, Any]:
+                with manual.in_force(eqn):
+                    return trace(self, eqn, avals, case)
+            self._queue.append((index, in_place, self._depth + 1, together))
         return index
 
     def _text(self, static: list[Any]) -> str:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/sharded_call.h"
+#include "calls/sharding/sharded_call.h"
 
 #include "calls/call_params.h"
 #include "calls/control_flow.h"

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// ppermute, all_to_all and all_gather_invariant: transposed, and over the name of a batch axis (lax/parallel.py of JAX 0.10.2).
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "ir/manual_axes.h"
+#include "lax/collectives/collectives.h"
+#include "lax/collectives/named.h"
+#include "lax/jitted.h"
+#include "lax/named_axis.h"
+#include "lax/ops.h"
+#include "lax/params/slicing.h"
+#include "lax/primitives.h"
+#include "lax/rule_support.h"
+
+namespace jaxscope {
+
+namespace {
+
+std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of(const Op& op) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> out;
+    const Attr::Seq* list = op.as<PermuteParams>().perm.get_seq();
+    for (const Attr& item : list ? list->items : Attrs()) {
+        Dims pair;
+        from_attr(item, pair);
+        if (pair.size() != 2) wrong_attr(item, "a pair of positions");
+        out.emplace_back(pair[0], pair[1]);
+    }
+    return out;
+}
+/// The names that an application meets along, without `left_out`.
+Attrs other_names(const Attr& names, Sym left_out) {
+    Attrs out;
+    if (const Attr::Seq* several = names.get_seq())
+        for (const Attr& a : several->items)
+            if (const Sym* s = a.get<Sym>(); s && *s != left_out) out.push_back(a);
+    return out;
+}
+Value int_array(Builder& b, const std::vector<std::int32_t>& values) {
+    auto a = std::make_shared<ArrayConst>();
+    a->aval = AvalRef(DType::S32, {static_cast<std::int64_t>(values.size())});
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    a->data.assign(bytes, bytes + values.size() * sizeof(std::int32_t));
+    return b.constant(std::move(a));
+}
+/// JAX's own _splitaxis, _foldaxis and _moveaxis of collectives, which transpose even where nothing moves.
+Value split_axis(Builder& b, Value x, std::size_t at, std::int64_t factor) {
+    Dims shape = b.aval(x)->shape;
+    shape[at] /= factor;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), factor);
+    return lax::reshape(b, x, shape);
+}
+Value fold_axis(Builder& b, Value x, std::size_t at) {
+    Dims shape = b.aval(x)->shape;
+    shape[at] *= shape[at + 1];
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    return lax::reshape(b, x, shape);
+}
+
+}  // namespace
+
+void transpose_ppermute(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!sink.wanted(0) || ct[0].is_zero()) return;
+    Attrs back;
+    for (const auto& [from, to] : pairs_of(op)) back.push_back(Attr::tuple({Attr(to), Attr(from)}));
+    sink.add(0, b.bind1(kPpermute, {ct[0]}, with_param(op.params, "perm", Attr::tuple(std::move(back)))));
+}
+
+BatchResult batch_ppermute(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
+    const Sym name = NamedBatchAxis::current();
+    if (!names_axis(op.params, name)) return {b.bind(kPpermute, x, op.params), dims};
+    if (Attrs rest = other_names(op.as<PermuteParams>().axis_name, name); !rest.empty())
+        return {b.bind(kPpermute, x, with_param(op.params, "axis_name", Attr::tuple(std::move(rest)))), dims};
+    const auto pairs = pairs_of(op);
+    if (static_cast<std::int64_t>(pairs.size()) != size)
+        throw Error(ErrorCode::NoRule, "Permutation doesn't match the axis size!").at(op.source.loc());
+    if (dims[0] == kNotMapped) return {x, dims};
+    std::vector<std::int32_t> from(static_cast<std::size_t>(size), 0);
+    for (const auto& [source, target] : pairs) {
+        if (source < 0 || target < 0 || source >= size || target >= size) wrong_attr(op.as<PermuteParams>().perm, "positions on the axis");
+        from[static_cast<std::size_t>(target)] = static_cast<std::int32_t>(source);
+    }
+    return {{take(b, x[0], int_array(b, from), dims[0])}, dims};
+}
+
+// ---- all_to_all
+
+namespace {
+
+/// The result's shape follows from what the recorded one did to the operand's.
+AvalRef exchanged(const Op& op, AvalRef x, const AllToAllParams& p) {
+    const auto& before = op.as<AllToAllParams>();
+    if (p.split_axis == p.concat_axis) return x;
+    const auto from = static_cast<std::size_t>(before.split_axis);
+    const std::int64_t n = std::max<std::int64_t>(op.in[0]->shape[from] / std::max<std::int64_t>(op.out[0]->shape[from], 1), 1);
+    Dims shape = x->shape;
+    shape[static_cast<std::size_t>(p.split_axis)] /= n;
+    shape[static_cast<std::size_t>(p.concat_axis)] *= n;
+    return with_shape(x, std::move(shape));
+}
+Value exchange(Builder& b, const Op& op, Value x, const AllToAllParams& p) {
+    return b.emit(kAllToAll, {x}, make_params(p), {exchanged(op, b.aval(x), p)}).front();
+}
+
+}  // namespace
+
+Values jvp_all_to_all(Builder& b, const Op& op, const Values&, const Values&, const Values& dx) {
+    return b.emit(kAllToAll, {instantiate_tangent(b, dx[0], op.in[0])}, op.params, {tangent_aval(op.out[0])});
+}
+
+/// lax.all_to_all with the axes the other way round, which adds and takes away a dimension where it isn't tiled. JAX refuses what comes out
+/// in another shape, and so do we.
+void transpose_all_to_all(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!sink.wanted(0) || ct[0].is_zero()) return;
+    AllToAllParams p = op.as<AllToAllParams>();
+    std::swap(p.split_axis, p.concat_axis);
+    Value x = ct[0];
+    if (!p.tiled && p.split_axis != p.concat_axis)
+        throw Error(ErrorCode::NotDifferentiable,
+                    "Expected cotangent type " + to_text(op.in[0]) + " but got one with the dimensions " +
+                        "of all_to_all(tiled=False) in another order: JAX's rule has no transpose where split_axis isn't concat_axis")
+            .at(op.source.loc())
+            .advise("all_to_all(..., tiled=True) has one");
+    sink.add(0, exchange(b, op, x, p));
+}
+
+BatchResult batch_all_to_all(Builder& b, const Op& op, const Values& in, const std::vector<int>& dims, std::int64_t size) {
+    AllToAllParams p = op.as<AllToAllParams>();
+    if (!p.axis_index_groups.is_none()) throw Error(ErrorCode::NoRule, "Please open a feature request!").at(op.source.loc());
+    const Sym name = NamedBatchAxis::current();
+    if (!names_axis(op.params, name)) {
+        p.split_axis += dims[0] <= p.split_axis;
+        p.concat_axis += dims[0] <= p.concat_axis;
+        return {{exchange(b, op, in[0], p)}, dims};
+    }
+    if (!other_names(p.axis_name, name).empty())
+        throw Error(ErrorCode::NoRule, "jaxscope has no rule for all_to_all over the name of a vmap beside others").at(op.source.loc());
+    Value x = dims[0] == kNotMapped ? batch_to_front(b, in[0], kNotMapped, size) : in[0];
+    int d = std::max(dims[0], 0);
+    const auto split = static_cast<std::size_t>(p.split_axis), concat = static_cast<std::size_t>(p.concat_axis);
+    if (split == concat) {
+        const auto axis = split + (d <= p.split_axis);
+        const int before = d;
+        x = split_axis(b, x, axis, size);
+        d += static_cast<int>(axis) <= d;
+        Dims order = iota_dims(b.aval(x)->rank());
+        std::swap(order[axis], order[static_cast<std::size_t>(d)]);
+        return {{fold_axis(b, lax::transpose(b, x, order), axis)}, {before}};
+    }
+    x = fold_axis(b, moveaxis(b, x, d, static_cast<int>(concat)), concat);
+    return {{split_axis(b, x, split, size)}, {static_cast<int>(split)}};
+}
+
+// ---- all_gather_invariant
+
+namespace {
+
+/// lax.axis_index over several axes, the first one outermost.
+Value index_along(Builder& b, const std::vector<Sym>& names) {
+    const ManualAxes* inside = ManualScope::current();
+    const auto number = [](std::int64_t n) { return Value(make_literal(AvalRef(DType::S32, {}), n)); };
+    Value index = number(0);
+    std::int64_t inner = 1;
+    for (std::size_t k = names.size(); k-- > 0;) {
+        const Value one = b.bind1(kAxisIndex, {}, Params::make({{"axis_name", Attr(names[k])}}));
+        index = lax::add(b, index, lax::mul(b, one, number(inner)));
+        const auto at = inside ? std::find(inside->mesh.begin(), inside->mesh.end(), names[k]) : std::vector<Sym>::const_iterator();
+        if (k == 0) break;
+        if (!inside || at == inside->mesh.end())
+            throw Error(ErrorCode::NoRule, "expected an axis of the mesh of a shard_map, found " + names[k].str());
+        inner *= inside->sizes[static_cast<std::size_t>(at - inside->mesh.begin())];
+    }
+    return index;
+}
+
+}  // namespace
+
+/// Each device takes its own part of what is the same everywhere.
+void transpose_all_gather_invariant(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!sink.wanted(0) || ct[0].is_zero()) return;
+    const auto& p = op.as<AllGatherParams>();
+    std::vector<Sym> names;
+    if (const Sym* one = p.axis_name.get<Sym>()) names.push_back(*one);
+    if (const Attr::Seq* several = p.axis_name.get_seq())
+        for (const Attr& a : several->items)
+            if (const Sym* s = a.get<Sym>()) names.push_back(*s);
+    const Dims shape = b.aval(ct[0])->shape;
+    const auto dim = static_cast<std::size_t>(p.all_gather_dimension);
+    const auto number = [](std::int64_t n) { return Value(make_literal(AvalRef(DType::S32, {}), n)); };
+    const std::int64_t size = shape[dim] / p.axis_size;
+    const Value at = lax::mul(b, index_along(b, names), number(size));
+    const Value below = lax::lt(b, at, number(0));
+    const Value from = lax::select(b, below, lax::add(b, at, number(shape[dim])), at);
+    Values in{ct[0]};
+    for (std::size_t d = 0; d < shape.size(); ++d) in.push_back(d == dim ? from : number(0));
+    Dims sizes = shape;
+    sizes[dim] = size;
+    const Value part = b.bind1(kDynamicSlice, in, make_params(DynamicSliceParams{sizes}));
+    sink.add(0, p.tiled ? part : lax::squeeze(b, part, {p.all_gather_dimension}));
+}
+
+}  // namespace jaxscope

@@ -1,0 +1,173 @@
+"""Losses over shard_map on eight forced host devices, hand-written and random: captured, and what JAX makes of them. A process of its own, as the number of devices
+is fixed when JAX starts. `shard_map_programs.py FOLDER SEED COUNT` writes NAME.jaxscope, NAME.jax.npz (value and gradients) and NAME.json (texts, residual rows)."""
+import json
+import os
+import random
+import sys
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+import numpy as np  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+from jax.ad_checkpoint import checkpoint_name, checkpoint_policies  # noqa: E402
+from jax._src.ad_checkpoint import saved_residuals  # noqa: E402
+from jax._src.lax.parallel import all_gather_invariant  # noqa: E402
+from jax.sharding import Mesh, PartitionSpec as P  # noqa: E402
+
+import jaxscope  # noqa: E402
+from conftest import cut as cut_paths  # noqa: E402
+from test_behaviours import Texts, cut  # noqa: E402
+
+GRID = Mesh(np.array(jax.devices()).reshape(4, 2), ("rows", "cols"))
+LINE = Mesh(np.array(jax.devices()), ("line",))
+W = jnp.asarray(np.random.default_rng(0).standard_normal((3, 3)), jnp.float32)
+A = jnp.asarray(np.random.default_rng(1).standard_normal((16, 3)), jnp.float32)
+SIZE = 3  # of vmap's axis
+
+
+def mapped(body, ins, outs, checked, mesh=GRID):
+    return jax.shard_map(body, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=checked)
+
+
+# ---- By hand, each with types that say what varies and without them
+
+def by_hand(checked):
+    own = P("rows") if checked else P("rows", None)
+
+    def numbers(w, a):  # residuals that are numbers leave as arrays of one element
+        def body(w, a):
+            h = jnp.tanh(a @ w)
+            return lax.psum((h * jnp.sin(h.sum())).sum() * 2.0, "rows")
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
+
+    def inside(w, a):
+        u, n = mapped(lambda w, a: (jnp.sin(a @ w), a.sum()[None]), (P(), P("rows")), (own, P("rows")), checked)(w, a)
+        return (u ** 3).sum() * n.sum()
+
+    def remat_inside(w, a):
+        def body(w, a):
+            h = jax.checkpoint(lambda w, a: jnp.sin(checkpoint_name(jnp.tanh(a @ w), "h")))(w, a)
+            return lax.pmean(h.sum(), "rows")
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
+
+    def remat_around(w, a):
+        both = ("rows", "cols")
+        g = mapped(lambda w, a: (jax.jit(lambda w, a: jnp.cos(checkpoint_name(a @ w, "h")) * 3)(w, a), a * 2, a.sum()[None]), (P(), P(both)), (P(both), P(both), P(both)), checked)
+        u, v, n = jax.checkpoint(lambda w, a: g(w, jnp.sin(a)))(w, a)
+        return jnp.sin(u).sum() * v.sum() + n.sum()
+
+    def loops(w, a):
+        def body(w, a):
+            def step(c, _):
+                c = jnp.tanh(c @ w @ w.T)
+                return c, lax.psum(c.sum(), "rows")
+            c, ys = lax.scan(step, a, None, length=3)
+            d = lax.cond(lax.psum(1, "rows") > 1, jnp.sin, lambda v: v * v, c)
+            top = lax.pmax(lax.stop_gradient(d.max()), "rows")
+            return lax.psum(jnp.exp(d - top).sum(), "rows") + ys.sum()
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
+
+    def moves(w, a):
+        def body(w, a):
+            ring = lax.ppermute(a, "rows", [(k, (k + 1) % 4) for k in range(3)])
+            whole = lax.all_gather(a, "rows", tiled=True)
+            part = lax.psum_scatter(whole * 1.5, "rows", tiled=True) + lax.all_gather(a, "rows")[0]
+            turned = lax.all_to_all(jnp.tile(a, (4, 1)), "rows", 0, 1, tiled=True)
+            same = lax.all_to_all(a.reshape(4, 3), "rows", 0, 0)
+            return ((ring + part * lax.axis_index("rows")) @ w).sum(keepdims=True) * turned.sum() + same.sum()
+        return mapped(body, (P(), P("rows")), P("rows", None), checked)(w, a).sum()
+
+    def gathered_for_all(w, a):  # what is the same on all devices is cut again where it is transposed
+        def body(w, a):
+            h = all_gather_invariant(a @ w, ("rows", "cols"), axis=1, tiled=True) if checked else lax.all_gather(a @ w, ("rows", "cols"), axis=1, tiled=True)
+            return (jnp.sin(h) * all_gather_invariant(a, "rows").sum() if checked else h)[:, :3]
+        return mapped(body, (P(), P(("rows", "cols"))), P(("rows", "cols")), checked)(w, a).sum()
+
+    def rules(w, a):
+        u, v, n = mapped(lambda w, a: (jax.nn.relu(a @ w), jax.nn.softmax(a, axis=-1), jax.nn.silu(w).sum()), (P(), P("rows")), (P("rows"), P("rows"), P()), checked)(w, a)
+        return jax.nn.logsumexp(u) + (v * v).sum() + n
+
+    def grid(w, a):
+        def body(w, a):
+            w = w + 0.1 * lax.axis_index("cols")
+            return a @ w, (a * lax.psum(w.sum(), "cols")).sum(0)
+        u, v = mapped(body, (P(), P("rows")), (P("rows", "cols"), P("rows")), checked)(w, a)
+        return jnp.sin(u).sum() + (v * v).sum()
+
+    def differentiated_inside(w, a):  # the gradient is taken by each device, and then that of the step again
+        def body(w, a):
+            return lax.pmean(jax.grad(lambda w: jnp.tanh(a @ w).sum())(w), "rows")
+        return (mapped(body, (P(), P("rows")), P(), checked)(w, a) ** 2).sum()
+
+    def twice(w, a):
+        f = mapped(lambda w, a: jnp.tanh(a @ w), (P(), P("rows")), P("rows"), checked)
+        return f(w, f(w.T, a)).sum()
+
+    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, grid, twice]
+    return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside] if checked else [])}
+
+
+# ---- Random ones
+
+def random_loss(seed):
+    rng = random.Random(seed)
+    checked, mesh = rng.random() < 0.6, rng.choice([GRID, LINE])
+    axis, n = mesh.axis_names[0], mesh.devices.shape[0]
+    steps = [lambda h, w: jnp.sin(h @ w), lambda h, w: h * 1.5 - w[0], lambda h, w: h + lax.psum(h.mean(), axis), lambda h, w: h - lax.pmean(h, axis) * 0.5,
+             lambda h, w: lax.ppermute(h, axis, [(k, (k + 1) % n) for k in range(n)]), lambda h, w: h * (lax.axis_index(axis) + 1) * 0.3,
+             lambda h, w: lax.psum_scatter(lax.all_gather(jnp.tanh(h), axis, tiled=True), axis, tiled=True) * 0.2,
+             lambda h, w: lax.all_to_all(jnp.tile(h, (n, 1)), axis, 0, 1, tiled=True)[:, :3], lambda h, w: jax.jit(lambda h, w: jnp.cos(h) @ w)(h, w),
+             lambda h, w: jax.checkpoint(lambda h, w: jnp.sin(jnp.sin(h) @ w))(h, w), lambda h, w: lax.scan(lambda c, _: (jnp.tanh(c @ w), None), h, None, length=2)[0],
+             lambda h, w: jax.nn.softmax(h, -1), lambda h, w: jax.nn.relu(h) + h, lambda h, w: lax.cond(h.sum() > 0, jnp.sin, lambda v: v * 2.0, h),
+             lambda h, w: jax.vmap(lambda r: r @ w + r.sum())(h), lambda h, w: h * lax.psum(w.sum() * h.sum(), axis)]
+    picked = [rng.choice(steps) for _ in range(rng.randint(2, 5))]
+    scalar, around = rng.random() < 0.5, rng.randrange(4)
+
+    def body(w, a):
+        h = a
+        for step in picked:
+            h = step(h, w)
+        return lax.psum((h * h).sum() * 0.5, axis) if scalar else h
+
+    def loss(w, a):
+        f = mapped(body, (P(), P(axis)), P() if scalar else P(axis), checked, mesh)
+        f = [lambda f: f, jax.checkpoint, jax.jit, lambda f: jax.checkpoint(f, policy=checkpoint_policies.dots_saveable)][around](f)
+        return jnp.sin(0.01 * f(w, jnp.sin(a))).sum()
+    return loss
+
+
+# ---- What JAX makes of them
+
+def text_of(f, *args):
+    return Texts().of(jax.make_jaxpr(f)(*args)).rstrip()
+
+
+def rows_of(f, policy):
+    wrapped = jax.checkpoint(f, policy=policy) if policy is not None else f
+    return [[a.str_short(short_dtypes=True), cut(cut_paths(s))] for a, s in saved_residuals(lambda w, a: wrapped(w, a), W, A) if s != "from a literal"]
+
+
+def write(folder, name, fn):
+    jaxscope.capture(fn, values="all")(W, A).save(os.path.join(folder, name + ".jaxscope"))
+    value, grads = jax.jit(jax.value_and_grad(fn, argnums=(0, 1)))(W, A)
+    np.savez(os.path.join(folder, name + ".jax.npz"), value=value, dw=grads[0], da=grads[1])
+    texts = {"grad:0,1": text_of(jax.grad(fn, argnums=(0, 1)), W, A), "jvp": text_of(lambda w, a, dw, da: jax.jvp(fn, (w, a), (dw, da)), W, A, W, A),
+             f"vmap@{SIZE}": text_of(jax.vmap(fn), jnp.stack([W] * SIZE), jnp.stack([A] * SIZE))}
+    policies = {"": None, "dots_saveable": checkpoint_policies.dots_saveable, "everything_saveable": checkpoint_policies.everything_saveable,
+                "save_only_these_names(h)": checkpoint_policies.save_only_these_names("h")}
+    with open(os.path.join(folder, name + ".json"), "w") as f:
+        json.dump({"texts": texts, "residuals": {p: rows_of(fn, q) for p, q in policies.items()}}, f)
+
+
+def main(folder, seed, count):
+    for checked in (True, False):
+        for name, fn in by_hand(checked).items():
+            write(folder, name, fn)
+    for k in range(count):
+        write(folder, f"random-{seed + k}", random_loss(seed + k))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
