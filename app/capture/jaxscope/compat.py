@@ -427,3 +427,17 @@ def compile_module(module: bytes, device: Any) -> Any:
         if hasattr(compiler, "backend_compile_and_load"):
             return compiler.backend_compile_and_load(device.client, parsed, xla_client.DeviceList((device,)), options, [])
         return compiler.backend_compile(device.client, parsed, options, [])
+
+
+@contextlib.contextmanager
+def in_shard_map(eqn: Any) -> Iterator[None]:
+    """What is in force where an equation of a shard_map's body stands: the mesh that it remembers, its manual axes, whether types say what varies over them."""
+    mesh = getattr(getattr(eqn, "ctx", None), "cur_abstract_mesh", None)
+    manual = tuple(getattr(mesh, "manual_axes", None) or ())
+    checked = getattr(config, "_check_vma", None)
+    if not manual or checked is None or not hasattr(core, "extend_axis_env_nd"):
+        yield
+        return
+    varies = any(getattr(v.aval, "vma", None) or getattr(getattr(v.aval, "mat", None), "varying", None) for v in (*eqn.invars, *eqn.outvars))
+    with jax.sharding.use_abstract_mesh(mesh), checked(varies), core.extend_axis_env_nd([(name, mesh.shape[name]) for name in manual]):
+        yield

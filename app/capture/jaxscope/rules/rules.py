@@ -19,7 +19,7 @@ from ..document.identity import described, forgotten, identity, thunks
 from ..document.tables import Tables
 from .closures import ClosesOver, Origins
 from .patterns import Patterns, of_function, perturbed as perturbed_met
-from . import foreign, manual
+from . import foreign
 from .applications import Applications
 from .memory import Backward, traced
 
@@ -117,7 +117,7 @@ class Rules:
             trace = Rules.linear_call if eqn.primitive.name == "linear_call" else _TRACERS[kind]
 
             def in_place() -> dict[str, Any]:
-                with manual.in_force(eqn):
+                with compat.in_shard_map(eqn):
                     return trace(self, eqn, avals, case)
             self._queue.append((index, in_place, self._depth + 1, together))
         return index
