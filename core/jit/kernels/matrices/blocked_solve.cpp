@@ -2,6 +2,7 @@
 #include "jit/kernels/matrices/blocked_solve.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/checked.h"
@@ -124,6 +125,24 @@ bool cholesky_small(std::int64_t n, T* a, std::int64_t stride) {
     return true;
 }
 
+/// In numbers of twice the precision: errors of the block on the diagonal go into all that follows.
+template <class T, class Wide>
+bool cholesky_wide(std::int64_t n, T* a, std::int64_t stride) {
+    std::array<Wide, kBlock * kBlock> room;
+    for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = j; i < n; ++i) room[static_cast<std::size_t>(j * n + i)] = Wide(a[j * stride + i]);
+    if (!cholesky_small(n, room.data(), n)) return false;
+    for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = j; i < n; ++i) a[j * stride + i] = T(room[static_cast<std::size_t>(j * n + i)]);
+    return true;
+}
+bool cholesky_block(std::int64_t n, float* a, std::int64_t stride) { return cholesky_wide<float, double>(n, a, stride); }
+bool cholesky_block(std::int64_t n, std::complex<float>* a, std::int64_t stride) {
+    return cholesky_wide<std::complex<float>, std::complex<double>>(n, a, stride);
+}
+bool cholesky_block(std::int64_t n, double* a, std::int64_t stride) { return cholesky_small(n, a, stride); }
+bool cholesky_block(std::int64_t n, std::complex<double>* a, std::int64_t stride) { return cholesky_small(n, a, stride); }
+
 }  // namespace
 
 bool worth_blocks(std::int64_t size, std::int64_t count) { return size >= 16 && count >= 8 && size * count >= 1024; }
@@ -143,12 +162,17 @@ void solve_blocked(const TriangularSystem<T>& s, const RightSides<T>& sides, int
 }
 
 template <class T>
+std::int64_t cholesky_bytes(std::int64_t size) {
+    return size > kBlock ? blocked_bytes<T>(size, size) : 0;
+}
+
+template <class T>
 bool cholesky_blocked(int size, T* a, int threads, void* scratch) {
-    const std::int64_t n = size, each = blocked_bytes<T>(n, n);
+    const std::int64_t n = size, each = cholesky_bytes<T>(n);
     for (std::int64_t k = 0; k < n; k += kBlock) {
         const std::int64_t end = std::min(k + kBlock, n), rest = n - end;
         T* diagonal = a + k * n + k;
-        if (!cholesky_small(end - k, diagonal, n)) return false;
+        if (!cholesky_block(end - k, diagonal, n)) return false;
         if (rest == 0) break;
         // Rows below: x L^H = a, equation by equation sum_p conj(L(j, p)) x_p = a_j with columns x_p.
         T* below = a + k * n + end;
@@ -171,6 +195,7 @@ bool cholesky_blocked(int size, T* a, int threads, void* scratch) {
 
 #define JAXSCOPE_BLOCKED(T)                                                                       \
     template std::int64_t blocked_bytes<T>(std::int64_t, std::int64_t);                           \
+    template std::int64_t cholesky_bytes<T>(std::int64_t);                                        \
     template void solve_blocked<T>(const TriangularSystem<T>&, const RightSides<T>&, int, void*); \
     template bool cholesky_blocked<T>(int, T*, int, void*);
 JAXSCOPE_BLOCKED(float)

@@ -29,6 +29,9 @@ std::int64_t blocked_bytes(std::int64_t size, std::int64_t count);
 template <class T>
 void solve_blocked(const TriangularSystem<T>& system, const RightSides<T>& sides, int threads, void* scratch);
 
+/// Scratch memory of each thread for a decomposition: none of a single block.
+template <class T>
+std::int64_t cholesky_bytes(std::int64_t n);
 /// The lower triangle of a[n, n], by columns, becomes L of L L^H. False where the matrix isn't positive definite.
 template <class T>
 bool cholesky_blocked(int n, T* a, int threads, void* scratch);

@@ -29,7 +29,6 @@ constexpr int kCol = LAPACK_COL_MAJOR;
 // One name for the four types of each routine.
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define JAXSCOPE_LAPACK(T, p)                                                                                             \
-    int potrf(int n, T* a) { return LAPACKE_##p##potrf_work(kCol, 'L', n, a, std::max(n, 1)); }                           \
     int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(kCol, m, n, a, std::max(m, 1), pivots); } \
     int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                            \
         return LAPACKE_##p##geqrf_work(kCol, m, n, a, std::max(m, 1), tau, work, size);                                   \
@@ -112,8 +111,7 @@ class Cholesky final : public MatrixCall<T> {
 public:
     explicit Cholesky(const Op& op) : MatrixCall<T>(op) {
         each_ = checked_align(checked_mul(this->size(), static_cast<std::int64_t>(sizeof(T))), 64);
-        blocked_ = worth_blocks(this->rows_, this->rows_);
-        if (blocked_) blocks_ = blocked_bytes<T>(this->rows_, this->rows_);
+        blocks_ = cholesky_bytes<T>(this->rows_);
     }
     std::int64_t scratch_bytes() const override { return checked_mul(checked_add(each_, blocks_), std::max(1, this->threads)); }
     void run(void* const* in, void* const* out, void* scratch) const override {
@@ -134,13 +132,12 @@ private:
     void one(const T* given, T* a, T* result, int workers, void* blocks) const {
         const int n = this->rows_;
         this->to_columns(given, n, n, a);
-        const bool good = blocked_ ? cholesky_blocked(n, a, workers, blocks) : potrf(n, a) == 0;
+        const bool good = cholesky_blocked(n, a, workers, blocks);
         if (!good) this->fill_nan(a, this->size());
         this->to_rows(a, n, n, result);
         for (int i = 0; good && i < n; ++i)  // the other triangle stays what it was, as in JAX
             std::copy(given + std::int64_t{i} * n + i + 1, given + std::int64_t{i + 1} * n, result + std::int64_t{i} * n + i + 1);
     }
-    bool blocked_ = false;
     std::int64_t each_ = 0, blocks_ = 0;
 };
 
