@@ -293,7 +293,9 @@ void donation_section(Page& page, const Inspection& inspection) {
     if (!lost.empty() && !reused.empty()) page.line("");
     if (!reused.empty()) sized_table(page, reused, {{"aval", Kind::Code}, {"reused", Kind::Code}, {"by output"}, {"how"}}, {1, 2}, 12);
     if (d.warning) {
-        page.line("JAX warns:");
+        // Its text is the compiler's. Which of the two a capture has, it doesn't tell.
+        const bool filtered = inspection.program().jit == Sym("eqx");
+        page.line(filtered ? "JAX warns (filter_jit shows it under 'warn' and 'warn-except-first' alone):" : "JAX warns:");
         std::string text = *d.warning;
         for (std::size_t end = 0; end != std::string::npos; text.erase(0, end == std::string::npos ? 0 : end + 1)) {
             end = text.find('\n');

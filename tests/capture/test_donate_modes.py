@@ -50,3 +50,4 @@ def test_five_ways_to_donate(tmp_path):
     text = subprocess.run([os.environ["JAXSCOPE"], "donation", path], capture_output=True, text=True, check=True).stdout
     assert "What each `donate` of filter_jit would do" in text
     assert "all-except-first *" in text
+    assert "JAX warns (filter_jit shows it under 'warn' and 'warn-except-first' alone):" in text

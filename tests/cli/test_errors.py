@@ -144,6 +144,31 @@ def test_constants_of_a_text_are_made_up_aloud(cli):
     assert cli.json("run", "x.jaxpr")["made_up_constants"] == []
 
 
+NULL_CONSTANT = """{ lambda ; a:f32[3]. let
+    b:f32[] = jit[
+      name=f
+      jaxpr={ lambda c:f32[3] ; d:f32[3]. let
+          e:f32[3] = mul d c
+          f:f32[3] = sin e
+          g:f32[] = reduce_sum[axes=(0,) out_sharding=None] f
+        in (g,) }
+    ] a
+  in (b,) }
+"""
+
+
+def test_constants_without_values_in_the_body_of_a_jit(cli):
+    """They passed the reader, and `residuals` asserted: as text, and in a capture of it."""
+    (cli.folder / "body.jaxpr").write_text(NULL_CONSTANT)
+    cli.ok("transform", "body.jaxpr", "--apply", "dce", "-o", "body.jaxscope")
+    for file in ("body.jaxpr", "body.jaxscope"):
+        rows = cli.json("residuals", file)["residuals"]
+        assert [(r["aval"], r["source"]) for r in rows] == [("f32[3]", "from a constant"), ("f32[3]", "output of jitted function 'f' from ")]
+        assert "f32[3] read by mul" in cli.raw("run", file).stderr
+        for args in (["policies"], ["split"], ["report"], ["transform", "--apply", "grad", "--print"], ["transform", "--apply", "vmap@3", "--print"]):
+            cli.ok(args[0], file, *args[1:])
+
+
 def test_an_opaque_equation_opens_and_stops_the_rest(cli):
     (cli.folder / "p.jaxpr").write_text(BAD_TEXT["unknown primitive"][0])
     found = cli.json("inspect", "p.jaxpr")["program"]["unsupported"]

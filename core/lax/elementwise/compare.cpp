@@ -70,14 +70,14 @@ Avals eval_select(const Op& op) {
 Values jvp_select(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
     const auto first = std::find_if(dx.begin() + 1, dx.end(), [](Value v) { return !v.is_zero(); });
     if (first == dx.end()) return {Value::zero()};
-    const Value zeros = lax::zeros_like(b, b.aval(*first));
+    const Value zeros = lax::full(b, b.aval(*first), 0.0);  // as the value, its weak type too
     Values cases;
     for (std::size_t i = 1; i < dx.size(); ++i) cases.push_back(dx[i].is_zero() ? zeros : dx[i]);
     return {lax::select_n(b, x[0], cases)};
 }
 void transpose_select(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero()) return;
-    const Value zeros = lax::zeros_like(b, b.aval(ct[0]));
+    const Value zeros = lax::full(b, b.aval(ct[0]), 0.0);
     for (std::size_t i = 1; i < x.size(); ++i) {
         if (!x[i].is_linear()) continue;
         if (op.in[0]->dtype == DType::Bool)
