@@ -3,6 +3,7 @@
 #include "calls/families.h"
 
 #include "calls/closures.h"
+#include "ir/interpret.h"
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
@@ -113,20 +114,49 @@ PrimalsTangents scan_jvp(Builder& b, const Op& op, const Values& x, const Values
     return r;
 }
 
+AvalRef with_weak_type(AvalRef aval, bool weak) {
+    if (aval->weak_type == weak) return aval;
+    Aval a = *aval;
+    a.weak_type = weak;
+    return a;
+}
+/// The body with inputs of other weak types. What its equations make keeps the types that it has.
+JaxprPtr with_inputs(const JaxprPtr& j, const Avals& in) {
+    if (j->in_avals() == in) return j;
+    JaxprBuilder b;
+    Values all;
+    for (std::uint32_t i = 0; i < j->num_constvars; ++i)
+        all.push_back(b.add_constvar(j->aval(j->constvar(i)), i < j->consts.size() ? j->consts[i] : nullptr));
+    for (const AvalRef a : in) all.push_back(b.add_input(a));
+    Interpreter run(*j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_all(all);
+    const Values out =
+        run.forward([&](const Eqn& e, const Values& x) { return b.append(*e.prim, x, e.params, j->out_avals(e), e.effects); });
+    return b.finish(out, j->name);
+}
+
+/// Types of the body's inputs where it is transposed: linear ones are what their cotangents are, weak or not (in JAX they stand for the
+/// accumulated sums), so a weak carry's conversion leaves none behind.
+struct TransposedTypes {
+    Avals in;  ///< of the body
+    Avals ct;  ///< of carries and ys
+};
+
 /// The body of a transposed scan: [residual constants, (sums of the constants' cotangents, cotangents of carries), (nonzero cotangents of
 /// ys, scanned residuals)] -> [(sums, cotangents of carries), cotangents of xs].
-JaxprPtr transposed_body(const ScanView& s, std::size_t num_residual_consts, std::size_t num_linear_xs, const Flags& nonzero_ys) {
+JaxprPtr transposed_body(const ScanView& s, std::size_t num_residual_consts, std::size_t num_linear_xs, const Flags& nonzero_ys,
+                         const TransposedTypes& types) {
     JaxprBuilder b;
-    const Avals in = s.body->in_avals(), out = s.body->out_avals();
+    const Avals& in = types.in;
+    const JaxprPtr body = with_inputs(s.body, in);
     Values x(in.size(), Value::linear()), sums(in.size(), Value::zero()), ct;
     for (std::size_t i = 0; i < num_residual_consts; ++i) x[i] = b.add_input(in[i]);
     for (std::size_t i = num_residual_consts; i < s.num_consts; ++i) sums[i] = b.add_input(tangent_aval(in[i]));
-    for (std::size_t k = 0; k < s.num_carry; ++k) ct.push_back(b.add_input(tangent_aval(out[k])));
-    for (std::size_t k = 0; k < s.num_ys; ++k)
-        ct.push_back(nonzero_ys[k] ? b.add_input(tangent_aval(out[s.num_carry + k])) : Value::zero());
+    for (std::size_t k = 0; k < s.num_carry; ++k) ct.push_back(b.add_input(types.ct[k]));
+    for (std::size_t k = 0; k < s.num_ys; ++k) ct.push_back(nonzero_ys[k] ? b.add_input(types.ct[s.num_carry + k]) : Value::zero());
     const std::size_t first_residual = s.num_consts + s.num_carry + num_linear_xs;
     for (std::size_t i = first_residual; i < in.size(); ++i) x[i] = b.add_input(in[i]);
-    const Values cts = backward_pass(b, *s.body, x, ct, sums);
+    const Values cts = backward_pass(b, *body, x, ct, sums);
     Values outs;
     for (std::size_t i = num_residual_consts; i < first_residual; ++i) outs.push_back(instantiate_zero(b, cts[i], in[i]));
     return b.finish(outs, s.body->name);
@@ -150,7 +180,22 @@ void scan_transpose(Builder& b, const Op& op, const Values& ct, const Values& x,
         nonzero_ys.push_back(!ct[k].is_zero());
         if (nonzero_ys.back()) ct_ys.push_back(ct[k]);
     }
-    const JaxprPtr body = transposed_body(s, num_residual_consts, num_linear_xs, nonzero_ys);
+    TransposedTypes types{s.body->in_avals(), s.body->out_avals()};
+    const auto weak = [&](Value v) { return b.aval(v)->weak_type; };
+    for (std::size_t i = num_residual_consts; i < s.num_consts; ++i)
+        types.in[i] = with_weak_type(types.in[i], weak(sums[i - num_residual_consts]));
+    for (std::size_t k = 0; k < s.num_carry; ++k)
+        types.in[s.num_consts + k] = with_weak_type(types.in[s.num_consts + k], weak(ct_carry[k]));
+    for (std::size_t i = s.num_consts + s.num_carry; i < first_residual; ++i)
+        types.in[i] = with_weak_type(types.in[i], op.in[i]->weak_type);
+    for (std::size_t k = 0, next = 0; k < types.ct.size(); ++k) {
+        types.ct[k] = tangent_aval(types.ct[k]);
+        if (k < s.num_carry)
+            types.ct[k] = with_weak_type(types.ct[k], weak(ct_carry[k]));
+        else if (nonzero_ys[k - s.num_carry])
+            types.ct[k] = with_weak_type(types.ct[k], weak(ct_ys[next++]));
+    }
+    const JaxprPtr body = transposed_body(s, num_residual_consts, num_linear_xs, nonzero_ys, types);
     const Values in = joined(part(x, 0, num_residual_consts), sums, ct_carry, ct_ys, rest(x, first_residual));
     const Values out = s.emit(b, in, body, num_residual_consts, sums.size() + s.num_carry, true);
     for (std::size_t i = num_residual_consts; i < first_residual; ++i)
