@@ -251,8 +251,7 @@ BatchResult cond_batch_select(Builder& b, const Op& op, const Values& x, const s
         // Operands of other examples than the branch's own pass without gradient: theirs could be NaN.
         const Value mine = lax::eq(b, in.front(), lax::constant(b, in.front(), static_cast<double>(k)));
         Values operands;
-        for (const Value v : rest(in, 1))
-            operands.push_back(chosen(mine, {is_key(b.aval(v)->dtype) ? v : b.bind1(kStopGradient, {v}), v}));
+        for (const Value v : rest(in, 1)) operands.push_back(chosen(mine, {is_key(b.aval(v)->dtype) ? v : b.bind1(kStopGradient, {v}), v}));
         results.push_back(eval_jaxpr(b, *j.jaxpr, operands));
     }
     BatchResult r{{}, std::vector<int>(op.out.size(), 0)};
