@@ -64,6 +64,16 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
     return row;
 }
 
+constexpr std::int64_t kNoticed = std::int64_t{64} << 20;  ///< of a plan beside which libraries' own memory isn't noticed
+
+/// A run of which nothing is kept: what libraries and threads take when they are first asked would be the first row's memory and time.
+void warm_up(const Inspection& i) {
+    PolicyRow unused;
+    attempt(unused, [&] {
+        if (i.plan().planned_peak < kNoticed) i.run({});
+    });
+}
+
 /// save_only_these_names of all names (checkpoint_name) in the function; null where it has none.
 PolicyPtr policy_of_names(const Jaxpr& function) {
     Attrs names;
@@ -99,6 +109,7 @@ std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, b
         return one;
     };
     std::vector<PolicyRow> rows;
+    if (run) warm_up(look(plain));
     rows.push_back(policy_row(look(plain), "as it is", run));
     rows.back().as_it_is = true;
     const auto one = [&](const Choices& c) {

@@ -208,3 +208,11 @@ def test_one_bad_row_leaves_the_others(cli, tmp_path):
     assert code == 2 and "offload_src" in message  # JAX's is a lone AssertionError
     with pytest.raises(AssertionError):
         jax.make_jaxpr(jax.grad(jax.checkpoint(loss, policy=CP.offload_dot_with_no_batch_dims("pinned_host", "device"))))(W, X)
+
+
+def test_the_first_row_has_no_memory_of_libraries(cli, tmp_path):
+    """What a library takes when it is first called stood in 'as it is' alone: 3.8 MiB beside the others' 8 KiB."""
+    file = str(tmp_path / "p.jaxscope")
+    jaxscope.capture(lambda x: jnp.sum(x @ x.T), values="all")(jnp.arange(12.0).reshape(4, 3)).save(file)
+    rows = cli.json("policies", file)["policies"]
+    assert all(r["measured_peak"] < 1 << 20 for r in rows), [r["measured_peak"] for r in rows]
