@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/manual_axes.h"
+#include "ir/types/manual_axes.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/vary.h"
@@ -87,13 +87,19 @@ std::string types_text(const Avals& avals) {
 AvalRef stacked(AvalRef a, std::int64_t length) {
     Aval out = *a;
     out.shape.insert(out.shape.begin(), length);
-    return out;
+    auto spec = explicit_spec(*a);
+    if (spec.empty()) return out;
+    spec.insert(spec.begin(), std::vector<Sym>());
+    return with_explicit_spec(out, spec);
 }
 AvalRef unstacked(AvalRef a) {
     Aval out = *a;
     if (out.shape.empty()) throw Error(ErrorCode::TypeMismatch, "expected an array with an axis to scan over, found " + to_text(a));
     out.shape.erase(out.shape.begin());
-    return out;
+    auto spec = explicit_spec(*a);
+    if (spec.empty()) return out;
+    spec.erase(spec.begin());
+    return with_explicit_spec(out, spec);
 }
 
 Value empty_like(Builder& b, AvalRef a) {

@@ -6,6 +6,7 @@
 #include "ir/primitive.h"
 #include "lax/collectives/collectives.h"
 #include "lax/families.h"
+#include "lax/params/placement.h"
 
 namespace jaxscope {
 
@@ -52,9 +53,12 @@ void register_all_primitives() {
         ragged_dot_primitives(),
         shown_primitives(),
     };
-    set_primitive_families(
-        families,
-        {.jit = &kJit, .custom_jvp = &kCustomJvpCall, .undeclared = &kForeign, .vary = &kPvary, .collectives = collective_primitives()});
+    set_primitive_families(families, {.jit = &kJit,
+                                      .custom_jvp = &kCustomJvpCall,
+                                      .undeclared = &kForeign,
+                                      .vary = &kPvary,
+                                      .reshard = &kReshard,
+                                      .collectives = collective_primitives()});
 }
 
 }  // namespace jaxscope

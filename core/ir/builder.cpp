@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "ir/manual_axes.h"
+#include "ir/partition_rule.h"
 #include "ir/registry.h"
+#include "ir/types/manual_axes.h"
 
 namespace jaxscope {
 
@@ -32,6 +33,29 @@ std::vector<Sym> vary_together(Builder& b, Values& in, Avals& avals) {
     return all;
 }
 
+bool is_explicit(AvalRef a) { return a->sharding.str().starts_with("P("); }
+
+/// Types that say how a mesh cuts them: a dimension of a result that is one of an operand's is cut as that is. Others aren't said to be.
+void keep_specs(const Op& op, Avals& out) {
+    Op whole = op;
+    whole.out = out;
+    if (std::any_of(out.begin(), out.end(), [](AvalRef a) { return !a->is_array(); })) return;
+    const PartitionRule rule = op.prim->partition ? op.prim->partition.fn(whole) : PartitionRule();
+    std::vector<std::vector<Sym>> names(rule.divides.size());
+    for (std::size_t i = 0; i < rule.in.size() && i < op.in.size(); ++i) {
+        const auto spec = explicit_spec(*op.in[i]);
+        for (std::size_t d = 0; d < rule.in[i].size() && d < spec.size(); ++d)
+            if (const int f = rule.in[i][d]; f >= 0 && names[static_cast<std::size_t>(f)].empty())
+                names[static_cast<std::size_t>(f)] = spec[d];
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) {
+        std::vector<std::vector<Sym>> spec;
+        for (const int f : k < rule.out.size() ? rule.out[k] : std::vector<int>())
+            spec.push_back(f >= 0 ? names[static_cast<std::size_t>(f)] : std::vector<Sym>());
+        out[k] = with_explicit_spec(out[k], spec);
+    }
+}
+
 }  // namespace
 
 Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef params) {
@@ -52,6 +76,7 @@ Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef param
             .at(source.loc());
     try {
         Avals out = prim.abstract_eval.fn(op);
+        if (varying && &prim != emitted_calls().reshard && std::any_of(op.in.begin(), op.in.end(), is_explicit)) keep_specs(op, out);
         for (AvalRef& a : out)
             if (varying) a = with_varying(a, axes);
         return emit(prim, in, op.params, out);

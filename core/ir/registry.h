@@ -9,6 +9,7 @@ struct EmittedCalls {
     const Primitive *jit = nullptr, *custom_jvp = nullptr;
     const Primitive* undeclared = nullptr;  ///< what a name that nobody declared stands for
     const Primitive* vary = nullptr;        ///< says of a value that it varies over axes of a mesh
+    const Primitive* reshard = nullptr;     ///< from one explicit sharding to another
     /// Those of which the rule for types says over which axes results vary; of others all operands vary over the same axes, and so do the
     /// results.
     std::span<const Primitive* const> collectives = {};

@@ -9,7 +9,7 @@
 
 #include "base/intern.h"
 #include "ir/jaxpr.h"
-#include "ir/manual_axes.h"
+#include "ir/types/manual_axes.h"
 
 namespace jaxscope {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/manual_axes.h"
 #include "ir/registry.h"
+#include "ir/types/manual_axes.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
 #include "lax/params/slicing.h"

@@ -12,7 +12,6 @@ namespace {
 constexpr TextForm kGetText{.ref = TextForm::Ref::Get}, kSwapText{.ref = TextForm::Ref::Swap}, kAddUpdateText{.ref = TextForm::Ref::Add};
 constexpr HiddenParam kCheckHidden[] = {{"err_tree", text_form::always}};
 constexpr TextForm kCheckText{.hidden = kCheckHidden, .no_results = true};
-constexpr TextForm kNoParams{.no_params = true};
 
 constexpr Primitive shown(const char* name, const TextForm& text) { return {.name = name, .text = &text, .opaque = true}; }
 constexpr Primitive shown_view(const char* name, const TextForm* text = nullptr) {
@@ -21,7 +20,6 @@ constexpr Primitive shown_view(const char* name, const TextForm* text = nullptr)
 
 constexpr Primitive kCheck = shown("check", kCheckText);
 constexpr Primitive kScaledDot{.name = "scaled_matmul_wrapper", .product = Product::ScaledDot, .opaque = true};
-constexpr Primitive kReshard = shown_view("reshard", &kNoParams);
 constexpr Primitive kExpandDims = shown_view("expand_dims");
 constexpr Primitive kMeshCast = shown_view("mesh_cast");
 constexpr Primitive kLayoutConstraint = shown_view("layout_constraint");
@@ -34,7 +32,7 @@ constinit const Primitive kSwap = shown("swap", kSwapText);
 constinit const Primitive kAddUpdate = shown("addupdate", kAddUpdateText);
 
 std::span<const Primitive* const> shown_primitives() {
-    static constexpr const Primitive* all[] = {&kGet,        &kSwap,     &kAddUpdate,        &kCheck, &kScaledDot, &kReshard,
+    static constexpr const Primitive* all[] = {&kGet,        &kSwap,     &kAddUpdate,        &kCheck, &kScaledDot,
                                                &kExpandDims, &kMeshCast, &kLayoutConstraint, &kPcast};
     return all;
 }

@@ -32,9 +32,10 @@ std::string explicit_type(const Jaxpr& program) {
 
 std::vector<std::string> derivation_caveats(const Program& program, bool text) {
     if (const std::string type = explicit_type(*program.jaxpr); !type.empty())
-        return {"types of this program have explicit shardings (" + type +
-                "): what is derived from it (gradients, vmap, residuals) has the same values and bytes, its types lack the shardings, and "
-                "the reshards that JAX writes between them"};
+        return {
+            "types of this program have explicit shardings (" + type +
+            "): what is derived from it (gradients, vmap, residuals) has the same values and bytes, its types lack the shardings where no "
+            "dimension of an operand carries them on, and reshards of numbers"};
     if (!text || (!distribution_of(program) && !sharding::mesh_of(*program.jaxpr))) return {};
     return {
         "values of this program lie on a mesh: JAX's derivatives have reshards of numbers and shardings of reshape and reduce_sum besides, "

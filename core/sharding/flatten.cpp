@@ -6,6 +6,7 @@
 #include "ir/interpret.h"
 #include "ir/primitive.h"
 #include "lax/collectives/collectives.h"
+#include "lax/params/placement.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::sharding {
@@ -77,6 +78,7 @@ private:
             const JaxprPtr expanded = e.prim->expand.fn(make_op(j, e));
             return body(*expanded, with_consts(*expanded, in));
         }
+        if (e.prim == &kReshard) return {constrained(in[0], e.params->find("dst_sharding"))};
         return b_.append(*e.prim, in, e.prim == &kShardingConstraint ? e.params : without_shardings(e.params), plain_results(j, e),
                          e.effects);
     }
@@ -107,9 +109,12 @@ private:
     void constrain(Values& values, const Attr* shardings) {
         const Attr::Seq* list = shardings ? shardings->get_seq() : nullptr;
         for (std::size_t i = 0; list && i < list->items.size() && i < values.size(); ++i)
-            if (const Attr::Record* r = list->items[i].get_record(); r && r->type == Sym("NamedSharding"))
-                values[i] =
-                    b_.append(kShardingConstraint, {values[i]}, Params::make({{"sharding", list->items[i]}}), {b_.aval(values[i])})[0];
+            values[i] = constrained(values[i], &list->items[i]);
+    }
+    Value constrained(Value v, const Attr* sharding) {
+        const Attr::Record* r = sharding ? sharding->get_record() : nullptr;
+        if (!r || r->type != Sym("NamedSharding") || b_.aval(v)->rank() == 0) return v;
+        return b_.append(kShardingConstraint, {v}, Params::make({{"sharding", *sharding}}), {b_.aval(v)})[0];
     }
     JaxprBuilder& b_;
 };

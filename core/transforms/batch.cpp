@@ -3,6 +3,7 @@
 
 #include "ir/interpret.h"
 #include "ir/transform_cache.h"
+#include "ir/types/manual_axes.h"
 #include "lax/named_axis.h"
 #include "lax/rule_support.h"
 #include "transforms/jaxpr_util.h"
@@ -30,7 +31,11 @@ AvalRef with_axis(AvalRef a, int dim, std::int64_t size) {
     Aval out = *a;
     JAXSCOPE_ASSERT(dim >= 0 && dim <= out.rank());
     out.shape.insert(out.shape.begin() + dim, size);
-    return out;
+    auto spec = explicit_spec(*a);
+    if (spec.empty()) return out;
+    spec.resize(a->shape.size());
+    spec.insert(spec.begin() + dim, std::vector<Sym>());
+    return with_explicit_spec(out, spec);
 }
 
 /// Batches `j`'s equations into `b`. `evaluates`: it is the body of a call, not the user's function.

@@ -3,9 +3,9 @@
 // An application of shard_map, read: its mesh, its specs, and the types that values have inside and outside of it.
 #include <vector>
 
-#include "ir/manual_axes.h"
 #include "ir/params.h"
 #include "ir/primitive.h"
+#include "ir/types/manual_axes.h"
 #include "lax/params/mesh_spec.h"
 
 namespace jaxscope {

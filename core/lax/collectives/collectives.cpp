@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
-#include "ir/manual_axes.h"
+#include "ir/types/manual_axes.h"
 #include "lax/collectives/collectives.h"
 #include "lax/collectives/named.h"
 #include "lax/families.h"

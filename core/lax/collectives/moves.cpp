@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ir/builder.h"
-#include "ir/manual_axes.h"
+#include "ir/types/manual_axes.h"
 #include "lax/collectives/collectives.h"
 #include "lax/collectives/named.h"
 #include "lax/jitted.h"

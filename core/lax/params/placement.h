@@ -37,6 +37,9 @@ struct EmptyParams {
                    field("shape", &EmptyParams::shape));
 };
 
+/// To another sharding of explicit types.
+extern const Primitive kReshard;
+
 class Builder;
 /// Which branch of jax.lax.platform_dependent runs: `platforms` as the equation has them, a tuple of names or None per branch.
 Value platform_index(Builder& b, const Attr& platforms);

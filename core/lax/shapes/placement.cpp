@@ -6,9 +6,12 @@
 
 #include "ir/builder.h"
 #include "ir/kernel_builder.h"
+#include "ir/print/text_form.h"
+#include "ir/types/manual_axes.h"
 #include "lax/families.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
+#include "lax/params/mesh_spec.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "lax/shapes/slicing.h"
@@ -185,6 +188,60 @@ BatchResult sharding_constraint_batch(Builder& b, const Op& op, const Values& x,
     return {b.bind(*op.prim, x, params), {dims[0]}};
 }
 
+// ---- reshard: the identity, to another explicit sharding
+
+const Attr::Record* destination(const Op& op) {
+    const Attr* to = op.params->find("dst_sharding");
+    ParamReads::note("dst_sharding"), ParamReads::note("concrete_mesh");  // the elements are the same
+    const Attr::Record* r = to ? to->get_record() : nullptr;
+    if (!r || r->type != Sym("NamedSharding") || r->fields.size() != 2)
+        throw Error(ErrorCode::NoRule, "expected a reshard to a NamedSharding, found " + (r ? r->type.str() : "another"))
+            .at(op.source.loc());
+    return r;
+}
+/// The axes of a mesh that types speak of: `axis_types=(Explicit, Auto)` in its text.
+std::vector<Sym> explicit_axes(const Attr& mesh) {
+    std::vector<Sym> out;
+    const Attr::Record* r = mesh.get_record();
+    const std::string& text = r ? r->text.str() : std::string();
+    std::size_t at = text.find("axis_types=(");
+    if (at == std::string::npos) return out;
+    for (const sharding::Mesh::Axis& axis : sharding::mesh_from(mesh).axes) {
+        at = text.find_first_not_of("(, ", text.find_first_of("(,", at));
+        if (at == std::string::npos) break;
+        if (text.compare(at, 8, "Explicit") == 0) out.push_back(axis.name);
+    }
+    return out;
+}
+Avals eval_reshard(const Op& op) {
+    expect_arrays(op, 1);
+    const Attr::Record* to = destination(op);
+    const std::vector<Sym> said = explicit_axes(to->fields[0].second);
+    auto dims = sharding::spec_from(to->fields[1].second).dims;
+    dims.resize(op.in[0]->shape.size());
+    for (auto& d : dims) d = axes_without(d, axes_without(d, said));
+    return {with_explicit_spec(op.in[0], dims)};
+}
+ParamsRef reshard_to(const Op& op, sharding::Spec spec) {
+    Attr::Record to = *destination(op);
+    const Attr::Record* mesh = to.fields[0].second.get_record();
+    to.fields[1].second = sharding::spec_attr(spec);
+    to.text = Sym("NamedSharding(mesh=" + (mesh ? mesh->text.str() : "") + ", spec=" + to.fields[1].second.get_record()->text.str() + ")");
+    return with_param(op.params, "dst_sharding", std::make_shared<const Attr::Record>(std::move(to)));
+}
+void transpose_reshard(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (ct[0].is_zero()) return;
+    sharding::Spec back{explicit_spec(*op.in[0])};
+    back.dims.resize(op.in[0]->shape.size());
+    sink.add(0, b.bind1(*op.prim, ct, reshard_to(op, std::move(back))));
+}
+BatchResult batch_reshard(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
+    sharding::Spec spec = sharding::spec_from(destination(op)->fields[1].second);
+    spec.dims.resize(op.in[0]->shape.size());
+    spec.dims.insert(spec.dims.begin() + dims[0], sharding::AxisNames());
+    return {b.bind(*op.prim, x, reshard_to(op, std::move(spec))), dims};
+}
+
 KScalar identity_lower(ElementBuilder& k, const Op&, const KIndex& i) { return load_same(k, 0, i); }
 
 // ---- empty and rng_bit_generator
@@ -291,6 +348,19 @@ constinit const Primitive kShardingConstraint{
     .view = always_a_view,
 };
 
+constexpr TextForm kNoParams{.no_params = true};
+constinit const Primitive kReshard{
+    .name = "reshard",
+    .abstract_eval = eval_reshard,
+    .jvp = jvp_linear,
+    .transpose = transpose_reshard,
+    .batch = batch_reshard,
+    .lower = identity_lower,
+    .cost = data_movement_cost,
+    .view = always_a_view,
+    .text = &kNoParams,
+};
+
 constinit const Primitive kEmpty{
     .name = "empty",
     .abstract_eval = empty_eval,
@@ -332,7 +402,8 @@ constinit const Primitive kPlatformIndex{.name = "platform_index",
                                          .expand = expand_platform_index};
 
 std::span<const Primitive* const> placement_primitives() {
-    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kEmpty, &kEmpty2, &kRngBitGenerator, &kPlatformIndex};
+    static constexpr const Primitive* all[] = {&kDevicePut, &kShardingConstraint, &kReshard,      &kEmpty,
+                                               &kEmpty2,    &kRngBitGenerator,    &kPlatformIndex};
     return all;
 }
 

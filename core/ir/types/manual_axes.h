@@ -40,6 +40,9 @@ std::vector<Sym> varying_axes(const Aval& aval);
 bool varies(const Aval& aval);
 /// The type that varies over just these, in the mesh's order where a ManualScope knows it.
 AvalRef with_varying(AvalRef aval, std::vector<Sym> axes);
+/// Per dimension the axes of a mesh that cut it, as an explicitly sharded type says: `P('x', None)`. Empty: it says nothing.
+std::vector<std::vector<Sym>> explicit_spec(const Aval& aval);
+AvalRef with_explicit_spec(AvalRef aval, const std::vector<std::vector<Sym>>& dims);
 /// Those of `a` and those of `b`; those of `a` that aren't in `b`.
 std::vector<Sym> axes_joined(std::vector<Sym> a, const std::vector<Sym>& b);
 std::vector<Sym> axes_without(const std::vector<Sym>& a, const std::vector<Sym>& b);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/manual_axes.h"
+#include "ir/types/manual_axes.h"
 
 #include <algorithm>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 namespace jaxscope {
 
@@ -69,6 +70,47 @@ AvalRef with_varying(AvalRef aval, std::vector<Sym> axes) {
     Aval out = *aval;
     out.sharding = text.empty() ? Sym() : Sym(text);
     return out;
+}
+
+std::vector<std::vector<Sym>> explicit_spec(const Aval& aval) {
+    std::vector<std::vector<Sym>> out;
+    std::string_view text = aval.sharding.str();
+    if (!text.starts_with("P(")) return out;
+    int depth = 0;
+    std::vector<Sym> names;
+    bool any = false;
+    for (text.remove_prefix(2); !text.empty(); text.remove_prefix(1)) {
+        const char c = text.front();
+        if (c == '\'') {
+            const std::size_t end = std::min(text.find('\'', 1), text.size() - 1);
+            names.emplace_back(text.substr(1, end - 1));
+            text.remove_prefix(end);
+            any = true;
+        } else if (depth == 0 && (c == ',' || c == ')')) {
+            if (any) out.push_back(std::exchange(names, {}));
+            any = false;
+            if (c == ')') break;
+        } else {
+            depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+            any = any || c != ' ';
+        }
+    }
+    return out;
+}
+
+AvalRef with_explicit_spec(AvalRef aval, const std::vector<std::vector<Sym>>& dims) {
+    if (!aval->is_array() || (aval->sharding.empty() && dims.empty())) return aval;
+    const bool none = std::all_of(dims.begin(), dims.end(), [](const std::vector<Sym>& d) { return d.empty(); });
+    std::string text;
+    for (std::size_t d = 0; d < dims.size() && !none; ++d) {
+        std::string names;
+        for (const Sym n : dims[d]) names += (names.empty() ? "'" : ", '") + n.str() + "'";
+        text += (d ? ", " : "P(") + (names.empty() ? "None" : dims[d].size() == 1 ? names : "(" + names + ")");
+    }
+    if (!text.empty()) text += ")";
+    Aval out = *aval;
+    out.sharding = text.empty() ? Sym() : Sym(text);
+    return with_varying(out, varying_axes(*aval));
 }
 
 std::vector<Sym> axes_joined(std::vector<Sym> a, const std::vector<Sym>& b) {
