@@ -6,6 +6,7 @@
 
 #include "ir/interpret.h"
 #include "ir/transform_cache.h"
+#include "lax/primitives.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
@@ -60,6 +61,17 @@ std::vector<std::uint32_t> held_until(const Jaxpr& j) {
     return until;
 }
 
+/// A mean divides by its own number, which stays one where the numbers of the user's Python are values (SplitBuilder::held).
+bool divides_by_count(const Jaxpr& j, const Eqn& e, std::size_t index) {
+    if (e.prim != &kDiv || !j.inputs(e)[1].is_literal() || !j.inputs(e)[0].is_var()) return false;
+    const std::uint32_t sum = j.inputs(e)[0].var().index;
+    while (index > 0 && sum < j.eqns[index - 1].first_out) --index;
+    if (index == 0 || sum >= j.eqns[index - 1].first_out + j.eqns[index - 1].n_out) return false;
+    const Eqn& made = j.eqns[index - 1];
+    if (made.prim != &kReduceSum || j.aval(Var{sum})->size() == 0) return false;
+    return j.inputs(e)[1].literal()->real == static_cast<double>(j.in_avals(made)[0]->size() / j.aval(Var{sum})->size());
+}
+
 }  // namespace
 
 PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx) {
@@ -73,7 +85,8 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
         if (std::all_of(din.begin(), din.end(), [](Value t) { return t.is_zero(); }))
             return PrimalsTangents{b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects), {}};
         Values held;
-        for (const Value v : in) held.push_back(b.held(v));
+        const bool mean = divides_by_count(j, e, run.index());
+        for (const Value v : in) held.push_back(mean ? v : b.held(v));
         PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, held, din);
         for (std::uint32_t k = 0; k < e.n_out && !until.empty(); ++k) b.hold(out.tangents[k], until[e.first_out + k]);
         return out;

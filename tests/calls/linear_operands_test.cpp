@@ -22,6 +22,7 @@ const std::map<std::string, std::string> kNoCase = {
     {"all_gather", "over an axis of vmap's: tests/trace/pairs/named_axes.cpp"},
     {"reduce_scatter", "over an axis of vmap's: tests/trace/pairs/named_axes.cpp"},
     {"shard_map", "needs several devices: tests/differential/test_shard_map.py"},
+    {"reshard", "between shardings of a mesh: tests/differential/test_shard_map.py"},
     {"ppermute", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"all_to_all", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"pvary", "over an axis of a mesh: tests/differential/test_shard_map.py"},
