@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax._src.ad_checkpoint import saved_residuals
+from jax._src.interpreters import partial_eval
 
 import jaxscope
 from conftest import jaxscope_binary
@@ -245,3 +246,21 @@ def test_a_sum_of_booleans_is_their_disjunction(cli, tmp_path):
     cli.json("run", saved(fn, source, operand, path=tmp_path), "--outputs", out)
     with np.load(out) as z:
         assert np.array_equal(z["out0"], fn(source, operand)) and z["out0"].any()
+
+
+@pytest.mark.parametrize("operands", [0, 1])
+def test_dce_drops_a_checkpoint_that_only_prints_text(cli, tmp_path, operands):
+    """As JAX 0.10.2: one whose print reads a value stays."""
+    def fn(v):
+        @jax.checkpoint
+        def g(v):
+            jax.debug.print("hello {}" if operands else "hello", *([v] if operands else []))
+            return v * 2
+        g(v)
+        return jnp.sum(v ** 2)
+    args = (jnp.ones(3),)
+    theirs = [e.primitive.name for e in partial_eval.dce_jaxpr(jax.make_jaxpr(fn)(*args).jaxpr, [True])[0].eqns]
+    file = str(tmp_path / "p.jaxscope")
+    jaxscope.capture(fn, values="all")(*args).save(file)
+    text = cli.json("transform", file, "--apply", "dce", "--print")["text"]
+    assert ("remat2" in text) == ("remat2" in theirs) == bool(operands)

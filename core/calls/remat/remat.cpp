@@ -212,6 +212,11 @@ DceResult remat_dce(const Op& op, const std::vector<bool>& used_outputs) {
     DceResult r;
     r.used_inputs = r.kept_inputs = d.used_inputs;
     r.kept_outputs = used_outputs;
+    // JAX 0.10.2 drops what has effects and neither inputs nor results: a print of nothing but text.
+    const auto any = [](const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };
+    const auto real = [](const Effect& e) { return e.kind != EffectKind::NamedAxis && e.kind != EffectKind::InternalMutableArray; };
+    const std::vector<Effect>& effects = d.jaxpr->effects.list();
+    r.dropped = !any(d.used_inputs) && !any(used_outputs) && std::any_of(effects.begin(), effects.end(), real);
     r.params = d.jaxpr == p.jaxpr.jaxpr ? op.params : remat_params(op, d.jaxpr, pick_where(d.used_inputs), p.differentiated);
     return r;
 }
