@@ -52,9 +52,11 @@ for target in "${FUZZERS[@]}"; do
 done
 
 if [ -n "$full" ]; then
-  build tsan build/tsan jaxscope_test_pool
-  say "The executor's threads (thread sanitizer)"
+  build tsan build/tsan jaxscope_test_pool jaxscope_test_concurrent
+  say "The executor's threads, and jitted functions called by many threads (thread sanitizer)"
   TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_pool
+  # The library's own threads alone: OpenMP's, which the sanitizer doesn't know, stay out.
+  OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent
   say "clang-tidy"
   git ls-files 'core/*.cpp' 'app/*.cpp' 'views/*.cpp' | xargs -P2 -n4 clang-tidy-14 -p build/asan --quiet
 fi

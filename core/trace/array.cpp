@@ -55,16 +55,37 @@ const ArrayPtr& elements(const Node& n) {
     return n.array;
 }
 
+namespace {
+/// Why there is no value: the arguments that it depends on, or what made it.
+std::string where_from(Trace& t, const Node& n) {
+    std::vector<std::string> names;
+    for (const std::size_t i : t.inputs_of(n.value)) {
+        const Sym name = t.name_of_input(i);
+        names.push_back(name.str().empty() ? fmt::format("at flattened index {}", i) : name.str());
+    }
+    if (names.empty())
+        return fmt::format(" This value became a tracer due to an operation on line {}:{} ({})", n.where.file, n.where.line,
+                           n.where.function);
+    std::string list = names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) list += (i + 1 < names.size() ? ", " : " and ") + names[i];
+    const std::string made =
+        n.where.line > 0 ? fmt::format(" It was computed on line {}:{} ({}).", n.where.file, n.where.line, n.where.function) : "";
+    return fmt::format(" This concrete value was not available because it depends on the value{0} of the argument{0} {1}.{2}",
+                       names.size() > 1 ? "s" : "", list, made);
+}
+}  // namespace
+
 void concretization_error(const Node& n, const char* function, const Where& where) {
-    const Trace* t = Trace::find(n.trace);
+    Trace* t = Trace::find(n.trace);
     const bool boolean = std::strcmp(function, "bool") == 0;
-    std::string text = boolean ? "Attempted boolean conversion of traced array with shape " + long_aval(n.aval) + "."
-                               : "Abstract tracer value encountered where concrete value is expected: traced array with shape " +
-                                     long_aval(n.aval) + "\nThe problem arose with the `" + function + "` function.";
+    std::string text =
+        boolean ? "Attempted boolean conversion of traced array with shape " + long_aval(n.aval) + "."
+                : "Abstract tracer value encountered where concrete value is expected: traced array with shape " + long_aval(n.aval) +
+                      (std::strcmp(function, "item") == 0 ? std::string("\nThis occurred in the item() method of jax.Array")
+                                                          : fmt::format("\nThe problem arose with the `{}` function.", function));
     if (t) {
         text += fmt::format("\nThe error occurred while tracing the function {} for {}.", t->function(), t->what());
-        text +=
-            fmt::format(" This value became a tracer due to an operation on line {}:{} ({})", n.where.file, n.where.line, n.where.function);
+        text += where_from(*t, n);
     }
     Error e(ErrorCode::BadUsage, text);
     e.at({where.file, where.line, 0});
@@ -167,7 +188,7 @@ Array::operator bool() const {
 }
 double Array::number(Where where) const {
     if (is_tracer() && node_->value.is_literal()) return detail::concrete(detail::array_of(node_->value.literal())).number(where);
-    if (is_tracer()) detail::concretization_error(*node_, "float", where);
+    if (is_tracer()) detail::concretization_error(*node_, "item", where);
     if (size() != 1) throw Error(ErrorCode::BadUsage, "only size-1 arrays can be converted to numbers, found shape " + shape().str());
     return to_vector(where).front();
 }

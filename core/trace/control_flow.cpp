@@ -74,7 +74,35 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
     return {first, same(bounds[1])};
 }
 
+namespace {
+std::string leading_axes_differ(const std::vector<Array>& xs, std::int64_t length) {
+    std::string sizes;
+    for (const Array& x : xs) sizes += (sizes.empty() ? "" : ", ") + std::to_string(x.node()->aval->shape.empty() ? 0 : x.shape(0));
+    if (length < 0) return "scan got values with different leading axis sizes: " + sizes + ".";
+    return fmt::format("scan got `length` argument of {} which disagrees with leading axis sizes [{}].", length, sizes);
+}
+/// JAX's sentences on the first result of two branches that differs.
+std::string branches_differ(const Avals& branch, const Avals& first, bool boolean, std::size_t at) {
+    std::string text = "cond branches must have equal output types but they differ.\n\n";
+    const std::string one = boolean ? "true_fun" : "branch 0", other = boolean ? "false_fun" : fmt::format("branch {}", at);
+    // Of cond the branch for false stands first.
+    const Avals &a = boolean ? branch : first, &b = boolean ? first : branch;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+        const bool shapes = a[i]->shape != b[i]->shape, types = a[i]->dtype != b[i]->dtype;
+        if (!shapes && !types) continue;
+        text += fmt::format("The output of {}{} has type {} but the corresponding output of {} has type {}, so the {} do not match.\n\n",
+                            one, a.size() > 1 ? fmt::format(" at leaf {}", i) : "", long_aval(a[i]), other, long_aval(b[i]),
+                            shapes && types ? "shapes and dtypes"
+                            : shapes        ? "shapes"
+                                            : "dtypes");
+    }
+    return text + (boolean ? "Revise true_fun and/or false_fun so that all output types match."
+                           : "Revise the branches so that all output types match.");
+}
+}  // namespace
+
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where) {
+    const std::int64_t given = length;
     std::vector<Array> out;
     for (const Array& x : xs) {
         const AvalRef a = x.node()->aval;
@@ -82,8 +110,7 @@ std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length
             throw Error(ErrorCode::BadUsage, "scan got value with no leading axis to scan over: " + long_aval(a))
                 .at({where.file, where.line, 0});
         if (length >= 0 && a->shape[0] != length)
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("scan got `length` argument of {} which disagrees with leading axis sizes {}", length, a->shape[0]));
+            throw Error(ErrorCode::BadUsage, leading_axes_differ(xs, given)).at({where.file, where.line, 0});
         length = a->shape[0];
         // Only its type is looked at: an array of one element's shape that holds nothing.
         auto element = std::make_shared<ArrayConst>();
@@ -93,7 +120,8 @@ std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length
     return out;
 }
 
-std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
+namespace {
+std::vector<Array> scan_of(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
     Avals types = avals_of(carry), in;
     std::int64_t length = options.length;
     Avals elements;
@@ -119,7 +147,7 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
     return bind_primitive(kScan, operands, make_params(p), body.where);
 }
 
-std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
+std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<Array>& init) {
     Avals types = avals_of(init);
     const std::vector<std::string> paths = make_tree(body.arguments()).children()[0].paths();
     TracedCall b;
@@ -137,6 +165,14 @@ std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Arr
     return bind_primitive(kWhile, joined(c.traced.consts, b.traced.consts, converted_to(init, types)), make_params(p), body.where);
 }
 
+}  // namespace
+
+std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
+    return at_place(body.where, [&] { return scan_of(body, carry, xs, options); });
+}
+std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
+    return at_place(body.where, [&] { return while_loop_of(condition, body, init); });
+}
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
     const std::vector<Array>& operands = leaves_of(*branches.front());
     // All branches take what any of them closes over. JAX traces the branch for true first, and puts it last.
@@ -159,9 +195,8 @@ std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches
         for (std::size_t i = 0; i < operands.size(); ++i) position.push_back(static_cast<int>(consts.size() + i));
         p.branches.push_back(consts.empty() ? t.traced.jaxpr : widen_inputs(t.traced.open(), in, position));
         if (!same_types(t.traced.jaxpr->out_avals(), traced.front().traced.jaxpr->out_avals()))
-            throw Error(ErrorCode::TypeMismatch,
-                        "cond branches must have equal output types but they differ: " + types_text(t.traced.jaxpr->out_avals()) + " and " +
-                            types_text(traced.front().traced.jaxpr->out_avals()))
+            throw Error(ErrorCode::TypeMismatch, branches_differ(t.traced.jaxpr->out_avals(), traced.front().traced.jaxpr->out_avals(),
+                                                                 boolean, static_cast<std::size_t>(&t - traced.data())))
                 .at({index.where.file, index.where.line, 0});
     }
     const auto last = static_cast<std::int64_t>(branches.size()) - 1;

@@ -62,6 +62,7 @@ TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::
 }
 TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNames* names) {
     std::vector<Array> leaves, out;
+
     for (std::size_t i = 0; i < in.size(); ++i) leaves.push_back(t.input(in[i], names ? names->leaves[i] : Sym()));
     call.run(leaves.data(), out);
     return {t.finish(out), make_tree(call.results())};

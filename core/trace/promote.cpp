@@ -223,8 +223,8 @@ Values same_rank(Builder& b, Values in) {
         low = std::min(low, shapes.back().size());
         high = std::max(high, shapes.back().size());
     }
+    if (low >= high) return in;  // those of one rank are the operation's to refuse
     broadcast_shapes(shapes);
-    if (low >= high) return in;
     for (std::size_t i = 0; i < in.size(); ++i) {
         if (shapes[i].size() == high) continue;
         ::jaxscope::Dims lead;

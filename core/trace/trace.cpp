@@ -70,7 +70,28 @@ Trace::Trace(const char* what, std::string function)
 }
 Trace::~Trace() { t_current = outer_; }
 
-Array Trace::input(AvalRef aval, Sym name) { return wrap(builder_.add_input(aval, name), Where(__builtin_FILE(), 0, "")); }
+Array Trace::input(AvalRef aval, Sym name) {
+    input_names_.push_back(name);
+    return wrap(builder_.add_input(aval, name), Where("", 0, ""));
+}
+
+std::vector<std::size_t> Trace::inputs_of(Value v) {
+    const ::jaxscope::Jaxpr& j = builder_.jaxpr();
+    std::vector<bool> needed(j.num_vars());
+    if (v.kind() != Value::Kind::Known || v.index() >= needed.size()) return {};
+    needed[v.index()] = true;
+    for (auto e = j.eqns.rbegin(); e != j.eqns.rend(); ++e) {
+        bool makes = false;
+        for (std::uint32_t k = 0; k < e->n_out; ++k) makes = makes || needed[e->first_out + k];
+        if (!makes) continue;
+        for (const Atom a : j.inputs(*e))
+            if (!a.is_literal() && a.var().index < needed.size()) needed[a.var().index] = true;
+    }
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < j.num_invars; ++i)
+        if (needed[j.num_constvars + i]) out.push_back(i);
+    return out;
+}
 
 const Node* Trace::recorded(const Operand& x) const {
     const bool here = x.kind == Operand::Kind::array && x.node && x.node->trace == serial_ && x.node->begin != x.node->end;

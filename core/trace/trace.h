@@ -36,6 +36,9 @@ public:
     Trace& operator=(const Trace&) = delete;
 
     Array input(AvalRef aval, Sym name = {});
+    /// The inputs that a value of this trace was computed from, by number.
+    std::vector<std::size_t> inputs_of(Value v);
+    Sym name_of_input(std::size_t i) const { return input_names_.at(i); }
     /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
     Value lift(const Node& n);
     /// `begin`: the position of the first equation of the expression that it is the value of.
@@ -75,6 +78,7 @@ private:
     Trace* outer_;
     bool keeps_numbers_ = false;
     std::vector<Array> numbers_;
+    std::vector<Sym> input_names_;
     JaxprBuilder builder_;
     EvaluationOrder order_;
     std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces

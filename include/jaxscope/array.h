@@ -86,13 +86,7 @@ concept Number = std::is_arithmetic_v<T>;
 
 class Index;
 class IndexUpdate;
-/// One index: `x[0]`, with the line that it stands in.
-struct Position {
-    template <class T>
-    requires std::is_integral_v<T> Position(T i, Where w = {}) : at(static_cast<std::int64_t>(i)), where(w) {}  // NOLINT
-    std::int64_t at;
-    Where where;
-};
+struct Position;
 
 /// An array, or what stands for one while a function is traced. Copying copies the handle (8 bytes), never the elements.
 /// A default-made Array is no array (Python's None): it has no leaf in a tree.
@@ -360,6 +354,16 @@ inline Index slice(const SliceBound& start, const SliceBound& stop, std::int64_t
 inline Index slice(const SliceBound& stop, Where where = {}) { return slice(none, stop, 1, where); }
 /// `:`
 inline const Index all = slice(none, none, 1, Where("", 0, ""));
+
+/// One index without braces: `x[0]`, `x[i]`, `x[jax::slice(2)]`.
+struct Position {
+    template <class T>
+    requires std::is_integral_v<T> || std::is_base_of_v<Array, T> Position(const T& i, Where w = {}) : at(i, w) {}  // NOLINT
+    template <class T>
+    requires std::is_same_v<T, Index> || std::is_same_v<T, None> || std::is_same_v<T, Ellipsis> Position(const T& i)  // NOLINT
+        : at(i) {}
+    Index at;
+};
 
 namespace numpy {
 /// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.

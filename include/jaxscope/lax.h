@@ -82,9 +82,9 @@ Array iota(dtype type, std::int64_t size, Where where = {});
 Array expand_dims(const Operand& x, const Shape& axes);
 Array dynamic_slice(const Operand& x, const Arrays& starts, const Shape& sizes);
 Array dynamic_update_slice(const Operand& x, const Operand& update, const Arrays& starts);
-Array cumsum(const Operand& x, std::int64_t axis = 0);
-Array cumprod(const Operand& x, std::int64_t axis = 0);
-Array cummax(const Operand& x, std::int64_t axis = 0);
+Array cumsum(const Operand& x, std::int64_t axis = 0, bool reverse = false);
+Array cumprod(const Operand& x, std::int64_t axis = 0, bool reverse = false);
+Array cummax(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array sort(const Operand& x, std::int64_t axis = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
 Array reduce_sum(const Operand& x, const Shape& axes);
@@ -93,8 +93,8 @@ Array reduce_min(const Operand& x, const Shape& axes);
 Array reduce_prod(const Operand& x, const Shape& axes);
 Array argmax(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
 Array argmin(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
-Array cummin(const Operand& x, std::int64_t axis = 0);
-Array cumlogsumexp(const Operand& x, std::int64_t axis = 0);
+Array cummin(const Operand& x, std::int64_t axis = 0, bool reverse = false);
+Array cumlogsumexp(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 
 // ---- Shapes
 Array reshape(const Operand& x, const Shape& new_sizes);

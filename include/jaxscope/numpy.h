@@ -23,6 +23,12 @@ struct Reduction {
 };
 using Arrays = std::vector<Array>;
 
+namespace detail {
+Array arange_of(double start, double stop, double step, bool has_step, const Where& where);
+template <class... T>
+concept SomeReal = (std::is_floating_point_v<T> || ...);
+}  // namespace detail
+
 namespace numpy {
 
 inline constexpr dtype bool_ = dtype::bool_, int8 = dtype::int8, int16 = dtype::int16, int32 = dtype::int32, uint8 = dtype::uint8,
@@ -159,6 +165,24 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side = "left"
 Array quantile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array percentile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array median(const Operand& x, const Reduction& over = {});
+/// Along one axis: `jnp::sum(x, 0)`.
+#define JAXSCOPE_ALONG(name)                                                                           \
+    template <class T>                                                                                 \
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis) { \
+        return name(x, Reduction{.axis = axis});                                                       \
+    }
+JAXSCOPE_ALONG(sum)
+JAXSCOPE_ALONG(prod)
+JAXSCOPE_ALONG(mean)
+JAXSCOPE_ALONG(max)
+JAXSCOPE_ALONG(min)
+JAXSCOPE_ALONG(any)
+JAXSCOPE_ALONG(all)
+JAXSCOPE_ALONG(var)
+JAXSCOPE_ALONG(std)
+JAXSCOPE_ALONG(ptp)
+JAXSCOPE_ALONG(median)
+#undef JAXSCOPE_ALONG
 Array diagonal(const Operand& x);
 Array trace(const Operand& x);
 
@@ -205,6 +229,19 @@ requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree) {
 }
 Array arange(std::int64_t stop, Where where = {});
 Array arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1, Where where = {});
+/// Of real numbers: float32.
+template <detail::SomeReal T>
+Array arange(T stop, Where where = {}) {
+    return detail::arange_of(0, stop, 0, false, where);
+}
+template <class A, detail::Number B>
+requires detail::SomeReal<A, B> Array arange(A start, B stop, Where where = {}) {
+    return detail::arange_of(static_cast<double>(start), static_cast<double>(stop), 0, false, where);
+}
+template <class A, detail::Number B, detail::Number C>
+requires detail::SomeReal<A, B, C> Array arange(A start, B stop, C step, Where where = {}) {
+    return detail::arange_of(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), true, where);
+}
 Array linspace(double start, double stop, std::int64_t num = 50, Where where = {});
 Array eye(std::int64_t n, dtype type = float32, Where where = {});
 Array identity(std::int64_t n, dtype type = float32, Where where = {});

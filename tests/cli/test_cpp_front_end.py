@@ -42,3 +42,10 @@ def test_filter_jit_donates_in_the_capture_as_in_the_run(tmp_path):
     donated = ask("donation", capture)["donated"]
     assert [row["path"] for row in donated] == reused and all(row["used"] for row in donated) and len(reused) == 7
     assert ask("residuals", capture)["total_bytes"] > 0
+
+
+def test_the_library_exports_what_its_headers_declare():
+    """Functions beside those in jaxscope::jax: `catch (const std::exception& e) { jaxscope::error_info(e) }`."""
+    names = subprocess.run(["nm", "-DC", "--defined-only", BUILD / "libjaxscope.so"], capture_output=True, text=True, check=True).stdout
+    for name in ("jaxscope::error_info(std::exception const&)", "jaxscope::jax::detail::save_capture", "jaxscope::jax::random::normal"):
+        assert name in names, name

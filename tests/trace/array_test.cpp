@@ -39,6 +39,52 @@ TEST(Behaviours, C_13_AValueInControlFlowIsAConcretizationError) {
     EXPECT_NE(text.find("for checkpoint / remat."), std::string::npos) << text;
     EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
 }
+TEST(Arrays, AreIndexedWithoutBraces) {
+    const Array x = jnp::arange(6).reshape({3, 2});
+    EXPECT_EQ(x[2].str(), "[4 5]");
+    EXPECT_EQ(x[Array(1)].str(), "[2 3]");
+    EXPECT_EQ(x[jax::slice(1, jax::none)].str(), "[[2 3]\n [4 5]]");
+    EXPECT_EQ((x[{jax::all, Array(-1)}].str()), "[1 3 5]");
+    EXPECT_EQ((x[{Array(2), 0}].item<int>()), 4);
+    const auto row = [](const Array& p, const Array& i) { return p[i]; };
+    EXPECT_EQ(jax::make_jaxpr(row)(jnp::ones({3, 2}), jnp::arange(3)[1]).str(),  // JAX's text
+              R"({ lambda ; a:f32[3,2] b:i32[]. let
+    c:bool[] = lt b 0:i32[]
+    d:i32[] = add b 3:i32[]
+    e:i32[] = select_n c b d
+    f:bool[] = lt 0:i32[] 0:i32[]
+    g:i32[] = add 0:i32[] 2:i32[]
+    h:i32[] = select_n f 0:i32[] g
+    i:f32[1,2] = dynamic_slice[slice_sizes=(1, 2)] a e h
+    j:f32[2] = squeeze[dimensions=(0,)] i
+  in (j,) })");
+}
+TEST(Arrays, AlongAnAxisAndOfRealNumbers) {
+    const Array x = jnp::arange(6).reshape({3, 2});
+    EXPECT_EQ(jnp::sum(x, 0).str(), "[6 9]");
+    EXPECT_EQ(jnp::max(x, -1).str(), "[1 3 5]");
+    EXPECT_EQ(jnp::arange(3.).repr(), "Array([0., 1., 2.], dtype=float32)");
+    EXPECT_EQ(jnp::arange(1, 2, 0.25).str(), "[1.   1.25 1.5  1.75]");
+    EXPECT_EQ(jax::lax::cumsum(jnp::arange(4), 0, true).str(), "[6 6 5 3]");
+}
+TEST(Errors, SayWhichArgumentsAValueDependsOn) {
+    const auto f = jax::jit([](const Array& x, const Array& y, const Array&) { return Array((x + y).item<double>()); },
+                            {.arg_names = {"x", "y", "z"}});
+    const std::string text = error_of([&] { f(1., 2., 3.); });
+    EXPECT_NE(text.find("This occurred in the item() method of jax.Array"), std::string::npos) << text;
+    EXPECT_NE(text.find("because it depends on the values of the arguments x and y."), std::string::npos) << text;
+    EXPECT_EQ(error_of([] { jnp::ones(3) + jnp::ones(4); }), "add got incompatible shapes for broadcasting: (3,), (4,).");
+}
+TEST(Errors, OfLoopsStandInTheUsersLine) {
+    try {
+        jax::lax::while_loop([](Array x) { return x[0] < 3; }, [](Array x) { return jnp::concatenate({x, x}); }, jnp::ones(2));
+        FAIL();
+    } catch (const std::exception& e) {
+        const auto info = jaxscope::error_info(e);
+        ASSERT_TRUE(info);
+        EXPECT_NE(info->file.find("array_test.cpp"), std::string::npos) << info->file;
+    }
+}
 TEST(Arrays, GoThroughNumPysFiles) {
     const std::string path = testing::TempDir() + "jaxscope_array";
     const Array a = jnp::array({{1., 2.5}, {-3., 4.}});

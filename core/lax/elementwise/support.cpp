@@ -44,7 +44,8 @@ Dims stretched_shape(const Op& op) {
             if (shape[d] == 1)
                 shape[d] = a->shape[d];
             else if (a->shape[d] != 1 && a->shape[d] != shape[d])
-                type_mismatch(op, "shapes that fit each other", shape_text(op.in[0]->shape) + " and " + shape_text(a->shape));
+                throw Error(ErrorCode::TypeMismatch, fmt::format("{} got incompatible shapes for broadcasting: {}, {}.",
+                                                                 op.prim->name.c_str(), shape_text(op.in[0]->shape), shape_text(a->shape)));
         }
     return shape;
 }

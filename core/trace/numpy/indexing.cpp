@@ -113,6 +113,46 @@ Value indexed(Builder& b, Value x, const std::vector<Index>& indices) {
 
 namespace {
 
+/// Scalar arrays beside numbers and ranges of step 1: JAX slices at starts that are known when it runs, each counted from the end where it
+/// is negative.
+Value dynamic_slice_at(Builder& b, const Values& v, const std::vector<Index>& list) {
+    const Dims shape = b.aval(v[0])->shape;
+    const AvalRef word(DType::S32, {});
+    Values starts;
+    Dims sizes, gone;
+    const auto add = [&](Value start, std::int64_t size) { starts.push_back(start), sizes.push_back(size); };
+    std::size_t next = 1;
+    for (const Index& i : list) {
+        const std::int64_t d = static_cast<std::int64_t>(starts.size()), n = shape[starts.size()];
+        if (i.kind == Index::Kind::range) {
+            const auto bound = [n](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + n : at, 0, n); };
+            const std::int64_t from = i.has_start ? bound(i.start) : 0, to = i.has_stop ? bound(i.stop) : n;
+            add(make_literal(word, from), std::max<std::int64_t>(to - from, 0));
+            continue;
+        }
+        gone.push_back(d);
+        add(i.kind == Index::Kind::array ? cl::convert_element_type(b, v[next++], DType::S32) : make_literal(word, i.start), 1);
+    }
+    while (starts.size() < shape.size()) add(make_literal(word, std::int64_t{0}), shape[starts.size()]);
+    for (std::size_t d = 0; d < starts.size(); ++d) {
+        const Value below = b.bind1(kLt, {starts[d], make_literal(word, std::int64_t{0})});
+        const Value wrapped = b.bind1(kAdd, {starts[d], make_literal(word, shape[d])});
+        starts[d] = b.bind1(kSelectN, {below, starts[d], wrapped});
+    }
+    starts.insert(starts.begin(), v[0]);
+    return cl::squeeze(b, b.bind1(kDynamicSlice, starts, make_params(DynamicSliceParams{sizes})), gone);
+}
+bool slices_at_scalars(const Operand& x, const std::vector<Index>& list) {
+    if (list.size() > Array::of(x.node).shape().size()) return false;
+    for (const Index& i : list) {
+        const bool scalar = i.kind == Index::Kind::array && i.array.has_value() && i.array.ndim() == 0 && i.array.dtype() >= dtype::int2 &&
+                            i.array.dtype() <= dtype::uint64;
+        const bool range = i.kind == Index::Kind::range && i.step == 1;
+        if (!scalar && !range && i.kind != Index::Kind::number) return false;
+    }
+    return true;
+}
+
 Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
     std::vector<Index> list(indices);
     Where where("", 0, "");
@@ -123,6 +163,8 @@ Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
     for (std::size_t k = 0; k < list.size(); ++k)
         if (list[k].kind == Index::Kind::array) in.emplace_back(list[k].array), at = k, ++arrays;
     if (arrays == 0) return apply1({x}, where, [&](Builder& b, const Values& v) { return indexed(b, v[0], list); });
+    if (slices_at_scalars(x, list))
+        return detail::apply(in, where, [&](Builder& b, const Values& v) { return Values{dynamic_slice_at(b, v, list)}; }).front();
     bool simple = arrays == 1;
     for (std::size_t k = 0; k < list.size(); ++k)
         simple =
@@ -137,9 +179,7 @@ Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
                })
         .front();
 }
-Array at_position(const Operand& x, const Position& i) {
-    return apply1({x}, i.where, [&](Builder& b, const Values& v) { return indexed(b, v[0], {Index(i.at)}); });
-}
+Array at_position(const Operand& x, const Position& i) { return at_indices(x, {i.at}); }
 
 }  // namespace
 

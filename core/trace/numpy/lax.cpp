@@ -104,9 +104,9 @@ Array argument(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t ax
         return b.bind1(p, v, make_params(ArgReduceParams{{a}, static_cast<::jaxscope::DType>(type)}));
     });
 }
-Array cumulative(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t axis) {
+Array cumulative(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t axis, bool reverse) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return b.bind1(p, v, make_params(CumulativeParams{detail::axis_in(axis, b.aval(v[0])->rank()), false}));
+        return b.bind1(p, v, make_params(CumulativeParams{detail::axis_in(axis, b.aval(v[0])->rank()), reverse}));
     });
 }
 
@@ -116,8 +116,11 @@ Array reduce_min(const Operand& x, const Shape& axes) { return over_axes(kReduce
 Array reduce_prod(const Operand& x, const Shape& axes) { return over_axes(kReduceProd, x, axes); }
 Array argmax(const Operand& x, std::int64_t axis, dtype type) { return argument(kArgMax, x, axis, type); }
 Array argmin(const Operand& x, std::int64_t axis, dtype type) { return argument(kArgMin, x, axis, type); }
-Array cummin(const Operand& x, std::int64_t axis) { return cumulative(kCumMin, x, axis); }
-Array cumlogsumexp(const Operand& x, std::int64_t axis) { return cumulative(kCumLogSumExp, x, axis); }
+Array cumsum(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumSum, x, axis, reverse); }
+Array cumprod(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumProd, x, axis, reverse); }
+Array cummax(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumMax, x, axis, reverse); }
+Array cummin(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumMin, x, axis, reverse); }
+Array cumlogsumexp(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumLogSumExp, x, axis, reverse); }
 
 Array reshape(const Operand& x, const Shape& sizes) { return numpy::reshape(x, sizes); }
 Array transpose(const Operand& x, const Shape& permutation) {

@@ -509,15 +509,6 @@ Array reduce_sum(const Operand& x, const Shape& axes) {
 Array reduce_max(const Operand& x, const Shape& axes) {
     return apply1({x}, [&](Builder& b, const Values& v) { return reduce(b, kReduceMax, v[0], axes.vector()); });
 }
-Array cumsum(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cumulative(b, kCumSum, v[0], axis); });
-}
-Array cumprod(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cumulative(b, kCumProd, v[0], axis); });
-}
-Array cummax(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cumulative(b, kCumMax, v[0], axis); });
-}
 Array sort(const Operand& x, std::int64_t axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return b.bind1(kSort, v, make_params(SortParams{detail::axis_in(axis, b.aval(v[0])->rank()), true, 1}));
@@ -531,4 +522,14 @@ std::pair<Array, Array> top_k(const Operand& x, std::int64_t k) {
 }
 
 }  // namespace lax
+Array detail::arange_of(double start, double stop, double step, bool has_step, const Where& where) {
+    if (has_step && step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        const auto n = static_cast<std::int64_t>(std::ceil((stop - start) / (has_step ? step : 1)));
+        Value x = iota_of(b, D::F32, {std::max<std::int64_t>(n, 0)}, 0);
+        if (has_step) x = cl::mul(b, number_of(D::F32, step), x);
+        return !has_step && start == 0 ? x : cl::add(b, number_of(D::F32, start), x);
+    });
+}
+
 }  // namespace jaxscope::jax
