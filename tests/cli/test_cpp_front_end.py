@@ -46,6 +46,6 @@ def test_filter_jit_donates_in_the_capture_as_in_the_run(tmp_path):
 
 def test_the_library_exports_what_its_headers_declare():
     """Functions beside those in jaxscope::jax: `catch (const std::exception& e) { jaxscope::error_info(e) }`."""
-    names = subprocess.run(["nm", "-DC", "--defined-only", BUILD / "libjaxscope.so"], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(["nm", "-DC", "--defined-only", pathlib.Path(BINARY).parent / "libjaxscope.so"], capture_output=True, text=True, check=True).stdout
     for name in ("jaxscope::error_info(std::exception const&)", "jaxscope::jax::detail::save_capture", "jaxscope::jax::random::normal"):
         assert name in names, name
