@@ -61,6 +61,8 @@ public:
     RunReport run(const RunRequest& request) const;
     /// The what-if table: as it is, the standard policies, the names that the function has (save_only_these_names), then `given`.
     std::vector<PolicyRow> policies(const std::vector<Choices>& given, bool run) const;
+    /// What its rows are made under, in order; the first is the program as it is.
+    std::vector<Choices> policy_choices(const std::vector<Choices>& given) const;
 
 private:
     /// The same program without a policy: how its values lie doesn't depend on one.

@@ -96,38 +96,39 @@ std::string choice_text(const Choices& c) {
 
 }  // namespace
 
-std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
-    const TransformScope transforms_here(stages_->shared()->transforms);
-    const CancelScope cancelled(*cancel_);
+std::vector<Choices> Inspection::policy_choices(const std::vector<Choices>& given) const {
     Choices plain = choices_;
     plain.policy = nullptr;
     plain.replace_policy.clear();
     plain.as_step = true;  // all rows plan the same kind of step: like is compared with like
-    const auto look = [&](Choices c) {
-        Inspection one(program_, std::move(c), this);
-        one.cancel_ = cancel_;
-        return one;
-    };
-    std::vector<PolicyRow> rows;
-    if (run) warm_up(look(plain));
-    rows.push_back(policy_row(look(plain), "as it is", run));
-    rows.back().as_it_is = true;
-    const auto one = [&](const Choices& c) {
-        check_cancelled();
-        rows.push_back(policy_row(look(c), choice_text(c), run));
-    };
+    std::vector<Choices> out = {plain};
     std::vector<PolicyPtr> standard;
     for (const char* name : {"everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable"})
         standard.push_back(make_policy(name));
     if (PolicyPtr names = policy_of_names(*make_subject(*program_, plain).jaxpr)) standard.push_back(std::move(names));
     for (PolicyPtr& policy : standard) {
-        Choices c = plain;
-        c.policy = std::move(policy);
-        one(c);
+        out.push_back(plain);
+        out.back().policy = std::move(policy);
     }
-    for (Choices c : given) {
-        c.as_step = true;  // `none` asks for no other program
-        one(c);
+    for (const Choices& c : given) {
+        out.push_back(c);
+        out.back().as_step = true;  // `none` asks for no other program
+    }
+    return out;
+}
+
+std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
+    const TransformScope transforms_here(stages_->shared()->transforms);
+    const CancelScope cancelled(*cancel_);
+    std::vector<PolicyRow> rows;
+    for (const Choices& c : policy_choices(given)) {
+        check_cancelled();
+        Inspection one(program_, c, this);
+        one.cancel_ = cancel_;
+        const bool as_it_is = rows.empty();
+        if (as_it_is && run) warm_up(one);
+        rows.push_back(policy_row(one, as_it_is ? "as it is" : choice_text(c), run));
+        rows.back().as_it_is = as_it_is;
     }
     return rows;
 }

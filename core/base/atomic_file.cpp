@@ -30,6 +30,7 @@ struct Unfinished {
 };
 
 std::atomic<void (*)()> before_change{nullptr};
+thread_local int for_a_child = 0;
 
 Error cannot_write(const std::string& path) {
     return Error(ErrorCode::CannotRun,
@@ -84,6 +85,9 @@ void remove_unfinished_files() {
 
 void ask_before_files_change(void (*asked)()) { before_change = asked; }
 
+FilesForAChild::FilesForAChild() { ++for_a_child; }
+FilesForAChild::~FilesForAChild() { --for_a_child; }
+
 void AtomicFile::make_whole() {
     errno = 0;
     out_.flush();
@@ -99,7 +103,7 @@ void AtomicFile::put_in_place() {
 
 void AtomicFile::commit(std::initializer_list<AtomicFile*> files) {
     for (AtomicFile* f : files) f->make_whole();
-    if (const auto asked = before_change.load()) asked();
+    if (const auto asked = before_change.load(); asked && for_a_child == 0) asked();
     for (AtomicFile* f : files) f->put_in_place();
 }
 

@@ -34,6 +34,15 @@ private:
 /// there that it won't any more, so that no result is left behind by what is said to have been cancelled.
 void ask_before_files_change(void (*asked)());
 
+/// While it stands, what this thread writes is for a child process, not a result: nobody is asked.
+class FilesForAChild {
+public:
+    FilesForAChild();
+    ~FilesForAChild();
+    FilesForAChild(const FilesForAChild&) = delete;
+    FilesForAChild& operator=(const FilesForAChild&) = delete;
+};
+
 /// Removes the temporary files of all AtomicFiles: for a process that ends without unwinding.
 void remove_unfinished_files();
 

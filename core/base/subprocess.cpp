@@ -23,6 +23,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/signals.h"
+#include "base/text.h"
 
 namespace jaxscope {
 
@@ -277,6 +278,19 @@ ProcessResult run_process(const ProcessRequest& r) {
     end_descendants(marker);
     result.exit_code = waiter.exit_code();
     return result;
+}
+
+std::string last_line(const ProcessResult& result) {
+    const std::string& text = result.error_tail;
+    const std::string_view said(text.data(), text.find_last_not_of("\n\r ") + 1);  // npos + 1 is 0
+    return std::string(said.substr(said.rfind('\n') + 1));
+}
+
+std::string last_word(const ProcessResult& result) {
+    std::string_view all = trim(result.error_tail);
+    const std::size_t at = all.rfind("jaxscope: "), code = all.rfind(" [");
+    if (all.ends_with("]") && code != std::string_view::npos) all = all.substr(0, code);
+    return at == std::string_view::npos ? printable(std::string(all), 400) : std::string(all.substr(at + 10));
 }
 
 }  // namespace jaxscope

@@ -30,4 +30,9 @@ struct ProcessResult {
 /// holds the streams open. Throws Error{NotFound} when there is no such program.
 ProcessResult run_process(const ProcessRequest& request);
 
+/// The last line that is no blank one of what it said on standard error.
+std::string last_line(const ProcessResult& result);
+/// That of a jaxscope, without what it puts in front of its words and behind them ("jaxscope: ", " [bad-input]"): they are said anew.
+std::string last_word(const ProcessResult& result);
+
 }  // namespace jaxscope

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/child_run.h"
 
-#include <stdlib.h>
-
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/subprocess.h"
+#include "base/temporary_folder.h"
 #include "base/text.h"
 #include "calls/remat/remat_lowering.h"
 #include "io/arrays/npz.h"
@@ -24,27 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-/// A folder for one run, which goes with it.
-class Folder {
-public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "jaxscope-run-XXXXXX").string();
-        if (!mkdtemp(name.data()))
-            throw Error(ErrorCode::CannotRun, std::string("expected a temporary folder, found: ") + std::strerror(errno));
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code none;
-        fs::remove_all(path_, none);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    std::string file(const char* name) const { return (path_ / name).string(); }
-
-private:
-    fs::path path_;
-};
 
 std::string command_line_program(const std::string& given) {
     if (!given.empty()) return given;
@@ -67,22 +44,14 @@ std::vector<std::string> words_of(const ChildRun& run, const std::string& captur
     return words;
 }
 
-/// The child's last word, without what it puts in front of it.
-std::string last_word(const std::string& error) {
-    std::string_view all = trim(error);
-    const std::size_t at = all.rfind("jaxscope: "), code = all.rfind(" [");
-    if (all.ends_with("]") && code != std::string_view::npos) all = all.substr(0, code);  // it is said anew
-    return at == std::string_view::npos ? printable(std::string(all), 400) : std::string(all.substr(at + 10));
-}
-
 [[noreturn]] void refuse(const ProcessResult& done) {
     if (done.exit_code == exit_code(ErrorCode::Cancelled)) throw_cancelled();
-    if (done.exit_code == exit_code(ErrorCode::BadInput)) throw Error(ErrorCode::BadInput, last_word(done.error_tail));
+    if (done.exit_code == exit_code(ErrorCode::BadInput)) throw Error(ErrorCode::BadInput, last_word(done));
     if (done.exit_code == 128 + SIGKILL)
         throw Error(ErrorCode::CannotRun, "expected enough memory, found that the system ended the process that ran the program");
     throw Error(ErrorCode::CannotRun, done.exit_code > 128 ? "expected the run to end by itself, found that signal " +
                                                                  std::to_string(done.exit_code - 128) + " ended it"
-                                                           : last_word(done.error_tail));
+                                                           : last_word(done));
 }
 
 void read_memory(const Json& memory, RunResult& r) {
@@ -110,7 +79,8 @@ std::vector<LineTime> line_times(const Json& profile) {
 }  // namespace
 
 ChildRunResult run_in_child(const ChildRun& run) {
-    const Folder folder;
+    const TemporaryFolder folder;
+    const FilesForAChild for_child;
     const std::string capture = folder.file("program.jaxscope"), outputs = folder.file("outputs.npz");
     write_capture(run.program, capture);
     ProcessRequest request;

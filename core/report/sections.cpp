@@ -385,32 +385,76 @@ void debug_section(Page& page, const std::vector<DebugPrintRow>& rows) {
     if (!text.empty()) page.code(text);
 }
 
+namespace {
+
+/// Targets that were asked, in order: of the first row, as all rows have the same.
+std::vector<std::string> asked_targets(const std::vector<PolicyRow>& rows) {
+    std::vector<std::string> out;
+    for (const PolicyRow& r : rows)
+        for (const CompiledFigure& c : r.compiled)
+            if (std::find(out.begin(), out.end(), c.target) == out.end()) out.push_back(c.target);
+    return out;
+}
+
+const CompiledFigure* compiled_for(const PolicyRow& row, const std::string& target) {
+    for (const CompiledFigure& c : row.compiled)
+        if (c.target == target) return &c;
+    return nullptr;
+}
+
+/// What each compiler took, and why rows have no figure of it.
+void compiled_lines(Page& page, const std::vector<PolicyRow>& rows, const std::string& target) {
+    double seconds = 0;
+    std::size_t compiled = 0, kept = 0;
+    std::string device;
+    std::map<std::string, std::vector<std::string>> rows_of;  // by problem
+    for (const PolicyRow& r : rows)
+        if (const CompiledFigure* c = compiled_for(r, target)) {
+            if (c->peak) ++(c->kept ? kept : compiled);
+            if (!c->kept) seconds += c->compile_seconds;
+            if (!c->device.empty()) device = c->device + (c->version.empty() ? "" : ", compiler " + c->version);
+            if (!c->problem.empty()) rows_of[c->problem].push_back(r.policy);
+        }
+    for (const auto& [problem, policies] : rows_of)
+        page.line((policies.size() == rows.size() && rows.size() > 1 ? "all" : fmt::format("{}", fmt::join(policies, ", "))) + ": " +
+                  target + ": " + problem);
+    if (compiled + kept == 0) return;
+    page.line(fmt::format("XLA {}: the peak by XLA's own memory analysis ({}); {} compiled in {}{}", target, device, compiled,
+                          seconds_text(seconds), kept > 0 ? fmt::format(", {} read from the disk", kept) : ""));
+}
+
+}  // namespace
+
 void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
     const auto told = std::find_if(rows.begin(), rows.end(), [](const PolicyRow& r) { return r.of.kind != StepName::Kind::None; });
     page.heading(told == rows.end() ? "Checkpoint policies on this program"
                                     : "Checkpoint policies on this program: peaks and times of " + words(told->of));
     const bool shared = std::any_of(rows.begin(), rows.end(), [](const PolicyRow& r) { return r.sent_bytes.has_value(); });
-    Table t({{"policy", Kind::Code},
-             {shared ? "residuals on each device" : "residuals", Kind::Number, true},
-             {"plan's peak", Kind::Number, true},
-             {"measured", Kind::Number},
-             {"sent", Kind::Number},
-             {"recomputed", Kind::Number},
-             {"run", Kind::Number}});
+    const std::vector<std::string> targets = asked_targets(rows);
+    std::vector<Table::Column> columns = {{"policy", Kind::Code},
+                                          {shared ? "residuals on each device" : "residuals", Kind::Number, true},
+                                          {"plan's peak", Kind::Number, true}};
+    for (const std::string& target : targets) columns.push_back({"XLA " + target, Kind::Number, true});
+    for (const char* name : {"measured", "sent", "recomputed", "run"}) columns.push_back({name, Kind::Number});
+    Table t(std::move(columns));
     for (const PolicyRow& r : rows) {
         const double share = r.total_flops > 0 ? 100 * r.recomputed_flops / r.total_flops : 0;
-        t.add({r.policy,
-               size_cell(shared ? r.residual_device_bytes : r.residual_bytes),
-               size_cell(r.planned_peak),
-               size_cell(r.measured_peak),
-               shared ? size_cell(r.sent_bytes) : Table::Cell(""),
-               {fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops},
-               r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-")});
+        Table::Row row = {r.policy, size_cell(shared ? r.residual_device_bytes : r.residual_bytes), size_cell(r.planned_peak)};
+        for (const std::string& target : targets) {
+            const CompiledFigure* c = compiled_for(r, target);
+            row.push_back(c != nullptr ? size_cell(c->peak) : Table::Cell(""));
+        }
+        row.push_back(size_cell(r.measured_peak));
+        row.push_back(shared ? size_cell(r.sent_bytes) : Table::Cell(""));
+        row.push_back({fmt::format("{} {:4.1f} %", flops_text(r.recomputed_flops), share), r.recomputed_flops});
+        row.push_back(r.run_median ? Table::Cell(seconds_text(*r.run_median), *r.run_median) : Table::Cell("-"));
+        t.add(std::move(row));
     }
     t.drop_empty_columns();
     page.table(t);
     for (const PolicyRow& r : rows)
         if (!r.problem.empty()) page.line(r.policy + ": " + r.problem);
+    for (const std::string& target : targets) compiled_lines(page, rows, target);
 }
 
 }  // namespace jaxscope

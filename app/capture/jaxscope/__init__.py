@@ -14,7 +14,7 @@ from .version import VERSION as __version__
 
 _ANALYSIS = ("analyze", "assert_peak", "assert_residuals", "assert_no_unused_donation", "Analysis")
 
-__all__ = ["capture", "show", "Capture", "CaptureError", "__version__", *_ANALYSIS]
+__all__ = ["capture", "load", "show", "Capture", "CaptureError", "__version__", *_ANALYSIS]
 
 
 def capture(fn: Any, **options: Any) -> Any:
@@ -26,6 +26,16 @@ def capture(fn: Any, **options: Any) -> Any:
     """
     from .api import capture as impl
     return impl(fn, **options)
+
+
+def load(path: Any) -> Any:
+    """A capture as a JAX function again: what `jaxscope transform -o` made of a program, run, differentiated or compiled by JAX itself.
+
+    It takes the leaves of the program's arguments, in order (`in_paths` names them), and returns those of its results; `jaxpr` is JAX's
+    own of it, `notes` say what isn't as it was. Raises CaptureError, by name and line, for what Python alone could say.
+    """
+    from .rebuild.load import load as impl
+    return impl(path)
 
 
 def show(fn: Any, **options: Any) -> Any:

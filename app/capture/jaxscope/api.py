@@ -14,7 +14,7 @@ import jax
 from .version import VERSION, check_jax, doubt
 
 check_jax()  # before the modules that look into JAX
-from . import compat, program as programs, refs, xla  # noqa: E402
+from . import compat, program as programs, refs  # noqa: E402
 from .differentiation import regions
 from .document import output
 from .document.arrays import Arrays
@@ -23,6 +23,7 @@ from .encoder import Encoder
 from .errors import CaptureError
 from .rules import memory as rule_memory, patterns
 from .summary import summary
+from .targets import backend
 
 
 class Capture:
@@ -126,7 +127,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
             whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
             marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
             encoder.rules.finish()
-    facts = xla.facts(p, tables.paths) if compile else None
+    facts = backend.facts(p, tables.paths) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
     document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, [*filter(None, [doubt(jax.__version__)]), *warnings])

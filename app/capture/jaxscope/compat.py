@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
 import numpy as np
-from jax._src import config, core, custom_batching, dtypes, source_info_util
+from jax._src import config, core, custom_batching, dtypes, sharding_impls, source_info_util
 from jax._src.interpreters import ad, batching, mlir, partial_eval as pe
 from jax._src.lax.control_flow import conditionals
 
@@ -30,6 +30,7 @@ Var = core.Var
 Primitive = core.Primitive
 AbstractValue = core.AbstractValue
 ShapedArray = core.ShapedArray
+UNSPECIFIED: Any = getattr(sharding_impls, "UNSPECIFIED", None)
 custom_vmap_p = custom_batching.custom_vmap_p
 CustomVJPException: Any = getattr(ad, "CustomVJPException", ())
 SymbolicZero = jax.custom_derivatives.SymbolicZero
@@ -115,6 +116,20 @@ def struct(aval: Any) -> Any:
         return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **weak)
     except TypeError:  # 0.4.30 has no weak ones, but takes avals
         return aval
+
+
+def shaped(shape: tuple[int, ...], dtype: Any, weak_type: bool = False, space: str | None = None) -> Any:
+    """A type to trace with; `space` names a memory space that isn't the device's."""
+    more = {"memory_space": getattr(core.MemorySpace, space.capitalize())} if space else {}
+    return ShapedArray(shape, dtype, weak_type=weak_type, **more)
+
+
+def key_dtype(impl: str) -> Any:
+    return jax.eval_shape(lambda: jax.random.key(0, impl=impl)).dtype
+
+
+def key_impl(dtype: Any) -> Any:
+    return dtype._impl
 
 
 def why_escaped(tracer: Any) -> str | None:
@@ -398,8 +413,8 @@ def donated_numbers(info: Any) -> tuple[int, ...]:
     return tuple(i for k, i in enumerate(traced) if k in donated)
 
 
-def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> bytes:
-    """A closed jaxpr as the StableHLO that `jax.jit` would compile for `platform`, whose devices needn't be there."""
+def lowered(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> Any:
+    """A closed jaxpr, lowered as `jax.jit` would for `platform`, whose devices needn't be there."""
     def program(*leaves: Any) -> Any:
         return core.jaxpr_as_fun(closed)(*leaves)
     program.__name__ = program.__qualname__ = name
@@ -409,9 +424,13 @@ def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: boo
               for v in closed.jaxpr.invars]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of donations: the capture's own pairs say it
-        module = jitted.trace(*leaves).lower(lowering_platforms=(platform,)).compiler_ir("stablehlo")
+        return jitted.trace(*leaves).lower(lowering_platforms=(platform,))
+
+
+def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> bytes:
+    """The same as the bytes of its StableHLO."""
     written = io.BytesIO()
-    module.operation.write_bytecode(written)
+    lowered(closed, name, donated, keep_unused, platform).compiler_ir("stablehlo").operation.write_bytecode(written)
     return written.getvalue()
 
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -9,6 +8,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/capture_package.h"
 #include "io/load_program.h"
 #include "ir/jaxpr.h"
 
@@ -79,12 +79,6 @@ public:
 private:
     static constexpr double kGrace = 3;  ///< seconds that Python gets to say where it stood when the time was out
 
-    static std::string last_line(const ProcessResult& result) {
-        const std::string& text = result.error_tail;
-        const std::string_view said(text.data(), text.find_last_not_of("\n\r ") + 1);
-        return std::string(said.substr(said.rfind('\n') + 1));  // npos + 1 is 0
-    }
-
     static std::string ending(int exit_code) {
         if (exit_code > 128) return std::string("was ended by a signal: ") + strsignal(exit_code - 128);
         return "ended with exit code " + std::to_string(exit_code) + (exit_code == 0 ? " before anything was captured" : "");
@@ -94,8 +88,7 @@ private:
     ProcessRequest process() const {
         ProcessRequest r;
         std::vector<std::string> script = command_;
-        const char* chosen = std::getenv("JAXSCOPE_PYTHON");  // a wheel's own
-        r.command = {!python_.empty() ? python_ : chosen != nullptr && *chosen ? chosen : "python3"};
+        r.command = {python_of(python_)};
         if (!script.empty() && std::filesystem::path(script[0]).filename().string().starts_with("python")) {
             if (python_.empty()) r.command = {script[0]};
             script.erase(script.begin());
@@ -128,8 +121,7 @@ private:
             r.command.emplace_back("--");
             r.command.insert(r.command.end(), script.begin(), script.end());
         }
-        const char* path = std::getenv("PYTHONPATH");
-        r.environment["PYTHONPATH"] = data_folder() + "/app/capture" + (path && *path ? ":" + std::string(path) : "");
+        add_capture_package(r);
         r.timeout_seconds = timeout_ > 0 ? timeout_ + kGrace : 0;
         r.max_output = 8u << 20;
         r.forward_stderr = true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
+#include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
+#include "io/xla_policies.h"
 #include "report/json/report_fields.h"
 #include "report/sections.h"
 
@@ -21,6 +23,11 @@ public:
         args_.add_execution(a);
         args_.add_target(a);
         a.flag("--no-run", no_run_, "plan only, don't execute");
+        a.option("--xla", xla_.targets,
+                 "ask XLA's own compiler, too, for each row: tpu:KIND[:TOPOLOGY], which needs no TPU, or cpu (may be repeated)");
+        a.option("--python", xla_.python, "with --xla: a Python that has JAX (default: JAXSCOPE_PYTHON, else python3)");
+        a.option("--target-python", xla_.target_python, "with --xla: a Python with that compiler (jax[tpu]), where the other has none");
+        a.option("--xla-timeout", xla_.seconds, 0, "with --xla: seconds for each compilation (0: as long as it takes)");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
@@ -39,7 +46,11 @@ public:
         ProgramArguments base = args_;
         base.replace_policy.clear();
         const auto inspection = base.inspect();
-        const std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_ && args_.target.empty());
+        std::vector<PolicyRow> rows = inspection->policies(tries, !no_run_ && args_.target.empty());
+        if (!xla_.targets.empty()) {
+            const WaitForChildren wait;
+            ask_xla_of_policies(*inspection, tries, xla_, rows);
+        }
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "policies", base.notes);
@@ -56,6 +67,7 @@ public:
 private:
     ProgramArguments args_;
     std::vector<std::string> given_;
+    XlaQuestion xla_;
     bool no_run_ = false;
 };
 

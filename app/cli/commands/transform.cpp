@@ -20,10 +20,12 @@ public:
         a.option("--apply", steps_, step_help());
         a.option("-o,--output", output_, "write the result as a capture");
         a.flag("--print", print_, "print the result's jaxpr");
+        a.flag("--uncompressed", uncompressed_, "with -o: write the text as it is, not packed by zstd");
         args_.add_strict(a);
     }
     int run() override {
-        if (steps_.empty()) throw Error(ErrorCode::BadUsage, "expected --apply STEP, found no step");
+        if (steps_.empty() && output_.empty())
+            throw Error(ErrorCode::BadUsage, "expected --apply STEP, or -o OUT to write the program anew, found neither");
         const ProgramPtr before = args_.load();
         Choices whole_program;
         whole_program.region = Choices::kProgram;
@@ -47,7 +49,8 @@ public:
             Page page = args_.page();
             program_section(page, inspection);
         }
-        if (!output_.empty()) write_capture(*program, output_);  // last: from then on nothing stops the command
+        if (!output_.empty())
+            write_capture(*program, output_, {.compress = !uncompressed_});  // last: from then on nothing stops the command
         return 0;
     }
 
@@ -55,7 +58,7 @@ private:
     ProgramArguments args_;
     std::vector<std::string> steps_;
     std::string output_;
-    bool print_ = false;
+    bool print_ = false, uncompressed_ = false;
 };
 
 }  // namespace

@@ -125,6 +125,14 @@ struct StepName {
     friend bool operator==(const StepName&, const StepName&) = default;
 };
 
+/// What a compiler that was asked says of a row's step.
+struct CompiledFigure {
+    std::string target, device, version;
+    std::optional<std::int64_t> peak, temporaries;  ///< bytes; null: `problem` says why
+    double compile_seconds = 0;
+    bool kept = false;  ///< compiled an earlier time, read from the disk
+    std::string problem;
+};
 struct PolicyRow {
     std::string policy;  ///< as on the command line; "as it is" for the program unchanged
     bool as_it_is = false;
@@ -134,7 +142,8 @@ struct PolicyRow {
     std::optional<std::int64_t> residual_device_bytes, sent_bytes;            ///< of one of several devices; null for one
     double recomputed_flops = 0, total_flops = 0;
     std::optional<double> run_median;
-    std::string problem;  ///< why a figure is missing
+    std::string problem;                   ///< why a figure is missing
+    std::vector<CompiledFigure> compiled;  ///< by the targets that were asked, in order (`policies --xla`)
 };
 
 /// The program to plan and run: the captured one, or what it becomes under a policy.

@@ -249,6 +249,16 @@ struct ReportFields<TimeReport> {
                    report_field("objects_from_disk", &TimeReport::objects_from_disk, "that were found in the cache"));
 };
 template <>
+struct ReportFields<CompiledFigure> {
+    static constexpr auto fields = std::tuple(
+        report_field("target", &CompiledFigure::target), report_field("device", &CompiledFigure::device, "as JAX names it"),
+        report_field("version", &CompiledFigure::version, "of the compiler"),
+        report_field("peak", &CompiledFigure::peak, "bytes, by XLA's memory analysis"),
+        report_field("temporaries", &CompiledFigure::temporaries), report_field("compile_seconds", &CompiledFigure::compile_seconds),
+        report_field("kept", &CompiledFigure::kept, "compiled an earlier time: read from the disk"),
+        report_field("problem", &CompiledFigure::problem, "why there is no figure, or why it doesn't fit"));
+};
+template <>
 struct ReportFields<PolicyRow> {
     static constexpr auto fields = std::tuple(
         report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
@@ -260,7 +270,8 @@ struct ReportFields<PolicyRow> {
         report_field("device_peak", &PolicyRow::device_peak, "of the planned peak; null where nothing is on the host"),
         report_field("host_peak", &PolicyRow::host_peak), report_field("moved_to_host", &PolicyRow::moved_to_host),
         report_field("recomputed_flops", &PolicyRow::recomputed_flops), report_field("total_flops", &PolicyRow::total_flops),
-        report_field("run_median", &PolicyRow::run_median), report_field("problem", &PolicyRow::problem, "why a figure is missing"));
+        report_field("run_median", &PolicyRow::run_median), report_field("problem", &PolicyRow::problem, "why a figure is missing"),
+        report_field("compiled", &PolicyRow::compiled, "by XLA itself, of the targets that were asked"));
 };
 
 template <>

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers of devices that aren't there: `names` says which, `request` asks them (a process each, `compiler`), `refusal` reads why they refuse."""
+"""What XLA says: `backend` the compiler of the machine that captures; `names` which other devices, `request` asks their compilers (`compiler`, a process each), `refusal` reads why they refuse;
+`ask` asks for programs that jaxscope made."""

@@ -12,10 +12,6 @@ import sys
 import time
 from typing import Any
 
-_MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
-           "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
-
-
 def main() -> int:
     own = os.dup(1)
     os.dup2(2, 1)  # libtpu prints
@@ -53,14 +49,11 @@ def _answer(asked: dict[str, Any], module: bytes) -> dict[str, Any]:
 
 
 def _facts(compiled: Any) -> dict[str, Any]:
-    from ..document.tables import number_json
-    from ..xla import aliases
+    from . import backend
     memory, cost = compiled.get_compiled_memory_stats(), compiled.cost_analysis()
     cost = cost[0] if isinstance(cost, list) and cost else cost
     header = compiled.hlo_modules()[0].to_string().split("\n", 1)[0]
-    return {"memory_analysis": {k: int(getattr(memory, k)) for k in _MEMORY if hasattr(memory, k)},
-            "cost_analysis": {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")},
-            "input_output_alias": aliases(header)}
+    return {"memory_analysis": backend.memory_json(memory), "cost_analysis": backend.cost_json(cost), "input_output_alias": backend.aliases(header)}
 
 
 if __name__ == "__main__":

@@ -51,6 +51,13 @@ def advised_python() -> str:
     return os.path.join(cache, "jaxscope", f"tpu-{jax.__version__}", "bin", "python")
 
 
+def compiler_version(target: Target, python: str | None) -> str:
+    """Of the compiler that would be asked; asking costs no start of JAX."""
+    program = "import importlib.metadata as m; print(m.version('libtpu'))"
+    done = subprocess.run([python or _python_with_compiler(target), "-c", program], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def _python_with_compiler(target: Target) -> str:
     import importlib.util
     if importlib.util.find_spec("libtpu") is not None:

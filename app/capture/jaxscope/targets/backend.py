@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from typing import Any
 
 import jax
 
-from .document.tables import Paths, number_json
+from .. import compat
+from ..document.tables import Paths, number_json
 
 _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
            "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
@@ -23,10 +25,34 @@ def facts(p: Any, paths: Paths) -> dict[str, Any]:
     compiled = getattr(compiled, "compiled", compiled)
     memory, cost = _attempt(compiled.memory_analysis), _attempt(compiled.cost_analysis)
     cost = cost[0] if isinstance(cost, list) and cost else cost
-    return {"memory_analysis": {k: int(getattr(memory, k)) for k in _MEMORY if hasattr(memory, k)} if memory is not None else None,
-            "cost_analysis": {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")},
+    return {"memory_analysis": memory_json(memory), "cost_analysis": cost_json(cost),
             "input_output_alias": aliases(compiled.as_text() or ""),
             "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
+
+
+CPU = "cpu"
+
+
+def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
+    """The same of a closed jaxpr, as an entry of a capture's `targets`: of this machine's CPU."""
+    start = time.monotonic()
+    compiled = compat.lowered(closed, name, donated, False, CPU).compile()
+    memory, cost = _attempt(compiled.memory_analysis), _attempt(compiled.cost_analysis)
+    cost = cost[0] if isinstance(cost, list) and cost else cost
+    return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "compile_seconds": round(time.monotonic() - start, 3), "options": None,
+            "memory_analysis": memory_json(memory), "cost_analysis": cost_json(cost), "input_output_alias": aliases(compiled.as_text() or ""), "out_of_memory": None}
+
+
+def compiler_version() -> str:
+    return str(jax.lib.__version__)
+
+
+def memory_json(memory: Any) -> dict[str, int] | None:
+    return {k: int(getattr(memory, k)) for k in _MEMORY if hasattr(memory, k)} if memory is not None else None
+
+
+def cost_json(cost: Any) -> dict[str, Any]:
+    return {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")}
 
 
 def _lower(p: Any) -> Any:

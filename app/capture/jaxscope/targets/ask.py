@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m jaxscope.targets.ask`: what XLA says of programs that jaxscope made (a step under another policy), rebuilt as JAX functions.
+
+In, on standard input: {"targets": [...], "target_python": null, "timeout": null, "programs": [{"label", "file"}, ...]}. Out: one line of JSON for each program and
+target, as soon as it is known. Answers are kept on disk by content, so that whoever stops it and asks again goes on where it stood.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from typing import Any
+
+import jax
+
+from .. import compat
+from ..document.output import npz_path
+from ..errors import CaptureError
+from ..rebuild.load import load
+from . import backend, names, refusal, request
+
+
+def main() -> int:
+    asked = json.load(sys.stdin)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # XLA prints
+    try:
+        for target in asked["targets"]:
+            if target != backend.CPU:
+                names.parse(target)
+    except CaptureError as e:
+        print(json.dumps({"refused": str(e).replace("--target: ", "--xla: ")}), file=out, flush=True)
+        return 2
+    total = len(asked["programs"]) * len(asked["targets"])
+    done = 0
+    for program in asked["programs"]:
+        asker = Asker(program["file"], asked.get("target_python"), asked.get("timeout"))
+        for target in asked["targets"]:
+            done += 1
+            started = f"{target}: {program['label']} ({done} of {total})"
+            print(json.dumps({"label": program["label"], "target": target, **asker.answer(target, started)}), file=out, flush=True)
+    return 0
+
+
+class Asker:
+    def __init__(self, path: str, python: str | None, timeout: float | None):
+        self._path, self._python, self._timeout = path, python, timeout
+        self._rebuilt: Any = None
+
+    def answer(self, target: str, started: str) -> dict[str, Any]:
+        """{"facts": ..., "kept": whether they were on disk} or {"problem": why there are none}."""
+        try:
+            kept = _kept_file(self._path, target, self._python)
+            facts = _read(kept)
+            if facts is not None:
+                return self._word(facts, True)
+            tell(f"jaxscope: {started}: compiling")
+            facts = self._compile(target)
+            facts["notes"] = self._rebuilt.notes
+            _write(kept, facts)
+            return self._word(facts, False)
+        except (CaptureError, request.TargetProblem) as e:
+            return {"problem": str(e).removeprefix(self._path + ": ")}
+
+    @staticmethod
+    def _word(facts: dict[str, Any], kept: bool) -> dict[str, Any]:
+        refused = facts.get("out_of_memory")
+        return {"facts": facts, "kept": kept, "notes": facts.get("notes", []), **({"problem": refusal.sentence(refused)} if refused else {})}
+
+    def _compile(self, target: str) -> dict[str, Any]:
+        if self._rebuilt is None:
+            self._rebuilt = load(self._path)
+        rebuilt = self._rebuilt
+        with rebuilt.flags():
+            if target == backend.CPU:
+                return backend.of_jaxpr(rebuilt.jaxpr, rebuilt.name, rebuilt.donated)
+            deadline = None if not self._timeout else time.monotonic() + self._timeout
+            return request.compile_for(names.parse(target), lambda: compat.lowered_module(rebuilt.jaxpr, rebuilt.name, rebuilt.donated, False, "tpu"),
+                                       self._python, deadline, tell)
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _kept_file(path: str, target: str, python: str | None) -> str:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    digest = hashlib.sha256()
+    for part in (path, npz_path(path)):
+        with contextlib.suppress(FileNotFoundError), open(part, "rb") as f:
+            digest.update(f.read())
+        digest.update(b"\0")
+    full = target if target == backend.CPU else names.parse(target).name
+    for word in (full, jax.__version__, backend.compiler_version() if target == backend.CPU else request.compiler_version(names.parse(target), python),
+                 os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")):
+        digest.update(word.encode() + b"\0")
+    return os.path.join(cache, "jaxscope", "xla", digest.hexdigest()[:40] + ".json")
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    try:
+        with open(path, encoding="utf-8") as f:
+            return dict(json.load(f))
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: str, facts: dict[str, Any]) -> None:
+    """What can't be kept is asked for again another time."""
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as f:
+            json.dump(facts, f)
+        os.replace(f.name, path)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
