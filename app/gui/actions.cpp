@@ -34,6 +34,9 @@ void MainWindow::add_actions() {
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     add_action(run, tr("Run or stop"), QKeySequence(QStringLiteral("Ctrl+R")),
                [this] { session_.running() ? session_.stop_run() : session_.run(); });
+    run->addSeparator();
+    add_action(run, tr("Ask XLA about the policies (TPU v5p, which needn't be there)"), {}, [this] { ask_xla(QStringLiteral("tpu:v5p")); });
+    add_action(run, tr("Ask XLA about the policies (this machine's CPU)"), {}, [this] { ask_xla(QStringLiteral("cpu")); });
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add_action(help, tr("Shortcuts"), QKeySequence(Qt::Key_F1), [this] { show_help(); });
     add_action(help, tr("About jaxscope"), {}, [this] { show_about(); });

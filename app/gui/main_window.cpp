@@ -16,6 +16,7 @@
 
 #include "base/units.h"
 #include "editor.h"
+#include "jit/targets.h"
 #include "picture/find.h"
 #include "theme/theme.h"
 
@@ -164,7 +165,7 @@ void MainWindow::build_compare() {
     compare_->setStretchFactor(0, 3);
     compare_->setStretchFactor(1, 2);
     tables_->addTab(compare_, tr("Policies"));
-    policy_table_->set_widths({230, 84, 100, 96, 76, 84, 76, 120}, PolicyModel::Problem);
+    policy_table_->set_widths({230, 84, 100, 96, 76, 84, 84, 76, 120}, PolicyModel::Problem);
     policy_table_->sort_by(PolicyModel::Saved, Qt::DescendingOrder);
     const auto apply = [this](int row) { top_->enter_policy(policies_->words(row)); };
     connect(policy_table_, &TablePanel::row_clicked, this, apply);
@@ -172,11 +173,40 @@ void MainWindow::build_compare() {
     connect(tables_, &QTabWidget::currentChanged, this, &MainWindow::show_policies);
     connect(&session_, &Session::choices_changed, this, &MainWindow::show_policies);
     connect(&session_, &Session::compared_changed, this, [this] { policies_->set_rows(session_.compared()); });
+    connect(&session_, &Session::asking_changed, this, &MainWindow::tell_asking);
+    connect(&session_, &Session::asking_failed, this, [this](const QString& text) { notice_->tell(text); });
 }
 
 void MainWindow::show_policies() {
+    const TargetDevice* target = session_.choices().jit.target;
+    const QString name = target != nullptr ? QString::fromUtf8(target->name) : QString();
+    if (name != compared_target_) {
+        compared_target_ = name;
+        policies_->clear();
+        policies_->set_target(name);
+    }
     if (tables_->currentWidget() == compare_) session_.compare();
     policies_->set_applied(top_->applied_policy());
+}
+
+/// The Python is the one that captures: JAX and XLA are its.
+void MainWindow::ask_xla(const QString& target) {
+    if (session_.asking_xla()) return session_.stop_asking_xla();
+    show_tab("policies");
+    XlaQuestion question;
+    question.targets = {target.toStdString()};
+    question.python = QSettings().value("capture/python").toString().toStdString();
+    question.tell = false;
+    asked_target_ = target;
+    session_.ask_xla(question);
+}
+
+void MainWindow::tell_asking() {
+    const QString text = tr("XLA compiles the step under each policy for %1. What it has said is kept on disk.").arg(asked_target_);
+    if (session_.asking_xla())
+        notice_->tell(text, tr("Stop"), [this] { session_.stop_asking_xla(); });
+    else if (notice_->text() == text)
+        notice_->hide();
 }
 
 void MainWindow::open(const QString& file) {

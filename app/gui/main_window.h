@@ -97,6 +97,8 @@ private:
     void show_stages();
     void show_policies();
     void build_compare();
+    void ask_xla(const QString& target);
+    void tell_asking();
     void explain_selection();
     void ask_for_file();
     void find_next(int step);
@@ -148,6 +150,8 @@ private:
     };
     std::optional<Figures> before_;  ///< of what was open when its file was captured again
     QTemporaryDir pasted_;           ///< jaxprs from the clipboard: no recent files
+    QString compared_target_;        ///< of the policies' figures; empty: this machine
+    QString asked_target_;           ///< whose compiler was asked last
     QString told_problems_;          ///< of the stages of what is shown
     QString found_text_;
     std::vector<EqnPath> found_;

@@ -97,7 +97,7 @@ std::vector<std::vector<XlaWord>> ask_xla(const std::vector<NamedProgram>& progr
     const std::string python = python_of(question.python);
     request.command = {python, "-m", "jaxscope.targets.ask"};
     request.input = question_text(programs, question, folder);
-    request.forward_stderr = true;
+    request.forward_stderr = question.tell;
     add_capture_package(request);
     const ProcessResult done = run_process(request);
     if (done.cancelled) throw_cancelled();

@@ -24,6 +24,7 @@ struct XlaQuestion {
     std::vector<std::string> targets;
     std::string python, target_python;  ///< the one that has JAX; one with the target's compiler where that one hasn't it
     double seconds = 0;                 ///< for each compilation; 0: as long as it takes
+    bool tell = true;                   ///< what is being compiled, on standard error
 };
 struct NamedProgram {
     std::string label;

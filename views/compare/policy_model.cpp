@@ -20,11 +20,27 @@ QString plain(const QString& policy) {
 
 QString or_dash(bool there, const std::string& text) { return there ? utf8(text) : QStringLiteral("\u2014"); }
 
+std::optional<std::int64_t> xla_peak(const PolicyRow& row) { return row.compiled.empty() ? std::nullopt : row.compiled.front().peak; }
+
+/// Who said it, and how long that took.
+QString xla_words(const PolicyRow& row) {
+    if (row.compiled.empty()) return PolicyModel::tr("XLA wasn't asked: Run, Ask XLA about the policies");
+    const CompiledFigure& c = row.compiled.front();
+    if (!c.peak) return utf8(c.target + ": " + c.problem);
+    return PolicyModel::tr("%1, by XLA's own memory analysis (%2%3), %4")
+        .arg(utf8(c.target), utf8(c.device), c.version.empty() ? QString() : utf8(", compiler " + c.version),
+             c.kept ? PolicyModel::tr("read from the disk") : PolicyModel::tr("compiled in %1").arg(utf8(seconds_text(c.compile_seconds))));
+}
+
 }  // namespace
 
-PolicyModel::PolicyModel(QObject* parent) : TableModel(parent) {
-    set_columns({"Policy", "Saved", "Recomputed", "Planned peak", "vs as is", "Measured", "Time", "What is missing"},
-                {Saved, Recomputed, Peak, Against, Measured, Time}, {Policy});
+PolicyModel::PolicyModel(QObject* parent) : TableModel(parent) { set_target({}); }
+
+void PolicyModel::set_target(const QString& target) {
+    set_columns({"Policy", "Saved", "Recomputed", target.isEmpty() ? QStringLiteral("Planned peak") : tr("On %1").arg(target), "vs as is",
+                 "XLA's peak", "Measured", "Time", "What is missing"},
+                {Saved, Recomputed, Peak, Against, Xla, Measured, Time}, {Policy});
+    Q_EMIT headerDataChanged(Qt::Horizontal, Policy, Problem);
 }
 
 void PolicyModel::clear() {
@@ -68,7 +84,9 @@ void PolicyModel::set_rows(const std::vector<PolicyRow>& rows) {
         PolicyRow& here = row_for(row.as_it_is ? kAsItIs : utf8(row.policy));
         const auto measured = here.measured_peak;
         const auto median = here.run_median;
+        auto compiled = std::move(here.compiled);
         here = row;
+        if (here.compiled.empty()) here.compiled = std::move(compiled);
         if (measured) here.measured_peak = measured, here.run_median = median;
     }
     applied_ = find(chosen);
@@ -115,12 +133,16 @@ QVariant PolicyModel::cell(const PolicyRow& row, int column) const {
                 .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
                 .arg(std::abs(change), 0, 'f', 1);
         }
+        case Xla: {
+            const auto peak = xla_peak(row);
+            return or_dash(peak.has_value(), bytes_text(peak.value_or(0)));
+        }
         case Measured:
             return or_dash(row.measured_peak.has_value(), bytes_text(row.measured_peak.value_or(0)));
         case Time:
             return or_dash(row.run_median.has_value(), seconds_text(row.run_median.value_or(0)));
         case Problem:
-            return utf8(row.problem);
+            return utf8(row.problem.empty() && !row.compiled.empty() ? row.compiled.front().problem : row.problem);
         default:
             return {};
     }
@@ -138,6 +160,8 @@ double PolicyModel::sort_value(const PolicyRow& row, int column) const {
             const double base = static_cast<double>(as_it_is_peak().value_or(0));
             return base > 0 && row.planned_peak ? 100 * (static_cast<double>(*row.planned_peak) / base - 1) : 0;
         }
+        case Xla:
+            return static_cast<double>(xla_peak(row).value_or(-1));
         case Measured:
             return static_cast<double>(row.measured_peak.value_or(-1));
         default:
@@ -155,6 +179,7 @@ QVariant PolicyModel::data(const QModelIndex& index, int role) const {
         const Palette& p = theme().palette();
         return theme()(change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted);
     }
+    if (role == Qt::ToolTipRole && index.column() == Xla) return xla_words(row);
     if (role != Qt::DisplayRole && role != SortRole && role != Qt::ToolTipRole) return style(index.column(), role);
     return cell(row, index.column());
 }

@@ -11,9 +11,11 @@ namespace jaxscope::views {
 class PolicyModel : public TableModel {
     Q_OBJECT
 public:
-    enum Column { Policy, Saved, Recomputed, Peak, Against, Measured, Time, Problem };
+    enum Column { Policy, Saved, Recomputed, Peak, Against, Xla, Measured, Time, Problem };
     explicit PolicyModel(QObject* parent = nullptr);
     void clear();
+    /// For which device peaks are estimated; empty: planned for this machine.
+    void set_target(const QString& target);
     /// Figures of policies that were tried; what was measured before stays.
     void set_rows(const std::vector<PolicyRow>& rows);
     /// What is looked at now, under `policy` in the words of the policy box: a row of its own where it has none.

@@ -92,7 +92,8 @@ QString in_words(const std::exception& e) {
 
 constexpr unsigned kStack = 256u << 20;  // passes recurse over nested jaxprs, 256 deep at most
 
-Session::Session(QObject* parent) : QObject(parent), worker_(kStack), mailbox_(std::make_shared<Mailbox>(this)), comparing_(this, kStack) {}
+Session::Session(QObject* parent)
+    : QObject(parent), worker_(kStack), mailbox_(std::make_shared<Mailbox>(this)), comparing_(this, kStack), asking_(this, kStack) {}
 
 Session::~Session() {
     ++generation_;
@@ -161,6 +162,8 @@ void Session::take(ProgramPtr program, std::vector<Choices> history) {
     undone_.clear();
     comparing_.cancel();
     compared_.clear();
+    stop_asking_xla();
+    other_target_.reset();
     as_it_is_ = current_ = Look{};
     Q_EMIT opened();
     Q_EMIT choices_changed();
@@ -171,6 +174,18 @@ void Session::choose(const Choices& choices) {
     if (!program_ || choices == this->choices()) return;
     history_.push_back(choices);
     undone_.clear();
+    Q_EMIT choices_changed();
+    inspect();
+}
+
+void Session::choose_target(const TargetDevice* target) {
+    if (!program_ || target == choices().jit.target) return;
+    for (std::vector<Choices>* list : {&history_, &undone_})
+        for (Choices& c : *list) c.jit.target = target;
+    comparing_.cancel();
+    compared_.clear();
+    if (as_it_is_.done) other_target_ = as_it_is_.inspection;
+    as_it_is_ = Look{};
     Q_EMIT choices_changed();
     inspect();
 }
@@ -198,8 +213,8 @@ void Session::inspect() {
     // Stages that don't depend on what was changed are shared with the program as it is, which is what differences are told against:
     // a choice made before that one is looked at waits for it.
     std::shared_ptr<Inspection> first;
-    if (!base && !as_it_is_.done) first = std::make_shared<Inspection>(program_, history_.front(), nullptr);
-    const std::shared_ptr<const Inspection> share = first ? first : as_it_is_.inspection;
+    if (!base && !as_it_is_.done) first = std::make_shared<Inspection>(program_, history_.front(), other_target_.get());
+    const std::shared_ptr<const Inspection> share = first ? first : as_it_is_.inspection ? as_it_is_.inspection : other_target_;
     auto inspection = std::make_shared<Inspection>(program_, choices(), share.get());
     running_ = first ? first : inspection;
     set_busy(tr("Inspecting"));
@@ -226,11 +241,48 @@ void Session::compare() {
     auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
     comparing_.start([this, inspection]() -> std::function<void()> {
         auto rows = std::make_shared<std::vector<PolicyRow>>(inspection->policies({}, false));
-        return [this, rows] {
-            compared_ = std::move(*rows);
-            Q_EMIT compared_changed();
+        return [this, rows] { take_compared(std::move(*rows)); };
+    });
+}
+
+/// What XLA said of a policy stays beside figures that are made anew.
+void Session::take_compared(std::vector<PolicyRow> rows) {
+    for (PolicyRow& row : rows)
+        for (PolicyRow& before : compared_)
+            if (before.policy == row.policy && row.compiled.empty()) row.compiled = std::move(before.compiled);
+    compared_ = std::move(rows);
+    Q_EMIT compared_changed();
+}
+
+void Session::ask_xla(const XlaQuestion& question) {
+    if (!as_it_is_.done || !program_) return;
+    Choices plain = history_.front();
+    plain.region = choices().region;
+    compared_region_ = plain.region;
+    comparing_.cancel();
+    auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
+    asking_.start([this, inspection, question]() -> std::function<void()> {
+        auto rows = std::make_shared<std::vector<PolicyRow>>();
+        QString problem;
+        try {
+            *rows = inspection->policies({}, false);
+            ask_xla_of_policies(*inspection, {}, question, *rows);
+        } catch (const std::exception& e) {
+            problem = in_words(e);
+        }
+        return [this, rows, problem] {
+            if (!rows->empty()) take_compared(std::move(*rows));
+            Q_EMIT asking_changed();
+            if (!problem.isEmpty()) Q_EMIT asking_failed(problem);
         };
     });
+    Q_EMIT asking_changed();
+}
+
+void Session::stop_asking_xla() {
+    if (!asking_.busy()) return;
+    asking_.cancel();
+    Q_EMIT asking_changed();
 }
 
 void Session::run() {

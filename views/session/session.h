@@ -9,6 +9,7 @@
 #include "analysis/correspondence.h"
 #include "analysis/inspection.h"
 #include "background/background.h"
+#include "io/xla_policies.h"
 #include "picture/saved_values.h"
 #include "report/explain_text.h"
 #include "session/run_apart.h"
@@ -52,6 +53,8 @@ public:
     void reload(const QString& file);
     /// To choose what is chosen already does nothing: there is nothing to undo.
     void choose(const Choices& choices);
+    /// Plans for this device instead of this machine (null), the program as it is too: an estimate, which can't be run.
+    void choose_target(const TargetDevice* target);
     void undo();
     /// Goes forward again to what was undone; a new choice forgets it.
     void redo();
@@ -59,7 +62,7 @@ public:
     /// its problems.
     void run();
     /// Has it been looked at, and is there a plan to run?
-    bool can_run() const { return current_.done && current_.plan != nullptr; }
+    bool can_run() const { return current_.done && current_.plan != nullptr && current_.plan->target == nullptr; }
     void stop_run();
     bool running() const { return executing_ != nullptr; }
     bool can_undo() const { return history_.size() > 1; }
@@ -77,6 +80,10 @@ public:
     void compare();
     bool comparing() const { return comparing_.busy(); }
     const std::vector<PolicyRow>& compared() const { return compared_; }
+    /// Asks XLA's own compiler about the same policies; the words stand in `compared` when all were compiled.
+    void ask_xla(const XlaQuestion& question);
+    void stop_asking_xla();
+    bool asking_xla() const { return asking_.busy(); }
 
 Q_SIGNALS:
     void opened();  ///< a new program; stages follow
@@ -86,12 +93,15 @@ Q_SIGNALS:
     void choices_changed();
     void running_changed();
     void compared_changed();
+    void asking_changed();
+    void asking_failed(QString message);
 
 private:
     void read(const QString& file, bool again);
     void take(ProgramPtr program, std::vector<Choices> history);
     void inspect();
     void cancel_all();
+    void take_compared(std::vector<PolicyRow> rows);
     void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const ApartRun>& run, const QString& problem);
     void set_busy(const QString& what);
     void receive(int generation, bool base, const Look& look);
@@ -107,7 +117,8 @@ private:
     std::shared_ptr<CancelToken> reading_;             ///< of the file that is being opened
     int generation_ = 0;
     bool busy_ = false;
-    Latest comparing_;
+    std::shared_ptr<const Inspection> other_target_;  ///< of the program as it is, planned for another device: stages to share
+    Latest comparing_, asking_;
     std::vector<PolicyRow> compared_;
     int compared_region_ = Choices::kAuto;
 };

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "commands/choice_box.h"
+#include "jit/targets.h"
 #include "report/explain_text.h"
 #include "report/memory_report.h"
 #include "theme/theme.h"
@@ -42,6 +43,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
       undo_(new QToolButton),
       redo_(new QToolButton),
       run_(new QToolButton),
+      target_(new QToolButton),
       donate_menu_(new QMenu(this)),
       search_(new QLineEdit) {
     setFixedHeight(54);
@@ -82,6 +84,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
         name->setMinimumWidth(20);
         name->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     }
+    build_targets();
     lay_out();
 
     connect(session_, &Session::opened, this, &TopBar::fill);
@@ -119,10 +122,8 @@ void TopBar::lay_out() {
     lines->setContentsMargins(0, 0, 0, 0);
     lines->setHorizontalSpacing(8);
     lines->setVerticalSpacing(1);
-    auto* head = new QLabel(tr("Peak"));
-    heads_.push_back(head);
     auto* over = new QHBoxLayout;  // what was measured may be wider than the column of the difference
-    over->addWidget(head);
+    over->addWidget(target_);
     over->addWidget(measured_label_, 1, Qt::AlignRight);
     lines->addLayout(over, 0, 0, 1, 2);
     lines->addWidget(peak_, 1, 0);
@@ -142,6 +143,32 @@ void TopBar::lay_out() {
     row->addWidget(titled(QString(), search_), 4);
     found_head_ = heads_.back();
     row->addWidget(figures);
+}
+
+/// The machine's own plan, and the devices that estimates were measured for.
+void TopBar::build_targets() {
+    auto* menu = new QMenu(this);
+    const auto add = [&](const QString& text, const TargetDevice* device) {
+        QAction* action = menu->addAction(text);
+        action->setCheckable(true);
+        action->setData(device != nullptr ? QString::fromUtf8(device->name) : QString());
+        connect(action, &QAction::triggered, this, [this, device] { session_->choose_target(device); });
+    };
+    add(tr("this machine: jaxscope's CPU JIT"), nullptr);
+    for (const TargetDevice& device : target_devices()) add(tr("estimated for %1").arg(QString::fromUtf8(device.name)), &device);
+    target_->setMenu(menu);
+    target_->setPopupMode(QToolButton::InstantPopup);
+    target_->setAccessibleName(tr("Device of the peak"));
+}
+
+void TopBar::show_target() {
+    const TargetDevice* device = session_->choices().jit.target;
+    const QString name = device != nullptr ? QString::fromUtf8(device->name) : QString();
+    target_->setText(device != nullptr ? tr("Peak, est. %1").arg(name) : tr("Peak"));
+    target_->setToolTip(device != nullptr ? tr("Estimated for %1: %2").arg(name, QString::fromUtf8(device->accuracy))
+                                          : tr("Planned for this machine; the menu estimates for an accelerator"));
+    target_->setEnabled(session_->program() != nullptr);
+    for (QAction* action : target_->menu()->actions()) action->setChecked(action->data().toString() == name);
 }
 
 void TopBar::show_found(const QString& text) { found_head_->setText(text); }
@@ -177,6 +204,12 @@ void TopBar::restyle() {
     subtitle_->setFont(text_font(11));
     subtitle_->setStyleSheet(colour(p.muted));
     busy_->setStyleSheet(colour(p.muted));
+    target_->setFont(head_font());
+    target_->setStyleSheet(
+        QStringLiteral(
+            "QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
+            "QToolButton:hover { color: %2; } QToolButton::menu-indicator { width: 9px; subcontrol-position: right center; right: 0px; }")
+            .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
     peak_->setFont(mono_font(14));
     difference_label_->setFont(text_font(11, true));
     measured_label_->setFont(text_font(11));
@@ -331,6 +364,7 @@ void TopBar::choose_donation() {
 }
 
 void TopBar::show_peak() {
+    show_target();
     const Palette& p = theme().palette();
     const Look &now = session_->current(), &before = session_->as_it_is();
     if (now.inspection && region_->count() > 0) {
@@ -344,6 +378,8 @@ void TopBar::show_peak() {
     const auto problem = now.problems.find("memory");
     peak_->setToolTip(
         problem != now.problems.end() ? *problem
+        : now.plan && now.plan->target != nullptr
+            ? tr("Estimated for %1: %2").arg(QString::fromUtf8(now.plan->target->name), QString::fromUtf8(now.plan->target->accuracy))
         : now.plan
             ? tr("Planned peak of %1 on jaxscope's CPU JIT: arguments, outputs and temporaries").arg(utf8(words(now.inspection->step().of)))
             : QString());
@@ -370,7 +406,9 @@ void TopBar::show_run() {
     const QString why = now.problems.value(QStringLiteral("run"), now.problems.value(QStringLiteral("memory")));
     run_->setText(session_->running() ? tr("Stop") : tr("Run"));
     run_->setEnabled(session_->running() || session_->can_run());
-    run_->setToolTip(session_->running()                ? tr("Stop the run (Ctrl+R)")
+    run_->setToolTip(session_->running() ? tr("Stop the run (Ctrl+R)")
+                     : now.plan && now.plan->target
+                         ? tr("Nothing is run: the figures are estimated for %1").arg(QString::fromUtf8(now.plan->target->name))
                      : now.done && !session_->can_run() ? tr("Nothing can be run: %1").arg(why)
                                                         : tr("Run on jaxscope's CPU JIT, and measure peak and time (Ctrl+R)"));
     measured_.clear();

@@ -31,6 +31,8 @@ public:
     void edit_policy(const QString& text);
     QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
+    /// For which device peaks are told: this machine, or one that they are estimated for.
+    QToolButton* target_button() const { return target_; }
     QString peak_text() const { return peak_->text(); }
     QString difference_text() const { return difference_; }
     QString measured_text() const { return measured_; }
@@ -51,6 +53,8 @@ private:
     void show_policy();  ///< that applies; whatever was being typed goes
     void choose_region();
     void choose_donation();
+    void build_targets();
+    void show_target();
     void lay_out();
     QWidget* titled(const QString& title, QWidget* box);
 
@@ -58,7 +62,7 @@ private:
     QLabel *title_, *subtitle_, *busy_, *peak_, *difference_label_, *measured_label_;
     QString difference_, measured_;  ///< in whole
     QComboBox *region_, *policy_;
-    QToolButton *donate_, *undo_, *redo_, *run_;
+    QToolButton *donate_, *undo_, *redo_, *run_, *target_;
     QMenu* donate_menu_;
     QLineEdit* search_;
     std::vector<QLabel*> heads_;
