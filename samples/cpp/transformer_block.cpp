@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     for (const auto& policy : {jax::policies::everything_saveable, jax::policies::dots_saveable, jax::policies::nothing_saveable}) {
         auto residuals = jax::saved_residuals(loss(policy), p, x);
         auto [value, gradient] = jax::value_and_grad(loss(policy))(p, x);
-        std::cout << policy.text << ": loss " << value << ", " << residuals.size() << " residuals\n";
+        std::cout << policy.name << ": loss " << value << ", " << residuals.size() << " residuals\n";
     }
     auto names = jax::policies::save_only_these_names({"attention", "hidden"});
     jax::print_saved_residuals(loss(names), p, x);
