@@ -23,6 +23,13 @@ namespace jaxscope::cli {
 
 namespace {
 
+HandMark hand_mark(const std::string& text, bool offload) {
+    const std::size_t equals = text.find('=');
+    HandMark mark{text.substr(0, equals), equals == std::string::npos ? "" : text.substr(equals + 1), "", offload};
+    if (mark.place.empty()) throw Error(ErrorCode::BadUsage, "expected FILE:LINE or a name to save, found '" + printable(text) + "'");
+    return mark;
+}
+
 /// `[SITE=]POLICY`. A policy's name holds no '=', so the first one ends the site.
 Choices::Replacement replacement(const std::string& text) {
     const std::size_t paren = text.find('(');
@@ -68,6 +75,10 @@ void ProgramArguments::add_region(Arguments& a) {
     a.option("--policy", policy, "wrap the function in jax.checkpoint with this policy, e.g. dots_saveable");
     a.option("--replace-policy", replace_policy,
              "[SITE=]POLICY: give the checkpoints inside another policy (SITE: function name or FILE:LINE)");
+    a.option("--save", save,
+             "save what this line makes and recompute all else: FILE:LINE[=PRIMITIVE], or a name of checkpoint_name (may be repeated; "
+             "none: nothing)");
+    a.option("--offload", offload, "the same, to pinned_host");
     add_strict(a);
     a.option("--project", project, "the folder of your own files: their lines are the ones shown");
 }
@@ -150,6 +161,12 @@ Choices ProgramArguments::choices() const {
     else if (!wrt.empty())
         c.wrt = parse_numbers(wrt, "--wrt");
     if (!policy.empty()) c.policy = parse_policy(policy);
+    if (!save.empty() || !offload.empty()) {
+        c.by_hand.emplace();
+        for (const std::string& s : save)
+            if (s != "none") c.by_hand->push_back(hand_mark(s, false));
+        for (const std::string& s : offload) c.by_hand->push_back(hand_mark(s, true));
+    }
     for (const std::string& r : replace_policy) c.replace_policy.push_back(replacement(r));
     if (!donate.empty()) c.donate = donate == "none" ? std::vector<int>{} : parse_numbers(donate, "--donate");
     c.expand = expand;

@@ -18,7 +18,7 @@ struct ProgramArguments {
     bool json = false;
     bool all = false;
     std::string region, wrt, policy, donate, project;
-    std::vector<std::string> replace_policy, rules;
+    std::vector<std::string> replace_policy, rules, save, offload;
     bool expand = false;
     bool strict = false;
     bool debug_prints = false;  ///< texts of debug_print, where the program is run

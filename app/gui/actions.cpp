@@ -13,6 +13,7 @@
 
 #include "main_window.h"
 #include "picture_export.h"
+#include "report/fit/fit_report.h"
 #include "theme/theme.h"
 
 namespace jaxscope::app {
@@ -74,7 +75,44 @@ void MainWindow::add_edit_actions() {
             ->show();
     });
     edit->addSeparator();
+    add_mark_actions(edit);
+    edit->addSeparator();
     add_action(edit, tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] { selection_.clear(); });
+}
+
+/// What is selected, saved or not by the user's own word; in the menus of the pictures and of the residuals, too.
+void MainWindow::add_mark_actions(QMenu* edit) {
+    const auto mark = [&](const QString& text, const char* keys, HandVerdict verdict) {
+        QAction* action = add_action(edit, text, QKeySequence(QString::fromLatin1(keys)),
+                                     [this, verdict] { session_.mark(selection_.picked(), verdict); });
+        for (QWidget* where : std::initializer_list<QWidget*>{residual_table_->table(), split_->view(), program_->view()}) {
+            where->addAction(action);
+            where->setContextMenuPolicy(Qt::ActionsContextMenu);
+        }
+    };
+    mark(tr("Save it (by hand)"), "Alt+Shift+S", HandVerdict::Save);
+    mark(tr("Recompute it (by hand)"), "Alt+Shift+R", HandVerdict::Recompute);
+    mark(tr("Offload it (by hand)"), "Alt+Shift+O", HandVerdict::Offload);
+    add_action(edit, tr("Copy the Python of what was marked"), QKeySequence(QStringLiteral("Alt+Shift+C")), [this] { copy_marks(); });
+}
+
+/// The figures stand everywhere else; here is what to write.
+void MainWindow::copy_marks() {
+    const auto inspection = session_.current().inspection;
+    if (!inspection || !session_.choices().by_hand)
+        return notice_->tell(tr("Nothing was marked by hand: select a value and choose Save it, Recompute it or Offload it."));
+    const std::optional<ByHandReport> report = by_hand_report(*inspection);
+    QGuiApplication::clipboard()->setText(utf8(report->python));
+    notice_->tell(tr("The Python is on the clipboard, made for this program: %1 names, and a checkpoint %2.")
+                      .arg(report->saved.size())
+                      .arg(utf8(report->where)));
+}
+
+void MainWindow::tell_marks() {
+    const Choices& choices = session_.choices();
+    if (!choices.by_hand) return;
+    notice_->tell(tr("Chosen by hand: %n values are saved, all others are computed again.", "", static_cast<int>(choices.by_hand->size())),
+                  tr("Copy the Python"), [this] { copy_marks(); });
 }
 
 void MainWindow::add_view_actions() {

@@ -173,8 +173,9 @@ void MainWindow::build_compare() {
     connect(tables_, &QTabWidget::currentChanged, this, &MainWindow::show_policies);
     connect(&session_, &Session::choices_changed, this, &MainWindow::show_policies);
     connect(&session_, &Session::compared_changed, this, [this] { policies_->set_rows(session_.compared()); });
+    connect(&session_, &Session::choices_changed, this, &MainWindow::tell_marks);
     connect(&session_, &Session::asking_changed, this, &MainWindow::tell_asking);
-    connect(&session_, &Session::asking_failed, this, [this](const QString& text) { notice_->tell(text); });
+    connect(&session_, &Session::failed, this, [this](const QString& text) { notice_->tell(text); });
 }
 
 void MainWindow::show_policies() {

@@ -99,6 +99,9 @@ private:
     void build_compare();
     void ask_xla(const QString& target);
     void tell_asking();
+    void add_mark_actions(QMenu* edit);
+    void copy_marks();
+    void tell_marks();
     void explain_selection();
     void ask_for_file();
     void find_next(int step);

@@ -48,8 +48,8 @@ std::vector<TriedPolicy> try_policies(const Inspection& inspection) {
     for (const PolicyPtr& policy : candidates(now)) {
         check_cancelled();
         Choices c = inspection.choices();
+        c.clear_policies();
         c.policy = policy;
-        c.replace_policy.clear();
         try {
             const Inspection other(inspection.program_ptr(), std::move(c), &inspection);
             TriedPolicy t{python_of(*policy), other.residuals().total_bytes, {}};

@@ -9,6 +9,15 @@
 
 namespace jaxscope {
 
+/// A value to save, chosen by hand: what a line makes.
+struct HandMark {
+    std::string place;            ///< FILE:LINE, JAX's place string, or a name that checkpoint_name gave
+    std::string primitive, aval;  ///< which of those that the line makes; empty: any
+    bool offload = false;         ///< to pinned_host instead
+    friend bool operator==(const HandMark&, const HandMark&) = default;
+    friend auto operator<=>(const HandMark&, const HandMark&) = default;
+};
+
 /// What one looks at: immutable. Two inspections of one program share the stages on which their choices don't differ.
 struct Choices {
     static constexpr int kAuto = -2;  ///< the program where it says `differentiate` or differentiates nothing inside, else region 0
@@ -22,6 +31,8 @@ struct Choices {
         PolicyPtr policy;
     };
     std::vector<Replacement> replace_policy;
+    /// Saves these alone, in the checkpoints that are there or in one around the function (naming/by_hand.h); no policy beside it.
+    std::optional<std::vector<HandMark>> by_hand;
     std::optional<std::vector<int>> donate;  ///< argument numbers instead of the program's own
     /// Plan and run what a what-if plans and runs, without a policy too: value and gradient of a program that differentiates nothing
     /// (itself, where that can't be had).
@@ -30,7 +41,13 @@ struct Choices {
     std::string project;  ///< directory of the user's own files; empty: all outside site-packages
     JitOptions jit;
     /// Does this ask for another program than the captured one?
-    bool changes_program() const { return policy || !replace_policy.empty(); }
+    /// Leaves the checkpoints as the program has them.
+    void clear_policies() {
+        policy = nullptr;
+        replace_policy.clear();
+        by_hand.reset();
+    }
+    bool changes_program() const { return policy || by_hand || !replace_policy.empty(); }
     /// By content: whoever chooses the same again has chosen nothing.
     friend bool operator==(const Choices& a, const Choices& b);
 };

@@ -38,6 +38,10 @@ std::string subject_key(const Choices& c) {
     std::string s =
         fmt::format("r{} w{}{} p{}", c.region, c.wrt_all ? "all" : "", numbers_key(c.wrt), c.policy ? policy_text(*c.policy) : "-");
     for (const Choices::Replacement& r : c.replace_policy) s += "|" + r.site + "=" + (r.policy ? policy_text(*r.policy) : "none");
+    if (c.by_hand) {
+        s += "|by hand";
+        for (const HandMark& m : *c.by_hand) s += fmt::format("|{}\n{}\n{}\n{}", m.place, m.primitive, m.aval, m.offload);
+    }
     return s;
 }
 std::string step_key(const Choices& c) { return c.changes_program() || c.as_step ? subject_key(c) : "as captured"; }
@@ -145,8 +149,7 @@ const SplitReport& Inspection::split() const {
 
 Inspection Inspection::as_captured() const {
     Choices c = choices_;
-    c.policy = nullptr;
-    c.replace_policy.clear();
+    c.clear_policies();
     c.as_step = false;
     Inspection plain(program_, std::move(c), this);
     plain.cancel_ = cancel_;

@@ -88,6 +88,7 @@ PolicyPtr policy_of_names(const Jaxpr& function) {
 
 std::string choice_text(const Choices& c) {
     if (c.policy) return policy_text(*c.policy);
+    if (c.by_hand) return "by hand";
     std::string s;
     for (const Choices::Replacement& r : c.replace_policy)
         s += (s.empty() ? "inside: " : ", ") + (r.site.empty() ? "" : r.site + "=") + (r.policy ? policy_text(*r.policy) : "none");
@@ -98,8 +99,7 @@ std::string choice_text(const Choices& c) {
 
 std::vector<Choices> Inspection::policy_choices(const std::vector<Choices>& given) const {
     Choices plain = choices_;
-    plain.policy = nullptr;
-    plain.replace_policy.clear();
+    plain.clear_policies();
     plain.as_step = true;  // all rows plan the same kind of step: like is compared with like
     std::vector<Choices> out = {plain};
     std::vector<PolicyPtr> standard;

@@ -106,7 +106,7 @@ TEST(Layers, FamiliesOfLaxStandOnEachOtherOneWay) {
 const std::map<std::string, std::vector<std::string>> kFloors = {
     {"io", {"arrays", "text", "capture", ""}},
     {"jit", {"jit.h", "code_cache.h", "targets.h", "targets.cpp", "kernels", "graph", "codegen", "plan", "run"}},
-    {"analysis", {"sharding", "equations", "compare", "choices.h", "stages", "", "fit"}},
+    {"analysis", {"sharding", "equations", "compare", "choices.h", "naming", "stages", "", "fit"}},
     {"calls", {"", "loops", "reductions", "remat", "sharding"}},
     {"ir", {"types", "", "print"}},
     {"trace", {"", "numpy", "transformations", "jit", "sharding"}},

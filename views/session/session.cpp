@@ -93,7 +93,12 @@ QString in_words(const std::exception& e) {
 constexpr unsigned kStack = 256u << 20;  // passes recurse over nested jaxprs, 256 deep at most
 
 Session::Session(QObject* parent)
-    : QObject(parent), worker_(kStack), mailbox_(std::make_shared<Mailbox>(this)), comparing_(this, kStack), asking_(this, kStack) {}
+    : QObject(parent),
+      worker_(kStack),
+      mailbox_(std::make_shared<Mailbox>(this)),
+      comparing_(this, kStack),
+      asking_(this, kStack),
+      marking_(this, kStack) {}
 
 Session::~Session() {
     ++generation_;
@@ -190,6 +195,24 @@ void Session::choose_target(const TargetDevice* target) {
     inspect();
 }
 
+void Session::mark(const Picked& picked, HandVerdict verdict) {
+    if (!program_ || !current_.done) return;
+    const PickedFacts facts = facts_of(*program_, picked, current_.stages(), choices());
+    if (facts.eqn == nullptr) {
+        Q_EMIT failed(facts.is_argument ? tr("Arguments are there anyway: nothing is saved or recomputed of them.")
+                                        : tr("Nothing is selected whose value could be saved or recomputed."));
+        return;
+    }
+    marking_.start([this, value = mark_of(*facts.jaxpr, *facts.eqn), verdict, of = current_.inspection]() -> std::function<void()> {
+        try {
+            auto choices = std::make_shared<const Choices>(marked(*of, value, verdict));
+            return [this, choices] { choose(*choices); };
+        } catch (const std::exception& e) {
+            return [this, problem = in_words(e)] { Q_EMIT failed(problem); };
+        }
+    });
+}
+
 void Session::undo() {
     if (!can_undo()) return;
     undone_.push_back(std::move(history_.back()));
@@ -273,7 +296,7 @@ void Session::ask_xla(const XlaQuestion& question) {
         return [this, rows, problem] {
             if (!rows->empty()) take_compared(std::move(*rows));
             Q_EMIT asking_changed();
-            if (!problem.isEmpty()) Q_EMIT asking_failed(problem);
+            if (!problem.isEmpty()) Q_EMIT failed(problem);
         };
     });
     Q_EMIT asking_changed();

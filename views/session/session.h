@@ -7,6 +7,7 @@
 #include <QString>
 
 #include "analysis/correspondence.h"
+#include "analysis/fit/hand_marks.h"
 #include "analysis/inspection.h"
 #include "background/background.h"
 #include "io/xla_policies.h"
@@ -55,6 +56,8 @@ public:
     void choose(const Choices& choices);
     /// Plans for this device instead of this machine (null), the program as it is too: an estimate, which can't be run.
     void choose_target(const TargetDevice* target);
+    /// Marks what is picked by hand, a choice like any other: what is saved now stays marked. What Python can't name is told by `failed`.
+    void mark(const Picked& picked, HandVerdict verdict);
     void undo();
     /// Goes forward again to what was undone; a new choice forgets it.
     void redo();
@@ -94,7 +97,7 @@ Q_SIGNALS:
     void running_changed();
     void compared_changed();
     void asking_changed();
-    void asking_failed(QString message);
+    void failed(QString message);  ///< of what was asked for in the background
 
 private:
     void read(const QString& file, bool again);
@@ -118,7 +121,7 @@ private:
     int generation_ = 0;
     bool busy_ = false;
     std::shared_ptr<const Inspection> other_target_;  ///< of the program as it is, planned for another device: stages to share
-    Latest comparing_, asking_;
+    Latest comparing_, asking_, marking_;
     std::vector<PolicyRow> compared_;
     int compared_region_ = Choices::kAuto;
 };

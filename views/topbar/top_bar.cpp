@@ -292,6 +292,7 @@ void TopBar::show_choices() {
 /// "around: nothing_saveable", as the box says it.
 static QString policy_words(const Choices& choices) {
     if (choices.policy) return TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
+    if (choices.by_hand) return TopBar::tr("by hand: %n values", "", static_cast<int>(choices.by_hand->size()));
     if (choices.replace_policy.empty()) return kAsItIs;
     const PolicyPtr& inside = choices.replace_policy.front().policy;
     return TopBar::tr("inside: %1").arg(inside ? utf8(policy_text(*inside)) : QStringLiteral("none"));
@@ -319,8 +320,7 @@ void TopBar::edit_policy(const QString& text) {
 void TopBar::enter_policy(const QString& entered) {
     if (filling_ || !session_->program()) return;
     Choices choices = session_->choices();
-    choices.policy = nullptr;
-    choices.replace_policy.clear();
+    choices.clear_policies();
     QString text = entered.trimmed();
     Scope scope = Scope::Around;
     if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;

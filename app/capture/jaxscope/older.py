@@ -24,9 +24,9 @@ class FftType(enum.IntEnum):
 
 
 def primitive_name(eqn: Any) -> str:
-    """0.4.30 has two primitives for custom_vjp functions: with a traced body it is what `custom_vjp_call` is today."""
-    name = eqn.primitive.name
-    return "custom_vjp_call" if name == "custom_vjp_call_jaxpr" else name
+    """0.4.30 has two primitives for custom_vjp functions: with a traced body it is what `custom_vjp_call` is today. Its sums inside of a
+    shard_map that counts copies are what they are in one that doesn't, which is what such a shard_map is written as."""
+    return _NAMES.get(eqn.primitive.name, eqn.primitive.name)
 
 
 def parameters(eqn: Any) -> dict[str, Any]:
@@ -67,5 +67,35 @@ def _custom_vjp(eqn: Any, p: dict[str, Any]) -> dict[str, Any]:
     return p
 
 
+def _shard_map(eqn: Any, p: dict[str, Any]) -> dict[str, Any]:
+    """Names of axes by dimension were specs from 0.6 on. Types that say over which axes a value varies are younger than `check_rep`: without
+    them nothing can be checked."""
+    if "in_names" in p:
+        p["in_specs"] = tuple(_spec(n) for n in p.pop("in_names"))
+        p["out_specs"] = tuple(_spec(n) for n in p.pop("out_names"))
+        p["check_vma"] = False
+        p["newly_manual_axes"] = frozenset(p["mesh"].axis_names) - frozenset(p.pop("auto"))
+        p.pop("check_rep"), p.pop("rewrite")
+    elif "manual_axes" in p:
+        p["newly_manual_axes"] = p.pop("manual_axes")
+    return p
+
+
+def _spec(names: dict[int, tuple[str, ...]]) -> Any:
+    from jax.sharding import PartitionSpec
+    by_dimension = [names.get(d, ()) for d in range(max(names, default=-1) + 1)]
+    return PartitionSpec(*(n if len(n) > 1 else n[0] if n else None for n in by_dimension))
+
+
+def _without_groups(eqn: Any, p: dict[str, Any]) -> dict[str, Any]:
+    """0.10 has no groups of devices there; where there are some, readers name the parameter."""
+    if p.get("axis_index_groups") is None:
+        p.pop("axis_index_groups", None)
+    return p
+
+
+_NAMES = {"custom_vjp_call_jaxpr": "custom_vjp_call", "psum2": "psum", "pbroadcast": "pvary"}
 _CHANGES: dict[str, Callable[[Any, dict[str, Any]], dict[str, Any]]] = {
-    "top_k": _top_k, "fft": _fft, "device_put": _device_put, "custom_jvp_call": _custom_jvp, "custom_vjp_call_jaxpr": _custom_vjp}
+    "top_k": _top_k, "fft": _fft, "device_put": _device_put, "custom_jvp_call": _custom_jvp, "custom_vjp_call_jaxpr": _custom_vjp,
+    "shard_map": _shard_map, "pbroadcast": _without_groups, "pvary": _without_groups,
+    "psum_invariant": _without_groups, "all_gather_invariant": _without_groups}

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
+#include "report/fit/fit_report.h"
 #include "report/json/report_fields.h"
 #include "report/sections.h"
 
@@ -23,10 +24,12 @@ public:
             JsonWriter w(std::cout);
             begin_json(w, "residuals", args_.notes);
             write_fields(w, report);
+            write_by_hand(w, *inspection);
             finish_json(w);
         } else {
             Page page = args_.page();
             residuals_section(page, *inspection);
+            if (const auto by_hand = by_hand_report(*inspection)) by_hand_section(page, *by_hand);
         }
         return 0;
     }

@@ -160,10 +160,12 @@ public:
                 w.key("device");
                 write_json(w, *fit);
             }
+            write_by_hand(w, inspection);
             finish_json(w);
         } else {
             Page page = args_.page();
             memory_section(page, memory);
+            if (const auto by_hand = by_hand_report(inspection)) by_hand_section(page, *by_hand);
             if (const auto sharding = sharding_report(inspection); sharding && layouts.empty()) sharding_section(page, *sharding);
             if (!layouts.empty()) layouts_section(page, layouts);
             if (fit) {
@@ -195,7 +197,7 @@ private:
         return rows;
     }
     int fit(const Inspection& inspection) const {
-        if (!args_.policy.empty() || !args_.replace_policy.empty())
+        if (inspection.choices().changes_program())
             throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
         const FitReport found = fit_report(fit_budget(inspection, parse_size(budget_), budget_seconds_), inspection.program());
         if (args_.json) {

@@ -186,8 +186,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     out.budget = budget;
     Choices plain = inspection.choices();
     plain.as_step = true;
-    plain.policy = nullptr;
-    plain.replace_policy.clear();
+    plain.clear_policies();
     const Inspection as_it_is(inspection.program_ptr(), plain, &inspection);
     out.before = out.found = figures_of(as_it_is);
     out.tried = 1;

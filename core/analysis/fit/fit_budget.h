@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// Floor `analysis/fit`: what to save so that a step fits a budget of memory. Comes in: an Inspection and a size. Goes out: the cheapest
+// choice that was found, derived and planned. Never here: sentences for people.
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/fit/candidates.h"
-#include "analysis/fit/placements.h"
 #include "analysis/inspection.h"
+#include "analysis/naming/candidates.h"
+#include "analysis/naming/placements.h"
 
 namespace jaxscope {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/naming/by_hand.h"
 #include "calls/remat/remat.h"
 
 namespace jaxscope {
@@ -89,6 +90,11 @@ std::optional<int> chosen_region(const Program& p, const Choices& c) {
 Subject make_subject(const Program& p, const Choices& c) {
     const std::optional<int> region = chosen_region(p, c);
     Subject s = region ? region_subject(p, *region, c) : whole_program(p, c);
+    if (c.by_hand) {
+        if (c.policy || !c.replace_policy.empty())
+            throw Error(ErrorCode::BadUsage, "expected values marked by hand or a policy, found both");
+        s.jaxpr = mark_by_hand(s.jaxpr, *c.by_hand).jaxpr;
+    }
     for (const Choices::Replacement& r : c.replace_policy) {
         int found = 0;
         s.jaxpr = replace_policy(

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 
+#include "analysis/naming/by_hand.h"
+#include "analysis/stages/subject.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/explain_text.h"
+#include "transforms/policies.h"
 
 namespace jaxscope {
 
@@ -39,28 +42,36 @@ std::string source_line(const Program& program, const SourceLoc& loc) {
     return "";
 }
 
-std::string python_names(const std::vector<SaveCandidate>& saved) {
-    std::string out;
-    for (const SaveCandidate& c : saved) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", c.name);
-    return out;
+/// The policy in Python.
+std::string policy_python(const std::vector<SavedRow>& saved) {
+    const auto listed = [&](bool offloaded) {
+        std::string out;
+        for (const SavedRow& r : saved)
+            if (r.offloaded == offloaded) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", r.name);
+        return out;
+    };
+    const std::string names = listed(false), moved = listed(true);
+    if (saved.empty()) return "policy = jax.checkpoint_policies.nothing_saveable\n";
+    if (moved.empty()) return fmt::format("policy = jax.checkpoint_policies.save_only_these_names({})\n", names);
+    return fmt::format(
+        "policy = jax.checkpoint_policies.save_and_offload_only_these_names(\n    names_which_can_be_saved=[{}], "
+        "names_which_can_be_offloaded=[{}],\n    offload_src=\"device\", offload_dst=\"pinned_host\")\n",
+        names, moved);
 }
 
 /// What stands where in the user's files. The lines to change are shown as they are: which variable holds the value, they say.
-std::string python_text(const BudgetFit& fit, const Program& program) {
-    if (!fit.placement) return "";
+std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, const Program& program) {
     std::string out;
-    const bool names = std::any_of(fit.saved.begin(), fit.saved.end(), [](const SaveCandidate& c) { return !c.has_name; });
+    const bool names = std::any_of(saved.begin(), saved.end(), [](const SavedRow& r) { return !r.has_name; });
     if (names) out += "from jax.ad_checkpoint import checkpoint_name\n";
-    for (const SaveCandidate& c : fit.saved) {
-        if (c.has_name) continue;
-        const std::string line = source_line(program, c.loc);
-        out += fmt::format("# {}: give the result of {} ({}) a name{}\n", short_place(c.loc.file, c.loc.line), c.primitive, c.aval,
+    for (const SavedRow& r : saved) {
+        if (r.has_name) continue;
+        const std::string line = source_line(program, {r.file, r.line, 0});
+        out += fmt::format("# {}: give the result of {} ({}) a name{}\n", short_place(r.file, r.line), r.primitive, r.aval,
                            line.empty() ? "" : fmt::format(", in `{}`", line));
-        out += fmt::format("#     checkpoint_name(..., \"{}\")\n", c.name);
+        out += fmt::format("#     checkpoint_name(..., \"{}\")\n", r.name);
     }
-    out += fit.saved.empty() ? "policy = jax.checkpoint_policies.nothing_saveable\n"
-                             : fmt::format("policy = jax.checkpoint_policies.save_only_these_names({})\n", python_names(fit.saved));
-    const Placement& p = *fit.placement;
+    out += policy_python(saved);
     const std::string function = p.function.empty() ? "function" : p.function;
     switch (p.kind) {
         case Placement::Kind::Existing:
@@ -78,6 +89,31 @@ std::string python_text(const BudgetFit& fit, const Program& program) {
     return out + fmt::format("{0} = jax.checkpoint({0}, policy=policy)\n", function);
 }
 
+SavedRow saved_row(const SaveCandidate& c, bool offloaded = false) {
+    return {c.name, c.has_name, c.primitive, c.aval, c.source, c.loc.file, c.loc.line, c.bytes, c.count, offloaded};
+}
+
+void saved_table(Page& page, const std::vector<SavedRow>& saved) {
+    if (saved.empty()) return;
+    Table t({{"save", Table::Kind::Code},
+             {"size", Table::Kind::Number},
+             {"", Table::Kind::Number},
+             {"to"},
+             {"aval", Table::Kind::Code},
+             {"made by"},
+             {"your line"}});
+    for (const SavedRow& r : saved)
+        t.add({r.name,
+               {bytes_text(r.bytes), static_cast<double>(r.bytes)},
+               r.count > 1 ? count_text(r.count) + " \u00d7" : "",
+               r.offloaded ? "pinned_host" : "",
+               r.aval,
+               r.primitive,
+               r.file.empty() ? r.source : short_place(r.file, r.line)});
+    t.drop_empty_columns();
+    page.table(t);
+}
+
 std::string recomputed_text(const FitFigures& f) {
     return fmt::format("{} of {} recomputed", flops_text(f.recomputed_flops), flops_text(f.total_flops));
 }
@@ -93,9 +129,8 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
     out.found = fit.found;
     if (fit.placement) out.where = where_text(*fit.placement);
     out.policy = fit.policy;
-    for (const SaveCandidate& c : fit.saved)
-        out.saved.push_back({c.name, c.has_name, c.primitive, c.aval, c.source, c.loc.file, c.loc.line, c.bytes, c.count});
-    out.python = python_text(fit, program);
+    for (const SaveCandidate& c : fit.saved) out.saved.push_back(saved_row(c));
+    if (fit.placement) out.python = python_text(*fit.placement, out.saved, program);
     out.tried = fit.tried;
     out.exhaustive = fit.exhaustive;
     out.problems = fit.problems;
@@ -118,25 +153,38 @@ void fit_section(Page& page, const FitReport& fit) {
     }
     page.paragraph(fmt::format("{} choices were derived and planned{}", fit.tried, fit.exhaustive ? ", all that there are" : ""));
     for (const std::string& p : fit.problems) page.paragraph("note: " + p);
-    if (!fit.saved.empty()) {
-        Table t({{"save", Table::Kind::Code},
-                 {"size", Table::Kind::Number},
-                 {"", Table::Kind::Number},
-                 {"aval", Table::Kind::Code},
-                 {"made by"},
-                 {"your line"}});
-        for (const SavedRow& r : fit.saved)
-            t.add({r.name,
-                   {bytes_text(r.bytes), static_cast<double>(r.bytes)},
-                   r.count > 1 ? count_text(r.count) + " \u00d7" : "",
-                   r.aval,
-                   r.primitive,
-                   r.file.empty() ? r.source : short_place(r.file, r.line)});
-        page.table(t);
-    }
+    saved_table(page, fit.saved);
     if (fit.python.empty()) return;
     page.heading("What to write");
     page.code(fit.python);
+}
+
+std::optional<ByHandReport> by_hand_report(const Inspection& inspection) {
+    const Choices& choices = inspection.choices();
+    if (!choices.by_hand) return std::nullopt;
+    Choices plain = choices;
+    plain.clear_policies();
+    const ByHand found = mark_by_hand(make_subject(inspection.program(), plain).jaxpr, *choices.by_hand);
+    ByHandReport out;
+    out.where = where_text(found.where);
+    out.policy = policy_text(*found.policy);
+    for (std::size_t k = 0; k < found.marked.size(); ++k) out.saved.push_back(saved_row(found.marked[k], found.offloaded[k]));
+    out.python = python_text(found.where, out.saved, inspection.program());
+    return out;
+}
+
+void write_by_hand(JsonWriter& w, const Inspection& inspection) {
+    const std::optional<ByHandReport> report = by_hand_report(inspection);
+    if (!report) return;
+    w.key("by_hand");
+    write_json(w, *report);
+}
+
+void by_hand_section(Page& page, const ByHandReport& report) {
+    page.heading("Chosen by hand: a checkpoint " + report.where);
+    saved_table(page, report.saved);
+    page.heading("What to write");
+    page.code(report.python);
 }
 
 }  // namespace jaxscope

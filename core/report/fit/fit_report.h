@@ -2,6 +2,7 @@
 #pragma once
 // Floor `report/fit`: how a step comes to fit a budget, as data and in words. Comes in: what analysis/fit found. Goes out: JSON fields, a
 // section of a page, Python to write. Never here: the search.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct SavedRow {
     std::string primitive, aval, source, file;
     int line = 0;
     std::int64_t bytes = 0, count = 0;
+    bool offloaded = false;
 };
 struct FitReport {
     std::int64_t budget = 0;
@@ -32,6 +34,18 @@ struct FitReport {
     bool exhaustive = false;
     std::vector<std::string> problems;
 };
+/// What values marked by hand come to in Python.
+struct ByHandReport {
+    std::string where, policy;
+    std::vector<SavedRow> saved;
+    std::string python;
+};
+/// Nothing where none were marked.
+std::optional<ByHandReport> by_hand_report(const Inspection& inspection);
+/// The key `by_hand`, where there is something to say.
+void write_by_hand(JsonWriter& w, const Inspection& inspection);
+void by_hand_section(Page& page, const ByHandReport& report);
+
 /// `program` brings the source's own lines.
 FitReport fit_report(const BudgetFit& fit, const Program& program);
 void fit_section(Page& page, const FitReport& fit);
@@ -44,12 +58,18 @@ struct ReportFields<FitFigures> {
 };
 template <>
 struct ReportFields<SavedRow> {
-    static constexpr auto fields =
-        std::tuple(report_field("name", &SavedRow::name, "for checkpoint_name"),
-                   report_field("has_name", &SavedRow::has_name, "the program names it already"),
-                   report_field("primitive", &SavedRow::primitive), report_field("aval", &SavedRow::aval),
-                   report_field("source", &SavedRow::source), report_field("file", &SavedRow::file), report_field("line", &SavedRow::line),
-                   report_field("bytes", &SavedRow::bytes, "of all values that the line makes"), report_field("count", &SavedRow::count));
+    static constexpr auto fields = std::tuple(
+        report_field("name", &SavedRow::name, "for checkpoint_name"),
+        report_field("has_name", &SavedRow::has_name, "the program names it already"), report_field("primitive", &SavedRow::primitive),
+        report_field("aval", &SavedRow::aval), report_field("source", &SavedRow::source), report_field("file", &SavedRow::file),
+        report_field("line", &SavedRow::line), report_field("bytes", &SavedRow::bytes, "of all values that the line makes"),
+        report_field("count", &SavedRow::count), report_field("offloaded", &SavedRow::offloaded, "to pinned_host"));
+};
+template <>
+struct ReportFields<ByHandReport> {
+    static constexpr auto fields = std::tuple(report_field("where", &ByHandReport::where, "the checkpoint that the policy stands in"),
+                                              report_field("policy", &ByHandReport::policy), report_field("saved", &ByHandReport::saved),
+                                              report_field("python", &ByHandReport::python, "what to write"));
 };
 template <>
 struct ReportFields<FitReport> {

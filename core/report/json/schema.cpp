@@ -186,6 +186,7 @@ void write_report_schema(std::ostream& out) {
             property<ShardingReport>(w, "sharding");
             property<std::vector<LayoutRow>>(w, "layouts");
             property<FitReport>(w, "fit");
+            property<ByHandReport>(w, "by_hand");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");
             property<std::vector<std::string>>(w, "problems");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct NamedFunction {
 };
 /// Names what stands in checkpoints of `function`: values of floating type with at least one dimension, at most `most` kinds of them (those
 /// that cost most to make for their size; named values always).
-NamedFunction name_candidates(const JaxprPtr& function, std::size_t most);
+/// `wanted`, where given: names those alone that it takes, asked by the name that each would have.
+NamedFunction name_candidates(const JaxprPtr& function, std::size_t most, const std::function<bool(const SaveCandidate&)>& wanted = {});
 
 }  // namespace jaxscope

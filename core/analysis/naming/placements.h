@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floor `analysis/fit`: what to save so that a step fits a budget of memory. Comes in: an Inspection and a size. Goes out: the cheapest
-// choice that was found, derived and planned, and what to write in Python. Never here: sentences for people but that Python.
+// Floor `analysis/naming`: what Python could write into a function so that a policy finds it. Comes in: a function. Goes out: the same with
+// names at lines and checkpoints around parts of it, and what these are. Never here: which choice is good.
 #include <cstdint>
 #include <optional>
 #include <string>

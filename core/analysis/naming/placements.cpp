@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/fit/placements.h"
+#include "analysis/naming/placements.h"
 
 #include <algorithm>
 #include <map>

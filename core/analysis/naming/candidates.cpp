@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/fit/candidates.h"
+#include "analysis/naming/candidates.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ private:
 
 class Namer {
 public:
-    explicit Namer(std::size_t most) : most_(most) {}
+    Namer(std::size_t most, const std::function<bool(const SaveCandidate&)>& wanted) : most_(most), wanted_(wanted) {}
 
     /// Counts what stands in checkpoints; `times`: how often this jaxpr runs.
     void count(const Jaxpr& j, bool inside, std::int64_t times) {
@@ -78,9 +78,10 @@ public:
             if (!c.has_name) {
                 const std::string base = c.name;
                 for (int n = 2; taken.contains(c.name); ++n) c.name = fmt::format("{}_{}", base, n);
-                names_[key] = Sym(c.name);
             }
             taken.insert(c.name);
+            if (wanted_ && !wanted_(c)) continue;
+            if (!c.has_name) names_[key] = Sym(c.name);
             out.push_back(std::move(c));
         }
         return out;
@@ -135,6 +136,7 @@ private:
     }
 
     std::size_t most_;
+    const std::function<bool(const SaveCandidate&)>& wanted_;
     std::map<Key, SaveCandidate> found_;
     std::map<Key, Sym> names_;
     std::map<std::pair<const Jaxpr*, bool>, JaxprPtr> done_;
@@ -142,8 +144,8 @@ private:
 
 }  // namespace
 
-NamedFunction name_candidates(const JaxprPtr& function, std::size_t most) {
-    Namer namer(most);
+NamedFunction name_candidates(const JaxprPtr& function, std::size_t most, const std::function<bool(const SaveCandidate&)>& wanted) {
+    Namer namer(most, wanted);
     namer.count(*function, false, 1);
     NamedFunction out;
     out.candidates = namer.chosen();

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/naming/by_hand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "calls/remat/remat.h"
+#include "transforms/policies.h"
+
+namespace jaxscope {
+
+namespace {
+
+std::string file_line(const SaveCandidate& c) { return fmt::format("{}:{}", c.loc.file, c.loc.line); }
+
+/// JAX's place string, or FILE:LINE with as many of the file's folders as the user likes to type.
+bool names_place(const HandMark& mark, const SaveCandidate& c) {
+    const std::string place = file_line(c);
+    return mark.place == c.source || mark.place == place || place.ends_with("/" + mark.place) || (c.has_name && mark.place == c.name);
+}
+
+bool names_value(const HandMark& mark, const SaveCandidate& c) {
+    return names_place(mark, c) && (mark.primitive.empty() || mark.primitive == c.primitive) && (mark.aval.empty() || mark.aval == c.aval);
+}
+
+/// The checkpoints that are there, else one around everything: a mark says nothing about where others could stand.
+Placement placement_for(const JaxprPtr& function) {
+    Placement found = placements(function).front();
+    if (found.kind == Placement::Kind::Existing) return found;
+    Placement whole;
+    whole.function = function->name.str();
+    whole.jaxpr = checkpoint(function, nullptr);
+    return whole;
+}
+
+[[noreturn]] void refuse(const HandMark& mark, const std::vector<SaveCandidate>& all, Placement::Kind where) {
+    std::set<std::pair<std::string, int>> places;
+    for (const SaveCandidate& c : all)
+        if (!c.loc.file.empty()) places.emplace(c.loc.file, c.loc.line);
+    constexpr std::size_t kShown = 12;
+    std::string shown;
+    std::size_t n = 0;
+    for (const auto& [file, line] : places)
+        if (n++ < kShown) shown += fmt::format("{}{}:{}", shown.empty() ? "" : ", ", file, line);
+    if (n > kShown) shown += fmt::format(" and {} more", n - kShown);
+    throw Error(ErrorCode::NotFound,
+                fmt::format("expected a value that a checkpoint_name could name at '{}'{}{}, found none; there are such values at {}",
+                            printable(mark.place), mark.primitive.empty() ? "" : " (" + printable(mark.primitive) + ")",
+                            where == Placement::Kind::Existing ? " in the checkpoints that are there" : "", n == 0 ? "no line" : shown));
+}
+
+std::string listed(const std::vector<SaveCandidate>& marked, const std::vector<bool>& offloaded, bool which) {
+    std::string out;
+    for (std::size_t k = 0; k < marked.size(); ++k)
+        if (offloaded[k] == which) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", marked[k].name);
+    return out;
+}
+
+PolicyPtr policy_of(const std::vector<SaveCandidate>& marked, const std::vector<bool>& offloaded) {
+    if (marked.empty()) return make_policy("nothing_saveable");
+    const std::string saved = listed(marked, offloaded, false), moved = listed(marked, offloaded, true);
+    if (moved.empty()) return parse_policy("save_only_these_names(" + saved + ")");
+    return parse_policy(fmt::format("save_and_offload_only_these_names([{}], [{}], \"device\", \"pinned_host\")", saved, moved));
+}
+
+}  // namespace
+
+std::vector<SaveCandidate> markable(const JaxprPtr& function) {
+    return name_candidates(placement_for(function).jaxpr, SIZE_MAX).candidates;
+}
+
+ByHand mark_by_hand(const JaxprPtr& function, const std::vector<HandMark>& marks) {
+    ByHand out;
+    out.where = placement_for(function);
+    const std::vector<SaveCandidate> all = name_candidates(out.where.jaxpr, SIZE_MAX).candidates;
+    for (const HandMark& mark : marks)
+        if (std::none_of(all.begin(), all.end(), [&](const SaveCandidate& c) { return names_value(mark, c); }))
+            refuse(mark, all, out.where.kind);
+    const auto last_mark = [&](const SaveCandidate& c) {
+        return std::find_if(marks.rbegin(), marks.rend(), [&](const HandMark& mark) { return names_value(mark, c); });
+    };
+    const NamedFunction named =
+        name_candidates(out.where.jaxpr, SIZE_MAX, [&](const SaveCandidate& c) { return last_mark(c) != marks.rend(); });
+    for (const SaveCandidate& c : named.candidates) {
+        const auto mark = last_mark(c);
+        if (mark == marks.rend()) continue;
+        out.marked.push_back(c);
+        out.offloaded.push_back(mark->offload);
+    }
+    out.policy = policy_of(out.marked, out.offloaded);
+    out.jaxpr = replace_policy(
+        named.jaxpr, [](const Eqn&) { return true; }, out.policy);
+    out.where.jaxpr = nullptr;
+    return out;
+}
+
+}  // namespace jaxscope
