@@ -131,6 +131,9 @@ CaptureRequest CaptureDialog::request() const {
     request.python = python_->text().trimmed();
     request.values = values_->currentData().toString();
     request.output = output_->text().trimmed();
+    // The script runs in its own folder: what it is told, and what is opened then, is one file.
+    if (!request.file.isEmpty()) request.file = QFileInfo(request.file).absoluteFilePath();
+    if (!request.output.isEmpty()) request.output = QFileInfo(request.file).dir().filePath(request.output);
     return request;
 }
 
@@ -186,7 +189,7 @@ void CaptureDialog::end(bool captured, const QString& problem) {
     status_->setText(captured ? tr("Captured.") : problem);
     show_state();
     if (captured)
-        Q_EMIT this->captured(QFileInfo(output_->text().trimmed()).absoluteFilePath(), again_);
+        Q_EMIT this->captured(request().output, again_);
     else
         Q_EMIT failed(problem, again_);
     if (missed_ && watching()) begin(true);

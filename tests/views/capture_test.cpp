@@ -62,6 +62,16 @@ private Q_SLOTS:
         folder_.reset();
     }
 
+    void a_name_without_a_folder_lies_beside_the_script() {
+        CaptureRequest request = dialog().request();
+        request.output = "mine.jaxscope";
+        dialog().set_request(request);
+        QCOMPARE(dialog().request().output, path("mine.jaxscope"));
+        dialog().start();
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+        QVERIFY(QFileInfo::exists(path("mine.jaxscope")));
+    }
+
     void a_function_is_captured_and_opened() {
         QVERIFY(dialog().isVisible());
         const auto boxes = dialog().findChildren<QComboBox*>();

@@ -93,7 +93,8 @@ private:
         const std::vector<HandMark> marks = marks_of(*window_->session()->current().inspection);
         for (const ResidualRow& row : report.rows)
             for (const HandMark& mark : marks)
-                if (row.input < 0 && row.name.empty() && row.aval == mark.aval && row.source.find(mark.place) != std::string::npos)
+                if (row.input < 0 &&
+                    (row.name.empty() ? row.aval == mark.aval && row.source.ends_with(mark.place) : row.name == mark.place))
                     return &row;
         return nullptr;
     }

@@ -47,7 +47,8 @@ private Q_SLOTS:
         choose(QStringLiteral("tpu:v5p"));
         compare();
         QVERIFY(window_->policies()->rows()[0].planned_peak.value() != here);
-        QCOMPARE(window_->policies()->headerData(PolicyModel::Peak, Qt::Horizontal, Qt::DisplayRole).toString(), QStringLiteral("ON TPU:V5P"));
+        QCOMPARE(window_->policies()->headerData(PolicyModel::Peak, Qt::Horizontal, Qt::DisplayRole).toString(),
+                 QStringLiteral("ON TPU:V5P"));
     }
 
     void xla_s_word_stands_beside_ours() {
