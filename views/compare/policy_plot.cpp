@@ -107,7 +107,8 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
         painter.drawText(QRectF(from, plot().bottom() + 3, room, 14), side | Qt::AlignVCenter, utf8(flops_text(flops)));
     }
     painter.setFont(head_font());
-    painter.drawText(QRectF(8, 4, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, tr("Planned peak"));
+    painter.drawText(QRectF(8, 4, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                     model_->headerData(PolicyModel::Peak, Qt::Horizontal, Qt::DisplayRole).toString());
     painter.drawText(QRectF(8, height() - 17, width() - 24, 14), Qt::AlignRight | Qt::AlignVCenter, tr("Recomputed"));
 }
 

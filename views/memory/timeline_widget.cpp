@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/units.h"
+#include "jit/targets.h"
 #include "memory/layers.h"
 #include "report/explain_text.h"
 #include "theme/theme.h"
@@ -128,7 +129,8 @@ void TimelineWidget::paint_head(QPainter& painter) const {
     painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, tr("Memory over the run"));
     if (!plan_) return;
     painter.setFont(text_font(11));
-    std::string text = "planned " + bytes_text(plan_->planned_peak);
+    std::string text = plan_->target != nullptr ? std::string("estimated for ") + plan_->target->name + " " : "planned ";
+    text += bytes_text(plan_->planned_peak);
     if (measured_peak_ > 0) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
