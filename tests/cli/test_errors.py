@@ -26,7 +26,7 @@ USAGE = [
     (["residuals", "sample:mlp", "--region", "4"], 2, "expected a region from 0 to 0, found 4 [not-found]"),
     (["residuals", "x.jaxpr", "--replace-policy", "dots_saveable"], 2, "expected a jax.checkpoint inside the function, found none"),
     (["donation", "x.jaxpr", "--donate", "5"], 2, "expected arguments to donate from 0 to 1, found 5 [not-found]"),
-    (["transform", "x.jaxpr"], 2, "expected --apply STEP, found no step"),
+    (["transform", "x.jaxpr"], 2, "expected --apply STEP, or -o OUT to write the program anew, found neither"),
     (["transform", "x.jaxpr", "--apply", "integrate"], 2, "found 'integrate' [bad-usage]"),
     (["transform", "x.jaxpr", "--apply", "vmap:0,0,0"], 2, "expected one axis for all arguments or 2, one each, found 3"),
     (["transform", "x.jaxpr", "--apply", "jit:0"], 2, "expected no argument of the step, found '0'"),
