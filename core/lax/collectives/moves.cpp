@@ -45,19 +45,6 @@ Value int_array(Builder& b, const std::vector<std::int32_t>& values) {
     a->data.assign(bytes, bytes + values.size() * sizeof(std::int32_t));
     return b.constant(std::move(a));
 }
-/// JAX's own _splitaxis, _foldaxis and _moveaxis of collectives, which transpose even where nothing moves.
-Value split_axis(Builder& b, Value x, std::size_t at, std::int64_t factor) {
-    Dims shape = b.aval(x)->shape;
-    shape[at] /= factor;
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), factor);
-    return lax::reshape(b, x, shape);
-}
-Value fold_axis(Builder& b, Value x, std::size_t at) {
-    Dims shape = b.aval(x)->shape;
-    shape[at] *= shape[at + 1];
-    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-    return lax::reshape(b, x, shape);
-}
 
 }  // namespace
 

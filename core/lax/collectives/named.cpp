@@ -20,11 +20,12 @@ void refuse_groups(const Op& op, const Attr& groups) {
         throw Error(ErrorCode::NoRule, "axis_index_groups not supported in vmap collectives. Please open a feature request!")
             .at(op.source.loc());
 }
-/// Splits axis `at` into chunks by `size`; joins axis `at` with the one behind it.
-Value split_axis(Builder& b, Value x, std::size_t at, std::int64_t size) {
+}  // namespace
+
+Value split_axis(Builder& b, Value x, std::size_t at, std::int64_t factor) {
     Dims shape = b.aval(x)->shape;
-    shape[at] /= size;
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), size);
+    shape[at] /= factor;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), factor);
     return lax::reshape(b, x, shape);
 }
 Value fold_axis(Builder& b, Value x, std::size_t at) {
@@ -33,8 +34,6 @@ Value fold_axis(Builder& b, Value x, std::size_t at) {
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
     return lax::reshape(b, x, shape);
 }
-
-}  // namespace
 
 void transpose_all_gather(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     if (!sink.wanted(0) || ct[0].is_zero()) return;

@@ -23,4 +23,8 @@ void transpose_all_gather_invariant(Builder& b, const Op& op, const Values& ct, 
 void transpose_all_gather(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
 void transpose_reduce_scatter(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
 
+/// Axis `at` as chunks by `factor`; axis `at` joined with the one behind it. As JAX's own, which reshape even where nothing moves.
+Value split_axis(Builder& b, Value x, std::size_t at, std::int64_t factor);
+Value fold_axis(Builder& b, Value x, std::size_t at);
+
 }  // namespace jaxscope

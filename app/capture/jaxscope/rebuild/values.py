@@ -84,7 +84,7 @@ class Tables:
         of = np.dtype(of)
         if of.kind == "c":
             parts = self._numbers(np.zeros(0, of).real.dtype, (*shape, 2) if shape is not None else None, values)
-            return parts[..., 0].astype(of) + 1j * parts[..., 1].astype(of) if parts.dtype.kind != "f" else _complex(parts, of)
+            return np.ascontiguousarray(parts).view(of)[..., 0]
         flat = np.asarray(values, dtype=object).reshape(-1)
         out = np.empty(flat.size, of)
         for i, v in enumerate(flat):
@@ -164,10 +164,6 @@ def _nan_bits(text: str, of: np.dtype) -> int:
     sign = 1 << (8 * of.itemsize - 1) if text.startswith("-") else 0
     usual = 0x7FC0 if of.name == "bfloat16" else _USUAL_NAN.get(of.itemsize, 0) if of.kind == "f" else int(np.asarray(np.nan).astype(of).view(f"u{of.itemsize}"))
     return sign | usual
-
-
-def _complex(parts: np.ndarray, of: np.dtype) -> np.ndarray:
-    return np.ascontiguousarray(parts).view(of)[..., 0]
 
 
 def _from_storage(stored: np.ndarray, of: Any) -> np.ndarray:

@@ -11,14 +11,13 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from typing import Any
 
 import jax
 
 from .. import compat
-from ..document.output import npz_path
+from ..document import output
 from ..errors import CaptureError
 from ..rebuild.load import load
 from . import backend, names, refusal, request
@@ -88,9 +87,8 @@ def tell(text: str) -> None:
 
 
 def _kept_file(path: str, target: str, python: str | None) -> str:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     digest = hashlib.sha256()
-    for part in (path, npz_path(path)):
+    for part in (path, output.npz_path(path)):
         with contextlib.suppress(FileNotFoundError), open(part, "rb") as f:
             digest.update(f.read())
         digest.update(b"\0")
@@ -98,7 +96,7 @@ def _kept_file(path: str, target: str, python: str | None) -> str:
     for word in (full, jax.__version__, backend.compiler_version() if target == backend.CPU else request.compiler_version(names.parse(target), python),
                  os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")):
         digest.update(word.encode() + b"\0")
-    return os.path.join(cache, "jaxscope", "xla", digest.hexdigest()[:40] + ".json")
+    return os.path.join(request.cache_folder(), "xla", digest.hexdigest()[:40] + ".json")
 
 
 def _read(path: str) -> dict[str, Any] | None:
@@ -111,11 +109,10 @@ def _read(path: str) -> dict[str, Any] | None:
 
 def _write(path: str, facts: dict[str, Any]) -> None:
     """What can't be kept is asked for again another time."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, CaptureError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as f:
-            json.dump(facts, f)
-        os.replace(f.name, path)
+        with output.atomic(path) as f:
+            f.write(json.dumps(facts).encode())
 
 
 if __name__ == "__main__":

@@ -23,10 +23,7 @@ def facts(p: Any, paths: Paths) -> dict[str, Any]:
         lowered = _lower(p)
         compiled = lowered.compile()
     compiled = getattr(compiled, "compiled", compiled)
-    memory, cost = _attempt(compiled.memory_analysis), _attempt(compiled.cost_analysis)
-    cost = cost[0] if isinstance(cost, list) and cost else cost
-    return {"memory_analysis": memory_json(memory), "cost_analysis": cost_json(cost),
-            "input_output_alias": aliases(compiled.as_text() or ""),
+    return {**_figures(compiled),
             "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
 
 
@@ -37,10 +34,13 @@ def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
     """The same of a closed jaxpr, as an entry of a capture's `targets`: of this machine's CPU."""
     start = time.monotonic()
     compiled = compat.lowered(closed, name, donated, False, CPU).compile()
-    memory, cost = _attempt(compiled.memory_analysis), _attempt(compiled.cost_analysis)
-    cost = cost[0] if isinstance(cost, list) and cost else cost
     return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "compile_seconds": round(time.monotonic() - start, 3), "options": None,
-            "memory_analysis": memory_json(memory), "cost_analysis": cost_json(cost), "input_output_alias": aliases(compiled.as_text() or ""), "out_of_memory": None}
+            **_figures(compiled), "out_of_memory": None}
+
+
+def _figures(compiled: Any) -> dict[str, Any]:
+    return {"memory_analysis": memory_json(_attempt(compiled.memory_analysis)), "cost_analysis": cost_json(_attempt(compiled.cost_analysis)),
+            "input_output_alias": aliases(compiled.as_text() or "")}
 
 
 def compiler_version() -> str:
@@ -52,6 +52,8 @@ def memory_json(memory: Any) -> dict[str, int] | None:
 
 
 def cost_json(cost: Any) -> dict[str, Any]:
+    """`cost`: a mapping, or a list of one for each executable."""
+    cost = cost[0] if isinstance(cost, list) and cost else cost
     return {k: number_json(v) for k, v in sorted((cost or {}).items()) if k in ("flops", "bytes accessed", "transcendentals")}
 
 

@@ -50,10 +50,8 @@ def _answer(asked: dict[str, Any], module: bytes) -> dict[str, Any]:
 
 def _facts(compiled: Any) -> dict[str, Any]:
     from . import backend
-    memory, cost = compiled.get_compiled_memory_stats(), compiled.cost_analysis()
-    cost = cost[0] if isinstance(cost, list) and cost else cost
     header = compiled.hlo_modules()[0].to_string().split("\n", 1)[0]
-    return {"memory_analysis": backend.memory_json(memory), "cost_analysis": backend.cost_json(cost), "input_output_alias": backend.aliases(header)}
+    return {"memory_analysis": backend.memory_json(compiled.get_compiled_memory_stats()), "cost_analysis": backend.cost_json(compiled.cost_analysis()), "input_output_alias": backend.aliases(header)}
 
 
 if __name__ == "__main__":

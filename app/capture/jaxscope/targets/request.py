@@ -46,9 +46,12 @@ def compile_for(target: Target, module: Callable[[], bytes], python: str | None 
     return entry
 
 
+def cache_folder() -> str:
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "jaxscope")
+
+
 def advised_python() -> str:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(cache, "jaxscope", f"tpu-{jax.__version__}", "bin", "python")
+    return os.path.join(cache_folder(), f"tpu-{jax.__version__}", "bin", "python")
 
 
 def compiler_version(target: Target, python: str | None) -> str:
