@@ -57,6 +57,12 @@ if [ -n "$full" ]; then
   TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_pool
   # The library's own threads alone: OpenMP's, which the sanitizer doesn't know, stay out.
   OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent
+  say "Packages, installed where nothing else is"
+  install_packages debootstrap
+  packaging/debs.sh build/dist
+  packaging/try_debs.sh build/dist
+  packaging/wheel.sh build/dist
+  packaging/try_wheel.sh build/dist
   say "clang-tidy"
   git ls-files 'core/*.cpp' 'app/*.cpp' 'views/*.cpp' | xargs -P2 -n4 clang-tidy-14 -p build/asan --quiet
 fi

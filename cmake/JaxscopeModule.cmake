@@ -4,7 +4,12 @@
 set(JAXSCOPE_ROOT ${CMAKE_CURRENT_SOURCE_DIR})
 add_library(jaxscope_flags INTERFACE)
 target_include_directories(jaxscope_flags INTERFACE ${JAXSCOPE_ROOT}/core ${JAXSCOPE_ROOT})
-target_compile_options(jaxscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+target_compile_options(jaxscope_flags INTERFACE -Wall -Wextra -Wpedantic -Wnon-virtual-dtor)
+if(JAXSCOPE_UNITY)  # what shadows a name of the next source, or is private to a source, is nothing there
+  target_compile_options(jaxscope_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+else()
+  target_compile_options(jaxscope_flags INTERFACE -Wshadow)
+endif()
 # __FILE__ is the name within the sources: no program that is installed holds a path of the machine that built it. ccache may hand the compiler
 # the sources' names relative to the build, hence both forms.
 file(RELATIVE_PATH JAXSCOPE_TO_ROOT ${CMAKE_BINARY_DIR} ${JAXSCOPE_ROOT})
@@ -48,6 +53,22 @@ function(jaxscope_precompiled target)
   endif()
 endfunction()
 
+# jaxscope_unity(TARGET AT_ONCE SOURCES...): as many of a folder's sources are compiled as one; so names of their own may not repeat in it.
+function(jaxscope_unity target at_once)
+  if(NOT JAXSCOPE_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${JAXSCOPE_ROOT} ${folder})
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR part "(${count_${folder}} - 1) / ${at_once}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${part})
+  endforeach()
+endfunction()
+
 function(jaxscope_common target)
   # Executables are compiled with -fPIE, for which a header made with -fPIC doesn't serve.
   get_target_property(type ${target} TYPE)
@@ -63,4 +84,6 @@ function(jaxscope_module name)
   list(TRANSFORM ARG_DEPENDS PREPEND jaxscope_)
   target_link_libraries(jaxscope_${name} PUBLIC jaxscope_flags ${ARG_DEPENDS} ${ARG_PUBLIC_LIBS} PRIVATE fmt::fmt ${ARG_PRIVATE_LIBS})
   jaxscope_common(jaxscope_${name})
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  jaxscope_unity(jaxscope_${name} 8 ${sources})
 endfunction()

@@ -3,7 +3,7 @@
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config nlohmann-json3-dev libfmt-dev libcli11-dev libzstd-dev zlib1g-dev
   llvm-14-dev libdnnl-dev liblapacke-dev libgraphviz-dev graphviz librsvg2-bin qtbase5-dev libqt5svg5-dev libkf5syntaxhighlighting-dev
   fonts-inter fonts-jetbrains-mono)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb git ca-certificates chromium)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb git ca-certificates chromium openmpi-bin)
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 

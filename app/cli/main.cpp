@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -16,9 +20,11 @@
 #include "app/cli/interrupt.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/notes.h"
 #include "base/signals.h"
 #include "base/supervised.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "ir/registry.h"
 #include "jit/code_cache.h"
 
@@ -71,6 +77,7 @@ std::vector<Made> add_commands(CLI::App& app) {
         CLI::App* sub = app.add_subcommand(entry.name, entry.help);
         std::string examples = "Examples:";
         for (const std::string& line : split(entry.examples, '\n')) examples += "\n  jaxscope " + line;
+        sub->fallthrough();
         Arguments arguments(*sub);
         auto command = entry.make(arguments);
         const std::string own = sub->get_footer();
@@ -161,6 +168,27 @@ int told(const std::function<int()>& work) {
     }
 }
 
+/// Says in the end how long this process and its children worked, and what they took of memory.
+class TellUse {
+public:
+    TellUse() = default;
+    TellUse(const TellUse&) = delete;
+    TellUse& operator=(const TellUse&) = delete;
+    ~TellUse() {
+        rusage own{}, children{};
+        if (loudness() != Loudness::Verbose || getrusage(RUSAGE_SELF, &own) != 0 || getrusage(RUSAGE_CHILDREN, &children) != 0) return;
+        const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+        const double worked = seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) + seconds(children.ru_stime);
+        const std::int64_t resident = std::max(own.ru_maxrss, children.ru_maxrss) * std::int64_t{1024};
+        tell_detail(fmt::format("done after {}, {} of processor time; at most {} resident",
+                                seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count()),
+                                seconds_text(worked), bytes_text(resident)));
+    }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 int run(int argc, char** argv) {
     CLI::App app{"jaxscope: see where a JAX program's memory goes, and change it", "jaxscope"};
     app.set_version_flag("--version", std::string("jaxscope ") + JAXSCOPE_VERSION);
@@ -168,6 +196,10 @@ int run(int argc, char** argv) {
     app.add_flag("--limits", print_limits, "print the limits that jaxscope holds files to");
     bool no_code_cache = false;
     app.add_flag("--no-code-cache", no_code_cache, "compile everything anew: neither read compiled code from disk nor keep it there");
+    bool quiet = false, verbose = false;
+    app.add_flag("--quiet", quiet, "no notes and no progress on standard error, only errors (before or behind the command)");
+    app.add_flag("--verbose", verbose, "on standard error: what was read, how long it all took and what it took of memory")
+        ->excludes("--quiet");
     std::string shell;
     app.add_option("--completions", shell, "print completions for bash, zsh or fish");
     bool print_man = false;
@@ -185,6 +217,8 @@ int run(int argc, char** argv) {
         return 0;
     }
     register_all_primitives();
+    set_loudness(quiet ? Loudness::Quiet : verbose ? Loudness::Verbose : Loudness::Usual);
+    const TellUse use;
     if (!no_code_cache) use_code_cache(usual_code_cache());
     for (const Made& m : made) {
         if (!m.app->parsed()) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/program_arguments.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/notes.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "calls/remat/remat_lowering.h"
 #include "io/load_program.h"
 #include "jit/targets.h"
@@ -72,7 +75,10 @@ void ProgramArguments::add_file(Arguments& a) {
 void ProgramArguments::add_region(Arguments& a) {
     a.option("--region", region, "which differentiation: its index in `inspect`, or `program`");
     a.option("--wrt", wrt, "numbers of the arguments to differentiate by, e.g. 0,2, or `all`");
-    a.option("--policy", policy, "wrap the function in jax.checkpoint with this policy, e.g. dots_saveable");
+    a.option("--policy", policy,
+             "wrap the function in jax.checkpoint with this policy, e.g. dots_saveable; 'each block: POLICY': each of its repeated blocks, "
+             "or the body of its "
+             "scan, instead");
     a.option("--replace-policy", replace_policy,
              "[SITE=]POLICY: give the checkpoints inside another policy (SITE: function name or FILE:LINE)");
     a.option("--save", save,
@@ -99,7 +105,7 @@ void ProgramArguments::look_at(const Inspection& inspection) {
 }
 
 void ProgramArguments::note(const std::vector<std::string>& found) {
-    for (const std::string& n : found) std::cerr << "jaxscope: note: " << n << '\n';
+    for (const std::string& n : found) tell_note("note: " + n);
     notes.insert(notes.begin(), found.begin(), found.end());
 }
 
@@ -136,10 +142,23 @@ ProgramPtr ProgramArguments::load() {
     ProgramPtr program = load_program(file);
     if (!rules.empty()) program = inline_rules(*program, inlined(rules));
     load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    tell_detail(fmt::format("{}: {} read in {}", printable(file), bytes_text(program->file_bytes), seconds_text(load_seconds)));
+    note_target();
+    return program;
+}
+
+bool ProgramArguments::within_limit(std::int64_t planned_peak, const char* of) const {
+    const std::int64_t limit = memory_limit.empty() ? 0 : parse_size(memory_limit);
+    if (limit <= 0 || planned_peak <= limit) return true;
+    std::cerr << "jaxscope: " << printable(file) << ": expected a planned peak of at most " << bytes_text(limit) << ", found "
+              << bytes_text(planned_peak) << of << '\n';
+    return false;
+}
+
+void ProgramArguments::note_target() {
     notes.clear();
     if (!target.empty()) notes.push_back(estimated());
-    for (const std::string& n : notes) std::cerr << "jaxscope: note: " << n << '\n';
-    return program;
+    for (const std::string& n : notes) tell_note("note: " + n);
 }
 
 Page ProgramArguments::page() const {
@@ -160,7 +179,7 @@ Choices ProgramArguments::choices() const {
         c.wrt_all = true;
     else if (!wrt.empty())
         c.wrt = parse_numbers(wrt, "--wrt");
-    if (!policy.empty()) c.policy = parse_policy(policy);
+    if (!policy.empty()) set_policy(c, policy);
     if (!save.empty() || !offload.empty()) {
         c.by_hand.emplace();
         for (const std::string& s : save)

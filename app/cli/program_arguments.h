@@ -31,10 +31,13 @@ struct ProgramArguments {
     double load_seconds = 0;         ///< of the last `load`
     std::vector<std::string> notes;  ///< caveats of what was last looked at, which are printed on standard error, too
 
-    void add_file(Arguments& a);       ///< FILE, --json, --all, --rule
-    void add_region(Arguments& a);     ///< --region --wrt --policy --replace-policy --project --strict
-    void add_strict(Arguments& a);     ///< --strict
-    void add_target(Arguments& a);     ///< --target
+    void add_file(Arguments& a);    ///< FILE, --json, --all, --rule
+    void add_region(Arguments& a);  ///< --region --wrt --policy --replace-policy --project --strict
+    void add_strict(Arguments& a);  ///< --strict
+    void add_target(Arguments& a);  ///< --target
+    /// Is a planned peak within --memory-limit, where one is given? Says on standard error where it isn't, and `of` what.
+    bool within_limit(std::int64_t planned_peak, const char* of = "") const;
+    void note_target();                ///< what `load` notes of --target
     std::string estimated() const;     ///< with --target: what every figure is, and how far such estimates were off
     void add_execution(Arguments& a);  ///< --threads --memory-limit --time-limit --recompute-cheap --remat-lowering
     ProgramPtr load();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/notes.h"
 #include "base/text.h"
 #include "report/debug/debug_prints.h"
 #include "report/export.h"
@@ -51,8 +52,8 @@ void show_run(const ProgramArguments& args, const Inspection& inspection, const 
 
 void tell_synthesised(const Inspection& inspection, const RunReport& report) {
     if (!report.synthesised.empty())
-        std::cerr << fmt::format("jaxscope: {} of {} inputs have no captured values; they were made up\n", report.synthesised.size(),
-                                 inspection.step().in_paths.size());
+        tell_note(fmt::format("{} of {} inputs have no captured values; they were made up", report.synthesised.size(),
+                              inspection.step().in_paths.size()));
     const std::vector<MadeUpConstant>& constants = report.made_up_constants;
     if (constants.empty()) return;
     std::string names;

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text.h"
 #include "ir/params.h"
+#include "transforms/policies.h"
 
 namespace jaxscope {
 
 namespace {
+
+constexpr std::string_view kEachBlock = "each block:";
 
 /// The region of the same name, and among those that share it the one with the same number.
 int same_region(int region, const Program& from, const Program& to) {
@@ -36,14 +40,25 @@ std::vector<int> same_arguments(const std::vector<int>& arguments, const Program
 bool operator==(const Choices& a, const Choices& b) {
     // Bindings, so that a member that is added must be named here; attributes, because these compare policies by content.
     const auto all = [](const Choices& c) {
-        const auto& [region, wrt, wrt_all, policy, replaced, by_hand, donate, as_step, expand, project, jit] = c;
+        const auto& [region, wrt, wrt_all, policy, each_block, replaced, by_hand, donate, as_step, expand, project, jit] = c;
         const auto& [threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, target, remat] = jit;
         std::vector<std::pair<std::string, Attr>> sites;
         for (const Choices::Replacement& r : replaced) sites.emplace_back(r.site, to_attr(r.policy));
-        return std::tuple(region, wrt, wrt_all, to_attr(policy), sites, by_hand, donate, as_step, expand, project, threads, fuse,
-                          recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, target, remat);
+        return std::tuple(region, wrt, wrt_all, to_attr(policy), each_block, sites, by_hand, donate, as_step, expand, project, threads,
+                          fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, target, remat);
     };
     return all(a) == all(b);
+}
+
+void set_policy(Choices& choices, std::string_view text) {
+    text = trim(text);
+    const std::string_view scope = trim(text.substr(0, text.find(':') + 1));
+    choices.each_block = scope == kEachBlock;
+    choices.policy = parse_policy(std::string(trim(choices.each_block ? text.substr(text.find(':') + 1) : text)));
+}
+
+std::string policy_words(const Choices& choices) {
+    return (choices.each_block ? std::string(kEachBlock) + " " : "") + policy_text(*choices.policy);
 }
 
 Choices carried_over(const Choices& choices, const Program& from, const Program& to) {

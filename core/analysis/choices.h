@@ -26,6 +26,8 @@ struct Choices {
     std::optional<std::vector<int>> wrt;  ///< argument numbers; nothing: the region's own, or the capture's `differentiate`, else all
     bool wrt_all = false;
     PolicyPtr policy;  ///< wraps the function in checkpoint
+    bool each_block =
+        false;  ///< `policy` wraps each of its repeated blocks, or the body of its largest scan, instead (naming/placements.h)
     struct Replacement {
         std::string site;  ///< function name or FILE:LINE; empty: all checkpoints inside
         PolicyPtr policy;
@@ -44,13 +46,21 @@ struct Choices {
     /// Leaves the checkpoints as the program has them.
     void clear_policies() {
         policy = nullptr;
+        each_block = false;
         replace_policy.clear();
         by_hand.reset();
     }
+    /// What stands around the whole function.
+    PolicyPtr outer_policy() const { return each_block ? nullptr : policy; }
     bool changes_program() const { return policy || by_hand || !replace_policy.empty(); }
     /// By content: whoever chooses the same again has chosen nothing.
     friend bool operator==(const Choices& a, const Choices& b);
 };
+
+/// A policy as people type it: `dots_saveable`, around the function, or `each block: dots_saveable`. Throws Error{BadInput}.
+void set_policy(Choices& choices, std::string_view text);
+/// The same text of `choices.policy`, which must be there.
+std::string policy_words(const Choices& choices);
 
 /// The same choices for another capture of the program, such as a file that was read again: regions and arguments are found by their
 /// names, what isn't there any more is chosen by nobody.

@@ -35,8 +35,7 @@ std::string numbers_key(const std::optional<std::vector<int>>& numbers) {
 }
 /// What the region's derivation depends on.
 std::string subject_key(const Choices& c) {
-    std::string s =
-        fmt::format("r{} w{}{} p{}", c.region, c.wrt_all ? "all" : "", numbers_key(c.wrt), c.policy ? policy_text(*c.policy) : "-");
+    std::string s = fmt::format("r{} w{}{} p{}", c.region, c.wrt_all ? "all" : "", numbers_key(c.wrt), c.policy ? policy_words(c) : "-");
     for (const Choices::Replacement& r : c.replace_policy) s += "|" + r.site + "=" + (r.policy ? policy_text(*r.policy) : "none");
     if (c.by_hand) {
         s += "|by hand";
@@ -218,14 +217,17 @@ void Inspection::run_on(const sharding::Partitioned& devices, std::vector<ArrayP
     refuse_over_devices(*step().jaxpr, choices_.jit);
     if (request.profile) throw of_one_device("a profile");
     refuse_too_large(devices, plan().planned_peak, choices_.jit.memory_limit);
-    DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat, choices_.jit.debug_prints);
+    DeviceRun run = run_on_devices(devices, donation(), std::move(inputs), request.repeat, choices_.jit.debug_prints, request.carrier);
     out.result.onlookers = std::move(run.onlookers);
     out.compile_seconds = out.result.compile_seconds = run.compile_seconds;
     out.result.first_seconds = run.first_seconds;
     out.result.best_seconds = run.best_seconds;
     out.result.median_seconds = run.median_seconds;
-    out.result.measured_peak = *std::max_element(run.peaks.begin(), run.peaks.end());
-    out.device_peaks = std::move(run.peaks);
+    for (const DevicePeak& p : run.peaks) {
+        out.device_peaks.push_back(p.bytes);
+        out.device_uses.push_back({p.bytes, p.own, p.at});
+    }
+    out.result.measured_peak = *std::max_element(out.device_peaks.begin(), out.device_peaks.end());
     out.outputs = out.result.outputs = std::move(run.outputs);
 }
 
@@ -254,6 +256,10 @@ RunReport Inspection::run(const RunRequest& request) const {
         for (std::size_t i = 0; i < inputs.size(); ++i)
             if (!inputs[i] || !inputs[i]->known()) out.synthesised.push_back(static_cast<int>(i));
         out.made_up_constants = made_up_constants(*program);
+        if (request.carrier && !cut)
+            throw Error(ErrorCode::CannotRun, cut.why_global.empty()
+                                                  ? "expected a program over several devices for several processes, found one for one"
+                                                  : "expected a program that can be cut for several processes, found: " + cut.why_global);
         if (cut) {
             run_on(*cut.program, std::move(inputs), request, out);
             refuse_excess(out.result, choices_.jit.memory_limit);

@@ -61,6 +61,8 @@ public:
     RunReport run(const RunRequest& request) const;
     /// The what-if table: as it is, the standard policies, the names that the function has (save_only_these_names), then `given`.
     std::vector<PolicyRow> policies(const std::vector<Choices>& given, bool run) const;
+    /// The same rows without figures: which policies `policy_choices` are, and where they stand.
+    std::vector<PolicyRow> policy_rows(const std::vector<Choices>& choices) const;
     /// What its rows are made under, in order; the first is the program as it is.
     std::vector<Choices> policy_choices(const std::vector<Choices>& given) const;
 

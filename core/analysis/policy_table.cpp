@@ -31,9 +31,7 @@ bool attempt(PolicyRow& row, Stage stage) {
     }
 }
 
-PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
-    PolicyRow row;
-    row.policy = std::move(name);
+void fill(PolicyRow& row, const Inspection& i, bool run) {
     attempt(row, [&] {
         row.residual_bytes = i.residuals().total_bytes;
         row.residual_device_bytes = i.residuals().device_bytes;
@@ -61,7 +59,6 @@ PolicyRow policy_row(const Inspection& i, std::string name, bool run) {
             if (!row.measured_peak) row.problem = "not measured: " + result.result.measurement_problem;
             row.run_median = result.result.median_seconds;
         });
-    return row;
 }
 
 constexpr std::int64_t kNoticed = std::int64_t{64} << 20;  ///< of a plan beside which libraries' own memory isn't noticed
@@ -86,8 +83,23 @@ PolicyPtr policy_of_names(const Jaxpr& function) {
     return names.empty() ? nullptr : make_policy(Sym("save_only_these_names"), std::move(names));
 }
 
+/// What is worth trying around each block: where a policy saves all, a block's checkpoint does nothing.
+std::vector<PolicyPtr> policies_for_blocks(PolicyPtr names) {
+    std::vector<PolicyPtr> out = {make_policy("dots_with_no_batch_dims_saveable"), make_policy("nothing_saveable")};
+    if (names) out.push_back(std::move(names));
+    return out;
+}
+
+/// Where a policy of each block stands; nothing where there are no blocks.
+std::optional<Placement> blocks_of(const Program& program, Choices choices) {
+    choices.clear_policies();
+    std::optional<Placement> found = block_placement(make_subject(program, choices).jaxpr);
+    if (found) found->jaxpr = nullptr;
+    return found;
+}
+
 std::string choice_text(const Choices& c) {
-    if (c.policy) return policy_text(*c.policy);
+    if (c.policy) return policy_words(c);
     if (c.by_hand) return "by hand";
     std::string s;
     for (const Choices::Replacement& r : c.replace_policy)
@@ -102,14 +114,22 @@ std::vector<Choices> Inspection::policy_choices(const std::vector<Choices>& give
     plain.clear_policies();
     plain.as_step = true;  // all rows plan the same kind of step: like is compared with like
     std::vector<Choices> out = {plain};
+    const JaxprPtr function = make_subject(*program_, plain).jaxpr;
+    PolicyPtr names = policy_of_names(*function);
     std::vector<PolicyPtr> standard;
     for (const char* name : {"everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable"})
         standard.push_back(make_policy(name));
-    if (PolicyPtr names = policy_of_names(*make_subject(*program_, plain).jaxpr)) standard.push_back(std::move(names));
+    if (names) standard.push_back(names);
     for (PolicyPtr& policy : standard) {
         out.push_back(plain);
         out.back().policy = std::move(policy);
     }
+    if (block_placement(function))
+        for (PolicyPtr& policy : policies_for_blocks(std::move(names))) {
+            out.push_back(plain);
+            out.back().policy = std::move(policy);
+            out.back().each_block = true;
+        }
     for (const Choices& c : given) {
         out.push_back(c);
         out.back().as_step = true;  // `none` asks for no other program
@@ -117,18 +137,29 @@ std::vector<Choices> Inspection::policy_choices(const std::vector<Choices>& give
     return out;
 }
 
+std::vector<PolicyRow> Inspection::policy_rows(const std::vector<Choices>& choices) const {
+    std::vector<PolicyRow> rows;
+    for (const Choices& c : choices) {
+        PolicyRow row;
+        row.as_it_is = rows.empty();
+        row.policy = row.as_it_is ? "as it is" : choice_text(c);
+        if (c.each_block) row.around = blocks_of(*program_, c);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
 std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, bool run) const {
     const TransformScope transforms_here(stages_->shared()->transforms);
     const CancelScope cancelled(*cancel_);
-    std::vector<PolicyRow> rows;
-    for (const Choices& c : policy_choices(given)) {
+    const std::vector<Choices> choices = policy_choices(given);
+    std::vector<PolicyRow> rows = policy_rows(choices);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
         check_cancelled();
-        Inspection one(program_, c, this);
+        Inspection one(program_, choices[k], this);
         one.cancel_ = cancel_;
-        const bool as_it_is = rows.empty();
-        if (as_it_is && run) warm_up(one);
-        rows.push_back(policy_row(one, as_it_is ? "as it is" : choice_text(c), run));
-        rows.back().as_it_is = as_it_is;
+        if (rows[k].as_it_is && run) warm_up(one);
+        fill(rows[k], one, run);
     }
     return rows;
 }

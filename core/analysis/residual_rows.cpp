@@ -185,7 +185,7 @@ ResidualReport residual_report(const Subject& subject, const Choices& choices, s
     query.wrt = subject.wrt;
     query.in_paths = subject.in_paths;
     query.num_outputs = subject.num_outputs;
-    const Residuals found = saved_residuals(choices.policy ? checkpoint(subject.jaxpr, choices.policy) : subject.jaxpr, query);
+    const Residuals found = saved_residuals(choices.outer_policy() ? checkpoint(subject.jaxpr, choices.policy) : subject.jaxpr, query);
     ResidualReport out;
     out.wrt = subject.wrt_args;
     out.region = subject.region;

@@ -57,7 +57,7 @@ void expect_inputs(const TracedRule& rule, const Values& in, const char* kind) {
 /// Does JAX run the Python that makes this call, so that the call closes over values?
 template <class P>
 bool closes_over(const Builder& b, const P& p) {
-    return b.outermost() && !p.from_jaxpr;
+    return b.outermost() && !p.from_jaxpr && !p.inlined;
 }
 
 /// The rule's jaxpr takes all primals and all tangents; where a tangent is zero an array of zeros is made, as JAX does, or with
@@ -92,7 +92,8 @@ PrimalsTangents custom_jvp_jvp(Builder& b, const Op& op, const Values& x, const 
 /// the place itself there, and that place is then the rule's too.
 template <class P>
 bool runs_in_place(const SplitBuilder& b, const Op& op) {
-    return b.outermost() && !op.as<P>().from_jaxpr && !op.source->name_stack.has_transform(stack_names::kTranspose);
+    const P& p = op.as<P>();
+    return b.outermost() && !p.from_jaxpr && !p.inlined && !op.source->name_stack.has_transform(stack_names::kTranspose);
 }
 PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
     return custom_jvp_with(b, op, x, dx, runs_in_place<CustomJvpParams>(b, op));
@@ -186,15 +187,24 @@ Values custom_vjp_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     return b.tangent().emit(*op.prim, in, make_params(p), op.out, split.unknown->effects);
 }
 
-/// Dead code goes out of the body as JAX's rule has it. Results that nobody reads stay: without them the rule would be another one.
+/// Results that nobody reads go, out of the rules as well; arguments stay, as a rule may need what the body doesn't.
 template <class P>
 DceResult custom_call_dce(const Op& op, const std::vector<bool>& used_outputs) {
     P p = op.as<P>();
-    const JaxprPtr& body = p.call_jaxpr.jaxpr;
+    const JaxprPtr body = p.call_jaxpr.jaxpr;
     DceResult r;
     r.used_inputs = r.kept_inputs = std::vector<bool>(op.in.size(), true);
-    r.kept_outputs = std::vector<bool>(used_outputs.size(), true);
-    p.call_jaxpr.jaxpr = dce_jaxpr(body, r.kept_outputs, true).jaxpr;
+    r.kept_outputs = used_outputs;
+    p.call_jaxpr.jaxpr = dce_jaxpr(body, used_outputs, true).jaxpr;
+    if (count_true(used_outputs) < used_outputs.size()) {
+        const auto prune = [&](Attr& rule, RuleKind kind) { rule = pruned_rule(rule, kind, used_outputs, body->out_avals()); };
+        if constexpr (std::is_same_v<P, CustomJvpParams>) {
+            prune(p.jvp_jaxpr_fun, RuleKind::Jvp);
+        } else {
+            prune(p.fwd_jaxpr_thunk, RuleKind::Forward);
+            prune(p.bwd, RuleKind::Backward);
+        }
+    }
     r.params = make_params(p);
     return r;
 }
@@ -309,7 +319,8 @@ bool if_num_consts_hidden(const Attr& value, const PrintedEqn& e) {
 constexpr HiddenParam kJvpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
                                       {"out_trees", text_form::always},
                                       {"restaged", text_form::always},
-                                      {"from_jaxpr", text_form::always}};
+                                      {"from_jaxpr", text_form::always},
+                                      {"inlined", text_form::always}};
 constexpr HiddenParam kVjpHidden[] = {{"num_consts", if_num_consts_hidden, text_form::zero},
                                       {"out_trees", text_form::always,
                                        [](const ReadEqn&) {
@@ -317,6 +328,7 @@ constexpr HiddenParam kVjpHidden[] = {{"num_consts", if_num_consts_hidden, text_
                                        }},
                                       {"restaged", text_form::always},
                                       {"from_jaxpr", text_form::always},
+                                      {"inlined", text_form::always},
                                       {"split", text_form::always}};
 constexpr SpelledParam kJvpSpelled[] = {{"jvp_jaxpr_fun", "jvp", text_form::function_name, text_form::function_of_name}};
 constexpr SpelledParam kVjpSpelled[] = {{"fwd_jaxpr_thunk", "fwd", text_form::function_name, text_form::function_of_name},

@@ -12,24 +12,26 @@ struct CustomJvpParams {
     bool symbolic_zeros = false;
     bool restaged = false;    ///< traced again since it was captured: JAX counts no closed-over inputs then
     bool from_jaxpr = false;  ///< evaluated from the jaxpr of another call, into the one that it stands in
+    bool inlined = false;     ///< came with the body of a jit(inline=True), which JAX differentiates as a jit before it inlines it
     static constexpr auto kFields = std::tuple(
         field("call_jaxpr", &CustomJvpParams::call_jaxpr), field("jvp_jaxpr_fun", &CustomJvpParams::jvp_jaxpr_fun),
         optional_field("num_consts", &CustomJvpParams::num_consts), optional_field("symbolic_zeros", &CustomJvpParams::symbolic_zeros),
-        optional_field("restaged", &CustomJvpParams::restaged), optional_field("from_jaxpr", &CustomJvpParams::from_jaxpr));
+        optional_field("restaged", &CustomJvpParams::restaged), optional_field("from_jaxpr", &CustomJvpParams::from_jaxpr),
+        optional_field("inlined", &CustomJvpParams::inlined));
 };
 struct CustomVjpParams {
     Attr::JaxprRef call_jaxpr;
     Attr fwd_jaxpr_thunk, bwd, out_trees;
     std::int64_t num_consts = 0;
     bool symbolic_zeros = false;
-    bool restaged = false, from_jaxpr = false;
+    bool restaged = false, from_jaxpr = false, inlined = false;
     bool split = false;  ///< what it closes over are residuals of partial evaluation, which JAX counts
     static constexpr auto kFields = std::tuple(
         field("call_jaxpr", &CustomVjpParams::call_jaxpr), field("fwd_jaxpr_thunk", &CustomVjpParams::fwd_jaxpr_thunk),
         field("bwd", &CustomVjpParams::bwd), optional_field("out_trees", &CustomVjpParams::out_trees),
         optional_field("num_consts", &CustomVjpParams::num_consts), optional_field("symbolic_zeros", &CustomVjpParams::symbolic_zeros),
         optional_field("restaged", &CustomVjpParams::restaged), optional_field("from_jaxpr", &CustomVjpParams::from_jaxpr),
-        optional_field("split", &CustomVjpParams::split));
+        optional_field("inlined", &CustomVjpParams::inlined), optional_field("split", &CustomVjpParams::split));
 };
 struct CustomVmapParams {
     Attr::JaxprRef call;

@@ -7,13 +7,19 @@
 // program.
 //
 // This header lists the families.
+#include <memory>
 #include <span>
 
 namespace jaxscope {
+class Jaxpr;
+struct Op;
 struct Primitive;
 
 /// Those that rules of other families and, through the registry, transformations emit.
 extern const Primitive kJit, kClosedCall, kRemat, kCustomJvpCall, kCustomVjpCall;
+/// What a scatter with a function of the user's own computes (`x.at[i].apply(f)`, JAX's scatter_apply): rules of lax can't map a jaxpr, so
+/// the scatter finds this through the registry.
+std::shared_ptr<const Jaxpr> expand_scatter_apply(const Op& op);
 
 std::span<const Primitive* const> call_primitives();                   ///< jit, closed_call, core_call
 std::span<const Primitive* const> remat_primitives();                  ///< remat2

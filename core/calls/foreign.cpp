@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "calls/control_flow.h"
+#include "calls/traced_rules.h"
 #include "ir/interpret.h"
 #include "ir/print/text_form.h"
 #include "ir/program.h"
@@ -48,12 +49,6 @@ const CustomRule* find_case(const Applied& applied, Sym kind, auto fits) {
         if (r.variant_of == static_cast<int>(applied.head) && r.kind == kind && fits(r)) return &r;
     }
     return nullptr;
-}
-
-std::string marks(const std::vector<bool>& which) {
-    std::string out;
-    for (const bool b : which) out += (out.empty() ? "" : ", ") + std::string(b ? "True" : "False");
-    return "(" + out + (which.size() == 1 ? ",)" : ")");
 }
 
 /// A rule that the library hasn't, that raises, or that is foreign code: in the capture's words.
@@ -119,7 +114,14 @@ PrimalsTangents primals_and_tangents(const Op& op, const CustomRule& r, const Va
     return result;
 }
 
-/// Known half into `first`, linear half into `second`. `held`: what is a number to the rule is a value of the known half, as in JAX.
+/// Is a result of the rule one of its inputs as it came?
+bool handed_on(const Jaxpr& rule, std::size_t result) {
+    const Atom a = rule.outvars[result];
+    return a.is_var() && a.var().index >= rule.num_constvars && a.var().index < rule.num_constvars + rule.num_invars;
+}
+
+/// Known half into `first`, linear half into `second`. `held`: what is a number to the rule is a value of the known half, as in JAX; an
+/// operand that is a number and that the rule hands on stays one.
 PrimalsTangents by_halves(Builder& first, Builder& second, Builder* held, const Op& op, const Derivative& d, const Values& x,
                           const Values& dx, bool keep_places) {
     const Values known = eval_rule(first, d.known->jaxpr, joined(closed_values(*d.known, x, op), x), op.source, keep_places);
@@ -127,7 +129,9 @@ PrimalsTangents by_halves(Builder& first, Builder& second, Builder* held, const 
     const std::size_t residuals = in.size();
     in.insert(in.end(), known.begin() + static_cast<std::ptrdiff_t>(op.out.size()), known.end());
     for (std::size_t i = residuals; held && i < in.size(); ++i)
-        if (const std::optional<LiteralRef> number = held->literal_of(in[i])) in[i] = held->folded(*number);
+        if (const std::optional<LiteralRef> number = held->literal_of(in[i]);
+            number && !handed_on(*d.known->jaxpr, op.out.size() + i - residuals))
+            in[i] = held->folded(*number);
     in = with_tangents(std::move(in), dx);
     expect_inputs(*d.linear, in, op, op.out.size() - count_missing(d.linear->out_zeros));
     return primals_and_tangents(op, *d.linear, known, eval_rule(second, d.linear->jaxpr, in, op.source, keep_places));

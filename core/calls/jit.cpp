@@ -40,7 +40,10 @@ Values emit_call(Builder& b, const Op& op, const Values& in, const ParamsRef& pa
     return b.emit(*op.prim, in, params, j.out_avals(), j.effects);
 }
 
-Avals call_abstract_eval(const Op& op) { return called_avals(op, *body(op)); }
+Avals call_abstract_eval(const Op& op) {
+    ParamReads::note("name");  // of the function, which vmap gives every call
+    return called_avals(op, *body(op));
+}
 
 JaxprPtr call_expand(const Op& op) { return body(op); }
 
@@ -159,7 +162,9 @@ Values call_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
         emit_known_call(b.primal(), op, split.known, known_in, pick_where(unknown, false), pick_where(split.unknown_out, false));
     const std::size_t num_primals = out.size() - static_cast<std::size_t>(split.num_residuals_out);
     const Values given(out.begin() + static_cast<std::ptrdiff_t>(num_primals), out.end());
-    const Values residuals = merge_residuals(b, *j, split.forwards, known_in, given);
+    Values residuals = merge_residuals(b, *j, split.forwards, known_in, given);
+    for (Value& v : residuals)
+        if (v.is_literal()) v = b.folded(v.literal());
     // Residuals come last in a staged jit, first in other calls and in the jaxpr that partial evaluation gives.
     JaxprPtr staged = split.unknown;
     Values in = joined(residuals, unknown_in);

@@ -58,6 +58,7 @@ void register_all_primitives() {
                                       .undeclared = &kForeign,
                                       .vary = &kPvary,
                                       .reshard = &kReshard,
+                                      .scatter_apply = expand_scatter_apply,
                                       .collectives = collective_primitives()});
 }
 

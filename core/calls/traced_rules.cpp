@@ -8,6 +8,7 @@
 #include "lax/ops.h"
 #include "lax/rule_support.h"
 #include "transforms/batch.h"
+#include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
 #include "transforms/split_builder.h"
@@ -17,6 +18,7 @@ namespace jaxscope {
 namespace {
 
 constexpr const char* kBatched = "batched_rule";
+constexpr const char* kPruned = "pruned_rule";
 constexpr const char* kJvpOfVmap = "jvp_of_rule_rule";
 
 Attr ints_attr(const std::vector<int>& list) {
@@ -58,12 +60,6 @@ std::string text_of_rule(const Attr& rule) {
         error.advise("--rule " + printable(body->jaxpr->name.str(), 60) + "=inline, to differentiate the function's body");
     (void)rule;
     throw error.at(op.source.loc());
-}
-
-std::string marks(const std::vector<bool>& which) {
-    std::string out;
-    for (const bool b : which) out += (out.empty() ? "" : ", ") + std::string(b ? "True" : "False");
-    return "(" + out + (which.size() == 1 ? ",)" : ")");
 }
 
 /// Entries of one rule that differ in how it is called.
@@ -271,6 +267,68 @@ TracedRule find_batched(const BatchedRule& r, const Op& op, const RuleUse& use) 
                                                                             : batched_jvp(r, std::move(base), use.perturbed);
 }
 
+// ---- Rules of calls that lost results -----------------------------------------------------------------------------------------
+
+struct PrunedRule {
+    RuleKind kind;
+    std::vector<bool> used;
+    Avals results;  ///< before
+};
+PrunedRule pruned_of(const Attr::Record& r) {
+    const std::vector<int> kind = ints_of(field_of(r, "kind"));
+    PrunedRule out{kind.empty() ? RuleKind::Jvp : static_cast<RuleKind>(kind.front()), {}, {}};
+    for (const int u : ints_of(field_of(r, "used"))) out.used.push_back(u != 0);
+    if (const Attr::Seq* s = field_of(r, "results").get_seq())
+        for (const Attr& a : s->items)
+            if (const auto* aval = a.get<AvalRef>()) out.results.push_back(*aval);
+    return out;
+}
+
+/// The tangents that a jvp rule gives, or the residuals of a forward rule, stand behind the results.
+TracedRule pruned_results(TracedRule base, const PrunedRule& p) {
+    std::vector<bool> keep = p.used, zeros;
+    for (std::size_t k = 0; k < p.used.size() && p.kind == RuleKind::Jvp; ++k) {
+        const bool zero = k < base.out_zeros.size() && base.out_zeros[k];
+        if (!zero) keep.push_back(p.used[k]);
+        if (p.used[k]) zeros.push_back(zero);
+    }
+    keep.resize(base.jaxpr->outvars.size(), true);
+    base.jaxpr = dce_jaxpr(base.jaxpr, keep, true).jaxpr;
+    base.out_zeros = std::move(zeros);
+    return base;
+}
+
+/// Takes no cotangents of the results that went: they are zeros, which stand in front of the rule. With symbolic zeros it never took them.
+TracedRule with_lost_cotangents(TracedRule base, const PrunedRule& p) {
+    const std::size_t all = base.jaxpr->num_invars;
+    if (p.used.size() > all) return base;
+    static const CachedTransform<std::vector<bool>, JaxprPtr> cache;
+    base.jaxpr = cache.get(base.jaxpr, p.used, hash_of(p.used), [&] {
+        JaxprBuilder b;
+        const Avals types = base.jaxpr->in_avals();
+        const std::size_t first = all - p.used.size();
+        Values in;
+        for (std::size_t i = 0; i < all; ++i) in.push_back(i < first || p.used[i - first] ? b.add_input(types[i]) : Value::zero());
+        for (std::size_t i = first; i < all; ++i) in[i] = instantiate_zero(b, in[i], p.results[i - first]);
+        return b.finish(eval_function(b, *base.jaxpr, in), base.jaxpr->name);
+    });
+    return base;
+}
+
+TracedRule find_pruned(const Attr::Record& r, const Op& op, const RuleUse& use) {
+    const PrunedRule p = pruned_of(r);
+    RuleUse whole = use;
+    if (p.kind == RuleKind::Backward && !use.zero_cotangents.empty()) {
+        whole.zero_cotangents.assign(p.used.size(), true);
+        for (std::size_t k = 0, next = 0; k < p.used.size() && next < use.zero_cotangents.size(); ++k)
+            if (p.used[k]) whole.zero_cotangents[k] = use.zero_cotangents[next++];
+    }
+    TracedRule base = find_rule(field_of(r, "rule"), op, whole);
+    if (p.kind != RuleKind::Backward) return pruned_results(std::move(base), p);
+    const Attr* symbolic = op.params->find("symbolic_zeros");
+    return symbolic && symbolic->get<bool>() && *symbolic->get<bool>() ? base : with_lost_cotangents(std::move(base), p);
+}
+
 // ---- jvp of custom_vmap rules -------------------------------------------------------------------------------------------------
 
 /// JAX's jvp_of_rule_rule: where a primal and its tangent are both batched the rule batches, any other batch axis is mapped over around it.
@@ -303,9 +361,16 @@ TracedRule find_jvp_of_vmap(const Attr& rule, const Op& op, const RuleUse& use) 
 
 }  // namespace
 
+std::string marks(const std::vector<bool>& which) {
+    std::string out;
+    for (const bool b : which) out += (out.empty() ? "" : ", ") + std::string(b ? "True" : "False");
+    return "(" + out + (which.size() == 1 ? ",)" : ")");
+}
+
 TracedRule find_rule(const Attr& rule, const Op& op, const RuleUse& use) {
     if (const auto* ref = rule.get<Attr::Rule>()) return find_entry(*ref, op, use);
     if (const Attr::Record* r = derived(rule, kBatched)) return find_batched(batched_of(*r), op, use);
+    if (const Attr::Record* r = derived(rule, kPruned)) return find_pruned(*r, op, use);
     if (const Attr::Record* r = derived(rule, kJvpOfVmap)) return find_jvp_of_vmap(field_of(*r, "rule"), op, use);
     refuse_missing(rule, op);
 }
@@ -336,6 +401,17 @@ Attr batched_rule(const BatchedRule& of) {
                 {"num_consts", Attr(of.num_consts)},
                 {"in_dims", ints_attr(of.in_dims)},
                 {"out_dims", ints_attr(of.out_dims)}};
+    return std::make_shared<const Attr::Record>(std::move(r));
+}
+
+Attr pruned_rule(const Attr& rule, RuleKind kind, const std::vector<bool>& used, const Avals& results) {
+    Attr::Record r;
+    r.type = kPruned;
+    r.text = Sym(text_of_rule(rule));
+    r.fields = {{"rule", rule},
+                {"kind", ints_attr({static_cast<int>(kind)})},
+                {"used", ints_attr(std::vector<int>(used.begin(), used.end()))},
+                {"results", Attr::tuple(Attrs(results.begin(), results.end()))}};
     return std::make_shared<const Attr::Record>(std::move(r));
 }
 

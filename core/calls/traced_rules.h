@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ir/primitive.h"
@@ -15,6 +16,9 @@ struct RuleUse {
     std::vector<bool> in_batched;       ///< per input: custom_vmap
     std::int64_t axis_size = 0;         ///< custom_vmap
 };
+
+/// Python's tuple of them: `(True, False)`.
+std::string marks(const std::vector<bool>& which);
 
 /// A rule as a jaxpr. Its leading inputs are the inputs `closed_over` of the equation, then come what the rule's kind takes:
 /// - custom_jvp: arguments, then tangents (with symbolic_zeros those of perturbed arguments only); out: results, then the tangents that
@@ -49,6 +53,10 @@ struct BatchedRule {
     std::vector<int> out_dims;  ///< per result
 };
 Attr batched_rule(const BatchedRule& of);
+
+/// What dead code elimination makes of a rule whose call loses results (JAX's dce rules of the custom calls): it computes the `used` ones.
+enum class RuleKind : std::uint8_t { Jvp, Forward, Backward };
+Attr pruned_rule(const Attr& rule, RuleKind kind, const std::vector<bool>& used, const Avals& results);
 
 /// What jvp makes of a custom_vmap rule (JAX's jvp_of_rule_rule).
 Attr jvp_of_vmap_rule(const Attr& rule);

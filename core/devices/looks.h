@@ -12,6 +12,7 @@ class DeviceLooks {
 public:
     /// Lists all that may look, in the order of the program.
     explicit DeviceLooks(const DeviceSteps& program);
+    bool any() const { return !all_.empty(); }
     void clear();
     /// After all devices have done a step of computing.
     void note(const DeviceStep& step);

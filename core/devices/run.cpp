@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <numeric>
+#include <span>
 #include <unordered_map>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "calls/control_flow.h"
+#include "devices/carrier.h"
 #include "devices/device_program.h"
 #include "devices/looks.h"
 #include "devices/steps.h"
@@ -30,27 +33,43 @@ std::int64_t scalar_of(const ArrayConst& a) { return load_element(a.aval->dtype,
 
 class Run final : public DeviceExecutable {
 public:
-    Run(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints)
+    Run(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints, Carrier* carrier)
         : mesh_(mesh),
-          steps_(cut_into_steps(body, mesh, debug_prints)),
+          carrier_(carrier),
+          here_(devices_here(mesh, carrier)),
+          steps_(cut_into_steps(body, mesh, here_.size(), debug_prints)),
           looks_(steps_),
           live_(devices(), 0),
-          peak_(devices(), 0),
+          peak_(devices()),
           held_(devices()),
-          team_(devices()) {}
+          team_(devices()) {
+        if (carrier && looks_.any())
+            throw Error(ErrorCode::CannotRun, "expected a program that looks at no values (debug_print) over several processes, found one");
+    }
 
     DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated) override {
         const std::lock_guard lock(running_);
-        peak_.assign(devices(), 0);
+        peak_.assign(devices(), {});
         looks_.clear();
         const KeptInputs kept(*this, inputs, donated);
         return program(steps_, inputs);
     }
-    const std::vector<std::int64_t>& peak_bytes() const override { return peak_; }
+    const std::vector<DevicePeak>& peaks() const override { return peak_; }
     std::vector<Onlooker> take_onlookers() override { return looks_.take(); }
 
 private:
-    std::size_t devices() const { return static_cast<std::size_t>(mesh_.devices()); }
+    /// Of this process: all, or one where each is a process of its own. Values are kept by their numbers among these.
+    std::size_t devices() const { return here_.size(); }
+    static std::vector<std::size_t> devices_here(const sharding::Mesh& mesh, const Carrier* carrier) {
+        if (carrier && carrier->size() != static_cast<std::size_t>(mesh.devices()))
+            throw Error(ErrorCode::CannotRun, "expected a process for each of the program's " + std::to_string(mesh.devices()) +
+                                                  " devices, found " + std::to_string(carrier->size()))
+                .advise("mpirun -n " + std::to_string(mesh.devices()) + " jaxscope run --mpi ...");
+        if (carrier) return {carrier->rank()};
+        std::vector<std::size_t> all(static_cast<std::size_t>(mesh.devices()));
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        return all;
+    }
 
     /// What stands for the variables of one jaxpr on each device. A device's memory is counted by what it holds.
     class Frame {
@@ -119,7 +138,11 @@ private:
         held_[device].erase(a);
         live_[device] -= a->aval->bytes();
     }
-    void note_peak(std::size_t device, std::int64_t more) { peak_[device] = std::max(peak_[device], live_[device] + more); }
+    void note_peak(std::size_t device, std::int64_t more) {
+        DevicePeak& p = peak_[device];
+        if (live_[device] + more <= p.bytes) return;
+        p = {live_[device] + more, more, at_ ? at_->at : SourceRef()};
+    }
 
     DeviceArrays program(const DeviceSteps& p, const DeviceArrays& inputs) {
         const Jaxpr& j = *p.jaxpr;
@@ -141,6 +164,7 @@ private:
     }
 
     void step(const DeviceStep& s, Frame& f) {
+        at_ = &s;
         switch (s.kind) {
             case DeviceStep::Kind::Compute:
                 team_.each([&](std::size_t d) { compute(s, f, d); });
@@ -171,29 +195,57 @@ private:
     }
     void place(const DeviceStep& s, Frame& f) {
         for (std::size_t d = 0; d < devices(); ++d)
-            f.set(d, s.out[0], array_of(make_literal(AvalRef(DType::S32, {}), mesh_.position(static_cast<std::int64_t>(d), s.axes))));
+            f.set(d, s.out[0],
+                  array_of(make_literal(AvalRef(DType::S32, {}), mesh_.position(static_cast<std::int64_t>(here_[d]), s.axes))));
+    }
+    std::vector<std::size_t> group_of(std::size_t device, const std::vector<Sym>& axes) const {
+        std::vector<std::size_t> group;
+        for (std::int64_t k = 0; k < mesh_.size_of(axes); ++k)
+            group.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(device), axes, k)));
+        return group;
     }
     /// Groups meet one after the other, in the order of their first devices.
     void meet(const DeviceStep& s, Frame& f) {
-        const std::int64_t members = mesh_.size_of(s.axes);
-        for (std::size_t first = 0; first < devices(); ++first) {
-            if (mesh_.position(static_cast<std::int64_t>(first), s.axes) != 0) continue;
-            std::vector<std::size_t> group;
-            for (std::int64_t k = 0; k < members; ++k)
-                group.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(first), s.axes, k)));
+        for (std::size_t d = 0; d < devices(); ++d) {
+            const std::size_t device = here_[d];
+            if (!carrier_ && mesh_.position(static_cast<std::int64_t>(device), s.axes) != 0) continue;
+            const std::vector<std::size_t> group = group_of(device, s.axes);
             std::vector<ArrayPtr> held, out;
-            for (const Atom a : s.in)
-                for (const std::size_t d : group) held.push_back(f.get(d, a));
+            for (const Atom a : s.in) {
+                const std::vector<ArrayPtr> met = of_all(group, f, a);
+                held.insert(held.end(), met.begin(), met.end());
+            }
             std::vector<const ArrayConst*> inputs;
             for (const ArrayPtr& a : held) inputs.push_back(a.get());
             s.executables[0]->run_in_place(inputs, {}, out);
             for (std::size_t r = 0; r < s.out.size(); ++r)
-                for (std::size_t k = 0; k < group.size(); ++k) f.set(group[k], s.out[r], out[s.group.each ? r * group.size() + k : r]);
+                for (std::size_t k = 0; k < group.size(); ++k) {
+                    const ArrayPtr& got = out[s.group.each ? r * group.size() + k : r];
+                    if (!carrier_) f.set(group[k], s.out[r], got);
+                    if (carrier_ && group[k] == device) f.set(d, s.out[r], got);
+                }
         }
+    }
+    /// What each member of a group has of a value.
+    std::vector<ArrayPtr> of_all(const std::vector<std::size_t>& group, const Frame& f, Atom a) const {
+        std::vector<ArrayPtr> out;
+        if (!carrier_) {
+            for (const std::size_t d : group) out.push_back(f.get(d, a));
+            return out;
+        }
+        const ArrayPtr own = f.get(0, a);
+        for (std::vector<std::byte>& bytes : carrier_->exchange(group, own->data)) {
+            const auto got = std::make_shared<ArrayConst>();
+            got->aval = own->aval;
+            got->data = std::move(bytes);
+            out.push_back(got);
+        }
+        return out;
     }
 
     /// The same on all devices, or none of them would arrive where the others wait.
-    std::int64_t agreed(const DeviceStep& s, const std::vector<std::int64_t>& values, const char* what) const {
+    std::int64_t agreed(const DeviceStep& s, std::vector<std::int64_t> values, const char* what) const {
+        if (carrier_) values = numbers_of_all(values[0]);
         for (std::size_t d = 1; d < values.size(); ++d)
             if (values[d] != values[0])
                 throw Error(ErrorCode::CannotRun, std::string("expected all devices to agree on ") + what + " of a " + s.op->prim->name +
@@ -202,6 +254,14 @@ private:
                                                       "would wait for each other forever")
                     .at(s.op->source.loc());
         return values[0];
+    }
+    std::vector<std::int64_t> numbers_of_all(std::int64_t own) const {
+        std::vector<std::size_t> everybody(carrier_->size());
+        std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+        std::vector<std::int64_t> out;
+        for (const std::vector<std::byte>& bytes : carrier_->exchange(everybody, std::as_bytes(std::span(&own, 1))))
+            std::memcpy(&out.emplace_back(), bytes.data(), sizeof(own));
+        return out;
     }
     void put(const DeviceStep& s, Frame& f, DeviceArrays results) {
         for (std::size_t d = 0; d < devices(); ++d)
@@ -278,9 +338,13 @@ private:
     }
 
     sharding::Mesh mesh_;
+    Carrier* carrier_;
+    std::vector<std::size_t> here_;
     DeviceSteps steps_;
     DeviceLooks looks_;
-    std::vector<std::int64_t> live_, peak_;
+    const DeviceStep* at_ = nullptr;  ///< the step at work
+    std::vector<std::int64_t> live_;
+    std::vector<DevicePeak> peak_;
     std::vector<std::unordered_map<const ArrayConst*, int>> held_;
     std::mutex running_;
     DeviceTeam team_;
@@ -288,8 +352,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceExecutable> DeviceExecutable::compile(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints) {
-    return std::make_shared<Run>(mesh, body, debug_prints);
+std::shared_ptr<DeviceExecutable> DeviceExecutable::compile(const sharding::Mesh& mesh, const JaxprPtr& body, bool debug_prints,
+                                                            Carrier* carrier) {
+    return std::make_shared<Run>(mesh, body, debug_prints, carrier);
 }
 
 }  // namespace jaxscope

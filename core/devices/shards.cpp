@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <span>
 
 #include "base/error.h"
+#include "devices/carrier.h"
 #include "devices/device_program.h"
 
 namespace jaxscope {
@@ -73,17 +76,50 @@ ArrayPtr assembled(AvalRef whole, const sharding::NamedSharding& s, const std::v
 }
 
 DeviceArrays ShardedExecutable::run_sharded(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated) {
-    DeviceArrays in(static_cast<std::size_t>(program_.mesh.devices()));
+    const std::int64_t first = carrier_ ? static_cast<std::int64_t>(carrier_->rank()) : 0;
+    DeviceArrays in(carrier_ ? 1 : static_cast<std::size_t>(program_.mesh.devices()));
     for (std::size_t i = 0; i < whole.size(); ++i) {
         const sharding::NamedSharding s{program_.mesh, program_.in[i]};
         for (std::size_t d = 0; d < in.size(); ++d)
-            in[d].push_back(s.spec.replicated() ? whole[i] : shard_of(*whole[i], s, static_cast<std::int64_t>(d)));
+            in[d].push_back(s.spec.replicated() ? whole[i] : shard_of(*whole[i], s, first + static_cast<std::int64_t>(d)));
     }
     return executable_->run(in, donated);
 }
 
+DeviceArrays ShardedExecutable::of_all(DeviceArrays here) const {
+    if (!carrier_) return here;
+    std::vector<std::size_t> everybody(carrier_->size());
+    std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+    DeviceArrays out(everybody.size());
+    for (const ArrayPtr& own : here[0]) {
+        std::vector<std::vector<std::byte>> all = carrier_->exchange(everybody, own->data);
+        for (std::size_t d = 0; d < all.size(); ++d) {
+            const auto got = std::make_shared<ArrayConst>();
+            got->aval = own->aval;
+            got->data = std::move(all[d]);
+            out[d].push_back(got);
+        }
+    }
+    return out;
+}
+
+std::vector<DevicePeak> ShardedExecutable::peaks() const {
+    if (!carrier_) return executable_->peaks();
+    const DevicePeak own = executable_->peaks().at(0);
+    const std::int64_t numbers[] = {own.bytes, own.own};
+    std::vector<std::size_t> everybody(carrier_->size());
+    std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+    std::vector<DevicePeak> out;
+    for (const std::vector<std::byte>& bytes : carrier_->exchange(everybody, std::as_bytes(std::span(numbers)))) {
+        std::int64_t theirs[2];
+        std::memcpy(theirs, bytes.data(), sizeof(theirs));
+        out.push_back({theirs[0], theirs[1], own.at});  // all run one program
+    }
+    return out;
+}
+
 std::vector<ArrayPtr> ShardedExecutable::run(const std::vector<ArrayPtr>& whole, const std::vector<bool>& donated) {
-    const DeviceArrays parts = run_sharded(whole, donated);
+    const DeviceArrays parts = of_all(run_sharded(whole, donated));
     std::vector<ArrayPtr> out;
     for (std::size_t k = 0; k < program_.out.size(); ++k) {
         std::vector<ArrayPtr> shards;

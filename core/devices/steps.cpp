@@ -29,7 +29,8 @@ bool looks(const Eqn& e) {
 
 class Cutter {
 public:
-    Cutter(JaxprPtr j, const sharding::Mesh& mesh, bool debug_prints) : j_(*j), mesh_(mesh), debug_prints_(debug_prints), cutter_(j_) {
+    Cutter(JaxprPtr j, const sharding::Mesh& mesh, std::size_t here, bool debug_prints)
+        : j_(*j), mesh_(mesh), here_(here), debug_prints_(debug_prints), cutter_(j_) {
         out_.jaxpr = std::move(j);
     }
     DeviceSteps run() {
@@ -57,6 +58,7 @@ private:
         s.in.assign(j_.inputs(e).begin(), j_.inputs(e).end());
         for (std::uint32_t k = 0; k < e.n_out; ++k) s.out.push_back(Var{e.first_out + k});
         s.op = make_op(j_, e);
+        s.at = e.source;
         return s;
     }
     void expect_axes(const Op& op, const std::vector<Sym>& axes) const {
@@ -93,7 +95,7 @@ private:
             bodies = s.op->as<CondParams>().branches;
         else
             throw Error(ErrorCode::CannotRun, std::string("expected no collective in the body of ") + e.prim->name).at(e.source.loc());
-        for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_, debug_prints_));
+        for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_, here_, debug_prints_));
         return s;
     }
 
@@ -105,9 +107,10 @@ private:
         s.in.assign(cut.in.begin(), cut.in.end());
         s.out = std::move(cut.out);
         s.jaxpr = std::move(cut.jaxpr);
+        s.at = j_.eqns[end - 1].source;
         JitOptions options;
         options.debug_prints = debug_prints_;
-        for (std::int64_t d = 0; d < mesh_.devices(); ++d) {
+        for (std::size_t d = 0; d < here_; ++d) {
             s.executables.push_back(Executable::compile_in_place(s.jaxpr, {}, {}, options));
             s.looks = s.executables.back()->note_onlookers();
         }
@@ -132,6 +135,7 @@ private:
 
     const Jaxpr& j_;
     const sharding::Mesh& mesh_;
+    std::size_t here_;
     bool debug_prints_;
     JaxprCutter cutter_;
     DeviceSteps out_;
@@ -139,8 +143,8 @@ private:
 
 }  // namespace
 
-DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, bool debug_prints) {
-    return Cutter(sharding::flattened(*body), mesh, debug_prints).run();
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, std::size_t here, bool debug_prints) {
+    return Cutter(sharding::flattened(*body), mesh, here, debug_prints).run();
 }
 
 }  // namespace jaxscope

@@ -27,6 +27,7 @@ struct DeviceStep {
     bool looks = false;                                    ///< Compute: something in it only looks at values
     GroupProgram group;                                    ///< Meet
     std::vector<Sym> axes;                                 ///< Meet, Place
+    SourceRef at;                                          ///< where its (last) equation comes from
     std::vector<DeviceSteps> bodies;                       ///< Scan: the body; While: condition, body; Cond: the branches
 };
 struct DeviceSteps {
@@ -34,7 +35,7 @@ struct DeviceSteps {
     std::vector<DeviceStep> steps;
 };
 
-/// Compiles. Throws as DeviceExecutable::compile.
-DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, bool debug_prints);
+/// Compiles, for so many devices of this process. Throws as DeviceExecutable::compile.
+DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, std::size_t here, bool debug_prints);
 
 }  // namespace jaxscope

@@ -28,7 +28,8 @@ public:
         Sym path = {};                ///< of the jaxpr in the program, for `eqn_label`
         /// In which name stack the equations are put; by default in the builder's, as JAX does.
         std::optional<NameStack> within = {};
-        bool evaluates = false;  ///< JAX evaluates this jaxpr; else it runs the user's Python here (or does neither)
+        /// JAX evaluates this jaxpr; else it runs the user's Python here (or does neither), but for what was transposed before.
+        bool evaluates = false;
     };
     EqnWalk(const Jaxpr& j, const Options& options);
     ~EqnWalk();
@@ -48,7 +49,7 @@ public:
         check_cancelled();
         index_ = i;
         const Eqn& e = j_.eqns[i];
-        const EvaluatingScope scope(options_.evaluates);
+        const EvaluatingScope scope(options_.evaluates || e.source->name_stack.has_transform(stack_names::kTranspose));
         if (options_.builder) {
             options_.builder->source = place_(e.source);
             options_.builder->context = e.context;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <span>
 
 namespace jaxscope {
+class Jaxpr;
+struct Op;
 struct Primitive;
 /// The primitives of `calls/` that rules and transformations below it emit.
 struct EmittedCalls {
@@ -10,6 +13,8 @@ struct EmittedCalls {
     const Primitive* undeclared = nullptr;  ///< what a name that nobody declared stands for
     const Primitive* vary = nullptr;        ///< says of a value that it varies over axes of a mesh
     const Primitive* reshard = nullptr;     ///< from one explicit sharding to another
+    /// What a scatter with a function of the user's own computes.
+    std::shared_ptr<const Jaxpr> (*scatter_apply)(const Op& op) = nullptr;
     /// Those of which the rule for types says over which axes results vary; of others all operands vary over the same axes, and so do the
     /// results.
     std::span<const Primitive* const> collectives = {};

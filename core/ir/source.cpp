@@ -8,7 +8,9 @@ namespace jaxscope {
 namespace {
 
 struct SourceHash {
-    std::size_t operator()(const Source& s) const { return hash_mix(s.traceback.id(), s.name_stack.id()); }
+    std::size_t operator()(const Source& s) const {
+        return hash_mix(hash_mix(s.traceback.id(), s.name_stack.id()), s.own_place * 2u + s.unused_in_body);
+    }
 };
 struct TracebackHash {
     std::size_t operator()(const Traceback& t) const {

@@ -46,6 +46,9 @@ private:
 struct Source {
     TracebackRef traceback;
     NameStack name_stack;
+    bool own_place =
+        false;  ///< of a rule's equation: the rule evaluates it from a jaxpr made elsewhere, in its own line wherever the rule stands
+    bool unused_in_body = false;  ///< it came with the body of a jit(inline=True), whose results don't need it
     const std::vector<Frame>& frames() const { return traceback->frames; }
     Sym summary() const { return traceback->summary; }
     friend bool operator==(const Source&, const Source&) = default;
@@ -64,7 +67,11 @@ public:
     const Frame* user_frame() const;
     SourceLoc loc() const;  ///< of `user_frame`, column from 1
     /// The same place in another name stack.
-    SourceRef with(NameStack stack) const { return Source{(*this)->traceback, stack}; }
+    SourceRef with(NameStack stack) const {
+        Source s = **this;
+        s.name_stack = stack;
+        return s;
+    }
 
 private:
     std::uint32_t id_ = 0;

@@ -9,6 +9,7 @@
 #include "ir/primitive.h"
 #include "ir/registry.h"
 #include "ir/transform_cache.h"
+#include "lax/jitted_scope.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
@@ -20,19 +21,25 @@ namespace {
 /// Bodies by what they are traced of. Nothing of the caller that came first is in them: equations inside stand nowhere in the user's
 /// program.
 struct JittedBodies {
-    using What = std::tuple<std::string, std::vector<std::uint32_t>, std::uint32_t>;  ///< name and static arguments, avals, context
-    std::recursive_mutex mutex;                                                       ///< bodies call jitted functions
+    /// Name and static arguments, avals, context, scope; does JAX evaluate a jaxpr (EvaluatingScope)?
+    using What = std::tuple<std::string, std::vector<std::uint32_t>, std::uint32_t, std::uint64_t, bool>;
+    std::recursive_mutex mutex;  ///< bodies call jitted functions
     std::map<What, JaxprPtr> traced;
     std::size_t size() const { return traced.size(); }
 };
 
 }  // namespace
 
+std::uint64_t& jitted_scope() {
+    thread_local std::uint64_t scope = 0;
+    return scope;
+}
+
 Value jitted(Builder& b, const char* name, const std::string& key, const Values& in,
              const std::function<Value(Builder&, const Values&)>& function) {
     static const char owner = 0;
     auto& bodies = TransformCache::current().part<JittedBodies>(&owner);
-    JittedBodies::What what{std::string(name) + ' ' + key, {}, b.context.id()};
+    JittedBodies::What what{std::string(name) + ' ' + key, {}, b.context.id(), jitted_scope(), EvaluatingScope::now()};
     for (const Value v : in) std::get<1>(what).push_back(b.aval(v).id());
     const std::lock_guard lock(bodies.mutex);
     JaxprPtr& body = bodies.traced[std::move(what)];

@@ -10,6 +10,7 @@ namespace jaxscope {
 extern const Primitive kIgamma, kIgammac, kZeta, kBetainc, kRandomGammaGrad;
 // random.cpp
 extern const Primitive kRandomGamma, kIota2x32;
+extern const Primitive kRandomWrap;  ///< words as a key: of the front end
 // linalg.cpp, tridiagonal.cpp
 extern const Primitive kSchur, kTridiagonalSolve;
 // approx_top_k.cpp

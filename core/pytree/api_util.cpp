@@ -16,7 +16,7 @@ namespace jaxscope::jax {
 namespace {
 
 using detail::TreeNode;
-using Kind = AxisTree::Kind;
+using AxisKind = AxisTree::Kind;
 
 }  // namespace
 
@@ -67,16 +67,16 @@ PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pa
     } parts{args, kwargs};
     return make_tree(&parts, [](const void* value, TreeWriter& w) {
         const auto& p = *static_cast<const Parts*>(value);
-        w.open(Kind::tuple, "", 2);
+        w.open(AxisKind::tuple, "", 2);
         w.key("0");
-        w.open(Kind::tuple, "", p.args.size());
+        w.open(AxisKind::tuple, "", p.args.size());
         for (std::size_t i = 0; i < p.args.size(); ++i) {
             w.key(std::to_string(i));
             describe(p.args[i], w);
         }
         w.close();
         w.key("1");
-        w.open(Kind::dict, "", p.kwargs.size());
+        w.open(AxisKind::dict, "", p.kwargs.size());
         for (const auto& [name, d] : p.kwargs) {
             w.key("'" + name + "'");
             describe(d, w);

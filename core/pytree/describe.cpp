@@ -8,7 +8,7 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-using Kind = TreeType::Kind;
+using TypeKind = TreeType::Kind;
 
 /// Names of a registered type's members: "w, b".
 std::vector<std::string> listed(const char* text) {
@@ -34,25 +34,25 @@ struct Describer : Visitor {
     void name_child() {
         const std::size_t i = n++;
         switch (type.kind) {
-            case Kind::structure:
+            case TypeKind::structure:
                 if (type.list)
                     w.name(i < names.size() ? names[i] : "");
                 else
                     w.name(std::string(type.members[i].text, type.members[i].size));
                 break;
-            case Kind::variant:
+            case TypeKind::variant:
                 w.key("");
                 break;
-            case Kind::dict:
+            case TypeKind::dict:
                 w.key(type.fixed->text(key));
                 break;
-            case Kind::list:
-            case Kind::tuple:
+            case TypeKind::list:
+            case TypeKind::tuple:
                 w.key(std::to_string(i));
                 break;
-            case Kind::leaf:
-            case Kind::fixed:
-            case Kind::optional:
+            case TypeKind::leaf:
+            case TypeKind::fixed:
+            case TypeKind::optional:
                 break;
         }
     }
@@ -64,13 +64,13 @@ struct Describer : Visitor {
 
 void open(const void* value, const TreeType& t, const Describer& children, TreeWriter& w) {
     switch (t.kind) {
-        case Kind::structure:
+        case TypeKind::structure:
             return w.open(TreeKind::custom, std::string(t.name.text, t.name.size), t.list ? children.names.size() : t.size);
-        case Kind::variant:
+        case TypeKind::variant:
             return w.open(TreeKind::custom, "variant:" + std::to_string(t.count(value)), 1);
-        case Kind::dict:
+        case TypeKind::dict:
             return w.open(TreeKind::dict, "", t.count(value));
-        case Kind::list:
+        case TypeKind::list:
             return w.open(TreeKind::list, "", t.count(value));
         default:
             return w.open(TreeKind::tuple, "", t.size);
@@ -81,13 +81,13 @@ void open(const void* value, const TreeType& t, const Describer& children, TreeW
 
 void describe(const Description& d, TreeWriter& w) {
     const TreeType& t = *d.type;
-    if (t.kind == Kind::leaf) return static_cast<const Array*>(d.value)->has_value() ? w.leaf() : w.none();
-    if (t.kind == Kind::fixed) return w.fixed(d.value, *t.fixed);
-    if (t.kind == Kind::optional && t.count(d.value) == 0) return w.none();
+    if (t.kind == TypeKind::leaf) return static_cast<const Array*>(d.value)->has_value() ? w.leaf() : w.none();
+    if (t.kind == TypeKind::fixed) return w.fixed(d.value, *t.fixed);
+    if (t.kind == TypeKind::optional && t.count(d.value) == 0) return w.none();
     Describer children(t, w);
-    if (t.kind != Kind::optional) open(d.value, t, children, w);
+    if (t.kind != TypeKind::optional) open(d.value, t, children, w);
     t.children(const_cast<void*>(d.value), children);  // walks alone: nothing is written
-    if (t.kind != Kind::optional) w.close();
+    if (t.kind != TypeKind::optional) w.close();
 }
 
 std::string number_text(long long v) { return std::to_string(v); }

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "jit/code_cache.h"
 #include "jit/targets.h"
+#include "report/explain_text.h"
 
 namespace jaxscope {
 
@@ -49,6 +50,10 @@ std::string explain_difference(const MemoryReport& m) {
     std::string text = fmt::format("measured {} {} the plan", bytes_text(std::abs(difference)), difference > 0 ? "above" : "below");
     if (difference < 0 && m.arena_resident && *m.arena_resident < m.planned_peak)
         return text + fmt::format(": {} of the planned memory was never touched", bytes_text(m.planned_peak - *m.arena_resident));
+    if (!m.device_peaks.empty())
+        return text +
+               ": a device runs its program in pieces between collectives, and what one piece hands to the next stands beside the "
+               "arena of the one at work";
     constexpr std::size_t kNamed = 3;
     for (std::size_t i = 0; i < std::min(kNamed, m.unplanned.size()); ++i)
         text += fmt::format("{} {} in {}", i ? "," : ":", bytes_text(m.unplanned[i].bytes), m.unplanned[i].source);
@@ -59,6 +64,12 @@ UnplannedRow to_row(const UnplannedMemory& u) {
     UnplannedRow row{u.bytes, u.eqn, u.primitive.str(), {}, 0};
     if (!u.source->summary().empty()) row.source += " from " + u.source->summary().str();
     set_own_line(row, u.source);
+    return row;
+}
+
+DeviceRow device_row(std::size_t device, const MemoryPlan& plan, const DeviceUse& use) {
+    DeviceRow row{static_cast<std::int64_t>(device), plan.planned_peak, use.peak, use.of_step, use.at->summary().str(), {}, 0};
+    set_own_line(row, use.at);
     return row;
 }
 
@@ -82,6 +93,29 @@ std::string words(const StepName& name) {
     return {};
 }
 
+std::string words(const Placement& p) {
+    const std::string function = p.function.empty() ? "" : " of " + p.function;
+    const std::string place = p.loc.file.empty() ? "" : fmt::format(" ({})", short_place(p.loc.file, p.loc.line));
+    switch (p.kind) {
+        case Placement::Kind::Existing:
+            return "in the checkpoints that are there";
+        case Placement::Kind::Blocks:
+            return fmt::format("around each of {} calls{}{}", p.count, function, place);
+        case Placement::Kind::ScanBody:
+            return fmt::format("around the body of the scan of {} steps{}", p.count, place);
+        case Placement::Kind::Function:
+            break;
+    }
+    return "around the whole function" + (p.function.empty() ? "" : " " + p.function);
+}
+
+std::string policy_in_words(const PolicyRow& row) {
+    const bool inside = row.policy.starts_with("inside: ");
+    if (!row.around && !inside) return row.policy + " around the function";  // a name in it may have a colon of its own
+    const std::string policy = row.policy.substr(row.policy.find(": ") + 2);
+    return policy + " " + (inside ? "in the checkpoints inside" : words(*row.around));
+}
+
 MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunReport* run) {
     MemoryReport m;
     m.of = step.of;
@@ -97,6 +131,7 @@ MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunRe
         m.measurement_problem = run->result.measurement_problem;
         if (run->device_peaks.empty()) m.arena_resident = run->result.arena_resident;
         m.device_peaks = run->device_peaks;
+        for (std::size_t d = 0; d < run->device_uses.size(); ++d) m.per_device.push_back(device_row(d, plan, run->device_uses[d]));
         for (const UnplannedMemory& u : run->result.unplanned) m.unplanned.push_back(to_row(u));
     }
     for (const int b : plan.at_peak) m.at_peak.push_back(to_row(step, plan.buffers[static_cast<std::size_t>(b)]));

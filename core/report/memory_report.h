@@ -12,6 +12,10 @@ namespace jaxscope {
 
 /// "the program", "the step", "value and gradient", "value and pullback".
 std::string words(const StepName& name);
+/// "around each of 6 calls of block (model.py:40)"
+std::string words(const Placement& where);
+/// "dots_saveable around the function"
+std::string policy_in_words(const PolicyRow& row);
 
 /// The user's own line of an equation, where one is known.
 template <class Row>
@@ -45,6 +49,15 @@ struct SpaceRow {
     std::int64_t moved_in = 0;  ///< bytes that one run copies into it; of a while loop: in one iteration
 };
 
+/// One of several devices: what its plan says, and what it had in a run.
+struct DeviceRow {
+    std::int64_t device = 0, planned_peak = 0, measured_peak = 0;
+    std::int64_t of_step = 0;  ///< of what was measured: results of the step at work, and the arena of what it computes
+    std::string source;        ///< that step's last equation
+    std::string file;          ///< of the user's own line
+    int line = 0;
+};
+
 /// The memory of one program: the plan's figures, divided as in XLA's memory analysis, and what was measured beside them.
 struct MemoryReport {
     StepName of;         ///< what was planned and run
@@ -60,6 +73,7 @@ struct MemoryReport {
     std::string difference;                      ///< measured against planned where they differ by more than 1 % and 1 MiB
     std::int64_t devices = 1;                    ///< of several, all figures are one's
     std::vector<std::int64_t> device_peaks;      ///< measured of each of several devices
+    std::vector<DeviceRow> per_device;           ///< of a run on several devices
     std::vector<std::string> notes;              ///< donations that cost a copy
 };
 

@@ -14,9 +14,9 @@ namespace jaxscope {
 
 namespace {
 
-constexpr std::size_t kLongest = 100000;  ///< bytes of one cell
-constexpr std::size_t kNarrowest = 16;    ///< columns that a cut column keeps
-constexpr std::size_t kWrapped = 36;      ///< columns that wrapped text keeps
+constexpr std::size_t kLongestCell = 100000;  ///< bytes of one cell
+constexpr std::size_t kNarrowest = 16;        ///< columns that a cut column keeps
+constexpr std::size_t kWrapped = 36;          ///< columns that wrapped text keeps
 
 /// Text for a Markdown page: nothing in it is markup.
 std::string markdown_escape(const std::string& text) {
@@ -59,7 +59,7 @@ std::vector<std::size_t> fitted_widths(const Table& table, std::size_t shown, co
     std::size_t total = 0;
     for (std::size_t c = 0; c < table.columns().size(); ++c) {
         std::size_t w = display_width(table.columns()[c].name);
-        for (std::size_t r = 0; r < shown; ++r) w = std::max(w, display_width(printable(table.rows()[r][c].text, kLongest)));
+        for (std::size_t r = 0; r < shown; ++r) w = std::max(w, display_width(printable(table.rows()[r][c].text, kLongestCell)));
         widths.push_back(w);
         total += w + 2;
     }
@@ -117,7 +117,7 @@ std::string Page::bold(const std::string& text) const { return style_.colour ? "
 std::string Page::muted(const std::string& text) const { return style_.colour ? "\x1b[2m" + text + "\x1b[0m" : text; }
 
 void Page::heading(const std::string& title) {
-    const std::string text = printable(title, kLongest);
+    const std::string text = printable(title, kLongestCell);
     switch (style_.format) {
         case PageStyle::Format::Terminal:
             out_ << '\n' << bold(text) << '\n';
@@ -131,7 +131,7 @@ void Page::heading(const std::string& title) {
 }
 
 void Page::line(const std::string& text) {
-    const std::string shown = printable(text, kLongest);
+    const std::string shown = printable(text, kLongestCell);
     switch (style_.format) {
         case PageStyle::Format::Terminal:
             out_ << (shown.empty() ? "" : "  ") << shown << '\n';
@@ -146,7 +146,7 @@ void Page::line(const std::string& text) {
 
 void Page::paragraph(const std::string& text) {
     if (!is_terminal() || style_.width < 20) return line(text);
-    for (const std::string& one : wrapped(printable(text, kLongest), style_.width - 2)) line(one);
+    for (const std::string& one : wrapped(printable(text, kLongestCell), style_.width - 2)) line(one);
 }
 
 void Page::code(const std::string& text) {
@@ -195,11 +195,11 @@ void Page::text_table(const Table& table, std::size_t shown) {
     for (std::size_t r = 0; r < shown; ++r) {
         const auto& row = table.rows()[r];
         const std::size_t last = row.size() - 1;
-        const std::string tail = printable(row[last].text, kLongest);
+        const std::string tail = printable(row[last].text, kLongestCell);
         const std::vector<std::string> lines = wraps(table, last) ? wrapped(tail, widths[last]) : std::vector{tail};
         for (std::size_t k = 0; k < lines.size(); ++k)
             out_ << line([&](std::size_t c) {
-                return c == last ? lines[k] : k == 0 ? printable(row[c].text, kLongest) : std::string();
+                return c == last ? lines[k] : k == 0 ? printable(row[c].text, kLongestCell) : std::string();
             }) << '\n';
     }
     if (shown < table.rows().size())
@@ -215,7 +215,7 @@ void Page::markdown_table(const Table& table, std::size_t shown) {
     for (std::size_t r = 0; r < shown; ++r) {
         out_ << '|';
         for (std::size_t c = 0; c < table.columns().size(); ++c) {
-            const std::string cell = printable(table.rows()[r][c].text, kLongest);
+            const std::string cell = printable(table.rows()[r][c].text, kLongestCell);
             out_ << ' ' << (table.columns()[c].kind == Table::Kind::Code ? markdown_code(cell) : markdown_escape(cell)) << " |";
         }
         out_ << '\n';

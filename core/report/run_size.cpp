@@ -13,8 +13,8 @@ namespace jaxscope {
 namespace {
 
 constexpr double kFlopsPerSecond = 3e10;
-constexpr double kLongest = 180;  // seconds
-constexpr int kPolicies = 6;      // rows of the policy table, each of which is run
+constexpr double kLongestRun = 180;  // seconds
+constexpr int kPolicies = 6;         // rows of the policy table, each of which is run
 
 std::string about(double seconds) {
     if (seconds < 7200) return fmt::format("about {:.0f} minutes", seconds / 60);
@@ -33,7 +33,7 @@ std::string why_not_run(const Inspection& inspection, int repeat) {
     std::string why;
     if (memory > static_cast<double>(machine) / 2)
         why = fmt::format("it needs {} of this machine's {}", bytes_text(static_cast<std::int64_t>(memory)), bytes_text(machine));
-    if (seconds > kLongest) why += (why.empty() ? "" : ", and ") + fmt::format("with its policies it would take {}", about(seconds));
+    if (seconds > kLongestRun) why += (why.empty() ? "" : ", and ") + fmt::format("with its policies it would take {}", about(seconds));
     return why.empty() ? why : "not run without being asked: " + why + " (--run does it)";
 }
 

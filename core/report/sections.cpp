@@ -344,6 +344,11 @@ void memory_section(Page& page, const MemoryReport& m) {
         std::string peaks;
         for (const std::int64_t bytes : m.device_peaks) peaks += (peaks.empty() ? "" : ", ") + bytes_text(bytes);
         page.line("measured, device by device: " + peaks);
+        const auto highest = std::max_element(m.per_device.begin(), m.per_device.end(),
+                                              [](const DeviceRow& a, const DeviceRow& b) { return a.measured_peak < b.measured_peak; });
+        if (highest != m.per_device.end())
+            page.line(fmt::format("planned for each: {}; device {} had most, {} of it in the step that ends with {}",
+                                  bytes_text(m.planned_peak), highest->device, bytes_text(highest->of_step), highest->source));
     }
     if (!m.measurement_problem.empty()) page.line("not measured: " + m.measurement_problem);
     if (!m.difference.empty()) page.line(m.difference);
@@ -454,6 +459,7 @@ void policies_section(Page& page, const std::vector<PolicyRow>& rows) {
     page.table(t);
     for (const PolicyRow& r : rows)
         if (!r.problem.empty()) page.line(r.policy + ": " + r.problem);
+    blocks_line(page, rows);
     for (const std::string& target : targets) compiled_lines(page, rows, target);
 }
 

@@ -22,5 +22,11 @@ void time_section(Page& page, const TimeReport& time);
 /// How often debug_print and debug_callback were met; with texts, what the program would have written.
 void debug_section(Page& page, const std::vector<DebugPrintRow>& rows);
 void policies_section(Page& page, const std::vector<PolicyRow>& rows);
+/// Where the checkpoints of rows `each block: ...` stand, once; `Row` is a PolicyRow or what has its `around`.
+template <class Row>
+void blocks_line(Page& page, const std::vector<Row>& rows) {
+    for (const Row& r : rows)
+        if (r.around) return page.line("each block: a checkpoint " + words(*r.around));
+}
 
 }  // namespace jaxscope

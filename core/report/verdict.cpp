@@ -87,7 +87,7 @@ std::optional<Change> best_row(const std::vector<PolicyRow>& rows, std::int64_t 
         if (!r.as_it_is && r.problem.empty() && r.planned_peak && *r.planned_peak <= limit)
             if (!best || r.recomputed_flops < best->recomputed_flops) best = &r;
     if (!best) return {};
-    return Change{fmt::format("{} around the function", best->policy), *best->planned_peak,
+    return Change{policy_in_words(*best), *best->planned_peak,
                   more_work(best->recomputed_flops, rows.front().recomputed_flops, rows.front().total_flops)};
 }
 

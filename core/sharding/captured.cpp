@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharding/captured.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ir/primitive.h"
+#include "sharding/one_mesh.h"
 
 namespace jaxscope::sharding {
 
 namespace {
 
 Spec on_mesh(const NamedSharding& s, const Mesh& mesh, const std::string& whose) {
-    if (!(s.mesh == mesh))
+    if (s.mesh == mesh) return s.spec;
+    const std::optional<MeshTranslation> finer = MeshTranslation::over({mesh, s.mesh});
+    if (!finer || !(finer->mesh() == mesh))
         throw Error(ErrorCode::NoRule, "expected all values over " + to_text(mesh) + ", found " + whose + " over " + to_text(s.mesh));
-    return s.spec;
+    return finer->spec(s.mesh, s.spec);
 }
 /// An entry of jit's parameter `name`.
 std::optional<NamedSharding> said_by_jit(const Eqn& call, const char* name, std::size_t i) {
@@ -25,9 +30,12 @@ std::optional<NamedSharding> said_by_jit(const Eqn& call, const char* name, std:
 const Eqn* only_call(const Jaxpr& j) { return j.eqns.size() == 1 && j.eqns[0].prim->flow == Flow::Call ? &j.eqns[0] : nullptr; }
 
 std::optional<Mesh> mesh_of(const Program& program) {
+    std::vector<Mesh> all;
     for (const Attr& a : program.in_shardings)
-        if (const auto s = named_sharding_from(a)) return s->mesh;
-    return mesh_of(*program.jaxpr);
+        if (const auto s = named_sharding_from(a); s && std::find(all.begin(), all.end(), s->mesh) == all.end()) all.push_back(s->mesh);
+    const std::vector<Mesh> inside = meshes_in(*program.jaxpr);
+    all.insert(all.end(), inside.begin(), inside.end());
+    return common_mesh(all);
 }
 
 SaidSpecs said_specs(const Program& program, const Mesh& mesh) {

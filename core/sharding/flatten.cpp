@@ -75,8 +75,7 @@ private:
         }
         if (e.prim->flow == Flow::Straight && !e.prim->partition && e.prim->expand && e.effects.empty() &&
             !names_mesh_axes(make_op(j, e))) {
-            const JaxprPtr expanded = e.prim->expand.fn(make_op(j, e));
-            return body(*expanded, with_consts(*expanded, in));
+            if (const JaxprPtr expanded = e.prim->expand.fn(make_op(j, e))) return body(*expanded, with_consts(*expanded, in));
         }
         if (e.prim == &kReshard) return {constrained(in[0], e.params->find("dst_sharding"))};
         return b_.append(*e.prim, in, e.prim == &kShardingConstraint ? e.params : without_shardings(e.params), plain_results(j, e),

@@ -12,6 +12,7 @@
 #include "ir/interpret.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"
+#include "sharding/one_mesh.h"
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
 
@@ -57,8 +58,15 @@ public:
         JaxprPtr jaxpr;
         std::vector<Spec> in, out;
     };
-    DeviceWriter(const JaxprPtr& flat, Partitioned& report, const OptionalSpecs& in, const OptionalSpecs& out, std::int64_t times = 1)
-        : j_(*flat), report_(report), move_(b_, report), at_(propagate(*flat, report.mesh, in, out)), wanted_out_(out) {
+    /// `manual`: axes along which the program is one device's already, as it stands in a shard_map over them.
+    DeviceWriter(const JaxprPtr& flat, Partitioned& report, const OptionalSpecs& in, const OptionalSpecs& out, std::int64_t times = 1,
+                 AxisNames manual = {})
+        : j_(*flat),
+          report_(report),
+          move_(b_, report),
+          at_(propagate(*flat, report.mesh, in, out)),
+          wanted_out_(out),
+          manual_(std::move(manual)) {
         move_.times = times;
     }
 
@@ -152,8 +160,30 @@ private:
         values_[e.first_out] = read(j_.inputs(e)[0], spec);
     }
 
-    /// The body is a device's program already.
     void manual(const Eqn& e, const ManualRegion& region) {
+        AxisNames all = manual_;
+        all.insert(all.end(), region.manual.begin(), region.manual.end());
+        if (all.size() < report_.mesh.axes.size()) return partly_manual(e, region, all);
+        fully_manual(e, region);
+    }
+    /// The body is cut along the other axes, as the program around it is.
+    void partly_manual(const Eqn& e, const ManualRegion& region, const AxisNames& manual) {
+        OptionalSpecs in, out;
+        Values x;
+        for (std::uint32_t i = 0; i < e.n_in; ++i) {
+            const Atom a = j_.inputs(e)[i];
+            in.emplace_back(region.rest(spec_at(a), region.in[i], j_.aval(a)->shape, report_.mesh));
+            x.push_back(read(a, joined(region.in[i], *in.back())));
+        }
+        const JaxprPtr body = with_each_device_looking(*flattened(*region.body));
+        const Written w = DeviceWriter(body, report_, in, out, move_.times, manual).write(true);
+        Values constants;
+        for (std::uint32_t c = 0; c < w.jaxpr->num_constvars; ++c) constants.push_back(b_.constant(w.jaxpr->consts.at(c)));
+        const Values r = inline_jaxpr(b_, *w.jaxpr, constants, x);
+        for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], joined(region.out[k], w.out[k]));
+    }
+    /// The body is a device's program already.
+    void fully_manual(const Eqn& e, const ManualRegion& region) {
         Values in;
         for (std::uint32_t i = 0; i < e.n_in; ++i) in.push_back(read(j_.inputs(e)[i], region.in[i]));
         const JaxprPtr body = with_each_device_looking(*without_shardings(*flattened(*region.body)));
@@ -169,6 +199,16 @@ private:
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, out[k], region.out[k]);
     }
 
+    /// A collective of a shard_map whose body is cut further: of what a device has of its operands.
+    void note_meeting(const Op& op, const ParamsRef& params, const Values& in, const Avals& out) {
+        Op local = op;
+        local.params = params;
+        for (std::size_t i = 0; i < in.size(); ++i) local.in[i] = b_.aval(in[i]);
+        local.out = out;
+        move_.asked_by = nullptr;
+        move_.note(local);
+        move_.asked_by = op.prim;
+    }
     /// Of a device's program that stands in the program already: its collectives, those of its loops too.
     void note_meetings(const Op& op) {
         if (names_mesh_axes(op)) return move_.note(op);
@@ -186,12 +226,13 @@ private:
         std::vector<AxisNames> axes;  ///< per factor
         std::vector<bool> result;     ///< per factor: some result has it
     };
-    Cut cut_of(const Eqn& e, const PartitionRule& rule) const {
+    /// `summed_first`: dimensions that are summed over take their axes before those of the results do.
+    Cut cut_of(const Eqn& e, const PartitionRule& rule, bool summed_first = false) const {
         Cut cut;
         cut.axes.resize(rule.divides.size());
         cut.result.resize(rule.divides.size());
         std::vector<AxisNames> all_used(rule.apart ? std::max(rule.in.size(), rule.out.size()) : 1);
-        const auto offer = [&](std::size_t k, const std::vector<int>& factors, const Spec& spec) {
+        const auto offer = [&](std::size_t k, const std::vector<int>& factors, const Spec& spec, bool summed_alone = false) {
             AxisNames& used = all_used[rule.apart ? k : 0];
             for (std::size_t d = 0; d < factors.size(); ++d) {
                 if (factors[d] < 0 || spec.at(d).empty()) continue;
@@ -199,6 +240,7 @@ private:
                 const AxisNames& names = spec.at(d);
                 const bool taken =
                     std::any_of(names.begin(), names.end(), [&](Sym n) { return std::find(used.begin(), used.end(), n) != used.end(); });
+                if (summed_alone && cut.result[f]) continue;
                 const bool summed_whole = !cut.result[f] && rule.combine == Combine::Whole;
                 if (!cut.axes[f].empty() || taken || summed_whole) continue;
                 if (rule.divides[f] != 0 && rule.divides[f] % report_.mesh.size_of(names) != 0) continue;
@@ -209,11 +251,42 @@ private:
         for (const std::vector<int>& factors : rule.out)
             for (const int f : factors)
                 if (f >= 0) cut.result[static_cast<std::size_t>(f)] = true;
-        for (std::size_t k = 0; k < rule.out.size(); ++k) offer(k, rule.out[k], at_[e.first_out + k].spec);
         const auto in = j_.inputs(e);
+        for (std::size_t i = 0; summed_first && i < rule.in.size(); ++i)
+            if (in[i].is_var()) offer(i, rule.in[i], at_[in[i].var().index].spec, true);
+        for (std::size_t k = 0; k < rule.out.size(); ++k) offer(k, rule.out[k], at_[e.first_out + k].spec);
         for (std::size_t i = 0; i < rule.in.size(); ++i)
             if (in[i].is_var()) offer(i, rule.in[i], at_[in[i].var().index].spec);
         return cut;
+    }
+    /// The same axes may cut a result, or what is summed over: gradients of weights that are cut as the samples are. The one that sends
+    /// less is taken: operands are gathered in the first case, the result's parts put together in the second.
+    Cut best_cut(const Eqn& e, const Op& op, const PartitionRule& rule) const {
+        Cut cut = cut_of(e, rule);
+        if (rule.combine != Combine::Sum || rule.apart) return cut;
+        Cut summed = cut_of(e, rule, true);
+        if (summed.axes == cut.axes) return cut;
+        return sent(e, op, rule, summed) < sent(e, op, rule, cut) ? summed : cut;
+    }
+    std::int64_t sent(const Eqn& e, const Op& op, const PartitionRule& rule, const Cut& cut) const {
+        std::int64_t bytes = 0, parts = 1;
+        for (std::size_t f = 0; f < cut.axes.size(); ++f)
+            if (!cut.result[f]) parts *= report_.mesh.size_of(cut.axes[f]);
+        for (std::size_t i = 0; i < op.in.size(); ++i)
+            if (const Atom a = j_.inputs(e)[i]; a.is_var()) bytes += gathered(op.in[i], at_[a.var().index].spec, spec_of(rule.in[i], cut));
+        for (std::size_t k = 0; k < op.out.size(); ++k) {
+            const Spec natural = spec_of(rule.out[k], cut);
+            bytes += gathered(op.out[k], natural, at_[e.first_out + k].spec);
+            bytes += bytes_per_device(op.out[k], {report_.mesh, natural}) * (parts - 1) / parts;
+        }
+        return bytes;
+    }
+    /// What a device gets of others, at most, so that a value that lies as `from` says lies as `to` says.
+    std::int64_t gathered(AvalRef a, const Spec& from, const Spec& to) const {
+        Spec met = from;
+        for (std::size_t d = 0; d < met.dims.size(); ++d)
+            if (met.dims[d] != to.at(d)) met.dims[d].clear();
+        return bytes_per_device(a, {report_.mesh, met}) - bytes_per_device(a, {report_.mesh, from});
     }
     static Spec spec_of(const std::vector<int>& factors, const Cut& cut) {
         Spec out;
@@ -234,7 +307,7 @@ private:
 
     void plain(const Eqn& e, const Op& op) {
         const PartitionRule rule = rule_of(op);
-        const Cut cut = cut_of(e, rule);
+        const Cut cut = best_cut(e, op, rule);
         Values in;
         for (std::size_t i = 0; i < op.in.size(); ++i) {
             const Atom a = j_.inputs(e)[i];
@@ -263,6 +336,7 @@ private:
         for (std::size_t k = 0; k < op.out.size(); ++k)
             avals.push_back(op.out[k]->is_array() ? with_shape(op.out[k], shapes[k]) : op.out[k]);
         const Values out = b_.append(*op.prim, in, params, avals, e.effects);
+        if (!manual_.empty() && names_mesh_axes(op)) note_meeting(op, params, in, avals);
         AxisNames summed;
         for (std::size_t f = 0; f < cut.axes.size(); ++f)
             if (!cut.result[f]) summed.insert(summed.end(), cut.axes[f].begin(), cut.axes[f].end());
@@ -289,7 +363,7 @@ private:
 
     /// `times`: how often it runs each time that this program does; 0: not known.
     Written body_of(const JaxprPtr& body, const OptionalSpecs& in, const OptionalSpecs& out, std::int64_t times) {
-        return DeviceWriter(flattened(*body), report_, in, out, move_.times * times).write();
+        return DeviceWriter(flattened(*body), report_, in, out, move_.times * times, manual_).write();
     }
     static Spec inner(const Spec& spec) {
         Spec out = spec;
@@ -315,6 +389,9 @@ private:
             in.push_back(i < carried ? spec : inner(spec));
             if (i >= view.num_consts && i < carried) out[i - view.num_consts] = spec;
         }
+        // What it stacks is made as it is wanted, so that sums are put together part by part.
+        for (std::size_t k = view.num_carry; k < out.size(); ++k)
+            if (const Spec& wanted = at_[e.first_out + k].spec; !wanted.replicated() && wanted.at(0).empty()) out[k] = inner(wanted);
         const Written body = body_of(view.body, in, out, op.as<ScanParams>().length);
         const Values r = view.emit(b_, x, body.jaxpr, view.num_consts, view.num_carry);
         for (std::uint32_t k = 0; k < e.n_out; ++k) put(e, k, r[k], k < view.num_carry ? body.out[k] : outer(body.out[k]));
@@ -358,37 +435,39 @@ private:
     Resharding move_;
     std::vector<Placed> at_;
     OptionalSpecs wanted_out_;
+    AxisNames manual_;
     std::vector<Value> values_;
 };
 
-std::optional<Mesh> mesh_in(const ParamsRef& params) {
+void note_mesh(const Mesh& m, std::vector<Mesh>& out) {
+    if (!m.axes.empty() && std::find(out.begin(), out.end(), m) == out.end()) out.push_back(m);
+}
+void meshes_of(const ParamsRef& params, std::vector<Mesh>& out) {
     for (const auto& [name, value] : params->entries()) {
         if (const Attr::Record* r = value.get_record()) {
-            if (const auto s = named_sharding_from(value)) return s->mesh;
-            if (r->type == Sym("Mesh"))
-                if (Mesh m = mesh_from(value); !m.axes.empty()) return m;
+            if (const auto s = named_sharding_from(value)) note_mesh(s->mesh, out);
+            if (r->type == Sym("Mesh")) note_mesh(mesh_from(value), out);
         }
         if (const Attr::Seq* list = value.get_seq())
             for (const Attr& item : list->items)
-                if (const auto s = named_sharding_from(item)) return s->mesh;
+                if (const auto s = named_sharding_from(item)) note_mesh(s->mesh, out);
     }
-    return std::nullopt;
 }
 
-/// One jaxpr may stand in many equations, and these in one again: each is looked at once.
-std::optional<Mesh> mesh_below(const Jaxpr& program, std::unordered_set<const Jaxpr*>& seen) {
-    if (!seen.insert(&program).second) return std::nullopt;
+/// One jaxpr may stand in many equations, and these in one again: each is looked at once, and so are parameters.
+void meshes_below(const Jaxpr& program, std::unordered_set<const void*>& seen, std::vector<Mesh>& out) {
+    if (!seen.insert(&program).second) return;
     for (const Eqn& e : program.eqns) {
-        if (auto m = mesh_in(e.params)) return m;
-        for (const JaxprPtr& inner : e.params->jaxprs())
-            if (auto m = mesh_below(*inner, seen)) return m;
+        if (e.params->entries().empty() || !seen.insert(&*e.params).second) continue;
+        meshes_of(e.params, out);
+        for (const JaxprPtr& inner : e.params->jaxprs()) meshes_below(*inner, seen, out);
     }
-    return std::nullopt;
 }
 
 }  // namespace
 
-Partitioned partition(const PartitionRequest& request) {
+Partitioned partition(const PartitionRequest& given) {
+    const PartitionRequest request = over_one_mesh(given);
     Partitioned out;
     out.mesh = request.mesh;
     const JaxprPtr flat = flattened(*request.program);
@@ -401,9 +480,12 @@ Partitioned partition(const PartitionRequest& request) {
     return out;
 }
 
-std::optional<Mesh> mesh_of(const Jaxpr& program) {
-    std::unordered_set<const Jaxpr*> seen;
-    return mesh_below(program, seen);
+std::vector<Mesh> meshes_in(const Jaxpr& program) {
+    std::unordered_set<const void*> seen;
+    std::vector<Mesh> out;
+    meshes_below(program, seen, out);
+    return out;
 }
+std::optional<Mesh> mesh_of(const Jaxpr& program) { return common_mesh(meshes_in(program)); }
 
 }  // namespace jaxscope::sharding

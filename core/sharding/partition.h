@@ -61,10 +61,13 @@ struct Partitioned {
     std::vector<Finding> findings;
     std::vector<PlacedValue> values;  ///< results of the program's equations and of its loops' bodies, in their order
 };
-/// Throws Error{NoRule} that names the equation where a program can't be cut: a shard_map over another mesh, or over a part of its axes.
+/// A program whose equations name other meshes than `mesh` is expressed over one that all of them are coarser than (one_mesh.h). Throws
+/// Error{NoRule} that names the equation where there is none.
 Partitioned partition(const PartitionRequest& request);
 
-/// The mesh that a program's own equations name (shard_map, sharding_constraint, shardings of jit); none: nothing in it does.
+/// The meshes that a program's own equations name (shard_map, sharding_constraint, shardings of jit), each once, as they are met.
+std::vector<Mesh> meshes_in(const Jaxpr& program);
+/// The one over which all of them are expressed; the first one where there is none. None: nothing in it names a mesh.
 std::optional<Mesh> mesh_of(const Jaxpr& program);
 
 }  // namespace jaxscope::sharding

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "calls/control_flow.h"
 #include "calls/loops/scan.h"
+#include "lax/collectives/collectives.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"
 #include "sharding/partition.h"
@@ -36,6 +37,19 @@ PartitionRule rule_of_cond(const Op& op) {
     return rule;
 }
 
+/// Devices that meet along axes of a shard_map may each have a part of the value along others, where it keeps its shape.
+PartitionRule rule_of_meeting(const Op& op) {
+    PartitionRule rule;
+    const bool alike = op.in.size() == op.out.size() &&
+                       std::equal(op.in.begin(), op.in.end(), op.out.begin(), [](AvalRef a, AvalRef b) { return a->shape == b->shape; }) &&
+                       op.prim != &kAllToAll;
+    for (const AvalRef a : op.in)
+        rule.in.push_back(alike ? own_factors(rule, a) : std::vector<int>(a->shape.size(), PartitionRule::kWhole));
+    for (std::size_t k = 0; k < op.out.size(); ++k)
+        rule.out.push_back(alike ? rule.in[k] : std::vector<int>(op.out[k]->shape.size(), PartitionRule::kWhole));
+    return rule;
+}
+
 [[noreturn]] void other_mesh(const Op& op, const Mesh& mesh, const std::string& found) {
     throw Error(ErrorCode::NoRule, "expected " + op.prim->name + " over " + to_text(mesh) + ", found " + found).at(op.source.loc());
 }
@@ -60,6 +74,7 @@ PartitionRule rule_of(const Op& op) {
         return rule_of_loop(op, static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts), op.out.size());
     }
     if (op.prim == &kCond) return rule_of_cond(op);
+    if (names_mesh_axes(op)) return rule_of_meeting(op);
     if (op.prim->partition) return op.prim->partition.fn(op);
     PartitionRule whole;
     for (const AvalRef a : op.in) whole.in.emplace_back(a->shape.size(), PartitionRule::kWhole);
@@ -72,17 +87,43 @@ std::optional<ManualRegion> manual_region(const Op& op, const Mesh& mesh) {
     const Attr* m = op.params->find("mesh");
     const Mesh own = mesh_from(m ? *m : Attr());
     if (!(own == mesh)) other_mesh(op, mesh, to_text(own));
+    AxisNames manual;
     const Attr* axes = op.params->find("newly_manual_axes");
-    if (const Attr::Seq* manual = axes ? axes->get_seq() : nullptr; manual && manual->items.size() != mesh.axes.size())
-        other_mesh(op, mesh, std::to_string(manual->items.size()) + " of its axes");
+    if (const Attr::Seq* list = axes ? axes->get_seq() : nullptr) {
+        for (const Attr& item : list->items)
+            if (const Sym* name = item.get<Sym>()) manual.push_back(*name);
+    } else {
+        for (const Mesh::Axis& a : mesh.axes) manual.push_back(a.name);
+    }
     const Attr* body = op.params->find(op.prim->body);
     const auto* ref = body ? body->get<Attr::JaxprRef>() : nullptr;
     if (!ref) throw Error(ErrorCode::BadInput, std::string("expected a jaxpr in ") + op.prim->name);
-    ManualRegion out{specs_param(op, "in_specs"), specs_param(op, "out_specs"), ref->jaxpr};
+    ManualRegion out{specs_param(op, "in_specs"), specs_param(op, "out_specs"), ref->jaxpr, std::move(manual)};
     if (out.in.size() != op.in.size() || out.out.size() != op.out.size() || ref->jaxpr->num_invars != op.in.size() ||
         ref->jaxpr->outvars.size() != op.out.size() || ref->jaxpr->num_constvars != 0)
         throw Error(ErrorCode::BadInput, std::string("expected a spec for each operand and result of ") + op.prim->name)
             .at(op.source.loc());
+    return out;
+}
+
+Spec ManualRegion::rest(const Spec& whole, const Spec& lead, const Dims& shape, const Mesh& mesh) const {
+    Spec further_cut;
+    further_cut.dims.resize(shape.size());
+    const AxisNames taken = lead.axes();
+    const auto is_in = [](const AxisNames& names, Sym n) { return std::find(names.begin(), names.end(), n) != names.end(); };
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        const AxisNames &names = whole.at(d), &first = lead.at(d);
+        if (names.size() <= first.size() || !std::equal(first.begin(), first.end(), names.begin())) continue;
+        const AxisNames further(names.begin() + static_cast<std::ptrdiff_t>(first.size()), names.end());
+        const bool own = std::any_of(further.begin(), further.end(), [&](Sym n) { return is_in(manual, n) || is_in(taken, n); });
+        if (!own && shape[d] % mesh.size_of(names) == 0) further_cut.dims[d] = further;
+    }
+    return further_cut;
+}
+Spec joined(const Spec& lead, const Spec& rest) {
+    Spec out = lead;
+    out.dims.resize(std::max(lead.dims.size(), rest.dims.size()));
+    for (std::size_t d = 0; d < rest.dims.size(); ++d) out.dims[d].insert(out.dims[d].end(), rest.dims[d].begin(), rest.dims[d].end());
     return out;
 }
 
@@ -103,7 +144,9 @@ struct Inner {
     struct Tie {
         Var outside;
         bool scanned = false;
+        Spec lead = {};  ///< of a shard_map over some axes: how it cuts the value
     };
+    std::optional<ManualRegion> region;  ///< such a shard_map
     JaxprPtr flat;
     std::vector<std::vector<Tie>> in, out;
     std::vector<Placed> seen;  ///< what was known outside when it was last looked at
@@ -114,7 +157,7 @@ std::vector<Inner::Tie> tie(Atom a, bool scanned = false) {
 }
 /// `first`: which operand is the body's first input. A carry is one with its result.
 Inner inner_of(const JaxprPtr& body, const Jaxpr& j, const Eqn& e, std::size_t first, std::size_t consts, std::size_t carries) {
-    Inner out{flattened(*body)};
+    Inner out{.flat = flattened(*body)};
     const auto in = j.inputs(e);
     for (std::size_t i = first; i < in.size(); ++i) {
         out.in.push_back(tie(in[i], i >= first + consts + carries));
@@ -143,6 +186,18 @@ std::vector<Inner> inners_of(const Jaxpr& j, const Eqn& e, const Op& op) {
     return out;
 }
 
+/// The body of a shard_map over some axes, which is cut along the others.
+Inner inner_of(const ManualRegion& region, const Jaxpr& j, const Eqn& e) {
+    Inner out{.region = region, .flat = flattened(*region.body)};
+    const auto in = j.inputs(e);
+    for (std::uint32_t i = 0; i < e.n_in; ++i) {
+        out.in.push_back(tie(in[i]));
+        for (Inner::Tie& t : out.in.back()) t.lead = region.in[i];
+    }
+    for (std::uint32_t k = 0; k < e.n_out; ++k) out.out.push_back({{Var{e.first_out + k}, false, region.out[k]}});
+    return out;
+}
+
 class Propagation {
 public:
     Propagation(const Jaxpr& j, const Mesh& mesh, std::vector<Placed>& at) : j_(j), mesh_(mesh), at_(at) {
@@ -150,7 +205,9 @@ public:
             const Op op = make_op(j, e);
             if (std::vector<Inner> inners = inners_of(j, e, op); !inners.empty()) inners_.emplace(rules_.size(), std::move(inners));
             if (const auto region = manual_region(op, mesh)) {
-                fix_region(e, *region);
+                const bool partly = region->manual.size() < mesh.axes.size();
+                fix_region(e, *region, partly);
+                if (partly) inners_.emplace(rules_.size(), std::vector<Inner>{inner_of(*region, j, e)});
                 rules_.emplace_back();
                 continue;
             }
@@ -169,9 +226,10 @@ public:
     }
 
 private:
-    void fix_region(const Eqn& e, const ManualRegion& region) {
+    /// Where it is over some axes (`partly`), its results may be cut along others.
+    void fix_region(const Eqn& e, const ManualRegion& region, bool partly) {
         for (std::uint32_t k = 0; k < e.n_out; ++k)
-            if (Placed& p = at_[e.first_out + k]; !p.fixed) p = {region.out[k], true};
+            if (Placed& p = at_[e.first_out + k]; !p.fixed && (!partly || p.spec.replicated())) p = {region.out[k], !partly};
         const auto in = j_.inputs(e);
         for (std::uint32_t i = 0; i < e.n_in; ++i)
             if (in[i].is_var())
@@ -213,6 +271,7 @@ private:
             for (const Inner::Tie& t : ties) {
                 Spec spec = at_[t.outside.index].spec;
                 if (t.scanned && !spec.dims.empty()) spec.dims.erase(spec.dims.begin());
+                if (inner.region) spec = inner.region->rest(spec, t.lead, j_.aval(t.outside)->shape, mesh_);
                 if (at[v.index].spec.replicated()) at[v.index].spec = std::move(spec);
             }
         };
@@ -225,6 +284,7 @@ private:
         for (const Inner::Tie& t : ties)
             for (std::size_t d = 0; d < spec.dims.size(); ++d) {
                 const std::size_t outside = d + (t.scanned ? 1 : 0);
+                if (!spec.dims[d].empty() && !t.lead.at(d).empty()) extend(t.outside, d, t.lead.at(d), spec.dims[d]);
                 if (!spec.dims[d].empty() && fits(t.outside, outside, spec.dims[d], 0)) place(t.outside, outside, spec.dims[d]);
             }
     }
@@ -249,6 +309,16 @@ private:
         if ((divided != 0 && divided % parts != 0) || j_.aval(v)->shape[d] < parts) return false;
         const AxisNames used = p.spec.axes();
         return std::none_of(names.begin(), names.end(), [&](Sym n) { return std::find(used.begin(), used.end(), n) != used.end(); });
+    }
+    /// A dimension that a shard_map cuts by `lead`, cut further.
+    void extend(Var v, std::size_t d, const AxisNames& lead, const AxisNames& names) {
+        Placed& p = at_[v.index];
+        const AxisNames used = p.spec.axes();
+        const bool taken =
+            std::any_of(names.begin(), names.end(), [&](Sym n) { return std::find(used.begin(), used.end(), n) != used.end(); });
+        if (p.fixed || p.spec.at(d) != lead || taken || j_.aval(v)->shape[d] % (mesh_.size_of(lead) * mesh_.size_of(names)) != 0) return;
+        p.spec.dims[d].insert(p.spec.dims[d].end(), names.begin(), names.end());
+        changed_ = true;
     }
     void place(Var v, std::size_t d, const AxisNames& names) {
         Spec& spec = at_[v.index].spec;

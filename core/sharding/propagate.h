@@ -18,11 +18,17 @@ struct Placed {
 
 /// The partition rule of an equation. Scans and loops tie their carries together; what has no rule is whole.
 PartitionRule rule_of(const Op& op);
-/// What a shard_map says. Throws Error{NoRule} for another mesh, or a part of its axes.
+/// What a shard_map says. Throws Error{NoRule} for another mesh.
 struct ManualRegion {
     std::vector<Spec> in, out;
     JaxprPtr body;
+    AxisNames manual;  ///< along these its body is one device's program
+    /// How what a device has of a value along `manual`, where it lies as `lead` says, lies along the other axes, if outside it lies as
+    /// `whole`. What isn't cut so is whole. `shape`: outside.
+    Spec rest(const Spec& whole, const Spec& lead, const Dims& shape, const Mesh& mesh) const;
 };
+/// Cut by `lead` first, and each part of it by `rest`.
+Spec joined(const Spec& lead, const Spec& rest);
 std::optional<ManualRegion> manual_region(const Op& op, const Mesh& mesh);
 /// The spec that a constraint asks for, on this mesh. Throws Error{NoRule} for another mesh.
 std::optional<Spec> constraint_of(const Op& op, const Mesh& mesh);

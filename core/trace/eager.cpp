@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
+#include "trace/device_calls.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::detail {
@@ -16,7 +17,7 @@ namespace {
 bool same(const Attr& a, const Attr& b);
 
 /// Do two jaxprs compute the same, equation by equation? Names, places and shared variables don't count.
-bool same(const Jaxpr& a, const Jaxpr& b) {
+bool same(const ::jaxscope::Jaxpr& a, const ::jaxscope::Jaxpr& b) {
     if (&a == &b) return true;
     if (a.num_constvars != b.num_constvars || a.num_invars != b.num_invars || a.consts != b.consts || a.eqns.size() != b.eqns.size() ||
         a.num_vars() != b.num_vars() || a.atoms != b.atoms || a.outvars != b.outvars)
@@ -48,7 +49,7 @@ bool same(const Attr& a, const Attr& b) {
 }
 
 /// Equal for jaxprs that are the `same`.
-std::size_t hash_of_jaxpr(const Jaxpr& j) {
+std::size_t hash_of_jaxpr(const ::jaxscope::Jaxpr& j) {
     std::size_t h = hash_mix(j.num_invars, j.num_vars());
     for (const Eqn& e : j.eqns) {
         h = hash_mix(h, reinterpret_cast<std::size_t>(e.prim));
@@ -79,7 +80,7 @@ public:
             if (same(*i->second->jaxpr, *j)) return i->second;
         auto made = std::make_shared<Compiled>();
         made->jaxpr = j;
-        made->executable = Executable::compile_in_place(j);
+        made->executable = compile_here(j);
         if (known_.size() >= kMost) known_.clear();
         known_.emplace(h, made);
         return made;

@@ -15,7 +15,7 @@ void EvaluationOrder::extend(std::size_t count) {
     std::iota(order_.begin() + static_cast<std::ptrdiff_t>(had), order_.end(), static_cast<std::uint32_t>(had));
 }
 
-void EvaluationOrder::arrange(const Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand) {
+void EvaluationOrder::arrange(const ::jaxscope::Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand) {
     extend(parts.back().end);
     std::unordered_map<std::uint32_t, std::size_t> operand_of_var;
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -39,7 +39,7 @@ void EvaluationOrder::arrange(const Jaxpr& recorded, const std::vector<Part>& pa
 namespace {
 
 /// Constvars in the order in which equations and results read them first: a trace makes them when it meets them.
-std::vector<std::uint32_t> constvars_as_read(const Jaxpr& j, const std::vector<std::uint32_t>& order) {
+std::vector<std::uint32_t> constvars_as_read(const ::jaxscope::Jaxpr& j, const std::vector<std::uint32_t>& order) {
     std::vector<std::uint32_t> out;
     std::vector<bool> seen(j.num_constvars, false);
     const auto see = [&](std::span<const Atom> atoms) {
@@ -60,8 +60,8 @@ std::vector<std::uint32_t> constvars_as_read(const Jaxpr& j, const std::vector<s
 
 JaxprPtr EvaluationOrder::applied(const JaxprPtr& recorded) const {
     if (order_.empty()) return recorded;
-    const Jaxpr& j = *recorded;
-    auto out = std::make_shared<Jaxpr>();
+    const ::jaxscope::Jaxpr& j = *recorded;
+    auto out = std::make_shared<::jaxscope::Jaxpr>();
     out->name = j.name;
     out->num_constvars = j.num_constvars;
     out->num_invars = j.num_invars;

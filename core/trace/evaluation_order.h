@@ -18,7 +18,7 @@ public:
     };
     /// `parts` as they were evaluated, one behind the other, and for each which operand it is. They are put in the operands' order, unless
     /// one reads what another made: those were no independent operands, and stay.
-    void arrange(const Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand);
+    void arrange(const ::jaxscope::Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand);
     /// The jaxpr with its equations in that order, its variables numbered anew, its constvars in the order in which they are read first;
     /// itself where nothing was arranged.
     JaxprPtr applied(const JaxprPtr& recorded) const;

@@ -20,7 +20,8 @@ ArgumentNames argument_names(const Call& call, const std::vector<std::string>& g
     for (std::size_t i = 0; i < args.size(); ++i) {
         out.args.push_back(call.keywords[i] ? call.keywords[i] : i < given.size() ? given[i] : fmt::format("args[{}]", i));
         for (const std::string& path : args[i].paths()) {
-            out.leaves.emplace_back(out.args.back() + path);
+            const std::size_t n = out.leaves.size();
+            out.leaves.emplace_back(n < call.leaf_names.size() ? call.leaf_names[n] : out.args.back() + path);
             out.arg_of_leaf.push_back(static_cast<int>(i));
         }
     }

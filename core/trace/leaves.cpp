@@ -10,7 +10,7 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-using Kind = TreeType::Kind;
+using TypeKind = TreeType::Kind;
 
 /// Calls f(array) for each array that has a value.
 template <class F>
@@ -18,7 +18,7 @@ struct Leaves : Visitor {
     explicit Leaves(F function) : Visitor{on_child}, f(std::move(function)) {}
     static void on_child(Visitor& visitor, void* value, const TreeType& type) { static_cast<Leaves&>(visitor).walk(value, type); }
     void walk(void* value, const TreeType& type) {
-        if (type.kind == Kind::leaf) {
+        if (type.kind == TypeKind::leaf) {
             if (auto& a = *static_cast<Array*>(value); a.has_value()) f(a);
         } else if (type.children) {
             type.children(value, *this);
@@ -106,8 +106,8 @@ void CallKey::fixed(const void* value, const FixedType& of) {
     }
 }
 void CallKey::value(const void* value, const TreeType& of) {
-    if (of.kind == Kind::leaf) return leaf(*static_cast<const Array*>(value));
-    if (of.kind == Kind::fixed) return fixed(value, *of.fixed);
+    if (of.kind == TypeKind::leaf) return leaf(*static_cast<const Array*>(value));
+    if (of.kind == TypeKind::fixed) return fixed(value, *of.fixed);
     if (of.count) count(of.count(value));
     KeyWriter children(*this, of.fixed);
     of.children(const_cast<void*>(value), children);  // walks alone: nothing is written

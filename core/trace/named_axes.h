@@ -8,13 +8,13 @@ namespace jaxscope::jax::detail {
 
 class NamedAxisScope {
 public:
-    NamedAxisScope(std::string name, std::int64_t size);  ///< an empty name: none
+    NamedAxisScope(std::string name, std::int64_t size);  ///< an empty name: nobody asks for it
     ~NamedAxisScope();
     NamedAxisScope(const NamedAxisScope&) = delete;
     NamedAxisScope& operator=(const NamedAxisScope&) = delete;
 
 private:
-    bool named_;
+    std::uint64_t outer_;
 };
 /// -1: no axis in scope has that name.
 std::int64_t size_of_axis(const std::string& name);

@@ -23,7 +23,7 @@ public:
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
     Value value;
     Where where;                                 ///< of a tracer: what made it
-    std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit: what each device has
+    std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit or pmap: what each device has
     /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
     /// value of, as far as that is known. Empty for inputs.
     std::uint32_t begin = 0, end = 0;

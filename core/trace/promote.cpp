@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
+#include "trace/refusals.h"
+#include "trace/trace.h"
 
 namespace jaxscope::jax::detail {
 
@@ -172,18 +175,27 @@ D type_of(Point p) {
     }
 }
 
+/// A key goes with nothing but keys.
+void refuse_keys(const Avals& avals, const char* name) {
+    if (!name || std::none_of(avals.begin(), avals.end(), [](AvalRef a) { return is_key(a->dtype); })) return;
+    std::string types;
+    for (const AvalRef a : avals) types += (types.empty() ? "" : ", ") + std::string(info(a->dtype).name);
+    throw Error(ErrorCode::TypeMismatch, fmt::format("{} does not accept dtypes {}.", name, types));
+}
+
 }  // namespace
 
-Promoted promoted_type(const Avals& avals) {
+Promoted promoted_type(const Avals& avals, const char* name) {
     bool equal = true, weak = true;
     for (const AvalRef a : avals) {
         equal = equal && a->dtype == avals.front()->dtype;
         weak = weak && a->weak_type;
     }
-    if (equal) return {avals.front()->dtype, weak};
+    if (equal) return {avals.front()->dtype, weak && avals.front()->dtype != D::Bool};
     std::uint32_t common = ~0u;
     for (const AvalRef a : avals) {
         const Point p = point_of(*a);
+        if (p == Point::Other) refuse_keys(avals, name);
         if (p == Point::Other)
             throw Error(ErrorCode::TypeMismatch, std::string("no implicit promotion path for dtype ") + info(a->dtype).name);
         common &= reach(p);
@@ -201,29 +213,48 @@ Promoted promoted_type(const Avals& avals) {
 
 D inexact(D t) { return is_inexact(t) ? t : D::F32; }
 
+namespace {
+/// A number in another type. The same few are converted again and again.
+LiteralRef number_in(LiteralRef number, D type, bool weak) {
+    struct Known {
+        std::uint32_t number = ~0u;
+        D type = D::Bool;
+        bool weak = false;
+        LiteralRef converted;
+    };
+    thread_local std::array<Known, 256> known;
+    Known& k = known[(number.id() * 31 + static_cast<std::uint32_t>(type) * 2 + weak) % known.size()];
+    if (k.number == number.id() && k.type == type && k.weak == weak) return k.converted;
+    const AvalRef to(type, {}, weak);
+    const Literal& l = *number;
+    const D from = l.aval->dtype;
+    const LiteralRef made = is_complex(from)   ? make_literal(to, std::complex<double>(l.real, l.imag))
+                            : is_integer(from) ? make_literal(to, l.integer)
+                                               : make_literal(to, l.real);
+    k = {number.id(), type, weak, made};
+    return made;
+}
+}  // namespace
+
 Value converted(Builder& b, Value x, D type, bool weak) {
     const AvalRef a = b.aval(x);
     if (a->dtype == type && a->weak_type == weak) return x;
     // A number takes the type of what it stands beside.
-    if (x.is_literal() && a->weak_type) {
-        const AvalRef to(type, {}, weak);
-        const Literal& l = *x.literal();
-        if (is_complex(a->dtype)) return make_literal(to, std::complex<double>(l.real, l.imag));
-        return is_integer(a->dtype) ? make_literal(to, l.integer) : make_literal(to, l.real);
-    }
+    if (x.is_literal() && a->weak_type) return number_in(x.literal(), type, weak);
     return ::jaxscope::lax::convert_element_type(b, x, type, weak);
 }
 
 Values same_rank(Builder& b, Values in) {
-    std::vector<::jaxscope::Dims> shapes;
     std::size_t low = SIZE_MAX, high = 0;
     for (const Value v : in) {
-        shapes.push_back(b.aval(v)->shape);
-        if (shapes.back().empty()) continue;
-        low = std::min(low, shapes.back().size());
-        high = std::max(high, shapes.back().size());
+        const std::size_t rank = b.aval(v)->shape.size();
+        if (rank == 0) continue;
+        low = std::min(low, rank);
+        high = std::max(high, rank);
     }
     if (low >= high) return in;  // those of one rank are the operation's to refuse
+    std::vector<::jaxscope::Dims> shapes;
+    for (const Value v : in) shapes.push_back(b.aval(v)->shape);
     broadcast_shapes(shapes);
     for (std::size_t i = 0; i < in.size(); ++i) {
         if (shapes[i].size() == high) continue;
@@ -234,21 +265,27 @@ Values same_rank(Builder& b, Values in) {
     return in;
 }
 
-Values promoted(Builder& b, const Values& in, bool to_inexact) {
+Values promoted(Builder& b, const Values& in, bool to_inexact, const char* name) {
     Avals avals;
+    avals.reserve(in.size());
     for (const Value v : in) avals.push_back(b.aval(v));
-    Promoted to = promoted_type(avals);
+    Promoted to = promoted_type(avals, name);
     if (to_inexact) to.type = inexact(to.type);
-    Values out;
+    Values out(in);
     // All numbers but one array: the numbers become plain, whatever the array is.
-    for (const Value v : in) out.push_back(converted(b, v, to.type, to.weak));
-    return same_rank(b, out);
+    for (Value& v : out) v = converted(b, v, to.type, to.weak);
+    return same_rank(b, std::move(out));
 }
 Values alike(Builder& b, Values v) {
     for (Value& x : v)
         for (const Value y : v)
             if (x.is_literal() && !y.is_literal()) x = converted(b, x, b.aval(y)->dtype, false);
     return v;
+}
+Value strong_operand(Builder& b, Value x) { return ::jaxscope::lax::convert_element_type(b, x, b.aval(x)->dtype); }
+Value number_beside(Builder& b, Value x, double v) {
+    const AvalRef a = b.aval(x);
+    return converted(b, literal_of(Operand(v)), a->dtype, a->weak_type);
 }
 Value inexact_operand(Builder& b, Value x) { return promoted(b, {x}, true).front(); }
 
@@ -273,6 +310,7 @@ Value inexact_operand(Builder& b, Value x) { return promoted(b, {x}, true).front
 Value broadcast_to(Builder& b, Value x, const ::jaxscope::Dims& shape) {
     const ::jaxscope::Dims from = b.aval(x)->shape;
     if (from == shape) return x;
+    check_broadcast_to(b.aval(x), shape);
     ::jaxscope::Dims dims;
     for (std::size_t i = 0; i < from.size(); ++i) dims.push_back(static_cast<std::int64_t>(shape.size() - from.size() + i));
     return ::jaxscope::lax::broadcast_in_dim(b, x, shape, dims);

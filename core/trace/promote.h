@@ -14,14 +14,19 @@ struct Promoted {
     bool weak;
 };
 /// The least type that all can be converted to, by JAX's lattice (weak types are those of numbers). Throws where there is none.
-Promoted promoted_type(const Avals& avals);
+/// `name`: the function of jax.numpy that says so of keys.
+Promoted promoted_type(const Avals& avals, const char* name = nullptr);
 /// The floating type that arithmetic with such numbers has.
 ::jaxscope::DType inexact(::jaxscope::DType type);
 
 /// Operands converted to one type and one rank, as jax.numpy does: scalars and equal ranks are left alone.
-Values promoted(Builder& b, const Values& in, bool to_inexact = false);
+Values promoted(Builder& b, const Values& in, bool to_inexact = false, const char* name = nullptr);
 /// jax.lax, which doesn't promote: a number beside an array has the array's type.
 Values alike(Builder& b, Values v);
+/// Without its weak type.
+Value strong_operand(Builder& b, Value x);
+/// Python's number beside `x`, as an operator of jax.numpy takes it.
+Value number_beside(Builder& b, Value x, double v);
 Value inexact_operand(Builder& b, Value x);
 Values same_rank(Builder& b, Values in);
 /// A value in another type: literals at once.

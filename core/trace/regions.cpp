@@ -47,12 +47,12 @@ void RecordedRegion::close() {
 }
 
 void RecordedRegion::traced(const Call& call, const TracedCall& t, const std::vector<std::size_t>& argnums, std::size_t outputs,
-                            bool has_aux) {
+                            bool has_aux, const std::vector<std::string>& arg_names) {
     if (!recorder_) return;
     close();
     if (recorder_->marking) return;
     ::jaxscope::Region& r = recorder_->regions[index_];
-    const ArgumentNames names = argument_names(call, {});
+    const ArgumentNames names = argument_names(call, arg_names);
     r.name = t.traced.jaxpr->name;
     auto open = std::make_shared<::jaxscope::Jaxpr>(*t.traced.jaxpr);
     open->consts.clear();

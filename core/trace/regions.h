@@ -37,7 +37,8 @@ public:
     RecordedRegion& operator=(const RecordedRegion&) = delete;
 
     /// Its function has been traced. `outputs`: how many of its results are differentiated.
-    void traced(const Call& call, const TracedCall& t, const std::vector<std::size_t>& argnums, std::size_t outputs, bool has_aux);
+    void traced(const Call& call, const TracedCall& t, const std::vector<std::size_t>& argnums, std::size_t outputs, bool has_aux,
+                const std::vector<std::string>& arg_names = {});
     bool marks() const { return recorder_ && recorder_->marking && mark_ >= 0; }
     /// One half, as a jaxpr with nothing but the call that stands for it; the half itself where nothing is marked.
     JaxprPtr half(const JaxprPtr& j, bool backward, const Where& where) const;

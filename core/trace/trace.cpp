@@ -6,7 +6,9 @@
 #include <jaxscope/checkpoint.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 
 #include "base/error.h"
 #include "ir/interpret.h"
@@ -69,6 +71,11 @@ Trace::Trace(const char* what, std::string function)
     t_current = this;
 }
 Trace::~Trace() { t_current = outer_; }
+
+Sym Trace::name_of_input(std::size_t i) {
+    if (later_names_) input_names_ = std::exchange(later_names_, nullptr)();
+    return input_names_.at(i);
+}
 
 Array Trace::input(AvalRef aval, Sym name) {
     input_names_.push_back(name);
@@ -184,11 +191,20 @@ Traced Trace::finish(const std::vector<Array>& outs) {
     }
     Traced t;
     const JaxprPtr made = order_.applied(builder_.finish(values, Sym(function_)));
-    auto open = std::make_shared<Jaxpr>(*made);
-    for (const ArrayPtr& c : made->consts) t.consts.push_back(constant_of_.at(c.get()));
+    auto open = std::make_shared<::jaxscope::Jaxpr>(*made);
+    for (const ArrayPtr& c : made->consts) {
+        const auto known = constant_of_.find(c.get());
+        t.consts.push_back(known == constant_of_.end() ? concrete(c) : known->second);  // else one that a rule made
+    }
     if (t.captures_tracers()) open->consts.clear();
     t.jaxpr = open;
     return t;
+}
+
+void belongs_to(const Array& out, const Operand& x) {
+    if (!x.temporary || x.kind != Operand::Kind::array || !x.node || x.node->begin == x.node->end) return;
+    auto* n = const_cast<Node*>(out.node());
+    if (n && n->trace == x.node->trace) n->begin = std::min(n->begin, x.node->begin);
 }
 
 namespace {
@@ -236,11 +252,21 @@ LiteralRef literal_of(const Operand& x) {
         case Operand::Kind::real:
             break;
     }
+    // The same few numbers come again and again, and their texts take longer than what is done with them.
+    struct Known {
+        std::uint64_t bits = ~0ull;  // of a NaN that nobody writes
+        LiteralRef literal;
+    };
+    thread_local std::array<Known, 64> known;
+    const auto bits = std::bit_cast<std::uint64_t>(x.real);
+    Known& k = known[(bits ^ bits >> 29 ^ bits >> 47) % known.size()];
+    if (k.bits == bits) return k.literal;
     // JAX keeps the number as it was written until it meets a type.
     Literal l = *make_literal(AvalRef(DType::F32, {}, true), x.real);
     const std::string written = python_float(x.real);
     if (written != value_text(l)) l.text = Sym(written);
-    return l;
+    k = {bits, LiteralRef(l)};
+    return k.literal;
 }
 
 std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
@@ -257,7 +283,13 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
         }
         const std::uint32_t begin = t->evaluate_in_order(in, where);
         t->builder().source = source_of(where);
-        for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
+        try {
+            for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
+        } catch (Error& e) {
+            const Where& users = t_users_line ? *t_users_line : where;
+            e.at({users.file, users.line, 0});
+            throw;
+        }
         return out;
     }
     initialise();
@@ -303,8 +335,16 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
         auto begin = static_cast<std::uint32_t>(t->builder().num_eqns());
         for (const Array& a : in) v.push_back(t->lift(*a.node())), begin = std::min(begin, t->begin_of(*a.node(), where));
         t->builder().source = SourceRef(Source{TracebackRef(), t_scopes});
-        for (const Value r : inline_jaxpr(t->builder(), *open, {}, v)) out.push_back(t->wrap(r, where, begin));
+        Values consts;
+        for (const ArrayPtr& c : open->consts) consts.push_back(t->builder().constant(c));
+        for (const Value r : inline_jaxpr(t->builder(), *open, consts, v)) out.push_back(t->wrap(r, where, begin));
         return out;
+    }
+    if (!open->consts.empty()) {  // which rules of the transformation made
+        std::vector<Array> all;
+        for (const ArrayPtr& c : open->consts) all.push_back(concrete(c));
+        all.insert(all.end(), in.begin(), in.end());
+        return call(convert_constvars(open), all, where);
     }
     std::vector<ArrayPtr> arrays;
     for (const Array& a : in)

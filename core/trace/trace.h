@@ -38,7 +38,9 @@ public:
     Array input(AvalRef aval, Sym name = {});
     /// The inputs that a value of this trace was computed from, by number.
     std::vector<std::size_t> inputs_of(Value v);
-    Sym name_of_input(std::size_t i) const { return input_names_.at(i); }
+    Sym name_of_input(std::size_t i);
+    /// The names of all inputs, made when an error asks for one.
+    void name_inputs(std::function<std::vector<Sym>()> names) { later_names_ = std::move(names); }
     /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
     Value lift(const Node& n);
     /// `begin`: the position of the first equation of the expression that it is the value of.
@@ -79,6 +81,7 @@ private:
     bool keeps_numbers_ = false;
     std::vector<Array> numbers_;
     std::vector<Sym> input_names_;
+    std::function<std::vector<Sym>()> later_names_;
     JaxprBuilder builder_;
     EvaluationOrder order_;
     std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
@@ -96,6 +99,9 @@ Array apply1(std::initializer_list<Operand> in, const Where& where, const std::f
 std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where);
 /// One equation: the primitive applied to arrays as they are.
 std::vector<Array> bind_primitive(const Primitive& prim, const std::vector<Array>& in, const ParamsRef& params, const Where& where);
+
+/// What an operand without a name was computed by belongs to the expression that `out` is the value of.
+void belongs_to(const Array& out, const Operand& operand);
 
 /// While a function of ours computes with others of ours: what these record stands in the user's line.
 class InUsersLine {

@@ -12,15 +12,15 @@ namespace jaxscope {
 
 namespace {
 
-struct Key {
+struct BatchKey {
     std::int64_t size;
     std::vector<int> in_dims;
     std::vector<bool> instantiate;
     bool front;
     Sym axis_name = NamedBatchAxis::current();
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const BatchKey&, const BatchKey&) = default;
 };
-std::size_t hash(const Key& k) {
+std::size_t hash(const BatchKey& k) {
     std::size_t h = hash_mix(hash_of(k.instantiate), static_cast<std::size_t>(k.size));
     for (const int d : k.in_dims) h = hash_mix(h, static_cast<std::size_t>(d));
     return hash_mix(hash_mix(h, k.front), k.axis_name.id());
@@ -49,7 +49,7 @@ BatchResult batch_into(Builder& b, const Jaxpr& j, const Values& x, const std::v
     });
 }
 
-BatchedJaxpr make_batched(const Jaxpr& j, const Key& key) {
+BatchedJaxpr make_batched(const Jaxpr& j, const BatchKey& key) {
     JaxprBuilder b;
     Values x;
     const Avals in_avals = j.in_avals();
@@ -66,9 +66,9 @@ BatchedJaxpr make_batched(const Jaxpr& j, const Key& key) {
     return out;
 }
 
-const BatchedJaxpr& batched(const JaxprPtr& j, const Key& key) {
+const BatchedJaxpr& batched(const JaxprPtr& j, const BatchKey& key) {
     JAXSCOPE_ASSERT(key.in_dims.size() == j->num_invars);
-    static const CachedTransform<Key, BatchedJaxpr> cache;
+    static const CachedTransform<BatchKey, BatchedJaxpr> cache;
     return cache.get(j, key, hash(key), [&] { return make_batched(*j, key); });
 }
 

@@ -13,9 +13,9 @@ namespace jaxscope {
 
 namespace {
 
-struct Key {
+struct DceKey {
     std::vector<bool> used_outputs, instantiate;
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const DceKey&, const DceKey&) = default;
 };
 /// What the cache keeps. Where nothing changes it is a jaxpr of its own all the same, of the same variables: so it is in JAX, and the text
 /// of a program tells which calls went through here.
@@ -26,7 +26,9 @@ struct Entry {
 
 class Dce {
 public:
-    Dce(const Jaxpr& j, const Key& key) : j_(j), key_(key), used_(j.num_vars(), false) {}
+    /// `only_of_bodies`: drops what `without_unused_of_bodies` does, and leaves calls as they are.
+    Dce(const Jaxpr& j, const DceKey& key, bool only_of_bodies = false)
+        : j_(j), key_(key), used_(j.num_vars(), false), only_of_bodies_(only_of_bodies) {}
 
     Entry run() {
         tape_.add_vars_of(j_);
@@ -52,11 +54,11 @@ private:
     void visit(const Eqn& e) {
         const auto first = used_.begin() + e.first_out;
         const bool any = std::find(first, first + e.n_out, true) != first + e.n_out;
-        if (!any && !has_effects(e.effects)) {
+        if (!any && !has_effects(e.effects) && (!only_of_bodies_ || e.source->unused_in_body)) {
             changed_ = true;
             return;
         }
-        if (e.prim->dce) return visit_call(e, std::vector<bool>(first, first + e.n_out));
+        if (e.prim->dce && !only_of_bodies_) return visit_call(e, std::vector<bool>(first, first + e.n_out));
         for (const Atom a : j_.inputs(e)) use(a);
         tape_.add(j_, e);
     }
@@ -95,24 +97,29 @@ private:
     }
 
     const Jaxpr& j_;
-    const Key& key_;
+    const DceKey& key_;
     std::vector<bool> used_;
     EqnTape tape_;
-    bool changed_ = false;
+    bool only_of_bodies_, changed_ = false;
 };
 
 }  // namespace
 
 DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(used_outputs.size() == j->outvars.size() && instantiate.size() == j->num_invars);
-    static const CachedTransform<Key, Entry> cache;
-    const Key key{used_outputs, instantiate};
+    static const CachedTransform<DceKey, Entry> cache;
+    const DceKey key{used_outputs, instantiate};
     const Entry& e = cache.get(j, key, hash_mix(hash_of(used_outputs), hash_of(instantiate)), [&] { return Dce(*j, key).run(); });
     return {e.jaxpr, e.used_inputs};
 }
 
 DceJaxpr dce_jaxpr(const JaxprPtr& j, const std::vector<bool>& used_outputs, bool instantiate) {
     return dce_jaxpr(j, used_outputs, std::vector<bool>(j->num_invars, instantiate));
+}
+
+JaxprPtr without_unused_of_bodies(const Jaxpr& j) {
+    if (std::none_of(j.eqns.begin(), j.eqns.end(), [](const Eqn& e) { return e.source->unused_in_body; })) return nullptr;
+    return Dce(j, {std::vector<bool>(j.outvars.size(), true), std::vector<bool>(j.num_invars, true)}, true).run().jaxpr;
 }
 
 }  // namespace jaxscope

@@ -180,7 +180,7 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents) {
 
 Value instantiate_zero(Builder& b, Value t, AvalRef primal) {
     if (!t.is_zero()) return t;
-    return lax::zeros_like(b, tangent_aval(primal));
+    return lax::full(b, tangent_aval(primal), 0.0);  // of a Python number it is one, and another type than an array's to cond
 }
 
 }  // namespace jaxscope

@@ -17,11 +17,11 @@ namespace {
     throw e;
 }
 
-struct Key {
+struct JvpKey {
     std::vector<bool> nonzero_in, instantiate;
     bool outermost = false;              ///< the user's own jax.jvp, which stands in the name stack of all that it makes
     std::size_t num_outputs = SIZE_MAX;  ///< results that are differentiated
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const JvpKey&, const JvpKey&) = default;
 };
 
 /// Of a call in the user's own function, what jax.jvp finds when it runs the Python of its body (see RecloseFn).
@@ -40,7 +40,7 @@ PrimalsTangents jvp_of_python(Builder& b, Op op, EffectSet effects, const Values
     return jvp_eqn(b, op, effects, x, dx);
 }
 
-JvpJaxpr make_jvp(const Jaxpr& j, const Key& key) {
+JvpJaxpr make_jvp(const Jaxpr& j, const JvpKey& key) {
     JaxprBuilder b;
     if (key.outermost) b.set_outermost();
     const Avals in_avals = j.in_avals();
@@ -103,8 +103,8 @@ PrimalsTangents jvp_eqn(Builder& b, const Op& op, EffectSet effects, const Value
 
 const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
-    static const CachedTransform<Key, JvpJaxpr> cache;
-    const Key key{nonzero_in, instantiate};
+    static const CachedTransform<JvpKey, JvpJaxpr> cache;
+    const JvpKey key{nonzero_in, instantiate};
     return cache.get(j, key, hash_mix(hash_of(nonzero_in), hash_of(instantiate)), [&] { return make_jvp(*j, key); });
 }
 
@@ -113,7 +113,7 @@ const JvpJaxpr& jvp_jaxpr(const JaxprPtr& j, const std::vector<bool>& nonzero_in
 }
 
 JvpJaxpr jvp(const JaxprPtr& j, const std::vector<bool>& nonzero_in, std::size_t num_outputs) {
-    return make_jvp(*j, Key{nonzero_in, std::vector<bool>(j->outvars.size(), true), true, num_outputs});
+    return make_jvp(*j, JvpKey{nonzero_in, std::vector<bool>(j->outvars.size(), true), true, num_outputs});
 }
 
 }  // namespace jaxscope

@@ -95,12 +95,12 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
 
 namespace {
 
-struct Key {
+struct LinearizeKey {
     std::vector<bool> nonzero_in, instantiate, allow_forward;
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const LinearizeKey&, const LinearizeKey&) = default;
 };
 
-LinearizedJaxpr make_linearized(const Jaxpr& j, const Key& key) {
+LinearizedJaxpr make_linearized(const Jaxpr& j, const LinearizeKey& key) {
     JaxprBuilder known;
     SplitBuilder b(known);
     Values x, dx;
@@ -140,8 +140,8 @@ const LinearizedJaxpr& linearize_jaxpr(const JaxprPtr& j, const std::vector<bool
                                        const std::vector<bool>& allow_forward) {
     JAXSCOPE_ASSERT(nonzero_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
-    static const CachedTransform<Key, LinearizedJaxpr> cache;
-    const Key key{nonzero_in, instantiate, allow_forward};
+    static const CachedTransform<LinearizeKey, LinearizedJaxpr> cache;
+    const LinearizeKey key{nonzero_in, instantiate, allow_forward};
     const std::size_t h = hash_mix(hash_mix(hash_of(nonzero_in), hash_of(instantiate)), hash_of(allow_forward));
     return cache.get(j, key, h, [&] { return make_linearized(*j, key); });
 }

@@ -12,12 +12,12 @@ namespace jaxscope {
 
 namespace {
 
-struct Key {
+struct SplitKey {
     std::vector<bool> unknown_in, instantiate, allow_forward;
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const SplitKey&, const SplitKey&) = default;
 };
 
-PartialEvalJaxpr split_by_data(const Jaxpr& j, const Key& key) {
+PartialEvalJaxpr split_by_data(const Jaxpr& j, const SplitKey& key) {
     JaxprBuilder known;
     SplitBuilder b(known, false, true);
     const Avals in_avals = j.in_avals();
@@ -72,8 +72,8 @@ const PartialEvalJaxpr& partial_eval_jaxpr(const JaxprPtr& j, const std::vector<
                                            const std::vector<bool>& allow_forward) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && instantiate.size() == j->outvars.size());
     JAXSCOPE_ASSERT(allow_forward.size() == j->num_constvars + j->num_invars);
-    static const CachedTransform<Key, PartialEvalJaxpr> cache;
-    const Key key{unknown_in, instantiate, allow_forward};
+    static const CachedTransform<SplitKey, PartialEvalJaxpr> cache;
+    const SplitKey key{unknown_in, instantiate, allow_forward};
     return cache.get(j, key, hash_mix(hash_mix(hash_of(unknown_in), hash_of(instantiate)), hash_of(allow_forward)),
                      [&] { return split_by_data(*j, key); });
 }

@@ -206,7 +206,7 @@ private:
     std::vector<std::uint32_t> residuals_;
 };
 
-struct Key {
+struct CustomSplitKey {
     std::vector<bool> unknown_in, inst_in, ensure_out_unknown, ensure_out_inst;
     PolicyPtr policy;
     SourceRef source;  ///< where the policy is in force: there what offloads stands
@@ -214,8 +214,10 @@ struct Key {
     static bool same_content(const PolicySpec& a, const PolicySpec& b) { return a.verdicts.empty() && b.verdicts.empty() && a == b; }
     /// JAX knows policies by identity, and what offloads then stands where the first call of the body stands. A policy that is parsed again
     /// for the same place is the same one here.
-    friend bool operator==(const Key& x, const Key& y) {
-        const auto flags = [](const Key& k) { return std::tie(k.unknown_in, k.inst_in, k.ensure_out_unknown, k.ensure_out_inst); };
+    friend bool operator==(const CustomSplitKey& x, const CustomSplitKey& y) {
+        const auto flags = [](const CustomSplitKey& k) {
+            return std::tie(k.unknown_in, k.inst_in, k.ensure_out_unknown, k.ensure_out_inst);
+        };
         if (flags(x) != flags(y)) return false;
         return x.policy == y.policy || (x.policy && y.policy && x.source == y.source && same_content(*x.policy, *y.policy));
     }
@@ -268,8 +270,8 @@ CustomPartialEval partial_eval_jaxpr_custom(const JaxprPtr& j, const std::vector
                                             const std::vector<bool>& ensure_out_unknown, const std::vector<bool>& ensure_out_inst,
                                             const PolicyQuery& policy) {
     JAXSCOPE_ASSERT(unknown_in.size() == j->num_invars && inst_in.size() == j->num_invars);
-    static const CachedTransform<Key, CustomPartialEval> cache;
-    const Key key{unknown_in, inst_in, ensure_out_unknown, ensure_out_inst, policy.spec, policy.source};
+    static const CachedTransform<CustomSplitKey, CustomPartialEval> cache;
+    const CustomSplitKey key{unknown_in, inst_in, ensure_out_unknown, ensure_out_inst, policy.spec, policy.source};
     const std::size_t h = hash_mix(hash_mix(hash_of(unknown_in), hash_of(inst_in)), policy.spec ? policy.spec->name.id() : 0);
     return cache.get(j, key, h, [&] { return PolicySplit(j, unknown_in, inst_in, policy).run(ensure_out_unknown, ensure_out_inst); });
 }

@@ -2,6 +2,7 @@
 #include "transforms/residuals.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "transforms/jaxpr_util.h"
 #include "transforms/vjp.h"
@@ -29,7 +30,7 @@ public:
     std::vector<SavedResidual> rows() {
         for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
             if (wanted_[i] && number(i)) add(SavedResidual::Kind::Literal, i, "from a literal");
-        for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
+        for (const std::uint32_t i : constants_as_used())
             if (wanted_[i] && !number(i)) constant(i, -1);
         for (std::uint32_t i = 0; i < j_.num_invars; ++i)
             if (wanted_[j_.invar(i).index] && !differentiated(i)) constant(j_.invar(i).index, static_cast<int>(i));
@@ -43,6 +44,18 @@ public:
 
 private:
     bool differentiated(std::uint32_t i) const { return q_.wrt.empty() || q_.wrt[i]; }
+
+    /// JAX's trace gets an array when the first equation reads it, the program's own and those that rules hold alike; what none reads, but
+    /// the linear part does, comes last.
+    std::vector<std::uint32_t> constants_as_used() const {
+        std::vector<std::uint32_t> first(j_.num_constvars, UINT32_MAX), order(j_.num_constvars);
+        for (std::uint32_t a = 0; a < j_.atoms.size(); ++a)
+            if (j_.atoms[a].is_var() && j_.atoms[a].var().index < j_.num_constvars)
+                first[j_.atoms[a].var().index] = std::min(first[j_.atoms[a].var().index], a);
+        std::iota(order.begin(), order.end(), 0U);
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return first[a] < first[b]; });
+        return order;
+    }
 
     bool number(std::uint32_t i) const { return i < q_.numbers.size() && q_.numbers[i]; }
 

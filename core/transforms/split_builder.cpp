@@ -207,7 +207,8 @@ Values eval_function(Builder& b, const Jaxpr& j, const Values& in) {
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
     const auto place = [caller, keep_places, within = SourcesWithin(caller->name_stack)](SourceRef s) mutable {
         const SourceRef inside = within(s);
-        return keep_places && !s->frames().empty() ? inside : SourceRef(Source{caller->traceback, inside->name_stack});
+        if (s->own_place || (keep_places && !s->frames().empty())) return inside;
+        return SourceRef(Source{caller->traceback, inside->name_stack});
     };
     return evaluate(b, *in_context(j, b.context), in, place, [](const Eqn& e, const Values& x) {
         return EvaluatedEqn{with_own_body(e.params), x};

@@ -67,7 +67,7 @@ private:
         Values emit(const Primitive& prim, const Values& in, ParamsRef params, const Avals& out_avals, EffectSet effects) override;
         AvalRef aval(Value v) const override { return owner_.aval(v); }
         Value constant(ArrayPtr array) override { return owner_.constant(std::move(array)); }
-        Value folded(LiteralRef literal) override { return owner_.folded(literal); }
+        Value folded(LiteralRef literal) override { return Value(literal); }  ///< what is known to the linear function is a number there
         std::optional<LiteralRef> literal_of(Value v) const override { return owner_.literal_of(v); }
 
     private:

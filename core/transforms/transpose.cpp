@@ -88,13 +88,13 @@ private:
     SourcesWithin linear_place_;
 };
 
-struct Key {
+struct TransposeKey {
     std::vector<bool> linear_in, nonzero_ct, instantiate;
     bool rematted;
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const TransposeKey&, const TransposeKey&) = default;
 };
 
-Values rematted_backward_pass(JaxprBuilder& b, const JaxprPtr& j, const Key& key, const Values& x, const Values& ct) {
+Values rematted_backward_pass(JaxprBuilder& b, const JaxprPtr& j, const TransposeKey& key, const Values& x, const Values& ct) {
     // Nonlinear work is split off first, so that it stands in front of the linear part and is evaluated under the recomputation's name.
     const PartialEvalJaxpr& split = partial_eval_jaxpr(j, key.linear_in, false, false);
     const SourceRef source = b.source;
@@ -111,7 +111,7 @@ Values rematted_backward_pass(JaxprBuilder& b, const JaxprPtr& j, const Key& key
     return out;
 }
 
-TransposedJaxpr make_transposed(const JaxprPtr& j, const Key& key) {
+TransposedJaxpr make_transposed(const JaxprPtr& j, const TransposeKey& key) {
     JaxprBuilder b;
     Values x, ct;
     const Avals in_avals = j->in_avals(), out_avals = j->out_avals();
@@ -131,9 +131,9 @@ TransposedJaxpr make_transposed(const JaxprPtr& j, const Key& key) {
     return out;
 }
 
-const TransposedJaxpr& transposed(const JaxprPtr& j, const Key& key) {
+const TransposedJaxpr& transposed(const JaxprPtr& j, const TransposeKey& key) {
     JAXSCOPE_ASSERT(key.linear_in.size() == j->num_invars && key.nonzero_ct.size() == j->outvars.size());
-    static const CachedTransform<Key, TransposedJaxpr> cache;
+    static const CachedTransform<TransposeKey, TransposedJaxpr> cache;
     return cache.get(j, key,
                      hash_mix(hash_mix(hash_of(key.linear_in), hash_of(key.nonzero_ct)), hash_mix(hash_of(key.instantiate), key.rematted)),
                      [&] { return make_transposed(j, key); });

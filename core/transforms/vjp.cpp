@@ -2,6 +2,7 @@
 #include "transforms/vjp.h"
 
 #include "ir/followed.h"
+#include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/transpose.h"
 
@@ -20,7 +21,8 @@ LinearizedCall linearize_call(JaxprBuilder& b, const Jaxpr& j, const Values& in,
     }
     const NameStack outer = b.source->name_stack;
     split.source = Source{{}, outer.transform(stack_names::kJvp)};
-    PrimalsTangents done = linearize_into(split, j, in, dx);
+    const JaxprPtr needed = without_unused_of_bodies(j);
+    PrimalsTangents done = linearize_into(split, needed ? *needed : j, in, dx);
     split.source = {};
     b.source = b.source.with(outer);
     out.outputs = std::move(done.primals);
@@ -60,8 +62,16 @@ struct Signature {
     Values in;  ///< constvars, then inputs
     std::vector<bool> wrt;
 };
-Signature copy_signature(JaxprBuilder& b, const Jaxpr& j, const std::vector<bool>& wrt) {
-    Signature s{b.add_signature(j), {}};
+/// `only_read`: constants that nothing reads in the end, since a rule stands for the function that read them, are left out as JAX does.
+Signature copy_signature(JaxprBuilder& b, const Jaxpr& j, const std::vector<bool>& wrt, bool only_read = false) {
+    Signature s;
+    if (only_read && j.consts.size() == j.num_constvars) {
+        s.in = constants_of(b, j);
+        for (std::uint32_t i = 0; i < j.num_invars; ++i)
+            s.in.push_back(b.add_input(j.aval(j.invar(i)), j.arg_names.empty() ? Sym() : j.arg_names[i]));
+    } else {
+        s.in = b.add_signature(j);
+    }
     s.wrt.assign(j.num_constvars, false);
     s.wrt.insert(s.wrt.end(), wrt.begin(), wrt.end());
     return s;
@@ -128,7 +138,7 @@ JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux,
         throw Error(ErrorCode::NotDifferentiable, "Gradient only defined for scalar-output functions. Output was a tree of " +
                                                       std::to_string(j->outvars.size()) + " results.");
     JaxprBuilder b;
-    const Signature s = copy_signature(b, *j, wrt);
+    const Signature s = copy_signature(b, *j, wrt, true);
     const JaxprPtr open = convert_constvars(j);
     const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, 1);
     const AvalRef type = j->aval(j->outvars.front());

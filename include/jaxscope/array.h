@@ -300,6 +300,9 @@ public:
     Array add(const Operand& values) const;
     Array subtract(const Operand& values) const;
     Array multiply(const Operand& values) const;
+    Array mul(const Operand& values) const;
+    Array divide(const Operand& values) const;
+    Array power(const Operand& values) const;
     Array min(const Operand& values) const;
     Array max(const Operand& values) const;
 
@@ -318,13 +321,16 @@ struct Ellipsis {};
 inline constexpr Ellipsis ellipsis{};
 class Index {
 public:
-    enum class Kind : unsigned char { number, range, new_axis, dots, array };
+    enum class Kind : unsigned char { number, truth, range, new_axis, dots, array };
     template <class T>
-    requires std::is_integral_v<T> Index(T i, Where w = {})
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Index(T i, Where w = {})
         : kind(Kind::number), where(w), start(static_cast<std::int64_t>(i)) {}                     // NOLINT
     Index(None, Where w = {}) : kind(Kind::new_axis), where(w) {}                                  // NOLINT
     Index(Ellipsis, Where w = {}) : kind(Kind::dots), where(w) {}                                  // NOLINT
     Index(Array a, Where w = {}) : kind(Kind::array), where(w), array(static_cast<Array&&>(a)) {}  // NOLINT
+    /// A truth value: a new axis of one element or none, as a mask without dimensions.
+    template <class T>
+    requires std::is_same_v<T, bool> Index(T i, Where w = {}) : kind(Kind::truth), where(w), start(i) {}  // NOLINT
     Kind kind;
     Where where;  ///< none for `all`, which stands nowhere
     std::int64_t start = 0, stop = 0, step = 1;

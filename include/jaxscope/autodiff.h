@@ -12,6 +12,8 @@ struct GradOptions {
     bool holomorphic = false;
     bool allow_int = false;                     ///< gradients of integers are float0
     std::vector<std::string> reduce_axes = {};  ///< gone, as in JAX: refused in its words
+    std::vector<std::string> arg_names = {};    ///< for errors, residuals and findings; else args[i]
+    std::vector<std::string> leaf_names = {};   ///< the same for all leaves of the arguments, in place of name and path
 };
 
 namespace detail {
@@ -110,6 +112,7 @@ private:
         constexpr bool aux = is_pair<R>;
         C call(f, a...);
         call.where = where;
+        call.leaf_names = options.leaf_names;
         const std::vector<Array> flat = value_and_grad(call, {I...}, aux, WithValue ? "value_and_grad" : "grad", options);
         const Array* at = flat.data();
         R value = with_leaves(call.result(), at);

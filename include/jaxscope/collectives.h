@@ -38,6 +38,18 @@ struct ScatterOptions {
     std::int64_t scatter_dimension = 0;
     bool tiled = false;
 };
+/// What the member at `first` has goes to the one at `second`.
+using Permutation = std::vector<std::pair<std::int64_t, std::int64_t>>;
+Array ppermute(const Operand& x, const AxisNames& axis_name, const Permutation& perm);
+/// The member at `i` gets what the one at `perm[i]` has.
+Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<std::int64_t>& perm);
+struct ExchangeOptions {
+    bool tiled = false;
+};
+/// The mapped axis stands at `concat_axis`, and what was `split_axis` is mapped.
+Array all_to_all(const Operand& x, const AxisNames& axis_name, std::int64_t split_axis, std::int64_t concat_axis,
+                 const ExchangeOptions& options = {});
+Array pswapaxes(const Operand& x, const AxisNames& axis_name, std::int64_t axis);
 Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOptions& options = {});
 
 }  // namespace jaxscope::jax::lax

@@ -307,6 +307,19 @@ std::vector<Array> inexact_leaves(const T& t) {
     });
     return out;
 }
+/// Their paths in the first argument.
+template <class T>
+std::vector<std::string> inexact_paths(const T& t) {
+    const std::vector<std::string> paths = make_tree(description<true>(t)).paths();
+    std::vector<std::string> out;
+    std::size_t n = 0;
+    each_leaf<true>(t, [&](const Array& a) {
+        if (!a.has_value()) return;
+        if (is_inexact_array(a) && n < paths.size()) out.push_back("args[0]" + paths[n]);
+        ++n;
+    });
+    return out;
+}
 template <class T>
 T with_inexact(const T& t, const std::vector<Array>& leaves) {
     T out(t);
@@ -349,7 +362,7 @@ struct FilterGradient {
             else
                 return r;
         };
-        auto [value, gradients] = jax::value_and_grad(flat, {}, where)(inexact_leaves(x));
+        auto [value, gradients] = jax::value_and_grad(flat, {.leaf_names = inexact_paths(x)}, where)(inexact_leaves(x));
         T gradient = gradient_like(x, gradients);
         if constexpr (aux) {
             auto extra = with_arrays(traced.front().second, value.second);

@@ -111,9 +111,10 @@ public:
     void argument(const void* value, const TreeType& of, bool is_static, const char* keyword);
     std::vector<Array> leaves;  ///< of the arguments, in order
     std::vector<std::size_t> leaves_of_arg;
-    std::vector<const char*> keywords;  ///< per argument its name if it came by kw, else null
-    std::vector<bool> static_args;      ///< per argument: has it no arrays?
-    const void* type = nullptr;         ///< the same for calls of one type
+    std::vector<const char*> keywords;    ///< per argument its name if it came by kw, else null
+    std::vector<std::string> leaf_names;  ///< how the leaves are called where that isn't name and path
+    std::vector<bool> static_args;        ///< per argument: has it no arrays?
+    const void* type = nullptr;           ///< the same for calls of one type
     const char* name = nullptr;
     Where where = Where("", 0, "");
 

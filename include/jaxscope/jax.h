@@ -29,5 +29,6 @@
 #include <jaxscope/linalg.h>
 #include <jaxscope/nn.h>
 #include <jaxscope/numpy.h>
+#include <jaxscope/pmap.h>
 #include <jaxscope/random.h>
 #include <jaxscope/sharding.h>

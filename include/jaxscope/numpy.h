@@ -5,16 +5,16 @@
 
 namespace jaxscope::jax {
 
-/// An axis, several, or none (all).
+/// An axis, several (Python's tuple, `{1}` too), or none (all).
 class Axes {
 public:
     Axes() = default;
     template <class T>
     requires std::is_integral_v<T> Axes(T axis) : given(true), axes{static_cast<std::int64_t>(axis)} {}  // NOLINT
-    Axes(std::initializer_list<std::int64_t> list) : given(true), axes(list) {}
-    Axes(std::vector<std::int64_t> list) : given(true), axes(static_cast<std::vector<std::int64_t>&&>(list)) {}  // NOLINT
-    Axes(None) {}                                                                                                // NOLINT
-    bool given = false;
+    Axes(std::initializer_list<std::int64_t> list) : given(true), tuple(true), axes(list) {}
+    Axes(std::vector<std::int64_t> list) : given(true), tuple(true), axes(static_cast<std::vector<std::int64_t>&&>(list)) {}  // NOLINT
+    Axes(None) {}                                                                                                             // NOLINT
+    bool given = false, tuple = false;
     std::vector<std::int64_t> axes;
 };
 struct Reduction {
@@ -22,6 +22,17 @@ struct Reduction {
     bool keepdims = false;
 };
 using Arrays = std::vector<Array>;
+/// How many parts, or where they are cut.
+class Sections {
+public:
+    template <class T>
+    requires std::is_integral_v<T> Sections(T n) : count(static_cast<std::int64_t>(n)) {}  // NOLINT
+    Sections(std::initializer_list<std::int64_t> list) : positions(list), cut(true) {}
+    Sections(std::vector<std::int64_t> list) : positions(static_cast<std::vector<std::int64_t>&&>(list)), cut(true) {}  // NOLINT
+    std::int64_t count = 0;
+    std::vector<std::int64_t> positions;
+    bool cut = false;
+};
 
 namespace detail {
 Array arange_of(double start, double stop, double step, bool has_step, const Where& where);
@@ -135,9 +146,13 @@ Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
 
-/// Einstein's sums of one or two operands: `einsum("bij,bjk->bik", x, y)`; without `->` the result has the names that stand once, sorted.
+/// Einstein's sums: `einsum("bij,bjk->bik", x, y)`; without `->` the result has the names that stand once, sorted. Three and more
+/// operands are contracted in the order that needs fewest operations.
 Array einsum(const char* subscripts, const Operand& x);
 Array einsum(const char* subscripts, const Operand& x, const Operand& y);
+Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z);
+Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const Operand& w);
+Array einsum(const char* subscripts, const Arrays& operands, Where where = {});
 
 // ---- Along axes
 Array sum(const Operand& x, const Reduction& over = {});
@@ -199,7 +214,10 @@ Array concatenate(const Arrays& parts, std::int64_t axis = 0, Where where = {});
 Array stack(const Arrays& parts, std::int64_t axis = 0, Where where = {});
 Array vstack(const Arrays& parts, Where where = {});
 Array hstack(const Arrays& parts, Where where = {});
-Arrays split(const Operand& x, std::int64_t sections, std::int64_t axis = 0);
+/// Into equal parts, or at these positions: `split(x, {1, 3})` gives x[:1], x[1:3], x[3:].
+Arrays split(const Operand& x, const Sections& sections, std::int64_t axis = 0);
+/// Parts may differ by one.
+Arrays array_split(const Operand& x, const Sections& sections, std::int64_t axis = 0);
 Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
 Array roll(const Operand& x, std::int64_t shift);
@@ -228,7 +246,8 @@ requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree) {
     return tree_map([](const Array& a) { return ones_like(Operand(a)); }, tree);
 }
 Array arange(std::int64_t stop, Where where = {});
-Array arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1, Where where = {});
+Array arange(std::int64_t start, std::int64_t stop, Where where = {});
+Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Where where = {});
 /// Of real numbers: float32.
 template <detail::SomeReal T>
 Array arange(T stop, Where where = {}) {

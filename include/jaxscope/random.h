@@ -6,9 +6,12 @@
 namespace jaxscope::jax::random {
 
 Array key(const Operand& seed);
+/// The words of a key, as JAX's older programs pass it: all functions here take it too.
+Array PRNGKey(const Operand& seed);
 Array split(const Operand& key, const Shape& num = 2);
 Array fold_in(const Operand& key, const Operand& data);
 Array key_data(const Operand& key);
+Array wrap_key_data(const Operand& words);
 Array bits(const Operand& key, const Shape& shape = {});
 Array uniform(const Operand& key, const Shape& shape = {}, double minval = 0., double maxval = 1.);
 Array normal(const Operand& key, const Shape& shape = {});
@@ -30,6 +33,15 @@ Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& 
 Array chisquare(const Operand& key, const Operand& df, const Shape& shape = {});
 Array t(const Operand& key, const Operand& df, const Shape& shape = {});
 Array pareto(const Operand& key, const Operand& b, const Shape& shape = {});
+// Without a shape each of these has that of its parameters.
+Array poisson(const Operand& key, const Operand& lam, const Shape& shape = {});
+/// `shape`: without the last dimension, which is that of `alpha`.
+Array dirichlet(const Operand& key, const Operand& alpha, const Shape& shape = {});
+Array rayleigh(const Operand& key, const Operand& scale, const Shape& shape = {});
+Array maxwell(const Operand& key, const Shape& shape = {});
+Array lognormal(const Operand& key, const Operand& sigma = 1., const Shape& shape = {});
+Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const Shape& shape = {});
+Array geometric(const Operand& key, const Operand& p, const Shape& shape = {});
 /// Positions along `axis`, by logarithms of probabilities; `shape` ends in the other dimensions.
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis = -1);
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, const Shape& shape);

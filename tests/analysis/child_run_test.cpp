@@ -1,4 +1,4 @@
-#include "io/child_run.h"
+#include "asking/child_run.h"
 
 #include <gtest/gtest.h>
 

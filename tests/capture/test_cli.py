@@ -38,7 +38,7 @@ def test_json_keeps_standard_output_clean(folder):
 @pytest.mark.parametrize("target, words", [
     ("none.py:program", "no such file"),
     ("good.py:prgram", "there is no 'prgram'"),
-    ("good.py", "expected FILE.py:NAME"),
+    ("good.py", "expected FILE.py:NAME, found 'good.py'; functions in it: program, "),
     ("good.py:no_mapping", "found int"),
     ("good.py:half", "a mapping with fn"),
     ("good.py:constant", "expected a function, found int"),

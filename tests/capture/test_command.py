@@ -54,6 +54,20 @@ def test_one_line_and_exit_code_2(command, folder, target, words, traceback):
     assert not list(folder.glob("*.jaxscope"))
 
 
+def test_where_no_place_is_named_the_files_or_the_functions_name_is(command, folder):
+    assert command("good.py:program", "--python", str(PYTHON)).stdout.startswith("good.jaxscope: ")
+    assert command("--call", "train_step", "--", str(PYTHON), "train.py").stdout.endswith("JAX " + __import__("jax").__version__ + "\n")
+    assert {p.name for p in folder.glob("*.jaxscope")} == {"good.jaxscope", "train_step.jaxscope"}
+
+
+def test_a_capture_is_captured_again_from_what_it_was_made_from(command, folder):
+    assert command("good.py:program", "-o", "first.jaxscope", "--python", str(PYTHON)).returncode == 0
+    assert command("first.jaxscope", "-o", "again.jaxscope", "--python", str(PYTHON)).returncode == 0
+    assert (folder / "again.jaxscope").read_bytes() == (folder / "first.jaxscope").read_bytes()
+    (folder / "good.py").rename(folder / "gone.py")
+    assert "captured from good.py:program, and there is no such file here" in refused(command("first.jaxscope", "-o", "x.jaxscope", "--python", str(PYTHON)))
+
+
 def test_a_python_without_jax_or_none_at_all(command, folder):
     assert "no-such-python" in refused(command("good.py:program", "-o", "a.jaxscope", "--python", "no-such-python"))
     (folder / "jax.py").write_text("raise ModuleNotFoundError(\"No module named 'jax'\", name='jax')\n")

@@ -10,7 +10,7 @@ def check(document):
         assert 0 <= f[0] < sizes["files"] and 0 <= f[5] < sizes["strings"], f"frames[{i}]"
     for i, t in enumerate(d["tracebacks"]):
         assert all(0 <= k < sizes["frames"] for k in t), f"tracebacks[{i}]"
-    for i, (trace, stack, _) in enumerate(d["sources"]):
+    for i, (trace, stack, *_) in enumerate(d["sources"]):
         assert (trace is None or 0 <= trace < sizes["tracebacks"]) and 0 <= stack < sizes["name_stacks"], f"sources[{i}]"
     for i, j in enumerate(d["jaxprs"]):
         _jaxpr(d, sizes, i, j)

@@ -47,7 +47,7 @@ def test_the_remedy_is_what_policies_says(cli):
     rows = {r["policy"]: r for r in json.loads(cli.ok("policies", LM, "--no-run", "--json"))["policies"]}
     limit = rows["nothing_saveable"]["residual_bytes"]
     (one,) = findings(cli, LM, "--max-residuals", str(limit))
-    assert "the policy nothing_saveable is within the limit" in one["remedy"]
+    assert "nothing_saveable around the function is within the limit" in one["remedy"]
     (one,) = findings(cli, LM, "--max-residuals", str(limit - 1))
     assert one["remedy"].startswith("no standard policy") and "the least is" in one["remedy"]
 

@@ -26,7 +26,7 @@ def test_commands_of(page, tmp_path):
         if ">" in words:
             output = tmp_path / words[words.index(">") + 1]
             words = words[:words.index(">")]
-        if words[1] == "capture":
+        if words[1] == "capture" or "--fit" in words:
             words += ["--python", str(ROOT / ".venv" / "bin" / "python")]
         env = {**os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"}
         done = subprocess.run([BINARY, *words[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=env)

@@ -98,9 +98,17 @@ def test_what_is_measured_is_explained(cli):
     assert abs(beyond) <= max(1 << 20, memory["planned_peak"] // 100) or memory["unplanned"], json.dumps(memory)[:2000]
 
 
+def test_what_is_larger_than_the_machine_is_not_begun(cli):
+    for command in (["run", "sample:llama_7b"], ["samples", "llama_7b"], ["run", "sample:llama_7b", "--memory-limit", "1G"]):
+        done, seconds = seconds_of(*command)
+        assert done.returncode == 3 and "expected a plan within " in done.stderr and seconds < 20, done.stderr
+    row = cli.json("policies", "sample:llama_7b", "--memory-limit", "64G", "--no-run")["policies"][0]
+    assert row["measured_peak"] is None and row["planned_peak"] > 2**35
+
+
 def test_report_asks_before_it_runs_what_is_large(tmp_path):
     """7 billion parameters: planned at once; run it would take hours and more memory than there is."""
-    capture = ROOT / "tests" / "bench" / "foresight" / "captures" / "llama_7b_names.v5p.jaxscope"
+    capture = ROOT / "samples" / "captures" / "llama_7b.jaxscope"
     done = subprocess.run([BINARY, "report", capture, "--json"], capture_output=True, text=True, timeout=300)
     report = json.loads(done.stdout)
     assert done.returncode == 0 and report["memory"]["planned_peak"] > 2**34 and report["memory"]["measured_peak"] is None

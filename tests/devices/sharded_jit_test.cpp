@@ -31,7 +31,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
     return n;
 }
-const auto plus_one = [](const Array& x) { return x + 1; };
+const auto one_more = [](const Array& x) { return x + 1; };
 Array counted(std::vector<std::int64_t> shape) {
     std::int64_t n = 1;
     for (const std::int64_t d : shape) n *= d;
@@ -51,7 +51,7 @@ TEST_F(ShardedJit, H_02_AllSpecsHaveOneProduct) {
 }
 TEST_F(ShardedJit, H_03_DifferentProductsAreRefusedWhenTheFunctionIsMade) {
     EXPECT_EQ(error_of([] {
-                  sharded_jit(plus_one, P{2, 1}, Tree::tuple({P{4}}));
+                  sharded_jit(one_more, P{2, 1}, Tree::tuple({P{4}}));
               }),
               "All partition specs must use the same number of total partitions, got (PartitionSpec(2, 1), (PartitionSpec(4,),)), with "
               "distinct number of partitions {2, 4} (the total number of partitions is the product of a partition spec)");
@@ -65,11 +65,11 @@ TEST_F(ShardedJit, H_04_AnEmptySpecCantBeMixed) {
               "number of partitions {1.0, 2} (the total number of partitions is the product of a partition spec)");
 }
 TEST_F(ShardedJit, H_05_ANumberThatIsGivenIsTaken) {
-    const auto f = sharded_jit(plus_one, P{2, 1}, P{2, 1}, {.num_partitions = 4});
+    const auto f = sharded_jit(one_more, P{2, 1}, P{2, 1}, {.num_partitions = 4});
     EXPECT_NE(jax::make_jaxpr(f)(jnp::ones({4, 2})).str().find("nparts=4"), std::string::npos);
 }
 TEST_F(ShardedJit, H_06_KeywordArgumentsAreRefused) {
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{2}, none)(jax::kw("x", jnp::ones({2}))); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{2}, none)(jax::kw("x", jnp::ones({2}))); }),
               "sharded_jit over kwargs not yet supported");
 }
 TEST_F(ShardedJit, H_07_StaticNumbersBeyondTheArguments) {
@@ -116,15 +116,15 @@ TEST_F(ShardedJit, H_11_ASpecThatIsNoPrefixIsRefused) {
               "(PartitionSpec(2,),) for value tree PyTreeDef((*, *)).");
 }
 TEST_F(ShardedJit, H_12_SoAreThoseOfResultsAndOfLocalParts) {
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{2}, Tree::tuple({P{2}}))(jnp::ones({2})); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{2}, Tree::tuple({P{2}}))(jnp::ones({2})); }),
               "sharded_jit out_parts specification must be a tree prefix of the corresponding value, got specification "
               "(PartitionSpec(2,),) for value tree PyTreeDef(*).");
     EXPECT_EQ(error_of([] {
-                  sharded_jit(plus_one, P{2}, P{2}, {.local_in_parts = Tree::tuple({P{2}, P{2}})})(jnp::ones({2}));
+                  sharded_jit(one_more, P{2}, P{2}, {.local_in_parts = Tree::tuple({P{2}, P{2}})})(jnp::ones({2}));
               }),
               "sharded_jit local_in_parts specification must be a tree prefix of the corresponding value, got specification "
               "(PartitionSpec(2,), PartitionSpec(2,)) for value tree PyTreeDef((*,)).");
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{2}, P{2}, {.local_out_parts = Tree::list({P{2}})})(jnp::ones({2})); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{2}, P{2}, {.local_out_parts = Tree::list({P{2}})})(jnp::ones({2})); }),
               "sharded_jit local_out_parts specification must be a tree prefix of the corresponding value, got specification "
               "[PartitionSpec(2,)] for value tree PyTreeDef(*).");
 }
@@ -136,20 +136,20 @@ TEST_F(ShardedJit, H_13_PlainCpuIsRefusedAfterTracing) {
     EXPECT_EQ(traced, 1);
 }
 TEST_F(ShardedJit, H_14_MorePartitionsThanDevices) {
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{9}, none)(jnp::ones({9})); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{9}, none)(jnp::ones({9})); }),
               "sharded_jit computation requires 9 devices, but only 8 devices are available.");
 }
 TEST_F(ShardedJit, H_15_APartOfTheDevicesOfSeveralHosts) {
     jax::set_virtual_devices(16, 4);
     EXPECT_EQ(
-        error_of([] { sharded_jit(plus_one, P{8}, none)(jnp::ones({8})); }),
+        error_of([] { sharded_jit(one_more, P{8}, none)(jnp::ones({8})); }),
         "sharded_jit across multiple hosts must use all available devices. Got 8 out of 16 requested devices (local device count: 4)");
 }
 TEST_F(ShardedJit, H_16_TheLocalNumberMustBeGivenWhereNothingSaysIt) {
     jax::set_virtual_devices(16, 4);
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, none, none, {.num_partitions = 16})(1.0); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, none, none, {.num_partitions = 16})(1.0); }),
               "Specify 'local_nparts' when using cross-process sharded_jit and all inputs and outputs are replicated.");
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, none, none, {.num_partitions = 16, .local_num_partitions = 8})(1.0); }),
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, none, none, {.num_partitions = 16, .local_num_partitions = 8})(1.0); }),
               "sharded_jit computation requires 8 local devices, but only 4 local devices are available.");
 }
 TEST_F(ShardedJit, H_17_AConstraintAgreesWithTheOuterNumber) {
@@ -165,7 +165,7 @@ TEST_F(ShardedJit, H_18_AConstraintAloneSaysHowManyDevices) {
     const auto g = sharded_jit(f, none, none);
     EXPECT_EQ(g(counted({4, 2})).to_vector(), (std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16}));
     EXPECT_EQ(g.report(counted({4, 2})).devices, 2);
-    EXPECT_EQ(sharded_jit(plus_one, none, none).report(1.0).devices, 1);
+    EXPECT_EQ(sharded_jit(one_more, none, none).report(1.0).devices, 1);
 }
 TEST_F(ShardedJit, H_19_ConstraintsInsideOfInnerFunctionsCount) {
     const auto inner = jax::jit([](const Array& x) { return with_sharding_constraint(x * 2, P{2, 1}); });
@@ -205,8 +205,8 @@ TEST_F(ShardedJit, H_24_ItHoldsInsideOfCheckpointAndPartialEvaluation) {
     for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6);
 }
 TEST_F(ShardedJit, H_26_SizesThatDontDivideAreRefused) {
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{2}, none)(jnp::ones({3})); }), "(3, 2, 0)");
-    EXPECT_EQ(error_of([] { sharded_jit(plus_one, P{4}, none, {.local_in_parts = P{3}})(jnp::ones({3})); }), "4 % 3 != 0");
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{2}, none)(jnp::ones({3})); }), "(3, 2, 0)");
+    EXPECT_EQ(error_of([] { sharded_jit(one_more, P{4}, none, {.local_in_parts = P{3}})(jnp::ones({3})); }), "4 % 3 != 0");
 }
 TEST_F(ShardedJit, H_28_LocalPartsAreOfOneProcess) {
     jax::set_virtual_devices(4, 2);
@@ -241,7 +241,7 @@ TEST_F(ShardedJit, H_29_ResultsKnowWhatEachDeviceHas) {
 TEST_F(ShardedJit, H_30_SaysWhatItCompiles) {
     jax::log_compiles(true);
     testing::internal::CaptureStderr();
-    sharded_jit(plus_one, P{2}, P{2}, {.name = "f"})(jnp::ones({4}));
+    sharded_jit(one_more, P{2}, P{2}, {.name = "f"})(jnp::ones({4}));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "Compiling f for 2 devices with args [ShapedArray(float32[4])].\n");
 }
 TEST_F(ShardedJit, H_32_TwoCallsCompileOnce) {
@@ -255,13 +255,13 @@ TEST_F(ShardedJit, H_32_TwoCallsCompileOnce) {
     EXPECT_EQ(traced, 1);
 }
 TEST_F(ShardedJit, ResultsAreSharedInputsOfTheNextCall) {
-    const auto f = sharded_jit(plus_one, P{8}, P{8});
+    const auto f = sharded_jit(one_more, P{8}, P{8});
     Array x = jnp::zeros({16});
     for (int i = 0; i < 3; ++i) x = f(x);
     EXPECT_EQ(x.to_vector(), std::vector<double>(16, 3.0));
 }
 TEST_F(ShardedJit, CutsThatCrossAreReplicatedAndSaidSo) {
-    const auto f = sharded_jit(plus_one, P{2, 3}, P{3, 2});
+    const auto f = sharded_jit(one_more, P{2, 3}, P{3, 2});
     const Array x = counted({6, 6}), y = f(x);
     EXPECT_EQ(y.to_vector(), (x + 1).to_vector());
     const std::vector<std::pair<std::int64_t, std::int64_t>> index{{2, 4}, {3, 6}};

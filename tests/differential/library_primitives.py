@@ -66,6 +66,22 @@ mlir.register_lowering(foreign_p, lambda ctx, a: mlir.custom_call("test_kernel",
 ad.primitive_jvps[foreign_p] = lambda p, t: (foreign_p.bind(*p), t[0] * 2)
 
 
+# Linear in its first operand, which its transposition says; the others are the rule's numbers and tables.
+def _weighted(x, table, power):
+    return x * table * (power + 2.0)
+
+
+weighted_p = Primitive("test_weighted")
+weighted_p.def_abstract_eval(lambda x, table, power: x)
+mlir.register_lowering(weighted_p, mlir.lower_fun(_weighted, multiple_results=False))
+ad.primitive_jvps[weighted_p] = lambda p, t: (weighted_p.bind(*p), weighted_p.bind(t[0], *p[1:]))
+ad.primitive_transposes[weighted_p] = lambda ct, x, table, power: (weighted_p.bind(ct, table, power), None, None)
+
+
+def weighted(x):
+    return weighted_p.bind(jnp.sin(x), jnp.asarray(X), jnp.asarray(3, jnp.int32))
+
+
 def loop(kind):
     def f(x):
         final = eqxi.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, jnp.sin(s[1]) * x), (0, x), max_steps=4, kind=kind)
@@ -86,6 +102,9 @@ CASES = {
     "scaled_in_jit": (lambda x, y: jax.jit(scaled)(x, y) * 2, (X, X + 1)),
     "scaled_in_cond": (lambda x, y: jax.lax.cond(x[0] > 0, scaled, lambda x, y: jnp.sum(x), x, y), (X, X + 1)),
     "scaled_in_checkpoint": (lambda x, y: jax.checkpoint(lambda x, y: scaled(jnp.cos(x), y))(x, y), (X, X + 1)),
+    "weighted": (lambda x: jnp.sum(weighted(x)), (X,)),
+    "weighted_in_jit": (lambda x: jnp.sum(jax.jit(lambda x: jax.jit(weighted)(x) * 2)(x)), (X,)),
+    "weighted_in_scan": (lambda x: jnp.sum(jax.lax.scan(lambda c, _: (weighted(c), None), x, None, length=2)[0]), (X,)),
     "checkpointed_loop": (loop("checkpointed"), (X,)),
     "bounded_loop": (loop("bounded"), (X,)),
     "buffered_loop": (buffered, (X,)),

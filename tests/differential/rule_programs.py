@@ -9,6 +9,7 @@ from jax import lax
 X, Y = jnp.arange(1.0, 5.0), jnp.linspace(0.5, 2.0, 4)
 M = jnp.arange(12.0).reshape(3, 4) / 7
 A, B = jnp.eye(3) * 2 + 0.1, jnp.arange(3.0) + 1
+TABLE = np.arange(4.0, dtype=np.float32)
 Zero = jax.custom_derivatives.SymbolicZero
 PROGRAMS = {}
 
@@ -295,6 +296,38 @@ def trees(p):
         return {"o": q["a"] * q["b"][0]}
     f.defvjp(lambda q: (f(q), q), lambda q, g: ({"a": g["o"] * q["b"][0], "b": [g["o"] * q["a"]]},))
     return jnp.sum(f(p)["o"])
+
+
+# Constants that only the function reads, which a rule stands for.
+@jax.custom_jvp
+def _with_table(x):
+    return x * jnp.asarray(TABLE)
+
+
+_with_table.defjvp(lambda p, t: (p[0] * 2, t[0] * 2))
+
+
+@jax.custom_vjp
+def _with_tables(x):
+    return x * jnp.asarray(TABLE)
+
+
+_with_tables.defvjp(lambda x: (x * jnp.asarray(TABLE), None), lambda _, g: (g * jnp.asarray(TABLE),))
+
+
+@program(X)
+def constants_of_the_function(x):
+    return jnp.sum(_with_table(x))
+
+
+@program(X)
+def constants_of_function_and_rule(x):
+    return jnp.sum(_with_tables(x) + _with_table(x))
+
+
+@program(X)
+def constants_in_scan(x):
+    return jnp.sum(lax.scan(lambda c, _: (_with_table(c), None), x, None, length=2)[0])
 
 
 # ---- JAX's own rules ---------------------------------------------------------------------------------------------------------------

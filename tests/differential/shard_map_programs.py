@@ -14,7 +14,7 @@ from jax import lax  # noqa: E402
 from jax.ad_checkpoint import checkpoint_name, checkpoint_policies  # noqa: E402
 from jax._src.ad_checkpoint import saved_residuals  # noqa: E402
 from jax._src.lax.parallel import all_gather_invariant  # noqa: E402
-from jax.sharding import Mesh, PartitionSpec as P  # noqa: E402
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
 
 import jaxscope  # noqa: E402
 from conftest import cut as cut_paths  # noqa: E402
@@ -22,6 +22,7 @@ from test_behaviours import Texts, cut  # noqa: E402
 
 GRID = Mesh(np.array(jax.devices()).reshape(4, 2), ("rows", "cols"))
 LINE = Mesh(np.array(jax.devices()), ("line",))
+OTHER = Mesh(np.array(jax.devices()).reshape(2, 4), ("first", "second"))
 W = jnp.asarray(np.random.default_rng(0).standard_normal((3, 3)), jnp.float32)
 A = jnp.asarray(np.random.default_rng(1).standard_normal((16, 3)), jnp.float32)
 SIZE = 3  # of vmap's axis
@@ -115,8 +116,27 @@ def by_hand(checked):
             return inner(w, a) * a.sum()
         return jax.shard_map(outer, mesh=GRID, in_specs=(P(), P("rows")), out_specs=P("rows"), axis_names={"rows"}, check_vma=checked)(w, a).sum()
 
+    def cut_further(w, a):  # the partitioner cuts what a device of `rows` has along `cols`, in a loop, too
+        def body(w, a):
+            def step(c, _):
+                c = jnp.tanh(c @ w)
+                return c, lax.psum(c.sum(), "rows")
+            c, ys = lax.scan(step, a, None, length=3)
+            return c * ys.sum() + lax.ppermute(a, "rows", [(k, (k + 1) % 4) for k in range(4)])
+        f = jax.shard_map(body, mesh=GRID, in_specs=(P(), P("rows")), out_specs=P("rows"), axis_names={"rows"}, check_vma=checked)
+        return (f(w, lax.with_sharding_constraint(a, NamedSharding(GRID, P(("rows", "cols"))))) ** 2).sum() * 0.01
+
+    def two_meshes(w, a):
+        h = mapped(lambda w, a: jnp.tanh(a @ w) * lax.axis_index("line"), (P(), P("line")), P("line"), checked, LINE)(w, a)
+        g = mapped(lambda h: h * lax.psum(h.sum(), "rows") + lax.axis_index("cols"), P("rows"), P("rows", None) if checked else P(("rows",)), False)(h)
+        return 0.01 * (lax.with_sharding_constraint(g, NamedSharding(LINE, P("line"))) ** 2).sum()
+
+    def crossing_meshes(w, a):  # no axis of the one is an axis of the other
+        h = mapped(lambda w, a: a @ w * lax.pmean(a.sum(), ("first", "second")), (P(), P(("first", "second"))), P(("first", "second")), checked, OTHER)(w, a)
+        return mapped(lambda h: lax.psum(jnp.sin(h).sum(), "rows") * h.sum(), P("rows"), P(), False)(h)
+
     chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, grid, twice]
-    return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another] if checked else [])}
+    return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, two_meshes, crossing_meshes] if checked else [])}
 
 
 # ---- Random ones

@@ -78,3 +78,33 @@ def test_every_pair_traces_and_computes_as_jax(cases):
             wrong.append(f"{python}: {problem}")
     assert len(cases) > 250
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)
+
+
+def refusals():
+    out = subprocess.run([DRIVER, "errors"], capture_output=True, text=True, check=True, timeout=300).stdout
+    for part in out.split("== ")[1:]:
+        python, _, text = part.partition("\n")
+        yield python, text.removesuffix("\n")
+
+
+def sorted_classes(text):
+    """JAX lists the classes of accepted dtypes as a set has them."""
+    return re.sub(r"subtypes of (.*)\.", lambda m: "subtypes of " + ", ".join(sorted(m[1].replace("signedinteger", "integer").split(", "))) + ".", text)
+
+
+def refused_by_jax(python):
+    try:
+        evaluate(python)(*arguments())
+    except Exception as e:  # noqa: BLE001  (whatever JAX raises)
+        # Of a key's implementation JAX prints its functions, which have addresses; errors point at their page.
+        text = re.sub(r"key_shape=\(2,\), .*?name=", "key_shape=(2,), name=", str(e)).split("\n\nSee https")[0]
+        return re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
+    return "JAX takes it"
+
+
+def test_what_jax_refuses_is_refused_in_its_words():
+    """With the line of the call, which the driver compares."""
+    found = dict(refusals())
+    wrong = [f"{python}\n  JAX: {want}\n  C++: {text}" for python, text in found.items() if sorted_classes(want := refused_by_jax(python)) != sorted_classes(text)]
+    assert len(found) > 120
+    assert not wrong, f"{len(wrong)} of {len(found)}:\n" + "\n".join(wrong)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
 from library_primitives import CASES, X, foreign_p, scaled, tag
+from nested_programs import renamed
+from test_behaviours import made_by_jax
 
 import jaxscope
 from test_values import close
@@ -50,6 +52,14 @@ def test_vmap(cli, tmp_path, name):
 def test_text_is_jaxs(cli, tmp_path):
     fn = lambda x: jnp.sum(tag(jnp.sin(x)))
     assert cli.json("print", captured(tmp_path, fn, (X,)))["text"].strip() == str(jax.make_jaxpr(fn)(X)).strip()
+
+
+@pytest.mark.parametrize("name", ["weighted", "weighted_in_jit", "weighted_in_scan"])
+def test_numbers_stay_numbers_in_gradients(cli, tmp_path, name):
+    """What a rule hands on of its operands is no residual where it is a number."""
+    fn, args = CASES[name]
+    ours = cli.json("transform", captured(tmp_path, fn, args), "--apply", "grad", "--print")["text"]
+    assert renamed(ours.rstrip()) == renamed(made_by_jax(jax.grad(fn), *args).rstrip())
 
 
 def test_by_one_argument_too(cli, tmp_path):

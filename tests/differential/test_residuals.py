@@ -1,4 +1,5 @@
 """The residual table equals jax.ad_checkpoint.print_saved_residuals: (aval, source string), row by row."""
+import functools
 import re
 
 import jax
@@ -6,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
+from jax.extend.core import jaxpr_as_fun
 
 import jaxscope
 from conftest import available, cut, load_module, names, same_rows
@@ -129,3 +131,114 @@ def test_rule_of_an_evaluated_call(cli):
     ours = place(rows_of(cli.json("residuals", file, "--wrt", "all")))
     assert ours == theirs
     assert any(s.startswith("output of add from ") and "fn.<locals>.<lambda>.<locals>.<lambda>" in s for _, s in ours)
+
+
+@jax.custom_vjp
+def saved(x):
+    return jnp.sin(x) * x
+
+
+saved.defvjp(lambda x: (saved(x), jnp.cos(x) * jnp.tanh(x)), lambda r, ct: (ct * r,))
+inline = functools.partial(jax.jit, inline=True)
+
+
+@inline
+def through_rules(x):
+    return ruled(x, x) * 2 + saved(x)
+
+
+TABLE = np.linspace(0, 1, 20, dtype=np.float32).reshape(4, 5)
+SQUARE = np.eye(4, dtype=np.float32)
+
+
+@jax.custom_jvp
+def by_table(x):
+    return jnp.sin(x)
+
+
+@by_table.defjvp
+def rule_of_by_table(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    table = jnp.asarray(TABLE)
+    return by_table(x), (dx @ table) @ table.T
+
+
+@inline
+def of_another(x):
+    return through_rules(jnp.cos(x)) - 1
+
+
+# A jit(inline=True) is differentiated as a jit, which JAX inlines afterwards: what it saves stands where it was called. Constants stand in the order in
+# which equations read them, those of rules among those of the program.
+INLINED = {
+    "rules": lambda x: through_rules(x).sum(),
+    "twice": lambda x: of_another(x).sum(),
+    "relu": lambda x: inline(lambda y: jax.nn.relu(x * y) * jax.nn.silu(y))(x).sum(),
+    "under jit": lambda x: jax.jit(lambda x: through_rules(x) + jnp.tanh(x))(x).sum(),
+    "constants": lambda x: (by_table(x) @ jnp.asarray(SQUARE)).sum(),
+}
+
+
+@pytest.mark.parametrize("policy", [None, "everything_saveable", "dots_saveable"])
+@pytest.mark.parametrize("name", INLINED)
+def test_inlined_calls_and_constants_of_rules(cli, name, policy):
+    fn, x = INLINED[name], jnp.linspace(0.1, 0.9, 4)
+    file = str(cli.folder / "inlined.jaxscope")
+    jaxscope.capture(fn)(x).save(file)
+    jax.clear_caches()  # JAX keeps what it traced of the rules, with the places of that time
+    wrapped = jax.checkpoint(fn, policy=getattr(jax.checkpoint_policies, policy)) if policy else fn
+    place = lambda rows: [(a, re.sub(r"from \S*/", "from ", s)) for a, s in rows]
+    ours = rows_of(cli.json("residuals", file, "--wrt", "all", *(["--policy", policy] if policy else [])))
+    assert place(ours) == place(rows_of_jax(lambda x: wrapped(x), x))
+
+
+def newton(f, guess):
+    slope = jax.grad(lambda y: f(y).sum())
+    return jax.lax.fori_loop(0, 5, lambda _, y: y - f(y) / slope(y), guess)
+
+
+def diagonal(x):
+    return jax.lax.custom_root(lambda y: y**2 - x * jnp.sin(x), jnp.full_like(x, 1.5), newton, lambda g, y: y / g(jnp.ones_like(y)))
+
+
+def dense(x):
+    def descent(f, guess):
+        return jax.lax.while_loop(lambda y: jnp.sum(f(y) ** 2) > 1e-8, lambda y: y - 0.3 * f(y), guess)
+    return jax.lax.custom_root(lambda y: jnp.tanh(y) * 2 + y - x, jnp.zeros_like(x), descent, lambda g, y: jnp.linalg.solve(jax.jacobian(g)(y), y))
+
+
+MADE = jaxpr_as_fun(jax.make_jaxpr(lambda x: jnp.sin(x) * jnp.cos(x))(jnp.ones(4)))
+
+
+@jax.custom_jvp
+def by_jaxpr(x):
+    return MADE(x)[0]
+
+
+@by_jaxpr.defjvp
+def rule_of_by_jaxpr(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    return by_jaxpr(x), dx * MADE(jnp.tanh(x))[0]
+
+
+EVALUATING = {
+    "a root": lambda x: diagonal(x).sum(),
+    "a root of another value": lambda x: (diagonal(jnp.tanh(x)) * x).sum(),
+    "a root by a matrix": lambda x: dense(x * 2).sum(),
+    "a root in a jit": lambda x: jax.jit(diagonal)(jnp.tanh(x)).sum(),
+    "a rule that evaluates a jaxpr": lambda x: by_jaxpr(x * 2).sum(),
+}
+
+
+@pytest.mark.parametrize("policy", [None, "everything_saveable", "dots_saveable"])
+@pytest.mark.parametrize("name", EVALUATING)
+def test_what_rules_evaluate_keeps_its_lines(cli, name, policy):
+    """Under a policy rules run inside the place of their call, but what they evaluate from jaxprs has its own lines."""
+    fn, x = EVALUATING[name], jnp.linspace(0.5, 0.9, 4)
+    wrapped = jax.checkpoint(fn, policy=getattr(jax.checkpoint_policies, policy)) if policy else fn
+    place = lambda rows: [(a, re.sub(r"from \S*/", "from ", s)) for a, s in rows]
+    theirs = place(rows_of_jax(lambda x: wrapped(x), x))
+    file = str(cli.folder / "evaluating.jaxscope")
+    jaxscope.capture(fn)(x).save(file)
+    ours = rows_of(cli.json("residuals", file, "--region", "program", "--wrt", "all", *(["--policy", policy] if policy else [])))
+    assert place(ours) == theirs

@@ -91,8 +91,8 @@ def test_what_jax_returns_whole_is_a_finding(folder):
 
 def test_what_cannot_be_cut_says_that_figures_are_global(folder):
     report = ask("inspect", folder / "half.jaxscope")
-    assert "whole arrays" in report["notes"][0] and "1 of its axes" in report["notes"][0]
-    assert "1 of its axes" in report["sharding"]["problem"] and report["sharding"]["values"] == []
+    assert "whole arrays" in report["notes"][0] and "found Mesh('z': 4)" in report["notes"][0]
+    assert "found Mesh('z': 4)" in report["sharding"]["problem"] and report["sharding"]["values"] == []
 
 
 def test_a_device_is_compared_with_one_devices_plan(folder):
@@ -106,3 +106,26 @@ def test_a_device_is_compared_with_one_devices_plan(folder):
 def test_a_profile_of_several_devices_is_refused(folder):
     done = subprocess.run([JAXSCOPE, "run", str(folder / "step.jaxscope"), "--profile"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 3 and "found one of several" in done.stderr
+
+
+def test_limits_and_budgets_are_those_of_one_device(folder):
+    path = folder / "perceptron-data4.jaxscope"
+    peak, residuals = ask("plan", path)["memory"]["planned_peak"], ask("residuals", path)
+    assert ask("check", path, "--max-peak", str(peak), "--max-residuals", str(residuals["device_bytes"]))["passed"]
+    done = subprocess.run([JAXSCOPE, "check", str(path), "--json", "--max-peak", str(peak - 1), "--max-residuals", str(residuals["device_bytes"] - 1)],
+                          capture_output=True, text=True, timeout=120)
+    found = {f["rule"]: f for f in json.loads(done.stdout)["findings"]}
+    assert done.returncode == 1 and found["peak"]["measured"] == peak and found["residuals"]["measured"] == residuals["device_bytes"] < residuals["total_bytes"]
+    assert all("on each of 4 devices" in found[rule]["message"] for rule in ("peak", "residuals"))
+    fit = subprocess.run([JAXSCOPE, "plan", str(path), "--budget", str(peak)], capture_output=True, text=True, timeout=120)
+    assert fit.returncode == 0 and "on each of 4 devices" in fit.stdout.split("Budget of", 1)[1].split("\n")[0], fit.stdout
+
+
+def test_a_run_says_planned_and_measured_of_each_device(folder):
+    memory = ask("run", folder / "perceptron-data4.jaxscope")["memory"]
+    rows = memory["per_device"]
+    assert [r["device"] for r in rows] == [0, 1, 2, 3] and {r["planned_peak"] for r in rows} == {memory["planned_peak"]}
+    assert [r["measured_peak"] for r in rows] == memory["device_peaks"]
+    assert all(0 < r["of_step"] <= r["measured_peak"] and r["source"] for r in rows)
+    # The largest piece of memory is named: what two pieces of the program hold together is more than the plan, which is of one.
+    assert memory["measured_peak"] > memory["planned_peak"] and "between collectives" in memory["difference"]

@@ -10,12 +10,12 @@ TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2 ** -7, "float16": 
 RUNNABLE = names()
 
 
-def close(ours: np.ndarray, theirs, dtype: str, low: bool = False):
+def close(ours: np.ndarray, theirs, dtype: str, low: bool = False, factor: float = 1):
     """`low`: the program computes in bfloat16 or float16 inside, so its float32 results are no better than those."""
     if ours.dtype.kind == "V":  # NumPy's files have no names for ml_dtypes' types
         ours = ours.view(np.asarray(theirs).dtype)
     tolerance = max(TOLERANCE[dtype], TOLERANCE["bfloat16"] if low else 0) if dtype in TOLERANCE else 0
-    assert largest_error(ours, theirs) <= tolerance
+    assert largest_error(ours, theirs) <= factor * tolerance
 
 
 def run_by_jax(p: dict):
@@ -75,8 +75,9 @@ def test_bundled_samples(cli, name, choice, tmp_path):
     with np.load(out) as ours:
         ours = jax.tree.unflatten(tree, [ours[f"out{i}"] for i in range(tree.num_leaves)])
     rest = lambda result: ({k: v for k, v in result[0].items() if k != "params"}, result[1])
+    # Squares of gradients have twice their error: on one processor JAX's own are 1.2e-4 from what float64 gives, ours 1.0e-4.
     for a, b in zip(jax.tree.leaves(rest(ours)), jax.tree.leaves(rest(theirs)), strict=True):
-        close(a, b, str(b.dtype))
+        close(a, b, str(b.dtype), factor=2)
     rate = adam.LEARNING_RATE * np.sqrt(1 - adam.BETA2) / (1 - adam.BETA1)
     stepped = jax.tree.map(lambda p, m, n: p - rate * m.astype(float) / (np.sqrt(n.astype(float)) + adam.EPSILON),
                            p["args"][0]["params"], ours[0]["mu"], ours[0]["nu"])

@@ -1,8 +1,16 @@
 #pragma once
+#include <zstd.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace jaxscope::test {
+
+inline std::string zstd(const std::string& text) {
+    std::string out(ZSTD_compressBound(text.size()), '\0');
+    out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+    return out;
+}
 
 /// A small capture that is right: f(x) = sin(x) * 2.0 with a jit in the middle. Tests break it in one place.
 inline nlohmann::ordered_json small_capture() {

@@ -32,12 +32,6 @@ Error error_of_text(const std::string& text) {
 }
 std::string message(const json& capture) { return error_of_text(capture.dump()).what(); }
 
-std::string zstd(const std::string& text) {
-    std::string out(ZSTD_compressBound(text.size()), '\0');
-    out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
-    return out;
-}
-
 TEST(CaptureReader, ReadsWhatIsThere) {
     const ProgramPtr p = read(small_capture());
     EXPECT_EQ(p->name.str(), "f");
@@ -99,7 +93,7 @@ TEST(CaptureReader, LiteralsKeepHowTheyWereWritten) {
 }
 
 TEST(CaptureReader, ReadsZstd) {
-    const std::string packed = zstd(small_capture().dump());
+    const std::string packed = test::zstd(small_capture().dump());
     const ProgramPtr p = read_capture_text(packed, "test");
     EXPECT_EQ(p->jaxpr->eqns.size(), 3u);
     EXPECT_EQ(p->file_bytes, static_cast<std::int64_t>(packed.size()));
@@ -113,9 +107,9 @@ TEST(CaptureReader, RefusesACompressedFileThatExpandsTooMuch) {
     // A string of one letter: one below the limit of 200 times is hard to hit, far above it is not.
     json c = small_capture();
     c["files"][0]["text"] = std::string(64 << 20, 'x');
-    EXPECT_EQ(error_of_text(zstd(c.dump())).code, ErrorCode::LimitExceeded);
+    EXPECT_EQ(error_of_text(test::zstd(c.dump())).code, ErrorCode::LimitExceeded);
     c["files"][0]["text"] = std::string(900 << 10, 'x');
-    EXPECT_NO_THROW(read_capture_text(zstd(c.dump()), "small enough to harm nobody"));
+    EXPECT_NO_THROW(read_capture_text(test::zstd(c.dump()), "small enough to harm nobody"));
 }
 
 TEST(CaptureReader, NamesThePathOfEveryError) {

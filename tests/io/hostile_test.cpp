@@ -64,7 +64,7 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
     const Case cases[] = {
         // Variables
         {with_equation("c:f32[3] = sin z"), "t:1:49: expected a variable that is defined above, found 'z' [bad-input]"},
-        {"{ lambda ; a:f32[]. let  in (z,) }", "t:1:30: expected a variable that is defined above, found 'z,)' [bad-input]"},
+        {"{ lambda ; a:f32[]. let  in (z,) }", "t:1:30: expected a variable that is defined above, found 'z' [bad-input]"},
         {with_equation("c:f32[3] = sin a; c:f32[3] = sin a"), "t:1:52: expected a new variable, found 'c' again [bad-input]"},
         {with_equation("c:f32[3] = sin c"), "t:1:49: expected a variable that is defined above, found 'c' [bad-input]"},
         // Arity and types
@@ -109,9 +109,9 @@ TEST(HostileText, IsRefusedWhereItIsWrong) {
         {with_equation("c:f32[] = reduce_sum a"), "t:1:34: expected the parameter 'axes', found none [bad-input]"},
         {with_equation("c:f32[] = reduce_sum[axes=foo] a"), "t:1:55: expected a sequence of integers, found a string [bad-input]"},
         {with_equation("c:f32[] = jit[name=f jaxpr=g] a"),
-         "t:1:61: expected a jaxpr, or the name of one that a `let` defines, found 'g]' [bad-input]"},
+         "t:1:61: expected a jaxpr, or the name of one that a `let` defines, found 'g' [bad-input]"},
         {with_equation("c:f32[] = jit[name=f jaxpr=None] a"),
-         "t:1:61: expected a jaxpr, or the name of one that a `let` defines, found 'None]' [bad-input]"},
+         "t:1:61: expected a jaxpr, or the name of one that a `let` defines, found 'None' [bad-input]"},
         {with_equation("c:f32[] = jit[name=f jaxpr=] a"), "t:1:61: expected the value of parameter 'jaxpr', found ']' [bad-input]"},
         // Nesting and cycles
         {deep, "t:1:13057: expected jaxprs nested at most 256 deep, found more [limit-exceeded]"},

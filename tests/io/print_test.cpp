@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "io/capture/reader.h"
+#include "io/printed_text.h"
 #include "ir/primitive.h"
 #include "ir/print/printer.h"
 
@@ -15,28 +16,6 @@ namespace jaxscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-/// `frozenset({...})` with its items sorted: JAX prints them in hash order.
-std::string with_sorted_sets(std::string s) {
-    constexpr std::string_view kOpen = "frozenset({";
-    for (std::size_t at = 0; (at = s.find(kOpen, at)) != std::string::npos;) {
-        at += kOpen.size();
-        const std::size_t end = s.find("})", at);
-        std::vector<std::string> items;
-        std::istringstream list(s.substr(at, end - at));
-        for (std::string item; std::getline(list, item, ',');) items.push_back(item.substr(item.find_first_not_of(' ')));
-        std::sort(items.begin(), items.end());
-        std::string joined;
-        for (const std::string& i : items) joined += (joined.empty() ? "" : ", ") + i;
-        s.replace(at, end - at, joined);
-    }
-    return s;
-}
 
 std::string first_difference(const std::string& got, const std::string& wanted) {
     std::istringstream a(got), b(wanted);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "io/capture/reader.h"
+#include "io/printed_text.h"
 #include "ir/primitive.h"
 #include "ir/print/printer.h"
 #include "ir/type_check.h"
@@ -22,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_file(const fs::path& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 std::string again(const std::string& text, bool source = false) {
     return to_text(*parse_jaxpr_text(text, "test.jaxpr")->jaxpr, {.source = source});
 }
@@ -58,22 +55,6 @@ std::vector<std::string> texts() {
     }
     std::sort(out.begin(), out.end());
     return out;
-}
-
-/// JAX prints the items of a frozenset in hash order, this printer sorted.
-std::string with_sorted_sets(std::string s) {
-    for (std::size_t at = 0; (at = s.find("frozenset({", at)) != std::string::npos;) {
-        at += 11;
-        const std::size_t end = s.find("})", at);
-        std::vector<std::string> items;
-        std::istringstream list(s.substr(at, end - at));
-        for (std::string item; std::getline(list, item, ',');) items.push_back(item.substr(item.find_first_not_of(' ')));
-        std::sort(items.begin(), items.end());
-        std::string joined;
-        for (const std::string& i : items) joined += (joined.empty() ? "" : ", ") + i;
-        s.replace(at, end - at, joined);
-    }
-    return s;
 }
 
 TEST_P(PrintedText, IsAFixpoint) {

@@ -9,16 +9,10 @@
 #include "ir/builder.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
+#include "jit/small_programs.h"
 
 namespace jaxscope {
 namespace {
-
-Aliases donated(const JaxprPtr& j, std::vector<bool> which) {
-    Program p;
-    p.jaxpr = j;
-    return pair_donations(p, std::move(which)).alias_of_output;
-}
-AvalRef f32(Dims shape) { return AvalRef(DType::F32, std::move(shape)); }
 
 ArrayPtr floats(Dims shape, std::vector<float> values) {
     auto a = std::make_shared<ArrayConst>();

@@ -7,16 +7,11 @@
 #include "jit/graph/build_graph.h"
 #include "jit/graph/fuse.h"
 #include "jit/jit.h"
+#include "jit/small_programs.h"
 
 namespace jaxscope {
 namespace {
 
-Aliases donated(const JaxprPtr& j, std::vector<bool> which) {
-    Program p;
-    p.jaxpr = j;
-    return pair_donations(p, std::move(which)).alias_of_output;
-}
-AvalRef f32(Dims shape) { return AvalRef(DType::F32, std::move(shape)); }
 Value scalar(double v) { return make_literal(f32({}), v); }
 
 /// A library call, so that nothing fuses with it.

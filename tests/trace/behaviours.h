@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
-#include "base/error.h"
+#include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -13,15 +13,6 @@ using jax::Array;
 
 using Lines = std::vector<std::string>;
 
-template <class F>
-std::string text_of(F&& f) {
-    try {
-        f();
-    } catch (const jaxscope::Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 inline std::string without_place(const std::string& source) {
     return source.substr(0, source.rfind("from ", 0) == 0 ? std::string::npos : source.find(" from "));
 }

@@ -1,6 +1,6 @@
 // Behaviours C, D and G: checkpoint, its policies, names. Each compares with the text in the list of behaviours; what stands in it of
 // places is that of the C++ program here, so lists of residuals are compared without their places.
-#include "behaviours.h"
+#include "trace/behaviours.h"
 
 TEST(Behaviours, C_01_TheCallIsOneEquationWithItsBody) {
     EXPECT_EQ(jax::make_jaxpr(jax::checkpoint([](Array x) { return jnp::sin(x) * 2.; }))(1.).str(), R"({ lambda ; a:f32[]. let
@@ -39,7 +39,7 @@ TEST(Behaviours, C_04_StaticArgnumsMayCountFromTheEnd) {
         EXPECT_FLOAT_EQ(jax::grad(jax::checkpoint(f, {.static_argnums = {s}}))(Array(1.), true).item<float>(), 0.5403023F);
 }
 TEST(Behaviours, C_10_ConcreteIsGone) {
-    EXPECT_EQ(text_of([] { jax::checkpoint(twice_sin, {.concrete = true})(Array(1.)); }),
+    EXPECT_EQ(error_of([] { jax::checkpoint(twice_sin, {.concrete = true})(Array(1.)); }),
               "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place please use "
               "`static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
 }
@@ -51,13 +51,13 @@ TEST(Behaviours, C_19_ClosedOverArraysAreLeadingOperands) {
     EXPECT_NE(text.find("jaxpr={ lambda ; d:f32[3] e:f32[3]. let"), std::string::npos) << text;
 }
 TEST(Behaviours, C_25_WhatIsNoArrayIsRefusedUnlessStatic) {
-    EXPECT_EQ(text_of([] { jax::checkpoint([](Array x, std::string) { return x; })(Array(1.), "str"); }),
+    EXPECT_EQ(error_of([] { jax::checkpoint([](Array x, std::string) { return x; })(Array(1.), "str"); }),
               "Argument 'str' of type <class 'str'> is not a valid JAX type");
 }
 TEST(Behaviours, C_26_IntegersPassThroughAndHaveNoGradient) {
     const auto f = jax::checkpoint([](Array i, Array x) { return jnp::sin(x) * i; });
     EXPECT_FLOAT_EQ(jax::grad<1>(f)(Array(2), Array(1.)).item<float>(), 1.0806046F);
-    EXPECT_EQ(text_of([&] { jax::grad(f)(Array(2), Array(1.)); }),
+    EXPECT_EQ(error_of([&] { jax::grad(f)(Array(2), Array(1.)); }),
               "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32. If you want to "
               "use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
     EXPECT_EQ(jax::grad(f, {.allow_int = true})(Array(2), Array(1.)).dtype(), jax::dtype::float0);
@@ -133,7 +133,7 @@ TEST(Behaviours, G_05_ATreeIsNamedAtOnce) {
     EXPECT_EQ(count(jax::make_jaxpr(f)(1.).str(), "name=n"), 2u);
 }
 TEST(Behaviours, G_07_NoTranspositionRule) {
-    EXPECT_EQ(text_of([] { jax::linear_transpose([](Array x) { return jax::checkpoint_name(x, "h"); }, Array(1.))(Array(1.)); }),
+    EXPECT_EQ(error_of([] { jax::linear_transpose([](Array x) { return jax::checkpoint_name(x, "h"); }, Array(1.))(Array(1.)); }),
               "Transpose rule (for reverse-mode differentiation) for 'name' not implemented");
 }
 TEST(Behaviours, G_08_TheSameNameTwice) {

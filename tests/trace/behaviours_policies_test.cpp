@@ -1,5 +1,5 @@
 // Behaviours C, D and G that ask for callables as policies, cached traces, or both passes of a policy.
-#include "behaviours.h"
+#include "trace/behaviours.h"
 
 #include "trace/functions.h"
 
@@ -23,7 +23,7 @@ auto asked(Lines& seen, const char* only) {
 TEST(Behaviours, C_05_StaticArgnumsAreIntegers) {
     // Another type doesn't compile in C++ (std::vector<int>); numbers beyond the arguments are refused when called.
     static_assert(std::is_same_v<decltype(jax::CheckpointOptions::static_argnums), std::vector<int>>);
-    EXPECT_EQ(text_of([] { jax::checkpoint([](Array x, int) { return x; }, {.static_argnums = {-3}})(Array(1.), 2); }),
+    EXPECT_EQ(error_of([] { jax::checkpoint([](Array x, int) { return x; }, {.static_argnums = {-3}})(Array(1.), 2); }),
               "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or equal to "
               "`-len(args)` and less than `len(args)`, but got (-3,), while `len(args)` = 2");
 }
@@ -74,11 +74,11 @@ TEST(Behaviours, C_08_ATracerAsStaticArgumentIsNeverCached) {
                     2.F);
     EXPECT_EQ(traces, 2);
     const auto g = jax::checkpoint([](Array x, Array s) { return s > 0 ? x : -x; }, {.static_argnums = {1}});
-    const std::string text = text_of([&] { jax::jit([&](Array s) { return g(1., s); })(2.); });
+    const std::string text = error_of([&] { jax::jit([&](Array s) { return g(1., s); })(2.); });
     EXPECT_NE(text.find("Attempted boolean conversion of traced array"), std::string::npos) << text;
 }
 TEST(Behaviours, C_11_ConcreteIsRefusedInTodaysWords) {
-    EXPECT_EQ(text_of([] { jax::remat(twice_sin, {.concrete = true}); }).rfind("The `concrete` option to `jax.checkpoint`", 0), 0u);
+    EXPECT_EQ(error_of([] { jax::remat(twice_sin, {.concrete = true}); }).rfind("The `concrete` option to `jax.checkpoint`", 0), 0u);
 }
 TEST(Behaviours, C_13_C_14_ControlFlowOnATracer) {
     const auto f = jax::checkpoint([](Array x) { return x > 0 ? x : -x; });
@@ -109,7 +109,7 @@ TEST(Behaviours, C_20_PreventCseForAllOrOneEach) {
     const auto f = [](Array x, Array y) { return jnp::sin(x) * jnp::sin(y); };
     const std::string text = jax::make_jaxpr(jax::checkpoint(f, {.prevent_cse = {true, false}}))(1., 2.).str();
     EXPECT_NE(text.find("prevent_cse=(True, False)"), std::string::npos) << text;
-    EXPECT_NE(text_of([&] {
+    EXPECT_NE(error_of([&] {
                   jax::checkpoint(f, {.prevent_cse = {true}})(1., 2.);
               }).find("prevent_cse has 1 entries, but the function was called with 2 arguments"),
               std::string::npos);
@@ -160,7 +160,7 @@ TEST(Behaviours, D_04_DotsWithoutBatchDims) {
 TEST(Behaviours, D_11_BothPoliciesTakeBooleans) {
     const auto marks = policies::save_from_both_policies([](const jax::Application&) { return jax::Offloadable("device", "pinned_host"); },
                                                          policies::nothing_saveable);
-    EXPECT_EQ(text_of([&] { jax::grad(jax::checkpoint(twice_sin, under(marks)))(1.); }),
+    EXPECT_EQ(error_of([&] { jax::grad(jax::checkpoint(twice_sin, under(marks)))(1.); }),
               "The return value of the policies should be a boolean. Got: Offloadable(src='device', dst='pinned_host') and False. Please "
               "write a custom policy function directly, rather than using this helper function.");
     const auto both = policies::save_from_both_policies([](const jax::Application& a) { return is(a, "cos"); }, policies::dots_saveable);

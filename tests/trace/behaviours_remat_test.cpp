@@ -1,5 +1,5 @@
 // Behaviours F: the rules of the remat primitive, seen through the front end.
-#include "behaviours.h"
+#include "trace/behaviours.h"
 
 #include <functional>
 
@@ -120,7 +120,7 @@ TEST(Behaviours, F_17_RematInsideOrAroundAScan) {
 TEST(Behaviours, F_19_WhileLoopsHaveNoReverseMode) {
     const auto loop =
         jax::checkpoint([](Array x) { return lax::while_loop([](Array t) { return t < 9.; }, [](Array t) { return t * 2.; }, x); });
-    EXPECT_EQ(text_of([&] { jax::grad(loop)(1.); }),
+    EXPECT_EQ(error_of([&] { jax::grad(loop)(1.); }),
               "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try using "
               "lax.scan, or using fori_loop with static start/stop.");
     const auto fixed = jax::checkpoint([](Array x) {
@@ -209,7 +209,7 @@ TEST(Behaviours, F_35_OtherLoweringsGiveTheSameNumbers) {
     const auto under = [&](const char* form) { return jax::jit(jax::grad(f), {.remat_lowering = form})(x, k).str(); };
     EXPECT_EQ(under("while"), under("barrier"));
     EXPECT_EQ(under("cond"), under("barrier"));
-    EXPECT_EQ(text_of([&] { under("loop"); }), "expected barrier, while or cond as the lowering of checkpoints, found 'loop'");
+    EXPECT_EQ(error_of([&] { under("loop"); }), "expected barrier, while or cond as the lowering of checkpoints, found 'loop'");
 }
 TEST(Behaviours, F_37_F_38_OptimizationBarrier) {
     const auto both = lax::optimization_barrier(std::pair{Array(1.), std::vector<Array>{jnp::ones(2)}});

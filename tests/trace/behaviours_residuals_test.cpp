@@ -1,5 +1,5 @@
 // Behaviours E: saved_residuals and its strings.
-#include "behaviours.h"
+#include "trace/behaviours.h"
 
 #include <complex>
 #include <map>

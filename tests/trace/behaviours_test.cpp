@@ -336,6 +336,8 @@ TEST(Report, WhatACallWouldBeRefusedForIsSaidBefore) {
     Array b = jnp::ones(2);
     f(b, jnp::ones(2));
     EXPECT_NE(f.donation_report(b, a).find("x was donated or deleted before this call"), std::string::npos);
+    const auto one = jax::jit([](Array x) { return x + 1; }, {.donate_argnums = {0}, .arg_names = {"x"}});
+    EXPECT_NE(one.donation_report(a).find("x f32[2]: memory taken by the result, "), std::string::npos) << one.donation_report(a);
 }
 
 }  // namespace

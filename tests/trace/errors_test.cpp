@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
-#include "base/error.h"
+#include "trace/behaviours.h"
 
 namespace jax = jaxscope::jax;
 namespace jnp = jax::numpy;
@@ -11,7 +11,7 @@ using jax::Array;
 namespace {
 
 template <class F>
-jaxscope::Error error_of(F&& f) {
+jaxscope::Error thrown_by(F&& f) {
     try {
         f();
     } catch (const jaxscope::Error& e) {
@@ -19,52 +19,48 @@ jaxscope::Error error_of(F&& f) {
     }
     return {jaxscope::ErrorCode::BadUsage, "no error"};
 }
-template <class F>
-std::string text_of(F&& f) {
-    return error_of(f).what();
-}
 Array same(const Array& x) { return x; }
 
 }  // namespace
 
 TEST(AutodiffErrors, Grad) {
     const Array three = jnp::array({1., 2., 3.});
-    EXPECT_EQ(text_of([&] { jax::grad(same)(three); }), "Gradient only defined for scalar-output functions. Output had shape: (3,).");
-    EXPECT_EQ(text_of([&] { jax::grad(same)(Array(1)); }),
+    EXPECT_EQ(error_of([&] { jax::grad(same)(three); }), "Gradient only defined for scalar-output functions. Output had shape: (3,).");
+    EXPECT_EQ(error_of([&] { jax::grad(same)(Array(1)); }),
               "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32. If you want to "
               "use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
-    EXPECT_EQ(text_of([&] { jax::grad(same, {.holomorphic = true})(Array(1.)); }),
+    EXPECT_EQ(error_of([&] { jax::grad(same, {.holomorphic = true})(Array(1.)); }),
               "grad with holomorphic=True requires inputs with complex dtype, but got float32.");
-    EXPECT_EQ(text_of([&] { jax::grad(same, {.reduce_axes = {"i"}})(Array(1.)); }), "reduce_axes argument to grad is deprecated");
+    EXPECT_EQ(error_of([&] { jax::grad(same, {.reduce_axes = {"i"}})(Array(1.)); }), "reduce_axes argument to grad is deprecated");
     EXPECT_EQ(jax::grad([](Array i, Array x) { return x * i; }, {.allow_int = true})(Array(2), Array(1.)).dtype(), jax::dtype::float0);
-    const jaxscope::Error e = error_of([&] { jax::grad(same)(three); });
+    const jaxscope::Error e = thrown_by([&] { jax::grad(same)(three); });
     EXPECT_NE(e.loc.file.find("errors_test.cpp"), std::string::npos);
     EXPECT_GT(e.loc.line, 0);
 }
 
 TEST(AutodiffErrors, Linear) {
-    EXPECT_EQ(text_of([&] { jax::vjp([](Array x, std::string) { return x; }, 1., "a"); }),
+    EXPECT_EQ(error_of([&] { jax::vjp([](Array x, std::string) { return x; }, 1., "a"); }),
               "Argument 'a' of type <class 'str'> is not a valid JAX type.");
     const auto pair = [](Array x) { return std::pair{x, x}; };
-    EXPECT_NE(text_of([&] {
+    EXPECT_NE(error_of([&] {
                   jax::vjp(pair, 1.).second(Array(1.));
               }).find("  * out was a <class 'tuple'> in the original output, but a pytree leaf here, so their Python types differ."),
               std::string::npos);
-    EXPECT_EQ(text_of([&] { jax::vjp(same, 1.).second(jnp::ones(3)); }),
+    EXPECT_EQ(error_of([&] { jax::vjp(same, 1.).second(jnp::ones(3)); }),
               "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got float32[3], but expected float32[] because the "
               "corresponding output of the differentiated function had JAX type float32[]");
-    EXPECT_EQ(text_of([&] { jax::linear_transpose([](Array x) { return x * 1.; }, Array(1)); }),
+    EXPECT_EQ(error_of([&] { jax::linear_transpose([](Array x) { return x * 1.; }, Array(1)); }),
               "linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but got "
               "[dtype('int32')] -> [dtype('float32')].");
-    EXPECT_EQ(text_of([&] {
+    EXPECT_EQ(error_of([&] {
                   jax::jvp(same, std::tuple(1.), std::make_tuple(std::pair{Array(1.), Array(1.)}));
               }),
               "primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure PyTreeDef((*,)) "
               "whereas tangents have tree structure PyTreeDef(((*, *),)).");
-    EXPECT_EQ(text_of([&] { jax::jvp(same, std::tuple(1.), std::tuple(1)); }),
+    EXPECT_EQ(error_of([&] { jax::jvp(same, std::tuple(1.), std::tuple(1)); }),
               "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal dtype the tangent "
               "dtype must be float0.Got primal dtype float32 and so expected tangent dtype float32, but got tangent dtype int32 instead.");
-    EXPECT_EQ(text_of([&] { jax::jvp(same, std::tuple(1.), std::tuple(jnp::ones(3))); }),
+    EXPECT_EQ(error_of([&] { jax::jvp(same, std::tuple(1.), std::tuple(jnp::ones(3))); }),
               "jvp called with different primal and tangent shapes;Got primal shape () and tangent shape as (3,)");
 }
 
@@ -72,13 +68,13 @@ TEST(AutodiffErrors, CustomRules) {
     const Array x(1.);
     const auto bad_tangent =
         jax::custom_jvp(same, {.name = "f"}).defjvp([](Array t, Array) { return std::pair(t, jnp::ones(3)); }, {.name = "r"});
-    EXPECT_EQ(text_of([&] { jax::grad(bad_tangent)(x); }),
+    EXPECT_EQ(error_of([&] { jax::grad(bad_tangent)(x); }),
               "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected float32[] (tangent "
               "type of float32[]) but got float32[3].");
     EXPECT_FLOAT_EQ(bad_tangent(x).item<float>(), 1.F) << "the rule is asked for by derivatives alone";
     const auto bad_primal =
         jax::custom_jvp(same, {.name = "f"}).defjvp([](Array, Array d) { return std::pair(jnp::ones(3), d); }, {.name = "r"});
-    EXPECT_EQ(text_of([&] { jax::grad(bad_primal)(x); }),
+    EXPECT_EQ(error_of([&] { jax::grad(bad_primal)(x); }),
               "Custom JVP rule r for function f must produce a pair (list or tuple of length two) where the first element represents the "
               "primal output (equal in value to the output of the custom_jvp-decorated function f, and in particular with leaves of the "
               "same shape/dtype), but instead the JVP rule output's first element had shapes/dtypes of:\n    float32[3]\nwhile the "
@@ -86,17 +82,17 @@ TEST(AutodiffErrors, CustomRules) {
     const auto bad_bwd = jax::custom_vjp(same, {.name = "f"})
                              .defvjp([](Array t) { return std::pair(t, t); }, [](Array, Array) { return std::tuple(jnp::ones(3)); });
     EXPECT_EQ(
-        text_of([&] { jax::grad(bad_bwd)(x); }),
+        error_of([&] { jax::grad(bad_bwd)(x); }),
         "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at output[0] the "
         "bwd rule produced an output of type float32[3] corresponding to an input of type float32[], so the shapes do not match");
     const auto two = jax::custom_vjp(same, {.name = "f"})
                          .defvjp([](Array t) { return std::pair(t, t); }, [](Array, Array g) { return std::tuple(g, g); });
-    EXPECT_EQ(text_of([&] { jax::grad(two)(x); }),
+    EXPECT_EQ(error_of([&] { jax::grad(two)(x); }),
               "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of the primal "
               "function, and in particular must produce a tuple of length equal to the number of arguments to the primal function, but got "
               "bwd output structure PyTreeDef((*, *)) for primal input structure PyTreeDef((*,)).");
-    EXPECT_EQ(text_of([&] { jax::custom_jvp(same, {.name = "f"})(x); }), "No JVP defined for custom_jvp function f using defjvp.");
-    EXPECT_EQ(text_of([&] { jax::custom_vjp(same, {.name = "f"})(x); }), "No VJP defined for custom_vjp function f using defvjp.");
+    EXPECT_EQ(error_of([&] { jax::custom_jvp(same, {.name = "f"})(x); }), "No JVP defined for custom_jvp function f using defjvp.");
+    EXPECT_EQ(error_of([&] { jax::custom_vjp(same, {.name = "f"})(x); }), "No VJP defined for custom_vjp function f using defvjp.");
 }
 
 TEST(Abstract, TypesAlone) {
@@ -107,42 +103,42 @@ TEST(Abstract, TypesAlone) {
         jax::ShapeDtypeStruct({2, 3}), jax::ShapeDtypeStruct({3, 4}, jax::dtype::bfloat16));
     EXPECT_EQ(out.first.str(), "ShapeDtypeStruct(shape=(2, 4), dtype=float32)");
     EXPECT_EQ(out.second.shape(), (jax::Shape{2, 3}));
-    EXPECT_NE(text_of([&] { out.first + 1; }).find("a ShapeDtypeStruct"), std::string::npos);
+    EXPECT_NE(error_of([&] { out.first + 1; }).find("a ShapeDtypeStruct"), std::string::npos);
 }
 
 TEST(VmapErrors, Texts) {
     const Array x = jnp::ones({3, 4}), v = jnp::ones(4);
     const auto f = [](Array a, Array) { return a; };
-    EXPECT_EQ(text_of([&] {
+    EXPECT_EQ(error_of([&] {
                   jax::vmap(f, {.arg_names = {"x", "y"}})(x, v);
               }),
               "vmap got inconsistent sizes for array axes to be mapped:\n  * one axis had size 3: axis 0 of argument x of type "
               "float32[3,4];\n  * one axis had size 4: axis 0 of argument y of type float32[4]");
-    EXPECT_EQ(text_of([&] { jax::vmap([](Array a, Array, Array) { return a; })(x, v, v); }),
+    EXPECT_EQ(error_of([&] { jax::vmap([](Array a, Array, Array) { return a; })(x, v, v); }),
               "vmap got inconsistent sizes for array axes to be mapped:\n  * most axes (2 of them) had size 4, e.g. axis 0 of args[1] of "
               "type float32[4];\n  * one axis had size 3: axis 0 of args[0] of type float32[3,4]");
     EXPECT_EQ(
-        text_of([&] {
+        error_of([&] {
             jax::vmap(f, {.axis_size = 5, .arg_names = {"x", "y"}})(x, x);
         }),
         "vmap got inconsistent sizes for array axes to be mapped:\n  * the `axis_size` argument was 5;\n  * most axes (2 of them) had "
         "size 3, e.g. axis 0 of argument x of type float32[3,4]");
-    EXPECT_EQ(text_of([&] { jax::vmap(f, {.in_axes = {0}})(x, v); }),
+    EXPECT_EQ(error_of([&] { jax::vmap(f, {.in_axes = {0}})(x, v); }),
               "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the function, "
               "but got len(in_axes)=1, len(args)=2");
-    EXPECT_EQ(text_of([&] {
+    EXPECT_EQ(error_of([&] {
                   jax::vmap(f, {.in_axes = {jax::none, jax::none}})(x, v);
               }),
               "vmap must have at least one non-None value in in_axes or axis_size must be specified");
-    EXPECT_EQ(text_of([&] {
+    EXPECT_EQ(error_of([&] {
                   jax::vmap(f, {.in_axes = {2, jax::none}})(x, v);
               }),
               "vmap was requested to map its argument along axis 2, which implies that its rank should be at least 3, but is only 2 (its "
               "shape is (3, 4))");
-    EXPECT_EQ(text_of([&] { jax::vmap(f, {.out_axes = jax::none})(x, x); }),
+    EXPECT_EQ(error_of([&] { jax::vmap(f, {.out_axes = jax::none})(x, x); }),
               "at vmap out_axes, got axis spec None but output was batched on axis 0");
-    EXPECT_EQ(text_of([&] { jax::vmap(f, {.out_axes = 3})(x, x); }), "axis 3 is out of bounds for array of dimension 2");
-    EXPECT_EQ(text_of([&] { jax::vmap([] { return Array(1.); })(); }),
+    EXPECT_EQ(error_of([&] { jax::vmap(f, {.out_axes = 3})(x, x); }), "axis 3 is out of bounds for array of dimension 2");
+    EXPECT_EQ(error_of([&] { jax::vmap([] { return Array(1.); })(); }),
               "vmap wrapped function must be passed at least one argument containing an array or axis_size must be specified, got empty "
               "*args=() and **kwargs={}");
 }
@@ -151,15 +147,15 @@ TEST(CheckpointErrors, C_04_C_10_C_20_C_25_StaticArgumentsAndOptions) {
     const auto f = [](Array x, bool flag) { return flag ? jnp::sin(x) : jnp::cos(x); };
     EXPECT_FLOAT_EQ(jax::grad(jax::checkpoint(f, {.static_argnums = {1}}))(Array(1.), true).item<float>(), 0.5403023F);
     EXPECT_FLOAT_EQ(jax::grad(jax::checkpoint(f, {.static_argnums = {-1}}))(Array(1.), true).item<float>(), 0.5403023F);
-    EXPECT_EQ(text_of([&] { jax::checkpoint(f, {.static_argnums = {5}})(Array(1.), true); }),
+    EXPECT_EQ(error_of([&] { jax::checkpoint(f, {.static_argnums = {5}})(Array(1.), true); }),
               "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or equal to "
               "`-len(args)` and less than `len(args)`, but got (5,), while `len(args)` = 2");
-    EXPECT_EQ(text_of([&] { jax::checkpoint([](Array x, std::string) { return x; })(1., "str"); }),
+    EXPECT_EQ(error_of([&] { jax::checkpoint([](Array x, std::string) { return x; })(1., "str"); }),
               "Argument 'str' of type <class 'str'> is not a valid JAX type");
-    EXPECT_EQ(text_of([&] { jax::checkpoint(same, {.concrete = true})(Array(1.)); }),
+    EXPECT_EQ(error_of([&] { jax::checkpoint(same, {.concrete = true})(Array(1.)); }),
               "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place please use "
               "`static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.");
-    EXPECT_NE(text_of([&] {
+    EXPECT_NE(error_of([&] {
                   jax::checkpoint([](Array a, Array b) { return a * b; }, {.prevent_cse = {true}})(1., 2.);
               }).find("pytree structure error: different lengths of tuple"),
               std::string::npos);
@@ -186,7 +182,7 @@ TEST(Checkpoint, EnsureCompileTimeEval) {
 }
 
 TEST(AssociativeScan, RefusesOtherLengths) {
-    EXPECT_EQ(text_of([&] {
+    EXPECT_EQ(error_of([&] {
                   jax::lax::associative_scan([](auto a, auto) { return a; }, std::pair{jnp::ones(3), jnp::ones(4)});
               }),
               "Array inputs to associative_scan must have the same first dimension. (saw: [(3,), (4,)])");

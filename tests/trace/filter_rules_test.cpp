@@ -1,15 +1,15 @@
 // equinox's filter_vjp, filter_custom_vjp, filter_custom_jvp, filter_eval_shape, combine with is_leaf.
-#include "behaviours.h"
+#include "trace/behaviours.h"
 
 #include <optional>
 
 namespace {
-struct Model {
+struct NamedModel {
     Array w, n;
     std::string name;
-    JAXSCOPE_PYTREE(Model, w, n, name)
+    JAXSCOPE_PYTREE(NamedModel, w, n, name)
 };
-Model model() { return {jnp::array({1., 2.}), jnp::array({3, 4}), "m"}; }
+NamedModel named_model() { return {jnp::array({1., 2.}), jnp::array({3, 4}), "m"}; }
 }  // namespace
 
 TEST(FilterRules, EvalShapeKeepsWhatIsNoArray) {
@@ -18,8 +18,8 @@ TEST(FilterRules, EvalShapeKeepsWhatIsNoArray) {
     EXPECT_EQ(s, "a");
 }
 TEST(FilterRules, VjpDifferentiatesFloatingPointArrays) {
-    const auto f = [](Model m, Array x) { return std::pair(m.w * x * m.n, m.name); };
-    auto [y, back] = jax::filter_vjp(f, model(), jnp::array({5., 6.}));
+    const auto f = [](NamedModel m, Array x) { return std::pair(m.w * x * m.n, m.name); };
+    auto [y, back] = jax::filter_vjp(f, named_model(), jnp::array({5., 6.}));
     EXPECT_EQ(y.first.str(), "[15. 48.]");
     EXPECT_EQ(y.second, "m");
     const auto [m, x] = back(std::pair(jnp::ones(2), std::string()));
@@ -37,7 +37,7 @@ TEST(FilterRules, CustomVjpTakesOneArgumentAndRefusesTheOthers) {
         return grad * y * 3;
     });
     EXPECT_EQ(jax::filter_grad([&](Array x) { return g(x, Array(2.)).sum(); })(jnp::ones(2)).str(), "[6. 6.]");
-    EXPECT_EQ(text_of([&] { jax::filter_grad([&](Array y) { return g(jnp::ones(2), y).sum(); })(jnp::ones(2)); }),
+    EXPECT_EQ(error_of([&] { jax::filter_grad([&](Array y) { return g(jnp::ones(2), y).sum(); })(jnp::ones(2)); }),
               "Unexpected tangent. `*args` and `**kwargs` to `filter_custom_vjp` cannot be autodifferentiated.");
     EXPECT_EQ(g(jnp::ones(2), Array(2.)).str(), "[2. 2.]");
 }
@@ -47,7 +47,7 @@ TEST(FilterRules, CustomJvpRefusesTangentsOfKeywords) {
         return std::pair(y, dy);
     });
     EXPECT_EQ(jax::filter_grad([&](Array x) { return h(x, jax::kw("s", Array(2.))).sum(); })(jnp::ones(2)).str(), "[7. 7.]");
-    EXPECT_EQ(text_of([&] { jax::filter_grad([&](Array s) { return h(jnp::ones(2), jax::kw("s", s)).sum(); })(jnp::ones({})); }),
+    EXPECT_EQ(error_of([&] { jax::filter_grad([&](Array s) { return h(jnp::ones(2), jax::kw("s", s)).sum(); })(jnp::ones({})); }),
               "Received keyword tangent");
 }
 TEST(FilterRules, CombineTakesNodesWhole) {
@@ -57,28 +57,28 @@ TEST(FilterRules, CombineTakesNodesWhole) {
     ASSERT_TRUE(both.first.has_value());
     EXPECT_EQ((*both.first)[1].item<float>(), 3.F);
     EXPECT_EQ(both.second.item<float>(), 1.F);
-    EXPECT_NE(text_of([&] { jax::combine(a, b); }), "no error") << "without is_leaf the trees differ";
+    EXPECT_NE(error_of([&] { jax::combine(a, b); }), "no error") << "without is_leaf the trees differ";
 }
 TEST(FilterRules, ClosureConvertRefusesOtherShapes) {
     const auto f = jax::filter_closure_convert([](Array x) { return x * 2; }, jnp::ones(3));
-    EXPECT_EQ(text_of([&] { f(jnp::ones(4)); }),
+    EXPECT_EQ(error_of([&] { f(jnp::ones(4)); }),
               "Closure-converted function called with different dynamic arguments to the example arguments provided:\n\nCalled with: "
               "(f32[4],)\n\nClosure-converted with: (f32[3],)");
 }
 TEST(Loops, CarriesOfOtherTypesAreToldByPath) {
     const auto body = [](std::pair<Array, Array> c) { return std::pair(c.first + 1, c.second * jnp::ones(3)); };
     EXPECT_EQ(
-        text_of([&] { lax::while_loop([](std::pair<Array, Array> c) { return c.first < 3; }, body, std::pair(Array(0), jnp::ones({}))); }),
+        error_of([&] { lax::while_loop([](std::pair<Array, Array> c) { return c.first < 3; }, body, std::pair(Array(0), jnp::ones({}))); }),
         "while_loop body function carry input and carry output must have equal types, but they differ:\n\nThe input carry component "
         "c[1] has type float32[] but the corresponding output carry component has type float32[3], so the shapes do not "
         "match.\n\nRevise the function so that all output types match the corresponding input types.");
     const std::string alone =
-        text_of([&] { lax::while_loop([](Array c) { return c.sum() < 3; }, [](Array c) { return c * jnp::ones(3); }, jnp::ones({})); });
+        error_of([&] { lax::while_loop([](Array c) { return c.sum() < 3; }, [](Array c) { return c * jnp::ones(3); }, jnp::ones({})); });
     EXPECT_NE(alone.find("The input carry c has type float32[]"), std::string::npos) << alone;
 }
 TEST(NamedAxes, UnboundNamesAreRefused) {
-    EXPECT_EQ(text_of([] { lax::psum(1., "k"); }), "unbound axis name: k");
-    EXPECT_EQ(text_of([] { jax::vmap([](Array x) { return lax::psum(x, "k"); }, {.axis_name = "i"})(jnp::ones(3)); }),
+    EXPECT_EQ(error_of([] { lax::psum(1., "k"); }), "unbound axis name: k");
+    EXPECT_EQ(error_of([] { jax::vmap([](Array x) { return lax::psum(x, "k"); }, {.axis_name = "i"})(jnp::ones(3)); }),
               "Found an unbound axis name: k. To fix this, please call psum under `jax.shard_map`.");
 }
 TEST(ErrorInfo, TellsPlaceAndAdvice) {

@@ -338,8 +338,9 @@ void loops() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
     using namespace pairs;
+    if (argc > 1) return errors(), 0;
     elementwise();
     along_axes();
     shapes();
@@ -357,4 +358,6 @@ int main() {
     sorted_arrays();
     more_random();
     loops_that_close_over();
+    indexing();
+    weak_types();
 }

@@ -17,11 +17,11 @@ using jax::Array;
 
 namespace {
 
-struct Point {
+struct PlanePoint {
     Array x, y;
 };
 struct Net {
-    std::vector<Point> layers;
+    std::vector<PlanePoint> layers;
     std::map<std::string, Array> extra;
     std::optional<Array> bias;
     jax::Static<int> depth{2};
@@ -50,7 +50,7 @@ TEST(Behaviours, A_02_WhatHoldsNothingIsNone) {
 }
 TEST(Behaviours, A_04_PathsNameKeysPositionsAndMembers) {
     const Map m{{"w", 1}};
-    const auto paths = jax::tree_structure(std::tuple(m, Point{2, 3}, std::vector<Point>{{4, 5}})).paths();
+    const auto paths = jax::tree_structure(std::tuple(m, PlanePoint{2, 3}, std::vector<PlanePoint>{{4, 5}})).paths();
     EXPECT_EQ(paths, (std::vector<std::string>{"[0]['w']", "[1].x", "[1].y", "[2][0].x", "[2][0].y"}));
 }
 TEST(Behaviours, A_05_PathsArePlainWithASeparator) {
@@ -87,17 +87,17 @@ TEST(Trees, DefinitionsCompareHashAndPrint) {
     b = a;
     b.bias = Array(1);
     EXPECT_FALSE(jax::tree_structure(a) == jax::tree_structure(b));
-    EXPECT_EQ(jax::tree_structure(a).str(), "PyTreeDef(CustomNode(Net[(2,)], [[CustomNode(Point[()], [*, *])], {'k': *}, None]))");
+    EXPECT_EQ(jax::tree_structure(a).str(), "PyTreeDef(CustomNode(Net[(2,)], [[CustomNode(PlanePoint[()], [*, *])], {'k': *}, None]))");
     EXPECT_EQ(jax::tree_structure(Hidden(1)).paths().at(0), ".w_");
-    const std::variant<Array, Point> v = Point{1, 2};
+    const std::variant<Array, PlanePoint> v = PlanePoint{1, 2};
     EXPECT_EQ(jax::tree_structure(v).num_leaves(), 2u);
-    EXPECT_FALSE(jax::tree_structure(v) == jax::tree_structure(std::variant<Array, Point>(Array(1))));
+    EXPECT_FALSE(jax::tree_structure(v) == jax::tree_structure(std::variant<Array, PlanePoint>(Array(1))));
     EXPECT_EQ(jax::tree_structure(std::array<Array, 2>{1, 2}).num_leaves(), 2u);
 }
 struct Stack {
-    Point corner;
+    PlanePoint corner;
     Array w[3], b[2][2];
-    Point points[2];
+    PlanePoint points[2];
     jax::Static<int> depth{1};
     Array last;
 };
@@ -112,8 +112,8 @@ TEST(Trees, ArraysOfCAreTuples) {
         for (Array& b : row) b = 2.;
     s.points[1].y = s.last = 3.;
     EXPECT_EQ(jax::tree_structure(s).str(),
-              "PyTreeDef(CustomNode(Stack[(1,)], [CustomNode(Point[()], [None, None]), (*, *, *), ((*, *), (*, *)), "
-              "(CustomNode(Point[()], [None, None]), CustomNode(Point[()], [None, *])), *]))");
+              "PyTreeDef(CustomNode(Stack[(1,)], [CustomNode(PlanePoint[()], [None, None]), (*, *, *), ((*, *), (*, *)), "
+              "(CustomNode(PlanePoint[()], [None, None]), CustomNode(PlanePoint[()], [None, *])), *]))");
     EXPECT_EQ(jax::tree_structure(s).paths(), (std::vector<std::string>{".w[0]", ".w[1]", ".w[2]", ".b[0][0]", ".b[0][1]", ".b[1][0]",
                                                                         ".b[1][1]", ".points[1].y", ".last"}));
     const auto loss = [](const Stack& t) { return (t.w[0] * t.w[2] * t.b[1][0] + t.points[1].y * t.last).sum(); };

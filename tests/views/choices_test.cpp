@@ -32,6 +32,18 @@ constexpr const char* kForwardOnly = R"({ lambda ; a:f32[8]. let
   in (d,) }
 )";
 
+/// Three equal layers, one after the other.
+constexpr const char* kBlocks = R"({ lambda ; x:f32[64,8] a:f32[8,8] b:f32[8,8] c:f32[8,8]. let
+    d:f32[64,8] = dot_general[dimension_numbers=(([1], [0]), ([], []))] x a
+    e:f32[64,8] = sin d
+    f:f32[64,8] = dot_general[dimension_numbers=(([1], [0]), ([], []))] e b
+    g:f32[64,8] = sin f
+    h:f32[64,8] = dot_general[dimension_numbers=(([1], [0]), ([], []))] g c
+    i:f32[64,8] = sin h
+    j:f32[] = reduce_sum[axes=(0, 1)] i
+  in (j,) }
+)";
+
 }  // namespace
 
 class ChoicesTest : public QObject {
@@ -59,6 +71,21 @@ private Q_SLOTS:
         session().undo();
         QVERIFY(!session().can_undo());
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+    }
+
+    void a_policy_stands_around_each_block() {
+        open("blocks.jaxpr", kBlocks);
+        type("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        const std::int64_t around_all = session().current().residuals->total_bytes;
+        type("each block: nothing_saveable");
+        QVERIFY(session().choices().each_block);
+        QCOMPARE(box().currentText(), QStringLiteral("each block: nothing_saveable"));
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        // What goes from block to block is kept: two values of 2 KiB that are kept by nothing around the whole function.
+        QCOMPARE(session().current().residuals->total_bytes, around_all + 2 * 64 * 8 * 4);
+        type("as it is");
+        QVERIFY(!session().choices().each_block && !session().choices().changes_program());
     }
 
     void undo_in_the_policy_box_undoes_the_choice() {

@@ -199,6 +199,9 @@ private Q_SLOTS:
             closing.start();
         }  // closes while it compiles or runs
         QVERIFY2(closing.elapsed() < kAtOnce, qPrintable(QString::number(closing.elapsed())));
+        // The run goes with its window, and isn't taken for a later test's.
+        BackgroundThread::wait_for_left_behind();
+        QCOMPARE(runner_at_work(), 0);
     }
 
     void a_run_that_dies_is_a_message() {

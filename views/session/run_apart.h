@@ -5,7 +5,7 @@
 #include <QString>
 
 #include "analysis/inspection.h"
-#include "io/child_run.h"
+#include "asking/child_run.h"
 
 namespace jaxscope::views {
 

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kOffered[] = {"nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable"};
 const QString kAsItIs = QStringLiteral("as it is");
 
-enum class Scope { Around, Inside };
+enum class Scope { Around, EachBlock, Inside };
 
 }  // namespace
 
@@ -227,6 +227,8 @@ void TopBar::fill() {
     donate_menu_->clear();
     policy_->addItem(kAsItIs);
     for (const char* name : kOffered) policy_->addItem(tr("around: %1").arg(name), QVariant::fromValue(QStringLiteral("around:") + name));
+    for (const char* name : kOffered)
+        policy_->addItem(tr("each block: %1").arg(name), QVariant::fromValue(QStringLiteral("each block:") + name));
     for (const char* name : kOffered) policy_->addItem(tr("inside: %1").arg(name), QVariant::fromValue(QStringLiteral("inside:") + name));
     if (program) {
         region_->addItem(tr("automatic"), Choices::kAuto);
@@ -290,8 +292,10 @@ void TopBar::show_choices() {
 }
 
 /// "around: nothing_saveable", as the box says it.
-static QString policy_words(const Choices& choices) {
-    if (choices.policy) return TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
+static QString box_words(const Choices& choices) {
+    if (choices.policy)
+        return choices.each_block ? utf8(jaxscope::policy_words(choices))
+                                  : TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
     if (choices.by_hand) return TopBar::tr("by hand: %n values", "", static_cast<int>(choices.by_hand->size()));
     if (choices.replace_policy.empty()) return kAsItIs;
     const PolicyPtr& inside = choices.replace_policy.front().policy;
@@ -299,7 +303,7 @@ static QString policy_words(const Choices& choices) {
 }
 
 void TopBar::show_policy() {
-    const QString applied = policy_words(session_->choices());
+    const QString applied = box_words(session_->choices());
     policy_head_->setText(tr("Policy"));
     if (policy_->currentText() == applied && !policy_->lineEdit()->isUndoAvailable()) return;
     if (const int index = policy_->findText(applied); index >= 0) policy_->setCurrentIndex(index);
@@ -307,7 +311,7 @@ void TopBar::show_policy() {
     policy_->lineEdit()->setCursorPosition(0);
 }
 
-QString TopBar::applied_policy() const { return policy_words(session_->choices()); }
+QString TopBar::applied_policy() const { return box_words(session_->choices()); }
 
 void TopBar::choose_policy(int index) { enter_policy(policy_->itemText(index)); }
 
@@ -324,16 +328,18 @@ void TopBar::enter_policy(const QString& entered) {
     QString text = entered.trimmed();
     Scope scope = Scope::Around;
     if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;
+    if (text.startsWith(QStringLiteral("each block:"))) scope = Scope::EachBlock;
     if (const int colon = text.indexOf(':'); colon > 0) text = text.mid(colon + 1).trimmed();
     try {
         const PolicyPtr policy = text.isEmpty() || text == kAsItIs ? nullptr : parse_policy(text.toStdString());
-        if (scope == Scope::Around)
+        choices.each_block = scope == Scope::EachBlock && policy;
+        if (scope != Scope::Inside)
             choices.policy = policy;
         else
             choices.replace_policy.push_back({{}, policy});
     } catch (const Error& e) {
         show_policy();
-        Q_EMIT policy_problem(in_words(e), entered.trimmed(), policy_words(session_->choices()));
+        Q_EMIT policy_problem(in_words(e), entered.trimmed(), box_words(session_->choices()));
         return;
     }
     session_->choose(choices);

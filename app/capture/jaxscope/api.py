@@ -16,7 +16,7 @@ from .version import VERSION, check_jax, doubt
 check_jax()  # before the modules that look into JAX
 from . import compat, program as programs, refs  # noqa: E402
 from .differentiation import regions
-from .document import output
+from .document import inlined, output
 from .document.arrays import Arrays
 from .document.tables import Paths, Tables
 from .encoder import Encoder
@@ -81,11 +81,16 @@ def capture(fn: Any, *, values: str = "small", compile: bool = False, source: bo
 
 
 def capture_program(p: programs.Program, *, values: str = "small", compile: bool = False, source: bool = True,
-                    root: str | None = None, absolute: bool = False, rule_depth: int = 4, axis_sizes: tuple[int, ...] = ()) -> Capture:
+                    root: str | None = None, absolute: bool = False, rule_depth: int = 4, axis_sizes: tuple[int, ...] = (),
+                    origin: dict[str, str] | None = None) -> Capture:
+    """`origin`: how a command line would capture it again (file, name, args, kwargs)."""
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections(), rule_memory.kept(), compat.branches_named():
-        return _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
+    with _no_collections(), rule_memory.kept(), inlined.watched(), compat.branches_named():
+        captured = _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
+    if origin is not None:
+        captured.document["producer"]["origin"] = origin
+    return captured
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import warnings
+import weakref
 from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
@@ -140,9 +141,12 @@ def why_escaped(tracer: Any) -> str | None:
         return None
 
 
+def debug_source(info: Any) -> str | None:
+    return getattr(info, "func_src_info", None)
+
+
 def debug_name(jaxpr: Any) -> str | None:
-    info = getattr(jaxpr, "debug_info", None)
-    text = getattr(info, "func_src_info", None)
+    text = debug_source(getattr(jaxpr, "debug_info", None))
     return text.split(" ")[0] if text else None
 
 
@@ -460,3 +464,25 @@ def in_shard_map(eqn: Any) -> Iterator[None]:
     varies = any(getattr(v.aval, "vma", None) or getattr(getattr(v.aval, "mat", None), "varying", None) for v in (*eqn.invars, *eqn.outvars))
     with jax.sharding.use_abstract_mesh(mesh), checked(varies), core.extend_axis_env_nd([(name, mesh.shape[name]) for name in manual]):
         yield
+
+
+@contextlib.contextmanager
+def bodies_inlined(met: Callable[[Any, list[Any]], None]) -> Any:
+    """Inside, `met` gets the body of every jit(inline=True) that is put into a trace, and what its equations are there (None: gone again)."""
+    original = getattr(pe, "inline_jaxpr_into_trace", None)
+    if original is None:  # an older JAX
+        yield
+        return
+
+    def inline(trace: Any, source: Any, jaxpr: Any, *rest: Any) -> Any:
+        made = getattr(trace.frame, "tracing_eqns", [])
+        before = len(made)
+        out = original(trace, source, jaxpr, *rest)
+        if jaxpr.eqns and len(made) - before == len(jaxpr.eqns):  # none was folded
+            met(jaxpr, [e() if isinstance(e, weakref.ref) else e for e in made[before:]])
+        return out
+    pe.inline_jaxpr_into_trace = inline
+    try:
+        yield
+    finally:
+        pe.inline_jaxpr_into_trace = original

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import compat, older
 from .differentiation import marks
+from .document import identity, inlined
 from .document.arrays import Arrays
 from .document.params import Params
 from .document.tables import Tables
@@ -18,15 +19,22 @@ class Encoder:
         self.tables, self.arrays = tables, arrays
         self.jaxprs: list[dict[str, Any]] = []
         self._index: dict[Any, int] = {}
+        self._rules: set[int] = set()  # jaxprs, by id
         self._alive: list[Any] = []  # ids stand for objects: those must not die meanwhile
         self.shared = SharedVars(self.jaxprs)
         self.patterns = Patterns(axis_sizes)
-        self.rules = Rules(tables, self.closed_or_open, rule_depth, self.patterns)
+        self.rules = Rules(tables, self.of_rule, rule_depth, self.patterns)
         self.params = Params(tables, arrays, self.closed_or_open, self.rules)
         self._primitive: dict[str, int] = {}
         self._jit_template: dict[str, Any] | None = None
         self.marked_calls: dict[int, dict[str, Any]] = {}  # by the entry of their body
         self._axes: dict[int, int] = {}
+
+    def of_rule(self, jaxpr: Any, consts: Any, eqn: Any) -> int:
+        """The jaxpr of a rule of `eqn`: what a custom rule evaluates from other jaxprs says so."""
+        if eqn.primitive.name.startswith(("custom_jvp_call", "custom_vjp_call")):
+            self._rules.add(id(jaxpr))
+        return self.closed_or_open(jaxpr, consts)
 
     def closed_or_open(self, jaxpr: Any, consts: Any, arg_names: list[str] | None = None, name: str | None = None) -> int:
         key = (id(jaxpr), tuple(map(id, consts)) if consts else None)
@@ -60,7 +68,7 @@ class Encoder:
                 results.append(-1 - aval if type(v) is compat.DropVar else aval)
                 number[v] = next_var
                 next_var += 1
-            eqns.append(self._equation(eqn, inputs, results))
+            eqns.append(self._equation(eqn, jaxpr, inputs, results))
         outvars = [-1 - tables.literal(a) if type(a) is compat.Literal else number[a] for a in jaxpr.outvars]
         entry = {"name": name or compat.debug_name(jaxpr), "constvars": [tables.aval(v.aval) for v in jaxpr.constvars]}
         if consts is not None:
@@ -71,15 +79,16 @@ class Encoder:
         entry["eqns"], entry["outvars"] = eqns, outvars
         return entry, number
 
-    def _equation(self, eqn: Any, inputs: list[int], results: list[int]) -> list[Any]:
+    def _equation(self, eqn: Any, jaxpr: Any, inputs: list[int], results: list[int]) -> list[Any]:
         if eqn.primitive is marks.call_p:
             primitive, params = "jit", self._marked_params(eqn)
         else:
-            primitive, params = older.primitive_name(eqn), self.params.of(eqn)
+            primitive, params = older.primitive_name(eqn), self.params.of(eqn, jaxpr)
         index = self._primitive.get(primitive)
         if index is None:
             index = self._primitive[primitive] = self.tables.string(primitive)
-        row = [index, inputs, results, params, self.tables.source(eqn.source_info), self.tables.context(getattr(eqn, "ctx", None))]
+        words = ("own_place",) * (id(jaxpr) in self._rules and not identity.made_by_rule(eqn)) + ("unused_in_body",) * inlined.is_unused(eqn)
+        row = [index, inputs, results, params, self.tables.source(eqn.source_info, words), self.tables.context(getattr(eqn, "ctx", None))]
         if eqn.effects:
             row.append(self._effects(eqn.effects))
         return row

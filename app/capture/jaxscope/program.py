@@ -176,7 +176,9 @@ def _flatten_equinox(p: Program) -> Flat:
     names = naming.argument_names(p.fn, len(p.args)) + list(p.kwargs)
     # The function may hold arrays itself (a module, a bound method): donated like the other arguments, behind the first one.
     whole = (p.args[:1], fn, p.args[1:], p.kwargs)
-    arrays, static_part = eqx.partition(whole, eqx.is_array)
+    def is_array(x: Any) -> bool:  # a shape stands for an array
+        return eqx.is_array(x) or isinstance(x, jax.ShapeDtypeStruct)
+    arrays, static_part = eqx.partition(whole, is_array)
 
     def flat_fn(arrays: Any) -> Any:
         first_arg, function, args, kwargs = eqx.combine(arrays, static_part)
@@ -184,14 +186,14 @@ def _flatten_equinox(p: Program) -> Flat:
     flat_fn.__name__ = flat_fn.__qualname__ = p.name
     first, rest = _equinox_donation(p.donate)
     inputs, static = [], []
-    own = [Input(path, -1, leaf, rest) for path, leaf in naming.leaf_paths("fn", fn) if eqx.is_array(leaf)]
+    own = [Input(path, -1, leaf, rest) for path, leaf in naming.leaf_paths("fn", fn) if is_array(leaf)]
     keywords = dict(sorted(p.kwargs.items()))
     for i, (name, a) in enumerate([*zip(names, p.args), *keywords.items()]):
         number = names.index(name, len(p.args)) if i >= len(p.args) else i
         if i == 1 or not p.args:
             inputs, own = inputs + own, []
         for path, leaf in naming.leaf_paths(name, a):
-            if eqx.is_array(leaf):
+            if is_array(leaf):
                 inputs.append(Input(path, number, leaf, first if i == 0 else rest))
             else:
                 static.append({"path": path, "text": _short(leaf)})

@@ -5,10 +5,10 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
+#include "asking/capture_package.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "io/capture_package.h"
 #include "io/load_program.h"
 #include "ir/jaxpr.h"
 
@@ -21,7 +21,7 @@ public:
     explicit Capture(Arguments& a) {
         a.positional("TARGET", target_,
                      "FILE.py:NAME (a function that returns a mapping with `fn` and `args`, or with --args the function itself)", false);
-        a.option("-o,--output", output_, "the capture to write");
+        a.option("-o,--output", output_, "the capture to write (default: FILE.jaxscope, with --call NAME.jaxscope, in the working folder)");
         a.option("--python", python_,
                  "the Python to run; it needs JAX only (default: the one behind --, else JAXSCOPE_PYTHON, else python3)");
         a.option("--args", call_args_, "a Python expression, e.g. \"(jnp.ones((8,4)),)\": NAME is then the function itself");
@@ -47,7 +47,6 @@ public:
     }
 
     int run() override {
-        if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write the capture");
         if (target_.empty() == call_.empty())
             throw Error(ErrorCode::BadUsage, "expected FILE.py:NAME, or --call NAME with a command behind --, found " +
                                                  std::string(call_.empty() ? "neither" : "both"));
@@ -55,6 +54,7 @@ public:
             throw Error(ErrorCode::BadUsage, call_.empty() ? "expected --call NAME with the command behind --, found no --call"
                                                            : "expected a command behind --, found none")
                 .advise("jaxscope capture --call train_step -o OUT -- python train.py ARGS");
+        if (output_.empty()) output_ = default_output();
         if (values_ != "all" && values_ != "small" && values_ != "none")
             throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
         if (!compile_ && !(targets_.empty() && target_python_.empty()))
@@ -79,6 +79,11 @@ public:
 private:
     static constexpr double kGrace = 3;  ///< seconds that Python gets to say where it stood when the time was out
 
+    /// train.jaxscope for train.py:program, train_step.jaxscope for a call of train_step; in the working folder.
+    std::string default_output() const {
+        if (!call_.empty()) return call_ + ".jaxscope";
+        return std::filesystem::path(target_.substr(0, target_.rfind(".py"))).filename().string() + ".jaxscope";
+    }
     static std::string ending(int exit_code) {
         if (exit_code > 128) return std::string("was ended by a signal: ") + strsignal(exit_code - 128);
         return "ended with exit code " + std::to_string(exit_code) + (exit_code == 0 ? " before anything was captured" : "");

@@ -3,7 +3,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/program_arguments.h"
-#include "io/xla_policies.h"
+#include "asking/xla_policies.h"
 #include "report/json/report_fields.h"
 #include "report/sections.h"
 
@@ -17,7 +17,7 @@ public:
         args_.add_file(a);
         a.option("--region", args_.region, "which differentiation: its index in `inspect`, or `program`");
         a.option("--wrt", args_.wrt, "numbers of the arguments to differentiate by, or `all`");
-        a.option("--policy", given_, "a further policy to try around the function (may be repeated)");
+        a.option("--policy", given_, "a further policy to try around the function, or 'each block: POLICY' (may be repeated)");
         a.option("--replace-policy", args_.replace_policy, "[SITE=]POLICY to try in the checkpoints inside (may be repeated)");
         args_.add_strict(a);
         args_.add_execution(a);
@@ -61,7 +61,7 @@ public:
             Page page = args_.page();
             policies_section(page, rows);
         }
-        return 0;
+        return base.within_limit(rows.front().planned_peak.value_or(0), " for the program as it is") ? 0 : 1;
     }
 
 private:

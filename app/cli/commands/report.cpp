@@ -4,6 +4,7 @@
 
 #include "app/cli/program_arguments.h"
 #include "base/atomic_file.h"
+#include "base/notes.h"
 #include "report/export.h"
 
 namespace jaxscope::cli {
@@ -48,7 +49,7 @@ private:
         write_report_html(html.stream(), inspection, report);
         export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
         AtomicFile::commit({&json, &html, &svg});
-        std::cerr << "jaxscope: wrote report.json, report.html and split.svg into " << directory_ << '\n';
+        tell_note("wrote report.json, report.html and split.svg into " + directory_);
     }
 
     ProgramArguments args_;

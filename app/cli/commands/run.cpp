@@ -4,17 +4,24 @@
 #include <filesystem>
 #include <iostream>
 
+#include "analysis/sharding/per_device.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/one_of_many.h"
 #include "app/cli/program_arguments.h"
 #include "app/cli/run_output.h"
 #include "app/cli/steps.h"
+#include "asking/prove_fit.h"
+#include "asking/recapture.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/arrays/npz.h"
 #include "jit/targets.h"
 #include "report/export.h"
 #include "report/fit/fit_report.h"
+#include "report/fit/size_report.h"
 #include "report/json/report_fields.h"
 #include "report/measure.h"
+#include "report/run_size.h"
 #include "report/sections.h"
 #include "report/sharding/layouts.h"
 #include "report/sharding/sharding_report.h"
@@ -39,6 +46,7 @@ public:
         a.flag("--debug", debug_, "guard pages round every buffer, poison in what isn't written yet, every computed index checked");
         a.flag("--debug-prints", args_.debug_prints, "the texts of debug_print, in the order of the run");
         a.flag("--profile", profile_, "time of each kernel, and when memory is taken and given back");
+        a.flag("--mpi", mpi_, "each device of the program is a process: mpirun -n DEVICES jaxscope run --mpi FILE (Open MPI)");
     }
     ChildLimits limits() const override {
         ChildLimits limits = args_.limits();
@@ -46,6 +54,13 @@ public:
         return limits;
     }
     int run() override {
+        if (!mpi_) return run(nullptr);
+        OneOfMany processes;
+        return processes.run([&](Carrier& carrier) { return run(&carrier); });
+    }
+
+private:
+    int run(Carrier* carrier) {
         refuse_own_arrays();
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
@@ -57,9 +72,10 @@ public:
         request.repeat = repeat_;
         request.timeout_seconds = timeout_;
         request.profile = profile_;
+        request.carrier = carrier;
         if (!inputs_.empty()) request.inputs = read_inputs(inspection);
         const RunReport report = inspection.run(request);
-        if (!outputs_.empty()) save(report);
+        if (!outputs_.empty() && (!carrier || carrier->rank() == 0)) save(report);
         tell_synthesised(inspection, report);
         if (args_.json) {
             JsonWriter w(std::cout);
@@ -72,7 +88,6 @@ public:
         return 0;
     }
 
-private:
     /// The larger arrays of NAME.jaxscope lie in NAME.npz.
     void refuse_own_arrays() const {
         std::error_code none;
@@ -111,7 +126,7 @@ private:
     std::string inputs_, outputs_;
     int repeat_ = 1;
     double timeout_ = 0;
-    bool profile_ = false, debug_ = false;
+    bool profile_ = false, debug_ = false, mpi_ = false;
 };
 
 class Plan final : public Command {
@@ -126,19 +141,31 @@ public:
         a.option("--device-memory", device_memory_,
                  "does the plan fit a device of this size, e.g. 16G; and is it proven that nothing would");
         a.option("--budget", budget_, "what to save so that the planned peak is at most this size, recomputing least");
+        a.option("--fit", fit_,
+                 "ARG:AXIS: the largest size of this axis that fits --budget, under each policy; FILE is FILE.py:NAME, or a capture "
+                 "that was made from it (may be repeated: axes of one size)");
+        a.option("--multiple-of", multiple_of_, 1, "with --fit: try multiples of this");
+        a.option("--python", python_, "with --fit and --prove: the Python to run (default: JAXSCOPE_PYTHON, else python3)");
+        a.option("--args", call_args_, "with --fit and --prove: a Python expression; NAME is then the function itself");
+        a.option("--kwargs", call_kwargs_, "with --args: a mapping of its keyword arguments");
         a.option("--budget-seconds", budget_seconds_, 0.1, "how long to search for that");
+        a.flag("--prove", prove_,
+               "with --budget: write the change into a copy of the sources, capture, plan and run that; FILE is a capture that was made "
+               "from FILE.py:NAME");
         a.option("--spec", specs_,
                  "PATH=P('x', None): as if this input, or result of jit, lay so over the program's mesh (may be repeated)");
         a.option("--layout", layouts_, "PATH=SPEC; PATH=SPEC; ...: a row of a table that compares layouts (may be repeated)");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
+        if (!fit_.empty()) return fit_size();
         ProgramPtr program = args_.load();
         if (!steps_.empty()) program = apply_steps(*program, steps_);
         if (!specs_.empty()) program = with_layout(program, specs_);
         const Inspection inspection(program, args_.choices());
         args_.look_at(inspection);
         if (!budget_.empty()) return fit(inspection);
+        if (prove_) throw Error(ErrorCode::BadUsage, "expected --budget SIZE beside --prove, found none");
         const MemoryReport memory = memory_report(inspection, nullptr);
         const std::vector<LayoutRow> layouts = compared(inspection);
         std::optional<DeviceFit> fit;
@@ -173,11 +200,7 @@ public:
                 page.line(fit->sentence);
             }
         }
-        const std::int64_t limit = args_.choices().jit.memory_limit;
-        if (limit <= 0 || memory.planned_peak <= limit) return 0;
-        std::cerr << "jaxscope: " << printable(args_.file) << ": expected a planned peak of at most " << bytes_text(limit) << ", found "
-                  << bytes_text(memory.planned_peak) << '\n';
-        return 1;
+        return args_.within_limit(memory.planned_peak) ? 0 : 1;
     }
 
 private:
@@ -196,10 +219,46 @@ private:
             rows.push_back(layout_row(text, Inspection(with_layout(inspection.program_ptr(), split(text, ';')), inspection.choices())));
         return rows;
     }
+    int fit_size() {
+        if (budget_.empty() && args_.target.empty()) throw Error(ErrorCode::BadUsage, "expected --budget SIZE beside --fit, found none");
+        if (!steps_.empty() || !specs_.empty() || !layouts_.empty())
+            throw Error(ErrorCode::BadUsage, "expected --fit without --apply, --spec and --layout, found one of them");
+        args_.note_target();
+        Choices base = args_.choices();
+        const std::int64_t budget = budget_.empty() ? base.jit.target->memory : parse_size(budget_);
+        const WaitForChildren wait;
+        Recapture recapture({args_.file, call_args_, call_kwargs_, fit_, python_});
+        SizedProgram program;
+        program.captured = recapture.captured_size();
+        program.multiple = multiple_of_;
+        program.prepare = [&](const std::vector<std::int64_t>& sizes) { recapture.prepare(sizes); };
+        program.program = [&](std::int64_t size) { return recapture.program(size); };
+        std::vector<Choices> given;
+        if (base.changes_program()) given.push_back(base);
+        base.clear_policies();
+        SizeFit found = fit_sizes(program, base, given, budget);  // first: how many captures that took is asked behind it
+        const SizeFitReport report = size_fit_report(std::move(found), fit_, recapture.captures());
+        if (args_.json) {
+            JsonWriter w(std::cout);
+            begin_json(w, "plan", args_.notes);
+            w.key("memory");
+            write_json(w, memory_report(Inspection(recapture.program(recapture.captured_size()), base), nullptr));
+            w.key("sizes");
+            write_json(w, report);
+            finish_json(w);
+        } else {
+            Page page = args_.page();
+            size_fit_section(page, report);
+        }
+        return report.fits() ? 0 : 1;
+    }
     int fit(const Inspection& inspection) const {
         if (inspection.choices().changes_program())
             throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
-        const FitReport found = fit_report(fit_budget(inspection, parse_size(budget_), budget_seconds_), inspection.program());
+        const BudgetFit fit = fit_budget(inspection, parse_size(budget_), budget_seconds_);
+        FitReport found = fit_report(fit, inspection.program());
+        if (prove_ && fit.placement) found.proof = proof(fit, inspection);
+        if (const PerDevice& cut = inspection.per_device()) found.devices = cut.program->mesh.devices();
         if (args_.json) {
             JsonWriter w(std::cout);
             begin_json(w, "plan", args_.notes);
@@ -212,13 +271,21 @@ private:
             Page page = args_.page();
             fit_section(page, found);
         }
-        return found.fits ? 0 : 1;
+        return found.fits && (!found.proof || found.proof->holds) ? 0 : 1;
+    }
+    FitProof proof(const BudgetFit& fit, const Inspection& inspection) const {
+        if (!steps_.empty() || !specs_.empty())
+            throw Error(ErrorCode::BadUsage, "expected --prove without --apply and --spec, found one of them");
+        const WaitForChildren wait;
+        return prove_fit(fit, inspection, {args_.file, call_args_, call_kwargs_, {}, python_}, why_not_run(inspection, 1));
     }
 
     ProgramArguments args_;
-    std::vector<std::string> steps_, specs_, layouts_;
-    std::string device_memory_, budget_;
+    std::vector<std::string> steps_, specs_, layouts_, fit_;
+    std::string device_memory_, budget_, python_, call_args_, call_kwargs_;
     double budget_seconds_ = 8;
+    int multiple_of_ = 1;
+    bool prove_ = false;
 };
 
 }  // namespace

@@ -116,6 +116,7 @@ private:
             c.aval = to_text(aval);
             c.source = e.source->summary().str();
             c.loc = loc;
+            if (frame) c.frame = *frame;
         }
         c.count += times;
         c.bytes += aval->bytes() * times;

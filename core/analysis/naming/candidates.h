@@ -17,6 +17,7 @@ struct SaveCandidate {
     std::string primitive, aval;
     std::string source;  ///< JAX's place string
     SourceLoc loc;
+    Frame frame;             ///< the same with the extent of the user's expression; empty where no line is known
     std::int64_t bytes = 0;  ///< of all of them
     std::int64_t count = 0;  ///< how many there are
     double flops = 0;        ///< of making them

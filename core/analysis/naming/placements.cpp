@@ -203,4 +203,21 @@ std::vector<Placement> placements(const JaxprPtr& function) {
     return out;
 }
 
+std::optional<Placement> block_placement(const JaxprPtr& function) {
+    Placement found = placements(function).front();
+    if (found.kind == Placement::Kind::Blocks || found.kind == Placement::Kind::ScanBody) return found;
+    return {};
+}
+
+JaxprPtr with_policy_on_blocks(const JaxprPtr& function, const PolicyPtr& policy) {
+    const std::optional<Placement> blocks = block_placement(function);
+    if (!blocks)
+        throw Error(ErrorCode::NotFound,
+                    holds_checkpoint(*function)
+                        ? "expected a function without checkpoints, to put one around each block, found a jax.checkpoint inside"
+                        : "expected repeated blocks, or a scan, in the function, to put a checkpoint around each, found none");
+    return replace_policy(
+        blocks->jaxpr, [](const Eqn&) { return true; }, policy);
+}
+
 }  // namespace jaxscope

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "sharding/captured.h"
 #include "sharding/flatten.h"
+#include "sharding/one_mesh.h"
 #include "sharding/propagate.h"
 
 namespace jaxscope {
@@ -38,8 +39,9 @@ std::vector<sharding::Spec> specs_of_values(const Jaxpr& forward, const sharding
     Jaxpr asked = forward;
     asked.outvars.insert(asked.outvars.end(), values.begin(), values.end());
     in.resize(forward.num_invars);
-    const JaxprPtr flat = sharding::flattened(asked);
-    const std::vector<sharding::Placed> at = sharding::propagate(*flat, mesh, in, {});
+    const sharding::PartitionRequest over = sharding::over_one_mesh({std::make_shared<const Jaxpr>(std::move(asked)), mesh, in, {}});
+    const JaxprPtr flat = sharding::flattened(*over.program);
+    const std::vector<sharding::Placed> at = sharding::propagate(*flat, over.mesh, over.in, {});
     std::vector<sharding::Spec> out;
     for (std::size_t k = forward.outvars.size(); k < flat->outvars.size(); ++k)
         out.push_back(flat->outvars[k].is_var() ? at[flat->outvars[k].var().index].spec : sharding::Spec{});

@@ -49,13 +49,13 @@ void refuse_too_large(const sharding::Partitioned& cut, std::int64_t planned_pea
 }
 
 DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport& donation, std::vector<ArrayPtr> inputs, int repeats,
-                         bool debug_prints) {
+                         bool debug_prints, Carrier* carrier) {
     std::vector<bool> donated(cut.in.size(), false);
     for (const DonatedLeaf& d : donation.donated) donated.at(static_cast<std::size_t>(d.input)) = d.used;
     inputs = with_made_up(cut.body, cut.in_avals, std::move(inputs));
     DeviceRun out;
     const auto compiling = std::chrono::steady_clock::now();
-    ShardedExecutable executable(cut, debug_prints);
+    ShardedExecutable executable(cut, debug_prints, carrier);
     out.compile_seconds = seconds_since(compiling);
     std::vector<double> times;
     for (int i = 0; i < std::max(1, repeats); ++i) {
@@ -68,7 +68,7 @@ DeviceRun run_on_devices(const sharding::Partitioned& cut, const DonationReport&
     std::sort(times.begin(), times.end());
     out.best_seconds = times.front();
     out.median_seconds = times[times.size() / 2];
-    out.peaks = executable.peak_bytes();
+    out.peaks = executable.peaks();
     return out;
 }
 

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/naming/placements.h"
 #include "ir/program.h"
 #include "jit/jit.h"
 
 namespace jaxscope {
+
+class Carrier;
 
 // ---- What the stages give. CLI, reports and views show these structs and compute nothing of their own. ----------------------
 
@@ -136,7 +139,8 @@ struct CompiledFigure {
 struct PolicyRow {
     std::string policy;  ///< as on the command line; "as it is" for the program unchanged
     bool as_it_is = false;
-    StepName of;  ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
+    std::optional<Placement> around;  ///< where the checkpoints were put (without its jaxpr); nothing: around the function, or nowhere
+    StepName of;                      ///< what the peaks and times are of (`Step::of`): the same kind of step in every row
     std::optional<std::int64_t> residual_bytes, planned_peak, measured_peak;  ///< null: `problem` says why
     std::optional<std::int64_t> device_peak, host_peak, moved_to_host;        ///< of the plan; null where nothing stands on the host
     std::optional<std::int64_t> residual_device_bytes, sent_bytes;            ///< of one of several devices; null for one
@@ -160,6 +164,7 @@ struct RunRequest {
     int repeat = 1;
     double timeout_seconds = 0;  ///< 0: none
     bool profile = false;        ///< the time of each kernel
+    Carrier* carrier = nullptr;  ///< this process is one of the program's devices, and others are elsewhere
 };
 /// A constant whose values were left out of the capture, or that a text doesn't hold: zeros stood for it.
 struct MadeUpConstant {
@@ -168,12 +173,19 @@ struct MadeUpConstant {
     std::string source;  ///< what reads it first: "gather from model.py:4:5 (f)"
     SourceLoc loc;
 };
+/// What one of several devices had in memory, counted as it came.
+struct DeviceUse {
+    std::int64_t peak = 0;     ///< arrays and arena
+    std::int64_t of_step = 0;  ///< of these, what the step at work needed by itself
+    SourceRef at;              ///< that step's last equation
+};
 struct RunReport {
     std::vector<ArrayPtr> outputs;
     std::vector<int> synthesised;  ///< inputs that had no values
     std::vector<MadeUpConstant> made_up_constants;
     RunResult result;
     std::vector<std::int64_t> device_peaks;  ///< of several devices: the most that arrays and arena of each took, counted as they came
+    std::vector<DeviceUse> device_uses;      ///< the same with what stood at work; empty: not known
     double transform_seconds = 0, compile_seconds = 0;
 };
 

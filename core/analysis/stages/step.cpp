@@ -106,7 +106,7 @@ Step with_regions_anew(const Program& p, const Choices& c, const std::vector<int
 
 }  // namespace
 
-JaxprPtr with_policy(const JaxprPtr& function, const Choices& c) { return c.policy ? checkpoint(function, c.policy) : function; }
+JaxprPtr with_policy(const JaxprPtr& function, const Choices& c) { return c.outer_policy() ? checkpoint(function, c.policy) : function; }
 
 Step make_step(const Program& p, const Choices& c) {
     if (!c.changes_program() && !c.as_step) return with_signature_of(p, p.jaxpr, {StepName::Kind::Program});

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "analysis/naming/by_hand.h"
+#include "analysis/naming/placements.h"
 #include "calls/remat/remat.h"
 
 namespace jaxscope {
@@ -95,6 +96,7 @@ Subject make_subject(const Program& p, const Choices& c) {
             throw Error(ErrorCode::BadUsage, "expected values marked by hand or a policy, found both");
         s.jaxpr = mark_by_hand(s.jaxpr, *c.by_hand).jaxpr;
     }
+    if (c.each_block && c.policy) s.jaxpr = with_policy_on_blocks(s.jaxpr, c.policy);
     for (const Choices::Replacement& r : c.replace_policy) {
         int found = 0;
         s.jaxpr = replace_policy(

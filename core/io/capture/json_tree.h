@@ -86,6 +86,7 @@ public:
     std::size_t count() const;          ///< of an array's items or an object's entries
     JsonValue at(std::size_t i) const;  ///< item `i` of an array; fails where there is none
     bool find(std::string_view key, JsonValue& found) const;
+    bool find_value(std::string_view key, JsonValue& found) const { return find(key, found) && !found.is_null(); }
     JsonValue get(std::string_view key) const;  ///< fails where the key is missing
     std::string_view first_key() const;         ///< of an object; empty for an empty one
 
@@ -115,6 +116,7 @@ public:
     explicit Items(const JsonValue& of) : of_(of), at_(of.node_ + 1), end_(of.node().next), object_(of.is_object()) {
         if (!object_ && !of.is_array()) of.fail("an array");
     }
+    explicit Items(const JsonValue&&) = delete;
     bool more() const { return at_ < end_; }
     void step() {
         at_ = of_.tree_->nodes_[at_ + (object_ ? 1 : 0)].next;
@@ -130,7 +132,7 @@ public:
     std::int64_t index() const { return index_; }
 
 private:
-    const JsonValue& of_;
+    const JsonValue& of_;  ///< outlives this
     std::uint32_t at_, end_;
     std::int64_t index_ = 0;
     bool object_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "io/arrays/number_range.h"
+#include "io/capture/tables.h"
 #include "ir/primitive.h"
 #include "ir/types/element.h"
 
@@ -157,6 +158,12 @@ std::int64_t CaptureOutput::source(SourceRef s) {
             w.value(traceback);
         w.value(stack);
         w.value(s->summary().str());
+        if (s->own_place || s->unused_in_body) {
+            w.begin_array();
+            if (s->own_place) w.value(kOwnPlace);
+            if (s->unused_in_body) w.value(kUnusedInBody);
+            w.end_array();
+        }
         w.end_array();
     }));
     return source_ids_[s.id()] = index;

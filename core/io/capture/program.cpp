@@ -7,21 +7,19 @@ namespace jaxscope {
 
 namespace {
 
-bool found_value(const JsonValue& v, std::string_view key, JsonValue& found) { return v.find(key, found) && !found.is_null(); }
-
 Sym sym(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    return found_value(v, key, found) ? Sym(found.as_string()) : Sym{};
+    return v.find_value(key, found) ? Sym(found.as_string()) : Sym{};
 }
 bool flag(const JsonValue& v, std::string_view key, bool otherwise = false) {
     JsonValue found;
-    return found_value(v, key, found) ? found.as_bool() : otherwise;
+    return v.find_value(key, found) ? found.as_bool() : otherwise;
 }
 template <class T, class F>
 std::vector<T> list(const JsonValue& v, std::string_view key, F convert) {
     JsonValue found;
     std::vector<T> out;
-    if (found_value(v, key, found))
+    if (v.find_value(key, found))
         for (JsonValue::Items it(found); it.more(); it.step()) out.push_back(convert(it.value()));
     return out;
 }
@@ -57,8 +55,8 @@ void fill_arguments(std::vector<Sym>& paths, std::vector<int>& argument, std::ve
 
 void read_producer(const JsonValue& v, Program& out) {
     JsonValue found;
-    if (found_value(v, "jax", found)) out.jax_version = found.as_string();
-    if (found_value(v, "jaxscope", found)) out.producer = "jaxscope " + std::string(found.as_string());
+    if (v.find_value("jax", found)) out.jax_version = found.as_string();
+    if (v.find_value("jaxscope", found)) out.producer = "jaxscope " + std::string(found.as_string());
 }
 
 void read_flags(const JsonValue& v, const CaptureTables& tables, Program& out) {
@@ -110,18 +108,18 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     r.kind = v.get("kind").as_string();
     r.function = sym(v, "function");
     JsonValue found;
-    if (found_value(v, "static", found)) r.static_args = text_from_json(found);
-    if (found_value(v, "avals", found)) r.avals = tables.avals(found);
+    if (v.find_value("static", found)) r.static_args = text_from_json(found);
+    if (v.find_value("avals", found)) r.avals = tables.avals(found);
     r.perturbed = bools(v, "perturbed");
     r.zero_cotangents = bools(v, "zero_cotangents");
     r.symbolic_zeros = flag(v, "symbolic_zeros");
-    if (found_value(v, "jaxpr", found)) r.jaxpr = tables.jaxpr(found);
+    if (v.find_value("jaxpr", found)) r.jaxpr = tables.jaxpr(found);
     r.why = sym(v, "why");
     r.out_zeros = bools(v, "out_zeros");
     r.input_forwards = ints_or_null(v, "input_forwards");
     r.closed_over = ints(v, "closed_over");
-    if (found_value(v, "variant_of", found)) r.variant_of = static_cast<int>(found.as_int(0, INT32_MAX, "a custom rule"));
-    if (found_value(v, "axis_size", found)) r.axis_size = found.as_int(0, INT64_MAX, "the size of an axis");
+    if (v.find_value("variant_of", found)) r.variant_of = static_cast<int>(found.as_int(0, INT32_MAX, "a custom rule"));
+    if (v.find_value("axis_size", found)) r.axis_size = found.as_int(0, INT64_MAX, "the size of an axis");
     r.in_batched = bools(v, "in_batched");
     r.out_batched = bools(v, "out_batched");
     r.in_dims = ints_or_null(v, "in_dims");
@@ -150,12 +148,12 @@ void read_program(const JsonValue& v, const CaptureTables& tables, Program& out)
     if (out.donated.empty()) out.donated.assign(inputs, false);
     if (out.kept.empty()) out.kept.assign(inputs, true);
     JsonValue found;
-    if (found_value(v, "static", found))
+    if (v.find_value("static", found))
         for (JsonValue::Items it(found); it.more(); it.step()) {
             const JsonValue entry = it.value();
             out.static_args.emplace_back(entry.get("path").as_string(), text_from_json(entry.get("text")));
         }
-    out.differentiate_given = found_value(v, "differentiate", found);
+    out.differentiate_given = v.find_value("differentiate", found);
     out.differentiate = ints(v, "differentiate");
     out.has_aux = flag(v, "has_aux");
     out.jit = sym(v, "jit");
@@ -215,7 +213,7 @@ MarkedCall read_marked_call(const JsonValue& v, const CaptureTables& tables) {
     if (!c.backward && half.as_string() != "forward") half.fail("\"forward\" or \"backward\"");
     c.jaxpr = tables.jaxpr(v.get("jaxpr"));
     JsonValue found;
-    if (!found_value(v, "batch", found)) return c;
+    if (!v.find_value("batch", found)) return c;
     for (JsonValue::Items it(found); it.more(); it.step()) {
         const JsonValue level = it.value();
         MarkedCall::Level l;
@@ -250,11 +248,11 @@ Region read_region(const JsonValue& v, const CaptureTables& tables, std::size_t 
         v.get("out_paths").fail("at most " + std::to_string(r.jaxpr->outvars.size()) + " paths");
     r.has_aux = flag(v, "has_aux");
     JsonValue found;
-    if (found_value(v, "outputs", found))
+    if (v.find_value("outputs", found))
         r.outputs = static_cast<int>(found.as_int(0, static_cast<std::int64_t>(r.jaxpr->outvars.size()) + 1, "a number of outputs"));
-    if (found_value(v, "source", found)) r.source = tables.source(found);
-    if (found_value(v, "parent", found)) r.parent = static_cast<int>(found.as_int(0, static_cast<std::int64_t>(num_regions), "a region"));
-    if (found_value(v, "mark", found)) r.mark = static_cast<int>(found.as_int(0, INT32_MAX, "a mark"));
+    if (v.find_value("source", found)) r.source = tables.source(found);
+    if (v.find_value("parent", found)) r.parent = static_cast<int>(found.as_int(0, static_cast<std::int64_t>(num_regions), "a region"));
+    if (v.find_value("mark", found)) r.mark = static_cast<int>(found.as_int(0, INT32_MAX, "a mark"));
     r.why_unmarked = sym(v, "why_unmarked");
     return r;
 }

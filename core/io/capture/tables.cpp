@@ -166,13 +166,26 @@ void CaptureTables::add_traceback(const JsonValue& v) {
 void CaptureTables::add_source(const JsonValue& v) {
     Traceback t;
     NameStack name_stack;
-    if (v.count() != 3) v.fail("[traceback, name stack, summary]");
+    if (v.count() != 3 && v.count() != 4) v.fail("[traceback, name stack, summary], or behind these a list of words");
     if (const JsonValue traceback = v.at(0); !traceback.is_null())
         t.frames = frames_of(tracebacks_[index_into(traceback, tracebacks_.size(), "a traceback")]);
     if (const JsonValue stack = v.at(1); !stack.is_null())
         name_stack = name_stacks_[index_into(stack, name_stacks_.size(), "a name stack")];
     t.summary = text_from_json(v.at(2));
-    sources_.emplace_back(Source{t, name_stack});
+    Source s{t, name_stack};
+    if (v.count() == 4) {
+        const JsonValue words = v.at(3);
+        for (JsonValue::Items it(words); it.more(); it.step()) {
+            const Sym word = text_from_json(it.value());
+            if (word.str() == kOwnPlace)
+                s.own_place = true;
+            else if (word.str() == kUnusedInBody)
+                s.unused_in_body = true;
+            else
+                it.value().fail_found("own_place or unused_in_body", "'" + printable(word.str()) + "'");
+        }
+    }
+    sources_.emplace_back(s);
 }
 
 /// All of a traceback's frames; when sources of long shared tracebacks would fill the memory, the innermost ones and the user's own.

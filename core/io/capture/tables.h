@@ -2,12 +2,16 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/capture/json_tree.h"
 #include "ir/program.h"
 
 namespace jaxscope {
+
+/// Words of a source, behind its summary (Source).
+constexpr std::string_view kOwnPlace = "own_place", kUnusedInBody = "unused_in_body";
 
 /// The interned tables of a capture (docs/capture-format.md, sections 2 and 3) while it is being read, and the conversions of
 /// their elements. Every `add_` takes one element of the table of that name; all throw Error{BadInput} with the JSON path.

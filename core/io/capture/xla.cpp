@@ -7,21 +7,19 @@ namespace jaxscope {
 
 namespace {
 
-bool found_value(const JsonValue& v, std::string_view key, JsonValue& found) { return v.find(key, found) && !found.is_null(); }
-
 double number(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    return found_value(v, key, found) ? found.as_double() : 0;
+    return v.find_value(key, found) ? found.as_double() : 0;
 }
 std::int64_t size(const JsonValue& v, std::string_view key) { return static_cast<std::int64_t>(number(v, key)); }
 std::optional<std::int64_t> size_or_none(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    if (!found_value(v, key, found)) return std::nullopt;
+    if (!v.find_value(key, found)) return std::nullopt;
     return found.as_int(0, INT64_MAX, "bytes");
 }
 std::string text(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    return found_value(v, key, found) ? std::string(found.as_string()) : std::string();
+    return v.find_value(key, found) ? std::string(found.as_string()) : std::string();
 }
 
 OutOfMemory read_out_of_memory(const JsonValue& v) {
@@ -30,7 +28,7 @@ OutOfMemory read_out_of_memory(const JsonValue& v) {
     o.available = size_or_none(v, "available");
     o.text = text(v, "text");
     JsonValue buffers;
-    if (!found_value(v, "buffers", buffers)) return o;
+    if (!v.find_value("buffers", buffers)) return o;
     for (JsonValue::Items it(buffers); it.more(); it.step()) {
         const JsonValue b = it.value();
         o.buffers.push_back(
@@ -112,24 +110,24 @@ XlaFacts read_xla(const JsonValue& v) {
     x.options = text(v, "options");
     x.compile_seconds = number(v, "compile_seconds");
     JsonValue found;
-    if (found_value(v, "memory_analysis", found)) {
+    if (v.find_value("memory_analysis", found)) {
         x.arguments = size(found, "argument_size_in_bytes");
         x.outputs = size(found, "output_size_in_bytes");
         x.aliased = size(found, "alias_size_in_bytes");
         x.temporaries = size(found, "temp_size_in_bytes");
         x.peak = size(found, "peak_memory_in_bytes");
     }
-    if (found_value(v, "cost_analysis", found)) {
+    if (v.find_value("cost_analysis", found)) {
         x.flops = number(found, "flops");
         x.bytes_accessed = number(found, "bytes accessed");
     }
-    if (found_value(v, "input_output_alias", found))
+    if (v.find_value("input_output_alias", found))
         for (JsonValue::Items it(found); it.more(); it.step()) {
             const JsonValue pair = it.value();
             x.aliases.emplace_back(static_cast<int>(pair.at(0).as_int(0, INT32_MAX, "an output")),
                                    static_cast<int>(pair.at(1).as_int(0, INT32_MAX, "an input")));
         }
-    if (found_value(v, "out_of_memory", found)) x.out_of_memory = read_out_of_memory(found);
+    if (v.find_value("out_of_memory", found)) x.out_of_memory = read_out_of_memory(found);
     return x;
 }
 

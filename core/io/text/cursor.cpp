@@ -14,13 +14,22 @@ namespace jaxscope {
 
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 std::string_view trimmed_line(std::string_view s) {
     while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
     while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
     return s;
+}
+
+/// What an error quotes: up to a space, without the separators and closing brackets behind it, which belong to what stands around it.
+std::string_view token_to_quote(std::string_view text) {
+    std::size_t end = 0;
+    for (int open = 0; end < text.size() && end < 40 && !is_space(text[end]); ++end) {
+        const bool closes = std::string_view(")]}>").find(text[end]) != std::string_view::npos;
+        if (end > 0 && open == 0 && (closes || text[end] == ',' || text[end] == ';')) break;
+        if (std::string_view("([{<").find(text[end]) != std::string_view::npos) ++open;
+        if (closes && open > 0) --open;
+    }
+    return text.substr(0, end);
 }
 
 /// `train.py:41:5 (loss)`, or `train.py:41 (loss)` of older versions.
@@ -165,9 +174,7 @@ void TextCursor::fail(const std::string& expected) const {
     }
     std::string found = "the end of the text";
     if (m.at < text_.size()) {
-        std::size_t end = m.at + 1;
-        while (end < text_.size() && end < m.at + 40 && !is_space(text_[end])) ++end;
-        found = "'" + printable(std::string_view(text_).substr(m.at, end - m.at), 60) + "'";
+        found = "'" + printable(token_to_quote(std::string_view(text_).substr(m.at)), 60) + "'";
     } else {  // what was cut off stood behind the last word
         while (m.at > 0 && is_space(text_[m.at - 1])) --m.at;
         while (m.at > 0 && !is_space(text_[m.at - 1])) --m.at;

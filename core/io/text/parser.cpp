@@ -23,6 +23,8 @@ namespace jaxscope {
 
 namespace {
 
+constexpr const char* kJaxprOrName = "a jaxpr, or the name of one that a `let` defines";
+
 /// Parses by descent over nested jaxprs; equations, variables and parameters are loops.
 class TextParser {
 public:
@@ -313,7 +315,8 @@ private:
     }
     /// Does a jaxpr have to stand there?
     static bool must_be_jaxpr(const Primitive& prim, std::string_view param) {
-        return (prim.body && param == prim.body) || (prim.flow == Flow::While && param.ends_with("_jaxpr"));
+        return (prim.body && param == prim.body) || (prim.flow == Flow::Cond && param == "branches") ||
+               (prim.flow == Flow::While && param.ends_with("_jaxpr"));
     }
     Attr parameter(const Primitive& prim, const std::string& name, const TextCursor::Layout& layout, std::size_t depth,
                    const Avals& result_types) {
@@ -322,7 +325,7 @@ private:
         if (in_.at_jaxpr()) return with_values(jaxpr(depth + 1, result_types, by_name), closed);
         if (holds_jaxprs(name) && in_.at_now("(")) {
             const TextCursor::Mark before = in_.mark();
-            if (std::optional<Attr> tuple = jaxpr_tuple(depth)) return *tuple;
+            if (std::optional<Attr> tuple = jaxpr_tuple(depth, must_be_jaxpr(prim, name))) return *tuple;
             in_.back_to(before);
         }
         if (name == "jaxprs") {
@@ -339,11 +342,11 @@ private:
             in_.back_to(before);
             in_.fail("the value of parameter '" + printable(name, 60) + "'");
         }
-        if (must_be_jaxpr(prim, name)) in_.fail_at(before.at, "a jaxpr, or the name of one that a `let` defines");
+        if (must_be_jaxpr(prim, name)) in_.fail_at(before.at, kJaxprOrName);
         return value_from_text(name, text);
     }
-    /// `(jaxpr0 { lambda ... })`; nothing where it is a tuple of something else.
-    std::optional<Attr> jaxpr_tuple(std::size_t depth) {
+    /// `(jaxpr0 { lambda ... })`; nothing where it is a tuple of something else, unless that can't be.
+    std::optional<Attr> jaxpr_tuple(std::size_t depth, bool must) {
         Attrs items;
         in_.expect("(");
         while (!in_.take(")")) {
@@ -353,6 +356,7 @@ private:
                 continue;
             }
             const std::shared_ptr<Jaxpr> s = shared_jaxpr(in_.peek_word(), in_.mark().at);
+            if (!s && must) in_.fail(kJaxprOrName);
             if (!s) return std::nullopt;
             in_.word("a jaxpr");
             items.push_back(with_values(s, true));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands around a jaxpr in a file: lines of a log or a notebook, colours of a terminal, another format altogether.
 #pragma once
+#include <cctype>
 #include <string>
 #include <string_view>
 
 namespace jaxscope {
 
+inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+/// Of a name or a number.
+inline bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 /// Is this the text of a jaxpr (rather than a capture)? Looks at the first words only.
 bool looks_like_jaxpr_text(std::string_view text);
 /// Where a program begins in a text, at its first `let NAME =` or `{ lambda`; npos where none does.

@@ -21,7 +21,7 @@ struct AvalHash {
     }
 };
 
-InternTable<Aval, AvalHash>& table() {
+InternTable<Aval, AvalHash>& avals() {
     static auto& t = *[] {
         auto* made = new InternTable<Aval, AvalHash>;
         made->intern(Aval{});
@@ -32,15 +32,15 @@ InternTable<Aval, AvalHash>& table() {
 
 }  // namespace
 
-AvalRef::AvalRef(const Aval& aval) : id_(table().intern(aval)) {}
+AvalRef::AvalRef(const Aval& aval) : id_(avals().intern(aval)) {}
 AvalRef::AvalRef(DType dtype, Dims shape, bool weak) {
     Aval a;
     a.dtype = dtype;
     a.weak_type = weak;
     a.shape = std::move(shape);
-    id_ = table().intern(std::move(a));
+    id_ = avals().intern(std::move(a));
 }
-const Aval& AvalRef::operator*() const { return table().get(id_); }
+const Aval& AvalRef::operator*() const { return avals().get(id_); }
 
 std::int64_t element_count(const Dims& shape) {
     std::int64_t n = 1;

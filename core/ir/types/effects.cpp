@@ -136,7 +136,7 @@ struct EffectsHash {
         return h;
     }
 };
-InternTable<std::vector<Effect>, EffectsHash>& table() {
+InternTable<std::vector<Effect>, EffectsHash>& effect_lists() {
     static auto& t = *[] {
         auto* made = new InternTable<std::vector<Effect>, EffectsHash>;
         made->intern(std::vector<Effect>());
@@ -168,12 +168,12 @@ Effect Effect::parse(Sym text) {
     return e;
 }
 
-EffectSet::EffectSet(const std::vector<Effect>& effects) : id_(effects.empty() ? 0 : table().intern(each_once(effects))) {}
+EffectSet::EffectSet(const std::vector<Effect>& effects) : id_(effects.empty() ? 0 : effect_lists().intern(each_once(effects))) {}
 EffectSet::EffectSet(EffectKind kind) : EffectSet(std::vector{Effect{kind, -1, {}, kind_row(kind).text}}) {
     JAXSCOPE_ASSERT(!kind_row(kind).text.empty());
 }
 
-const std::vector<Effect>& EffectSet::list() const { return table().get(id_); }
+const std::vector<Effect>& EffectSet::list() const { return effect_lists().get(id_); }
 
 bool EffectSet::contains(EffectKind kind) const {
     return std::any_of(list().begin(), list().end(), [&](const Effect& e) { return e.kind == kind; });

@@ -20,7 +20,7 @@ struct LiteralHash {
         return hash_mix(h, std::bit_cast<std::uint64_t>(l.imag));
     }
 };
-InternTable<Literal, LiteralHash>& table() {
+InternTable<Literal, LiteralHash>& literals() {
     static auto& t = *[] {
         auto* made = new InternTable<Literal, LiteralHash>;
         made->intern(Literal{});
@@ -121,8 +121,8 @@ bool operator==(const Literal& a, const Literal& b) {
     const auto bits = [](double v) { return std::bit_cast<std::uint64_t>(v); };
     return a.aval == b.aval && a.text == b.text && a.integer == b.integer && bits(a.real) == bits(b.real) && bits(a.imag) == bits(b.imag);
 }
-LiteralRef::LiteralRef(const Literal& literal) : id_(table().intern(literal)) {}
-const Literal& LiteralRef::operator*() const { return table().get(id_); }
+LiteralRef::LiteralRef(const Literal& literal) : id_(literals().intern(literal)) {}
+const Literal& LiteralRef::operator*() const { return literals().get(id_); }
 
 double round_to(DType dtype, double value) {
     if (dtype == DType::F64 || dtype == DType::C128 || !std::isfinite(value) || value == 0) return value;

@@ -12,12 +12,6 @@ namespace jaxscope::exec {
 
 using llvm::Value;
 
-namespace {
-
-DType part_of(DType d) { return d == DType::C64 ? DType::F32 : DType::F64; }
-
-}  // namespace
-
 Number ScalarOps::complex_unary(KOp o, const Number& a) {
     Value *x = a.re, *y = a.im;
     const DType part = part_of(a.dtype);

@@ -21,7 +21,6 @@ using llvm::Value;
 bool narrow_int(DType d) { return d == DType::S2 || d == DType::S4 || d == DType::U2 || d == DType::U4; }
 /// Floats that live in a float register and are rounded after each operation.
 bool small_float(DType d) { return is_float(d) && d != DType::F32 && d != DType::F64; }
-DType part_of(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
 
 llvm::Align alignment(DType d) { return llvm::Align(static_cast<std::uint64_t>(std::clamp<std::int64_t>(byte_size(d), 1, 8))); }
 

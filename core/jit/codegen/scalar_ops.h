@@ -16,6 +16,9 @@ struct Number {
     DType dtype = DType::F32;
 };
 
+/// What one part of a complex number is; other numbers are their own.
+inline DType part_of(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
+
 /// Scalar code with XLA's semantics at the edges: x/0 = -1, x%0 = x, shifts by the width or more give 0 (arithmetic: the sign),
 /// float to int saturates and NaN gives 0, min and max propagate NaN. Straight-line code only, so that loops vectorise.
 class ScalarOps {

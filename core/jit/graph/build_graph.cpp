@@ -132,11 +132,12 @@ private:
         }
         if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
         if (only_looks(op) && op.prim->kernel) return add_onlooker(std::move(op), in);
-        if (auto out = rewrite_.add(op, in)) return *out;
-        if (op.prim->expand) {
-            const JaxprPtr body = op.prim->expand.fn(op);
-            return inline_jaxpr(*body, constants(*body), in, prefix);  // its equations stand for this one
+        JaxprPtr instead = op.prim->expand && op.prim->kernel ? op.prim->expand.fn(op) : nullptr;
+        if (!instead) {
+            if (auto out = rewrite_.add(op, in)) return *out;
+            if (op.prim->expand) instead = op.prim->expand.fn(op);
         }
+        if (instead) return inline_jaxpr(*instead, constants(*instead), in, prefix);  // its equations stand for this one
         refuse(op);
     }
 

@@ -18,7 +18,7 @@ namespace jaxscope::exec {
 namespace {
 
 constexpr int kNoBuffer = -1;
-constexpr ValueId kNone = ~0u;
+constexpr ValueId kNoValue = ~0u;
 
 /// A unit with the call or body that runs it: what doesn't depend on the order.
 struct Step {
@@ -319,7 +319,7 @@ private:
             if (is_output_[at] || last_read_[at] < 0 || ends_elsewhere_[at]) return kNoBuffer;
             chain.push_back(at);
             at = overwriting(at);
-            if (at == kNone) return kNoBuffer;
+            if (at == kNoValue) return kNoBuffer;
             place = buffer_of_[at];
         }
         const Buffer& b = buffer(place);
@@ -327,11 +327,11 @@ private:
         taken_early_[place] = true;
         return place;
     }
-    /// The value that the last reader of `v` may make in its memory, or kNone.
+    /// The value that the last reader of `v` may make in its memory, or kNoValue.
     ValueId overwriting(ValueId v) const {
         for (const ValueId out : writes_[static_cast<std::size_t>(last_read_[v])])
             if (bytes(out) == bytes(v) && can_overwrite(last_read_[v], v, out)) return out;
-        return kNone;
+        return kNoValue;
     }
     /// A temporary read for the last time by the step that makes `v`, whose memory `v` may take.
     int dying_operand(int step, ValueId v, const std::vector<int>& taken) {

@@ -11,7 +11,7 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~0u;
+constexpr std::uint32_t kNoMaker = ~0u;
 constexpr std::int64_t kSlack =
     256;  ///< the scalars and statistics that a big kernel waits for: this part of the largest value counts as nothing
 
@@ -20,7 +20,7 @@ class Scheduler {
 public:
     Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole)
         : g_(g), units_(units), reads_(units.size()), bytes_(g.values.size(), 0), lasting_(g.values.size(), false), before_(units.size()) {
-        maker_.assign(g.values.size(), kNone);
+        maker_.assign(g.values.size(), kNoMaker);
         readers_.resize(g.values.size());
         for (std::uint32_t u = 0; u < units.size(); ++u) {
             for (const ValueId v : units[u].writes) bytes_[v] = g.bytes(v), maker_[v] = u;
@@ -100,7 +100,7 @@ private:
     /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.
     void keep_alias(ValueId out, ValueId in) {
         const std::uint32_t maker = maker_[out];
-        if (maker == kNone) return;
+        if (maker == kNoMaker) return;
         for (const std::uint32_t r : readers_[in])
             if (r > maker) return;  // the memory is lost in program order already
         for (const std::uint32_t r : readers_[in])

@@ -13,7 +13,7 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~0u;
+constexpr std::uint32_t kNoUnit = ~0u;
 constexpr int kLongest = 100;  ///< operations that several readers compute again; a longer chain is stored
 
 bool is_loop_node(const Node& n) { return n.kind == NodeKind::Scan || n.kind == NodeKind::While || n.kind == NodeKind::Cond; }
@@ -44,8 +44,8 @@ public:
     }
     TargetUnits run() {
         TargetUnits out;
-        unit_of_.assign(g_.nodes.size(), kNone);
-        seen_.assign(g_.nodes.size(), kNone);
+        unit_of_.assign(g_.nodes.size(), kNoUnit);
+        seen_.assign(g_.nodes.size(), kNoUnit);
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
             check_cancelled();
             const Node& n = g_.nodes[i];
@@ -206,7 +206,7 @@ private:
         const GraphValue& value = g_.values[v];
         const ValueId root = g_.root(v);
         const auto wait_for = [&](std::uint32_t node) {
-            if (unit_of_[node] != kNone && unit_of_[node] != self) u.after.push_back(unit_of_[node]);
+            if (unit_of_[node] != kNoUnit && unit_of_[node] != self) u.after.push_back(unit_of_[node]);
         };
         if (value.kind == GraphValue::Kind::Result && g_.nodes[value.index].kind == NodeKind::Barrier) wait_for(value.index);
         if (g_.values[root].kind == GraphValue::Kind::Result) {

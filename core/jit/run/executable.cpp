@@ -9,7 +9,9 @@
 
 #include "base/cancel.h"
 #include "base/checked.h"
+#include "base/limits.h"
 #include "base/supervised.h"
+#include "base/units.h"
 #include "ir/builder.h"
 #include "jit/graph/build_graph.h"
 #include "jit/kernels/threads/parallel.h"
@@ -315,6 +317,11 @@ std::shared_ptr<Executable> Executable::compile(const JaxprPtr& program, const A
     if (options.memory_limit > 0 && planned.plan.planned_peak > options.memory_limit)
         throw Error(ErrorCode::CannotRun, "expected a plan within " + std::to_string(options.memory_limit) + " bytes, found one of " +
                                               std::to_string(planned.plan.planned_peak));
+    // Beyond what there is the system would end this process, and perhaps others, after minutes of work.
+    if (options.memory_limit <= 0 && planned.plan.planned_peak > machine_memory())
+        throw Error(ErrorCode::CannotRun, "expected a plan within this machine's " + bytes_text(machine_memory()) + ", found one of " +
+                                              bytes_text(planned.plan.planned_peak))
+            .advise("`plan` needs no such memory; --memory-limit SIZE is another limit");
     return std::make_shared<CompiledProgram>(program, std::move(planned));
 }
 

@@ -16,8 +16,8 @@ extern const Primitive kPsum, kPmax, kPmin, kPsumInvariant, kAllGather, kAllGath
 bool is_collective(const Primitive& prim);
 /// Do devices meet in it? psum over axes of the operand alone is a sum.
 bool names_mesh_axes(const Op& op);
-/// The mesh axes along which devices meet, as the equation names them. Throws Error{CannotRun} for what isn't written: axis_index_groups,
-/// axes of the operand beside those of a mesh.
+/// The mesh axes along which devices meet, as the equation names them. Throws Error{CannotRun} for what isn't written: axis_index_groups.
+/// Axes of the operand that a reduction names beside them aren't among them.
 std::vector<Sym> collective_axes(const Op& op);
 /// What the devices of one group compute together. Inputs: per operand the values of all members, in their order. Results: per result one
 /// value that all members get, or (`each`) one for every member. Sums are made in the members' order.

@@ -30,10 +30,25 @@ Value take_part(Builder& b, Value v, std::size_t dim, std::int64_t part, std::in
 Value joined_along(Builder& b, const Values& parts, std::size_t dim) {
     return parts.size() == 1 ? parts[0] : lax::concatenate(b, parts, static_cast<std::int64_t>(dim));
 }
+/// Axes of the operand that a reduction names beside those of the mesh, as under a vmap whose axis it sums over, too.
+Dims own_axes(const Op& op) {
+    Dims out;
+    const Attr* axes = op.params->find("axes");
+    if (const Attr::Seq* list = axes ? axes->get_seq() : nullptr)
+        for (const Attr& a : list->items)
+            if (const auto* axis = a.get<std::int64_t>()) out.push_back(*axis);
+    return out;
+}
 Value reduced(Builder& b, const Op& op, const Values& members) {
     const Primitive& combine = op.prim == &kPmax ? kMax : op.prim == &kPmin ? kMin : kAdd;
-    Value out = members[0];
-    for (std::size_t i = 1; i < members.size(); ++i) out = b.bind1(combine, {out, members[i]});
+    const Dims own = own_axes(op);
+    const auto part = [&](Value v) {
+        if (own.empty()) return v;
+        if (&combine == &kAdd) return lax::reduce_sum(b, v, own);
+        return b.bind1(&combine == &kMax ? kReduceMax : kReduceMin, {v}, make_params(ReduceParams{.axes = own}));
+    };
+    Value out = part(members[0]);
+    for (std::size_t i = 1; i < members.size(); ++i) out = b.bind1(combine, {out, part(members[i])});
     return out;
 }
 Value gathered(Builder& b, const AllGatherParams& p, Values members) {
@@ -118,8 +133,8 @@ std::vector<Sym> collective_axes(const Op& op) {
     if (const Attr::Seq* several = names ? names->get_seq() : nullptr)
         for (const Attr& a : several->items) {
             const Sym* name = a.get<Sym>();
-            if (!name) cannot_run(op, "expected axes of a mesh alone, found an axis of the operand");
-            out.push_back(*name);
+            if (!name && !(is_reduction(*op.prim) && a.get<std::int64_t>())) cannot_run(op, "expected names of axes, found something else");
+            if (name) out.push_back(*name);
         }
     return out;
 }
@@ -148,7 +163,7 @@ std::int64_t collective_bytes(const Op& op, std::size_t members) {
     if (op.prim == &kReduceScatter) return result * (n - 1);
     if (op.prim == &kAllToAll) return in * (n - 1) / n;
     if (op.prim == &kPpermute) return in;
-    return 2 * in * (n - 1) / n;
+    return 2 * result * (n - 1) / n;
 }
 
 }  // namespace jaxscope

@@ -102,7 +102,7 @@ Value d_rem_right(Builder& b, const Op&, Value g, Value x, Value y, Value) {
 /// 1 where x alone is the result, 1/2 where both are, 0 elsewhere (JAX's _balanced_eq).
 Value balanced(Builder& b, Value x, Value ans, Value y) {
     const AvalRef a = b.aval(ans);
-    const auto filled = [&](double v) { return lax::full(b, strong(a), v); };
+    const auto filled = [&](double v) { return lax::full(b, a, v); };
     const Value is_x = lax::eq(b, x, ans);
     const Value ones = filled(1), zeros = filled(0);
     const Value numerator = lax::select(b, is_x, ones, zeros);

@@ -29,7 +29,7 @@ Value strong_constant(Builder& b, Value like, double value) { return make_litera
 Value lgamma(Builder& b, Value x) { return b.bind1(kLgamma, {x}); }
 
 /// Rules are `tangent = f(g, a, x)` per operand; the derivative with respect to the first one may be missing.
-using Partial = Value(Builder& b, Value g, Value a, Value x);
+using PartialOfTwo = Value(Builder& b, Value g, Value a, Value x);
 Value d_igamma_a(Builder& b, Value g, Value a, Value x) { return promoted(b, lax::mul, g, b.bind1(kIgammaGradA, {a, x})); }
 Value d_igamma_x(Builder& b, Value g, Value a, Value x) {
     const Value negative = lax::neg(b, x);
@@ -47,8 +47,8 @@ Value d_polygamma_x(Builder& b, Value g, Value m, Value x) {
     const Value raised = lax::add(b, m, lax::constant(b, m, 1));
     return promoted(b, lax::mul, g, b.bind1(kPolygamma, {raised, x}));
 }
-template <Partial* kFirst, Partial* kSecond>
-Values jvp_of(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
+template <PartialOfTwo* kFirst, PartialOfTwo* kSecond>
+Values jvp_of_two(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
     const Value first = dx[0].is_zero() ? dx[0] : kFirst(b, dx[0], x[0], x[1]);
     const Value second = dx[1].is_zero() ? dx[1] : kSecond(b, dx[1], x[0], x[1]);
     return {sum_tangents(b, {first, second})};
@@ -107,13 +107,13 @@ constexpr auto* kTwo = eval_binary<kFloatClass>;
 
 }  // namespace
 
-constinit const Primitive kPolygamma = function<kTwo>("polygamma", jvp_of<d_polygamma_m, d_polygamma_x>);
+constinit const Primitive kPolygamma = function<kTwo>("polygamma", jvp_of_two<d_polygamma_m, d_polygamma_x>);
 constinit const Primitive kIgammaGradA = function<kTwo>("igamma_grad_a", NoRule{"JAX gives igamma_grad_a no derivative"});
 constinit const Primitive kBesselI0e = function<kOne>("bessel_i0e", jvp_bessel_i0e);
 constinit const Primitive kBesselI1e = function<kOne>("bessel_i1e", jvp_bessel_i1e);
 
-constinit const Primitive kIgamma = function<kTwo>("igamma", jvp_of<d_igamma_a, d_igamma_x>);
-constinit const Primitive kIgammac = function<kTwo>("igammac", jvp_of<d_igammac_a, d_igammac_x>);
+constinit const Primitive kIgamma = function<kTwo>("igamma", jvp_of_two<d_igamma_a, d_igamma_x>);
+constinit const Primitive kIgammac = function<kTwo>("igammac", jvp_of_two<d_igammac_a, d_igammac_x>);
 constinit const Primitive kZeta = function<kTwo>("zeta", NoRule{"JAX gives zeta no derivative"});
 constinit const Primitive kBetainc = function<eval_betainc>("regularized_incomplete_beta", jvp_betainc);
 // A primitive until JAX 0.6; since then the derivative of random_gamma holds its loops, one sample after the other.

@@ -11,10 +11,9 @@ namespace jaxscope {
 
 namespace {
 
-Value one_of(Builder& b, Value x) { return lax::scalar_like(b, x, 1); }
-using Derivative = Value(Builder& b, Value g, Value x);
-template <Derivative* kDerivative>
-Values jvp_of(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
+using InverseDerivative = Value(Builder& b, Value g, Value x);
+template <InverseDerivative* kDerivative>
+Values jvp_of_inverse(Builder& b, const Op&, const Values& x, const Values&, const Values& dx) {
     return {kDerivative(b, dx[0], x[0])};
 }
 
@@ -25,18 +24,22 @@ Value d_acos(Builder& b, Value g, Value x) {
 Value d_atan(Builder& b, Value g, Value x) { return lax::div(b, g, lax::add(b, lax::constant(b, x, 1), lax::square(b, x))); }
 Value d_sinh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::cosh(b, x)); }
 Value d_cosh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::sinh(b, x)); }
-Value d_asinh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::rsqrt(b, lax::add(b, lax::square(b, x), one_of(b, x)))); }
-Value d_acosh(Builder& b, Value g, Value x) { return lax::mul(b, g, lax::rsqrt(b, lax::sub(b, lax::square(b, x), one_of(b, x)))); }
+Value d_asinh(Builder& b, Value g, Value x) {
+    return lax::mul(b, g, lax::rsqrt(b, lax::add(b, lax::square(b, x), lax::scalar_like(b, x, 1))));
+}
+Value d_acosh(Builder& b, Value g, Value x) {
+    return lax::mul(b, g, lax::rsqrt(b, lax::sub(b, lax::square(b, x), lax::scalar_like(b, x, 1))));
+}
 Value d_atanh(Builder& b, Value g, Value x) {
-    const Value left = lax::integer_pow(b, lax::add(b, one_of(b, x), x), -1);
-    return lax::mul(b, left, lax::div(b, g, lax::sub(b, one_of(b, x), x)));
+    const Value left = lax::integer_pow(b, lax::add(b, lax::scalar_like(b, x, 1), x), -1);
+    return lax::mul(b, left, lax::div(b, g, lax::sub(b, lax::scalar_like(b, x, 1), x)));
 }
 
-template <Derivative* kDerivative, KOp kOp>
+template <InverseDerivative* kDerivative, KOp kOp>
 constexpr Primitive function(const char* name) {
     return {.name = name,
             .abstract_eval = eval_unary<kFloatClass | kComplexClass>,
-            .jvp = jvp_of<kDerivative>,
+            .jvp = jvp_of_inverse<kDerivative>,
             .transpose = NoRule{"not linear: jvp emits the linear part as other primitives"},
             .batch = batch_unary,
             .lower = lower_unary<kOp>,

@@ -22,8 +22,8 @@ std::string classes_text(unsigned classes) {
     const auto add = [&](unsigned c, const char* name) {
         if (classes & c) out += (out.empty() ? "" : ", ") + std::string(name);
     };
-    add(kBoolClass, "bool");
     add(kIntClass, "integer");
+    add(kBoolClass, "bool");
     add(kFloatClass, "floating");
     add(kComplexClass, "complexfloating");
     return out;
@@ -54,17 +54,39 @@ Dims stretched_shape(const Op& op) {
 
 Dims check_nary(const Op& op, std::size_t n, unsigned classes) {
     expect_arrays(op, n);
-    for (const AvalRef a : op.in)
-        if (!in_class(a->dtype, classes))
-            type_mismatch(op, fmt::format("dtypes that are sub-dtypes of {}", classes_text(classes)), info(a->dtype).name);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (in_class(op.in[i]->dtype, classes)) continue;
+        const std::string where = n == 1 ? "" : fmt::format(" at position {}", i);
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("{} does not accept dtype {}{}. Accepted dtypes{} are subtypes of {}.", op.prim->name.c_str(),
+                                info(op.in[i]->dtype).name, where, where, classes_text(classes)));
+    }
     return stretched_shape(op);
 }
 
+namespace {
+/// Arrays of one type, or one and scalars of its dtype: most operations have the type of an operand, which needs no look-up.
+const AvalRef* type_of_operand(const Op& op, std::size_t n, unsigned classes) {
+    if (op.in.size() != n) return nullptr;
+    const Aval &first = *op.in[0], &last = *op.in[n - 1];
+    const bool lead = last.shape.empty();
+    const Aval &wide = lead ? first : last, &narrow = lead ? last : first;
+    const auto plain = [](const Aval& a) { return a.is_array() && a.sharding.str().empty() && a.space == MemorySpace::Device; };
+    if (!plain(wide) || !in_class(wide.dtype, classes)) return nullptr;
+    const AvalRef* result = &op.in[lead ? 0 : n - 1];
+    if (op.in[0] == op.in[n - 1]) return result;
+    const bool scalar = narrow.shape.empty() && narrow.dtype == wide.dtype && (narrow.weak_type || !wide.weak_type) && plain(narrow);
+    return scalar ? result : nullptr;
+}
+}  // namespace
+
 Avals eval_unary_in(const Op& op, unsigned classes) {
+    if (const AvalRef* known = type_of_operand(op, 1, classes)) return {*known};
     const Dims shape = check_nary(op, 1, classes);
     return {standard_result(op, op.in[0]->dtype, shape)};
 }
 Avals eval_binary_in(const Op& op, unsigned classes) {
+    if (const AvalRef* known = type_of_operand(op, 2, classes)) return {*known};
     const Dims shape = check_nary(op, 2, classes);
     expect_same_dtype(op, 0, 2);
     return {standard_result(op, op.in[0]->dtype, shape)};

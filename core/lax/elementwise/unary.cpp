@@ -22,9 +22,9 @@ bool highest_accuracy(const Op& op) {
 }
 
 /// jvp rules are `tangent = f(g, x, y)`: g the tangent, x the operand, y the result.
-using Derivative = Value(Builder& b, const Op& op, Value g, Value x, Value y);
-template <Derivative* kDerivative>
-Values jvp_of(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx) {
+using UnaryDerivative = Value(Builder& b, const Op& op, Value g, Value x, Value y);
+template <UnaryDerivative* kDerivative>
+Values jvp_of_one(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx) {
     return {kDerivative(b, op, dx[0], x[0], y[0])};
 }
 
@@ -173,11 +173,11 @@ KScalar lower_conj(ElementBuilder& k, const Op& op, const KIndex& i) {
 }
 
 /// The common shape of the definitions below: value class, derivative, scalar at an index. All have the parameter `accuracy`.
-template <unsigned kClasses, Derivative* kDerivative>
+template <unsigned kClasses, UnaryDerivative* kDerivative>
 constexpr Primitive differentiable(const char* name, LowerFn* lower) {
     return {.name = name,
             .abstract_eval = eval_unary<kClasses>,
-            .jvp = jvp_of<kDerivative>,
+            .jvp = jvp_of_one<kDerivative>,
             .transpose = NoRule{"not linear: jvp emits the linear part as other primitives"},
             .batch = batch_unary,
             .lower = lower,
@@ -235,7 +235,7 @@ constinit const Primitive kRound{.name = "round",
                                  .partition = partition_elementwise};
 constinit const Primitive kSquare{.name = "square",
                                   .abstract_eval = eval_unary<kNumClass>,
-                                  .jvp = jvp_of<d_square>,
+                                  .jvp = jvp_of_one<d_square>,
                                   .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                   .batch = batch_unary,
                                   .lower = lower_square,
@@ -243,7 +243,7 @@ constinit const Primitive kSquare{.name = "square",
                                   .partition = partition_elementwise};
 constinit const Primitive kIntegerPow{.name = "integer_pow",
                                       .abstract_eval = eval_integer_pow,
-                                      .jvp = jvp_of<d_integer_pow>,
+                                      .jvp = jvp_of_one<d_integer_pow>,
                                       .transpose = NoRule{"not linear: jvp emits the linear part as mul"},
                                       .batch = batch_unary,
                                       .lower = lower_integer_pow,
@@ -251,7 +251,7 @@ constinit const Primitive kIntegerPow{.name = "integer_pow",
                                       .partition = partition_elementwise};
 constinit const Primitive kAbs{.name = "abs",
                                .abstract_eval = eval_abs,
-                               .jvp = jvp_of<d_abs>,
+                               .jvp = jvp_of_one<d_abs>,
                                .transpose = NoRule{"not linear: jvp emits the linear part as select_n"},
                                .batch = batch_unary,
                                .lower = lower_unary<KOp::Abs>,

@@ -127,6 +127,22 @@ Spec spec_from(const Attr& attr) {
     return out;
 }
 
+Attr mesh_attr(const Mesh& mesh) {
+    Attr::Record out;
+    Attrs axes;
+    std::vector<std::string> names, types;
+    for (const Mesh::Axis& a : mesh.axes) {
+        axes.push_back(Attr::tuple({Attr(a.name), Attr(a.size)}));
+        names.push_back(fmt::format("'{}': {}", a.name.str(), a.size));
+        types.emplace_back("Auto");
+    }
+    out.type = "Mesh";
+    out.fields.emplace_back("axes", Attr::tuple(std::move(axes)));
+    out.text =
+        Sym(fmt::format("Mesh({}, axis_types=({}{}))", fmt::join(names, ", "), fmt::join(types, ", "), types.size() == 1 ? "," : ""));
+    return std::make_shared<const Attr::Record>(std::move(out));
+}
+
 Attr spec_attr(const Spec& spec) {
     Attr::Record out;
     Attrs dims;

@@ -51,6 +51,8 @@ std::string to_text(const Spec& spec);
 /// split.
 Mesh mesh_from(const Attr& attr);
 Spec spec_from(const Attr& attr);
+/// The parameter for a mesh whose axes are JAX's default, with its text: `Mesh('x': 4, axis_types=(Auto,))`.
+Attr mesh_attr(const Mesh& mesh);
 /// The parameter for it, with JAX's text: `P('x', None)`, `P('x',)`.
 Attr spec_attr(const Spec& spec);
 

@@ -62,7 +62,7 @@ struct GatherParams {
 };
 
 /// Inputs: operand, indices, updates. `update_jaxpr` is the combining function as JAX keeps it (None for `scatter`): shown,
-/// never read by a rule, since the primitive's name says the same; scatter_apply's is the exception.
+/// never read by a rule, since the primitive's name says the same; scatter_apply's, a scatter with one, is the exception.
 struct ScatterParams {
     ScatterDims dimension_numbers;
     bool indices_are_sorted = false;

@@ -134,7 +134,6 @@ constexpr Primitive key_view(Primitive p) {
     p.view = always_a_view;
     return p;
 }
-constexpr Primitive kRandomWrap = key_view(random_primitive<eval_wrap>("random_wrap", batch_key));
 
 /// jax.random.clone: the key again, which JAX's check for reused keys takes for another.
 Avals eval_clone(const Op& op) {
@@ -226,6 +225,7 @@ constinit const Primitive kRngUniform{.name = "rng_uniform",
 
 constinit const Primitive kRandomBits = random_primitive<eval_bits>("random_bits", batch_key);
 constinit const Primitive kRandomSplit = random_primitive<eval_split>("random_split", batch_key);
+constinit const Primitive kRandomWrap = key_view(random_primitive<eval_wrap>("random_wrap", batch_key));
 constinit const Primitive kRandomUnwrap = key_view(random_primitive<eval_unwrap>("random_unwrap", batch_key));
 constinit const Primitive kRandomFoldIn = random_primitive<eval_fold_in>("random_fold_in", batch_nary);
 constinit const Primitive kRandomSeed = random_primitive<eval_seed>("random_seed", batch_key);

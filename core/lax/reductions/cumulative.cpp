@@ -45,7 +45,7 @@ KernelSpec kernel_cumulative(const Op& op) {
 }
 // ---- Forward mode: JAX differentiates an associative scan (associative_scan, loops.py)
 
-using Combine = Dual(Builder& b, const Dual& x, const Dual& y);
+using CombineDuals = Dual(Builder& b, const Dual& x, const Dual& y);
 template <const Primitive& kPrim>
 Dual combine(Builder& b, const Dual& x, const Dual& y) {
     return bind_dual(b, kPrim, {x, y}, &kPrim == &kMul ? make_params(OutDtypeParams{}) : ParamsRef{});
@@ -118,7 +118,7 @@ Dual interleave(Builder& b, const Dual& even, const Dual& odd, std::int64_t axis
 }
 /// Pairs are combined and scanned (that gives the odd elements), the even elements follow from the odd ones before them. `level[i]` is
 /// the sequence after i halvings; levels are worked off from the shortest to the longest.
-Dual scanned(Builder& b, Combine* combine, const Dual& elements, std::int64_t axis) {
+Dual scanned(Builder& b, CombineDuals* combine, const Dual& elements, std::int64_t axis) {
     const auto count = [&](const Dual& x) { return b.aval(x.primal)->shape[static_cast<std::size_t>(axis)]; };
     Duals level{elements};
     while (count(level.back()) >= 2) {
@@ -137,7 +137,7 @@ Dual scanned(Builder& b, Combine* combine, const Dual& elements, std::int64_t ax
     }
     return odd;
 }
-template <Combine* kCombine>
+template <CombineDuals* kCombine>
 PrimalsTangents jvp_scan(Builder& b, const Op& op, const Values& x, const Values& dx) {
     const auto& p = op.as<CumulativeParams>();
     const auto reversed = [&](const Dual& v) { return p.reverse ? bind_dual(b, kRev, {v}, make_params(RevParams{{p.axis}})) : v; };

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "ir/builder.h"
+#include "ir/registry.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -139,8 +140,7 @@ KernelSpec scatter_kernel(const Op& op) {
     const auto& p = op.as<ScatterParams>();
     const ScatterDims& s = p.dimension_numbers;
     using Kind = ScatterKernel::Kind;
-    if (op.prim == &kScatter && !p.update_jaxpr.is_none())
-        throw Error(ErrorCode::NoRule, "expected a scatter that overwrites, found scatter_apply with a function of the program");
+    JAXSCOPE_ASSERT(op.prim != &kScatter || p.update_jaxpr.is_none());  // it expands
     ScatterKernel k{};
     k.kind = op.prim == &kScatterAdd   ? Kind::Add
              : op.prim == &kScatterMul ? Kind::Mul
@@ -154,6 +154,11 @@ KernelSpec scatter_kernel(const Op& op) {
     k.scatter_indices_batching_dims = to_ints(s.scatter_indices_batching_dims);
     k.mode = p.mode;
     return {k};
+}
+
+/// scatter_apply is a scatter with a function; null: it overwrites.
+JaxprPtr scatter_expand(const Op& op) {
+    return op.as<ScatterParams>().update_jaxpr.is_none() ? nullptr : emitted_calls().scatter_apply(op);
 }
 
 JaxprPtr scatter_sub_expand(const Op& op) {
@@ -228,6 +233,7 @@ constinit const Primitive kScatter{
     .batch = scatter_batch_rule,
     .lower = NoRule{"runs as a kernel"},
     .kernel = scatter_kernel,
+    .expand = scatter_expand,
     .cost = scatter_cost,
 };
 

@@ -138,7 +138,8 @@ std::vector<ProgramFigures> read_baseline(const std::string& path) {
         return out;
     }
     ProgramFigures one;
-    one.residual_bytes = integer_field(document, "total_bytes");
+    one.residual_bytes = integer_field(document, "device_bytes");  // of one of several devices, as a check counts
+    if (!one.residual_bytes) one.residual_bytes = integer_field(document, "total_bytes");
     if (document.contains("memory") && document["memory"].is_object()) one.planned_peak = integer_field(document["memory"], "planned_peak");
     if (!one.residual_bytes && !one.planned_peak)
         throw Error(ErrorCode::BadInput, "expected a report with residuals or memory in it, found one of another command").at({path, 0, 0});

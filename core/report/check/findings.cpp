@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/sharding/per_device.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "report/explain_text.h"
@@ -42,7 +43,12 @@ public:
         : inspection_(inspection), budget_(budget), baseline_(baseline), figures_(figures) {}
 
     std::vector<Finding> run() {
-        attempt([&] { figures_.residual_bytes = inspection_.residuals().total_bytes; }, residuals_asked());
+        attempt(
+            [&] {
+                const ResidualReport& r = inspection_.residuals();
+                figures_.residual_bytes = r.device_bytes.value_or(r.total_bytes);
+            },
+            residuals_asked());
         attempt([&] { recomputed(); }, budget_.max_recomputed.has_value());
         attempt([&] { figures_.planned_peak = inspection_.plan().planned_peak; }, budget_.max_peak || budget_.max_peak_growth);
         attempt([&] { donations(); }, budget_.max_unused_donations.has_value());
@@ -79,13 +85,16 @@ private:
         int number = 0;
         std::int64_t bytes = 0;
     };
+    /// Of several devices, one's.
+    static std::int64_t own_bytes(const PeakRow& r) { return r.bytes; }
+    static std::int64_t own_bytes(const ResidualRow& r) { return r.device_bytes.value_or(r.bytes); }
     template <class Row>
     static Line heaviest(const std::vector<Row>& rows) {
         std::map<std::pair<std::string, int>, std::int64_t> held;
         Line most;
         for (const Row& r : rows) {
             if (r.file.empty()) continue;
-            const std::int64_t sum = held[{r.file, r.line}] += r.bytes;
+            const std::int64_t sum = held[{r.file, r.line}] += own_bytes(r);
             if (sum > most.bytes) most = {r.file, r.line, sum};
         }
         return most;
@@ -103,7 +112,7 @@ private:
         const std::int64_t now = *figures_.planned_peak;
         const auto by = [&] { return heaviest(memory_report(inspection_, nullptr).at_peak); };
         if (budget_.max_peak && now > *budget_.max_peak)
-            too_much("peak", above("the planned peak is", now, *budget_.max_peak), by(), static_cast<double>(now),
+            too_much("peak", above("the planned peak is", now, *budget_.max_peak, on_each_device()), by(), static_cast<double>(now),
                      static_cast<double>(*budget_.max_peak))
                 .remedy = remedy("peak", &PolicyRow::planned_peak, *budget_.max_peak);
         growth("peak-growth", budget_.max_peak_growth, now, baseline_ ? baseline_->planned_peak : std::nullopt, "the planned peak", by);
@@ -113,15 +122,22 @@ private:
         const std::int64_t now = *figures_.residual_bytes;
         const auto by = [&] { return heaviest(report.rows); };
         if (budget_.max_residuals && now > *budget_.max_residuals)
-            too_much("residuals", above("the backward pass keeps", now, *budget_.max_residuals), by(), static_cast<double>(now),
-                     static_cast<double>(*budget_.max_residuals))
-                .remedy = remedy("residuals", &PolicyRow::residual_bytes, *budget_.max_residuals);
+            too_much("residuals",
+                     above("the backward pass keeps", now, *budget_.max_residuals, report.device_bytes ? on_each_device() : ""), by(),
+                     static_cast<double>(now), static_cast<double>(*budget_.max_residuals))
+                .remedy = remedy("residuals", report.device_bytes ? &PolicyRow::residual_device_bytes : &PolicyRow::residual_bytes,
+                                 *budget_.max_residuals);
         growth("residual-growth", budget_.max_residual_growth, now, baseline_ ? baseline_->residual_bytes : std::nullopt,
                "what the backward pass keeps", by);
         names(report);
     }
-    static std::string above(const char* what, std::int64_t now, std::int64_t limit) {
-        return fmt::format("{} {}, {} above the limit of {}", what, bytes_text(now), bytes_text(now - limit), bytes_text(limit));
+    /// Whose figures are those of a program over several devices.
+    std::string on_each_device() const {
+        const PerDevice& cut = inspection_.per_device();
+        return cut ? fmt::format(" on each of {} devices", cut.program->mesh.devices()) : "";
+    }
+    static std::string above(const char* what, std::int64_t now, std::int64_t limit, const std::string& where) {
+        return fmt::format("{} {}{}, {} above the limit of {}", what, bytes_text(now), where, bytes_text(now - limit), bytes_text(limit));
     }
     template <class By>
     void growth(const char* rule, const std::optional<double>& most, std::int64_t now, const std::optional<std::int64_t>& before,
@@ -214,11 +230,11 @@ private:
             if (*(r.*figure) <= limit && (!best || r.recomputed_flops < best->recomputed_flops)) best = &r;
         }
         if (best)
-            return fmt::format("jax.checkpoint around the differentiated function with the policy {} is within the limit: {} {}",
-                               best->policy, of, bytes_text(*(best->*figure)));
+            return fmt::format("a jax.checkpoint with {} is within the limit: {} {}", policy_in_words(*best), of,
+                               bytes_text(*(best->*figure)));
         if (least)
-            return fmt::format("no standard policy around the differentiated function is within the limit; the least is {} under {}",
-                               bytes_text(*(least->*figure)), least->policy);
+            return fmt::format("no standard policy is within the limit; the least is {} under {}", bytes_text(*(least->*figure)),
+                               policy_in_words(*least));
         return "";
     }
 

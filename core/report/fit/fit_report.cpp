@@ -16,22 +16,6 @@ namespace jaxscope {
 
 namespace {
 
-std::string where_text(const Placement& p) {
-    const std::string function = p.function.empty() ? "" : " of " + p.function;
-    const std::string place = p.loc.file.empty() ? "" : fmt::format(" ({})", short_place(p.loc.file, p.loc.line));
-    switch (p.kind) {
-        case Placement::Kind::Existing:
-            return "in the checkpoints that are there";
-        case Placement::Kind::Blocks:
-            return fmt::format("around each of {} calls{}{}", p.count, function, place);
-        case Placement::Kind::ScanBody:
-            return fmt::format("around the body of the scan of {} steps{}", p.count, place);
-        case Placement::Kind::Function:
-            break;
-    }
-    return "around the whole function" + (p.function.empty() ? "" : " " + p.function);
-}
-
 std::string source_line(const Program& program, const SourceLoc& loc) {
     for (const SourceFile& f : program.files)
         if (f.text && f.path == loc.file) {
@@ -118,6 +102,20 @@ std::string recomputed_text(const FitFigures& f) {
     return fmt::format("{} of {} recomputed", flops_text(f.recomputed_flops), flops_text(f.total_flops));
 }
 
+void proof_section(Page& page, const FitProof& proof, std::int64_t budget) {
+    page.heading("Proof");
+    if (!proof.problem.empty()) return page.paragraph("not proven: " + proof.problem);
+    std::string text =
+        fmt::format("captured from a copy of the sources with this change: planned peak {}", bytes_text(*proof.planned_peak));
+    text += proof.holds ? ": it fits" : fmt::format(": it doesn't fit {}", bytes_text(budget));
+    if (proof.measured_peak)
+        text += fmt::format("; measured here {}{}", bytes_text(*proof.measured_peak),
+                            proof.unplanned > 0 ? fmt::format(", {} of it the libraries' own", bytes_text(proof.unplanned)) : "");
+    else if (!proof.not_measured.empty())
+        text += "; not measured: " + proof.not_measured;
+    page.paragraph(text);
+}
+
 }  // namespace
 
 FitReport fit_report(const BudgetFit& fit, const Program& program) {
@@ -127,7 +125,7 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
     out.as_it_is = fit.as_it_is;
     out.before = fit.before;
     out.found = fit.found;
-    if (fit.placement) out.where = where_text(*fit.placement);
+    if (fit.placement) out.where = words(*fit.placement);
     out.policy = fit.policy;
     for (const SaveCandidate& c : fit.saved) out.saved.push_back(saved_row(c));
     if (fit.placement) out.python = python_text(*fit.placement, out.saved, program);
@@ -138,7 +136,8 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
 }
 
 void fit_section(Page& page, const FitReport& fit) {
-    page.heading(fmt::format("Budget of {}", bytes_text(fit.budget)));
+    page.heading(
+        fmt::format("Budget of {}{}", bytes_text(fit.budget), fit.devices > 1 ? fmt::format(" on each of {} devices", fit.devices) : ""));
     if (fit.as_it_is) {
         page.paragraph(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
         return;
@@ -156,7 +155,8 @@ void fit_section(Page& page, const FitReport& fit) {
     saved_table(page, fit.saved);
     if (fit.python.empty()) return;
     page.heading("What to write");
-    page.code(fit.python);
+    page.code(fit.proof && !fit.proof->patch.empty() ? fit.proof->patch : fit.python);
+    if (fit.proof) proof_section(page, *fit.proof, fit.budget);
 }
 
 std::optional<ByHandReport> by_hand_report(const Inspection& inspection) {
@@ -166,7 +166,7 @@ std::optional<ByHandReport> by_hand_report(const Inspection& inspection) {
     plain.clear_policies();
     const ByHand found = mark_by_hand(make_subject(inspection.program(), plain).jaxpr, *choices.by_hand);
     ByHandReport out;
-    out.where = where_text(found.where);
+    out.where = words(found.where);
     out.policy = policy_text(*found.policy);
     for (std::size_t k = 0; k < found.marked.size(); ++k) out.saved.push_back(saved_row(found.marked[k], found.offloaded[k]));
     out.python = python_text(found.where, out.saved, inspection.program());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/fit/fit_budget.h"
+#include "analysis/fit/fit_proof.h"
 #include "report/json/fields.h"
 #include "report/json/report_fields.h"
 #include "report/page.h"
@@ -33,6 +34,8 @@ struct FitReport {
     std::int64_t tried = 0;
     bool exhaustive = false;
     std::vector<std::string> problems;
+    std::int64_t devices = 1;  ///< of several, all figures are one's
+    std::optional<FitProof> proof;
 };
 /// What values marked by hand come to in Python.
 struct ByHandReport {
@@ -72,6 +75,17 @@ struct ReportFields<ByHandReport> {
                                               report_field("python", &ByHandReport::python, "what to write"));
 };
 template <>
+struct ReportFields<FitProof> {
+    static constexpr auto fields =
+        std::tuple(report_field("patch", &FitProof::patch, "a unified diff of the sources"),
+                   report_field("problem", &FitProof::problem, "why it could not be written or captured"),
+                   report_field("planned_peak", &FitProof::planned_peak), report_field("residual_bytes", &FitProof::residual_bytes),
+                   report_field("measured_peak", &FitProof::measured_peak),
+                   report_field("unplanned", &FitProof::unplanned, "of what was measured: the libraries' own, which no plan knows"),
+                   report_field("not_measured", &FitProof::not_measured, "why not"),
+                   report_field("holds", &FitProof::holds, "the planned peak is within the budget"));
+};
+template <>
 struct ReportFields<FitReport> {
     static constexpr auto fields = std::tuple(
         report_field("budget", &FitReport::budget), report_field("fits", &FitReport::fits),
@@ -80,7 +94,8 @@ struct ReportFields<FitReport> {
         report_field("saved", &FitReport::saved), report_field("python", &FitReport::python, "what to write"),
         report_field("tried", &FitReport::tried, "choices that were derived and planned"),
         report_field("exhaustive", &FitReport::exhaustive, "all subsets of the candidates were"),
-        report_field("problems", &FitReport::problems));
+        report_field("problems", &FitReport::problems),
+        report_field("proof", &FitReport::proof, "with --prove: the same, captured from changed copies of the sources"));
 };
 
 }  // namespace jaxscope

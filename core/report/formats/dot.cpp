@@ -10,8 +10,8 @@ namespace jaxscope {
 
 namespace {
 
-/// A quoted string of the dot language. Backslashes would be escapes of labels; control characters stand as \xNN already.
-std::string quoted(const std::string& text) {
+/// A dot_quoted string of the dot language. Backslashes would be escapes of labels; control characters stand as \xNN already.
+std::string dot_quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : printable(text, 400)) {
         if (c == '"' || c == '\\') out += '\\';
@@ -20,7 +20,7 @@ std::string quoted(const std::string& text) {
     return out + '"';
 }
 std::string label(const std::string& title, const std::string& detail) {
-    const std::string first = quoted(title), second = quoted(detail);
+    const std::string first = dot_quoted(title), second = dot_quoted(detail);
     return detail.empty() ? first : first.substr(0, first.size() - 1) + "\\n" + second.substr(1);
 }
 
@@ -33,7 +33,7 @@ private:
         out_ += "digraph program {\n";
         out_ += fmt::format(
             "  graph [rankdir=TB, compound=true, fontname=\"Helvetica\", bgcolor=\"{}\", fontcolor=\"{}\", label={}, labelloc=t];\n",
-            p_.canvas, p_.ink, quoted(title));
+            p_.canvas, p_.ink, dot_quoted(title));
         out_ += fmt::format(
             "  node [shape=box, style=\"filled,rounded\", fillcolor=\"{}\", fontname=\"Helvetica\", fontsize=11, fontcolor=\"{}\"];\n",
             p_.panel, p_.ink);
@@ -47,14 +47,15 @@ private:
                             node.role == Role::Recomputed ? ", style=\"filled,rounded,dashed\"" : "");
     }
     void edge(const std::string& from, const std::string& to, const std::string& bytes) override {
-        out_ += fmt::format("  {} -> {} [label={}];\n", from, to, quoted(bytes));
+        out_ += fmt::format("  {} -> {} [label={}];\n", from, to, dot_quoted(bytes));
     }
     void residual(const std::string& from, const std::string& to, const std::string& text) override {
-        out_ += fmt::format("  {} -> {} [label={}, color=\"{}\", fontcolor=\"{}\", penwidth=2.5];\n", from, to, quoted(text), p_.residual,
-                            p_.residual_text);
+        out_ += fmt::format("  {} -> {} [label={}, color=\"{}\", fontcolor=\"{}\", penwidth=2.5];\n", from, to, dot_quoted(text),
+                            p_.residual, p_.residual_text);
     }
     void cluster(const std::string& name, const std::string& title, const char* colour) {
-        out_ += fmt::format("  subgraph cluster_{} {{\n  label={}; color=\"{}\"; fontcolor=\"{}\";\n", name, quoted(title), colour, p_.ink);
+        out_ +=
+            fmt::format("  subgraph cluster_{} {{\n  label={}; color=\"{}\"; fontcolor=\"{}\";\n", name, dot_quoted(title), colour, p_.ink);
     }
 
     const Palette& p_ = light_palette();

@@ -8,8 +8,9 @@ namespace jaxscope {
 
 namespace {
 
-/// Text in a quoted label. Mermaid reads labels as HTML and Markdown: what those would take for themselves becomes a character's number.
-std::string quoted(const std::string& text) {
+/// Text in a mermaid_quoted label. Mermaid reads labels as HTML and Markdown: what those would take for themselves becomes a character's
+/// number.
+std::string mermaid_quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : printable(text, 200)) {
         if (std::string_view("\"<>&#`*_\\;").find(c) != std::string_view::npos)
@@ -40,19 +41,21 @@ public:
 
 private:
     void begin(const std::string&) override { out_ << "flowchart TB\n"; }
-    void half(const std::string& id, const std::string& title) override { out_ << "  subgraph " << id << "s[" << quoted(title) << "]\n"; }
+    void half(const std::string& id, const std::string& title) override {
+        out_ << "  subgraph " << id << "s[" << mermaid_quoted(title) << "]\n";
+    }
     void open(const std::string& id, const VisibleGraph::Node& node) override { half(id, node.title); }
     void close() override { out_ << "  end\n"; }
     void node(const std::string& id, const VisibleGraph::Node& node) override {
-        const std::string detail = quoted(node.detail), title = quoted(node.title);
+        const std::string detail = mermaid_quoted(node.detail), title = mermaid_quoted(node.title);
         out_ << "  " << id << '[' << (node.detail.empty() ? title : title.substr(0, title.size() - 1) + "<br/>" + detail.substr(1))
              << "]:::" << class_of(node.role) << '\n';
     }
     void edge(const std::string& from, const std::string& to, const std::string& bytes) override {
-        out_ << fmt::format("  {} -->|{}| {}\n", from, quoted(bytes), to);
+        out_ << fmt::format("  {} -->|{}| {}\n", from, mermaid_quoted(bytes), to);
     }
     void residual(const std::string& from, const std::string& to, const std::string& text) override {
-        out_ << fmt::format("  {} ==>|{}| {}\n", from, quoted(text), to);
+        out_ << fmt::format("  {} ==>|{}| {}\n", from, mermaid_quoted(text), to);
     }
 
     std::ostream& out_;

@@ -177,6 +177,15 @@ struct ReportFields<SpaceRow> {
                    report_field("moved_in", &SpaceRow::moved_in, "bytes that one run copies into it"));
 };
 template <>
+struct ReportFields<DeviceRow> {
+    static constexpr auto fields = std::tuple(
+        report_field("device", &DeviceRow::device), report_field("planned_peak", &DeviceRow::planned_peak),
+        report_field("measured_peak", &DeviceRow::measured_peak, "arrays and arena, counted as they came"),
+        report_field("of_step", &DeviceRow::of_step, "of that, what the step at work needed by itself: its results, and its arena"),
+        report_field("source", &DeviceRow::source, "the last equation of that step"),
+        report_field("file", &DeviceRow::file, "of the user's own line"), report_field("line", &DeviceRow::line));
+};
+template <>
 struct ReportFields<MemoryReport> {
     static constexpr auto fields =
         std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
@@ -191,6 +200,7 @@ struct ReportFields<MemoryReport> {
                    report_field("spaces", &MemoryReport::spaces, "where the program uses the host's memory"),
                    report_field("devices", &MemoryReport::devices, "of several, all figures are those of one"),
                    report_field("device_peaks", &MemoryReport::device_peaks, "measured of each of several devices"),
+                   report_field("per_device", &MemoryReport::per_device, "planned and measured, device by device"),
                    report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
                    report_field("notes", &MemoryReport::notes));
 };
@@ -262,6 +272,7 @@ template <>
 struct ReportFields<PolicyRow> {
     static constexpr auto fields = std::tuple(
         report_field("policy", &PolicyRow::policy), report_field("as_it_is", &PolicyRow::as_it_is),
+        report_field("around", &PolicyRow::around, "where the checkpoints were put; null: around the function, or nowhere"),
         report_field("of", &PolicyRow::of, "what the peaks and times are of: the step, value and gradient, value and pullback"),
         report_field("residual_bytes", &PolicyRow::residual_bytes, "of whole arrays"),
         report_field("residual_device_bytes", &PolicyRow::residual_device_bytes, "of one of several devices; null of one"),

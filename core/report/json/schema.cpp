@@ -5,6 +5,7 @@
 #include "report/compare/diff_report.h"
 #include "report/export.h"
 #include "report/fit/fit_report.h"
+#include "report/fit/size_report.h"
 #include "report/json/report_fields.h"
 #include "report/sharding/layouts.h"
 #include "report/sharding/sharding_report.h"
@@ -186,6 +187,7 @@ void write_report_schema(std::ostream& out) {
             property<ShardingReport>(w, "sharding");
             property<std::vector<LayoutRow>>(w, "layouts");
             property<FitReport>(w, "fit");
+            property<SizeFitReport>(w, "sizes");
             property<ByHandReport>(w, "by_hand");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");

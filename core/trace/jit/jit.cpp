@@ -13,6 +13,7 @@
 #include "calls/call_params.h"
 #include "ir/registry.h"
 #include "pytree/tree.h"
+#include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
 #include "trace/named_axes.h"
 #include "transforms/dce.h"
@@ -139,7 +140,7 @@ void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
 void compile_entry(JitEntry& e) {
     ::jaxscope::JitOptions options;
     options.remat_lowering = e.remat_lowering;
-    e.executable = Executable::compile_in_place(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept, options);
+    e.executable = compile_here(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept, options);
     if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 
@@ -211,7 +212,7 @@ bool same(const JitState::Known& known, const CallKey& key) {
 
 /// From now on this call is found by its bytes.
 void remember(JitState& s, const CallKey& key, JitEntry& e) {
-    if (!key.exact || e.traced.captures_tracers()) return;
+    if (!key.exact || Trace::current() || e.traced.captures_tracers()) return;
     JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
     for (std::size_t i = 0; i < key.num_nodes; ++i) {
         if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
@@ -306,26 +307,29 @@ Jaxpr jit_program(JitState& s, Call& call) {
 MemoryAnalysis memory_analysis(JitState& s, Call& call) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
-    const MemoryPlan plan = plan_only(e->traced.jaxpr, e->donation.alias_of_output, e->program->kept);
+    const MemoryPlan plan = plan_here(e->traced.jaxpr, e->donation.alias_of_output, e->program->kept);
     return {plan.arguments, plan.outputs, plan.aliased, plan.temporaries, plan.planned_peak};
 }
 
 namespace {
+
+/// One array alone has no path.
+std::string result_at(const std::string& path) { return path.empty() ? "the result" : "output " + path; }
 
 std::string report_of(const JitEntry& e) {
     std::string out;
     for (const DonatedLeaf& d : e.donation.donated)
         out += fmt::format("{} {}: {}\n", d.path, d.aval,
                            !d.used    ? "not used: " + d.reason
-                           : d.output ? "memory taken by output " + d.output_path + ", " + d.reason
+                           : d.output ? "memory taken by " + result_at(d.output_path) + ", " + d.reason
                                       : "memory " + d.reason);
     for (const std::string& f : e.donation.findings) out += f + "\n";
     if (e.consumed.empty()) return out;
-    const MemoryPlan plan = plan_only(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
+    const MemoryPlan plan = plan_here(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
     for (const CopiedPair& c : plan.copied)
-        out += fmt::format("{} is still read when output {} is made, which goes into its memory: {} bytes are copied in the end\n",
+        out += fmt::format("{} is still read when {} is made, which goes into its memory: {} bytes are copied in the end\n",
                            e.program->in_paths[static_cast<std::size_t>(c.input)].str(),
-                           e.program->out_paths[static_cast<std::size_t>(c.output)].str(), c.bytes);
+                           result_at(e.program->out_paths[static_cast<std::size_t>(c.output)].str()), c.bytes);
     return out;
 }
 

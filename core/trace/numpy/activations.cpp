@@ -20,7 +20,9 @@ Array array_of(const Operand& x) { return numpy::asarray(x); }
 template <class F, class... More>
 Array called(const F& f, const Operand& x, const More&... more) {
     const detail::InUsersLine line(x.where);
-    return f(array_of(x), array_of(more)...);
+    const Array out = f(array_of(x), array_of(more)...);
+    for (const Operand* o : {&x, &more...}) detail::belongs_to(out, *o);
+    return out;
 }
 template <class F>
 auto jitted_as(const char* name, F f) {

@@ -4,13 +4,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/intern.h"
 #include "lax/collectives/collectives.h"
+#include "lax/jitted_scope.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "trace/named_axes.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -71,11 +75,13 @@ Array reduced(const Operand& x, const AxisNames& names, const char* what, const 
 
 }  // namespace
 
-NamedAxisScope::NamedAxisScope(std::string name, std::int64_t size) : named_(!name.empty()) {
-    if (named_) axes().push_back({std::move(name), size});
+NamedAxisScope::NamedAxisScope(std::string name, std::int64_t size) : outer_(jitted_scope()) {
+    axes().push_back({std::move(name), size});
+    jitted_scope() = axes_in_scope();
 }
 NamedAxisScope::~NamedAxisScope() {
-    if (named_) axes().pop_back();
+    axes().pop_back();
+    jitted_scope() = outer_;
 }
 std::int64_t size_of_axis(const std::string& name) {
     for (std::size_t i = axes().size(); i-- > 0;)
@@ -148,6 +154,61 @@ Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptio
                                                  {"tiled", Attr(options.tiled)}}));
     });
 }
+Array ppermute(const Operand& x, const AxisNames& axis_name, const Permutation& perm) {
+    detail::total_size(axis_name, "ppermute", x.where);
+    Attrs pairs;
+    for (const auto& [from, to] : perm) pairs.push_back(Attr::tuple({Attr(from), Attr(to)}));
+    return detail::apply1({x}, [&](Builder& b, const Values& v) {
+        return b.bind1(kPpermute, v,
+                       ::jaxscope::Params::make({{"axis_name", detail::names_attr(axis_name)}, {"perm", Attr::tuple(std::move(pairs))}}));
+    });
+}
+Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<std::int64_t>& perm) {
+    const auto size = static_cast<std::size_t>(detail::total_size(axis_name, "pshuffle", x.where));
+    std::vector<std::int64_t> sorted = perm;
+    std::sort(sorted.begin(), sorted.end());
+    Permutation pairs;
+    for (std::size_t i = 0; i < perm.size(); ++i) pairs.emplace_back(perm[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+        if (sorted.size() != size || sorted[i] != static_cast<std::int64_t>(i))
+            throw Error(ErrorCode::BadUsage, "`perm` does not represent a permutation: " + detail::list_text(perm))
+                .at({x.where.file, x.where.line, 0});
+    return ppermute(x, axis_name, pairs);
+}
+Array all_to_all(const Operand& x, const AxisNames& axis_name, std::int64_t split_axis, std::int64_t concat_axis,
+                 const ExchangeOptions& options) {
+    const std::int64_t size = detail::total_size(axis_name, "all_to_all", x.where);
+    return detail::apply1({x}, [&](Builder& b, const Values& v) {
+        const std::int64_t rank = b.aval(v[0])->rank();
+        std::int64_t split = detail::axis_in(split_axis, rank), concat = detail::axis_in(concat_axis, rank);
+        const std::int64_t n = b.aval(v[0])->shape[static_cast<std::size_t>(split)];
+        if (options.tiled && n % size != 0)
+            detail::refuse(fmt::format("The size of all_to_all split_axis ({}) has to be divisible by the size of the named axis {} ({})",
+                                       n, axis_name.names.front(), size));
+        if (!options.tiled && n != size)
+            detail::refuse(
+                fmt::format("all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are "
+                            "{} and {} respectively.",
+                            size, n));
+        Value from = v[0];
+        if (!options.tiled && split != concat) {
+            // The new dimension stands where the mapped axis is put; `concat_axis` counts without the split one.
+            concat += split < concat;
+            from = cl::expand_dims(b, from, {concat});
+            split += concat <= split;
+        }
+        ::jaxscope::Dims shape = b.aval(from)->shape;
+        if (split != concat) shape[static_cast<std::size_t>(split)] /= size, shape[static_cast<std::size_t>(concat)] *= size;
+        const ::jaxscope::ParamsRef params = ::jaxscope::Params::make({{"axis_index_groups", Attr()},
+                                                                       {"axis_name", detail::names_attr(axis_name)},
+                                                                       {"concat_axis", Attr(concat)},
+                                                                       {"split_axis", Attr(split)},
+                                                                       {"tiled", Attr(options.tiled)}});
+        const Value out = b.emit(kAllToAll, {from}, params, {with_shape(b.aval(from), shape)}).front();
+        return options.tiled || split == concat ? out : cl::squeeze(b, out, {split});
+    });
+}
+Array pswapaxes(const Operand& x, const AxisNames& axis_name, std::int64_t axis) { return all_to_all(x, axis_name, axis, axis); }
 Array psum_scatter(const Operand& x, const AxisNames& axis_name, const ScatterOptions& options) {
     const std::int64_t size = detail::total_size(axis_name, "psum_scatter", x.where);
     return detail::apply1({x}, [&](Builder& b, const Values& v) {

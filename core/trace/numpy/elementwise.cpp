@@ -37,9 +37,9 @@ Array on_inexact(const Operand& x, F f) {
     return apply1({x}, [&](Builder& b, const Values& v) { return f(b, detail::inexact_operand(b, v[0])); });
 }
 template <class F>
-Array on_promoted(const Operand& x, const Operand& y, F f, bool to_inexact = false) {
+Array on_promoted(const char* name, const Operand& x, const Operand& y, F f, bool to_inexact = false) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, to_inexact);
+        const Values p = promoted(b, v, to_inexact, name);
         return f(b, p[0], p[1]);
     });
 }
@@ -57,12 +57,12 @@ Value factor(Builder& b, Value v, Value beside) {
 }
 Value weak_one(Builder& b, Value like, double v) { return cl::constant(b, like, v); }
 /// What a truth value is made of: x != 0.
-Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
+Value truth_of(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
 template <const Primitive& P>
-Array logical(const Operand& x, const Operand& y) {
+Array logical(const char* name, const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const Values p = promoted(b, v);
-        const Value l = truth(b, p[0]), r = truth(b, p[1]);
+        const Values p = promoted(b, v, false, name);
+        const Value l = truth_of(b, p[0]), r = truth_of(b, p[1]);
         return plain(b, P, {l, r});
     });
 }
@@ -85,7 +85,7 @@ Value float_divide(Builder& b, Value x, Value y) {
     const Value differ = cl::ne(b, sign_y, cl::sign(b, mod));
     const Value ind = b.bind1(kAnd, {inexact, differ});
     cl::select(b, ind, cl::add(b, mod, y), mod);
-    div = cl::select(b, ind, cl::sub(b, div, weak_one(b, div, 1)), div);
+    div = cl::select(b, ind, cl::sub(b, div, detail::number_beside(b, div, 1)), div);
     return b.bind1(kRound, {div}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "AWAY_FROM_ZERO"})}));
 }
 Value remainder_of(Builder& b, Value x, Value y) {
@@ -149,7 +149,7 @@ JAXSCOPE_ANY(negative, plain(b, kNeg, {v}))
 JAXSCOPE_ANY(sign, plain(b, kSign, {v}))
 JAXSCOPE_ANY(square, cl::square(b, v))
 JAXSCOPE_ANY(positive, v)
-JAXSCOPE_ANY(logical_not, plain(b, kNot, {truth(b, v)}))
+JAXSCOPE_ANY(logical_not, plain(b, kNot, {truth_of(b, v)}))
 JAXSCOPE_ANY(invert, plain(b, kNot, {v}))
 JAXSCOPE_ANY(isnan, cl::ne(b, v, v))
 JAXSCOPE_ANY(floor, is_integer(b.aval(v)->dtype) ? v : plain(b, kFloor, {v}))
@@ -202,9 +202,9 @@ Array nan_to_num(const Operand& x) {
     });
 }
 
-#define JAXSCOPE_PAIR(name, function)                                                    \
-    Array name(const Operand& x, const Operand& y) {                                     \
-        return on_promoted(x, y, [](Builder& b, Value l, Value r) { return function; }); \
+#define JAXSCOPE_PAIR(name, function)                                                           \
+    Array name(const Operand& x, const Operand& y) {                                            \
+        return on_promoted(#name, x, y, [](Builder& b, Value l, Value r) { return function; }); \
     }
 JAXSCOPE_PAIR(add, b.aval(l)->dtype == D::Bool ? plain(b, kOr, {l, r}) : plain(b, kAdd, {l, r}))
 JAXSCOPE_PAIR(subtract, plain(b, kSub, {l, r}))
@@ -225,7 +225,7 @@ JAXSCOPE_PAIR(right_shift, plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRi
 #undef JAXSCOPE_PAIR
 Array divide(const Operand& x, const Operand& y) {
     return on_promoted(
-        x, y,
+        "true_divide", x, y,
         [](Builder& b, Value l, Value r) {
             return plain(b, kDiv, {factor(b, l, r), factor(b, r, l)});
         },
@@ -234,7 +234,7 @@ Array divide(const Operand& x, const Operand& y) {
 #define JAXSCOPE_FLOAT_PAIR(name, prim)              \
     Array name(const Operand& x, const Operand& y) { \
         return on_promoted(                          \
-            x, y,                                    \
+            #name, x, y,                             \
             [](Builder& b, Value l, Value r) {       \
                 return plain(b, prim, {l, r});       \
             },                                       \
@@ -244,13 +244,13 @@ JAXSCOPE_FLOAT_PAIR(arctan2, kAtan2)
 JAXSCOPE_FLOAT_PAIR(nextafter, kNextAfter)
 #undef JAXSCOPE_FLOAT_PAIR
 Array true_divide(const Operand& x, const Operand& y) { return divide(x, y); }
-Array logical_and(const Operand& x, const Operand& y) { return logical<kAnd>(x, y); }
-Array logical_or(const Operand& x, const Operand& y) { return logical<kOr>(x, y); }
-Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>(x, y); }
+Array logical_and(const Operand& x, const Operand& y) { return logical<kAnd>("logical_and", x, y); }
+Array logical_or(const Operand& x, const Operand& y) { return logical<kOr>("logical_or", x, y); }
+Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>("logical_xor", x, y); }
 
 Array floor_divide(const Operand& x, const Operand& y) {
     return jitted_call("floor_divide", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v);
+        const Values p = promoted(b, v, false, "floor_divide");
         const D type = b.aval(p[0])->dtype;
         if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
         return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
@@ -258,14 +258,14 @@ Array floor_divide(const Operand& x, const Operand& y) {
 }
 Array remainder(const Operand& x, const Operand& y) {
     return jitted_call("remainder", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v);
+        const Values p = promoted(b, v, false, "remainder");
         return remainder_of(b, p[0], p[1]);
     });
 }
 Array mod(const Operand& x, const Operand& y) { return remainder(x, y); }
 Array fmod(const Operand& x, const Operand& y) {
     return jitted_call("fmod", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v);
+        const Values p = promoted(b, v, false, "fmod");
         return b.bind1(kRem, p);
     });
 }
@@ -284,27 +284,29 @@ Array power(const Operand& x, const Operand& y) {
                 return b.bind1(kPow, r);
             }
         }
-        const Values p = promoted(b, v);
+        const Values p = promoted(b, v, false, "power");
         if (is_integer(b.aval(p[0])->dtype))
             throw Error(ErrorCode::NoRule, "integer powers of integer arrays aren't there: give the exponent as a number, or floats");
         return b.bind1(kPow, p);
     });
 }
+namespace {
+/// Both of two truths, or one of them: comparisons of weakly typed operands are weak, too.
+Value joined(Builder& b, const Primitive& how, Value x, Value y) { return b.bind1(how, promoted(b, {x, y})); }
+Value either_or_nan(Builder& b, const Primitive& compares, const Values& v) {
+    const Value first = b.bind1(compares, promoted(b, v));
+    return joined(b, kOr, first, cl::ne(b, v[1], v[1]));
+}
+}  // namespace
 Array fmax(const Operand& x, const Operand& y) {
-    return jitted_call("fmax", {x, y}, [](Builder& b, const Values& v) {
-        const Value greater = cl::gt(b, v[0], v[1]);
-        return where_call(b, b.bind1(kOr, {greater, cl::ne(b, v[1], v[1])}), v[0], v[1]);
-    });
+    return jitted_call("fmax", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, kGt, v), v[0], v[1]); });
 }
 Array fmin(const Operand& x, const Operand& y) {
-    return jitted_call("fmin", {x, y}, [](Builder& b, const Values& v) {
-        const Value less = cl::lt(b, v[0], v[1]);
-        return where_call(b, b.bind1(kOr, {less, cl::ne(b, v[1], v[1])}), v[0], v[1]);
-    });
+    return jitted_call("fmin", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, kLt, v), v[0], v[1]); });
 }
 Array copysign(const Operand& x, const Operand& y) {
     return jitted_call("copysign", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, true);
+        const Values p = promoted(b, v, true, "copysign");
         const Value negative = jitted(b, "signbit", "", {p[1]}, [](Builder& i, const Values& w) { return signbit_of(i, w[0]); });
         const Value minus = cl::neg(b, cl::abs(b, p[0]));
         return where_call(b, negative, minus, cl::abs(b, p[0]));
@@ -312,7 +314,7 @@ Array copysign(const Operand& x, const Operand& y) {
 }
 Array heaviside(const Operand& x, const Operand& y) {
     return jitted_call("heaviside", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, true);
+        const Values p = promoted(b, v, true, "heaviside");
         const Value below = cl::lt(b, p[0], weak_one(b, p[0], 0)), above = cl::gt(b, p[0], weak_one(b, p[0], 0));
         const Value unordered = where_call(b, cl::ne(b, p[0], p[0]), p[0], p[1]);
         const auto number = [&](double d) { return make_literal(AvalRef(b.aval(p[0])->dtype, {}), d); };
@@ -321,24 +323,25 @@ Array heaviside(const Operand& x, const Operand& y) {
 }
 Array isclose(const Operand& x, const Operand& y) {
     return jitted_call("isclose", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v);
-        const Value nans = b.bind1(kAnd, {cl::ne(b, p[0], p[0]), cl::ne(b, p[1], p[1])});
+        const Values p = promoted(b, v, false, "isclose");
+        const Value first_nan = cl::ne(b, p[0], p[0]);
+        const Value nans = joined(b, kAnd, first_nan, cl::ne(b, p[1], p[1]));
         const Value finite = b.bind1(kIsFinite, {p[1]});
         const Value gap = cl::abs(b, cl::sub(b, p[0], p[1]));
         const Value allowed = cl::add(b, weak_one(b, p[0], 1e-8), cl::mul(b, weak_one(b, p[0], 1e-5), cl::abs(b, p[1])));
         const Value near = cl::le(b, gap, allowed), equal = cl::eq(b, p[0], p[1]);
         (void)nans;
-        return b.bind1(kOr, {equal, b.bind1(kAnd, {finite, near})});
+        return joined(b, kOr, equal, joined(b, kAnd, finite, near));
     });
 }
 Array where(const Operand& c, const Operand& x, const Operand& y) {
-    return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, truth(b, v[0]), v[1], v[2]); });
+    return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, truth_of(b, v[0]), v[1], v[2]); });
 }
 Array clip(const Operand& x, const Operand& low, const Operand& high) {
     return jitted_call("clip", {x, low, high}, [](Builder& b, const Values& v) {
-        Values p = promoted(b, {v[1], v[0]});
+        Values p = promoted(b, {v[1], v[0]}, false, "maximum");
         const Value least = plain(b, kMax, {p[0], p[1]});
-        p = promoted(b, {v[2], least});
+        p = promoted(b, {v[2], least}, false, "minimum");
         return plain(b, kMin, {p[0], p[1]});
     });
 }

@@ -14,6 +14,7 @@
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::lax {
@@ -122,15 +123,22 @@ Array cummax(const Operand& x, std::int64_t axis, bool reverse) { return cumulat
 Array cummin(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumMin, x, axis, reverse); }
 Array cumlogsumexp(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumLogSumExp, x, axis, reverse); }
 
-Array reshape(const Operand& x, const Shape& sizes) { return numpy::reshape(x, sizes); }
+Array reshape(const Operand& x, const Shape& sizes) {
+    for (const std::int64_t n : sizes)
+        if (n < 0)
+            throw Error(ErrorCode::BadUsage, "reshape new_sizes must all be positive, got " + sizes.str() + ".")
+                .at({x.where.file, x.where.line, 0});
+    return numpy::reshape(x, sizes);
+}
 Array transpose(const Operand& x, const Shape& permutation) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cl::transpose(b, v[0], permutation.vector()); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        detail::check_transpose(b.aval(v[0])->shape, permutation.vector());
+        return cl::transpose(b, v[0], permutation.vector());
+    });
 }
 Array squeeze(const Operand& x, const Shape& dimensions) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        Dims dims;
-        for (const std::int64_t d : dimensions) dims.push_back(detail::axis_in(d, b.aval(v[0])->rank()));
-        return cl::squeeze(b, v[0], dims);
+        return cl::squeeze(b, v[0], detail::squeezed_dims(b.aval(v[0])->shape, dimensions.vector()));
     });
 }
 Array rev(const Operand& x, const Shape& dimensions) {
@@ -143,16 +151,25 @@ Array broadcast(const Operand& x, const Shape& sizes) {
             dims.push_back(static_cast<std::int64_t>(shape.size()));
             shape.push_back(n);
         }
+        detail::check_nonnegative("broadcast_in_dim shape", shape);
         return cl::broadcast_in_dim(b, v[0], shape, dims);
     });
 }
 Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& dims) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cl::broadcast_in_dim(b, v[0], shape.vector(), dims.vector()); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        detail::check_broadcast_in_dim(b.aval(v[0])->shape, shape.vector(), dims.vector());
+        return cl::broadcast_in_dim(b, v[0], shape.vector(), dims.vector());
+    });
 }
 Array concatenate(const Arrays& parts, std::int64_t dimension, Where where) {
     std::vector<Operand> in;
     for (const Array& a : parts) in.emplace_back(a, where.file, where.line, where.function);
-    return detail::apply(in, where, [&](Builder& b, const Values& v) { return Values{cl::concatenate(b, v, dimension)}; }).front();
+    return detail::apply(in, where,
+                         [&](Builder& b, const Values& v) {
+                             detail::check_concatenate(b, v, dimension);
+                             return Values{cl::concatenate(b, v, dimension)};
+                         })
+        .front();
 }
 Array slice(const Operand& x, const Shape& start, const Shape& limit, const Shape& strides) {
     return apply1({x}, [&](Builder& b, const Values& v) {
@@ -206,13 +223,16 @@ Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers&
     return apply1({x, y}, [&](Builder& b, const Values& v) {
         DotGeneralParams p;
         p.dimension_numbers = {d.lhs_contracting.vector(), d.rhs_contracting.vector(), d.lhs_batch.vector(), d.rhs_batch.vector()};
+        detail::check_dot(b, v[0], v[1], p.dimension_numbers);
         return b.bind1(kDotGeneral, v, make_params(p));
     });
 }
 Array batch_matmul(const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
         const std::int64_t rank = b.aval(v[0])->rank();
-        if (rank < 2 || b.aval(v[1])->rank() != rank)
+        if (rank < 2 || b.aval(v[1])->rank() < 2)
+            detail::refuse(fmt::format("Arguments to batch_matmul must be at least 2D, got {}, {}", rank, b.aval(v[1])->rank()));
+        if (b.aval(v[1])->rank() != rank)
             throw Error(ErrorCode::TypeMismatch,
                         "Arguments to batch_matmul must have same ndim>=2, got " + to_text(b.aval(v[0])) + " and " + to_text(b.aval(v[1])));
         DotGeneralParams p;
@@ -220,6 +240,7 @@ Array batch_matmul(const Operand& x, const Operand& y) {
         p.dimension_numbers.rhs_contract = {rank - 2};
         for (std::int64_t i = 0; i + 2 < rank; ++i) p.dimension_numbers.lhs_batch.push_back(i);
         p.dimension_numbers.rhs_batch = p.dimension_numbers.lhs_batch;
+        detail::check_dot(b, v[0], v[1], p.dimension_numbers);
         return b.bind1(kDotGeneral, v, make_params(p));
     });
 }

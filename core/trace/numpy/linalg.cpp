@@ -26,6 +26,7 @@
 #include "lax/primitives.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::numpy {
@@ -84,33 +85,42 @@ std::vector<Array> decomposed(const Array& a, const ::jaxscope::Primitive& p, co
 Value iota2(Builder& b, const Dims& shape, std::int64_t dimension) {
     return b.bind1(kIota, {}, make_params(IotaParams{D::S32, shape, dimension}));
 }
-/// Positions (i, i) as indices of a gather.
+/// Positions (i, i) of the last two dimensions as indices of a gather.
 Value gathered_diagonal(Builder& b, Value x, std::int64_t n) {
     const Dims shape = b.aval(x)->shape;
+    const std::size_t batch = shape.size() - 2;
     Values wrapped;
-    for (const std::int64_t size : {shape[0], shape[1]}) {
-        (void)size;
-        wrapped.push_back(iota2(b, {n}, 0));
-    }
+    for (int i = 0; i < 2; ++i) wrapped.push_back(iota2(b, {n}, 0));
     for (std::size_t i = 0; i < 2; ++i) {
         const Value below = cl::lt(b, wrapped[i], make_literal(AvalRef(D::S32, {}), std::int64_t{0}));
-        const Value moved = cl::add(b, wrapped[i], make_literal(AvalRef(D::S32, {}), shape[i]));
+        const Value moved = cl::add(b, wrapped[i], make_literal(AvalRef(D::S32, {}), shape[batch + i]));
         wrapped[i] = cl::select(b, below, moved, wrapped[i]);
     }
     for (Value& w : wrapped) w = cl::broadcast_in_dim(b, w, {n, 1}, {0});
     GatherParams p;
-    p.dimension_numbers.collapsed_slice_dims = {0, 1};
-    p.dimension_numbers.start_index_map = {0, 1};
-    p.slice_sizes = {1, 1};
+    for (std::size_t d = 0; d < batch; ++d) p.dimension_numbers.offset_dims.push_back(static_cast<std::int64_t>(d));
+    const auto rows = static_cast<std::int64_t>(batch);
+    p.dimension_numbers.collapsed_slice_dims = {rows, rows + 1};
+    p.dimension_numbers.start_index_map = {rows, rows + 1};
+    p.slice_sizes = shape;
+    p.slice_sizes[batch] = p.slice_sizes[batch + 1] = 1;
     return b.bind1(kGather, {x, b.bind1(kConcatenate, wrapped, make_params(ConcatenateParams{1}))}, make_params(p));
 }
 Value on_diagonal(Builder& b, const Dims& shape) {
     const Value rows = iota2(b, shape, 0), columns = iota2(b, shape, 1);
     return cl::eq(b, cl::add(b, rows, make_literal(AvalRef(D::S32, {}), std::int64_t{0})), columns);
 }
+/// The first two dimensions as the last ones.
+Value matrices_last(Builder& b, Value x) {
+    Dims order;
+    for (std::int64_t d = 2; d < b.aval(x)->rank(); ++d) order.push_back(d);
+    order.push_back(0), order.push_back(1);
+    return cl::transpose(b, x, order);
+}
 /// JAX has a form of its own for one platform; another branch runs here.
 Value diagonal_of(Builder& b, Value x) {
     const AvalRef a = b.aval(x);
+    if (a->rank() > 2) return gathered_diagonal(b, matrices_last(b, x), std::min(a->shape[0], a->shape[1]));
     const std::int64_t n = std::min(a->shape[0], a->shape[1]);
     if (a->shape[0] != a->shape[1]) return gathered_diagonal(b, x, n);
     const Value mask = cl::convert_element_type(b, on_diagonal(b, a->shape), a->dtype);
@@ -140,7 +150,10 @@ JaxprPtr highest_product(AvalRef a, AvalRef x, bool transposed) {
     const Attr highest = Attr::Enum{"Precision", "HIGHEST"};
     p.precision = Attr::tuple({highest, highest});
     const Value out = b.bind1(kDotGeneral, transposed ? Values{vector, matrix} : Values{matrix, vector}, make_params(p));
-    return b.finish({transposed ? b.bind1(kReduceSum, {out}, make_params(ReduceSumParams{})) : out});
+    if (!transposed) return b.finish({out});
+    // JAX transposes a broadcast of the vector to its own shape, where dimensions of size one count as new.
+    const Dims ones = x->shape == Dims{1} ? Dims{0} : Dims();
+    return b.finish({cl::expand_dims(b, cl::reduce_sum(b, out, ones), ones)});
 }
 Array triangular(const Array& a, const Array& b, bool lower, bool unit, bool transposed) {
     const TriangularSolveParams p{.left_side = true, .lower = lower, .transpose_a = transposed, .unit_diagonal = unit};
@@ -242,15 +255,56 @@ SignAndLog slogdet_small(const Array& a) {
     const Array size = abs(det), s = numpy::sign(det);
     return {s, log(size)};
 }
+/// `swapped`: over axes -1 and -2, of matrices, as rules of determinants ask for it; else over 0 and 1.
+Array trace_of(const Operand& x, bool swapped) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const std::int64_t rank = b.aval(v[0])->rank();
+        if (rank < 2) detail::refuse(fmt::format("axis {} is out of bounds for array of dimension {}", rank, rank));
+        return jitted(b, "trace", swapped ? "swapped" : "", v, [&](Builder& i, const Values& w) {
+            const Value whole = swapped ? cl::transpose(i, w[0], {1, 0}) : matrices_last(i, w[0]);
+            const AvalRef a = i.aval(whole);
+            const std::int64_t last = a->rank() - 1;
+            const Value mask = on_diagonal(i, Dims(a->shape.end() - 2, a->shape.end()));
+            const Value kept = detail::where_call(i, mask, whole, cl::zeros_like(i, a));
+            return cl::reduce_sum(i, kept, {last - 1, last});
+        });
+    });
+}
 struct SlogdetRule {
     std::pair<SignAndLog, SignAndLog> operator()(const std::tuple<Array>& primals, const std::tuple<Array>& tangents) const {
         const auto& [x] = primals;
         const auto& [g] = tangents;
         const linalg::Slogdet out = linalg::slogdet(x);
-        const Array change = trace(linalg::solve(x, g));
+        const Array change = trace_of(linalg::solve(x, g), true);
         return {{out.sign, out.logabsdet}, {zeros_like(Operand(out.sign)), change}};
     }
 };
+struct SmallSlogdetRule {
+    std::pair<SignAndLog, SignAndLog> operator()(const std::tuple<Array>& primals, const std::tuple<Array>& tangents) const;
+};
+const auto& small_slogdet() {
+    static const auto f = custom_jvp(slogdet_small, {.name = "_slogdet_small"}).defjvp(SmallSlogdetRule(), {.name = "_slogdet_small_jvp"});
+    return f;
+}
+std::pair<SignAndLog, SignAndLog> SmallSlogdetRule::operator()(const std::tuple<Array>& primals, const std::tuple<Array>& tangents) const {
+    const auto& [x] = primals;
+    const auto& [g] = tangents;
+    const SignAndLog out = small_slogdet()(x);
+    Array change;
+    if (x.shape(-1) == 1) {
+        const Array d = at2(g, 0, 0);
+        change = d / at2(x, 0, 0);
+    } else {
+        const Array x00 = at2(x, 0, 0), x01 = at2(x, 0, 1), x10 = at2(x, 1, 0), x11 = at2(x, 1, 1);
+        const Array down = x00 * x11, up = x01 * x10;
+        const Array det = down - up;
+        const Array first = at2(g, 0, 0) * x11, second = at2(g, 0, 1) * x10;
+        const Array two = first - second, third = at2(g, 1, 0) * x01;
+        const Array three = two - third, fourth = at2(g, 1, 1) * x00;
+        change = (three + fourth) / det;
+    }
+    return {out, {zeros_like(Operand(out.first)), change}};
+}
 /// What Cramer's rule gives beside the determinant, which stays finite where the matrix has one rank less.
 std::pair<Array, Array> cofactor_solve(const Array& a, const Array& b) {
     const std::vector<Array> factors = detail::bind_primitive(kLu, {a}, {}, Where("", 0, ""));
@@ -258,41 +312,33 @@ std::pair<Array, Array> cofactor_solve(const Array& a, const Array& b) {
     const Array diag = diagonal(factors[0]);
     const Array parity = count_nonzero(factors[1] != jax::lax::iota(dtype::int32, n));
     const Array sign = jax::lax::convert_element_type(sign_of_parity(parity), a.dtype());
-    const Array partial = cumprod(diag, -1) * sign;
-    const Array last = partial[{-1}];
+    const Array products = cumprod(diag, -1);
+    const Array partial = products * sign[{none}];
     const Array lu = factors[0].at({-1, -1}).set(1. / partial[{-2}]);
-    const Array singular = triangular(lu, ones({n, 1}, a.dtype()), false, false, false);
-    const Array bad = any(logical_or(isnan(singular), isinf(singular)));
+    jax::lax::iota(dtype::int32, 1);  // JAX's, of batches that a matrix alone hasn't
+    const Array ones_of_column = ones(n, a.dtype());
+    const Array singular = jax::lax::squeeze(triangular(lu, ones_of_column[{jax::all, none}], false, false, false), 1);
+    const Array bad = tile(any(logical_or(isnan(singular), isinf(singular)))[{none, none}], {n, n});
     Array x = where(bad, zeros_like(Operand(b)), b);
     x = x[{factors[2], jax::all}];
     x = triangular(lu, x, true, true, false);
-    const Array above = x[{slice(-1)}] * last;
-    x = concatenate({above, x[{slice(-1, none)}]}, 0);
+    const Array above = x[{slice(-1)}];
+    const Array scaled = above * partial[{-1, none, none}];
+    x = concatenate({scaled, x[{slice(-1, none)}]}, 0);
     x = triangular(lu, x, false, false, false);
-    return {last, where(bad, zeros_like(Operand(x)), x)};
+    x = where(bad, zeros_like(Operand(x)), x);
+    return {partial[{-1}], x};
 }
 
 }  // namespace
 
 Array diagonal(const Operand& x) {
     return apply1({x}, [](Builder& b, const Values& v) {
-        if (b.aval(v[0])->rank() != 2)
-            throw Error(ErrorCode::NoRule, "jnp::diagonal of an array that isn't a matrix isn't there: map it with jax::vmap");
+        if (b.aval(v[0])->rank() < 2) detail::refuse("diagonal requires an array of at least two dimensions.");
         return jitted(b, "diagonal", "", v, [](Builder& i, const Values& w) { return diagonal_of(i, w[0]); });
     });
 }
-Array trace(const Operand& x) {
-    return apply1({x}, [](Builder& b, const Values& v) {
-        if (b.aval(v[0])->rank() != 2)
-            throw Error(ErrorCode::NoRule, "jnp::trace of an array that isn't a matrix isn't there: map it with jax::vmap");
-        return jitted(b, "trace", "", v, [](Builder& i, const Values& w) {
-            const AvalRef a = i.aval(w[0]);
-            const Value mask = on_diagonal(i, a->shape);
-            const Value kept = detail::where_call(i, mask, w[0], cl::zeros_like(i, a));
-            return cl::reduce_sum(i, kept, {0, 1});
-        });
-    });
-}
+Array trace(const Operand& x) { return trace_of(x, false); }
 
 namespace linalg {
 
@@ -333,12 +379,11 @@ Array inv(const Operand& a) {
 }
 Slogdet slogdet(const Operand& a) {
     static const auto by_lu = custom_jvp(slogdet_by_lu, {.name = "_slogdet_lu"}).defjvp(SlogdetRule(), {.name = "_slogdet_jvp"});
-    static const auto small = custom_jvp(slogdet_small, {.name = "_slogdet_small"}).defjvp(SlogdetRule(), {.name = "_slogdet_small_jvp"});
     const Where where = a.where;
     const auto f = [where](const Array& given) {
         const Array m = inexact_of(given);
         expect_square(m, "slogdet()", where);
-        return m.shape(-1) <= 2 ? small(m) : by_lu(m);
+        return m.shape(-1) <= 2 ? small_slogdet()(m) : by_lu(m);
     };
     const detail::InUsersLine line(a.where);
     const SignAndLog out = jax::jit(f, {.name = "slogdet"})(asarray(a));
@@ -355,7 +400,7 @@ Array det(const Operand& a) {
                                   .defjvp(
                                       [](const std::tuple<Array>& primals, const std::tuple<Array>& tangents) {
                                           const auto [y, z] = cofactor_solve(std::get<0>(primals), std::get<0>(tangents));
-                                          return std::pair{y, trace(z)};
+                                          return std::pair{y, trace_of(z, true)};
                                       },
                                       {.name = "_det_jvp"});
     const Where where = a.where;
@@ -467,26 +512,26 @@ Array matrix_power(const Operand& a, std::int64_t n) {
 
 namespace {
 
-Value reduced(Builder& b, const ::jaxscope::Primitive& p, Value x, std::int64_t axis) {
+Value reduced_along(Builder& b, const ::jaxscope::Primitive& p, Value x, std::int64_t axis) {
     if (&p == &kReduceSum) return cl::reduce_sum(b, x, {axis});
     return b.bind1(p, {x}, make_params(ReduceParams{{axis}}));
 }
 /// The largest, which is no less than 0 even where there is nothing.
 Value largest(Builder& b, Value x, std::int64_t axis) {
-    const Value top = reduced(b, kReduceMax, x, axis);
+    const Value top = reduced_along(b, kReduceMax, x, axis);
     return b.bind1(kMax, {cl::constant(b, top, 0), top});
 }
 Value vector_norm(Builder& b, Value x, const Order& ord, std::int64_t axis) {
     const double p = ord.value;
-    if (std::isinf(p)) return p > 0 ? largest(b, cl::abs(b, x), axis) : reduced(b, kReduceMin, cl::abs(b, x), axis);
+    if (std::isinf(p)) return p > 0 ? largest(b, cl::abs(b, x), axis) : reduced_along(b, kReduceMin, cl::abs(b, x), axis);
     if (p == 0) {
         const Value set = cl::convert_element_type(b, cl::ne(b, x, cl::constant(b, x, 0)), D::S32);
-        return reduced(b, kReduceSum, cl::convert_element_type(b, set, b.aval(x)->dtype), axis);
+        return reduced_along(b, kReduceSum, cl::convert_element_type(b, set, b.aval(x)->dtype), axis);
     }
-    if (p == 1) return reduced(b, kReduceSum, cl::abs(b, x), axis);
-    if (p == 2) return cl::sqrt(b, reduced(b, kReduceSum, cl::mul(b, x, x), axis));
+    if (p == 1) return reduced_along(b, kReduceSum, cl::abs(b, x), axis);
+    if (p == 2) return cl::sqrt(b, reduced_along(b, kReduceSum, cl::mul(b, x, x), axis));
     const Value size = cl::abs(b, x);
-    const Value sum = reduced(b, kReduceSum, b.bind1(kPow, {size, cl::constant(b, size, p)}), axis);
+    const Value sum = reduced_along(b, kReduceSum, b.bind1(kPow, {size, cl::constant(b, size, p)}), axis);
     return b.bind1(kPow, {sum, cl::constant(b, sum, 1 / p)});
 }
 Value matrix_norm(Builder& b, Value x, const Order& ord) {
@@ -495,11 +540,11 @@ Value matrix_norm(Builder& b, Value x, const Order& ord) {
         const Value s = jitted(b, "svd", "values", {x}, [](Builder& i, const Values& w) {
             return i.bind1(kSvd, {w[0]}, make_params(SvdParams{.compute_uv = false, .full_matrices = true}));
         });
-        if (name == "nuc") return reduced(b, kReduceSum, s, 0);
-        return ord.value > 0 ? largest(b, s, 0) : reduced(b, kReduceMin, s, 0);
+        if (name == "nuc") return reduced_along(b, kReduceSum, s, 0);
+        return ord.value > 0 ? largest(b, s, 0) : reduced_along(b, kReduceMin, s, 0);
     }
-    const Value sums = reduced(b, kReduceSum, cl::abs(b, x), std::isinf(ord.value) ? 1 : 0);
-    return ord.value > 0 ? largest(b, sums, 0) : reduced(b, kReduceMin, sums, 0);
+    const Value sums = reduced_along(b, kReduceSum, cl::abs(b, x), std::isinf(ord.value) ? 1 : 0);
+    return ord.value > 0 ? largest(b, sums, 0) : reduced_along(b, kReduceMin, sums, 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // jax.numpy: functions of sorted arrays, and elements by position along an axis.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <jaxscope/control_flow.h>
@@ -18,6 +19,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::numpy {
@@ -125,10 +127,29 @@ Array positions_in(const Array& sorted, const Array& query, bool right, int mapp
 
 struct Quantile {
     bool all = true;
-    std::int64_t axis = 0;
+    bool tuple = false;  ///< several axes, which become the last one
+    Dims axes;
     bool keepdims = false, midpoint = false;
-    std::string key() const { return fmt::format("{} {} {} {}", all, axis, keepdims, midpoint); }
+    std::int64_t axis = 0;
+    std::string key() const { return fmt::format("{} {} {} {} {}", all, tuple, Shape(axes).str(), keepdims, midpoint); }
 };
+/// The chosen axes as the last one. The others come first, each changing places with what stood there, as JAX permutes.
+Value axes_last(Builder& b, Value x, const Quantile& o) {
+    const Dims shape = b.aval(x)->shape;
+    Dims order, sizes;
+    std::int64_t together = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) order.push_back(static_cast<std::int64_t>(d));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (std::count(o.axes.begin(), o.axes.end(), static_cast<std::int64_t>(d))) {
+            together *= shape[d];
+        } else {
+            std::swap(order[sizes.size()], order[d]);
+            sizes.push_back(shape[d]);
+        }
+    }
+    sizes.push_back(together);
+    return cl::reshape(b, x, sizes, order);
+}
 Value row_at(Builder& b, Value x, Value index, const Quantile& o) {
     const Dims at = b.aval(index)->shape;
     Dims with_one = at, dims;
@@ -144,13 +165,20 @@ Value row_at(Builder& b, Value x, Value index, const Quantile& o) {
     return b.bind1(kGather, {x, cl::broadcast_in_dim(b, index, with_one, dims)}, make_params(p));
 }
 Value quantile_in(Builder& b, Value x, Value q, Quantile o) {
-    const std::size_t rank = b.aval(x)->shape.size();
-    const bool all = o.all, ones_behind = all && o.keepdims;
-    if (all) {
+    Dims kept;  // the result's shape with ones, where all or several axes are gone
+    if (o.all) {
+        if (o.keepdims) kept.assign(b.aval(x)->shape.size(), 1);
         x = cl::reshape(b, x, {b.aval(x)->size()});
         o.axis = 0;
+    } else if (o.tuple) {
+        if (o.keepdims) kept = b.aval(x)->shape;
+        for (const std::int64_t a : o.keepdims ? o.axes : Dims()) kept[static_cast<std::size_t>(a)] = 1;
+        x = axes_last(b, x, o);
+        o.axis = b.aval(x)->rank() - 1;
+    } else {
+        o.axis = o.axes.front();
     }
-    const Value nans = b.bind1(kReduceOr, {cl::ne(b, x, x)}, make_params(ReduceParams{{o.axis}}));
+    const Value nans = b.bind1(kReduceOr, {detail::strong_operand(b, cl::ne(b, x, x))}, make_params(ReduceParams{{o.axis}}));
     x = detail::where_call(b, cl::expand_dims(b, nans, {o.axis}), make_literal(AvalRef(D::F32, {}, true), std::nan("")), x);
     x = b.bind1(kSort, {x}, make_params(SortParams{.dimension = o.axis, .is_stable = true, .num_keys = 1}));
     const Value n = f32(static_cast<double>(b.aval(x)->shape[static_cast<std::size_t>(o.axis)]));
@@ -160,10 +188,11 @@ Value quantile_in(Builder& b, Value x, Value q, Quantile o) {
     low = b.bind1(kClamp, {f32(0), low, b.bind1(kSub, {n, f32(1)})});
     high = b.bind1(kClamp, {f32(0), high, b.bind1(kSub, {n, f32(1)})});
     const Value low_index = cl::convert_element_type(b, low, D::S32), high_index = cl::convert_element_type(b, high, D::S32);
-    const Value low_value = row_at(b, x, low_index, o), high_value = row_at(b, x, high_index, o);
+    Value low_value = row_at(b, x, low_index, o), high_value = row_at(b, x, high_index, o);
     Value out;
     if (o.midpoint) {
-        out = cl::mul(b, cl::add(b, low_value, high_value), f32(0.5));
+        const Value both = cl::add(b, low_value, high_value);
+        out = cl::mul(b, both, cl::constant(b, low_value, 0.5));
     } else {
         const auto over = [&](Value weight) {
             const Dims from = b.aval(weight)->shape;
@@ -172,24 +201,29 @@ Value quantile_in(Builder& b, Value x, Value q, Quantile o) {
             return from.empty() ? weight : cl::broadcast_in_dim(b, weight, b.aval(low_value)->shape, dims);
         };
         const Value below = over(low_weight), above = over(high_weight);
-        const Value left = cl::mul(b, low_value, below);
-        out = cl::add(b, left, cl::mul(b, high_value, above));
+        const Value left = cl::mul(b, detail::strong_operand(b, low_value), below);
+        out = cl::add(b, left, cl::mul(b, detail::strong_operand(b, high_value), above));
     }
-    if (!ones_behind) return out;
-    Dims shape = b.aval(q)->shape;
-    shape.insert(shape.end(), rank, 1);
-    return cl::reshape(b, out, shape);
+    if (kept.empty()) return detail::strong_operand(b, out);
+    const Dims& of_q = b.aval(q)->shape;
+    kept.insert(kept.begin(), of_q.begin(), of_q.end());
+    return detail::strong_operand(b, cl::reshape(b, out, kept));
 }
 Value quantile_call(Builder& b, Value x, Value q, const Quantile& o) {
     return jitted(b, "quantile", o.key(), {x, q},
                   [&](Builder& i, const Values& w) { return quantile_in(i, detail::inexact_operand(i, w[0]), w[1], o); });
 }
 Quantile options_of(Builder& b, Value x, const Reduction& over) {
-    if (over.axis.axes.size() > 1)
-        throw Error(ErrorCode::NoRule, "a quantile over several axes that aren't all isn't there: move them together and reshape");
-    Quantile o{.all = !over.axis.given, .keepdims = over.keepdims};
-    if (!o.all) o.axis = detail::axis_in(over.axis.axes.front(), b.aval(x)->rank());
+    if (is_complex(b.aval(x)->dtype)) detail::refuse("quantile does not support complex input, as the operation is poorly defined.");
+    Quantile o{.all = !over.axis.given, .tuple = over.axis.tuple, .axes = {}, .keepdims = over.keepdims};
+    for (const std::int64_t a : over.axis.axes) o.axes.push_back(detail::axis_in(a, b.aval(x)->rank()));
+    Dims distinct = o.axes;
+    std::sort(distinct.begin(), distinct.end());
+    if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end()) detail::refuse("repeated axis");
     return o;
+}
+void check_q(AvalRef q) {
+    if (q->rank() > 1) detail::refuse("q must be have rank <= 1, got shape " + Shape(q->shape).str());
 }
 
 }  // namespace
@@ -231,11 +265,16 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
 }
 
 Array quantile(const Operand& x, const Operand& q, const Reduction& over) {
-    return apply1({x, q}, [&](Builder& b, const Values& v) { return quantile_call(b, v[0], v[1], options_of(b, v[0], over)); });
+    return apply1({x, q}, [&](Builder& b, const Values& v) {
+        const Quantile o = options_of(b, v[0], over);
+        check_q(b.aval(v[1]));
+        return quantile_call(b, v[0], v[1], o);
+    });
 }
 Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
     return apply1({x, q}, [&](Builder& b, const Values& v) {
         const Quantile o = options_of(b, v[0], over);
+        check_q(b.aval(v[1]));
         return jitted(b, "percentile", o.key(), v,
                       [&](Builder& i, const Values& w) { return quantile_call(i, w[0], cl::div(i, w[1], cl::constant(i, w[1], 100)), o); });
     });

@@ -2,7 +2,10 @@
 // jax.numpy's products, jax.numpy.fft and jax.nn.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include <jaxscope/fft.h>
 #include <jaxscope/lax.h>
@@ -20,6 +23,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -43,47 +47,86 @@ Values same_type(Builder& b, const Values& v) {
     for (const Value x : v) out.push_back(detail::converted(b, x, to.type, to.weak));
     return out;
 }
+/// JAX leaves the operands as they are; `preferred`: the product has the type that they promote to.
 Value product(Builder& b, Value x, Value y, DotDims dims, bool preferred = true) {
+    detail::check_dot(b, x, y, dims);
     DotGeneralParams p{std::move(dims)};
-    if (preferred) p.preferred_element_type = b.aval(x)->dtype;
-    return b.bind1(kDotGeneral, {x, y}, make_params(p));
+    if (!preferred) return b.bind1(kDotGeneral, {x, y}, make_params(p));
+    const detail::Promoted to = detail::promoted_type({b.aval(x), b.aval(y)});
+    p.preferred_element_type = to.type;
+    return cl::convert_element_type(b, b.bind1(kDotGeneral, {x, y}, make_params(p)), to.type, to.weak);
 }
-[[noreturn]] void wrong_shapes(const char* name, const Dims& x, const Dims& y) {
-    throw Error(ErrorCode::TypeMismatch, fmt::format("{}: contracting dimensions don't fit: got operands of shapes {} and {}", name,
-                                                     Shape(x).str(), Shape(y).str()));
-}
-Value matmul_of(Builder& b, Values v) {
-    v = same_type(b, v);
-    const Dims x = b.aval(v[0])->shape, y = b.aval(v[1])->shape;
-    if (x.empty() || y.empty()) throw Error(ErrorCode::TypeMismatch, "matmul input operand must have ndim at least 1, but it has ndim 0");
-    const auto rx = static_cast<std::int64_t>(x.size()), ry = static_cast<std::int64_t>(y.size());
-    DotDims d;
-    d.lhs_contract = {rx - 1};
-    d.rhs_contract = {std::max<std::int64_t>(ry - 2, 0)};
-    if (x.back() != y[static_cast<std::size_t>(d.rhs_contract[0])]) wrong_shapes("matmul", x, y);
-    if (rx > 2 && ry > 2) {
-        if (!std::equal(x.begin(), x.end() - 2, y.begin(), y.end() - 2))
-            throw Error(ErrorCode::NoRule, "jnp::matmul with batch dimensions that broadcast isn't there: broadcast_to first");
-        for (std::int64_t i = 0; i < rx - 2; ++i) d.lhs_batch.push_back(i), d.rhs_batch.push_back(i);
-    } else if (ry > 2) {
-        // The free dimension of the left operand belongs behind the batch of the right one.
-        const Value r = product(b, v[0], v[1], d);
-        if (rx == 1) return r;
-        Dims order;
-        for (std::int64_t i = 1; i < ry - 1; ++i) order.push_back(i);
-        order.push_back(0), order.push_back(ry - 1);
-        return cl::transpose(b, r, order);
+
+/// How matmul goes through the batch dimensions of both operands: those that only one has, or where the other one has size one, are free
+/// dimensions of the product, which a transposition puts in their places.
+struct Batches {
+    Dims lhs_squeezed, rhs_squeezed, both_squeezed;
+    Dims lhs_batch, rhs_batch;
+    Dims common, lhs_free, rhs_free;  ///< places in the result, in the order in which the product has them
+
+    Batches(const Dims& x, const Dims& y, const std::function<void()>& refuse) {
+        const std::size_t nx = x.size() > 1 ? x.size() - 2 : 0, ny = y.size() > 1 ? y.size() - 2 : 0, n = std::max(nx, ny);
+        const auto before = [&](const Dims& free, const Dims& squeezed) {
+            return static_cast<std::int64_t>(common.size() + free.size() + squeezed.size());
+        };
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto at = static_cast<std::int64_t>(i);
+            const bool in_x = i + nx >= n, in_y = i + ny >= n;
+            const std::int64_t sx = in_x ? x[i + nx - n] : 0, sy = in_y ? y[i + ny - n] : 0;
+            if (in_x && in_y && sx != sy && sx != 1 && sy != 1) refuse();
+            const bool drop_x = in_x && in_y && sx == 1, drop_y = in_x && in_y && sy == 1;
+            const std::int64_t place_x = before(lhs_free, lhs_squeezed), place_y = before(rhs_free, rhs_squeezed);
+            if (drop_x && drop_y) both_squeezed.push_back(at);
+            if (!in_x || (drop_x && !drop_y)) rhs_free.push_back(at);
+            if (!in_y || (drop_y && !drop_x)) lhs_free.push_back(at);
+            if (drop_x) lhs_squeezed.push_back(place_x);
+            if (drop_y) rhs_squeezed.push_back(place_y);
+            if (in_x && in_y && !drop_x && !drop_y) {
+                lhs_batch.push_back(place_x - static_cast<std::int64_t>(lhs_squeezed.size()));
+                rhs_batch.push_back(place_y - static_cast<std::int64_t>(rhs_squeezed.size()));
+                common.push_back(at);
+            }
+        }
+        if (x.size() > 1) lhs_free.push_back(static_cast<std::int64_t>(n));
+        if (y.size() > 1) rhs_free.push_back(static_cast<std::int64_t>(n) + (x.size() > 1));
     }
-    return product(b, v[0], v[1], d);
+    /// Where each dimension of the result comes from.
+    Dims order() const {
+        Dims at = common;
+        at.insert(at.end(), lhs_free.begin(), lhs_free.end());
+        at.insert(at.end(), rhs_free.begin(), rhs_free.end());
+        Dims out(at.size());
+        std::iota(out.begin(), out.end(), 0);
+        std::sort(out.begin(), out.end(),
+                  [&](std::int64_t p, std::int64_t q) { return at[static_cast<std::size_t>(p)] < at[static_cast<std::size_t>(q)]; });
+        return out;
+    }
+};
+Value matmul_of(Builder& b, const Values& v) {
+    for (std::size_t i = 0; i < 2; ++i)
+        if (b.aval(v[i])->rank() == 0)
+            throw Error(ErrorCode::TypeMismatch, fmt::format("matmul input operand {} must have ndim at least 1, but it has ndim 0", i));
+    const Batches n(b.aval(v[0])->shape, b.aval(v[1])->shape, [&] {
+        throw Error(ErrorCode::TypeMismatch, "Incompatible types for matmul arguments: " + detail::long_aval(b.aval(v[0])) + " and " +
+                                                 detail::long_aval(b.aval(v[1])));
+    });
+    const bool matrix = b.aval(v[1])->rank() > 1;
+    const detail::Promoted to = detail::promoted_type({b.aval(v[0]), b.aval(v[1])});
+    const Value x = cl::squeeze(b, v[0], n.lhs_squeezed), y = cl::squeeze(b, v[1], n.rhs_squeezed);
+    DotGeneralParams p;
+    p.dimension_numbers = {{b.aval(x)->rank() - 1}, {b.aval(y)->rank() - 1 - matrix}, n.lhs_batch, n.rhs_batch};
+    p.preferred_element_type = to.type;
+    detail::check_dot(b, x, y, p.dimension_numbers);
+    Value out = cl::transpose(b, b.bind1(kDotGeneral, {x, y}, make_params(p)), n.order());
+    if (!n.both_squeezed.empty()) out = cl::expand_dims(b, out, n.both_squeezed);
+    return cl::convert_element_type(b, out, to.type, to.weak);
 }
-Value dot_of(Builder& b, Values v) {
-    v = same_type(b, v);
+Value dot_of(Builder& b, const Values& v) {
     const Dims x = b.aval(v[0])->shape, y = b.aval(v[1])->shape;
     if (x.empty() || y.empty()) return product(b, v[0], v[1], {});
     DotDims d;
     d.lhs_contract = {static_cast<std::int64_t>(x.size()) - 1};
     d.rhs_contract = {std::max<std::int64_t>(static_cast<std::int64_t>(y.size()) - 2, 0)};
-    if (x.back() != y[static_cast<std::size_t>(d.rhs_contract[0])]) wrong_shapes("dot", x, y);
     return product(b, v[0], v[1], d);
 }
 
@@ -102,11 +145,14 @@ Array vdot(const Operand& x, const Operand& y) {
 }
 Array inner(const Operand& x, const Operand& y) {
     return apply1({x, y}, [](Builder& b, const Values& v) {
-        const Values s = same_type(b, v);
+        if (b.aval(v[0])->rank() == 0 || b.aval(v[1])->rank() == 0) {
+            const Values s = promoted(b, v);
+            return cl::mul(b, s[0], s[1]);
+        }
         DotDims d;
-        d.lhs_contract = {b.aval(s[0])->rank() - 1};
-        d.rhs_contract = {b.aval(s[1])->rank() - 1};
-        return product(b, s[0], s[1], d);
+        d.lhs_contract = {b.aval(v[0])->rank() - 1};
+        d.rhs_contract = {b.aval(v[1])->rank() - 1};
+        return product(b, v[0], v[1], d);
     });
 }
 Array outer(const Operand& x, const Operand& y) {
@@ -123,6 +169,12 @@ Array outer(const Operand& x, const Operand& y) {
 namespace lax {
 Array dot(const Operand& x, const Operand& y) {
     return apply1({x, y}, [](Builder& b, const Values& v) {
+        const Dims l = b.aval(v[0])->shape, r = b.aval(v[1])->shape;
+        if (l.empty() || r.empty() || l.size() > 2 || r.size() > 2 || l.back() != r.front())
+            throw Error(ErrorCode::TypeMismatch,
+                        "jax.lax.dot: dimension_numbers must be specified when not performing simple un-batched matrix-matrix, "
+                        "matrix-vector, or vector-vector products; got lhs_shape=" +
+                            Shape(l).str() + " rhs_shape=" + Shape(r).str());
         DotDims d;
         d.lhs_contract = {b.aval(v[0])->rank() - 1};
         d.rhs_contract = {0};
@@ -170,10 +222,19 @@ Array of_floats(const Operand& x, F f) {
 Value like(Builder& b, Value x, double v) { return cl::constant(b, x, v); }
 Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
     axes = {detail::axis_in(axis, b.aval(x)->rank())};
-    const Value top = b.bind1(kReduceMax, {x}, make_params(ReduceParams{axes}));
+    const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
     return b.bind1(kMax, {like(b, top, -INFINITY), top});
 }
-Value summed(Builder& b, Value x, const Dims& axes) { return cl::reduce_sum(b, x, axes); }
+Value summed(Builder& b, Value x, const Dims& axes) { return cl::reduce_sum(b, detail::strong_operand(b, x), axes); }
+/// What the largest number is taken off of: it is plain, so the result is.
+Value less_top(Builder& b, Value x, Value top, const Dims& axes) {
+    const Values p = promoted(b, {x, b.bind1(kStopGradient, {cl::expand_dims(b, top, axes)})});
+    return cl::sub(b, p[0], p[1]);
+}
+Value times(Builder& b, Value x, Value y) {
+    const Values p = promoted(b, {x, y});
+    return cl::mul(b, p[0], p[1]);
+}
 
 }  // namespace
 
@@ -194,7 +255,8 @@ Array soft_sign(const Operand& x) {
     return apply1({x}, [](Builder& b, const Values& v) {
         return jitted(b, "soft_sign", "", v, [](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);
-            return cl::div(i, a, cl::add(i, cl::abs(i, a), like(i, a, 1)));
+            const Value size = cl::abs(i, a);
+            return cl::div(i, a, cl::add(i, size, detail::number_beside(i, size, 1)));
         });
     });
 }
@@ -202,7 +264,7 @@ Array leaky_relu(const Operand& x, double slope) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "leaky_relu", fmt::format("{}", slope), v, [&](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);
-            const Value above = cl::ge(i, a, like(i, a, 0)), below = cl::mul(i, like(i, a, slope), a);
+            const Value above = cl::ge(i, a, like(i, a, 0)), below = cl::mul(i, detail::number_beside(i, a, slope), a);
             return jitted(i, "_where", "", {above, a, below}, [](Builder& c, const Values& u) { return cl::select(c, u[0], u[1], u[2]); });
         });
     });
@@ -211,20 +273,20 @@ Array gelu(const Operand& x, bool approximate) {
     return of_floats(x, [&](Builder& b, Value v) {
         if (!approximate) {
             const Value half = cl::mul(b, like(b, v, 0.5), v);
-            const Value scaled = cl::mul(b, cl::neg(b, v), like(b, v, std::sqrt(0.5)));
-            return b.bind1(kCopy, {cl::mul(b, half, b.bind1(kErfc, {scaled}))});
+            const Value scaled = times(b, cl::neg(b, v), like(b, v, std::sqrt(0.5)));
+            return b.bind1(kCopy, {times(b, half, b.bind1(kErfc, {scaled}))});
         }
         const Value cubed = cl::integer_pow(b, v, 3);
-        const Value inner = cl::add(b, v, cl::mul(b, like(b, v, 0.044715), cubed));
-        const Value cdf = cl::add(b, like(b, v, 1), cl::tanh(b, cl::mul(b, like(b, v, std::sqrt(2 / M_PI)), inner)));
-        return cl::mul(b, v, cl::mul(b, like(b, v, 0.5), cdf));
+        const Value inner = cl::add(b, v, cl::mul(b, detail::number_beside(b, cubed, 0.044715), cubed));
+        const Value cdf = cl::add(b, like(b, v, 1), cl::tanh(b, times(b, like(b, v, std::sqrt(2 / M_PI)), inner)));
+        return times(b, v, cl::mul(b, like(b, v, 0.5), cdf));
     });
 }
 Array softmax(const Operand& x, std::int64_t axis) {
     return of_floats(x, [&](Builder& b, Value v) {
         Dims axes;
         const Value top = last_axis(b, v, axis, axes);
-        const Value shifted = cl::sub(b, v, b.bind1(kStopGradient, {cl::expand_dims(b, top, axes)}));
+        const Value shifted = less_top(b, v, top, axes);
         const Value e = cl::exp(b, shifted);
         return cl::div(b, e, cl::expand_dims(b, summed(b, e, axes), axes));
     });
@@ -235,7 +297,7 @@ Array log_softmax(const Operand& x, std::int64_t axis) {
             const Value a = detail::inexact_operand(i, w[0]);
             Dims axes;
             const Value top = last_axis(i, a, axis, axes);
-            const Value shifted = cl::sub(i, a, i.bind1(kStopGradient, {cl::expand_dims(i, top, axes)}));
+            const Value shifted = less_top(i, a, top, axes);
             const Value sum = cl::expand_dims(i, summed(i, cl::exp(i, shifted), axes), axes);
             return cl::sub(i, shifted, cl::log(i, sum));
         });
@@ -246,7 +308,7 @@ Array logsumexp(const Operand& x, const Reduction& over) {
         Dims axes;
         for (std::int64_t i = 0; i < b.aval(v)->rank() && !over.axis.given; ++i) axes.push_back(i);
         for (const std::int64_t a : over.axis.axes) axes.push_back(detail::axis_in(a, b.aval(v)->rank()));
-        Value top = b.bind1(kReduceMax, {v}, make_params(ReduceParams{axes}));
+        Value top = b.bind1(kReduceMax, {detail::strong_operand(b, v)}, make_params(ReduceParams{axes}));
         top = b.bind1(kMax, {like(b, top, -INFINITY), top});
         const Value finite = b.bind1(kIsFinite, {top});
         top = b.bind1(kStopGradient, {cl::select(b, finite, top, cl::full(b, b.aval(top), 0.0))});

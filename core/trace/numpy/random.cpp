@@ -18,7 +18,9 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
+#include "trace/numpy/random_parts.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -35,76 +37,6 @@ namespace random {
 
 namespace {
 
-Value word(std::int64_t v) { return make_literal(AvalRef(D::U32, {}), v); }
-Value f32(double v) { return make_literal(AvalRef(D::F32, {}), v); }
-Value weak_f32(double v) { return make_literal(AvalRef(D::F32, {}, true), v); }
-Value bits_of(Builder& b, Value key, const Dims& shape) {
-    return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(32)}, {"shape", to_attr(shape)}}));
-}
-/// jax.random.uniform: random bits become the mantissa of numbers from 1 to 2.
-/// `by_name`: the bounds were given by keyword, which sorts them: maxval, minval.
-Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape, bool by_name = false) {
-    const Values in = by_name ? Values{key, high, low} : Values{key, low, high};
-    return jitted(b, "_uniform", Shape(shape).str() + (by_name ? " by name" : ""), in, [&](Builder& i, const Values& w) {
-        Value from = cl::convert_element_type(i, w[by_name ? 2 : 1], D::F32), to = cl::convert_element_type(i, w[by_name ? 1 : 2], D::F32);
-        const Dims ones(shape.size(), 1);
-        from = cl::broadcast_in_dim(i, from, ones, {});
-        to = cl::broadcast_in_dim(i, to, ones, {});
-        const Value shifted = i.bind1(kShiftRightLogical, {bits_of(i, w[0], shape), word(9)});
-        const Value mantissa = i.bind1(kOr, {shifted, word(1065353216)});
-        const Value one_to_two = i.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{D::F32}));
-        const Value unit = cl::sub(i, one_to_two, f32(1));
-        const Value span = cl::sub(i, to, from);
-        Value scaled = cl::add(i, cl::mul(i, unit, span), from);
-        if (shape.empty()) scaled = i.bind1(kReshape, {scaled}, make_params(ReshapeParams{{}}));
-        return i.bind1(kMax, {from, scaled});
-    });
-}
-
-constexpr double kTiny = std::numeric_limits<float>::min();
-
-/// Key number `at` of a split in two.
-Value one_of_two(Builder& b, Value both, std::int64_t at) {
-    return cl::squeeze(b, b.bind1(kSlice, {both}, make_params(SliceParams{{at}, {at + 1}, Dims{1}})), {0});
-}
-Value split_in_two(Builder& b, Value key) { return b.bind1(kRandomSplit, {key}, Params::make({{"shape", to_attr(Dims{2})}})); }
-/// A jitted sampler of `shape` without other operands.
-Array sampled(const Operand& k, const char* name, const Shape& shape, const std::function<Value(Builder&, Value)>& f) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
-        return jitted(b, name, shape.str(), v, [&](Builder& i, const Values& w) { return f(i, w[0]); });
-    });
-}
-Value normal_of(Builder& b, Value key, const Dims& shape) {
-    const std::string at = Shape(shape).str();
-    return jitted(b, "_normal", at, {key}, [&](Builder& i, const Values& w) {
-        return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
-            // The least float above -1: the inverse of erf is infinite at -1.
-            const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape);
-            const Value erf_inv = r.bind1(kErfInv, {u});
-            return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
-        });
-    });
-}
-Value exponential_of(Builder& b, Value key, const Dims& shape) {
-    return jitted(b, "_exponential", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
-        const Value u = uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape);
-        return cl::neg(i, i.bind1(kLog1p, {cl::neg(i, u)}, make_params(AccuracyParams{})));
-    });
-}
-Value gamma_of(Builder& b, Value key, Value a, const Dims& shape, bool log_space) {
-    return jitted(b, "_gamma", Shape(shape).str() + (log_space ? " log" : ""), {key, a}, [&](Builder& i, const Values& w) {
-        Value alpha = cl::convert_element_type(i, w[1], D::F32);
-        if (i.aval(alpha)->shape != shape) alpha = detail::broadcast_to(i, alpha, shape);
-        return i.bind1(kRandomGamma, {w[0], alpha}, make_params(RandomGammaParams{log_space}));
-    });
-}
-Value gumbel_of(Builder& b, Value key, const Dims& shape) {
-    return jitted(b, "_gumbel", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
-        const Value u = uniform_of(i, w[0], f32(kTiny), weak_f32(1), shape, true);
-        const Value inner = cl::neg(i, cl::log(i, u));
-        return cl::neg(i, cl::log(i, inner));
-    });
-}
 /// The numbers of a sort by random bits, repeated as often as the chance of equal 32-bit keys asks for.
 Value shuffled(Builder& b, Value key, Value x) {
     const std::int64_t n = b.aval(x)->shape[0];
@@ -112,9 +44,9 @@ Value shuffled(Builder& b, Value key, Value x) {
     return jitted(b, "_shuffle", fmt::format("{}", rounds), {key, x}, [&](Builder& i, const Values& w) {
         Value next = w[0], out = w[1];
         for (int r = 0; r < rounds; ++r) {
-            const Value both = split_in_two(i, next);
-            next = one_of_two(i, both, 0);
-            const Value order = bits_of(i, one_of_two(i, both, 1), {n});
+            const Value both = split_in(i, next, 2);
+            next = one_of(i, both, 0);
+            const Value order = bits_of(i, one_of(i, both, 1), {n});
             out = i.bind(kSort, {order, out}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}))[1];
         }
         return out;
@@ -140,8 +72,8 @@ Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape
         const Dims ones(shape.size(), 1);
         from = cl::broadcast_in_dim(i, from, ones, {});
         to = cl::broadcast_in_dim(i, to, ones, {});
-        const Value both = split_in_two(i, w[0]);
-        const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
+        const Value both = split_in(i, w[0], 2);
+        const Value first = one_of(i, both, 0), second = one_of(i, both, 1);
         const Value upper = bits_of(i, first, shape), lower = bits_of(i, second, shape);
         Value span = cl::convert_element_type(i, cl::sub(i, to, from), D::U32);
         const Value none = cl::le(i, to, from);
@@ -159,38 +91,61 @@ Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape
 
 }  // namespace
 
+namespace {
+/// Of raw words raw words are made.
+Value as_given(Builder& b, Value given, Value key) { return is_key(b.aval(given)->dtype) ? key : b.bind1(kRandomUnwrap, {key}); }
+}  // namespace
+
 Array key(const Operand& seed) {
     return apply1({seed}, [](Builder& b, const Values& v) {
-        const Value s = detail::converted(b, v[0], b.aval(v[0])->dtype, false);
+        const AvalRef a = b.aval(v[0]);
+        if (!a->shape.empty())
+            detail::refuse("key accepts a scalar seed, but was given an array of shape " + Shape(a->shape).str() +
+                           " != (). Use jax.vmap for batching");
+        if (!is_integer(a->dtype) && a->dtype != D::Bool) detail::refuse("PRNG key seed must be an integer; got " + to_text(a));
+        const Value s = detail::converted(b, v[0], a->dtype, false);
         return b.bind1(kRandomSeed, {s}, Params::make({{"impl", Attr(Attr::Object{"PRNGImpl", "fry", "fry"})}}));
     });
 }
+Array PRNGKey(const Operand& seed) {
+    const detail::InUsersLine line(seed.where);
+    return key_data(key(seed));
+}
 Array split(const Operand& k, const Shape& num) {
     return apply1({k}, [&](Builder& b, const Values& v) {
-        return b.bind1(kRandomSplit, v, Params::make({{"shape", to_attr(num.vector())}}));
+        const Value key = detail::key_operand(b, "split", v[0]);
+        return as_given(b, v[0], b.bind1(kRandomSplit, {key}, Params::make({{"shape", to_attr(num.vector())}})));
     });
 }
 Array fold_in(const Operand& k, const Operand& data) {
     return apply1({k, data}, [](Builder& b, const Values& v) {
+        const Value key = detail::key_operand(b, "fold_in", v[0]);
+        if (const AvalRef a = b.aval(v[1]); !a->shape.empty())
+            detail::refuse("fold_in accepts a scalar, but was given an array ofshape " + Shape(a->shape).str() +
+                           " != (). Use jax.vmap for batching.");
         const Value d = v[1].is_literal() ? detail::converted(b, v[1], D::U32, false) : cl::convert_element_type(b, v[1], D::U32);
-        return b.bind1(kRandomFoldIn, {v[0], d});
+        return as_given(b, v[0], b.bind1(kRandomFoldIn, {key, d}));
     });
 }
 Array key_data(const Operand& k) {
-    return apply1({k}, [](Builder& b, const Values& v) { return b.bind1(kRandomUnwrap, v); });
+    return apply1({k},
+                  [](Builder& b, const Values& v) { return b.bind1(kRandomUnwrap, {detail::key_operand(b, "key_data", v[0], true)}); });
+}
+Array wrap_key_data(const Operand& words) {
+    return apply1({words}, [](Builder& b, const Values& v) { return detail::key_operand(b, "wrap_key_data", v[0], true); });
 }
 Array bits(const Operand& k, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
+    return keyed("bits", {k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
 }
 Array uniform(const Operand& k, const Shape& shape, double minval, double maxval) {
-    return apply1({k},
-                  [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
+    return keyed("uniform", {k},
+                 [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
 }
 Array normal(const Operand& k, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector()); });
+    return keyed("normal", {k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector()); });
 }
 Array bernoulli(const Operand& k, double p, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
+    return keyed("bernoulli", {k}, [&](Builder& b, const Values& v) {
         return jitted(b, "_bernoulli", shape.str(), {v[0], f32(p)}, [&](Builder& i, const Values& w) {
             return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
         });
@@ -198,7 +153,7 @@ Array bernoulli(const Operand& k, double p, const Shape& shape) {
 }
 
 Array permutation(const Operand& k, std::int64_t n) {
-    return apply1({k}, [&](Builder& b, const Values& v) {
+    return keyed("permutation", {k}, [&](Builder& b, const Values& v) {
         return shuffled(b, v[0], b.bind1(kIota, {}, make_params(IotaParams{.dtype = D::S32, .shape = {n}})));
     });
 }
@@ -206,17 +161,18 @@ Array permutation(const Operand& k, const Array& x) {
     if (x.ndim() != 1)
         throw Error(ErrorCode::NoRule, "random::permutation of an array that isn't a vector isn't there: permute its indices and take them")
             .at({k.where.file, k.where.line, 0});
-    return apply1({k, Operand(x, k.where.file, k.where.line, k.where.function)},
-                  [&](Builder& b, const Values& v) { return shuffled(b, v[0], v[1]); });
+    return keyed("permutation", {k, Operand(x, k.where.file, k.where.line, k.where.function)},
+                 [&](Builder& b, const Values& v) { return shuffled(b, v[0], v[1]); });
 }
 Array randint(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {
-    return apply1({k, minval, maxval}, [&](Builder& b, const Values& v) { return randint_of(b, v[0], v[1], v[2], shape.vector()); });
+    return keyed("randint", {k, minval, maxval},
+                 [&](Builder& b, const Values& v) { return randint_of(b, v[0], v[1], v[2], shape.vector()); });
 }
 Array gumbel(const Operand& k, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector()); });
+    return keyed("gumbel", {k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector()); });
 }
 Array exponential(const Operand& k, const Shape& shape) {
-    return apply1({k}, [&](Builder& b, const Values& v) { return exponential_of(b, v[0], shape.vector()); });
+    return keyed("exponential", {k}, [&](Builder& b, const Values& v) { return exponential_of(b, v[0], shape.vector()); });
 }
 Array laplace(const Operand& k, const Shape& shape) {
     return sampled(k, "_laplace", shape, [&](Builder& b, Value key) {
@@ -250,13 +206,14 @@ Array rademacher(const Operand& k, const Shape& shape) {
     });
 }
 Array truncated_normal(const Operand& k, const Operand& lower, const Operand& upper, const Shape& shape) {
-    return apply1({k, lower, upper}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_truncated_normal", shape.str(), v, [&](Builder& i, const Values& w) {
+    return keyed("truncated_normal", {k, lower, upper}, [&](Builder& b, const Values& v) {
+        const Dims of = shape_for(b, shape, {v[1], v[2]});
+        return jitted(b, "_truncated_normal", Shape(of).str(), v, [&](Builder& i, const Values& w) {
             const Value low = cl::convert_element_type(i, w[1], D::F32), high = cl::convert_element_type(i, w[2], D::F32);
             const Value root = f32(std::sqrt(2.0));
             const Value from = i.bind1(kErf, {cl::div(i, low, root)});
             const Value to = i.bind1(kErf, {cl::div(i, high, root)});
-            const Value u = uniform_of(i, w[0], from, to, shape.vector());
+            const Value u = uniform_of(i, w[0], from, to, of);
             const Value out = cl::mul(i, root, i.bind1(kErfInv, {u}));
             const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), f32(INFINITY)});
             const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), f32(-INFINITY)});
@@ -268,19 +225,21 @@ Array truncated_normal(const Operand& k, const Operand& lower, const Operand& up
     });
 }
 Array gamma(const Operand& k, const Operand& a, const Shape& shape) {
-    return apply1({k, a}, [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape.vector(), false); });
+    return keyed("gamma", {k, a}, [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape_for(b, shape, {v[1]}), false); });
 }
 Array loggamma(const Operand& k, const Operand& a, const Shape& shape) {
-    return apply1({k, a}, [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape.vector(), true); });
+    return keyed("loggamma", {k, a},
+                 [&](Builder& b, const Values& v) { return gamma_of(b, v[0], v[1], shape_for(b, shape, {v[1]}), true); });
 }
 Array beta(const Operand& k, const Operand& a, const Operand& b_parameter, const Shape& shape) {
-    return apply1({k, a, b_parameter}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_beta", shape.str(), v, [&](Builder& i, const Values& w) {
+    return keyed("beta", {k, a, b_parameter}, [&](Builder& b, const Values& v) {
+        const Dims to = shape_for(b, shape, {v[1], v[2]});
+        return jitted(b, "_beta", Shape(to).str(), v, [&](Builder& i, const Values& w) {
             const Value a32 = cl::convert_element_type(i, w[1], D::F32), b32 = cl::convert_element_type(i, w[2], D::F32);
-            const Value both = split_in_two(i, w[0]);
-            const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
-            const Value as = detail::broadcast_to(i, a32, shape.vector()), bs = detail::broadcast_to(i, b32, shape.vector());
-            const Value log_a = gamma_of(i, first, as, shape.vector(), true), log_b = gamma_of(i, second, bs, shape.vector(), true);
+            const Value both = split_in(i, w[0], 2);
+            const Value first = one_of(i, both, 0), second = one_of(i, both, 1);
+            const Value as = detail::broadcast_to(i, a32, to), bs = detail::broadcast_to(i, b32, to);
+            const Value log_a = gamma_of(i, first, as, to, true), log_b = gamma_of(i, second, bs, to, true);
             // The larger one is taken out of both, so that neither exponential overflows.
             const Value most = i.bind1(kMax, {log_a, log_b});
             const Value exp_a = cl::exp(i, cl::sub(i, log_a, most));
@@ -290,37 +249,40 @@ Array beta(const Operand& k, const Operand& a, const Operand& b_parameter, const
     });
 }
 Array chisquare(const Operand& k, const Operand& df, const Shape& shape) {
-    return apply1({k, df}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_chisquare", shape.str(), v, [&](Builder& i, const Values& w) {
+    return keyed("chisquare", {k, df}, [&](Builder& b, const Values& v) {
+        const Dims to = shape_for(b, shape, {v[1]});
+        return jitted(b, "_chisquare", Shape(to).str(), v, [&](Builder& i, const Values& w) {
             const Value half = cl::div(i, cl::convert_element_type(i, w[1], D::F32), f32(2));
-            return cl::mul(i, cl::exp(i, gamma_of(i, w[0], half, shape.vector(), true)), f32(2));
+            return cl::mul(i, cl::exp(i, gamma_of(i, w[0], half, to, true)), f32(2));
         });
     });
 }
 Array t(const Operand& k, const Operand& df, const Shape& shape) {
-    return apply1({k, df}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_t", shape.str(), v, [&](Builder& i, const Values& w) {
+    return keyed("t", {k, df}, [&](Builder& b, const Values& v) {
+        const Dims to = shape_for(b, shape, {v[1]});
+        return jitted(b, "_t", Shape(to).str(), v, [&](Builder& i, const Values& w) {
             const Value d = cl::convert_element_type(i, w[1], D::F32);
-            const Value both = split_in_two(i, w[0]);
-            const Value first = one_of_two(i, both, 0), second = one_of_two(i, both, 1);
-            const Value n = normal_of(i, first, shape.vector());
+            const Value both = split_in(i, w[0], 2);
+            const Value first = one_of(i, both, 0), second = one_of(i, both, 1);
+            const Value n = normal_of(i, first, to);
             const Value half = cl::div(i, d, f32(2));
-            const Value g = gamma_of(i, second, half, shape.vector(), false);
+            const Value g = gamma_of(i, second, half, to, false);
             return cl::mul(i, n, i.bind1(kSqrt, {cl::div(i, half, g)}, make_params(AccuracyParams{})));
         });
     });
 }
 Array pareto(const Operand& k, const Operand& b_parameter, const Shape& shape) {
-    return apply1({k, b_parameter}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_pareto", shape.str(), v, [&](Builder& i, const Values& w) {
+    return keyed("pareto", {k, b_parameter}, [&](Builder& b, const Values& v) {
+        const Dims to = shape_for(b, shape, {v[1]});
+        return jitted(b, "_pareto", Shape(to).str(), v, [&](Builder& i, const Values& w) {
             const Value power = cl::convert_element_type(i, w[1], D::F32);
-            return cl::exp(i, cl::div(i, exponential_of(i, w[0], shape.vector()), power));
+            return cl::exp(i, cl::div(i, exponential_of(i, w[0], to), power));
         });
     });
 }
 namespace {
 Array categories(const Operand& k, const Operand& logits, std::int64_t axis, const Shape* shape) {
-    return apply1({k, logits}, [&](Builder& b, const Values& v) {
+    return keyed("categorical", {k, logits}, [&](Builder& b, const Values& v) {
         const Dims of = b.aval(v[1])->shape;
         const auto rank = static_cast<std::int64_t>(of.size()), a = detail::axis_in(axis, rank);
         Dims batch = of;

@@ -2,7 +2,9 @@
 // jax.numpy: reductions, shapes, new arrays.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <jaxscope/lax.h>
 
@@ -17,6 +19,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -36,6 +39,7 @@ Dims axes_of(const Axes& a, std::int64_t rank) {
     if (!a.given)
         for (std::int64_t i = 0; i < rank; ++i) out.push_back(i);
     for (const std::int64_t x : a.axes) out.push_back(detail::axis_in(x, rank));
+    detail::check_distinct_axes(out, "'axis'");
     std::sort(out.begin(), out.end());
     return out;
 }
@@ -50,6 +54,7 @@ Value reduce(Builder& b, const Primitive& p, Value x, const Dims& axes) {
 }
 Value keep(Builder& b, Value r, const Dims& axes, bool keepdims) { return keepdims ? cl::expand_dims(b, r, axes) : r; }
 Value reduced(Builder& b, const Primitive& p, Value x, const Reduction& over) {
+    x = detail::strong_operand(b, x);  // as all reductions take it
     const Dims axes = axes_of(over.axis, b.aval(x)->rank());
     return keep(b, reduce(b, p, x, axes), axes, over.keepdims);
 }
@@ -57,10 +62,12 @@ Value reduced(Builder& b, const Primitive& p, Value x, const Reduction& over) {
 Value summable(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? cl::convert_element_type(b, x, D::S32) : x; }
 Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::convert_element_type(b, x, D::Bool); }
 Value ravel_of(Builder& b, Value x) { return cl::reshape(b, x, {b.aval(x)->size()}); }
-std::string key_of(const Reduction& over) { return fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims); }
+std::string reduction_key(const Reduction& over) {
+    return fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims);
+}
 
 Value variance(Builder& b, const Value& a, const Value& ddof, const Reduction& over) {
-    const Value x = detail::inexact_operand(b, a);
+    const Value x = detail::strong_operand(b, detail::inexact_operand(b, a));
     const Dims shape = b.aval(x)->shape, axes = axes_of(over.axis, b.aval(x)->rank());
     const auto n = static_cast<double>(count_over(shape, axes));
     const Value total = cl::expand_dims(b, reduce(b, kReduceSum, x, axes), axes);
@@ -77,7 +84,7 @@ Value variance(Builder& b, const Value& a, const Value& ddof, const Reduction& o
     });
 }
 Value var_call(Builder& b, Value x, Value ddof, const Reduction& over) {
-    return jitted(b, "_var", key_of(over), {x, ddof}, [&](Builder& i, const Values& w) { return variance(i, w[0], w[1], over); });
+    return jitted(b, "_var", reduction_key(over), {x, ddof}, [&](Builder& i, const Values& w) { return variance(i, w[0], w[1], over); });
 }
 Value cumulative(Builder& b, const Primitive& p, Value x, const Axes& axis) {
     if (!axis.given) x = ravel_of(b, x);
@@ -87,7 +94,7 @@ Value cumulative(Builder& b, const Primitive& p, Value x, const Axes& axis) {
 Array cumulative_of(const Primitive& p, const Operand& x, const Axes& axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, &p == &kCumSum ? "cumsum" : "cumprod", fmt::format("{}{}", axis.given, Shape(axis.axes).str()), v,
-                      [&](Builder& i, const Values& w) { return cumulative(i, p, summable(i, w[0]), axis); });
+                      [&](Builder& i, const Values& w) { return cumulative(i, p, detail::strong_operand(i, summable(i, w[0])), axis); });
     });
 }
 Array arg_of(const Primitive& p, const Operand& x, const Axes& axis) {
@@ -103,8 +110,8 @@ Value iota_of(Builder& b, D type, const Dims& shape, std::int64_t dimension) {
 Array made(const Where& where, const std::function<Value(Builder&)>& f) {
     return apply1({}, where, [&](Builder& b, const Values&) { return f(b); });
 }
-Value number_of(D type, double v) {
-    const AvalRef a(type, {});
+Value number_of(D type, double v, bool weak = false) {
+    const AvalRef a(type, {}, weak);
     return is_inexact(type) ? make_literal(a, v) : make_literal(a, static_cast<std::int64_t>(v));
 }
 
@@ -136,12 +143,13 @@ Array var(const Operand& x, const Reduction& over) {
 }
 Array std(const Operand& x, const Reduction& over) {
     return apply1({x, Operand(0)}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_std", key_of(over), v, [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w[0], w[1], over)); });
+        return jitted(b, "_std", reduction_key(over), v,
+                      [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w[0], w[1], over)); });
     });
 }
 Array ptp(const Operand& x, const Reduction& over) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_ptp", key_of(over), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "_ptp", reduction_key(over), v, [&](Builder& i, const Values& w) {
             const Value top = reduced(i, kReduceMax, w[0], over);
             return cl::sub(i, top, reduced(i, kReduceMin, w[0], over));
         });
@@ -149,7 +157,7 @@ Array ptp(const Operand& x, const Reduction& over) {
 }
 Array count_nonzero(const Operand& x, const Axes& axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "count_nonzero", key_of({axis}), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "count_nonzero", reduction_key({axis}), v, [&](Builder& i, const Values& w) {
             const Value nonzero = cl::ne(i, w[0], cl::constant(i, w[0], 0));
             return reduced(i, kReduceSum, cl::convert_element_type(i, nonzero, D::S32), {axis});
         });
@@ -193,21 +201,17 @@ Array diff(const Operand& x, std::int64_t axis) {
 }
 
 Array reshape(const Operand& x, const Shape& shape) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        Dims to = shape.vector();
-        const std::int64_t size = b.aval(v[0])->size();
-        std::int64_t known = 1, hole = -1;
-        for (std::size_t i = 0; i < to.size(); ++i) (to[i] == -1 ? hole = static_cast<std::int64_t>(i), known : known *= to[i]);
-        if (hole >= 0 && known > 0) to[static_cast<std::size_t>(hole)] = size / known;
-        if (element_count(to) != size)
-            throw Error(ErrorCode::TypeMismatch, fmt::format("cannot reshape array of shape {} (size {}) into shape {} (size {})",
-                                                             Shape(b.aval(v[0])->shape).str(), size, shape.str(), element_count(to)));
-        return cl::reshape(b, v[0], to);
-    });
+    return apply1({x},
+                  [&](Builder& b, const Values& v) { return cl::reshape(b, v[0], detail::reshaped(b.aval(v[0])->shape, shape.vector())); });
 }
 Array ravel(const Operand& x) { return reshape(x, {-1}); }
 Array transpose(const Operand& x, const Shape& axes) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return cl::transpose(b, v[0], axes.vector()); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        Dims order;
+        for (const std::int64_t a : axes) order.push_back(detail::axis_in(a, b.aval(v[0])->rank()));
+        detail::check_transpose(b.aval(v[0])->shape, order);
+        return cl::transpose(b, v[0], order);
+    });
 }
 Array transpose(const Operand& x) {
     return apply1({x}, [&](Builder& b, const Values& v) {
@@ -236,7 +240,7 @@ Array swapaxes(const Operand& x, std::int64_t p, std::int64_t q) {
 }
 Array expand_dims(const Operand& x, const Shape& axes) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return cl::expand_dims(b, v[0], axes_of(Axes(axes.vector()), b.aval(v[0])->rank() + static_cast<std::int64_t>(axes.size())));
+        return cl::expand_dims(b, v[0], detail::expanded_dims(b.aval(v[0])->rank(), axes.vector()));
     });
 }
 Array squeeze(const Operand& x, const Axes& axis) {
@@ -245,15 +249,16 @@ Array squeeze(const Operand& x, const Axes& axis) {
         const Dims& shape = b.aval(v[0])->shape;
         for (std::size_t i = 0; i < shape.size() && !axis.given; ++i)
             if (shape[i] == 1) ones.push_back(static_cast<std::int64_t>(i));
-        return cl::squeeze(b, v[0], axis.given ? axes_of(axis, b.aval(v[0])->rank()) : ones);
+        return cl::squeeze(b, v[0], axis.given ? detail::squeezed_dims(shape, axis.axes) : ones);
     });
 }
 Array broadcast_to(const Operand& x, const Shape& shape) {
     return apply1({x}, [&](Builder& b, const Values& v) { return detail::broadcast_to(b, v[0], shape.vector()); });
 }
 namespace {
-Array joined_by(const Arrays& parts, const Where& where, const std::function<Value(Builder&, const Values&)>& f) {
-    if (parts.empty()) throw Error(ErrorCode::BadUsage, "Need at least one array to concatenate.").at({where.file, where.line, 0});
+Array joined_by(const Arrays& parts, const char* verb, const Where& where, const std::function<Value(Builder&, const Values&)>& f) {
+    if (parts.empty())
+        throw Error(ErrorCode::BadUsage, fmt::format("Need at least one array to {}.", verb)).at({where.file, where.line, 0});
     std::vector<Operand> in;
     for (const Array& a : parts) in.emplace_back(a, where.file, where.line, where.function);
     return detail::apply(in, where,
@@ -267,19 +272,30 @@ Array joined_by(const Arrays& parts, const Where& where, const std::function<Val
                          })
         .front();
 }
+Value joined_along(Builder& b, const Values& v, std::int64_t axis) {
+    if (b.aval(v[0])->rank() == 0) detail::refuse("Zero-dimensional arrays cannot be concatenated.");
+    const std::int64_t at = detail::axis_in(axis, b.aval(v[0])->rank());
+    detail::check_concatenate(b, v, at);
+    return cl::concatenate(b, v, at);
+}
 }  // namespace
 Array concatenate(const Arrays& parts, std::int64_t axis, Where where) {
-    return joined_by(parts, where,
-                     [&](Builder& b, const Values& v) { return cl::concatenate(b, v, detail::axis_in(axis, b.aval(v[0])->rank())); });
+    return joined_by(parts, "concatenate", where, [&](Builder& b, const Values& v) { return joined_along(b, v, axis); });
 }
 Array stack(const Arrays& parts, std::int64_t axis, Where where) {
-    return joined_by(parts, where, [&](Builder& b, const Values& v) {
+    return joined_by(parts, "stack", where, [&](Builder& b, const Values& v) {
+        const std::vector<Dims> shapes = detail::shapes_of(b, v);
+        for (const Dims& s : shapes)
+            if (s.size() != shapes[0].size())
+                detail::refuse("Cannot stack arrays with different numbers of dimensions: got " + detail::shape_list(shapes) + ".");
+        for (const Dims& s : shapes)
+            if (s != shapes[0]) detail::refuse("All input arrays must have the same shape. Got " + detail::shape_list(shapes) + ".");
         return b.bind1(kStack, v, make_params(StackParams{detail::axis_in(axis, b.aval(v[0])->rank() + 1)}));
     });
 }
 namespace {
 Array joined_at_least(const Arrays& parts, const char* name, std::int64_t rank, std::int64_t axis, const Where& where) {
-    return joined_by(parts, where, [&](Builder& b, const Values& v) {
+    return joined_by(parts, "concatenate", where, [&](Builder& b, const Values& v) {
         Values same;
         for (const Value x : v)
             same.push_back(jitted(b, name, "", {x}, [&](Builder& i, const Values& w) {
@@ -287,7 +303,7 @@ Array joined_at_least(const Arrays& parts, const char* name, std::int64_t rank, 
                 for (std::int64_t d = 0; d < rank - i.aval(w[0])->rank(); ++d) lead.push_back(d);
                 return lead.empty() ? w[0] : cl::expand_dims(i, w[0], lead);
             }));
-        return cl::concatenate(b, same, axis);
+        return joined_along(b, same, axis);
     });
 }
 }  // namespace
@@ -295,14 +311,37 @@ Array vstack(const Arrays& parts, Where where) { return joined_at_least(parts, "
 Array hstack(const Arrays& parts, Where where) {
     return joined_at_least(parts, "atleast_1d", 1, !parts.empty() && parts.front().ndim() > 1 ? 1 : 0, where);
 }
-Arrays split(const Operand& x, std::int64_t sections, std::int64_t axis) {
+namespace {
+/// Sizes of the parts along a dimension. `equal`: parts that a number asks for.
+Dims part_sizes(std::int64_t n, const Sections& into, bool equal) {
+    Dims sizes;
+    if (into.cut) {
+        std::int64_t from = 0;
+        for (const std::int64_t at : into.positions) sizes.push_back(at - std::exchange(from, at));
+        sizes.push_back(n - from);
+        if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 0; }))
+            detail::refuse("Sizes passed to split must be nonnegative, got " + detail::list_text(sizes));
+        return sizes;
+    }
+    // Python's own error for a division by zero says nothing of sections.
+    if (into.count <= 0) detail::refuse(fmt::format("split: expected a number of sections above zero, found {}", into.count));
+    const std::int64_t rest = n % into.count;
+    if (equal && rest != 0) detail::refuse(fmt::format("array split does not result in an equal division: rest is {}", rest));
+    for (std::int64_t k = 0; k < into.count; ++k) sizes.push_back(n / into.count + (k < rest));
+    return sizes;
+}
+Arrays parted(const Operand& x, const Sections& into, std::int64_t axis, bool equal) {
     return detail::apply({&x, 1}, x.where, [&](Builder& b, const Values& v) {
-        const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank()), n = b.aval(v[0])->shape[static_cast<std::size_t>(a)];
-        if (sections <= 0 || n % sections != 0) throw Error(ErrorCode::TypeMismatch, "array split does not result in an equal division");
-        return b.bind(kSplit, v, make_params(SplitParams{Dims(static_cast<std::size_t>(sections), n / sections), a}));
+        const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
+        const Dims sizes = part_sizes(b.aval(v[0])->shape[static_cast<std::size_t>(a)], into, equal);
+        return b.bind(kSplit, v, make_params(SplitParams{sizes, a}));
     });
 }
+}  // namespace
+Arrays split(const Operand& x, const Sections& sections, std::int64_t axis) { return parted(x, sections, axis, true); }
+Arrays array_split(const Operand& x, const Sections& sections, std::int64_t axis) { return parted(x, sections, axis, false); }
 Array tile(const Operand& x, const Shape& reps) {
+    detail::check_nonnegative("tile reps", reps.vector());
     return apply1({x}, [&](Builder& b, const Values& v) { return b.bind1(kTile, v, make_params(TileParams{reps.vector()})); });
 }
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis) {
@@ -311,6 +350,7 @@ Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis) {
         const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
         Dims wide = shape, dims;
         wide.insert(wide.begin() + a + 1, repeats);
+        detail::check_nonnegative("broadcast_in_dim shape", wide);
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(shape.size()); ++i) dims.push_back(i + (i > a));
         shape[static_cast<std::size_t>(a)] *= repeats;
         return cl::reshape(b, cl::broadcast_in_dim(b, v[0], wide, dims), shape);
@@ -342,6 +382,7 @@ Array roll(const Operand& x, std::int64_t shift) {
     });
 }
 Array pad(const Operand& x, std::int64_t width) {
+    if (width < 0) throw Error(ErrorCode::BadUsage, "index can't contain negative values").at({x.where.file, x.where.line, 0});
     return apply1({x, Operand(0)}, [&](Builder& b, const Values& v) {
         return jitted(b, "_pad", fmt::format("{}", width), v, [&](Builder& i, const Values& w) {
             const Value fill = cl::convert_element_type(i, w[1], i.aval(w[0])->dtype);
@@ -354,7 +395,7 @@ Array triangle(const Operand& x, bool lower, std::int64_t k) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, lower ? "tril" : "triu", fmt::format("{}", k), v, [&](Builder& i, const Values& w) {
             const Dims shape = i.aval(w[0])->shape;
-            if (shape.size() < 2) throw Error(ErrorCode::TypeMismatch, "Argument to jax.numpy.tril must be at least 2D");
+            if (shape.size() < 2) detail::refuse(fmt::format("Argument to jax.numpy.{} must be at least 2D", lower ? "tril" : "triu"));
             const Dims last(shape.end() - 2, shape.end());
             const Value rows = cl::add(i, iota_of(i, D::S32, last, 0), number_of(D::S32, static_cast<double>(lower ? k : k - 1)));
             const Value mask = detail::broadcast_to(i, cl::ge(i, rows, iota_of(i, D::S32, last, 1)), shape);
@@ -396,36 +437,45 @@ Array like(const Operand& x, const std::function<Value(Builder&, AvalRef)>& f) {
 }
 }  // namespace
 Array zeros_like(const Operand& x) {
-    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 0), a->shape); });
+    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 0, a->weak_type), a->shape); });
 }
 Array ones_like(const Operand& x) {
-    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 1), a->shape); });
+    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 1, a->weak_type), a->shape); });
 }
 Array full_like(const Operand& x, const Operand& value) {
     return apply1({x, value}, [](Builder& b, const Values& v) {
         const AvalRef a = b.aval(v[0]);
-        return detail::broadcast_to(b, detail::converted(b, v[1], a->dtype, false), a->shape);
+        return detail::broadcast_to(b, detail::converted(b, v[1], a->dtype, a->weak_type), a->shape);
     });
 }
 Array arange(std::int64_t stop, Where where) {
     return made(where, [&](Builder& b) { return iota_of(b, D::S32, {std::max<std::int64_t>(stop, 0)}, 0); });
+}
+Array arange(std::int64_t start, std::int64_t stop, Where where) {
+    // JAX counts from a start that isn't zero without a step.
+    return made(where, [&](Builder& b) {
+        const Value x = iota_of(b, D::S32, {std::max<std::int64_t>(stop - start, 0)}, 0);
+        return start == 0 ? x : cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
+    });
 }
 Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Where where) {
     if (step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
     return made(where, [&](Builder& b) {
         const std::int64_t gap = stop - start, n = gap / step + (gap % step != 0 && (gap < 0) == (step < 0));
         Value x = iota_of(b, D::S32, {std::max<std::int64_t>(n, 0)}, 0);
-        if (step != 1) x = cl::mul(b, number_of(D::S32, static_cast<double>(step)), x);
+        x = cl::mul(b, number_of(D::S32, static_cast<double>(step)), x);
         return cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
     });
 }
 Array linspace(double start, double stop, std::int64_t num, Where where) {
-    if (num < 2) throw Error(ErrorCode::BadUsage, "linspace: expected at least 2 points").at({where.file, where.line, 0});
-    const AvalRef weak(D::F32, {}, true);
+    if (num < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num)).at({where.file, where.line, 0});
     return made(where, [&](Builder& b) {
-        return jitted(b, "_linspace", fmt::format("{}", num), {make_literal(weak, start), make_literal(weak, stop)},
+        return jitted(b, "_linspace", fmt::format("{}", num), {detail::literal_of(Operand(start)), detail::literal_of(Operand(stop))},
                       [&](Builder& i, const Values& w) {
                           const Value from = cl::convert_element_type(i, w[0], D::F32), to = cl::convert_element_type(i, w[1], D::F32);
+                          if (num == 0) return detail::broadcast_to(i, number_of(D::F32, 0), {0});
+                          if (num == 1) return cl::reshape(i, from, {1});
                           const Value parts = number_of(D::F32, static_cast<double>(num - 1));
                           cl::div(i, cl::sub(i, to, from), parts);
                           const Value step = cl::div(i, iota_of(i, D::F32, {num - 1}, 0), parts);
@@ -438,6 +488,9 @@ Array linspace(double start, double stop, std::int64_t num, Where where) {
     });
 }
 Array eye(std::int64_t n, dtype type, Where where) {
+    if (n < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and None", n))
+            .at({where.file, where.line, 0});
     return made(where, [&](Builder& b) {
         const Value rows = iota_of(b, D::S32, {n, n}, 0), columns = iota_of(b, D::S32, {n, n}, 1);
         return cl::convert_element_type(b, cl::eq(b, cl::add(b, rows, number_of(D::S32, 0)), columns), static_cast<D>(type));
@@ -486,7 +539,7 @@ Array array(std::initializer_list<Nested> list, dtype type) { return from_nested
 namespace linalg {
 Array norm(const Operand& x, const Reduction& over) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "norm", key_of(over), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "norm", reduction_key(over), v, [&](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);
             return cl::sqrt(i, reduced(i, kReduceSum, cl::mul(i, a, a), over));
         });
@@ -498,16 +551,32 @@ Array norm(const Operand& x, const Reduction& over) {
 
 namespace lax {
 
+namespace {
+void check_reduced(AvalRef a, const Dims& axes) {
+    for (const std::int64_t d : axes)
+        if (d < 0 || d >= a->rank())
+            detail::refuse(
+                fmt::format("reduction axes {} contains out-of-bounds indices for {}.", Shape(axes).str(), detail::long_aval(a)));
+    detail::check_distinct_axes(axes, "'axes' of reduction");
+}
+}  // namespace
+
 Array full(const Shape& shape, const Operand& value) { return numpy::full(shape, value); }
 Array iota(dtype type, std::int64_t size, Where where) {
     return made(where, [&](Builder& b) { return iota_of(b, static_cast<D>(type), {size}, 0); });
 }
 Array expand_dims(const Operand& x, const Shape& axes) { return numpy::expand_dims(x, axes); }
 Array reduce_sum(const Operand& x, const Shape& axes) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return reduce(b, kReduceSum, v[0], axes.vector()); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        check_reduced(b.aval(v[0]), axes.vector());
+        return reduce(b, kReduceSum, v[0], axes.vector());
+    });
 }
 Array reduce_max(const Operand& x, const Shape& axes) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return reduce(b, kReduceMax, v[0], axes.vector()); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        check_reduced(b.aval(v[0]), axes.vector());
+        return reduce(b, kReduceMax, v[0], axes.vector());
+    });
 }
 Array sort(const Operand& x, std::int64_t axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {

@@ -88,8 +88,8 @@ Array with_sharding_constraint(const Operand& x, const Parts& partitions) {
 
 std::vector<Shard> addressable_shards(const Array& a) {
     const detail::Node& n = *a.node();
+    detail::elements(n);
     if (!n.shards) {
-        detail::elements(n);
         Shard one;
         for (const std::int64_t size : n.aval->shape) one.index.emplace_back(0, size);
         one.data = a;
@@ -104,6 +104,6 @@ std::vector<Shard> addressable_shards(const Array& a) {
     }
     return out;
 }
-std::string sharding_of(const Array& a) { return a.node()->shards ? sharding::to_text(a.node()->shards->parts) : ""; }
+std::string sharding_of(const Array& a) { return a.node()->shards ? a.node()->shards->sharding : ""; }
 
 }  // namespace jaxscope::jax

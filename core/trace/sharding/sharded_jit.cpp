@@ -33,8 +33,27 @@ ShardedState::ShardedState(PartsTree in, PartsTree out, ShardedJitOptions o, con
     });
 }
 
+PyTreeDef tree_of_arguments(const PyTreeDef& all, const std::function<bool(std::size_t)>& wanted) {
+    auto* tuple = new TreeNode;
+    tuple->kind = TreeNode::Kind::tuple;
+    const std::vector<PyTreeDef> args = all.children();
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (!wanted(i)) continue;
+        retain_tree(args[i].node());
+        tuple->keys.push_back({false, std::to_string(tuple->children.size())});
+        tuple->children.push_back(args[i].node());
+        tuple->leaves += args[i].num_leaves();
+        tuple->nodes += args[i].num_nodes();
+    }
+    return PyTreeDef(tuple);
+}
+
 namespace {
 
+/// The tree of the arguments that aren't static.
+PyTreeDef dynamic_tree(const PyTreeDef& all, const std::vector<int>& fixed) {
+    return tree_of_arguments(all, [&](std::size_t i) { return !contains(fixed, static_cast<int>(i), all.children().size()); });
+}
 [[noreturn]] void refuse(const ShardedState& s, const std::string& text) {
     throw Error(ErrorCode::BadUsage, text).at({s.where.file, s.where.line, 0});
 }
@@ -54,22 +73,6 @@ void check_call(const ShardedState& s, const Call& call) {
     for (int i = 0; i < args; ++i)
         if (call.static_args[static_cast<std::size_t>(i)] && !contains(fixed, i, call.static_args.size()))
             refuse(s, static_text(call, static_cast<std::size_t>(i)) + ".");
-}
-
-/// The tree of the arguments that aren't static, a tuple.
-PyTreeDef dynamic_tree(const PyTreeDef& all, const std::vector<int>& fixed) {
-    auto* tuple = new TreeNode;
-    tuple->kind = TreeNode::Kind::tuple;
-    const std::vector<PyTreeDef> args = all.children();
-    for (std::size_t i = 0; i < args.size(); ++i) {
-        if (contains(fixed, static_cast<int>(i), args.size())) continue;
-        retain_tree(args[i].node());
-        tuple->keys.push_back({false, std::to_string(tuple->children.size())});
-        tuple->children.push_back(args[i].node());
-        tuple->leaves += args[i].num_leaves();
-        tuple->nodes += args[i].num_nodes();
-    }
-    return PyTreeDef(tuple);
 }
 
 /// One per leaf, in the words of the seed where it doesn't fit.
@@ -195,7 +198,7 @@ std::shared_ptr<ShardedEntry> find_entry(ShardedState& s, Call& call) {
 /// A result: the whole array, which knows what each device has.
 Array result(const ShardedEntry& e, std::size_t k, ArrayPtr whole, std::vector<ArrayPtr> of_devices, std::int64_t devices) {
     auto shards = std::make_shared<DeviceShards>();
-    shards->parts = e.out[k];
+    shards->sharding = sharding::to_text(e.out[k]);
     shards->index = sharding::spec_to_indices(whole->aval->shape, e.out[k], devices);
     const bool as_cut = std::find(e.crossing.begin(), e.crossing.end(), e.out[k]) == e.crossing.end();
     shards->data = std::move(of_devices);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a function of sharded_jit keeps, and what stands behind its results.
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -12,9 +13,9 @@
 
 namespace jaxscope::jax::detail {
 
-/// Of an array that sharded_jit made: per device its index and its elements.
+/// Of an array that sharded_jit or pmap made: per device its index and its elements.
 struct DeviceShards {
-    sharding::Parts parts;
+    std::string sharding;  ///< `PartitionSpec(2, 1)`, or JAX's text of a NamedSharding
     std::vector<sharding::ShardIndex> index;
     std::vector<ArrayPtr> data;
 };
@@ -59,6 +60,8 @@ struct Platform {
     static Platform& current();
 };
 
+/// The tuple of those arguments of a call of which `wanted` holds, by their numbers.
+PyTreeDef tree_of_arguments(const PyTreeDef& all, const std::function<bool(std::size_t)>& wanted);
 /// The trace for these arguments, made if there is none.
 std::shared_ptr<ShardedEntry> sharded_entry(ShardedState& state, Call& call);
 sharding::Parts parts_of(const Parts& p);
@@ -66,5 +69,7 @@ sharding::Parts parts_of(const Parts& p);
 std::vector<sharding::Parts> all_parts(const std::vector<PartsTree>& trees);
 /// `({'u': PartitionSpec(3, 1)}, None)`, as Python prints it.
 std::string text_of(const PartsTree& t);
+/// What became of the program of one device, in words.
+ShardingReport report_of(const ShardedExecutable& executable);
 
 }  // namespace jaxscope::jax::detail

@@ -65,8 +65,12 @@ std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& ar
         throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
     leaves_of(call);
     RecordedRegion region(what);
-    const TracedCall t = trace_call(call, what, call.name ? call.name : kUnnamed);
-    region.traced(call, t, argnums, 1, has_aux);
+    const TracedCall t = [&] {
+        Trace trace(what, call.name ? call.name : kUnnamed);
+        trace.name_inputs([&] { return argument_names(call, options.arg_names).leaves; });
+        return trace_call_in(trace, call, avals_of(call.leaves), nullptr);
+    }();
+    region.traced(call, t, argnums, 1, has_aux, options.arg_names);
     std::vector<bool> wrt(t.traced.consts.size(), false);
     for (const bool w : chosen_leaves(call, argnums)) wrt.push_back(w);
     const JaxprPtr open = t.traced.open();

@@ -10,6 +10,7 @@
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "trace/functions.h"
+#include "trace/named_axes.h"
 #include "trace/promote.h"
 #include "trace/regions.h"
 #include "transforms/batch.h"
@@ -109,7 +110,11 @@ std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, c
         for (const AvalRef a : by.avals) check_forward_input(a, o.holomorphic);
         const std::vector<Array> basis = standard_basis(by.avals, call.where);
         const DifferentiatedFurther further;
-        const TracedCall t = trace_call(call, "jacfwd", call.name ? call.name : kUnnamed);
+        // JAX maps the forward derivative over the basis, and traces the function meanwhile.
+        const TracedCall t = [&] {
+            const NamedAxisScope mapped("", total_size(by.avals));
+            return trace_call(call, "jacfwd", call.name ? call.name : kUnnamed);
+        }();
         const std::size_t n = outputs_of(t, o.aux), all = t.out_tree.num_leaves();
         std::vector<bool> nonzero(t.traced.consts.size(), false);
         nonzero.insert(nonzero.end(), by.leaf.begin(), by.leaf.end());

@@ -12,6 +12,7 @@
 #include "trace/functions.h"
 #include "trace/named_axes.h"
 #include "trace/regions.h"
+#include "trace/transformations/mapped_axes.h"
 #include "transforms/batch.h"
 
 namespace jaxscope::jax {
@@ -36,19 +37,19 @@ Axis Axis::dict(std::vector<std::pair<std::string, Axis>> entries) {
 
 namespace jaxscope::jax::detail {
 
-namespace {
-
-AxisTree plain(const Axis& a) {
+AxisTree as_tree(const Axis& a) {
     if (a.kind == Axis::Kind::leaf) return a.mapped ? AxisTree(a.axis) : AxisTree(none);
     if (a.kind == Axis::Kind::tuple) {
         std::vector<AxisTree> items;
-        for (const Axis& i : a.items) items.push_back(plain(i));
+        for (const Axis& i : a.items) items.push_back(as_tree(i));
         return AxisTree::tuple(std::move(items));
     }
     std::vector<std::pair<std::string, AxisTree>> entries;
-    for (std::size_t i = 0; i < a.items.size(); ++i) entries.emplace_back(a.keys[i], plain(a.items[i]));
+    for (std::size_t i = 0; i < a.items.size(); ++i) entries.emplace_back(a.keys[i], as_tree(a.items[i]));
     return AxisTree::dict(std::move(entries));
 }
+
+namespace {
 
 const Axis* entry_of(const Axis& a, const TreeNode::Key& key) {
     for (std::size_t i = 0; i < a.keys.size(); ++i)
@@ -56,7 +57,6 @@ const Axis* entry_of(const Axis& a, const TreeNode::Key& key) {
     return nullptr;
 }
 
-/// Axes by leaf. Members of a struct may be given in order or by name.
 bool spread(const Axis& a, const TreeNode& node, std::vector<Axis>& out) {
     if (a.kind == Axis::Kind::leaf) {
         out.insert(out.end(), node.leaves, a);
@@ -71,10 +71,18 @@ bool spread(const Axis& a, const TreeNode& node, std::vector<Axis>& out) {
     }
     return true;
 }
-std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, const PyTreeDef& tree) {
+}  // namespace
+
+std::optional<std::vector<Axis>> spread_axes(const Axis& axes, const PyTreeDef& tree) {
     std::vector<Axis> out;
-    if (spread(axes, *tree.node(), out)) return out;
-    flatten_axes(name, tree, plain(axes));
+    return spread(axes, *tree.node(), out) ? std::optional(std::move(out)) : std::nullopt;
+}
+
+namespace {
+
+std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, const PyTreeDef& tree) {
+    if (auto out = spread_axes(axes, tree)) return *out;
+    flatten_axes(name, tree, as_tree(axes));
     throw Error(ErrorCode::BadUsage, name + " specification must be a tree prefix of the corresponding value; its tree is " + tree.str());
 }
 
@@ -107,7 +115,8 @@ std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, cons
     throw Error(ErrorCode::BadUsage, text);
 }
 
-/// Where each leaf has the mapped axis, and the axis' size.
+}  // namespace
+
 std::int64_t mapped_size(const Call& call, const std::vector<Axis>& axes, const VmapOptions& options, std::vector<int>& dims) {
     std::int64_t size = options.axis_size;
     bool differ = false;
@@ -135,6 +144,8 @@ std::int64_t mapped_size(const Call& call, const std::vector<Axis>& axes, const 
         throw Error(ErrorCode::BadUsage, "vmap must have at least one non-None value in in_axes or axis_size must be specified");
     return size;
 }
+
+namespace {
 
 /// The axis of each result, counted from the front.
 std::vector<int> result_axes(const TracedCall& t, const Axis& spec) {

@@ -12,11 +12,79 @@ void linear_algebra() {
     PAIR("jax.grad(lambda t: jnp.linalg.solve(t, y[:, 0]).sum())(jnp.cos(9. * x * x)[:, :3])", jax::grad([&](Array t) {
              return la::solve(t, y[{all, 0}]).sum();
          })(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jnp.linalg.solve(v[:1, None], y[:1, 0])", la::solve(v[{slice(1), none}], y[{slice(1), 0}]));
+    PAIR("jnp.linalg.solve(v[:1, None], y[:1])", la::solve(v[{slice(1), none}], y[slice(1)]));
+    PAIR("jnp.linalg.solve(v[:, None, None], y[:1])", la::solve(v[{all, none, none}], y[slice(1)]));
+    PAIR("jax.grad(lambda t: jnp.linalg.solve(t, y[:1, 0]).sum())(v[:1, None])", jax::grad([&](Array t) {
+             return la::solve(t, y[{slice(1), 0}]).sum();
+         })(v[{slice(1), none}]));
+    PAIR("jax.grad(lambda t: jnp.linalg.solve(t, y[:1]).sum())(v[:1, None])",
+         jax::grad([&](Array t) { return la::solve(t, y[slice(1)]).sum(); })(v[{slice(1), none}]));
+    PAIR("jax.grad(lambda t: jnp.linalg.solve(v[:1, None], t).sum())(y[:1, 0])", jax::grad([&](Array t) {
+             return la::solve(v[{slice(1), none}], t).sum();
+         })(y[{slice(1), 0}]));
+    PAIR("jax.vmap(lambda t: jnp.linalg.solve(t, y[:1, 0]))(v[:, None, None])", jax::vmap([&](Array t) {
+             return la::solve(t, y[{slice(1), 0}]);
+         })(v[{all, none, none}]));
+    PAIR("jax.jvp(lambda t: jnp.linalg.solve(t[:1, None], y[:1, 0]), (v,), (v,))",
+         jax::jvp(
+             [&](Array t) {
+                 return la::solve(t[{slice(1), none}], y[{slice(1), 0}]);
+             },
+             std::tuple(v), std::tuple(v)));
+    PAIR("jax.grad(lambda t: jnp.linalg.solve(t, t[:, 0]).sum())(v[:1, None])", jax::grad([&](Array t) {
+             return la::solve(t, t[{all, 0}]).sum();
+         })(v[{slice(1), none}]));
+    PAIR("jax.grad(lambda t: jnp.linalg.inv(t).sum())(v[:1, None])",
+         jax::grad([&](Array t) { return la::inv(t).sum(); })(v[{slice(1), none}]));
     PAIR("jnp.linalg.det(x[:2, :2])", la::det(x[{slice(2), slice(2)}]));
     PAIR("jnp.linalg.det(jnp.cos(9. * x * x)[:, :3])", la::det(jnp::cos(9. * x * x)[{all, slice(3)}]));
     PAIR("jnp.linalg.det(w[:, :4] + jnp.eye(4))", la::det(w[{all, slice(4)}] + jnp::eye(4)));
     PAIR("jnp.linalg.slogdet(x[:2, :2])", la::slogdet(x[{slice(2), slice(2)}]));
     PAIR("jnp.linalg.slogdet(jnp.cos(9. * x * x)[:, :3])", la::slogdet(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR(
+        "jax.grad(lambda t: lax.scan(lambda c, _: (c + jnp.linalg.slogdet(jnp.cos(9. * x * x)[:, :3] * c)[1], None), t, None, "
+        "length=2)[0])(v[0])",
+        jax::grad([&](Array t) {
+            return lax::scan(
+                       [&](Array c, lax::Nothing) {
+                           return std::pair(c + la::slogdet(jnp::cos(9. * x * x)[{all, slice(3)}] * c).logabsdet, lax::Nothing{});
+                       },
+                       t, lax::Nothing{}, {.length = 2})
+                .first;
+        })(v[0]));
+    PAIR("jax.grad(lambda t: lax.scan(lambda c, _: (c + jnp.linalg.slogdet(x[:2, :2] * c)[1], None), t, None, length=2)[0])(v[0])",
+         jax::grad([&](Array t) {
+             return lax::scan(
+                        [&](Array c, lax::Nothing) {
+                            return std::pair(c + la::slogdet(x[{slice(2), slice(2)}] * c).logabsdet, lax::Nothing{});
+                        },
+                        t, lax::Nothing{}, {.length = 2})
+                 .first;
+         })(v[0]));
+    PAIR("jax.grad(lambda t: jnp.linalg.slogdet(t)[1])(v[:1, None])",
+         jax::grad([](Array t) { return la::slogdet(t).logabsdet; })(v[{slice(1), none}]));
+    PAIR("jax.jvp(jnp.linalg.slogdet, (x[:2, :2],), (x[:2, :2],))", [&] {
+        const Array m = x[{slice(2), slice(2)}], d = x[{slice(2), slice(2)}];
+        const auto both = jax::jvp(
+            [](Array t) {
+                const auto s = la::slogdet(t);
+                return std::pair(s.sign, s.logabsdet);
+            },
+            std::tuple(m), std::tuple(d));
+        return both;
+    }());
+    PAIR("jax.grad(lambda t: jnp.linalg.slogdet(t)[1])(jnp.cos(9. * x * x)[:, :3])",
+         jax::grad([](Array t) { return la::slogdet(t).logabsdet; })(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jax.grad(jnp.linalg.det)(w[:, :4] + jnp.eye(4))",
+         jax::grad([](Array t) { return la::det(t); })(w[{all, slice(4)}] + jnp::eye(4)));
+    PAIR("jax.vmap(jax.grad(lambda t: jnp.linalg.slogdet(t)[1]))(w[:, :4].reshape(4, 2, 2))",
+         jax::vmap(jax::grad([](Array t) { return la::slogdet(t).logabsdet; }))(w[{all, slice(4)}].reshape({4, 2, 2})));
+    PAIR("jax.jvp(jnp.linalg.det, (w[:, :4],), (w[:, :4],))", [&] {
+        const Array m = w[{all, slice(4)}], d = w[{all, slice(4)}];
+        return jax::jvp([](Array t) { return la::det(t); }, std::tuple(m), std::tuple(d));
+    }());
+    PAIR("jax.grad(jnp.linalg.det)(x[:2, :2])", jax::grad([](Array t) { return la::det(t); })(x[{slice(2), slice(2)}]));
     PAIR("jnp.linalg.qr(jnp.cos(9. * x * x))", la::qr(jnp::cos(9. * x * x)));
     PAIR("jnp.linalg.qr(jnp.cos(9. * x * x).T, mode='complete')", la::qr(jnp::cos(9. * x * x).T(), "complete"));
     PAIR("jnp.linalg.svd(jnp.cos(9. * x * x))", la::svd(jnp::cos(9. * x * x)));

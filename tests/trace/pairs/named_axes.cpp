@@ -37,6 +37,23 @@ void named_axes() {
           jax::grad([](Array t) { return lax::psum(jnp::sin(t), "i").sum(); })(a));
     UNDER("jax.grad(lambda t: (lax.all_gather(t, 'i') ** 2).sum())(a)",
           jax::grad([](Array t) { return jnp::power(lax::all_gather(t, "i"), 2).sum(); })(a));
+    UNDER("lax.ppermute(a, 'i', [(0, 1), (1, 2), (2, 0)])", lax::ppermute(a, "i", {{0, 1}, {1, 2}, {2, 0}}));
+    UNDER("lax.ppermute(a, 'i', [(0, 1), (1, 2), (2, 2)])", lax::ppermute(a, "i", {{0, 1}, {1, 2}, {2, 2}}));
+    UNDER("lax.ppermute(v, 'i', [(0, 1), (1, 2), (2, 0)])", lax::ppermute(v, "i", {{0, 1}, {1, 2}, {2, 0}}));
+    UNDER("jax.grad(lambda t: (lax.ppermute(t, 'i', [(0, 1), (1, 2), (2, 0)]) ** 2).sum())(a)", jax::grad([](Array t) {
+              return jnp::power(lax::ppermute(t, "i", {{0, 1}, {1, 2}, {2, 0}}), 2).sum();
+          })(a));
+    UNDER("jax.grad(lambda t: (lax.ppermute(t, 'i', [(0, 1), (1, 2), (2, 2)]) ** 2).sum())(a)", jax::grad([](Array t) {
+              return jnp::power(lax::ppermute(t, "i", {{0, 1}, {1, 2}, {2, 2}}), 2).sum();
+          })(a));
+    UNDER("lax.pshuffle(a, 'i', [2, 0, 1])", lax::pshuffle(a, "i", {2, 0, 1}));
+    UNDER("lax.all_to_all(a[:3], 'i', 0, 0)", lax::all_to_all(a[slice(3)], "i", 0, 0));
+    UNDER("lax.pswapaxes(a[:3], 'i', 0)", lax::pswapaxes(a[slice(3)], "i", 0));
+    UNDER("lax.all_to_all(a[:3, None] * v, 'i', 0, 1)", lax::all_to_all(a[{slice(3), none}] * v, "i", 0, 1));
+    UNDER("lax.all_to_all(a[:, None] * v[:3], 'i', 1, 0)", lax::all_to_all(a[{all, none}] * v[slice(3)], "i", 1, 0));
+    UNDER("lax.all_to_all(a[:3, None] * v, 'i', 0, 1, tiled=True)", lax::all_to_all(a[{slice(3), none}] * v, "i", 0, 1, {.tiled = true}));
+    UNDER("jax.grad(lambda t: (lax.all_to_all(t[:3], 'i', 0, 0) ** 2).sum())(a)",
+          jax::grad([](Array t) { return jnp::power(lax::all_to_all(t[slice(3)], "i", 0, 0), 2).sum(); })(a));
 #undef UNDER
     PAIR("jax.vmap(lambda a: lax.psum_scatter(a, 'i'), axis_name='i')(y[:, :3])",
          jax::vmap([](Array a) { return lax::psum_scatter(a, "i"); }, {.axis_name = "i"})(y[{all, slice(3)}]));

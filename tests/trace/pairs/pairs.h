@@ -73,5 +73,8 @@ void linear_algebra();
 void sorted_arrays();
 void more_random();
 void loops_that_close_over();
+void indexing();
+void weak_types();
+void errors();  ///< what is refused: its text alone
 
 }  // namespace pairs

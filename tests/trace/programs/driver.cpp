@@ -7,5 +7,6 @@ int main(int, char** argv) {
     programs::models();
     programs::loops();
     programs::inference();
+    programs::further();
     programs::equinox_loops();
 }

@@ -52,6 +52,7 @@ void training();
 void models();
 void loops();
 void inference();
+void further();
 void equinox_loops();
 
 }  // namespace programs

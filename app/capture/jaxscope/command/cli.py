@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import difflib
 import importlib.machinery
@@ -40,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
     ap.add_argument("--call", metavar="NAME", help="capture a call of the jitted function NAME in a script that runs as it is")
     ap.add_argument("--nth", type=int, default=1, metavar="N", help="with --call: the N-th call")
     ap.add_argument("--continue", dest="go_on", action="store_true", help="with --call: let the script go on afterwards")
+    ap.add_argument("--resize", action="append", default=[], metavar="ARG:AXIS", help="capture for other sizes of this axis; OUT has {} where the size goes")
+    ap.add_argument("--size", dest="sizes", type=int, action="append", default=[], metavar="N", help="with --resize: such a size (default: as it is)")
+    ap.add_argument("--rewrite", metavar="EDITS.json", help="capture what the sources would be with these names and checkpoints (what `plan --prove` asks for)")
     ap.add_argument("--json", action="store_true", help="print a JSON object about what was captured")
     return ap
 
@@ -70,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _own_stdout() if opt.json else contextlib.nullcontext(sys.stdout) as out:
             result = _run(opt, script)
             if result is not None:
-                print(json.dumps(result) if opt.json else f"{result['output']}: {result['equations']} equations, JAX {result['jax_version']}", file=out)
+                print(json.dumps(result) if opt.json else _told(result), file=out)
                 out.flush()
     except CaptureError as e:
         if e.traceback_text:
@@ -129,14 +133,69 @@ def _run(opt: Any, script: list[str]) -> dict[str, Any] | None:
     if opt.call:
         from . import runner
         return runner.run(opt, script or [*([opt.target] if opt.target else []), *opt.script])
+    if opt.target and opt.target.endswith(".jaxscope"):
+        _again(opt)
     if not opt.target or ":" not in opt.target:
-        raise CaptureError(f"expected FILE.py:NAME, found {opt.target!r}")
+        raise CaptureError(f"expected FILE.py:NAME, found {opt.target!r}{_candidates(opt.target)}")
     path, name = opt.target.rsplit(":", 1)
     pid = os.getpid()
+    changes = _rewritten(opt.rewrite, path) if opt.rewrite else None
     module = load(path)
     usercode.import_jax()
+    what, options = f"{name} in {os.path.basename(path)}", {"root": os.path.dirname(os.path.abspath(path)), "origin": _origin(path, name, opt)}
     p = resolve(module, path, name, opt)
-    return capture_program(p, opt, pid, f"{name} in {os.path.basename(path)}", root=os.path.dirname(os.path.abspath(path)))
+    if opt.resize:
+        from . import resize
+        return resize.capture_sizes(p, opt, pid, what, **options)
+    result = capture_program(p, opt, pid, what, **options)
+    return {**result, "patch": changes} if changes is not None else result
+
+
+def _rewritten(edits: str, path: str) -> str:
+    """From here on the user's files are imported as they would be with these changes; what is returned says them as a patch."""
+    from . import rewrite
+    with open(edits, encoding="utf-8") as f:
+        asked = json.load(f)
+    texts = rewrite.rewritten(asked, os.path.dirname(os.path.realpath(path)))
+    rewrite.import_instead(texts)
+    return rewrite.patch(texts)
+
+
+def _candidates(path: str | None) -> str:
+    """Functions of a file that was named without one; those that need no arguments first, as only they can be captured without --args."""
+    try:
+        with open(path or "", "rb") as f:
+            found = [n for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    found.sort(key=lambda n: len(n.args.posonlyargs + n.args.args) > len(n.args.defaults) or any(d is None for d in n.args.kw_defaults))
+    names = [n.name for n in found[:12]]
+    return f"; functions in it: {', '.join(names)}{', ...' if len(found) > len(names) else ''}" if names else ""
+
+
+def _again(opt: Any) -> None:
+    """What a capture was made from stands in for it: beside the working folder, or beside the capture."""
+    from ..rebuild.load import read_document
+    origin = read_document(opt.target)["producer"].get("origin")
+    if origin is None:
+        raise CaptureError(f"{opt.target} doesn't say what it was captured from (`capture FILE.py:NAME` does): name FILE.py:NAME itself")
+    beside = [origin["file"], os.path.join(os.path.dirname(opt.target), os.path.basename(origin["file"]))]
+    found = next((f for f in beside if os.path.isfile(f)), None)
+    if found is None:
+        raise CaptureError(f"{opt.target} was captured from {origin['file']}:{origin['name']}, and there is no such file here: name FILE.py:NAME itself")
+    opt.target, opt.args, opt.kwargs = f"{found}:{origin['name']}", opt.args or origin.get("args"), opt.kwargs or origin.get("kwargs")
+
+
+def _origin(path: str, name: str, opt: Any) -> dict[str, str]:
+    """How the program is captured again. A file elsewhere on this machine is known by its name alone."""
+    elsewhere = os.path.isabs(path) or os.path.normpath(path).startswith("..")
+    said = {"file": os.path.basename(path) if elsewhere else path, "name": name, "args": opt.args, "kwargs": opt.kwargs}
+    return {k: v for k, v in said.items() if v is not None}
+
+
+def _told(result: dict[str, Any]) -> str:
+    return "\n".join(f"size {r['size']}: {r['problem']}" if "problem" in r else f"{r['output']}: {r['equations']} equations, JAX {r['jax_version']}"
+                     for r in result.get("captures", [result]))
 
 
 class _Script(importlib.machinery.SourceFileLoader):

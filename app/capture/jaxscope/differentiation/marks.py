@@ -14,8 +14,7 @@ from functools import partial
 from typing import Any
 
 import jax
-import numpy as np
-from jax._src import core, dtypes
+from jax._src import core
 from jax._src.interpreters import ad, batching, mlir
 
 from .. import compat
@@ -102,15 +101,17 @@ compat.register_batching(call_p, _call_batch, _inlined_batch)
 
 def _call_jvp(primals: Any, tangents: Any, *, jaxpr: Any, name: str, batch: Any) -> Any:
     _dissolve(name, "it is differentiated further")
+    return _differentiated(jaxpr, primals, tangents)
 
-    def full(p: Any, t: Any) -> Any:
-        if not compat.is_zero(t):
-            return t
-        aval = compat.typeof(p)
-        if not dtypes.issubdtype(aval.dtype, np.inexact):
-            return np.zeros(aval.shape, dtypes.float0)
-        return ad.instantiate_zeros(t)
-    return jax.jvp(lambda *xs: _inline(xs, jaxpr), tuple(primals), tuple(map(full, primals, tangents)))
+
+def _differentiated(jaxpr: Any, primals: Any, tangents: Any) -> Any:
+    """The derivative of a closed jaxpr where it stands: what has no tangent gets none, as where no mark was."""
+    moves = [not compat.is_zero(t) and not compat.is_float0(compat.typeof(t)) for t in tangents]
+    made, out_moves = ad.jvp_jaxpr(jaxpr, moves, instantiate=False)
+    flat = _inline([*primals, *(t for t, m in zip(tangents, moves) if m)], made)
+    n = len(jaxpr.out_avals)
+    given = iter(flat[n:])
+    return flat[:n], [next(given) if m else compat.zero(compat.tangent_aval(a)) for m, a in zip(out_moves, jaxpr.out_avals)]
 
 
 ad.primitive_jvps[call_p] = _call_jvp
@@ -160,8 +161,7 @@ batching.primitive_batchers[linear_p] = _linear_batch
 
 
 def _linear_jvp(primals: Any, tangents: Any, *, linear: Linear) -> Any:
-    fill = [ad.instantiate_zeros(t) for t in tangents]
-    return jax.jvp(partial(_linear_impl, linear=linear), tuple(primals), tuple(fill))
+    return _differentiated(core.ClosedJaxpr(compat.constvars_to_invars(linear.jaxpr), ()), primals, tangents)
 
 
 ad.primitive_jvps[linear_p] = _linear_jvp

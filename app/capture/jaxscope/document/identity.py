@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 
 import jax
 
-from .. import naming
+from .. import compat, naming
 
 
 def identity(value: Any) -> tuple[str, list[Any], Any]:
@@ -58,6 +58,27 @@ def thunks(value: Any) -> Iterator[Any]:
 def evaluated_from_jaxpr(value: Any) -> bool:
     """Was the call evaluated from the jaxpr of another one, rather than made by the user's Python? JAX lifts its rule then."""
     return any(getattr(f, "__qualname__", "").startswith(("lift_jvp", "lift_fwd")) for f in thunks(value))
+
+
+def made_by_rule(eqn: Any) -> bool:
+    """Did the user's rule make this equation of its jaxpr, or does it evaluate a jaxpr that was there before? JAX keeps the place of the latter
+    wherever the rule stands."""
+    frames = compat.raw_frames(eqn.source_info)
+    return not frames or any(code.co_name in _AROUND_RULES and code.co_filename.startswith(compat.JAX_DIR) for code, _ in frames)
+
+
+_AROUND_RULES = ("_flatten_jvp", "_flatten_fwd", "_flatten_bwd")
+
+
+def inlined(value: Any, jaxpr: Any) -> bool:
+    """Did the call come into this jaxpr with the body of a jit(inline=True)? The trace in which Python made it is that of another function."""
+    for f in thunks(value):
+        for name, cell in cells_of(f):
+            frame = getattr(cell, "frame", None) if name == "self" else None
+            made_in = compat.debug_source(getattr(frame, "debug_info", None))
+            if made_in:
+                return made_in != (compat.debug_source(getattr(jaxpr, "debug_info", None)) or made_in)
+    return False
 
 
 def _wrapped_functions(value: Any, path: list[Any]) -> Iterator[Any]:

@@ -29,7 +29,7 @@ class Params:
         self._policies: dict[Any, Any] = {}
         self._objects: dict[int, tuple[Any, Any]] = {}
 
-    def of(self, eqn: Any) -> int:
+    def of(self, eqn: Any, jaxpr: Any) -> int:
         application = self.rules.applications.index_of(eqn) if self.rules is not None else None
         if not eqn.params and application is None:
             return self.tables.params.add("{}", {})
@@ -46,6 +46,8 @@ class Params:
                 out[key] = self.value(value)
         if special and identity.evaluated_from_jaxpr(params[special[0]]):
             out = dict(sorted({**out, "from_jaxpr": True}.items()))
+        elif special and identity.inlined(params[special[0]], jaxpr):
+            out = dict(sorted({**out, "inlined": True}.items()))
         if application is not None:
             out = dict(sorted({**out, LIBRARY_RULES: {"rule": application, "text": eqn.primitive.name}}.items()))
         return self.tables.params.add(json.dumps(out), out)

@@ -98,11 +98,11 @@ class Tables:
         return index
 
     # --- where an equation comes from
-    def source(self, info: Any) -> int:
+    def source(self, info: Any, words: tuple[str, ...] = ()) -> int:
         trace, summary = self._traceback(info)
         stack = self._name_stack(info.name_stack)
-        item = [trace, stack, summary]
-        return self.sources.add((trace, stack, summary), item)
+        item = [trace, stack, summary, *([list(words)] if words else [])]
+        return self.sources.add((trace, stack, summary, words), item)
 
     def _name_stack(self, stack: Any) -> int:
         hit = self._stack_memo.get(stack)

@@ -21,16 +21,23 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 def load(path: str | os.PathLike[str]) -> Rebuilt:
     path = os.fspath(path)
+    document = read_document(path)
+    try:
+        return Rebuilt(document, _members(path))
+    except CannotRebuild as e:
+        raise CaptureError(f"{path}: can't be rebuilt as a JAX function: {e}") from None
+
+
+def read_document(path: str) -> dict[str, Any]:
     try:
         document = json.loads(_text(path))
     except OSError as e:
         raise CaptureError(f"cannot read {path}: {e.strerror or e}") from None
     except ValueError as e:
         raise CaptureError(f"{path} is no capture: {e}") from None
-    try:
-        return Rebuilt(document, _members(path))
-    except CannotRebuild as e:
-        raise CaptureError(f"{path}: can't be rebuilt as a JAX function: {e}") from None
+    if not isinstance(document, dict) or document.get("format") != "jaxscope.capture":
+        raise CaptureError(f"{path}: it is no capture of jaxscope's")
+    return document
 
 
 def _members(path: str) -> Any:

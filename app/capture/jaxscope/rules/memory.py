@@ -12,7 +12,7 @@ from jax._src import source_info_util
 from jax._src.interpreters import partial_eval as pe
 
 from .. import compat
-from ..document.identity import cells_of, thunks
+from ..document.identity import cells_of, made_by_rule, thunks
 
 _meeting = threading.local()
 
@@ -74,7 +74,8 @@ def _twofold(fn: Callable) -> Callable:
 def _at(jaxpr: Any, traceback: Any) -> Any:
     if traceback is None:
         return jaxpr
-    return jaxpr.replace(eqns=[e.replace(source_info=e.source_info.replace(traceback=traceback)) for e in jaxpr.eqns])
+    moved = lambda e: e.replace(source_info=e.source_info.replace(traceback=traceback)) if made_by_rule(e) else e
+    return jaxpr.replace(eqns=[moved(e) for e in jaxpr.eqns])
 
 
 def traced(thunk: Any, pattern: tuple[bool, ...]) -> Any | None:

@@ -168,14 +168,14 @@ class Rules:
             jaxpr, consts = pure.jaxpr, pure.consts
         mine = [isinstance(c, compat.Tracer) for c in consts]
         if not any(mine):
-            return {"jaxpr": self.encode(jaxpr, list(consts))}
+            return {"jaxpr": self.encode(jaxpr, list(consts), eqn)}
         self.origins.opened(jaxpr, consts)
         positions = self.origins.positions(eqn, [c for c, m in zip(consts, mine) if m])
         variables = [v for v, m in zip(jaxpr.constvars, mine) if m]
         names = ["" for _ in variables] + [n or "" for n in compat.argument_names(jaxpr)]
         whole = jaxpr.replace(constvars=[v for v, m in zip(jaxpr.constvars, mine) if not m], invars=[*variables, *jaxpr.invars],
                               **compat.named(jaxpr, arguments=names))
-        return {"jaxpr": self.encode(whole, [c for c, m in zip(consts, mine) if not m]), "closed_over": positions}
+        return {"jaxpr": self.encode(whole, [c for c, m in zip(consts, mine) if not m], eqn), "closed_over": positions}
 
     def _forward(self, eqn: Any, perturbed: tuple[bool, ...]) -> tuple[Any, Any, tuple[bool, ...]]:
         """The forward rule's jaxpr with its constants, and which arguments it can be perturbed by: where a call is evaluated from a jaxpr,

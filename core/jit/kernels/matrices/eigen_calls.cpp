@@ -16,8 +16,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr int kCol = LAPACK_COL_MAJOR;
-
 /// Operands of geev: a (destroyed), eigenvalues (real and imaginary parts of real matrices), eigenvectors, workspace.
 template <class T>
 struct EigArguments {
@@ -28,16 +26,16 @@ struct EigArguments {
     Real<T>* real;
 };
 int geev(const EigArguments<float>& x) {
-    return LAPACKE_sgeev_work(kCol, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
+    return LAPACKE_sgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
 }
 int geev(const EigArguments<double>& x) {
-    return LAPACKE_dgeev_work(kCol, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
+    return LAPACKE_dgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
 }
 int geev(const EigArguments<C64>& x) {
-    return LAPACKE_cgeev_work(kCol, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
+    return LAPACKE_cgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
 }
 int geev(const EigArguments<C128>& x) {
-    return LAPACKE_zgeev_work(kCol, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
+    return LAPACKE_zgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
 }
 
 /// Operands of gees: a becomes the Schur form; the eigenvalues are thrown away.
@@ -51,19 +49,23 @@ struct SchurArguments {
 };
 int gees(const SchurArguments<float>& x) {
     int found = 0;
-    return LAPACKE_sgees_work(kCol, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size, nullptr);
+    return LAPACKE_sgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size,
+                              nullptr);
 }
 int gees(const SchurArguments<double>& x) {
     int found = 0;
-    return LAPACKE_dgees_work(kCol, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size, nullptr);
+    return LAPACKE_dgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size,
+                              nullptr);
 }
 int gees(const SchurArguments<C64>& x) {
     int found = 0;
-    return LAPACKE_cgees_work(kCol, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real, nullptr);
+    return LAPACKE_cgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real,
+                              nullptr);
 }
 int gees(const SchurArguments<C128>& x) {
     int found = 0;
-    return LAPACKE_zgees_work(kCol, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real, nullptr);
+    return LAPACKE_zgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real,
+                              nullptr);
 }
 
 template <class T>

@@ -24,14 +24,12 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr int kCol = LAPACK_COL_MAJOR;
-
 // One name for the four types of each routine.
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
-#define JAXSCOPE_LAPACK(T, p)                                                                                             \
-    int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(kCol, m, n, a, std::max(m, 1), pivots); } \
-    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                            \
-        return LAPACKE_##p##geqrf_work(kCol, m, n, a, std::max(m, 1), tau, work, size);                                   \
+#define JAXSCOPE_LAPACK(T, p)                                                                                                         \
+    int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), pivots); } \
+    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                                        \
+        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size);                                   \
     }
 JAXSCOPE_LAPACK(float, s)
 JAXSCOPE_LAPACK(double, d)
@@ -40,24 +38,28 @@ JAXSCOPE_LAPACK(C128, z)
 #undef JAXSCOPE_LAPACK
 // NOLINTEND(bugprone-macro-parentheses)
 int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
-    return LAPACKE_sorgqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s);
+    return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
 int ungqr(int m, int n, int k, double* a, double* t, double* w, int s) {
-    return LAPACKE_dorgqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s);
+    return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
-int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) { return LAPACKE_cungqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s); }
-int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) { return LAPACKE_zungqr_work(kCol, m, n, k, a, std::max(m, 1), t, w, s); }
+int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) {
+    return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
+}
+int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) {
+    return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
+}
 int heev(char uplo, int n, float* a, float* w, float* work, int s, float*) {
-    return LAPACKE_ssyev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+    return LAPACKE_ssyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s);
 }
 int heev(char uplo, int n, double* a, double* w, double* work, int s, double*) {
-    return LAPACKE_dsyev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s);
 }
 int heev(char uplo, int n, C64* a, float* w, C64* work, int s, float* r) {
-    return LAPACKE_cheev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+    return LAPACKE_cheev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
 }
 int heev(char uplo, int n, C128* a, double* w, C128* work, int s, double* r) {
-    return LAPACKE_zheev_work(kCol, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+    return LAPACKE_zheev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
 }
 
 /// Operands of gesdd: a (destroyed), singular values, u and vt with their leading dimensions, workspaces.
@@ -77,18 +79,20 @@ struct SvdArguments {
     int* integers;
 };
 int gesdd(const SvdArguments<float>& x) {
-    return LAPACKE_sgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.integers);
+    return LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
+                               x.integers);
 }
 int gesdd(const SvdArguments<double>& x) {
-    return LAPACKE_dgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.integers);
+    return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
+                               x.integers);
 }
 int gesdd(const SvdArguments<C64>& x) {
-    return LAPACKE_cgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.real,
-                               x.integers);
+    return LAPACKE_cgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
+                               x.real, x.integers);
 }
 int gesdd(const SvdArguments<C128>& x) {
-    return LAPACKE_zgesdd_work(kCol, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size, x.real,
-                               x.integers);
+    return LAPACKE_zgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
+                               x.real, x.integers);
 }
 
 void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const float* a, int lda, float* b) {

@@ -15,12 +15,10 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr int kCol = LAPACK_COL_MAJOR;
-
-int gtsv(int n, int k, float* l, float* d, float* u, float* b) { return LAPACKE_sgtsv_work(kCol, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, double* l, double* d, double* u, double* b) { return LAPACKE_dgtsv_work(kCol, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, C64* l, C64* d, C64* u, C64* b) { return LAPACKE_cgtsv_work(kCol, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, C128* l, C128* d, C128* u, C128* b) { return LAPACKE_zgtsv_work(kCol, n, k, l, d, u, b, n); }
+int gtsv(int n, int k, float* l, float* d, float* u, float* b) { return LAPACKE_sgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
+int gtsv(int n, int k, double* l, double* d, double* u, double* b) { return LAPACKE_dgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
+int gtsv(int n, int k, C64* l, C64* d, C64* u, C64* b) { return LAPACKE_cgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
+int gtsv(int n, int k, C128* l, C128* d, C128* u, C128* b) { return LAPACKE_zgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
 
 /// Operands: the lower diagonal (its first element is not read), the diagonal, the upper one (its last is not read), right-hand sides.
 template <class T>

@@ -3,7 +3,7 @@
 Weights and moments are bf16, the state is donated, each block runs under jax.checkpoint and keeps what its attention returns. Nothing is allocated:
 the arguments are shapes, so a laptop captures and plans the step; it runs on an accelerator of 80 GB and more.
 
-    python -m jaxscope tests/bench/foresight/llama_7b.py:program -o llama_7b.jaxscope --compile --target tpu:v5p
+    python -m jaxscope samples/python/llama_7b.py:program -o llama_7b.jaxscope --compile --target tpu:v5p
 """
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,6 @@
 """The Llama-like step of llama_7b.py with its 32 blocks written out one after the other: gradients don't wait for each other in one stack.
 
-    python -m jaxscope tests/bench/foresight/llama_7b_unrolled.py:program -o llama_7b_unrolled.jaxscope --compile --target tpu:v5p
+    python -m jaxscope samples/python/llama_7b_unrolled.py:program -o llama_7b_unrolled.jaxscope --compile --target tpu:v5p
 """
 import jax
 import jax.numpy as jnp

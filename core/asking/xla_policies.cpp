@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/xla_policies.h"
+#include "asking/xla_policies.h"
 
 #include "analysis/stages/step.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/capture_package.h"
+#include "asking/capture_package.h"
 
 #include <cstdlib>
 

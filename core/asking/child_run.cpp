@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/child_run.h"
+#include "asking/child_run.h"
 
 #include <csignal>
 #include <filesystem>

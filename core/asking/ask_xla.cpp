@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/ask_xla.h"
+#include "asking/ask_xla.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "asking/capture_package.h"
 #include "base/atomic_file.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/notes.h"
 #include "base/subprocess.h"
 #include "base/temporary_folder.h"
 #include "base/text.h"
 #include "io/capture/writer.h"
-#include "io/capture_package.h"
 
 namespace jaxscope {
 
@@ -97,7 +98,7 @@ std::vector<std::vector<XlaWord>> ask_xla(const std::vector<NamedProgram>& progr
     const std::string python = python_of(question.python);
     request.command = {python, "-m", "jaxscope.targets.ask"};
     request.input = question_text(programs, question, folder);
-    request.forward_stderr = question.tell;
+    request.forward_stderr = question.tell && loudness() != Loudness::Quiet;
     add_capture_package(request);
     const ProcessResult done = run_process(request);
     if (done.cancelled) throw_cancelled();

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analysis/inspection.h"
-#include "io/ask_xla.h"
+#include "asking/ask_xla.h"
 
 namespace jaxscope {
 

@@ -1,0 +1,242 @@
+// What JAX refuses: its sentence, and the line of the call here.
+#include "base/error.h"
+#include "pairs.h"
+
+namespace pairs {
+
+namespace {
+
+template <class F>
+void refused(const char* python, int line, F f) {
+    const In in = inputs();
+    std::printf("== %s\n", python);
+    try {
+        f(in.x, in.y, in.v, in.w, in.i, in.b, in.k, in.n);
+        std::printf("?? nothing was refused\n");
+    } catch (const jaxscope::Error& e) {
+        const bool here = e.loc.file.find("errors.cpp") != std::string::npos && e.loc.line == line;
+        std::printf("%s%s\n", here ? "" : "?? stands elsewhere: ", e.what());
+    }
+}
+
+#define REFUSED(python, ...)                                                                                           \
+    refused(python, __LINE__,                                                                                          \
+            []([[maybe_unused]] Array x, [[maybe_unused]] Array y, [[maybe_unused]] Array v, [[maybe_unused]] Array w, \
+               [[maybe_unused]] Array i, [[maybe_unused]] Array b, [[maybe_unused]] Array k,                           \
+               [[maybe_unused]] Array n) { return __VA_ARGS__; })
+
+namespace jr = jax::random;
+
+void keys_as_numbers() {
+    REFUSED("k + 1", k + 1);
+    REFUSED("1 + k", 1 + k);
+    REFUSED("k + k", k + k);
+    REFUSED("k * 2.", k * 2.);
+    REFUSED("-k", -k);
+    REFUSED("k < k", k < k);
+    REFUSED("jnp.equal(k, 1)", jnp::equal(k, 1));
+    REFUSED("jnp.add(k, 1)", jnp::add(k, 1));
+    REFUSED("lax.add(k, k)", lax::add(k, k));
+    REFUSED("jr.split(k, 3) + 1", jr::split(k, 3) + 1);
+    REFUSED("k / 2", k / 2);
+    REFUSED("k % 2", k % 2);
+    REFUSED("k & 1", k & 1);
+    REFUSED("~k", ~k);
+    REFUSED("jnp.maximum(k, 1)", jnp::maximum(k, 1));
+    REFUSED("jnp.abs(k)", jnp::abs(k));
+    REFUSED("lax.sin(k)", lax::sin(k));
+    REFUSED("jnp.minimum(k, k)", jnp::minimum(k, k));
+    REFUSED("nn.relu(k)", nn::relu(k));
+    REFUSED("jnp.multiply(x, jr.split(k, 3))", jnp::multiply(x, jr::split(k, 3)));
+    REFUSED("k + x", k + x);
+    REFUSED("lax.mul(k, 1)", lax::mul(k, 1));
+    REFUSED("jnp.floor_divide(k, 2)", jnp::floor_divide(k, 2));
+    REFUSED("jnp.clip(k, 0, 1)", jnp::clip(k, 0, 1));
+    REFUSED("lax.sin(n)", lax::sin(n));
+    REFUSED("lax.neg(b)", lax::neg(b));
+    REFUSED("jnp.subtract(b, b)", jnp::subtract(b, b));
+    REFUSED("jnp.bitwise_and(x, x)", jnp::bitwise_and(x, x));
+    REFUSED("~x", ~x);
+}
+
+void products() {
+    REFUSED("x @ y", jnp::matmul(x, y));
+    REFUSED("jnp.matmul(x, 2.)", jnp::matmul(x, 2.));
+    REFUSED("jnp.matmul(2., x)", jnp::matmul(2., x));
+    REFUSED("jnp.matmul(x[None], y)", jnp::matmul(x[none], y));
+    REFUSED("jnp.matmul(w.reshape(2, 2, 5), w.reshape(4, 5, 1))", jnp::matmul(w.reshape({2, 2, 5}), w.reshape({4, 5, 1})));
+    REFUSED("jnp.dot(v, x)", jnp::dot(v, x));
+    REFUSED("jnp.vdot(x, v)", jnp::vdot(x, v));
+    REFUSED("jnp.inner(x, w)", jnp::inner(x, w));
+    REFUSED("lax.dot(x, y)", lax::dot(x, y));
+    REFUSED("lax.batch_matmul(x, v)", lax::batch_matmul(x, v));
+    REFUSED("lax.dot_general(x, y, (((1, 0), (0,)), ((), ())))", lax::dot_general(x, y, {.lhs_contracting = {1, 0}, .rhs_contracting = 0}));
+    REFUSED("lax.dot_general(x, y, (((5,), (0,)), ((), ())))", lax::dot_general(x, y, {.lhs_contracting = 5, .rhs_contracting = 0}));
+    REFUSED("lax.dot_general(x, w, (((), ()), ((0,), (0,))))", lax::dot_general(x, w, {.lhs_batch = 0, .rhs_batch = 0}));
+    REFUSED("jnp.einsum('ij,jk->ik', x, y)", jnp::einsum("ij,jk->ik", x, y));
+    REFUSED("jnp.einsum('ij,jk->ik', x)", jnp::einsum("ij,jk->ik", x));
+    REFUSED("jnp.einsum('ij,jk,kl->il', x, w, w)", jnp::einsum("ij,jk,kl->il", x, w, w));
+    REFUSED("jnp.einsum('ij,jk->ik', x, w, w)", jnp::einsum("ij,jk->ik", x, w, w));
+    REFUSED("jnp.einsum('ij->ij', x, y)", jnp::einsum("ij->ij", x, y));
+    REFUSED("jnp.einsum('ijk->i', x)", jnp::einsum("ijk->i", x));
+    REFUSED("jnp.einsum('ij->il', x)", jnp::einsum("ij->il", x));
+    REFUSED("jnp.einsum('ij->ii', x)", jnp::einsum("ij->ii", x));
+    REFUSED("jnp.einsum('ij,ij->i', x, v)", jnp::einsum("ij,ij->i", x, v));
+    REFUSED("jnp.einsum('ii->i', x)", jnp::einsum("ii->i", x));
+}
+
+void joined() {
+    REFUSED("jnp.concatenate([])", jnp::concatenate({}));
+    REFUSED("jnp.concatenate([x, w])", jnp::concatenate({x, w}));
+    REFUSED("jnp.concatenate([x, v])", jnp::concatenate({x, v}));
+    REFUSED("jnp.concatenate([x, y], axis=2)", jnp::concatenate({x, y}, 2));
+    REFUSED("jnp.concatenate([x, y], axis=-3)", jnp::concatenate({x, y}, -3));
+    REFUSED("jnp.concatenate([v[0], v[1]])", jnp::concatenate({v[0], v[1]}));
+    REFUSED("lax.concatenate([x, w], 0)", lax::concatenate({x, w}, 0));
+    REFUSED("lax.concatenate([x, n.reshape(1, 4)], 0)", lax::concatenate({x, n.reshape({1, 4})}, 0));
+    REFUSED("lax.concatenate([x, y], 2)", lax::concatenate({x, y}, 2));
+    REFUSED("lax.concatenate([], 0)", lax::concatenate({}, 0));
+    REFUSED("jnp.stack([])", jnp::stack({}));
+    REFUSED("jnp.stack([x, w])", jnp::stack({x, w}));
+    REFUSED("jnp.stack([x, v])", jnp::stack({x, v}));
+    REFUSED("jnp.stack([x, y], axis=3)", jnp::stack({x, y}, 3));
+    REFUSED("jnp.stack([x, y], axis=-4)", jnp::stack({x, y}, -4));
+    REFUSED("jnp.vstack([])", jnp::vstack({}));
+    REFUSED("jnp.vstack([x, w])", jnp::vstack({x, w}));
+    REFUSED("jnp.hstack([x, w])", jnp::hstack({x, w}));
+    REFUSED("jnp.hstack([v, x])", jnp::hstack({v, x}));
+    REFUSED("jnp.split(x, 2)", jnp::split(x, 2));
+    REFUSED("jnp.split(x, [1, 2, 5])", jnp::split(x, {1, 2, 5}));
+    REFUSED("jnp.split(x, [-1])", jnp::split(x, {-1}));
+    REFUSED("jnp.quantile(x, 0.3, axis=(0, 0))", jnp::quantile(x, 0.3, {.axis = {0, 0}}));
+    REFUSED("jnp.quantile(x, 0.3, axis=(0, 3))", jnp::quantile(x, 0.3, {.axis = {0, 3}}));
+    REFUSED("x[None, None, None, True]", x[{none, none, none, true}]);
+    REFUSED("x[True, 0, 0, 0]", x[{true, 0, 0, 0}]);
+    REFUSED("jnp.quantile(x, y)", jnp::quantile(x, y));
+    REFUSED("jnp.median(x + 1j)", jnp::median(lax::complex(x, y)));
+    REFUSED("jnp.split(x, 5, axis=1)", jnp::split(x, 5, 1));
+}
+
+void shaped() {
+    REFUSED("jnp.transpose(x, (0, 0))", jnp::transpose(x, {0, 0}));
+    REFUSED("jnp.transpose(x, (0,))", jnp::transpose(x, 0));
+    REFUSED("jnp.transpose(x, (0, 2))", jnp::transpose(x, {0, 2}));
+    REFUSED("lax.transpose(x, (0, 2))", lax::transpose(x, {0, 2}));
+    REFUSED("lax.transpose(x, (-1, 0))", lax::transpose(x, {-1, 0}));
+    REFUSED("jnp.moveaxis(x, 0, 2)", jnp::moveaxis(x, 0, 2));
+    REFUSED("jnp.broadcast_to(x, (2, 4))", jnp::broadcast_to(x, {2, 4}));
+    REFUSED("jnp.broadcast_to(x, (4,))", jnp::broadcast_to(x, 4));
+    REFUSED("jnp.broadcast_to(x, (2, 3, 5))", jnp::broadcast_to(x, {2, 3, 5}));
+    REFUSED("jnp.broadcast_to(x, (-1, 4))", jnp::broadcast_to(x, {-1, 4}));
+    REFUSED("jnp.zeros((-1,))", jnp::zeros(-1));
+    REFUSED("lax.broadcast_in_dim(x, (3, 4), (0,))", lax::broadcast_in_dim(x, {3, 4}, 0));
+    REFUSED("lax.broadcast_in_dim(x, (3, 5), (0, 1))", lax::broadcast_in_dim(x, {3, 5}, {0, 1}));
+    REFUSED("lax.broadcast_in_dim(x, (3, 4), (0, 2))", lax::broadcast_in_dim(x, {3, 4}, {0, 2}));
+    REFUSED("lax.broadcast_in_dim(x, (3,), (0, 1))", lax::broadcast_in_dim(x, 3, {0, 1}));
+    REFUSED("lax.broadcast(x, (-1,))", lax::broadcast(x, -1));
+    REFUSED("jnp.squeeze(x, 0)", jnp::squeeze(x, 0));
+    REFUSED("jnp.squeeze(x, 2)", jnp::squeeze(x, 2));
+    REFUSED("jnp.squeeze(x, -3)", jnp::squeeze(x, -3));
+    REFUSED("jnp.squeeze(x[None], (0, 0))", jnp::squeeze(x[none], {0, 0}));
+    REFUSED("jnp.squeeze(x[None], (0, 1))", jnp::squeeze(x[none], {0, 1}));
+    REFUSED("lax.squeeze(x, (2,))", lax::squeeze(x, 2));
+    REFUSED("jnp.reshape(x, (5, 2))", jnp::reshape(x, {5, 2}));
+    REFUSED("jnp.reshape(x, (-1, 5))", jnp::reshape(x, {-1, 5}));
+    REFUSED("jnp.reshape(x, (-1, -1))", jnp::reshape(x, {-1, -1}));
+    REFUSED("lax.reshape(x, (-1, 4))", lax::reshape(x, {-1, 4}));
+    REFUSED("jnp.expand_dims(x, 4)", jnp::expand_dims(x, 4));
+    REFUSED("jnp.expand_dims(x, (0, 0))", jnp::expand_dims(x, {0, 0}));
+    REFUSED("jnp.tril(v)", jnp::tril(v));
+    REFUSED("jnp.triu(v)", jnp::triu(v));
+    REFUSED("jnp.repeat(x, 2, axis=2)", jnp::repeat(x, 2, 2));
+    REFUSED("jnp.repeat(x, -1, axis=0)", jnp::repeat(x, -1, 0));
+    REFUSED("jnp.pad(x, -1)", jnp::pad(x, -1));
+    REFUSED("jnp.eye(-1)", jnp::eye(-1));
+    REFUSED("jnp.linspace(0., 1., -1)", jnp::linspace(0., 1., -1));
+    REFUSED("jnp.diagonal(v)", jnp::diagonal(v));
+    REFUSED("jnp.sum(x, axis=2)", jnp::sum(x, 2));
+    REFUSED("jnp.sum(x, axis=(0, 0))", jnp::sum(x, {.axis = {0, 0}}));
+    REFUSED("lax.reduce_sum(x, (2,))", lax::reduce_sum(x, 2));
+    REFUSED("jnp.sort(x, axis=2)", jnp::sort(x, 2));
+    REFUSED("jnp.take(x, i, axis=2)", jnp::take(x, i, 2));
+    REFUSED("x + w", x + w);
+    REFUSED("jnp.where(x > 0, x, w)", jnp::where(x > 0, x, w));
+}
+
+void indexed() {
+    REFUSED("lax.dynamic_slice(x, (0,), (2, 2))", lax::dynamic_slice(x, {0}, {2, 2}));
+    REFUSED("lax.dynamic_slice(x, (0, 0), (4, 2))", lax::dynamic_slice(x, {0, 0}, {4, 2}));
+    REFUSED("lax.dynamic_slice(x, (0., 0), (2, 2))", lax::dynamic_slice(x, {0., 0}, {2, 2}));
+    REFUSED("lax.dynamic_slice(x, (0, v), (2, 2))", lax::dynamic_slice(x, {0, v}, {2, 2}));
+    REFUSED("lax.dynamic_slice(x, (0, 0), (-1, 2))", lax::dynamic_slice(x, {0, 0}, {-1, 2}));
+    REFUSED("lax.dynamic_slice(x, (i[0], n[0].astype('uint8')), (2, 2))", lax::dynamic_slice(x, {i[0], n[0].astype(jnp::uint8)}, {2, 2}));
+    REFUSED("lax.dynamic_update_slice(x, w, (0, 0))", lax::dynamic_update_slice(x, w, {0, 0}));
+    REFUSED("lax.dynamic_update_slice(x, v, (0, 0))", lax::dynamic_update_slice(x, v, {0, 0}));
+    REFUSED("lax.dynamic_update_slice(x, x[:2], (0,))", lax::dynamic_update_slice(x, x[slice(2)], {0}));
+    REFUSED("lax.dynamic_update_slice(x, x[:2], (0., 0))", lax::dynamic_update_slice(x, x[slice(2)], {0., 0}));
+    REFUSED("lax.dynamic_update_slice(x, n.reshape(1, 4), (0, 0))", lax::dynamic_update_slice(x, n.reshape({1, 4}), {0, 0}));
+    REFUSED("x[0, 0, 0]", x[{0, 0, 0}]);
+    REFUSED("x[..., 0, ...]", x[{ellipsis, 0, ellipsis}]);
+    REFUSED("x[::0]", x[slice(none, none, 0)]);
+    REFUSED("x[v]", x[v]);
+    REFUSED("x[b[:2]]", x[b[slice(2)]]);
+    REFUSED("jax.jit(lambda c: x[c])(b)", jax::jit([&](Array c) { return x[c]; })(b));
+    REFUSED("x.at[0, 0, 0].set(1.)", x.at({0, 0, 0}).set(1.));
+    REFUSED("x.at[0].set(jnp.ones(3))", x.at({0}).set(jnp::ones(3)));
+    REFUSED("x.at[0].set(x)", x.at({0}).set(x));
+    REFUSED("x.at[i].set(w)", x.at({i}).set(w));
+    REFUSED("x.at[:, 0].add(v)", x.at({all, 0}).add(v));
+    REFUSED("x.at[..., ...].set(0.)", x.at({ellipsis, ellipsis}).set(0.));
+    REFUSED("x.at[::0].set(0.)", x.at({slice(none, none, 0)}).set(0.));
+    REFUSED("x.at[v].set(0.)", x.at({v}).set(0.));
+    REFUSED("x[i, jnp.arange(2)]", x[{i, jnp::arange(2)}]);
+}
+
+void keys() {
+    REFUSED("jr.split(v)", jr::split(v));
+    REFUSED("jr.normal(i)", jr::normal(i));
+    REFUSED("jr.normal(v[:2])", jr::normal(v[slice(2)]));
+    REFUSED("jr.uniform(v[0], (3,))", jr::uniform(v[0], 3));
+    REFUSED("jr.fold_in(v, 1)", jr::fold_in(v, 1));
+    REFUSED("jr.fold_in(k, v)", jr::fold_in(k, v));
+    REFUSED("jr.key(v)", jr::key(v));
+    REFUSED("jr.split(jr.split(k))", jr::split(jr::split(k)));
+    REFUSED("jr.normal(jr.split(k))", jr::normal(jr::split(k)));
+    REFUSED("jr.uniform(jr.split(k), (3,))", jr::uniform(jr::split(k), 3));
+    REFUSED("jr.bits(jr.split(k), (3,))", jr::bits(jr::split(k), 3));
+    REFUSED("jr.key_data(v)", jr::key_data(v));
+    REFUSED("jr.categorical(v, x)", jr::categorical(v, x));
+    REFUSED("jr.permutation(v, 5)", jr::permutation(v, 5));
+    REFUSED("jr.bernoulli(v)", jr::bernoulli(v, .5));
+    REFUSED("jr.randint(v, (3,), 0, 5)", jr::randint(v, 3, 0, 5));
+    REFUSED("jr.gamma(v, 1.)", jr::gamma(v, 1.));
+    REFUSED("jr.poisson(v, 1.)", jr::poisson(v, 1.));
+    REFUSED("jr.laplace(v)", jr::laplace(v));
+    REFUSED("jr.normal(jr.split(jr.key_data(k)))", jr::normal(jr::split(jr::key_data(k))));
+    REFUSED("jr.laplace(jr.split(k))", jr::laplace(jr::split(k)));
+}
+
+void collectives() {
+#define UNDER(python, ...)                                      \
+    REFUSED("jax.vmap(lambda a: " python ", axis_name='i')(x)", \
+            jax::vmap([&]([[maybe_unused]] Array a) { return __VA_ARGS__; }, {.axis_name = "i"})(x))
+    UNDER("lax.all_to_all(a, 'i', 0, 0)", lax::all_to_all(a, "i", 0, 0));
+    UNDER("lax.all_to_all(a, 'i', 0, 0, tiled=True)", lax::all_to_all(a, "i", 0, 0, {.tiled = true}));
+    UNDER("lax.ppermute(a, 'i', [(0, 1), (1, 0)])", lax::ppermute(a, "i", {{0, 1}, {1, 0}}));
+#undef UNDER
+    REFUSED("jnp.trace(v)", jnp::trace(v));
+}
+
+}  // namespace
+
+void errors() {
+    keys_as_numbers();
+    products();
+    joined();
+    shaped();
+    indexed();
+    keys();
+    collectives();
+}
+
+}  // namespace pairs
