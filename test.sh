@@ -39,14 +39,14 @@ if [ -n "$full" ]; then
   done
 fi
 
-FUZZERS=(capture npz text transform zstd)
+FUZZERS=(capture dump npz text transform zstd)
 build fuzz build/fuzz "${FUZZERS[@]/#/jaxscope_fuzz_}"
 say "Fuzzing"
 for target in "${FUZZERS[@]}"; do
   corpus=$(mktemp -d)
   seeds=tests/fuzz/corpus/$target
   [ $target = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
-  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 15) -timeout=20 -rss_limit_mb=4096 \
+  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 10) -timeout=20 -rss_limit_mb=4096 \
     -verbosity=0 -print_final_stats=1 "$corpus" $seeds
   rm -rf "$corpus"
 done

@@ -69,5 +69,6 @@ std::unique_ptr<Command> make_export(Arguments&);
 std::unique_ptr<Command> make_report(Arguments&);
 std::unique_ptr<Command> make_samples(Arguments&);
 std::unique_ptr<Command> make_open(Arguments&);
+std::unique_ptr<Command> make_xla(Arguments&);
 
 }  // namespace jaxscope::cli

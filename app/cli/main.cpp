@@ -62,6 +62,8 @@ constexpr CommandEntry kCommands[] = {
      "export step.jaxscope -o report.html\nexport step.jaxscope -o plan.perfetto.json\nexport step.jaxscope -o split.svg"},
     {"report", "all of the above for one program, at once", make_report,
      "report sample:transformer_lm\nreport step.jaxscope -d report --no-run"},
+    {"xla", "what XLA's own dumps and out-of-memory messages say, by line and equation", make_xla,
+     "xla oom.txt --capture step.jaxscope\nxla dump/ --module jit_train_step --capture step.jaxscope\nxla step.hlo.txt --json"},
     {"samples", "list the bundled samples, or run one", make_samples, "samples\nsamples mlp"},
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "io/capture/reader.h"
+#include "io/dumps/dump.h"
 #include "io/text/parser.h"
 #include "io/text/surroundings.h"
 
@@ -66,6 +67,11 @@ ProgramPtr load_file(const std::string& file) {
         throw Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found a Python file")
             .at({file, 1, 1})
             .advise("jaxscope capture " + printable(file, 60) + ":NAME -o OUT.jaxscope");
+    if (!looks_like_capture(head))
+        if (const std::optional<DumpKind> kind = dump_kind(head))
+            throw Error(ErrorCode::BadInput, std::string("expected a capture or jaxpr text, found XLA's ") + dump_kind_text(*kind))
+                .at({file, 1, 1})
+                .advise("jaxscope xla " + printable(file, 60) + " reads it, with --capture by the equations of a capture");
     if (file.ends_with(".jaxpr") && !looks_like_capture(head)) refuse_as_text(file);
     return read_capture(file);
 }

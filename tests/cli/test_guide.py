@@ -14,7 +14,7 @@ PAGES = sorted((ROOT / "docs" / "guide").glob("[0-9]*.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_commands_of(page, tmp_path):
     text = page.read_text()
-    for source in re.findall(r"```python\n(# (\S+\.py)\n.*?)```", text, re.S):
+    for source in re.findall(r"```(?:python)?\n(# (\S+\.(?:py|txt))\n.*?)```", text, re.S):
         (tmp_path / source[1]).write_text(source[0])
     commands = re.findall(r"^\$ (jaxscope .*)$", text, re.M)
     assert commands

@@ -43,7 +43,7 @@ constexpr Exception kOtherWords[] = {
     {"", "check", "the command of that name"},
     {"core/jit/codegen/", "", "functions of the C library"},
     {"", "copy", "a step that copies, of no equation"},
-    {"core/io/capture/", "", "keys and kinds of number in captures"},
+    {"core/io/", "", "keys and kinds of number in captures, opcodes of HLO"},
     {"core/trace/", "", "functions of jax.numpy, called as the primitives that they emit; transformations"},
     {"core/report/debug/", "sign", "an option of numpy.printoptions"},
     {"app/cli/steps.cpp", "", "steps of `transform --apply`, called as the functions of JAX that do the same"},

@@ -3,6 +3,7 @@
 
 #include "report/check/findings.h"
 #include "report/compare/diff_report.h"
+#include "report/dumps/dump_page.h"
 #include "report/export.h"
 #include "report/fit/fit_report.h"
 #include "report/fit/size_report.h"
@@ -34,6 +35,7 @@ const CommandFields kCommands[] = {
     {"diff", {"added", "removed", "changed", "memory"}},
     {"export", {"output"}},
     {"report", {"verdict", "program", "text", "memory", "time", "policies", "problems"}},
+    {"xla", {"dump"}},
     {"samples", {}},
 };
 
@@ -189,6 +191,7 @@ void write_report_schema(std::ostream& out) {
             property<FitReport>(w, "fit");
             property<SizeFitReport>(w, "sizes");
             property<ByHandReport>(w, "by_hand");
+            property<DumpReport>(w, "dump");
             property<std::vector<PolicyRow>>(w, "policies");
             property<std::vector<DonateModeRow>>(w, "modes");
             property<std::vector<std::string>>(w, "problems");
