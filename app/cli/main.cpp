@@ -18,9 +18,11 @@
 #include "app/cli/command.h"
 #include "app/cli/help_files.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/progress_bar.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/notes.h"
+#include "base/progress.h"
 #include "base/signals.h"
 #include "base/supervised.h"
 #include "base/text.h"
@@ -157,6 +159,7 @@ int told(const std::function<int()>& work) {
         if (interrupted().cancelled() && code != exit_code(ErrorCode::Cancelled)) throw_cancelled();
         return code;
     } catch (const Error& e) {
+        hide_progress();
         std::cout.flush();
         // Where it was stopped is nobody's question; why a child was, its parent says.
         if (!ended_by_supervisor()) std::cerr << full_text(e.code == ErrorCode::Cancelled ? Error(e.code, "cancelled") : e) << '\n';
@@ -220,6 +223,7 @@ int run(int argc, char** argv) {
     }
     register_all_primitives();
     set_loudness(quiet ? Loudness::Quiet : verbose ? Loudness::Verbose : Loudness::Usual);
+    if (!quiet) show_progress_on_terminal();
     const TellUse use;
     if (!no_code_cache) use_code_cache(usual_code_cache());
     for (const Made& m : made) {

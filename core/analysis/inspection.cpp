@@ -16,6 +16,7 @@
 #include "analysis/stages/step.h"
 #include "analysis/stages/subject.h"
 #include "analysis/summary.h"
+#include "base/progress.h"
 #include "base/supervised.h"
 #include "base/units.h"
 #include "calls/remat/remat_lowering.h"
@@ -247,9 +248,12 @@ RunReport Inspection::run(const RunRequest& request) const {
         });
     try {
         const auto begin = std::chrono::steady_clock::now();
+        Progress progress("run");
+        progress.begin("deriving what is to run");
         const JaxprPtr program = step().jaxpr;
         out.transform_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const PerDevice& cut = per_device();
+        progress.begin("planning and compiling");
         const auto executable = cut ? nullptr : Executable::compile(program, donation().alias_of_output, step().kept, choices_.jit);
         std::vector<ArrayPtr> inputs = request.inputs.empty() ? program_->values : request.inputs;
         inputs.resize(program->num_invars);

@@ -5,6 +5,7 @@
 #include "analysis/sharding/per_device.h"
 #include "analysis/stages/stage_cache.h"
 #include "analysis/stages/subject.h"
+#include "base/progress.h"
 #include "transforms/policies.h"
 
 namespace jaxscope {
@@ -154,8 +155,10 @@ std::vector<PolicyRow> Inspection::policies(const std::vector<Choices>& given, b
     const CancelScope cancelled(*cancel_);
     const std::vector<Choices> choices = policy_choices(given);
     std::vector<PolicyRow> rows = policy_rows(choices);
+    Progress progress("policies", static_cast<std::int64_t>(rows.size()));
     for (std::size_t k = 0; k < rows.size(); ++k) {
         check_cancelled();
+        progress.begin(rows[k].policy);
         Inspection one(program_, choices[k], this);
         one.cancel_ = cancel_;
         if (rows[k].as_it_is && run) warm_up(one);

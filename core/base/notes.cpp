@@ -4,13 +4,18 @@
 #include <atomic>
 #include <iostream>
 
+#include "base/progress.h"
+
 namespace jaxscope {
 
 namespace {
 
 std::atomic<Loudness> chosen{Loudness::Usual};
 
-void tell(std::string_view text) { std::cerr << "jaxscope: " << text << std::endl; }
+void tell(std::string_view text) {
+    hide_progress();
+    std::cerr << "jaxscope: " << text << std::endl;
+}
 
 }  // namespace
 

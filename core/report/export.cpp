@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/sharding/per_device.h"
+#include "base/progress.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
@@ -44,6 +45,8 @@ void attempt(std::vector<std::string>& problems, const char* what, Stage stage) 
 
 FullReport make_full_report(const Inspection& inspection, const ReportRequest& request) {
     FullReport full;
+    Progress progress("report", 4);
+    progress.begin("plan");
     attempt(full.problems, "plan", [&] { full.memory = memory_report(inspection, nullptr); });
     bool may_run = request.run && full.problems.empty();
     if (may_run && !request.large)
@@ -52,6 +55,7 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
             may_run = why.empty();
             if (!may_run) full.problems.push_back("run: " + why);
         });
+    progress.begin("run");
     if (may_run)
         attempt(full.problems, "run", [&] {
             RunRequest run;
@@ -62,7 +66,9 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
             full.time = time_report(*full.run, request.load_seconds);
             if (run.profile) full.profile = profile_report(inspection.plan(), *full.run);
         });
+    progress.begin("policies");
     attempt(full.problems, "policies", [&] { full.policies = inspection.policies({}, may_run); });
+    progress.begin("verdict");
     if (full.memory.planned_peak > 0)
         attempt(full.problems, "verdict", [&] { full.verdict = verdict(inspection, full.memory, full.policies); });
     return full;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "app/cli/program_arguments.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "io/load_program.h"
 #include "report/caveats.h"
@@ -107,9 +108,13 @@ private:
         std::vector<Looked> looked(files_.size());
         std::atomic<std::size_t> next{0};
         std::atomic<bool> cancelled{false};
+        Progress progress("programs", static_cast<std::int64_t>(files_.size()));
         const auto work = [&] {
             try {
-                for (std::size_t i = next++; i < files_.size(); i = next++) looked[i] = look_at(files_[i]);
+                for (std::size_t i = next++; i < files_.size(); i = next++) {
+                    progress.begin(files_[i]);
+                    looked[i] = look_at(files_[i]);
+                }
             } catch (const Error&) {  // Cancelled: for all
                 cancelled = true;
                 next = files_.size();

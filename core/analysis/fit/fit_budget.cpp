@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/fit/fit_budget.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 
 #include "analysis/stages/subject.h"
 #include "base/cancel.h"
+#include "base/progress.h"
 #include "transforms/policies.h"
 
 namespace jaxscope {
@@ -64,6 +67,7 @@ public:
     const FitFigures& evaluate(const Subset& saved) {
         check_cancelled();
         if (const auto it = known_.find(saved); it != known_.end()) return it->second;
+        progress_.begin(fmt::format("{} sets of values tried", known_.size()));
         Choices c = choices_;
         c.replace_policy = {{"", policy_of(named_.candidates, saved)}};
         const Inspection one(base_.program_ptr(), std::move(c), &base_);
@@ -173,6 +177,7 @@ private:
 
     NamedFunction named_;
     Choices choices_;
+    Progress progress_{"budget"};
     Inspection base_;
     std::int64_t budget_;
     std::map<Subset, FitFigures> known_;

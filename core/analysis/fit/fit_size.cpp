@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/cancel.h"
+#include "base/progress.h"
 
 namespace jaxscope {
 
@@ -166,8 +167,10 @@ SizeFit fit_sizes(const SizedProgram& program, const Choices& base, const std::v
             }
         if (wanted.empty()) break;
         program.prepare(missing);
+        Progress progress(fmt::format("round {}", round + 1), static_cast<std::int64_t>(wanted.size()));
         for (const auto& [k, n] : wanted) {
             check_cancelled();
+            progress.begin(fmt::format("{} under {}", n * program.multiple, rows[k].policy));
             ++out.tried;
             try {
                 rows[k].bracket.learn(n, sizes.peak(n * program.multiple, rows[k].choice));

@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/progress.h"
 #include "base/supervised.h"
 #include "base/units.h"
 #include "ir/builder.h"
@@ -208,7 +209,9 @@ private:
         LookWatch looks;
         const bool onlookers = has_onlookers(*c_);
         std::optional<CountedRun> counted(anonymous_resident(0));
+        Progress progress("run", repeats);
         for (int r = 0; r < repeats; ++r) {
+            progress.begin("run");
             copy_in(values, in, r == 0);
             const auto not_the_runs = [memory, r] { return memory && r == 0 ? memory->own_seconds() : 0.0; };
             std::optional<EventWatch> events;
