@@ -48,9 +48,15 @@ void MainWindow::add_file_actions() {
     add_action(file, tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
     add_action(file, tr("Capture a Python program"), QKeySequence::New, [this] { capture(); });
     add_action(file, tr("Paste a jaxpr"), QKeySequence(QStringLiteral("Ctrl+Shift+V")), [this] { paste_program(); });
+    add_action(file, tr("What XLA wrote: dumps, an out-of-memory message"), {}, [this] { ask_for_xla_texts(); });
     QMenu* recent = file->addMenu(tr("Open recent"));
     connect(recent, &QMenu::aboutToShow, this, [this, recent] { fill_recent(recent); });
     add_action(file, tr("Reload the file"), QKeySequence(Qt::Key_F5), [this] { reload(); });
+    file->addSeparator();
+    add_action(file, tr("Compare with another program or report"), QKeySequence(QStringLiteral("Ctrl+D")),
+               [this] { ask_what_to_compare(); });
+    add_action(file, tr("Compare with the program as it is"), QKeySequence(QStringLiteral("Ctrl+Shift+D")),
+               [this] { compare_with_as_it_is(); });
     file->addSeparator();
     add_action(file, tr("Export the picture"), QKeySequence(QStringLiteral("Ctrl+E")), [this] { ask_for_export(); });
     add_action(file, tr("Copy the picture"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [this] { copy_picture(); });

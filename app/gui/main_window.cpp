@@ -14,6 +14,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "asking/xla_texts.h"
 #include "base/units.h"
 #include "editor.h"
 #include "jit/targets.h"
@@ -54,7 +55,8 @@ MainWindow::MainWindow(QWidget* parent)
       down_(new QSplitter(Qt::Vertical)),
       notice_(new NoticeBar),
       search_(this),
-      palette_search_(this) {
+      palette_search_(this),
+      making_page_(this) {
     setWindowTitle(QStringLiteral("jaxscope"));
     setAcceptDrops(true);
     resize(QSize(1440, 900).boundedTo(QGuiApplication::primaryScreen()->availableSize()));
@@ -211,6 +213,7 @@ void MainWindow::tell_asking() {
 }
 
 void MainWindow::open(const QString& file) {
+    if (QFileInfo::exists(file) && is_xla_text(file.toStdString())) return read_xla({file});
     file_ = QFileInfo::exists(file) ? QFileInfo(file).absoluteFilePath() : file;
     session_.open(file);
 }
@@ -363,8 +366,12 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+    QStringList files;
     for (const QUrl& url : event->mimeData()->urls())
-        if (url.isLocalFile()) return open(url.toLocalFile());
+        if (url.isLocalFile()) files << url.toLocalFile();
+    if (files.size() > 1 && std::all_of(files.begin(), files.end(), [](const QString& f) { return is_xla_text(f.toStdString()); }))
+        return read_xla(files);
+    if (!files.isEmpty()) open(files.first());
 }
 
 void MainWindow::restore_state() {

@@ -20,6 +20,7 @@
 #include "models/donation_model.h"
 #include "models/residual_model.h"
 #include "outline/outline_panel.h"
+#include "page/page_view.h"
 #include "session/session.h"
 #include "source/source_view.h"
 #include "split/split_view.h"
@@ -78,6 +79,14 @@ public:
     /// it again whenever the file is saved.
     void capture(const QString& target = {}, bool watch = false);
     CaptureDialog* capture_dialog() { return capture_; }
+    /// A page that says what differs: from another program or a report; from the program as it is, with the choices made here.
+    void compare_with(const QString& file);
+    void compare_with_as_it_is();
+    /// A page with what XLA's own texts say, by the equations of the program that is open.
+    void read_xla(const QStringList& paths);
+    /// "Compare", "XLA": in front, made where it isn't there.
+    views::PageView* page(const QString& name);
+    bool making_page() const { return making_page_.busy(); }
     bool searching() const { return search_.busy() || palette_search_.busy(); }
 
 protected:
@@ -104,6 +113,9 @@ private:
     void tell_marks();
     void explain_selection();
     void ask_for_file();
+    void ask_what_to_compare();
+    void ask_for_xla_texts();
+    void make_page(const QString& name, const QString& doing, std::function<QString()> make);
     void find_next(int step);
     void go_to_found(int step);
     void show_help();
@@ -139,6 +151,7 @@ private:
     views::BufferModel* buffers_;
     views::PolicyModel* policies_;
     views::TablePanel *residual_table_, *donation_table_, *buffer_table_, *policy_table_;
+    QMap<QString, views::PageView*> pages_;
     views::PolicyPlot* policy_plot_;
     QSplitter* compare_;  ///< table and plot
     QTabWidget *pictures_, *tables_;
@@ -159,7 +172,7 @@ private:
     QString found_text_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;
-    views::Latest search_, palette_search_;
+    views::Latest search_, palette_search_, making_page_;
 };
 
 }  // namespace jaxscope::app

@@ -168,7 +168,7 @@ std::vector<std::string> dump_verdict(const DumpReport& report) {
 }
 
 void dump_page(Page& page, const DumpReport& report) {
-    page.heading((report.module.empty() ? std::string("A text of XLA") : report.module) + ", as XLA says");
+    page.heading(report.module.empty() ? "What XLA says" : "What XLA says of " + report.module);
     for (const std::string& sentence : dump_verdict(report)) page.paragraph(sentence);
     for (const DumpedFile& f : report.files) page.line(f.kind + ": " + f.file);
     memory_table(page, report.memory);
