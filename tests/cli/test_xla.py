@@ -82,6 +82,22 @@ def test_what_is_no_such_text_is_told_with_its_place(cli, text, words):
     assert done.returncode == 2 and words.replace("-:1:1", "<stdin>:1:1: expected a text that XLA wrote") in done.stderr and not done.stdout, done.stderr
 
 
+DEEP = "(" * 100_000 + "f32[2]" + ")" * 100_000
+CIRCLES = "\n".join(f"#loc{i} = loc(callsite(#loc{i + 1} at #loc{i + 1}))" for i in range(1, 400)) + "\n#loc400 = loc(callsite(#loc1 at #loc400))"
+
+
+@pytest.mark.parametrize("text, code", [
+    (f"HloModule f\n\nENTRY main {{\n  a = {DEEP} parameter(0)\n}}\n", 2),
+    ("HloModule f\n\nFileNames\n7 \"a.py\"\n\nENTRY main {\n  a = f32[2] parameter(0)\n}\n", 2),
+    ("HloModule f\n\nStackFrames\n1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=9 parent_frame_id=99}\n\nENTRY main {\n  a = f32[2] parameter(0), metadata={op_name=\"x\" stack_frame_id=2}\n}\n", 0),
+    (f"{CIRCLES}\nmodule @f {{\n  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{\n    %0 = stablehlo.sine %arg0 : tensor<2xf32> loc(#loc1)\n  }}\n}}\n", 0),
+    ("BufferAssignment:\n" + "allocation 0: size 9223372036854775807, constant:\n" * 2, 2),
+], ids=["deep tuple", "sparse table", "unknown frames", "locations in circles", "sizes that wrap"])
+def test_hostile_texts_end_soon(cli, text, code):
+    done = cli.raw("xla", "-", input=text)
+    assert done.returncode == code, done.stderr[-500:]
+
+
 def test_other_commands_say_who_reads_it(cli):
     for name in ("hlo.txt", "stablehlo.mlir", "gpu_oom.txt"):
         done = cli.raw("inspect", str(TEXTS / name))

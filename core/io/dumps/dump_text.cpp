@@ -66,11 +66,6 @@ std::int64_t array_bytes(std::string_view shape) {
 }  // namespace
 
 bool Lines::next(std::string_view& line) {
-    if (again_) {
-        line = *again_;
-        again_.reset();
-        return true;
-    }
     if (rest_.empty()) return false;
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
     line = rest_.substr(0, end);
@@ -80,7 +75,6 @@ bool Lines::next(std::string_view& line) {
     line.remove_prefix(log_prefix(line));
     return true;
 }
-void Lines::back(std::string_view line) { again_ = line; }
 void Lines::refuse(const std::string& expected, std::string_view found) const {
     throw Error(ErrorCode::BadInput,
                 "expected " + expected + ", found " + (found.empty() ? "the end" : "'" + printable(trim(found), 60) + "'"))
@@ -145,9 +139,14 @@ std::size_t shape_length(std::string_view text) {
     return depth == 0 ? text.size() : 0;
 }
 
-std::int64_t shape_bytes(std::string_view shape) {
+namespace {
+
+/// Tuples hold tuples; nobody's are deeper than `kDeepest`.
+std::int64_t bytes_at_level(std::string_view shape, int level) {
+    constexpr int kDeepest = 64;
     shape = trim(shape);
     if (!shape.starts_with('(')) return array_bytes(shape);
+    if (level > kDeepest) no_shape(shape);
     std::int64_t sum = 0;
     int depth = 0;
     std::size_t begin = 1;
@@ -157,7 +156,7 @@ std::int64_t shape_bytes(std::string_view shape) {
         if (last || (depth == 0 && c == ',')) {
             std::string_view part = trim(shape.substr(begin, i - begin));
             if (part.starts_with("/*")) part = trim(part.substr(std::min(part.find("*/"), part.size() - 2) + 2));
-            if (!part.empty()) sum = checked_add(sum, shape_bytes(part));
+            if (!part.empty()) sum = checked_add(sum, bytes_at_level(part, level + 1));
             begin = i + 1;
         }
         if (last) return sum;
@@ -167,8 +166,14 @@ std::int64_t shape_bytes(std::string_view shape) {
     no_shape(shape);
 }
 
+}  // namespace
+
+std::int64_t shape_bytes(std::string_view shape) { return bytes_at_level(shape, 0); }
+
 int frame_of(CompilerDump& dump, const std::string& file, int line) {
-    for (std::size_t i = 0; i < dump.frames.size(); ++i)
+    constexpr std::size_t kLookedThrough = 1000;  // operations of one line stand together
+    const std::size_t first = dump.frames.size() - std::min(dump.frames.size(), kLookedThrough);
+    for (std::size_t i = dump.frames.size(); i-- > first;)
         if (dump.frames[i].line == line && dump.frames[i].file == file && dump.frames[i].caller < 0) return static_cast<int>(i);
     dump.frames.push_back({file, {}, line, -1});
     return static_cast<int>(dump.frames.size()) - 1;

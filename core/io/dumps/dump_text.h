@@ -17,14 +17,12 @@ public:
     Lines(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {}
     /// The next line, false at the end. The view stays as long as the text.
     bool next(std::string_view& line);
-    void back(std::string_view line);  ///< the line just read is read again
     int number() const { return number_; }
     [[noreturn]] void refuse(const std::string& expected, std::string_view found) const;
 
 private:
     std::string_view rest_;
     std::string file_;
-    std::optional<std::string_view> again_;
     int number_ = 0;
 };
 

@@ -45,7 +45,12 @@ private:
     void entry(std::string_view table, std::string_view line) {
         std::int64_t id = 0;
         const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), id);
-        if (error != std::errc() || id < 1 || id > kMostEntries)
+        // They are numbered one after the other: a table is no longer than its text.
+        const std::size_t before = table == "FileNames"       ? files_.size()
+                                   : table == "FunctionNames" ? functions_.size()
+                                   : table == "FileLocations" ? places_.size()
+                                                              : frames_.size();
+        if (error != std::errc() || id < 1 || id > static_cast<std::int64_t>(before) + 1)
             lines_.refuse("an entry of " + std::string(table) + " with its number", line);
         const std::string_view rest(end, static_cast<std::size_t>(line.data() + line.size() - end));
         const auto number = [&](std::string_view key) { return number_behind(rest, key).value_or(0); };
@@ -57,7 +62,6 @@ private:
         if (table == "StackFrames") frames_[id] = {number("file_location_id="), number("parent_frame_id=")};
     }
 
-    static constexpr std::int64_t kMostEntries = 10'000'000;
     Lines& lines_;
     std::map<std::int64_t, std::string> files_, functions_;
     std::map<std::int64_t, DumpFrame> places_;

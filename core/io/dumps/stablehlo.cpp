@@ -49,24 +49,18 @@ private:
         const std::string_view rest = text.substr(std::min(end + 1, text.size()));
         if (rest.starts_with(':')) return {"", add_frame(name, rest)};
         Location out = rest.starts_with('(') ? resolve(trim(inside(rest, 0)), depth + 1) : Location{};
-        // A name round a bare place is the function that stands there.
-        if (out.op_name.empty() && out.frame >= 0 && rest.starts_with('(') && !is_path(name) &&
-            dump_.frames[static_cast<std::size_t>(out.frame)].function.empty())
-            named_[out.frame] = name;
         out.op_name = name;
         return out;
     }
-    static bool is_path(std::string_view name) { return name.find('/') != std::string_view::npos; }
     Location alias(const std::string& name, int depth) {
         if (const auto known = resolved_.find(name); known != resolved_.end()) return known->second;
+        resolved_[name] = {};  // whoever leads back to itself is nowhere
         const auto text = aliases_.find(name);
-        const Location out = text == aliases_.end() ? Location{} : resolve(trim(text->second), depth + 1);
-        if (depth < kDeepest / 2) resolved_[name] = out;
-        return out;
+        return resolved_[name] = text == aliases_.end() ? Location{} : resolve(trim(text->second), depth + 1);
     }
     /// "CALLEE at CALLER": the callee's frame, called from the caller's.
     Location called(std::string_view text, int depth) {
-        const std::size_t at = text.rfind(" at ");
+        const std::size_t at = outer_at(text);
         if (at == std::string_view::npos) return resolve(text, depth + 1);
         const Location callee = resolve(trim(text.substr(0, at)), depth + 1), caller = resolve(trim(text.substr(at + 4)), depth + 1);
         if (callee.frame < 0) return {"", caller.frame};
@@ -78,6 +72,21 @@ private:
             return {"", static_cast<int>(dump_.frames.size()) - 1};
         }
         return {"", callee.frame};
+    }
+    /// The " at " that stands in no parentheses and no string.
+    static std::size_t outer_at(std::string_view text) {
+        int level = 0;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            if (text[i] == '"')
+                i += closing_quote(text.substr(i));
+            else if (text[i] == '(' || text[i] == '[')
+                ++level;
+            else if (text[i] == ')' || text[i] == ']')
+                --level;
+            else if (level == 0 && text.substr(i).starts_with(" at "))
+                return i;
+        }
+        return std::string_view::npos;
     }
     int add_frame(const std::string& file, std::string_view behind) {
         const auto line = number_behind(behind, ":");
@@ -98,7 +107,6 @@ private:
     CompilerDump& dump_;
     std::map<std::string, std::string> aliases_;
     std::map<std::string, Location> resolved_;
-    std::map<int, std::string> named_;
 };
 
 /// "tensor<4x256x256xf32>" as XLA's other texts write it, "f32[4,256,256]"; empty for types that are no arrays.
@@ -208,8 +216,9 @@ private:
             const std::size_t begin = rest.find("%arg" + std::to_string(number) + ": ");
             if (begin == std::string_view::npos) break;
             rest.remove_prefix(begin);
-            const std::string_view argument =
-                rest.substr(0, std::min(rest.find("%arg" + std::to_string(number + 1) + ": "), rest.find(") -> ")));
+            std::size_t end = rest.find("%arg" + std::to_string(number + 1) + ": ");
+            if (end == std::string_view::npos) end = rest.find(") -> ");
+            const std::string_view argument = rest.substr(0, end);
             main_argument(argument, number);
             rest.remove_prefix(4);
         }
