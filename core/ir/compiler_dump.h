@@ -68,10 +68,11 @@ struct CompilerDump {
     std::vector<DumpAllocation> allocations;
     std::vector<DumpAlias> aliases;
     std::vector<int> donors;  ///< arguments that may be reused, and nobody says by what
-    std::vector<std::pair<std::string, std::int64_t>>
-        figures;             ///< sizes that the text itself names: "needed", "available", "temporaries", ...
+    /// Sizes that the text itself names: \"needed\", \"available\", \"temporaries\", ...
+    std::vector<std::pair<std::string, std::int64_t>> figures;
     bool rounded = false;    ///< its sizes are printed with three digits
     bool scheduled = false;  ///< an HLO text behind all optimisations
+    int messages = 1;        ///< of an out-of-memory log: how many different ones stand in it
     std::string sentence;    ///< its own first words, where there is a message
 };
 

@@ -56,6 +56,26 @@ def test_a_message_printed_as_one_line(cli):
     assert one["buffers"] == whole["buffers"] and one["memory"] == whole["memory"]
 
 
+def test_a_log_that_tells_it_again(cli):
+    """When it happens, and when Python ends; then the program tries half of it."""
+    once = cli.json("xla", str(TEXTS / "gpu_oom.txt"))["dump"]
+    text = (TEXTS / "gpu_oom.txt").read_text()
+    message = text[text.index("RESOURCE_EXHAUSTED"):text.index("Traceback")]
+    again = cli.json("xla", "-", input=text + "ValueError: " + message + "wandb: done\n")
+    assert again["dump"]["buffers"] == once["buffers"] and again["dump"]["memory"] == once["memory"] and not [n for n in again["notes"] if "messages" in n]
+    last = cli.json("xla", "-", input=text + "ValueError: " + message.replace("3221225472", "1610612736").replace("2.00GiB", "1.00GiB") + "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 5 bytes.\n")
+    assert [b["bytes"] for b in last["dump"]["buffers"]] == [G, G // 2] and last["dump"]["memory"]["needed"] == 3 * G // 2
+    assert [n for n in last["notes"] if "3 different messages" in n]
+    used = "Ran out of memory in memory space hbm. Used 2.00G of 1.00G hbm.\n"
+    assert cli.json("xla", "-", input=used + used.replace("2.00G", "3.00G"))["dump"]["memory"]["needed"] == 3 * G
+
+
+def test_a_terminal_that_breaks_lines(cli):
+    text = (TEXTS / "gpu_oom.txt").read_text().replace("jit(main)/jvp()/tanh", "jit(main)/jv\np()/tanh").replace(" source_line=3", ' source_line=3 deduplicated_name="fusion.6"')
+    first = cli.json("xla", "-", input=text)["dump"]["buffers"][0]
+    assert (first["op_name"], first["line"], first["name"]) == ("jit(train_step)/jit(main)/jvp()/tanh", 3, "fusion.6")
+
+
 def test_lines_and_equations_of_a_capture(cli, tmp_path):
     """Only the ends of paths must agree: the job ran elsewhere."""
     cli.ok("transform", "x.jaxpr", "-o", "x.jaxscope", "--uncompressed")

@@ -272,6 +272,10 @@ DumpReport dump_report(const std::vector<CompilerDump>& dumps, const Program* pr
         report.notes.push_back(fmt::format(
             "the text is of {}, the capture of {}: what is joined are lines and names, whether they belong together isn't known",
             printable(report.module, 60), printable(program->name.str(), 60)));
+    for (const CompilerDump& d : dumps)
+        if (d.messages > 1)
+            report.notes.push_back(
+                fmt::format("{} has {} different messages: shown is the last one that lists buffers", printable(d.file, 80), d.messages));
     if (report.memory.rounded) report.notes.push_back("XLA printed these sizes with three digits");
     return report;
 }

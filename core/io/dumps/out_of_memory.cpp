@@ -3,6 +3,9 @@
 // list "Buffer 1:" and what follows, TPUs "1. Size: 8.00G".
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "io/dumps/dump_text.h"
@@ -66,35 +69,55 @@ class OutOfMemoryReader {
 public:
     OutOfMemoryReader(std::string_view text, const std::string& file) : lines_(text, file) {}
     CompilerDump read() {
-        dump_.rounded = true;
-        for (std::string_view line; lines_.next(line);) {
-            const std::string_view words = trim(line);
-            if (words.empty()) continue;
-            totals(words);
-            if (!begins_buffer(words) && in_buffer_)
-                detail(words);
-            else if (!in_buffer_)
-                figure(words);
-        }
-        if (!needed_ && dump_.buffers.empty()) lines_.refuse("how much memory is needed, or which buffers take it", "");
-        std::stable_sort(dump_.buffers.begin(), dump_.buffers.end(),
+        for (std::string_view line; lines_.next(line);) one(trim(line));
+        if (!needed_ && dump_.buffers.empty() && earlier_.empty()) lines_.refuse("how much memory is needed, or which buffers take it", "");
+        CompilerDump told = last_of_all();
+        told.rounded = true;
+        std::stable_sort(told.buffers.begin(), told.buffers.end(),
                          [](const DumpBuffer& a, const DumpBuffer& b) { return a.bytes > b.bytes; });
-        return std::move(dump_);
+        return told;
     }
 
 private:
+    void one(std::string_view words) {
+        if (words.empty()) return;
+        if (!open_quote_.empty()) return close_quote(words);
+        totals(words);
+        if (!begins_buffer(words) && in_buffer_)
+            detail(words);
+        else if (!in_buffer_)
+            figure(words);
+    }
+    /// A log tells a message when it happens, and again when Python ends; a program that tries again, for each time. The last one counts,
+    /// of those that list buffers where any does.
+    CompilerDump last_of_all() {
+        std::vector<CompilerDump> all = std::move(earlier_);
+        all.push_back(std::move(dump_));
+        std::set<std::string> sentences;
+        constexpr std::string_view kCode = "RESOURCE_EXHAUSTED: ";
+        for (const CompilerDump& d : all)
+            if (!d.sentence.empty()) sentences.insert(d.sentence.substr(d.sentence.starts_with(kCode) ? kCode.size() : 0));
+        const auto lists = std::find_if(all.rbegin(), all.rend(), [](const CompilerDump& d) { return !d.buffers.empty(); });
+        CompilerDump told = lists != all.rend() ? std::move(*lists) : std::move(all.back());
+        told.messages = std::max<int>(1, static_cast<int>(sentences.size()));
+        return told;
+    }
     void totals(std::string_view words) {
         for (const Total& total : kTotals) {
-            if (needed_ || words.find(total.before) == std::string_view::npos) continue;
+            if (words.find(total.before) == std::string_view::npos) continue;
             const bool in_parentheses = total.needed_before == "required for ";
-            needed_ =
+            const std::optional<std::int64_t> needed =
                 in_parentheses ? first_size_behind(words.substr(words.find(total.needed_before)), "(") : exact(words, total.needed_before);
-            if (!needed_) continue;
+            if (!needed) continue;
+            if (needed_ || !dump_.buffers.empty()) earlier_.push_back(std::exchange(dump_, {}));
+            in_buffer_ = false;
+            needed_ = needed;
             dump_.sentence = printable(words.substr(std::min(words.find("RESOURCE_EXHAUSTED"), words.find(total.before))), 200);
             dump_.figures.emplace_back("needed", *needed_);
             const std::size_t behind = words.find(total.before) + total.before.size();
             if (const auto available = first_size_behind(words.substr(in_parentheses ? 0 : behind), total.available_before))
                 dump_.figures.emplace_back("available", *available);
+            return;
         }
     }
     /// "Buffer 3:" or "3. Size: 512.00M".
@@ -116,7 +139,7 @@ private:
             return words.starts_with(key) ? trim(words.substr(key.size())) : std::string_view();
         };
         if (const auto size = behind("Size:"); !size.empty()) buffer.bytes = size_at(size).value_or(0);
-        if (const auto op = behind("Operator:"); !op.empty()) read_metadata(dump_, op, buffer.op_name, buffer.frame);
+        if (const auto op = behind("Operator:"); !op.empty()) close_quote(op);
         if (const auto shape = behind("Shape:"); !shape.empty()) buffer.shape = shape;
         if (const auto unpadded = behind("Unpadded size:"); !unpadded.empty()) buffer.unpadded = size_at(unpadded);
         if (const auto kind = behind("Allocation type:"); !kind.empty()) buffer.role = kind;
@@ -127,6 +150,16 @@ private:
         if (const auto label = behind("XLA Label:"); !label.empty()) buffer.opcode = label;
         if (const auto label = behind("XLA label:"); !label.empty()) read_label(buffer, label);
         if (words.starts_with("=====")) in_buffer_ = false;
+    }
+    /// What an operator is made of, in a log that breaks long lines: up to the line that closes the last string.
+    void close_quote(std::string_view words) {
+        constexpr std::size_t kLongest = 1 << 20;
+        open_quote_ += words;
+        if (std::count(open_quote_.begin(), open_quote_.end(), '"') % 2 == 1 && open_quote_.size() < kLongest) return;
+        const std::string op = std::exchange(open_quote_, {});
+        DumpBuffer& buffer = dump_.buffers.back();
+        read_metadata(dump_, op, buffer.op_name, buffer.frame);
+        if (buffer.name.empty()) buffer.name = quoted(op, "deduplicated_name=");
     }
     /// "%fusion.11 = f32[29184,2]{1,0} fusion(...)": a name and an opcode, the shape left out in newer versions.
     void read_label(DumpBuffer& buffer, std::string_view label) {
@@ -163,6 +196,8 @@ private:
 
     Lines lines_;
     CompilerDump dump_;
+    std::vector<CompilerDump> earlier_;
+    std::string open_quote_;
     std::optional<std::int64_t> needed_;
     bool in_buffer_ = false;
 };
