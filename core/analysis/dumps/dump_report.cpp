@@ -268,7 +268,8 @@ DumpReport dump_report(const std::vector<CompilerDump>& dumps, const Program* pr
     joiner.operations();
     joiner.recomputed();
     joiner.aliases();
-    if (program && !report.module.empty() && !report.module.ends_with("_" + program->name.str()) && report.module != program->name.str())
+    const auto names = [&](const Sym name) { return report.module == name.str() || report.module.ends_with("_" + name.str()); };
+    if (program && !report.module.empty() && !names(program->name) && !names(program->jaxpr->name) && 2 * report.joined < report.joinable)
         report.notes.push_back(fmt::format(
             "the text is of {}, the capture of {}: what is joined are lines and names, whether they belong together isn't known",
             printable(report.module, 60), printable(program->name.str(), 60)));

@@ -18,6 +18,17 @@ std::string_view primitive_in(std::string_view op_name) {
     return op_name.substr(op_name.rfind('/') + 1);
 }
 
+namespace {
+
+/// As JAX writes a jitted function's name into the op_names of what it holds; empty for other equations.
+std::string call_name(const Eqn& eqn) {
+    if (eqn.prim->flow != Flow::Call) return {};
+    const std::vector<SubJaxpr> bodies = sub_jaxprs(eqn);
+    return bodies.size() == 1 && !bodies[0].jaxpr->name.str().empty() ? "jit(" + bodies[0].jaxpr->name.str() + ")" : "";
+}
+
+}  // namespace
+
 /// Each jaxpr is walked once, at its first place; how often it stands in the program with all calls written out is counted before.
 struct EquationIndex::Walk {
     void count(const Jaxpr& body) {
@@ -48,7 +59,7 @@ struct EquationIndex::Walk {
         if (const Frame* frame = eqn.source.user_frame(); frame && frame->line > 0) {
             index.files_.insert(frame->file.str());
             index.by_place_[{frame->file.str(), frame->line}].push_back(
-                {eqn.prim, to_text(EqnPath{path, static_cast<std::uint32_t>(i)}), rematted, transposed, n});
+                {eqn.prim, to_text(EqnPath{path, static_cast<std::uint32_t>(i)}), call_name(eqn), rematted, transposed, n});
         }
         for (const SubJaxpr& sub : sub_jaxprs(eqn)) {
             path.steps.push_back({static_cast<std::uint32_t>(i), sub.param, sub.index});
@@ -93,12 +104,33 @@ OwnPlace EquationIndex::place(const CompilerDump& dump, int frame) const {
 }
 
 EquationIndex::Found EquationIndex::find(const OwnPlace& place, std::string_view op_name) const {
+    std::string key = place.file + ':' + std::to_string(place.line) + ' ';
+    const auto [known, fresh] = found_.try_emplace(key.append(op_name));
+    if (fresh) known->second = look_up(place, op_name);
+    return known->second;
+}
+
+EquationIndex::Found EquationIndex::look_up(const OwnPlace& place, std::string_view op_name) const {
     const auto at = by_place_.find({place.file, place.line});
     if (at == by_place_.end() || op_name.empty()) return {};
     const std::string_view primitive = primitive_in(op_name);
-    std::vector<const Entry*> left;
-    for (const Entry& e : at->second)
-        if (primitive == e.primitive->name.c_str()) left.push_back(&e);
+    std::vector<const Entry*> pointers, left;
+    for (const Entry& e : at->second) pointers.push_back(&e);
+    const auto those = [&](auto test) {
+        if (left.empty()) std::copy_if(pointers.begin(), pointers.end(), std::back_inserter(left), test);
+    };
+    those([&](const Entry* e) { return primitive == e->primitive->name.c_str(); });
+    // What stands in a function of a library has that function's lines: its call stands here.
+    std::size_t innermost = 0;
+    for (const Entry* e : pointers)
+        if (!e->call.empty())
+            if (const std::size_t named = op_name.rfind(e->call); named != std::string_view::npos)
+                innermost = std::max(innermost, named + 1);
+    those([&](const Entry* e) { return innermost > 0 && !e->call.empty() && op_name.substr(innermost - 1).starts_with(e->call); });
+    // A loop's own work: its counter, what it stacks.
+    those([&](const Entry* e) {
+        return (e->primitive->flow == Flow::Scan || e->primitive->flow == Flow::While) && op_name.find("while") != std::string_view::npos;
+    });
     // The same line in several passes: those that the name speaks of, where there are such.
     const auto narrow = [&](auto test) {
         std::vector<const Entry*> fewer;

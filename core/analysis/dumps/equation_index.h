@@ -47,6 +47,7 @@ private:
     struct Entry {
         const Primitive* primitive = nullptr;
         std::string path;
+        std::string call;  ///< "jit(_where)": how op_names call what it holds
         bool rematted = false, transposed = false;
         std::int64_t times = 1;  ///< how often it stands in the program with all calls written out; loops count once
     };
@@ -56,7 +57,9 @@ private:
 
     std::map<std::pair<std::string, int>, std::vector<Entry>> by_place_;
     std::set<std::string> files_;
+    Found look_up(const OwnPlace& place, std::string_view op_name) const;
     mutable std::unordered_map<std::string, std::string> own_files_;
+    mutable std::unordered_map<std::string, Found> found_;  ///< by place and op_name, which repeat
 };
 
 /// Does the op_name say that it is the recomputation, or the transposition, of something?
