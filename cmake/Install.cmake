@@ -42,6 +42,7 @@ if(JAXSCOPE_GUI)
   install(FILES packaging/jaxscope.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps COMPONENT gui)
   install(FILES packaging/org.jaxscope.jaxscope.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo COMPONENT gui)
   install(FILES packaging/jaxscope-mime.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/mime/packages RENAME jaxscope.xml COMPONENT gui)
+  install(FILES resources/syntax/jaxpr.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/resources/syntax COMPONENT gui)
   # The window's fonts come along (fonts-inter, fonts-jetbrains-mono; both under the SIL Open Font License).
   foreach(font opentype/inter/Inter-Regular.otf opentype/inter/Inter-SemiBold.otf truetype/jetbrains-mono/JetBrainsMono-Regular.ttf)
     install(FILES /usr/share/fonts/${font} DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/fonts COMPONENT gui OPTIONAL)

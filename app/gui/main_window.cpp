@@ -38,6 +38,7 @@ MainWindow::MainWindow(QWidget* parent)
       strip_(new TimelineWidget(&selection_, true)),
       donation_view_(new DonationView(&selection_)),
       source_(new SourceView(&selection_)),
+      text_(new JaxprView(&selection_)),
       inspector_(new Inspector),
       residuals_(new ResidualModel(this)),
       donations_(new DonationModel(this)),
@@ -83,6 +84,7 @@ MainWindow::MainWindow(QWidget* parent)
         program_->restyle();
         split_->restyle();
         source_->restyle();
+        text_->restyle();
         explain_selection();
     });
     const auto show_step = [this](int step) {
@@ -114,6 +116,7 @@ void MainWindow::build() {
     pictures_->addTab(memory_, tr("Memory"));
     pictures_->addTab(donation_view_, tr("Donated"));
     pictures_->addTab(source_, tr("Source"));
+    pictures_->addTab(text_, tr("Jaxpr"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
@@ -273,6 +276,7 @@ void MainWindow::show_program() {
     policies_->clear();
     program_->set_program(program);
     source_->set_program(program);
+    text_->set_program(program);
     first_page_->setCurrentWidget(program_);
     show_stages();
 }

@@ -26,6 +26,7 @@
 #include "split/split_view.h"
 #include "start_page.h"
 #include "tables/table_panel.h"
+#include "text/jaxpr_view.h"
 #include "topbar/top_bar.h"
 
 namespace jaxscope::app {
@@ -44,8 +45,8 @@ class MainWindow : public QMainWindow {
 public:
     explicit MainWindow(QWidget* parent = nullptr);
     void open(const QString& file);
-    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source"; of the tables: "residuals", "donation",
-                                         ///< "buffers", "policies"
+    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source", "jaxpr"; of the tables: "residuals",
+                                         ///< "donation", "buffers", "policies"
     void set_dark(bool dark);
 
     views::Session* session() { return &session_; }
@@ -60,6 +61,7 @@ public:
     views::DonationView* donation_view() { return donation_view_; }
     views::MemoryView* memory_view() { return memory_; }
     views::SourceView* source_view() { return source_; }
+    views::JaxprView* text_view() { return text_; }
     views::PolicyModel* policies() { return policies_; }
     views::TablePanel* policy_table() { return policy_table_; }
     views::PolicyPlot* policy_plot() { return policy_plot_; }
@@ -145,6 +147,7 @@ private:
     views::TimelineWidget *timeline_, *strip_;
     views::DonationView* donation_view_;
     views::SourceView* source_;
+    views::JaxprView* text_;
     views::Inspector* inspector_;
     views::ResidualModel* residuals_;
     views::DonationModel* donations_;

@@ -8,6 +8,7 @@ namespace jaxscope {
 
 void PrintLayout::put(std::string_view s) {
     out_ += s;
+    line_ += std::count(s.begin(), s.end(), '\n');
     column_ += static_cast<std::int64_t>(s.size());
 }
 
@@ -22,6 +23,7 @@ void PrintLayout::put_break(std::string_view flat) {
     if (!broken_.empty() && !broken_.back()) return put(flat);
     end_line();
     out_ += '\n';
+    ++line_;
     column_ = 0;
     put(std::string(static_cast<std::size_t>(indents_.back()), ' '));
 }
@@ -45,6 +47,12 @@ void PrintLayout::note(std::string_view s) {
         hold(Kind::Note, s);
     else
         line_notes_.emplace_back(s);
+}
+void PrintLayout::mark(std::int64_t what) {
+    if (undecided())
+        tokens_.push_back({Kind::Mark, what, 0});
+    else
+        marks_.emplace_back(what, line_);
 }
 void PrintLayout::brk(std::string_view flat) {
     if (undecided())
@@ -109,6 +117,9 @@ void PrintLayout::play(const Token& token) {
             return put(held());
         case Kind::Note:
             line_notes_.emplace_back(held());
+            return;
+        case Kind::Mark:
+            marks_.emplace_back(token.begin, line_);
             return;
         case Kind::Break:
             return put_break(held());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace jaxscope {
@@ -16,6 +17,7 @@ public:
     explicit PrintLayout(int width) : width_(width) {}
     void text(std::string_view s);
     void note(std::string_view s);          ///< belongs to the line of the text that comes next
+    void mark(std::int64_t what);           ///< on which line of the result the text that comes next stands is told by `marks`
     void brk(std::string_view flat = " ");  ///< a newline, or `flat` in a group printed flat
     void begin_group();
     void end_group();
@@ -23,9 +25,11 @@ public:
     void unnest();
     /// Everything is laid out; notes are aligned now.
     std::string finish();
+    /// (what, line from 0), in order; of texts without notes.
+    const std::vector<std::pair<std::int64_t, std::int64_t>>& marks() const { return marks_; }
 
 private:
-    enum class Kind : std::uint8_t { Text, Note, Break, Group, EndGroup, Nest, Unnest };
+    enum class Kind : std::uint8_t { Text, Note, Mark, Break, Group, EndGroup, Nest, Unnest };
     struct Token {
         Kind kind;
         std::int64_t begin = 0, end = 0;  ///< of the text in `held_`; of a group: flat width before, and behind (-1: still open)
@@ -55,6 +59,8 @@ private:
     };
     std::vector<std::string> line_notes_;
     std::vector<Notes> notes_;
+    std::vector<std::pair<std::int64_t, std::int64_t>> marks_;
+    std::int64_t line_ = 0;
     std::int64_t widest_ = 0;
 };
 

@@ -158,7 +158,10 @@ public:
             out_.brk();
         }
         skeleton(root);
-        return out_.finish();
+        std::string text = out_.finish();
+        if (options_.lines)
+            for (const auto& [what, line] : out_.marks()) (*options_.lines)[static_cast<std::size_t>(what)].line = line;
+        return text;
     }
     /// One equation, its jaxprs left out.
     std::string single(const Jaxpr& j, const Eqn& e, const VarNames* given) {
@@ -248,6 +251,10 @@ private:
         for (std::size_t i = 0; i < j.eqns.size(); ++i) {
             check_cancelled();
             if (i) out_.brk("; ");
+            if (options_.lines) {
+                out_.mark(static_cast<std::int64_t>(options_.lines->size()));
+                options_.lines->push_back({0, &j, static_cast<std::uint32_t>(i)});
+            }
             equation(j, j.eqns[i]);
         }
         out_.unnest();

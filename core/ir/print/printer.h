@@ -9,9 +9,17 @@
 
 namespace jaxscope {
 
+/// An equation, and the line of the text on which it begins.
+struct EqnLine {
+    std::int64_t line = 0;  ///< from 0
+    const Jaxpr* jaxpr = nullptr;
+    std::uint32_t eqn = 0;
+};
+
 struct PrintOptions {
-    bool source = false;  ///< each equation's source line behind it, as `pretty_print(source_info=True)`
-    int width = 80;       ///< where JAX breaks lines, in bytes
+    bool source = false;                    ///< each equation's source line behind it, as `pretty_print(source_info=True)`
+    int width = 80;                         ///< where JAX breaks lines, in bytes
+    std::vector<EqnLine>* lines = nullptr;  ///< takes where equations stand, in the order of the text; not beside `source`
 };
 
 /// The text of a jaxpr as `str(jax.make_jaxpr(f)(...))` gives it in JAX 0.10.2, character for character: variable names, jaxprs
