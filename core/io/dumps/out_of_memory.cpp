@@ -187,7 +187,8 @@ private:
         for (const auto& [key, name] : kNames) {
             if (!words.starts_with(key)) continue;
             const auto size = size_at(words.substr(key.size()));
-            const bool told = std::any_of(dump_.figures.begin(), dump_.figures.end(), [&](const auto& f) { return f.first == name; });
+            const bool told =
+                std::any_of(dump_.figures.begin(), dump_.figures.end(), [called = name](const auto& f) { return f.first == called; });
             if (size && !told) dump_.figures.emplace_back(name, *size);
             if (name == "outputs")
                 if (const auto shared = first_size_behind(words, "shares ")) dump_.figures.emplace_back("aliased", *shared);
