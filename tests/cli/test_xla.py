@@ -95,7 +95,7 @@ def test_lines_and_equations_of_a_capture(cli, tmp_path):
     ("BufferAssignment:\nallocation 0: size -4, constant:\n", "<stdin>:2:1: expected 'allocation N: size BYTES'"),
     ("BufferAssignment:\n", "expected 'allocation N: size BYTES', found the end"),
     ("module @jit_f {\n  func.func public @main(%arg0: tensor<4xf32>) {\n", "expected '}' at the end of the module"),
-    ("RESOURCE_EXHAUSTED: something else\n", "expected how much memory is needed"), ("HloLiveRange (max 3):\n", "expected 'Live ranges at N (peak):'"),
+    ("RESOURCE_EXHAUSTED: 4G exceeds available HBM\n", "expected how much memory is needed"), ("RESOURCE_EXHAUSTED: something else\n", "expected how much memory is needed"), ("HloLiveRange (max 3):\n", "expected 'Live ranges at N (peak):'"),
 ])
 def test_what_is_no_such_text_is_told_with_its_place(cli, text, words):
     done = cli.raw("xla", "-", input=text)

@@ -106,8 +106,10 @@ private:
         for (const Total& total : kTotals) {
             if (words.find(total.before) == std::string_view::npos) continue;
             const bool in_parentheses = total.needed_before == "required for ";
+            const std::size_t in_front = words.find(total.needed_before);
+            if (in_front == std::string_view::npos) continue;
             const std::optional<std::int64_t> needed =
-                in_parentheses ? first_size_behind(words.substr(words.find(total.needed_before)), "(") : exact(words, total.needed_before);
+                in_parentheses ? first_size_behind(words.substr(in_front), "(") : exact(words, total.needed_before);
             if (!needed) continue;
             if (needed_ || !dump_.buffers.empty()) earlier_.push_back(std::exchange(dump_, {}));
             in_buffer_ = false;
