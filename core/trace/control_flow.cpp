@@ -16,6 +16,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
+#include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
 namespace jaxscope::jax::detail {
@@ -121,6 +122,63 @@ std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length
 }
 
 namespace {
+
+/// Per output of a body the input that it is, as it came; -1: it is none (JAX's _jaxpr_forwarding).
+std::vector<int> forwarded_inputs(const ::jaxscope::Jaxpr& j) {
+    std::vector<int> out;
+    for (const Atom a : j.outvars) {
+        const bool input = a.is_var() && a.var().index >= j.num_constvars && a.var().index < j.num_constvars + j.num_invars;
+        out.push_back(input ? static_cast<int>(a.var().index - j.num_constvars) : -1);
+    }
+    return out;
+}
+
+/// What of a loop's state never changes becomes a constant of its body, and stands before the others.
+class LoopBody {
+public:
+    LoopBody(const Traced& traced, std::vector<Array> state) : jaxpr(traced.open()), consts(traced.consts), state(std::move(state)) {}
+    /// Which parts of the state come out as they went in.
+    std::vector<bool> unchanged() const {
+        const std::vector<int> from = forwarded_inputs(*jaxpr);
+        std::vector<bool> out;
+        for (std::size_t i = 0; i < state.size(); ++i) out.push_back(from[i] == static_cast<int>(consts.size() + i));
+        return out;
+    }
+    void make_constant(const std::vector<bool>& which) {
+        std::vector<int> first, in, outs;
+        std::vector<Array> moved, rest;
+        for (std::size_t i = 0; i < jaxpr->num_invars; ++i) {
+            const std::size_t k = i - consts.size();  // wraps for a constant
+            (k < state.size() && which[k] ? first : in).push_back(static_cast<int>(i));
+        }
+        for (std::size_t k = 0; k < jaxpr->outvars.size(); ++k)
+            if (k >= state.size() || !which[k]) outs.push_back(static_cast<int>(k));
+        for (std::size_t i = 0; i < state.size(); ++i) (which[i] ? moved : rest).push_back(state[i]);
+        if (moved.empty()) return;
+        jaxpr = rearrange(jaxpr, joined(first, in), outs);
+        consts = joined(moved, consts);
+        state = rest;
+        which_ = which;
+        moved_ = moved;
+    }
+    /// The results of the loop with those that were made constant in their places.
+    std::vector<Array> results(const std::vector<Array>& given) const {
+        if (moved_.empty()) return given;
+        std::vector<Array> out;
+        std::size_t next = 0, next_moved = 0;
+        for (const bool moved : which_) out.push_back(moved ? moved_[next_moved++] : given[next++]);
+        out.insert(out.end(), given.begin() + static_cast<std::ptrdiff_t>(next), given.end());
+        return out;
+    }
+
+    JaxprPtr jaxpr;
+    std::vector<Array> consts, state;
+
+private:
+    std::vector<bool> which_;
+    std::vector<Array> moved_;
+};
+
 std::vector<Array> scan_of(Call& body, const std::vector<Array>& carry, const std::vector<Array>& xs, const lax::ScanOptions& options) {
     Avals types = avals_of(carry), in;
     std::int64_t length = options.length;
@@ -136,15 +194,28 @@ std::vector<Array> scan_of(Call& body, const std::vector<Array>& carry, const st
         in = joined(types, elements);
         t = trace_call(body, in, "scan", kUnnamed);
     } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body", paths));
+    LoopBody b(t.traced, converted_to(carry, types));
+    b.make_constant(b.unchanged());
+    // An output that is an element of an operand is the operand.
+    const std::size_t first_x = b.consts.size() + b.state.size();
+    const std::vector<int> from = forwarded_inputs(*b.jaxpr);
+    std::vector<int> computed;
+    const auto is_operand = [&](std::size_t k) { return k >= b.state.size() && from[k] >= static_cast<int>(first_x); };
+    for (std::size_t k = 0; k < from.size(); ++k)
+        if (!is_operand(k)) computed.push_back(static_cast<int>(k));
     ScanParams p;
-    p.jaxpr = {t.traced.open(), true};
+    p.jaxpr = {computed.size() == from.size() ? b.jaxpr : rearrange(b.jaxpr, positions(0, b.jaxpr->num_invars), computed), true};
     p.length = length;
-    p.num_carry = static_cast<std::int64_t>(carry.size());
-    p.num_consts = static_cast<std::int64_t>(t.traced.consts.size());
+    p.num_carry = static_cast<std::int64_t>(b.state.size());
+    p.num_consts = static_cast<std::int64_t>(b.consts.size());
     p.reverse = options.reverse;
     p.unroll = Attr(options.unroll);
-    std::vector<Array> operands = joined(t.traced.consts, converted_to(carry, types), xs);
-    return bind_primitive(kScan, operands, make_params(p), body.where);
+    const std::vector<Array> given = bind_primitive(kScan, joined(b.consts, b.state, xs), make_params(p), body.where);
+    std::vector<Array> out;
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < from.size(); ++k)
+        out.push_back(is_operand(k) ? xs[static_cast<std::size_t>(from[k]) - first_x] : given[next++]);
+    return b.results(out);
 }
 
 std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<Array>& init) {
@@ -157,12 +228,21 @@ std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<
     const Avals test = c.traced.jaxpr->out_avals();
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
         throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) " + types_text(test));
+    LoopBody step(b.traced, converted_to(init, types));
+    JaxprPtr condition_jaxpr = c.traced.open();
+    std::vector<bool> needed(c.traced.consts.size(), true);
+    for (const bool unchanged : step.unchanged()) needed.push_back(!unchanged);
+    const DceJaxpr of_condition = dce_jaxpr(condition_jaxpr, {true}, needed);
+    std::vector<bool> constant;
+    for (std::size_t i = c.traced.consts.size(); i < needed.size(); ++i) constant.push_back(!of_condition.used_inputs[i]);
+    if (std::find(constant.begin(), constant.end(), true) != constant.end()) condition_jaxpr = of_condition.jaxpr;
+    step.make_constant(constant);
     WhileParams p;
-    p.body_jaxpr = {b.traced.open(), true};
-    p.body_nconsts = static_cast<std::int64_t>(b.traced.consts.size());
-    p.cond_jaxpr = {c.traced.open(), true};
+    p.body_jaxpr = {step.jaxpr, true};
+    p.body_nconsts = static_cast<std::int64_t>(step.consts.size());
+    p.cond_jaxpr = {condition_jaxpr, true};
     p.cond_nconsts = static_cast<std::int64_t>(c.traced.consts.size());
-    return bind_primitive(kWhile, joined(c.traced.consts, b.traced.consts, converted_to(init, types)), make_params(p), body.where);
+    return step.results(bind_primitive(kWhile, joined(c.traced.consts, step.consts, step.state), make_params(p), body.where));
 }
 
 }  // namespace

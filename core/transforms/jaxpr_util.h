@@ -20,7 +20,8 @@ JaxprPtr prune_outputs(const JaxprPtr& j, const std::vector<bool>& keep);
 /// The same jaxpr with the inputs in another order: input i of the result is input `order[i]` of `j`.
 JaxprPtr permute_inputs(const JaxprPtr& j, const std::vector<int>& order);
 
-/// Inputs and outputs in other orders: input i of the result is input `in_order[i]` of `j`, output k is output `out_order[k]`.
+/// Inputs and outputs in other orders, or fewer outputs: input i of the result is input `in_order[i]` of `j`, output k is output
+/// `out_order[k]`.
 JaxprPtr rearrange(const JaxprPtr& j, const std::vector<int>& in_order, const std::vector<int>& out_order);
 
 /// The same jaxpr with more inputs, which nothing reads: inputs of `avals`, of which number `position[i]` is input i of `j`.

@@ -68,6 +68,15 @@ TEST(InPlace, WhatIsPrunedMayBeDeletedAlready) {
     EXPECT_EQ(numbers(f(x, jnp::ones(2))), "[2. 2.]");
     EXPECT_EQ(error_of([&] { f(jnp::ones(3), x); }), "Array has been deleted with shape=float32[3].");
 }
+TEST(InPlace, WhatIsPrunedIsReadByNoLoopEither) {
+    const auto f = jax::jit([](Array s, Array v) {
+        return jax::lax::scan([](Array c, Array a) { return std::pair(c * 2., jax::numpy::sin(a)); }, s, v).first;
+    });
+    Array v = jax::numpy::arange(3.);
+    EXPECT_FLOAT_EQ(f(Array(1.), v).item<float>(), 8.F);
+    v.delete_buffer();
+    EXPECT_FLOAT_EQ(f(Array(1.), v).item<float>(), 8.F);
+}
 TEST(InPlace, LoopsWriteTheirCarryIntoDonatedMemory) {
     const auto f = jax::jit(
         [](Array x) {

@@ -17,6 +17,7 @@
 #include "trace/jit/jit_checks.h"
 #include "trace/named_axes.h"
 #include "transforms/dce.h"
+#include "transforms/jaxpr_util.h"
 
 namespace jaxscope::jax::detail {
 
@@ -137,10 +138,20 @@ void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
     }
 }
 
+/// What is compiled. An input that isn't kept isn't passed either, so nothing may read it: not for a scan's outputs that nobody needs.
+JaxprPtr without_pruned_reads(const JaxprPtr& j, const std::vector<bool>& kept) {
+    std::vector<int> position;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        if (kept[i]) position.push_back(static_cast<int>(i));
+    if (position.size() == kept.size()) return j;
+    return widen_inputs(dce_jaxpr(j, std::vector<bool>(j->outvars.size(), true)).jaxpr, j->in_avals(), position);
+}
+
 void compile_entry(JitEntry& e) {
     ::jaxscope::JitOptions options;
     options.remat_lowering = e.remat_lowering;
-    e.executable = compile_here(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept, options);
+    e.executable =
+        compile_here(without_pruned_reads(e.traced.jaxpr, e.program->kept), e.donation.alias_of_output, e.program->kept, options);
     if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 
