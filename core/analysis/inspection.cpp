@@ -47,8 +47,8 @@ std::string subject_key(const Choices& c) {
 std::string step_key(const Choices& c) { return c.changes_program() || c.as_step ? subject_key(c) : "as captured"; }
 std::string donation_key(const Choices& c) { return "d" + numbers_key(c.donate); }
 std::string jit_key(const JitOptions& o) {
-    return fmt::format("j{} {} {} {} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.debug, o.debug_prints,
-                       o.target ? o.target->name : "", static_cast<int>(o.remat_lowering));
+    return fmt::format("j{} {} {} {} {} {} {} {} {}", o.threads, o.fuse, o.recompute_cheap, o.schedule, o.debug, o.debug_prints,
+                       o.write_prints, o.target ? o.target->name : "", static_cast<int>(o.remat_lowering));
 }
 
 std::vector<bool> donated_inputs(const Program& p, const Choices& c) {

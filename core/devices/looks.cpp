@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "calls/debug.h"
+#include "calls/host/debug.h"
 
 namespace jaxscope {
 

@@ -163,7 +163,9 @@ struct SortKernel {
     bool is_stable = true;
 };
 /// The routine that the runtime has for the primitive (jit/kernels/library.h), with its equation's parameters.
-struct RuntimeKernel {};
+struct RuntimeKernel {
+    bool writes = false;  ///< debug_print's text goes to standard output
+};
 struct KernelSpec {
     std::variant<ReduceKernel, CumulativeKernel, DotKernel, ConvKernel, ScatterKernel, DynamicUpdateSliceKernel, SortKernel, RuntimeKernel>
         kind;

@@ -15,9 +15,10 @@ namespace jaxscope {
 
 namespace {
 
-/// Objects by address (rules, arrays) may die while interned parameters live on: such parameters are counted instead.
+/// Objects by address (rules, arrays, functions) may die while interned parameters live on: such parameters are counted instead.
 bool counted(const Attr& a) {
     if (a.get<Attr::JaxprRef>() || a.get<Attr::Rule>()) return true;
+    if (const auto* o = a.get<Attr::Object>()) return o->host != nullptr;
     if (const auto* p = a.get<ArrayPtr>()) return !*p || (*p)->aval->rank() != 0;
     if (const auto* p = a.get<PolicyPtr>()) return *p && !(*p)->verdicts.empty();
     if (const Attr::Seq* s = a.get_seq()) return std::any_of(s->items.begin(), s->items.end(), counted);

@@ -28,6 +28,7 @@ struct JitOptions {
     bool over_devices = false;             ///< one device's program of several: collectives are steps that only a plan can have
     bool debug = false;                    ///< guard pages round buffers, poison in what isn't written, every computed index checked
     bool debug_prints = false;             ///< what debug_print looks at is in memory then, and a run keeps it
+    bool write_prints = false;             ///< debug_print writes its text to standard output while the program runs
     const TargetDevice* target = nullptr;  ///< plan for this device instead (jit/targets.h): an estimate, which can't be run
     RematLowering remat_lowering{};        ///< what keeps recomputation apart from the first computation; 0: a barrier
 };

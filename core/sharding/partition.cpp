@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "calls/control_flow.h"
-#include "calls/debug.h"
+#include "calls/host/debug.h"
 #include "calls/loops/scan.h"
 #include "ir/interpret.h"
 #include "lax/primitives.h"

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "calls/host/callbacks.h"
 #include "ir/primitive.h"
 #include "jit/jit.h"
 #include "trace/device_calls.h"
@@ -69,6 +70,13 @@ struct Compiled {
     std::mutex running;  ///< an executable has one arena
 };
 
+std::shared_ptr<Compiled> compiled(const JaxprPtr& j) {
+    auto made = std::make_shared<Compiled>();
+    made->jaxpr = j;
+    made->executable = compile_here(j);
+    return made;
+}
+
 /// What was compiled for operations outside of jit. Entries stay: there are as many as the program has kinds of operations.
 class Executables {
 public:
@@ -78,9 +86,7 @@ public:
         auto [first, last] = known_.equal_range(h);
         for (auto i = first; i != last; ++i)
             if (same(*i->second->jaxpr, *j)) return i->second;
-        auto made = std::make_shared<Compiled>();
-        made->jaxpr = j;
-        made->executable = compile_here(j);
+        auto made = compiled(j);
         if (known_.size() >= kMost) known_.clear();
         known_.emplace(h, made);
         return made;
@@ -101,7 +107,8 @@ std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& j, std::span<const ArrayPtr> in)
         for (const Atom a : j->outvars) out.push_back(a.is_literal() ? array_of(a.literal()) : in[a.var().index]);
         return out;
     }
-    const std::shared_ptr<Compiled> c = executables.get(j);
+    // A function that the program brought along is another one each time: nothing is found again, and kept ones would never be let go.
+    const std::shared_ptr<Compiled> c = calls_host(*j) ? compiled(j) : executables.get(j);
     std::vector<const ArrayConst*> inputs;
     for (const ArrayPtr& a : in) inputs.push_back(a.get());
     const std::lock_guard lock(c->running);

@@ -358,7 +358,15 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
 std::vector<Array> bind_primitive(const Primitive& prim, const std::vector<Array>& in, const ParamsRef& params, const Where& where) {
     std::vector<Operand> operands;
     for (const Array& a : in) operands.emplace_back(a, where.file, where.line, where.function);
-    return apply(operands, where, [&](Builder& b, const Values& v) { return b.bind(prim, v, params); });
+    EffectSet effects;  // of the bodies that it holds: as JAX's rules of calls and loops say
+    if (params->holds_jaxpr())
+        for (const JaxprPtr& body : params->jaxprs()) effects = effects | body->effects;
+    return apply(operands, where, [&](Builder& b, const Values& v) {
+        if (effects.empty()) return b.bind(prim, v, params);
+        Op op{&prim, params, {}, {}, b.source, b.context};
+        for (const Value x : v) op.in.push_back(b.aval(x));
+        return b.emit(prim, v, params, prim.abstract_eval.fn(op), effects);
+    });
 }
 
 }  // namespace detail

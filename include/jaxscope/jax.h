@@ -14,6 +14,7 @@
 #include <jaxscope/abstract.h>
 #include <jaxscope/api_util.h>
 #include <jaxscope/autodiff.h>
+#include <jaxscope/callbacks.h>
 #include <jaxscope/capture.h>
 #include <jaxscope/checkpoint.h>
 #include <jaxscope/collectives.h>

@@ -109,9 +109,9 @@ const std::map<std::string, std::vector<std::string>> kFloors = {
     {"io", {"arrays", "text", "dumps", "capture", ""}},
     {"jit", {"jit.h", "code_cache.h", "targets.h", "targets.cpp", "kernels", "graph", "codegen", "plan", "run"}},
     {"analysis", {"sharding", "equations", "dumps", "compare", "choices.h", "naming", "stages", "", "fit"}},
-    {"calls", {"", "loops", "reductions", "remat", "sharding"}},
+    {"calls", {"", "loops", "reductions", "remat", "sharding", "host"}},
     {"ir", {"types", "", "print"}},
-    {"trace", {"", "numpy", "transformations", "jit", "sharding"}},
+    {"trace", {"", "host", "numpy", "transformations", "jit", "sharding"}},
 };
 
 /// "jit/plan/arena.h" -> its floor's position; -1 for a floor that isn't listed.

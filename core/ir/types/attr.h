@@ -22,6 +22,7 @@ struct PolicySpec;
 using PolicyPtr = std::shared_ptr<const PolicySpec>;
 struct CustomRules;
 struct Primitive;
+class HostFunction;
 
 class Attr;
 using Attrs = std::vector<Attr>;
@@ -60,6 +61,7 @@ public:
     };
     struct Object {  ///< functions, shardings, meshes, treedefs, anything else
         Sym type, name, text;
+        std::shared_ptr<const HostFunction> host = {};  ///< of a program that was traced here: the function itself
         friend bool operator==(const Object&, const Object&) = default;
     };
     using Variant = std::variant<None, bool, std::int64_t, double, std::complex<double>, Sym, DType, AvalRef, Enum,
@@ -100,6 +102,14 @@ struct ArrayConst {
     std::vector<std::byte> data;
     Sym npz;  ///< member of the archive next to the capture, when not read yet
     bool known() const { return !data.empty() || aval->bytes() == 0; }
+};
+
+/// What a program calls while it runs (pure_callback, io_callback, debug_callback). Captures have only its text.
+class HostFunction {
+public:
+    virtual ~HostFunction() = default;
+    /// From operands to results; may throw what it likes. The caller checks the results' number and types.
+    virtual std::vector<ArrayPtr> call(const std::vector<ArrayPtr>& operands) const = 0;
 };
 
 /// A checkpoint policy as data: its name in jax.checkpoint_policies and arguments. What it answers: transforms/policies.h.

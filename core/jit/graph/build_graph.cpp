@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/cancel.h"
+#include "calls/host/callbacks.h"
+#include "calls/host/debug.h"
 #include "ir/followed.h"
 #include "ir/interpret.h"
 #include "jit/graph/known_params.h"
@@ -86,10 +88,10 @@ private:
     }
 
     /// Between memory spaces a value is copied: what it holds on the device can go while it stands on the host.
-    std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in) {
+    std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in, bool writes = false) {
         Node n;
         n.kind = NodeKind::Library;
-        n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{}});
+        n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{writes}});
         n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
@@ -97,7 +99,8 @@ private:
 
     /// It is met, and reads nothing unless somebody wants to see what it looks at.
     std::vector<ValueId> add_onlooker(Op op, const std::vector<ValueId>& in) {
-        if (options_.show_operands) return add_routine(op, in);
+        const bool writes = options_.write_prints && op.prim == &kDebugPrint;
+        if (options_.show_operands || writes) return add_routine(op, in, writes);
         op.in.clear();
         return add_routine(op, {});
     }
@@ -131,6 +134,7 @@ private:
                 break;
         }
         if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
+        if (host_function(op.params)) return add_routine(op, in);  // each call is one: equal ones aren't merged
         if (only_looks(op) && op.prim->kernel) return add_onlooker(std::move(op), in);
         JaxprPtr instead = op.prim->expand && op.prim->kernel ? op.prim->expand.fn(op) : nullptr;
         if (!instead) {

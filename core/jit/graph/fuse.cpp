@@ -7,6 +7,7 @@
 #include "base/cancel.h"
 #include "jit/graph/fuse_groups.h"
 #include "jit/graph/kernel_build.h"
+#include "jit/graph/rewrite.h"
 
 namespace jaxscope::exec {
 
@@ -193,10 +194,10 @@ private:
             units.push_back(std::move(u));
         }
         const std::vector<bool> needed = needed_in_memory();
-        std::uint32_t onlooker = kNone;  // they look one after the other, in program order
+        std::uint32_t onlooker = kNone;  // they look, or call the user's functions, one after the other in program order
         for (std::size_t u = 0; u < units.size(); ++u) {
             check_cancelled();
-            if (g_.nodes[units[u].nodes[0]].out.empty() && g_.nodes[units[u].nodes[0]].kind == NodeKind::Library) {
+            if (must_run(g_.nodes[units[u].nodes[0]])) {
                 if (onlooker != kNone) units[u].after.push_back(onlooker);
                 onlooker = static_cast<std::uint32_t>(u);
             }

@@ -7,6 +7,7 @@
 #include "base/cancel.h"
 #include "base/checked.h"
 #include "base/intern.h"
+#include "calls/host/callbacks.h"
 
 namespace jaxscope::exec {
 
@@ -222,15 +223,13 @@ ValueId GraphRewriter::add_run(const Op& op, ValueId in, Reduction r, AvalRef ou
     return merged(std::move(n))[0];
 }
 
-namespace {
-
-/// What has no result is there for whoever looks on, and so is a loop with it inside.
-bool looks_on(const Node& n) {
-    const auto inside = [](const GraphPtr& body) { return std::any_of(body->nodes.begin(), body->nodes.end(), looks_on); };
-    return (n.kind == NodeKind::Library && n.out.empty()) || std::any_of(n.bodies.begin(), n.bodies.end(), inside);
+bool must_run(const Node& n) {
+    const auto inside = [](const GraphPtr& body) {
+        return std::any_of(body->nodes.begin(), body->nodes.end(), [](const Node& m) { return must_run(m); });
+    };
+    return (n.kind == NodeKind::Library && (n.out.empty() || ::jaxscope::must_run(*n.op.prim))) ||
+           std::any_of(n.bodies.begin(), n.bodies.end(), inside);
 }
-
-}  // namespace
 
 void drop_dead_nodes(Graph& g) {
     std::vector<bool> live(g.values.size(), false);
@@ -246,7 +245,7 @@ void drop_dead_nodes(Graph& g) {
                 if (live[n.out[k]]) mark(n.in[k]);
             continue;
         }
-        keep[i] = looks_on(n) || std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return live[v]; });
+        keep[i] = must_run(n) || std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return live[v]; });
         if (keep[i])
             for (const ValueId v : n.in) mark(v);
     }

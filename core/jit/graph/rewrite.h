@@ -41,7 +41,11 @@ private:
     std::unordered_multimap<std::size_t, std::uint32_t> by_content_;
 };
 
-/// Drops nodes that no output depends on, but for those without results, and unused values' memory with them. Values keep their numbers.
+/// Something comes of it beside its results: it looks at values or calls the user's functions, or is a loop or branch with such a thing
+/// inside.
+bool must_run(const Node& n);
+
+/// Drops nodes that no output depends on, but for those that must run, and unused values' memory with them. Values keep their numbers.
 void drop_dead_nodes(Graph& g);
 
 /// Products read transposed operands where they lie and write results transposed, when nobody else wants the other layout.

@@ -24,10 +24,11 @@ public:
 };
 }  // namespace
 
-LibraryCallPtr make_routine(const Op& op) {
+LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
     if (LibraryCallPtr call = make_transfer(op)) return call;
-    if (LibraryCallPtr call = make_onlooker(op)) return call;
+    if (LibraryCallPtr call = make_host_call(op)) return call;
+    if (LibraryCallPtr call = make_onlooker(op, spec.writes)) return call;
     if (names_mesh_axes(op)) return std::make_shared<MeetingCall>();
     static constexpr LibraryCallPtr (*families[])(const Op&) = {make_random_routine,  make_generator_routine, make_gamma_routine,
                                                                 make_special_routine, make_fft_routine,       make_top_k_routine,
@@ -62,7 +63,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
         else if constexpr (std::is_same_v<K, ReduceKernel>)
             return make_arg_reduce(op, k);
         else
-            return make_routine(op);
+            return make_routine(op, k);
     };
     const SerialLibraries prepared_for_one_thread;
     LibraryCallPtr call = std::visit(make, spec.kind);

@@ -55,10 +55,13 @@ bool moves_between_spaces(const Op& op);
 /// Its call; null for any other equation.
 LibraryCallPtr make_transfer(const Op& op);
 
+/// The call of a C++ function that the traced program brought along; null for any other equation.
+LibraryCallPtr make_host_call(const Op& op);
+
 /// Has it no result, so that it can only look at its operands (debug_print)?
 bool only_looks(const Op& op);
-/// Its call, which keeps its operands for whoever asks behind it; null for any other equation.
-LibraryCallPtr make_onlooker(const Op& op);
+/// Its call, which keeps its operands for whoever asks behind it, or writes debug_print's text; null for any other equation.
+LibraryCallPtr make_onlooker(const Op& op, bool writes);
 /// What the onlooker that ran last on this thread has read, as far as it isn't large.
 std::vector<ArrayPtr> take_operands_seen();
 
@@ -69,7 +72,7 @@ LibraryCallPtr make_dynamic_update_slice(const Op& op);
 LibraryCallPtr make_sort(const Op& op, const SortKernel& spec);
 LibraryCallPtr make_cumulative(const Op& op, const CumulativeKernel& spec);
 LibraryCallPtr make_arg_reduce(const Op& op, const ReduceKernel& spec);
-LibraryCallPtr make_routine(const Op& op);
+LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec);
 // Families of routines by primitive; null when it is none of theirs.
 LibraryCallPtr make_random_routine(const Op& op);
 LibraryCallPtr make_generator_routine(const Op& op);

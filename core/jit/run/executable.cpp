@@ -53,7 +53,7 @@ struct Planned {
 Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
                   bool in_place = false) {
     check(*program, aliases);
-    const GraphPtr graph = build_graph(program, {options.remat_lowering, options.over_devices, options.debug_prints});
+    const GraphPtr graph = build_graph(program, {options.remat_lowering, options.over_devices, options.debug_prints, options.write_prints});
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;

@@ -211,7 +211,7 @@ void compile(const PmapState& s, PmapEntry& e) {
     sharding::PartitionRequest request{e.traced.jaxpr, e.mesh, {}, {}};
     request.in.assign(e.in.begin(), e.in.end());
     request.out.assign(e.out.begin(), e.out.end());
-    e.executable = std::make_unique<ShardedExecutable>(sharding::partition(request));
+    e.executable = compiled_for_devices(sharding::partition(request));
     if (e.donation.warning && s.rules.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 
@@ -295,6 +295,7 @@ std::vector<Array> run_entry(const PmapState& s, PmapEntry& e, const std::vector
         const_cast<Node*>(leaves[i].node())->shards.reset();
     }
     DeviceArrays parts = e.executable->run_sharded(in, used);
+    write_prints(*e.executable);
     const sharding::Partitioned& p = e.executable->program();
     std::vector<Array> out;
     for (std::size_t k = 0; k < e.out.size(); ++k) {

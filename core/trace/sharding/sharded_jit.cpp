@@ -155,7 +155,7 @@ void compile(const ShardedState& s, ShardedEntry& e, const Avals& global_in, con
     for (std::size_t k = 0; k < e.out.size(); ++k) sharding::spec_to_indices(local_out[k]->shape, e.out[k], counts.devices);
     sharding::NamedProgram named = sharding::named_program(e.traced.jaxpr, e.in, e.out, counts.devices);
     e.crossing = named.crossing;
-    e.executable = std::make_unique<ShardedExecutable>(sharding::partition(named.request));
+    e.executable = compiled_for_devices(sharding::partition(named.request));
 }
 
 std::shared_ptr<ShardedEntry> make_entry(ShardedState& s, Call& call, std::shared_ptr<ShardedEntry> e) {
@@ -215,6 +215,7 @@ std::vector<Array> run_entry(ShardedEntry& e, const Call& call) {
     const std::lock_guard lock(e.running);
     const sharding::Partitioned& p = e.executable->program();
     DeviceArrays parts = e.executable->run_sharded(in);
+    write_prints(*e.executable);
     std::vector<Array> out;
     for (std::size_t k = 0; k < e.out.size(); ++k) {
         std::vector<ArrayPtr> of_devices;

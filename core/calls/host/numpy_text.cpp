@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/debug/numpy_text.h"
+#include "calls/host/numpy_text.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/debug.h"
+#include "calls/host/debug.h"
 
 #include "calls/families.h"
 #include "ir/kernel_builder.h"
@@ -8,7 +8,8 @@
 #include "lax/primitives.h"
 #include "transforms/policies.h"
 
-// debug_print and debug_callback (debugging.py of JAX 0.10.2): Python that looks at values. It isn't run here; the equations stay.
+// debug_print and debug_callback (debugging.py of JAX 0.10.2). Python isn't run here; what a C++ program brings along is
+// (host_functions.h).
 namespace jaxscope {
 
 namespace {
@@ -20,17 +21,10 @@ Avals debug_abstract_eval(const Op& op) {
     for (const auto& [name, value] : op.params->entries()) ParamReads::note(name);
     return {};
 }
-/// Python's code isn't run, and nothing comes of it: a run counts it, and may keep what it looks at.
+/// Nothing comes of it: a run counts it, may keep what it looks at, and calls a C++ program's function.
 KernelSpec debug_kernel(const Op&) { return {RuntimeKernel{}}; }
 Values debug_jvp(Builder&, const Op&, const Values&, const Values&, const Values&) { return {}; }
 void debug_transpose(Builder&, const Op&, const Values&, const Values&, TransposeSink&) {}
-
-EffectSet effect_of(const ParamsRef& params) {
-    if (const Attr* effect = params->find("effect"))
-        if (const auto* o = effect->get<Attr::Object>()) return std::vector{Effect::parse(o->text)};
-    const Attr* ordered = params->find("ordered");
-    return EffectSet(ordered && ordered->get<bool>() && *ordered->get<bool>() ? EffectKind::OrderedDebug : EffectKind::Debug);
-}
 
 /// One call for each example, as in JAX.
 BatchResult debug_batch(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
@@ -50,7 +44,7 @@ BatchResult debug_batch(Builder& b, const Op& op, const Values& x, const std::ve
             const Value row = size == 1 ? x[k] : b.bind1(kSlice, {x[k]}, make_params(SliceParams{start, limit, Dims(limit.size(), 1)}));
             one[k] = lax::squeeze(b, row, {dims[k]});
         }
-        b.emit(*op.prim, one, op.params, {}, effect_of(op.params));
+        b.emit(*op.prim, one, op.params, {}, debug_effect(op.params));
     }
     return {};
 }
@@ -87,13 +81,20 @@ constexpr Primitive debug(const char* name) {
             .expand = NoRule{"has no result"},
             .cost = NoRule{"Python isn't run"}};
 }
-constexpr Primitive kDebugPrint = debug("debug_print"), kDebugCallback = debug("debug_callback");
-
 constexpr const char* kPartitioned = "partitioned";
 
 bool looks(const Eqn& e) { return e.prim == &kDebugPrint || e.prim == &kDebugCallback; }
 
 }  // namespace
+
+constinit const Primitive kDebugPrint = debug("debug_print"), kDebugCallback = debug("debug_callback");
+
+EffectSet debug_effect(const ParamsRef& params) {
+    if (const Attr* effect = params->find("effect"))
+        if (const auto* o = effect->get<Attr::Object>()) return std::vector{Effect::parse(o->text)};
+    const Attr* ordered = params->find("ordered");
+    return EffectSet(ordered && ordered->get<bool>() && *ordered->get<bool>() ? EffectKind::OrderedDebug : EffectKind::Debug);
+}
 
 bool each_device_looks(const ParamsRef& params) {
     const Attr* a = params->find(kPartitioned);

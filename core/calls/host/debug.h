@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where several devices run a program: which of them look at values (debug_print, debug_callback), and at what of them.
+// debug_print and debug_callback: equations that look at values and give none. What each device looks at where several run a program.
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
+
+extern const Primitive kDebugPrint, kDebugCallback;
+EffectSet debug_effect(const ParamsRef& params);
 
 /// JAX's `partitioned`: each device looks at its part of the values. Else one device looks, at whole values.
 bool each_device_looks(const ParamsRef& params);
