@@ -157,7 +157,8 @@ DType index_dtype_unsigned(const Dims& shape) {
     return std::ranges::any_of(shape, [](std::int64_t d) { return d > limit; }) ? DType::U64 : DType::U32;
 }
 
-Value instantiate_tangent(Builder& b, Value dx, AvalRef primal) { return dx.is_zero() ? lax::zeros_like(b, tangent_aval(primal)) : dx; }
+/// Zeros of a weakly typed operand are weakly typed, so that what only such operands enter stays so.
+Value instantiate_tangent(Builder& b, Value dx, AvalRef primal) { return dx.is_zero() ? lax::full(b, tangent_aval(primal), 0.0) : dx; }
 
 Values jvp_linear(Builder& b, const Op& op, const Values&, const Values&, const Values& dx) {
     Values in;

@@ -48,8 +48,16 @@ def in_a_jit(s):
     return jnp.sum(jax.jit(lambda c: jnp.broadcast_to(c * 2, (3,)))(s))
 
 
+def stacked_with_a_number(s):
+    return jnp.max(jnp.stack([s, s * 2, 1.0]))
+
+
+def gelu(s):
+    return jax.jit(lambda c: jax.nn.gelu(c, approximate=False))(s)
+
+
 PROGRAMS = [(carried, (V,)), (carried_and_added, (V,)), (in_fori_loop, (V,)), (of_a_weak_argument, (2.0,)), (beside_integers, (V,)), (a_weak_sequence, (V,)),
-            (chosen, (V, 2.5)), (in_a_jit, (2.5,))]
+            (chosen, (V, 2.5)), (in_a_jit, (2.5,)), (stacked_with_a_number, (2.5,)), (gelu, (2.5,))]
 
 
 @pytest.mark.parametrize("fn, args", PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
