@@ -127,6 +127,8 @@ struct DotDimensionNumbers {
     Shape lhs_contracting = {}, rhs_contracting = {}, lhs_batch = {}, rhs_batch = {};
 };
 Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers);
+/// The sums in a type of their own: `int32` of int8 operands.
+Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers, dtype preferred_element_type);
 Array batch_matmul(const Operand& x, const Operand& y);
 /// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
 class ConvPadding {

@@ -134,6 +134,7 @@ Array right_shift(const Operand& x, const Operand& y);
 Array copysign(const Operand& x, const Operand& y);
 Array nextafter(const Operand& x, const Operand& y);
 Array heaviside(const Operand& x, const Operand& y);
+Array hypot(const Operand& x, const Operand& y);
 Array matmul(const Operand& x, const Operand& y);
 Array dot(const Operand& x, const Operand& y);
 Array vdot(const Operand& x, const Operand& y);
@@ -199,6 +200,7 @@ JAXSCOPE_ALONG(ptp)
 JAXSCOPE_ALONG(median)
 #undef JAXSCOPE_ALONG
 Array diagonal(const Operand& x);
+Array diag(const Operand& x);  ///< of a vector the matrix, of a matrix its diagonal
 Array trace(const Operand& x);
 
 // ---- Shapes
@@ -265,6 +267,7 @@ Array linspace(double start, double stop, std::int64_t num = 50, Where where = {
 Array eye(std::int64_t n, dtype type = float32, Where where = {});
 Array identity(std::int64_t n, dtype type = float32, Where where = {});
 Array asarray(const Operand& x);
+Array asarray(const Operand& x, dtype type);
 Array array(const Operand& x);
 /// `array({{1., 2.}, {3., 4.}})`
 class Nested {
@@ -285,4 +288,12 @@ Array norm(const Operand& x, const Reduction& over = {});
 }
 
 }  // namespace numpy
+/// jax.ops: what stands in the rows of `data` with the same number, put together. Numbers beyond the segments are dropped.
+namespace ops {
+Array segment_sum(const Operand& data, const Operand& segment_ids, std::int64_t num_segments);
+Array segment_prod(const Operand& data, const Operand& segment_ids, std::int64_t num_segments);
+Array segment_max(const Operand& data, const Operand& segment_ids, std::int64_t num_segments);  ///< of an empty one: the least number
+Array segment_min(const Operand& data, const Operand& segment_ids, std::int64_t num_segments);
+}  // namespace ops
+
 }  // namespace jaxscope::jax

@@ -321,6 +321,21 @@ Array heaviside(const Operand& x, const Operand& y) {
         return where_call(b, below, number(0), where_call(b, above, number(1), unordered));
     });
 }
+Array hypot(const Operand& x, const Operand& y) {
+    return jitted_call("hypot", {x, y}, [](Builder& b, const Values& v) {
+        const Values p = promoted(b, v, true, "hypot");
+        const Value first = cl::abs(b, p[0]), second = cl::abs(b, p[1]);
+        const Value first_infinite = cl::eq(b, first, weak_one(b, first, INFINITY));
+        const Value infinite = joined(b, kOr, first_infinite, cl::eq(b, second, weak_one(b, second, INFINITY)));
+        const Value large = cl::max(b, first, second), small = cl::min(b, first, second);
+        const Value zero = cl::eq(b, large, weak_one(b, large, 0)), also_zero = cl::eq(b, large, weak_one(b, large, 0));
+        const Value ratio = cl::div(b, small, where_call(b, also_zero, cl::ones_like(b, b.aval(large)), large));
+        const Value square = cl::square(b, ratio);
+        const Value length = cl::mul(b, large, cl::sqrt(b, cl::add(b, weak_one(b, square, 1), square)));
+        const Value finite = where_call(b, zero, large, length);
+        return where_call(b, infinite, make_literal(AvalRef(b.aval(large)->dtype, {}), static_cast<double>(INFINITY)), finite);
+    });
+}
 Array isclose(const Operand& x, const Operand& y) {
     return jitted_call("isclose", {x, y}, [](Builder& b, const Values& v) {
         const Values p = promoted(b, v, false, "isclose");

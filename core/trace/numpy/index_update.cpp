@@ -5,6 +5,7 @@
 #include <jaxscope/lax.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "lax/ops.h"
@@ -13,6 +14,7 @@
 #include "lax/primitives.h"
 #include "trace/numpy/indexer.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -98,5 +100,50 @@ Array IndexUpdate::power(const Operand& v) const {
 }
 Array IndexUpdate::min(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterMin, &kMin); }
 Array IndexUpdate::max(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterMax, &kMax); }
+
+namespace ops {
+
+namespace {
+
+/// What a segment without rows has.
+LiteralRef identity_of(const ::jaxscope::Primitive& combine, AvalRef scalar) {
+    const double least = -std::numeric_limits<double>::infinity();
+    const double wanted = &combine == &kAdd ? 0 : &combine == &kMul ? 1 : &combine == &kMax ? least : -least;
+    if (is_inexact(scalar->dtype)) return make_literal(scalar, wanted);
+    if (&combine == &kAdd || &combine == &kMul) return make_literal(scalar, static_cast<std::int64_t>(wanted));
+    const int bits = static_cast<int>(8 * byte_size(scalar->dtype)) - (is_signed_int(scalar->dtype) ? 1 : 0);
+    const std::int64_t most = bits >= 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
+    return make_literal(scalar, &combine == &kMin ? most : is_signed_int(scalar->dtype) ? -most - 1 : 0);
+}
+Array segments(const Operand& data, const Operand& ids, std::int64_t n, const ::jaxscope::Primitive& scatter,
+               const ::jaxscope::Primitive& combine) {
+    if (n < 0) throw Error(ErrorCode::BadUsage, "num_segments must be non-negative.").at({data.where.file, data.where.line, 0});
+    return detail::apply1({data, ids}, [&](Builder& b, const Values& v) {
+        const AvalRef rows = b.aval(v[0]), numbers = b.aval(v[1]);
+        const std::size_t rank = numbers->shape.size();
+        if (rows->shape.size() < rank || !std::equal(numbers->shape.begin(), numbers->shape.end(), rows->shape.begin()))
+            detail::refuse(fmt::format("Incompatible shapes for broadcasting: shapes={}",
+                                       "[" + detail::shape_list({numbers->shape, rows->shape}) + "]"));
+        Dims shape{n}, index = numbers->shape, kept;
+        shape.insert(shape.end(), rows->shape.begin() + static_cast<std::ptrdiff_t>(rank), rows->shape.end());
+        const Value empty = detail::broadcast_to(b, identity_of(combine, AvalRef(rows->dtype, {})), shape);
+        for (std::size_t d = 0; d < rank; ++d) kept.push_back(static_cast<std::int64_t>(d));
+        index.push_back(1);
+        Dims window;
+        for (std::size_t d = rank; d < rows->shape.size(); ++d) window.push_back(static_cast<std::int64_t>(d));
+        ScatterParams p{.dimension_numbers = {window, {0}, {0}, {}, {}}};
+        p.update_jaxpr = combining(&combine, rows->dtype);
+        return b.bind1(scatter, {empty, cl::broadcast_in_dim(b, v[1], index, kept), v[0]}, make_params(p));
+    });
+}
+
+}  // namespace
+
+Array segment_sum(const Operand& data, const Operand& ids, std::int64_t n) { return segments(data, ids, n, kScatterAdd, kAdd); }
+Array segment_prod(const Operand& data, const Operand& ids, std::int64_t n) { return segments(data, ids, n, kScatterMul, kMul); }
+Array segment_max(const Operand& data, const Operand& ids, std::int64_t n) { return segments(data, ids, n, kScatterMax, kMax); }
+Array segment_min(const Operand& data, const Operand& ids, std::int64_t n) { return segments(data, ids, n, kScatterMin, kMin); }
+
+}  // namespace ops
 
 }  // namespace jaxscope::jax

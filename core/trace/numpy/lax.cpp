@@ -219,13 +219,20 @@ Array pad(const Operand& x, const Operand& value, const std::vector<Padding>& co
     });
 }
 
-Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d) {
+namespace {
+Array dot_general_of(const Operand& x, const Operand& y, const DotDimensionNumbers& d, std::optional<::jaxscope::DType> preferred) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
         DotGeneralParams p;
+        p.preferred_element_type = preferred;
         p.dimension_numbers = {d.lhs_contracting.vector(), d.rhs_contracting.vector(), d.lhs_batch.vector(), d.rhs_batch.vector()};
         detail::check_dot(b, v[0], v[1], p.dimension_numbers);
         return b.bind1(kDotGeneral, v, make_params(p));
     });
+}
+}  // namespace
+Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d) { return dot_general_of(x, y, d, std::nullopt); }
+Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d, dtype preferred_element_type) {
+    return dot_general_of(x, y, d, static_cast<::jaxscope::DType>(preferred_element_type));
 }
 Array batch_matmul(const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {

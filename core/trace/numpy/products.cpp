@@ -186,15 +186,27 @@ Array dot(const Operand& x, const Operand& y) {
 namespace fft {
 
 namespace {
+/// The last axis cut, or filled with zeros; JAX asks for the padding where none is needed, too.
+Value of_length(Builder& b, Value x, std::int64_t length) {
+    Dims limit = b.aval(x)->shape;
+    const std::int64_t missing = std::max<std::int64_t>(length - limit.back(), 0);
+    limit.back() = std::min(limit.back(), length);
+    if (limit != b.aval(x)->shape) x = cl::slice(b, x, Dims(limit.size(), 0), limit);
+    return jitted(b, "_pad", fmt::format("fft {}", missing), {x, detail::literal_of(Operand(0))}, [&](Builder& i, const Values& w) {
+        PadConfig widths(limit.size(), PadDim{0, 0, 0});
+        widths.back().high = missing;
+        return i.bind1(kPad, {w[0], cl::convert_element_type(i, w[1], i.aval(w[0])->dtype)}, make_params(PadParams{widths}));
+    });
+}
 Array transformed(const Operand& x, const char* name, FftType type, std::int64_t n) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         if (b.aval(v[0])->rank() == 0)
             throw Error(ErrorCode::TypeMismatch, "fft: expected an array of one dimension or more, found a scalar");
         const std::int64_t last = b.aval(v[0])->shape.back(), size = n ? n : type == FftType::Irfft ? 2 * (last - 1) : last;
         const std::int64_t needed = type == FftType::Irfft ? size / 2 + 1 : size;
-        if (last != needed)
-            throw Error(ErrorCode::BadUsage, fmt::format("{}: n={} for an axis of size {}: pad or slice the array first", name, n, last));
-        return jitted(b, name, fmt::format("{} {}", static_cast<int>(type), size), v, [&](Builder& i, const Values& w) {
+        if (n < 0) detail::refuse(fmt::format("Invalid number of FFT data points ({}) specified", n));
+        const Values whole{n ? of_length(b, v[0], needed) : v[0]};
+        return jitted(b, name, fmt::format("{} {}", static_cast<int>(type), size), whole, [&](Builder& i, const Values& w) {
             const bool complex = is_complex(i.aval(w[0])->dtype);
             const Value in = type == FftType::Rfft ? (is_inexact(i.aval(w[0])->dtype) ? w[0] : cl::convert_element_type(i, w[0], D::F32))
                              : complex             ? w[0]

@@ -38,6 +38,28 @@ void more_functions() {
     PAIR("jr.permutation(k, 7)", jax::random::permutation(k, 7));
     PAIR("lax.fori_loop(0, n[1], lambda i, a: a * 2. + i, v)", lax::fori_loop(
                                                                    0, n[1], [](Array at, Array a) { return a * 2. + at; }, v));
+    PAIR("lax.scan(lambda c, t: ((c[0] * t, c[1]), (t, c[0])), (1., x), v)",
+         lax::scan([](std::pair<Array, Array> c, Array t) { return std::pair(std::pair(c.first * t, c.second), std::pair(t, c.first)); },
+                   std::pair{Array(1.), x}, v));
+    PAIR("lax.while_loop(lambda c: c[0] < c[2], lambda c: (c[0] + 1., c[1], c[2]), (v[0], x, v[3]))",
+         lax::while_loop([](std::tuple<Array, Array, Array> c) { return std::get<0>(c) < std::get<2>(c); },
+                         [](std::tuple<Array, Array, Array> c) {
+                             return std::tuple{std::get<0>(c) + 1., std::get<1>(c), std::get<2>(c)};
+                         },
+                         std::tuple{v[0], x, v[3]}));
+    PAIR("lax.dot_general(n, n, (((0,), (0,)), ((), ())), preferred_element_type=jnp.float32)",
+         lax::dot_general(n, n, {.lhs_contracting = {0}, .rhs_contracting = {0}}, jnp::float32));
+    PAIR("jnp.fft.fft(x, 3)", jnp::fft::fft(x, 3));
+    PAIR("jnp.fft.rfft(x, 6)", jnp::fft::rfft(x, 6));
+    PAIR("jnp.fft.irfft(jnp.fft.rfft(v), 4)", jnp::fft::irfft(jnp::fft::rfft(v), 4));
+    PAIR("jnp.hypot(x, 2)", jnp::hypot(x, 2));
+    PAIR("jnp.diag(v)", jnp::diag(v));
+    PAIR("jnp.diag(x[:, :3])", jnp::diag(x[{jax::all, slice(3)}]));
+    PAIR("jnp.asarray(n, jnp.float32) * jnp.asarray(2.5, jnp.float32)", jnp::asarray(n, jnp::float32) * jnp::asarray(2.5, jnp::float32));
+    PAIR("jax.ops.segment_sum(x, i, num_segments=4)", jax::ops::segment_sum(x, i, 4));
+    PAIR("jax.ops.segment_max(x, i, num_segments=2)", jax::ops::segment_max(x, i, 2));
+    PAIR("jax.ops.segment_min(n, n, num_segments=6)", jax::ops::segment_min(n, n, 6));
+    PAIR("jax.ops.segment_prod(n, n * 0, num_segments=2)", jax::ops::segment_prod(n, n * 0, 2));
     PAIR("lax.optimization_barrier((x, v))", lax::optimization_barrier(std::pair{x, v}));
     PAIR("jax.grad(lambda v: lax.optimization_barrier(jnp.sin(v)).sum())(v)",
          jax::grad([](Array t) { return lax::optimization_barrier(jnp::sin(t)).sum(); })(v));

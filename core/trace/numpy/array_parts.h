@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What functions of jax.numpy share beyond one family: axes as they are given, counting numbers, constants of a type.
+#include <jaxscope/numpy.h>
+
+#include "trace/trace.h"
+
+namespace jaxscope::jax::detail {
+
+/// All of them where none is given; sorted, each once.
+::jaxscope::Dims axes_of(const Axes& a, std::int64_t rank);
+Value ravel_of(Builder& b, Value x);
+Value iota_of(Builder& b, ::jaxscope::DType type, const ::jaxscope::Dims& shape, std::int64_t dimension);
+Value number_of(::jaxscope::DType type, double v, bool weak = false);
+/// An array that is made of no other.
+Array made(const Where& where, const std::function<Value(Builder&)>& f);
+
+}  // namespace jaxscope::jax::detail

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays that are made of shapes, numbers and lists.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <jaxscope/lax.h>
+
+#include "base/error.h"
+#include "ir/types/element.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/shapes.h"
+#include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
+#include "trace/promote.h"
+#include "trace/refusals.h"
+
+namespace jaxscope::jax {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply1;
+using detail::axes_of;
+using detail::iota_of;
+using detail::made;
+using detail::number_of;
+using detail::ravel_of;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace detail {
+
+Dims axes_of(const Axes& a, std::int64_t rank) {
+    Dims out;
+    if (!a.given)
+        for (std::int64_t i = 0; i < rank; ++i) out.push_back(i);
+    for (const std::int64_t x : a.axes) out.push_back(axis_in(x, rank));
+    check_distinct_axes(out, "'axis'");
+    std::sort(out.begin(), out.end());
+    return out;
+}
+Value ravel_of(Builder& b, Value x) { return cl::reshape(b, x, {b.aval(x)->size()}); }
+Value iota_of(Builder& b, D type, const Dims& shape, std::int64_t dimension) {
+    return b.bind1(kIota, {}, make_params(IotaParams{type, shape, dimension}));
+}
+Value number_of(D type, double v, bool weak) {
+    const AvalRef a(type, {}, weak);
+    return is_inexact(type) ? make_literal(a, v) : make_literal(a, static_cast<std::int64_t>(v));
+}
+Array made(const Where& where, const std::function<Value(Builder&)>& f) {
+    return apply1({}, where, [&](Builder& b, const Values&) { return f(b); });
+}
+
+}  // namespace detail
+
+namespace numpy {
+
+Array full(const Shape& shape, const Operand& value) {
+    return apply1({value}, [&](Builder& b, const Values& v) { return detail::broadcast_to(b, v[0], shape.vector()); });
+}
+Array zeros(const Shape& shape, dtype type, Where where) {
+    return made(where, [&](Builder& b) { return detail::broadcast_to(b, number_of(static_cast<D>(type), 0), shape.vector()); });
+}
+Array ones(const Shape& shape, dtype type, Where where) {
+    return made(where, [&](Builder& b) { return detail::broadcast_to(b, number_of(static_cast<D>(type), 1), shape.vector()); });
+}
+Array empty(const Shape& shape, dtype type, Where where) { return zeros(shape, type, where); }
+namespace {
+Array like(const Operand& x, const std::function<Value(Builder&, AvalRef)>& f) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return f(b, b.aval(v[0])); });
+}
+}  // namespace
+Array zeros_like(const Operand& x) {
+    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 0, a->weak_type), a->shape); });
+}
+Array ones_like(const Operand& x) {
+    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 1, a->weak_type), a->shape); });
+}
+Array full_like(const Operand& x, const Operand& value) {
+    return apply1({x, value}, [](Builder& b, const Values& v) {
+        const AvalRef a = b.aval(v[0]);
+        return detail::broadcast_to(b, detail::converted(b, v[1], a->dtype, a->weak_type), a->shape);
+    });
+}
+Array arange(std::int64_t stop, Where where) {
+    return made(where, [&](Builder& b) { return iota_of(b, D::S32, {std::max<std::int64_t>(stop, 0)}, 0); });
+}
+Array arange(std::int64_t start, std::int64_t stop, Where where) {
+    // JAX counts from a start that isn't zero without a step.
+    return made(where, [&](Builder& b) {
+        const Value x = iota_of(b, D::S32, {std::max<std::int64_t>(stop - start, 0)}, 0);
+        return start == 0 ? x : cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
+    });
+}
+Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Where where) {
+    if (step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        const std::int64_t gap = stop - start, n = gap / step + (gap % step != 0 && (gap < 0) == (step < 0));
+        Value x = iota_of(b, D::S32, {std::max<std::int64_t>(n, 0)}, 0);
+        x = cl::mul(b, number_of(D::S32, static_cast<double>(step)), x);
+        return cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
+    });
+}
+Array linspace(double start, double stop, std::int64_t num, Where where) {
+    if (num < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num)).at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        return jitted(b, "_linspace", fmt::format("{}", num), {detail::literal_of(Operand(start)), detail::literal_of(Operand(stop))},
+                      [&](Builder& i, const Values& w) {
+                          const Value from = cl::convert_element_type(i, w[0], D::F32), to = cl::convert_element_type(i, w[1], D::F32);
+                          if (num == 0) return detail::broadcast_to(i, number_of(D::F32, 0), {0});
+                          if (num == 1) return cl::reshape(i, from, {1});
+                          const Value parts = number_of(D::F32, static_cast<double>(num - 1));
+                          cl::div(i, cl::sub(i, to, from), parts);
+                          const Value step = cl::div(i, iota_of(i, D::F32, {num - 1}, 0), parts);
+                          const Value wide = cl::reshape(i, from, {1});
+                          const Value low = cl::mul(i, wide, cl::sub(i, number_of(D::F32, 1), step));
+                          const Value high = cl::mul(i, cl::reshape(i, to, {1}), step);
+                          const Value inner = cl::add(i, low, high);
+                          return cl::concatenate(i, {inner, cl::broadcast_in_dim(i, to, {1}, {})}, 0);
+                      });
+    });
+}
+Array eye(std::int64_t n, dtype type, Where where) {
+    if (n < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and None", n))
+            .at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        const Value rows = iota_of(b, D::S32, {n, n}, 0), columns = iota_of(b, D::S32, {n, n}, 1);
+        return cl::convert_element_type(b, cl::eq(b, cl::add(b, rows, number_of(D::S32, 0)), columns), static_cast<D>(type));
+    });
+}
+Array identity(std::int64_t n, dtype type, Where where) { return eye(n, type, where); }
+Array asarray(const Operand& x) {
+    return apply1({x}, [](Builder&, const Values& v) { return v[0]; });
+}
+Array asarray(const Operand& x, dtype type) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return detail::converted(b, v[0], static_cast<D>(type), false); });
+}
+Array array(const Operand& x) { return asarray(x); }
+
+namespace {
+void gather_nested(const Nested& n, std::size_t depth, Dims& shape, std::vector<double>& out, bool& real, bool& boolean) {
+    if (!n.is_list) {
+        real = real || n.real, boolean = boolean && n.boolean;
+        return out.push_back(n.value);
+    }
+    if (depth == shape.size()) shape.push_back(static_cast<std::int64_t>(n.items.size()));
+    if (shape[depth] != static_cast<std::int64_t>(n.items.size()))
+        throw Error(ErrorCode::BadInput, "setting an array element with a sequence. The requested array has an inhomogeneous shape");
+    for (const Nested& i : n.items) gather_nested(i, depth + 1, shape, out, real, boolean);
+}
+Array from_nested(std::initializer_list<Nested> list, const dtype* type) {
+    Nested root(0);
+    root.items = std::vector<Nested>(list);
+    root.is_list = true;
+    Dims shape;
+    std::vector<double> values;
+    bool real = false, boolean = true;
+    gather_nested(root, 0, shape, values, real, boolean);
+    auto a = std::make_shared<ArrayConst>();
+    const D t = type ? static_cast<D>(*type) : real || values.empty() ? D::F32 : boolean ? D::Bool : D::S32;
+    a->aval = AvalRef(t, shape);
+    if (a->aval->size() != static_cast<std::int64_t>(values.size()))
+        throw Error(ErrorCode::BadInput, "setting an array element with a sequence. The requested array has an inhomogeneous shape");
+    a->data.resize(static_cast<std::size_t>(a->aval->bytes()));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        store_element(t, a->data.data() + static_cast<std::int64_t>(i) * byte_size(t),
+                      Element{static_cast<std::int64_t>(values[i]), {values[i], 0}});
+    return detail::concrete(std::move(a));
+}
+}  // namespace
+Array array(std::initializer_list<Nested> list) { return from_nested(list, nullptr); }
+Array array(std::initializer_list<Nested> list, dtype type) { return from_nested(list, &type); }
+
+}  // namespace numpy
+
+namespace lax {
+
+Array full(const Shape& shape, const Operand& value) { return numpy::full(shape, value); }
+Array iota(dtype type, std::int64_t size, Where where) {
+    return made(where, [&](Builder& b) { return iota_of(b, static_cast<D>(type), {size}, 0); });
+}
+
+}  // namespace lax
+
+Array detail::arange_of(double start, double stop, double step, bool has_step, const Where& where) {
+    if (has_step && step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        const auto n = static_cast<std::int64_t>(std::ceil((stop - start) / (has_step ? step : 1)));
+        Value x = iota_of(b, D::F32, {std::max<std::int64_t>(n, 0)}, 0);
+        if (has_step) x = cl::mul(b, number_of(D::F32, step), x);
+        return !has_step && start == 0 ? x : cl::add(b, number_of(D::F32, start), x);
+    });
+}
+
+}  // namespace jaxscope::jax

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/numpy/linalg/matrices.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "calls/control_flow.h"
+#include "lax/jitted.h"
+#include "lax/ops.h"
+#include "lax/params/linalg.h"
+#include "lax/params/placement.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
+#include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
+#include "trace/promote.h"
+#include "trace/refusals.h"
+
+namespace jaxscope::jax::numpy {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply;
+using detail::apply1;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace matrices {
+
+Array inexact_of(const Array& a) {
+    return apply1({Operand(a)}, [](Builder& b, const Values& v) { return detail::inexact_operand(b, v[0]); });
+}
+void expect_square(const Array& a, const char* function, const Where& where) {
+    if (a.ndim() < 2 || a.shape(-1) != a.shape(-2))
+        throw Error(ErrorCode::BadUsage, fmt::format("Argument to {} must have shape [..., n, n], got {}.", function, a.shape().str()))
+            .at({where.file, where.line, 0});
+}
+void expect_matrix(const Array& a, const char* function, const Where& where) {
+    if (a.ndim() < 2)
+        throw Error(ErrorCode::BadUsage, fmt::format("{}: expected an array of at least two dimensions, found {}", function, a.aval()))
+            .at({where.file, where.line, 0});
+}
+Dims swapped_last(std::size_t rank) {
+    Dims order;
+    for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
+    std::swap(order[rank - 1], order[rank - 2]);
+    return order;
+}
+Value on_diagonal(Builder& b, const Dims& shape) {
+    const Value rows = detail::iota_of(b, D::S32, shape, 0), columns = detail::iota_of(b, D::S32, shape, 1);
+    return cl::eq(b, cl::add(b, rows, make_literal(AvalRef(D::S32, {}), std::int64_t{0})), columns);
+}
+Array triangular(const Array& a, const Array& b, bool lower, bool unit, bool transposed) {
+    const TriangularSolveParams p{.left_side = true, .lower = lower, .transpose_a = transposed, .unit_diagonal = unit};
+    return detail::bind_primitive(kTriangularSolve, {a, b}, make_params(p), Where("", 0, ""))[0];
+}
+
+namespace {
+
+/// Positions (i, i) of the last two dimensions as indices of a gather.
+Value gathered_diagonal(Builder& b, Value x, std::int64_t n) {
+    const Dims shape = b.aval(x)->shape;
+    const std::size_t batch = shape.size() - 2;
+    Values wrapped;
+    for (int i = 0; i < 2; ++i) wrapped.push_back(detail::iota_of(b, D::S32, {n}, 0));
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Value below = cl::lt(b, wrapped[i], make_literal(AvalRef(D::S32, {}), std::int64_t{0}));
+        const Value moved = cl::add(b, wrapped[i], make_literal(AvalRef(D::S32, {}), shape[batch + i]));
+        wrapped[i] = cl::select(b, below, moved, wrapped[i]);
+    }
+    for (Value& w : wrapped) w = cl::broadcast_in_dim(b, w, {n, 1}, {0});
+    GatherParams p;
+    for (std::size_t d = 0; d < batch; ++d) p.dimension_numbers.offset_dims.push_back(static_cast<std::int64_t>(d));
+    const auto rows = static_cast<std::int64_t>(batch);
+    p.dimension_numbers.collapsed_slice_dims = {rows, rows + 1};
+    p.dimension_numbers.start_index_map = {rows, rows + 1};
+    p.slice_sizes = shape;
+    p.slice_sizes[batch] = p.slice_sizes[batch + 1] = 1;
+    return b.bind1(kGather, {x, b.bind1(kConcatenate, wrapped, make_params(ConcatenateParams{1}))}, make_params(p));
+}
+/// The first two dimensions as the last ones.
+Value matrices_last(Builder& b, Value x) {
+    Dims order;
+    for (std::int64_t d = 2; d < b.aval(x)->rank(); ++d) order.push_back(d);
+    order.push_back(0), order.push_back(1);
+    return cl::transpose(b, x, order);
+}
+/// JAX has a form of its own for one platform; another branch runs here.
+Value diagonal_of(Builder& b, Value x) {
+    const AvalRef a = b.aval(x);
+    if (a->rank() > 2) return gathered_diagonal(b, matrices_last(b, x), std::min(a->shape[0], a->shape[1]));
+    const std::int64_t n = std::min(a->shape[0], a->shape[1]);
+    if (a->shape[0] != a->shape[1]) return gathered_diagonal(b, x, n);
+    const Value mask = cl::convert_element_type(b, on_diagonal(b, a->shape), a->dtype);
+    const Attr platforms = Attr::tuple({Attr::tuple({Attr(Sym("mosaic"))}), Attr()});
+    const Value index = platform_index(b, platforms);
+    JaxprBuilder masked, gathered;
+    const Value weights = masked.add_input(b.aval(mask)), of = masked.add_input(a);
+    const Value product = cl::mul(masked, weights, of);
+    CondParams p;
+    p.branches.push_back(masked.finish({cl::reduce_sum(masked, product, {0})}));
+    gathered.add_input(b.aval(mask));
+    const Value whole = gathered.add_input(a);
+    p.branches.push_back(gathered.finish({gathered_diagonal(gathered, whole, n)}));
+    return b.bind1(kCond, {index, mask, x},
+                   ::jaxscope::Params::make({{"branches", to_attr(p.branches)}, {"branches_platforms", platforms}}));
+}
+
+}  // namespace
+
+Array trace_of(const Operand& x, bool swapped) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const std::int64_t rank = b.aval(v[0])->rank();
+        if (rank < 2) detail::refuse(fmt::format("axis {} is out of bounds for array of dimension {}", rank, rank));
+        return jitted(b, "trace", swapped ? "swapped" : "", v, [&](Builder& i, const Values& w) {
+            const Value whole = swapped ? cl::transpose(i, w[0], {1, 0}) : matrices_last(i, w[0]);
+            const AvalRef a = i.aval(whole);
+            const std::int64_t last = a->rank() - 1;
+            const Value mask = on_diagonal(i, Dims(a->shape.end() - 2, a->shape.end()));
+            const Value kept = detail::where_call(i, mask, whole, cl::zeros_like(i, a));
+            return cl::reduce_sum(i, kept, {last - 1, last});
+        });
+    });
+}
+
+}  // namespace matrices
+
+Array diagonal(const Operand& x) {
+    return apply1({x}, [](Builder& b, const Values& v) {
+        if (b.aval(v[0])->rank() < 2) detail::refuse("diagonal requires an array of at least two dimensions.");
+        return jitted(b, "diagonal", "", v, [](Builder& i, const Values& w) { return matrices::diagonal_of(i, w[0]); });
+    });
+}
+Array diag(const Operand& x) {
+    return apply1({x}, [](Builder& b, const Values& v) {
+        const std::int64_t rank = b.aval(v[0])->rank();
+        if (rank != 1 && rank != 2) detail::refuse("diag input must be 1d or 2d");
+        return jitted(b, "_diag", "", v, [&](Builder& i, const Values& w) {
+            if (rank == 2) return jitted(i, "diagonal", "", w, [](Builder& k, const Values& m) { return matrices::diagonal_of(k, m[0]); });
+            const AvalRef a = i.aval(w[0]);
+            const std::int64_t n = a->shape[0];
+            const Value zero = detail::number_of(a->dtype, 0);
+            const Value padded = i.bind1(kPad, {w[0], zero}, make_params(PadParams{{{0, 0, 0}}}));
+            const Value mask = matrices::on_diagonal(i, {n, n});
+            return detail::where_call(i, mask, cl::broadcast_in_dim(i, padded, {n, 1}, {0}), zero);
+        });
+    });
+}
+Array trace(const Operand& x) { return matrices::trace_of(x, false); }
+
+}  // namespace jaxscope::jax::numpy

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What functions of matrices share: arguments made inexact and checked, the diagonal, triangular solves.
+#include <jaxscope/linalg.h>
+
+#include "trace/trace.h"
+
+namespace jaxscope::jax::numpy::matrices {
+
+Array inexact_of(const Array& a);
+void expect_square(const Array& a, const char* function, const Where& where);
+void expect_matrix(const Array& a, const char* function, const Where& where);
+::jaxscope::Dims swapped_last(std::size_t rank);
+/// Where the row's number is that of the column.
+::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape);
+/// `swapped`: over axes -1 and -2, of matrices, as rules of determinants ask for it; else over 0 and 1.
+Array trace_of(const Operand& x, bool swapped);
+Array triangular(const Array& a, const Array& b, bool lower, bool unit, bool transposed);
+
+}  // namespace jaxscope::jax::numpy::matrices

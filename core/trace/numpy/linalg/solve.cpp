@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// solve, inv, matrix_power.
+#include <jaxscope/linalg.h>
+
+#include <fmt/core.h>
+
+#include <jaxscope/jit.h>
+#include <jaxscope/lax.h>
+#include <jaxscope/vmap.h>
+
+#include "base/error.h"
+#include "calls/linear_solve.h"
+#include "lax/ops.h"
+#include "lax/params/linalg.h"
+#include "lax/params/products.h"
+#include "lax/params/sort.h"
+#include "lax/primitives.h"
+#include "trace/functions.h"
+#include "trace/numpy/linalg/matrices.h"
+#include "trace/promote.h"
+
+namespace jaxscope::jax::numpy {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply;
+using detail::apply1;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+using namespace matrices;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+JaxprPtr highest_product(AvalRef a, AvalRef x, bool transposed) {
+    JaxprBuilder b;
+    const Value matrix = b.add_input(a), vector = b.add_input(x);
+    DotGeneralParams p;
+    p.dimension_numbers.lhs_contract = {transposed ? 0 : 1};
+    p.dimension_numbers.rhs_contract = {0};
+    if (transposed) std::swap(p.dimension_numbers.lhs_contract, p.dimension_numbers.rhs_contract);
+    const Attr highest = Attr::Enum{"Precision", "HIGHEST"};
+    p.precision = Attr::tuple({highest, highest});
+    const Value out = b.bind1(kDotGeneral, transposed ? Values{vector, matrix} : Values{matrix, vector}, make_params(p));
+    if (!transposed) return b.finish({out});
+    // JAX transposes a broadcast of the vector to its own shape, where dimensions of size one count as new.
+    const Dims ones = x->shape == Dims{1} ? Dims{0} : Dims();
+    return b.finish({cl::expand_dims(b, cl::reduce_sum(b, out, ones), ones)});
+}
+/// With a factorization of the matrix, rows swapped as `order` says.
+Array by_factors(const Array& lu, const Array& order, const Array& b, bool transposed) {
+    Array x = b[{jax::all, none}];
+    if (!transposed) {
+        x = x[{order, jax::all}];
+        x = triangular(lu, x, true, true, false);
+        x = triangular(lu, x, false, false, false);
+    } else {
+        x = triangular(lu, x, false, false, true);
+        x = triangular(lu, x, true, true, true);
+        const Array numbers = jax::lax::iota(dtype::int32, order.shape(0));
+        const std::vector<Array> sorted = detail::bind_primitive(
+            kSort, {order, numbers}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}), Where("", 0, ""));
+        x = x[{sorted[1], jax::all}];
+    }
+    return jax::lax::squeeze(x, 1);
+}
+JaxprPtr factors_jaxpr(const std::vector<Array>& like, bool transposed) {
+    detail::Trace t("custom_linear_solve", detail::kUnnamed);
+    std::vector<Array> in;
+    for (const Array& a : like) in.push_back(t.input(a.node()->aval));
+    const auto f = [transposed](const Array& lu, const Array& order, const Array& b) { return by_factors(lu, order, b, transposed); };
+    return t.finish({jax::jit(f, {.name = "_lu_solve"})(in[0], in[1], in[2])}).jaxpr;
+}
+Array solve_vector(const Array& a, const Array& lu, const Array& order, const Array& b) {
+    const AvalRef matrix = a.node()->aval, vector = b.node()->aval;
+    const std::vector<Array> like{lu, order, b};
+    const std::array<JaxprPtr, 4> functions{highest_product(matrix, vector, false), highest_product(matrix, vector, true),
+                                            factors_jaxpr(like, false), factors_jaxpr(like, true)};
+    const Operand in[] = {a, lu, order, b};
+    return apply(in, Where("", 0, ""),
+                 [&](Builder& out, const Values& v) {
+                     return Values{::jaxscope::linear_solve(out, functions, {Values{v[0]}, {v[0]}, {v[1], v[2]}, {v[1], v[2]}}, v[3])};
+                 })
+        .front();
+}
+Array solve_matrix(const Array& a, const Array& b) {
+    if (a.ndim() > 2) {  // the batch dimensions that both have, from the front
+        if (b.ndim() == a.ndim()) return jax::vmap(solve_matrix)(a, b);
+        return jax::vmap(solve_matrix, {.in_axes = {0, none}})(a, b);
+    }
+    const std::vector<Array> factors = detail::bind_primitive(kLu, {jax::lax::stop_gradient(a)}, {}, Where("", 0, ""));
+    if (b.ndim() == 1) return solve_vector(a, factors[0], factors[2], b);
+    const auto column = [&](const Array& each) { return solve_vector(a, factors[0], factors[2], each); };
+    return jax::vmap(column, {.in_axes = 1, .out_axes = 1})(b);
+}
+
+}  // namespace
+
+namespace linalg {
+
+Array solve(const Operand& a, const Operand& b) {
+    const Where where = a.where;
+    const auto f = [where](const Array& matrix, const Array& right) {
+        const Operand in[] = {matrix, right};
+        const std::vector<Array> v = apply(in, where, [](Builder& o, const Values& w) {
+            const detail::Promoted to = detail::promoted_type({o.aval(w[0]), o.aval(w[1])});
+            const D type = detail::inexact(to.type);
+            return Values{detail::converted(o, w[0], type, to.weak), detail::converted(o, w[1], type, to.weak)};
+        });
+        expect_square(v[0], "solve", where);
+        const Array &m = v[0], &r = v[1];
+        if (r.ndim() == 0 || (r.ndim() > 1 && r.ndim() > m.ndim()) || r.shape(r.ndim() == 1 ? 0 : -2) != m.shape(-1))
+            throw Error(ErrorCode::BadUsage, fmt::format("Invalid shapes for solve: {}, {}.", m.shape().str(), r.shape().str()))
+                .at({where.file, where.line, 0});
+        return solve_matrix(m, r);
+    };
+    const Operand in[] = {a, b};
+    const std::vector<Array> given = apply(in, where, [](Builder&, const Values& v) { return v; });
+    const detail::InUsersLine line(a.where);
+    return jax::jit(f, {.name = "solve"})(given[0], given[1]);
+}
+Array inv(const Operand& a) {
+    const Where where = a.where;
+    const auto f = [where](const Array& m) {
+        expect_square(m, "inv", where);
+        Array right = eye(m.shape(-1), m.dtype());
+        if (m.ndim() > 2) {
+            const std::vector<std::int64_t> s = m.shape().vector();
+            right = jax::lax::broadcast(right, std::vector<std::int64_t>(s.begin(), s.end() - 2));
+        }
+        return solve(m, right);
+    };
+    const detail::InUsersLine line(a.where);
+    return jax::jit(f, {.name = "inv"})(asarray(a));
+}
+Array matrix_power(const Operand& a, std::int64_t n) {
+    const Where where = a.where;
+    const auto f = [n, where](const Array& given) {
+        Array m = given;
+        expect_square(m, "matrix_power", where);
+        if (n == 0) return broadcast_to(eye(m.shape(-1), m.dtype()), m.shape());
+        if (n < 0) m = inv(m);
+        std::int64_t rest = n < 0 ? -n : n;
+        if (rest == 1) return m;
+        if (rest == 3) return matmul(matmul(m, m), m);
+        Array square, out;
+        for (; rest > 0; rest /= 2) {
+            square = square.has_value() ? matmul(square, square) : m;
+            if (rest % 2) out = out.has_value() ? matmul(out, square) : square;
+        }
+        return out;
+    };
+    const detail::InUsersLine line(a.where);
+    return jax::jit(f, {.name = "matrix_power"})(asarray(a));
+}
+
+}  // namespace linalg
+
+}  // namespace jaxscope::jax::numpy
