@@ -96,6 +96,7 @@ bool runs_in_place(const SplitBuilder& b, const Op& op) {
     return b.outermost() && !p.from_jaxpr && !p.inlined && !op.source->name_stack.has_transform(stack_names::kTranspose);
 }
 PrimalsTangents custom_jvp_linearize(SplitBuilder& b, const Op& op, const Values& x, const Values& dx) {
+    const SplitBuilder::InRule in_rule(b);
     return custom_jvp_with(b, op, x, dx, runs_in_place<CustomJvpParams>(b, op));
 }
 

@@ -163,8 +163,9 @@ Values call_partial_eval(SplitBuilder& b, const Op& op, const Values& x) {
     const std::size_t num_primals = out.size() - static_cast<std::size_t>(split.num_residuals_out);
     const Values given(out.begin() + static_cast<std::ptrdiff_t>(num_primals), out.end());
     Values residuals = merge_residuals(b, *j, split.forwards, known_in, given);
+    // A number that the caller handed in stays one, but for jit, whose rule makes constants of all residuals.
     for (Value& v : residuals)
-        if (v.is_literal()) v = b.folded(v.literal());
+        if (v.is_literal() && is_jit(op)) v = b.folded(v.literal());
     // Residuals come last in a staged jit, first in other calls and in the jaxpr that partial evaluation gives.
     JaxprPtr staged = split.unknown;
     Values in = joined(residuals, unknown_in);

@@ -7,8 +7,10 @@
 
 #include "ir/interpret.h"
 #include "ir/registry.h"
+#include "ir/transform_cache.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
+#include "lax/shapes/slicing.h"
 #include "transforms/contexts.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
@@ -45,7 +47,7 @@ Values SplitBuilder::emit(const Primitive& prim, const Values& in, ParamsRef par
     // JAX's partial evaluation splits a jit even where all is known, so that its body is traced again, and a checkpoint, whose known half
     // is evaluated in place.
     const Primitive& jit = *emitted_calls().jit;
-    const bool split_anyway = by_data_ && (&prim == &jit || prim.flow == Flow::Remat) && !in.empty();
+    const bool split_anyway = (by_data_ || in_rule_) && (&prim == &jit || prim.flow == Flow::Remat) && !in.empty();
     if (known && !split_anyway) return primal().emit(prim, in, std::move(params), out_avals, effects);
     if (!prim.partial_eval) return tangent().emit(prim, in, std::move(params), out_avals, effects);
     Op op{&prim, std::move(params), {}, out_avals, source, context};
@@ -211,7 +213,8 @@ Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef call
         return SourceRef(Source{caller->traceback, inside->name_stack});
     };
     return evaluate(b, *in_context(j, b.context), in, place, [](const Eqn& e, const Values& x) {
-        return EvaluatedEqn{with_own_body(e.params), x};
+        const bool made_here = EvaluatingScope::now() && !e.source->own_place;
+        return EvaluatedEqn{made_here ? scatter_anew(*e.prim, with_own_body(e.params)) : with_own_body(e.params), x};
     });
 }
 

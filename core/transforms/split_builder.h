@@ -23,6 +23,18 @@ public:
     /// them: their equations have places of their own. Inside, rules are traced while the call is evaluated, and all stand at the call.
     bool outermost() const override { return outermost_; }
     bool by_data() const { return by_data_; }
+    /// While one lives a custom_jvp rule of the user's is run: JAX partially evaluates what it calls (linearize_from_jvp), known or not.
+    class InRule {
+    public:
+        explicit InRule(SplitBuilder& b) : b_(b), outer_(b.in_rule_) { b.in_rule_ = true; }
+        InRule(const InRule&) = delete;
+        InRule& operator=(const InRule&) = delete;
+        ~InRule() { b_.in_rule_ = outer_; }
+
+    private:
+        SplitBuilder& b_;
+        bool outer_;
+    };
     /// Numbers are values of the known half even in the user's function: they leave the body of a shard_map as all its residuals do.
     void hold_numbers() { holds_numbers_ = true; }
     /// A number that the user's Python converted to an array, as it stands for a value there.
@@ -79,7 +91,7 @@ private:
 
     JaxprBuilder& known_;
     Half half_;
-    bool outermost_, by_data_, holds_numbers_ = false;
+    bool outermost_, by_data_, holds_numbers_ = false, in_rule_ = false;
     EqnTape tape_;
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape

@@ -62,13 +62,10 @@ AROUND = {
 }
 
 
-# A number that the body of a scan hands to a scan inside is a literal there in JAX's forward pass, and an operand in ours: the text alone.
-OTHER_TEXT = pytest.mark.xfail(strict=True, raises=AssertionError, reason="the forward scan hands the inner scan's 0.0 in as an operand")
-CASES = [pytest.param(name, around, marks=[OTHER_TEXT] if name == "scan in scan" and around.startswith("checkpoint") else [])
-         for name in BODIES for around in AROUND]
+CASES = [(name, around) for name in BODIES for around in AROUND]
 
 
-@pytest.mark.parametrize("name, around", [(name, around) for name in BODIES for around in AROUND])
+@pytest.mark.parametrize("name, around", CASES)
 def test_residuals_are_jaxs(cli, tmp_path, name, around):
     inner = AROUND[around](BODIES[name])
     fn, file = lambda x: inner(x) * 1.5, str(tmp_path / "zeros.jaxscope")

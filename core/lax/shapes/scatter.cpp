@@ -188,19 +188,31 @@ JaxprPtr combining_jaxpr(const Primitive& combine, DType dtype) {
     }
     return j;
 }
+const Primitive* combined_by(const Primitive& scatter) {
+    return &scatter == &kScatterAdd   ? &kAdd
+           : &scatter == &kScatterSub ? &kSub
+           : &scatter == &kScatterMul ? &kMul
+           : &scatter == &kScatterMin ? &kMin
+           : &scatter == &kScatterMax ? &kMax
+                                      : nullptr;
+}
 
 }  // namespace
 
 Value lax::scatter(Builder& b, const Primitive& prim, Value operand, Value indices, Value updates, ScatterParams params) {
-    const Primitive* combine = &prim == &kScatterAdd   ? &kAdd
-                               : &prim == &kScatterSub ? &kSub
-                               : &prim == &kScatterMul ? &kMul
-                               : &prim == &kScatterMin ? &kMin
-                               : &prim == &kScatterMax ? &kMax
-                                                       : nullptr;
+    const Primitive* combine = combined_by(prim);
     params.update_consts = Attr::tuple({});
     params.update_jaxpr = combine ? Attr(Attr::JaxprRef{combining_jaxpr(*combine, b.aval(operand)->dtype), false}) : Attr();
     return b.bind1(prim, {operand, indices, updates}, make_params(params));
+}
+
+ParamsRef scatter_anew(const Primitive& prim, const ParamsRef& params) {
+    const Primitive* combine = combined_by(prim);
+    const Attr* update = combine ? params->find("update_jaxpr") : nullptr;
+    const auto* ref = update ? update->get<Attr::JaxprRef>() : nullptr;
+    if (!ref || ref->jaxpr->num_invars != 2) return params;
+    const DType dtype = ref->jaxpr->aval(ref->jaxpr->invar(0))->dtype;
+    return with_param(params, "update_jaxpr", Attr(Attr::JaxprRef{combining_jaxpr(*combine, dtype), ref->closed}));
 }
 
 BatchResult scatter_batch(Builder& b, const Primitive& prim, const Values& x, const std::vector<int>& dims, ScatterParams p,

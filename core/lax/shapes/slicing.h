@@ -23,6 +23,10 @@ Value gather(Builder& b, Value operand, Value indices, GatherParams params);
 Value scatter(Builder& b, const Primitive& prim, Value operand, Value indices, Value updates, ScatterParams params);
 }  // namespace lax
 
+/// The parameters of a scatter of the user's Python where JAX runs that while it evaluates a jaxpr (EvaluatingScope): there the combining
+/// jaxprs are those of JAX's own rules, not the ones that the program's Python made.
+ParamsRef scatter_anew(const Primitive& prim, const ParamsRef& params);
+
 /// Batch rules, which those of dynamic_slice and dynamic_update_slice delegate to. At least one input is mapped.
 BatchResult gather_batch(Builder& b, Value operand, int operand_dim, Value indices, int indices_dim, GatherParams params);
 BatchResult scatter_batch(Builder& b, const Primitive& prim, const Values& x, const std::vector<int>& dims, ScatterParams params,
