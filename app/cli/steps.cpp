@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "analysis/sharding/distribution.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "calls/families.h"
@@ -14,6 +15,7 @@
 #include "io/text/values.h"
 #include "ir/builder.h"
 #include "ir/primitive.h"
+#include "ir/types/type_mesh.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
 #include "transforms/jvp.h"
@@ -324,6 +326,8 @@ const char* step_help() {
 }
 
 ProgramPtr apply_steps(const Program& program, const std::vector<std::string>& steps) {
+    const Attr mesh = type_mesh(program);
+    const TypeMeshScope scope(mesh);
     auto current = std::make_shared<Program>(program);
     name_everything(*current);
     for (const std::string& text : steps) {

@@ -10,6 +10,7 @@
 
 #include "analysis/equations/cost.h"
 #include "analysis/residual_rows.h"
+#include "analysis/sharding/distribution.h"
 #include "analysis/sharding/per_device.h"
 #include "analysis/sharding/sharded_run.h"
 #include "analysis/stages/stage_cache.h"
@@ -113,8 +114,8 @@ SplitReport make_split(const Subject& s, const Choices& c, ResidualReport residu
 Inspection::Inspection(ProgramPtr program, Choices choices, const Inspection* share)
     : program_(std::move(program)),
       choices_(std::move(choices)),
-      stages_(
-          std::make_shared<HeldStages>(share && share->program_ == program_ ? share->stages_->shared() : std::make_shared<StageCache>())),
+      stages_(std::make_shared<HeldStages>(share && share->program_ == program_ ? share->stages_->shared()
+                                                                                : std::make_shared<StageCache>(type_mesh(*program_)))),
       cancel_(std::make_shared<CancelToken>()) {}
 Inspection::~Inspection() = default;
 

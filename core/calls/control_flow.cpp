@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/vary.h"
@@ -108,7 +109,7 @@ Value empty_like(Builder& b, AvalRef a) {
     scalar.dtype = a->dtype;
     scalar.space = a->space;
     const Value v = b.emit(kEmpty2, {}, Params::make({{"dtype", Attr(a->dtype)}, {"memory_space", space}}), {AvalRef(scalar)}).front();
-    return lax::broadcast_in_dim(b, lax::vary(b, v, varying_axes(*a)), a->shape, {});
+    return lax::broadcast_in_dim(b, lax::vary(b, v, varying_axes(*a)), a->shape, {}, explicit_sharding(*a));
 }
 
 }  // namespace jaxscope

@@ -6,6 +6,7 @@
 #include "ir/partition_rule.h"
 #include "ir/registry.h"
 #include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 
 namespace jaxscope {
 
@@ -34,6 +35,13 @@ std::vector<Sym> vary_together(Builder& b, Values& in, Avals& avals) {
 }
 
 bool is_explicit(AvalRef a) { return a->sharding.str().starts_with("P("); }
+
+/// What the parameters say of the result's own sharding; null for nothing.
+const Attr* given_sharding(const ParamsRef& params) {
+    for (const char* name : {"sharding", "out_sharding"})
+        if (const Attr* a = params->find(name); a && a->get_record()) return a;
+    return nullptr;
+}
 
 /// Types that say how a mesh cuts them: a dimension of a result that is one of an operand's is cut as that is. Others aren't said to be.
 void keep_specs(const Op& op, Avals& out) {
@@ -79,6 +87,8 @@ Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef param
         if (varying && &prim != emitted_calls().reshard && std::any_of(op.in.begin(), op.in.end(), is_explicit)) keep_specs(op, out);
         for (AvalRef& a : out)
             if (varying) a = with_varying(a, axes);
+        if (types_have_mesh() && out.size() == 1 && prim.flow == Flow::Straight)
+            if (const Attr* given = given_sharding(op.params)) out.front() = cut_by(out.front(), *given);
         return emit(prim, in, op.params, out);
     } catch (Error& e) {
         e.at(source.loc());

@@ -6,6 +6,7 @@
 
 #include "ir/registry.h"
 #include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
 #include "lax/params/slicing.h"
@@ -38,7 +39,7 @@ Value constant(Builder& b, Value like, double value) {
 
 Value scalar_like(Builder& b, Value like, double value) {
     const AvalRef a = b.aval(like);
-    return make_literal(AvalRef(a->dtype, {}, a->weak_type), value);
+    return on_mesh(b, make_literal(AvalRef(a->dtype, {}, a->weak_type), value));
 }
 
 Value neg(Builder& b, Value x) { return b.bind1(kNeg, {x}); }
@@ -100,8 +101,16 @@ Value vary(Builder& b, Value x, const std::vector<Sym>& axes) {
     if (axes.empty()) return x;
     return b.bind1(*emitted_calls().vary, {x}, Params::make({{"axes", Attr::tuple(Attrs(axes.begin(), axes.end()))}}));
 }
+Value on_mesh(Builder& b, Value number) {
+    const AvalRef a = b.aval(number);
+    const Attr sharding = explicit_sharding(*a);
+    if (sharding.is_none() || !a->is_array()) return number;
+    return b.emit(*emitted_calls().reshard, {number}, Params::make({{"concrete_mesh", Attr()}, {"dst_sharding", sharding}}), {a}).front();
+}
 Value full(Builder& b, AvalRef aval, LiteralRef value) {
-    const Value same = aval->shape.empty() ? b.folded(value) : broadcast_in_dim(b, value, aval->shape, {});
+    const Value same = !aval->shape.empty() ? broadcast_in_dim(b, value, aval->shape, {}, explicit_sharding(*aval))
+                       : types_have_mesh()  ? on_mesh(b, value)
+                                            : b.folded(value);
     return varies(*aval) ? vary(b, same, varying_axes(*aval)) : same;
 }
 Value full(Builder& b, AvalRef aval, double value) { return full(b, aval, make_literal(AvalRef(aval->dtype, {}, aval->weak_type), value)); }
@@ -109,10 +118,11 @@ Value full(Builder& b, AvalRef aval, double value) { return full(b, aval, make_l
 Value zeros_like(Builder& b, AvalRef aval) { return full(b, strong(aval), 0.0); }
 Value ones_like(Builder& b, AvalRef aval) { return full(b, aval, 1.0); }
 
-Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions) {
+Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions, Attr sharding) {
     if (b.aval(x)->shape == shape && !shape.empty()) return x;
     if (shape.empty()) return x;
-    return b.bind1(kBroadcastInDim, {x}, make_params(BroadcastInDimParams{std::move(shape), std::move(broadcast_dimensions), {}}));
+    return b.bind1(kBroadcastInDim, {x},
+                   make_params(BroadcastInDimParams{std::move(shape), std::move(broadcast_dimensions), std::move(sharding)}));
 }
 Value maybe_broadcast(Builder& b, Value x, const Dims& shape) {
     const Dims from = b.aval(x)->shape;
@@ -126,12 +136,12 @@ Value maybe_broadcast(Builder& b, Value x, const Dims& shape) {
         }
     return broadcast_in_dim(b, reshape(b, x, squeezed), shape, equal);
 }
-Value reshape(Builder& b, Value x, Dims sizes, std::optional<Dims> dimensions) {
+Value reshape(Builder& b, Value x, Dims sizes, std::optional<Dims> dimensions, Attr sharding) {
     const AvalRef a = b.aval(x);
     if (dimensions && *dimensions == iota_dims(a->rank())) dimensions.reset();
     // JAX emits a reshape of a scalar to a scalar
     if (!sizes.empty() && a->shape == sizes && !dimensions) return x;
-    return b.bind1(kReshape, {x}, make_params(ReshapeParams{std::move(sizes), std::move(dimensions), {}}));
+    return b.bind1(kReshape, {x}, make_params(ReshapeParams{std::move(sizes), std::move(dimensions), std::move(sharding)}));
 }
 Value squeeze(Builder& b, Value x, Dims dimensions) {
     if (dimensions.empty()) return x;
@@ -166,7 +176,9 @@ Value concatenate(Builder& b, const Values& parts, std::int64_t dimension) {
     if (parts.size() == 1) return parts[0];
     return b.bind1(kConcatenate, parts, make_params(ConcatenateParams{dimension}));
 }
-Value reduce_sum(Builder& b, Value x, Dims axes) { return b.bind1(kReduceSum, {x}, make_params(ReduceSumParams{std::move(axes), {}})); }
+Value reduce_sum(Builder& b, Value x, Dims axes, Attr sharding) {
+    return b.bind1(kReduceSum, {x}, make_params(ReduceSumParams{std::move(axes), std::move(sharding)}));
+}
 Value unbroadcast(Builder& b, AvalRef aval, Value x) {
     const Dims from = b.aval(x)->shape;
     if (from == aval->shape) return x;
@@ -174,7 +186,7 @@ Value unbroadcast(Builder& b, AvalRef aval, Value x) {
     Dims stretched;
     for (std::size_t i = 0; i < from.size(); ++i)
         if (from[i] != aval->shape[i]) stretched.push_back(static_cast<std::int64_t>(i));
-    return reshape(b, reduce_sum(b, x, stretched), aval->shape);
+    return reshape(b, reduce_sum(b, x, stretched), aval->shape, {}, explicit_sharding(*aval));
 }
 
 }  // namespace jaxscope::lax

@@ -67,18 +67,21 @@ Value full(Builder& b, AvalRef aval, double value);
 Value zeros_like(Builder& b, AvalRef aval);  ///< never weakly typed
 Value ones_like(Builder& b, AvalRef aval);   ///< weakly typed when `aval` is
 
-// Shapes. No equation where nothing changes.
-Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions);
+/// A number where types have a mesh (TypeMeshScope): JAX puts it there. Else the number.
+Value on_mesh(Builder& b, Value number);
+
+// Shapes. No equation where nothing changes. `sharding`: the result's own, or None (explicit_sharding).
+Value broadcast_in_dim(Builder& b, Value x, Dims shape, Dims broadcast_dimensions, Attr sharding = {});
 /// A scalar (or an array with unit dimensions) to a shape (JAX's _maybe_broadcast).
 Value maybe_broadcast(Builder& b, Value x, const Dims& shape);
-Value reshape(Builder& b, Value x, Dims sizes, std::optional<Dims> dimensions = {});
+Value reshape(Builder& b, Value x, Dims sizes, std::optional<Dims> dimensions = {}, Attr sharding = {});
 Value squeeze(Builder& b, Value x, Dims dimensions);
 Value expand_dims(Builder& b, Value x, Dims dimensions);
 Value transpose(Builder& b, Value x, Dims permutation);
 Value pad(Builder& b, Value x, Value padding_value, PadConfig config);
 Value slice(Builder& b, Value x, Dims start, Dims limit, std::optional<Dims> strides = {});
 Value concatenate(Builder& b, const Values& parts, std::int64_t dimension);
-Value reduce_sum(Builder& b, Value x, Dims axes);
+Value reduce_sum(Builder& b, Value x, Dims axes, Attr sharding = {});
 /// Sums away what an implicit broadcast from `aval` added (JAX's _unbroadcast).
 Value unbroadcast(Builder& b, AvalRef aval, Value x);
 

@@ -35,7 +35,8 @@ std::vector<std::string> derivation_caveats(const Program& program, bool text) {
         return {
             "types of this program have explicit shardings (" + type +
             "): what is derived from it (gradients, vmap, residuals) has the same values and bytes, its types lack the shardings where no "
-            "dimension of an operand carries them on, and reshards of numbers"};
+            "dimension of an operand carries them on" +
+            (type_mesh(program).is_none() ? ", and reshards of numbers" : " (split, gather, scatter and sort among them)")};
     if (!text || (!distribution_of(program) && !sharding::mesh_of(*program.jaxpr))) return {};
     return {
         "values of this program lie on a mesh: JAX's derivatives have reshards of numbers and shardings of reshape and reduce_sum besides, "

@@ -2,6 +2,7 @@
 #include "transforms/vjp.h"
 
 #include "ir/followed.h"
+#include "lax/ops.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/transpose.h"
@@ -142,7 +143,7 @@ JaxprPtr gradient(const JaxprPtr& j, const std::vector<bool>& wrt, bool has_aux,
     const JaxprPtr open = convert_constvars(j);
     const LinearizedCall call = linearize_call(b, *open, s.in, s.wrt, 1);
     const AvalRef type = j->aval(j->outvars.front());
-    const Value one = is_complex(type->dtype) ? make_literal(type, std::complex<double>(1)) : make_literal(type, 1.0);
+    const Value one = lax::on_mesh(b, is_complex(type->dtype) ? make_literal(type, std::complex<double>(1)) : make_literal(type, 1.0));
     const Values grads = pull_back(b, {call.linear, call.wrt, call.nonzero_out}, call.residuals, {one}, s.wrt, open->in_avals());
     Values outs;
     if (with_value) outs = call.outputs;

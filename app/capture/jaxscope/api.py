@@ -184,6 +184,12 @@ def _program_entry(encoder: Encoder, p: programs.Program, flat: programs.Flat, c
             "donate_warnings": [], "same_arrays": _same_arrays(inputs), "values": values}
 
 
+def _type_mesh(encoder: Encoder) -> dict[str, Any]:
+    """The mesh of explicitly sharded types, where there is one: JAX's derivatives name it."""
+    meshes = list(encoder.tables.type_meshes.values())
+    return {"type_mesh": encoder.params.value(meshes[0])} if len(meshes) == 1 else {}
+
+
 def _donated(jaxpr: Any, inputs: list[programs.Input]) -> list[bool]:
     """As declared; else as the one jitted call says that the program is (pmap, a jitted function inside a plain one)."""
     declared = [i.donated for i in inputs]
@@ -231,7 +237,8 @@ def _document(tables: Tables, encoder: Encoder, p: programs.Program, entry: dict
     import jaxlib
     producer = {"jaxscope": VERSION, "jax": jax.__version__, "jaxlib": getattr(jaxlib, "__version__", "unknown"),
                 "python": ".".join(map(str, sys.version_info[:3]))}
-    document: dict[str, Any] = {"format": "jaxscope.capture", "version": 2, "producer": producer, "name": p.name, "flags": compat.flags()}
+    document: dict[str, Any] = {"format": "jaxscope.capture", "version": 2, "producer": producer, "name": p.name,
+                                "flags": {**compat.flags(), **_type_mesh(encoder)}}
     if tables.paths.absolute:
         document["root"] = tables.paths.root
     if warnings:

@@ -75,4 +75,10 @@ std::optional<Distribution> distribution_of(const Program& program) {
     return finder.found();
 }
 
+Attr type_mesh(const Program& program) {
+    for (const auto& [name, value] : program.flags)
+        if (name == Sym("type_mesh")) return value;
+    return {};
+}
+
 }  // namespace jaxscope

@@ -17,4 +17,8 @@ struct Distribution {
 /// device.
 std::optional<Distribution> distribution_of(const Program& program);
 
+/// The mesh of explicitly sharded types, which captures keep with the flags that were in force (TypeMeshScope); None where types say
+/// nothing.
+Attr type_mesh(const Program& program);
+
 }  // namespace jaxscope

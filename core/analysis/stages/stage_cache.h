@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/transform_cache.h"
+#include "ir/types/type_mesh.h"
 
 namespace jaxscope {
 
@@ -23,6 +24,9 @@ struct StageEntry {
 class StageCache {
 public:
     static constexpr std::size_t kMost = 64;
+
+    /// `type_mesh`: the mesh that the program's types speak of (TypeMeshScope).
+    explicit StageCache(Attr type_mesh) : type_mesh(std::move(type_mesh)) {}
 
     std::shared_ptr<StageEntry> entry(const std::string& key) {
         const std::lock_guard lock(mutex_);
@@ -42,6 +46,7 @@ public:
         for (const auto& [key, e] : entries_) n += e.expired() ? 0 : 1;
         return n;
     }
+    const Attr type_mesh;
     TransformCache transforms;  ///< what all stages make of the program's jaxprs
 
 private:
@@ -60,6 +65,7 @@ public:
         const std::shared_ptr<StageEntry> entry = hold(key);
         const std::lock_guard lock(entry->mutex);
         const TransformScope scope(shared_->transforms);
+        const TypeMeshScope mesh(shared_->type_mesh);
         if (!entry->value.has_value())
             entry->value = std::make_shared<const T>(make());  // an error leaves it empty: asked again, tried again
         return *std::any_cast<const std::shared_ptr<const T>&>(entry->value);

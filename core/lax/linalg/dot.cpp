@@ -9,6 +9,8 @@
 #include "ir/print/attr_text.h"
 #include "ir/print/text_form.h"
 #include "ir/types/element.h"
+#include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/partition.h"
@@ -86,6 +88,16 @@ Avals dot_general_eval(const Op& op) {
     return {standard_result(op, product_dtype(op, p), shape)};
 }
 
+/// The sharding of a type with its dimensions in another order.
+Attr in_order(const Aval& aval, const Dims& order) {
+    if (!types_have_mesh()) return {};
+    auto spec = explicit_spec(aval);
+    spec.resize(aval.shape.size());
+    std::vector<std::vector<Sym>> moved;
+    for (const std::int64_t d : order) moved.push_back(spec[static_cast<std::size_t>(d)]);
+    return explicit_sharding(*with_explicit_spec(with_shape(aval, take(aval.shape, order)), moved));
+}
+
 /// Cotangent of operand `x` (side 0 or 1) from that of the product `g` and the other operand `y`: the product of g and y over y's
 /// free dimensions, permuted into x's order.
 Value transpose_side(Builder& b, const Op& op, Value g, Value y, int side) {
@@ -103,11 +115,12 @@ Value transpose_side(Builder& b, const Op& op, Value g, Value y, int side) {
                            .rhs_contract = y_kept,
                            .lhs_batch = iota_dims(n_batch),
                            .rhs_batch = y_batch};
-    const Value product = b.bind1(kDotGeneral, {g, y}, make_params(q));
     Dims order = x_batch;
     order.insert(order.end(), x_kept.begin(), x_kept.end());
     const Dims contracted = take(x_contract, argsort(y_contract));
     order.insert(order.end(), contracted.begin(), contracted.end());
+    q.out_sharding = in_order(*x_aval, order);
+    const Value product = b.bind1(kDotGeneral, {g, y}, make_params(q));
     const Value x_bar = lax::transpose(b, product, argsort(order));
     if (b.aval(x_bar)->dtype == x_aval->dtype) return x_bar;
     return lax::convert_element_type(b, x_bar, x_aval->dtype, x_aval->weak_type);

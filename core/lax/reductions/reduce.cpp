@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ir/types/type_mesh.h"
 #include "lax/dual.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
@@ -53,7 +54,8 @@ Avals eval_arg(const Op& op) {
 void transpose_sum(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink) {
     if (ct[0].is_zero() || !x[0].is_linear()) return;
     const Dims& shape = op.in[0]->shape;
-    sink.add(0, lax::broadcast_in_dim(b, ct[0], shape, remaining(op.in[0]->rank(), op.as<ReduceSumParams>().axes)));
+    sink.add(0, lax::broadcast_in_dim(b, ct[0], shape, remaining(op.in[0]->rank(), op.as<ReduceSumParams>().axes),
+                                      explicit_sharding(*op.in[0])));
 }
 
 /// The tangent of the chosen elements, shared equally among ties (JAX's _reduce_chooser_jvp_rule).

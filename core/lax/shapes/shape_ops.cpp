@@ -6,6 +6,8 @@
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
 #include "ir/print/text_form.h"
+#include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/primitives.h"
@@ -48,7 +50,15 @@ void broadcast_in_dim_transpose(Builder& b, const Op& op, const Values& ct, cons
             kept.push_back(p.broadcast_dimensions[d]);
     }
     const Dims axes = remaining(static_cast<std::int64_t>(p.shape.size()), kept);
-    const Value summed = lax::reduce_sum(b, ct[0], axes);
+    Aval summed_to = *op.in[0];
+    if (types_have_mesh()) {
+        auto spec = explicit_spec(*op.in[0]);
+        spec.resize(op.in[0]->shape.size());
+        for (std::size_t d = unit_dims.size(); d-- > 0;) spec.erase(spec.begin() + static_cast<std::ptrdiff_t>(unit_dims[d]));
+        summed_to.shape = take(op.in[0]->shape, remaining(op.in[0]->rank(), unit_dims));
+        summed_to = *with_explicit_spec(summed_to, spec);
+    }
+    const Value summed = lax::reduce_sum(b, ct[0], axes, explicit_sharding(summed_to));
     // The identity in all programs that JAX's own functions make: their broadcast_dimensions ascend.
     const Value ordered = lax::transpose(b, summed, argsort(argsort(kept)));
     sink.add(0, lax::expand_dims(b, ordered, unit_dims));
@@ -119,7 +129,7 @@ void reshape_transpose(Builder& b, const Op& op, const Values& ct, const Values&
     if (ct[0].is_zero()) return;
     const auto& p = op.as<ReshapeParams>();
     const Dims& shape = op.in[0]->shape;
-    if (!p.dimensions) return sink.add(0, lax::reshape(b, ct[0], shape));
+    if (!p.dimensions) return sink.add(0, lax::reshape(b, ct[0], shape, {}, explicit_sharding(*op.in[0])));
     const Value permuted = lax::reshape(b, ct[0], take(shape, *p.dimensions));
     sink.add(0, lax::transpose(b, permuted, argsort(*p.dimensions)));
 }

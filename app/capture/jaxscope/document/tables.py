@@ -83,6 +83,7 @@ class Tables:
         self._trace_memo: dict[Any, tuple[int | None, str]] = {}
         self._context_memo: dict[int, tuple[Any, int]] = {}
         self._stack_memo: dict[Any, int] = {}
+        self.type_meshes: dict[str, Any] = {}  # of explicitly sharded types, by their text
 
     def string(self, text: str) -> int:
         return self.strings.add(text, text)
@@ -93,6 +94,9 @@ class Tables:
         if hit is not None:
             return hit[1]
         item = aval_json(aval)
+        mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
+        if "Explicit" in str(getattr(mesh, "axis_types", "")):
+            self.type_meshes[str(mesh)] = mesh
         index = self.avals.add_json(item)
         self._aval_memo[id(aval)] = (aval, index)
         return index
