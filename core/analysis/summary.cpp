@@ -166,6 +166,7 @@ std::string flag_text(const Attr& value) {
     if (const bool* b = value.get<bool>()) return *b ? "True" : "False";
     if (const Sym* s = value.get<Sym>()) return s->str();
     if (const auto* n = value.get<std::int64_t>()) return std::to_string(*n);
+    if (const Attr::Record* r = value.get_record()) return r->text.str();
     return "None";
 }
 
