@@ -45,7 +45,6 @@ constexpr Exception kOtherWords[] = {
     {"", "copy", "a step that copies, of no equation"},
     {"core/io/", "", "keys and kinds of number in captures, opcodes of HLO"},
     {"core/trace/", "", "functions of jax.numpy, called as the primitives that they emit; transformations"},
-    {"core/report/debug/", "sign", "an option of numpy.printoptions"},
     {"app/cli/steps.cpp", "", "steps of `transform --apply`, called as the functions of JAX that do the same"},
 };
 static_assert(std::size(kMayAskTheName) + std::size(kOtherWords) <= 20);

@@ -129,7 +129,7 @@ EquationIndex::Found EquationIndex::look_up(const OwnPlace& place, std::string_v
     those([&](const Entry* e) { return innermost > 0 && !e->call.empty() && op_name.substr(innermost - 1).starts_with(e->call); });
     // A loop's own work: its counter, what it stacks.
     those([&](const Entry* e) {
-        return (e->primitive->flow == Flow::Scan || e->primitive->flow == Flow::While) && op_name.find("while") != std::string_view::npos;
+        return (e->primitive->flow == Flow::Scan || e->primitive->flow == Flow::While) && op_name.find("/while") != std::string_view::npos;
     });
     // The same line in several passes: those that the name speaks of, where there are such.
     const auto narrow = [&](auto test) {
