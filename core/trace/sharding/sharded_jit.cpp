@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "calls/sharding/sharded_call.h"
 #include "pytree/prefix.h"
+#include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
 #include "trace/sharding/sharded_state.h"
 
