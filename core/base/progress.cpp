@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace jaxscope {

@@ -67,7 +67,6 @@ struct CompilerDump {
     std::vector<DumpBuffer> buffers;
     std::vector<DumpAllocation> allocations;
     std::vector<DumpAlias> aliases;
-    std::vector<int> donors;  ///< arguments that may be reused, and nobody says by what
     /// Sizes that the text itself names: \"needed\", \"available\", \"temporaries\", ...
     std::vector<std::pair<std::string, std::int64_t>> figures;
     bool rounded = false;    ///< its sizes are printed with three digits

@@ -106,9 +106,6 @@ public:
             report_.listed = listed.what;
             report_.alive_together = listed.alive_together;
             for (const DumpBuffer& b : dump->buffers) report_.buffers.push_back(joined(*dump, b));
-            if (listed.kind == DumpKind::StableHlo)
-                for (const DumpOperation& op : dump->operations)
-                    if (op.in_memory && op.opcode != "constant" && op.bytes > 0) report_.buffers.push_back(joined(*dump, buffer_of(op)));
             break;
         }
         std::stable_sort(report_.buffers.begin(), report_.buffers.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -180,17 +177,6 @@ public:
 private:
     static bool computes_product(std::string_view opcode) {
         return opcode == "dot" || opcode == "convolution" || opcode == "custom-call" || opcode == "ragged-dot" || opcode == "scaled-dot";
-    }
-    static DumpBuffer buffer_of(const DumpOperation& op) {
-        DumpBuffer out;
-        out.bytes = op.bytes;
-        out.name = op.name;
-        out.shape = op.shape;
-        out.opcode = op.opcode;
-        out.op_name = op.op_name;
-        out.role = "result";
-        out.frame = op.frame;
-        return out;
     }
     DumpedBuffer joined(const CompilerDump& dump, const DumpBuffer& b) const {
         DumpedBuffer out{b.bytes, b.unpadded, b.shape, b.name, b.opcode, b.op_name, b.role, {}, 0, {}, 0, b.at_peak};

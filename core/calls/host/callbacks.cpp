@@ -152,10 +152,9 @@ const HostFunction* host_function(const ParamsRef& params) {
 }
 
 bool calls_host(const Jaxpr& program) {
-    return std::any_of(program.eqns.begin(), program.eqns.end(), [](const Eqn& e) {
-        if (!e.params->holds_jaxpr()) return host_function(e.params) != nullptr;
-        const std::vector<JaxprPtr> bodies = e.params->jaxprs();
-        return std::any_of(bodies.begin(), bodies.end(), [](const JaxprPtr& body) { return calls_host(*body); });
+    const std::vector<const Jaxpr*> bodies = all_jaxprs(program);  // each once, however often it is called
+    return std::any_of(bodies.begin(), bodies.end(), [](const Jaxpr* body) {
+        return std::any_of(body->eqns.begin(), body->eqns.end(), [](const Eqn& e) { return host_function(e.params) != nullptr; });
     });
 }
 

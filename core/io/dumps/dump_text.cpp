@@ -179,6 +179,18 @@ int frame_of(CompilerDump& dump, const std::string& file, int line) {
     return static_cast<int>(dump.frames.size()) - 1;
 }
 
+DumpBuffer result_of(const DumpOperation& op) {
+    DumpBuffer out;
+    out.bytes = op.bytes;
+    out.name = op.name;
+    out.shape = op.shape;
+    out.opcode = op.opcode;
+    out.op_name = op.op_name;
+    out.role = op.opcode == "parameter" ? "parameter" : op.opcode == "constant" ? "constant" : "result";
+    out.frame = op.frame;
+    return out;
+}
+
 void read_metadata(CompilerDump& dump, std::string_view text, std::string& op_name, int& frame) {
     op_name = quoted(text, "op_name=");
     const std::string file = quoted(text, "source_file=");

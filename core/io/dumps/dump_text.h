@@ -43,6 +43,9 @@ int frame_of(CompilerDump& dump, const std::string& file, int line);
 /// `op_name`, `source_file` and `source_line` out of `metadata={...}` or a text like it.
 void read_metadata(CompilerDump& dump, std::string_view text, std::string& op_name, int& frame);
 
+/// The buffer that an operation's result has.
+DumpBuffer result_of(const DumpOperation& op);
+
 // Readers, one for each text.
 CompilerDump read_hlo(std::string_view text, const std::string& file);
 CompilerDump read_stablehlo(std::string_view text, const std::string& file);

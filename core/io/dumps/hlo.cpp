@@ -68,15 +68,6 @@ private:
     std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> frames_;  ///< place, caller
 };
 
-/// What stands in the braces behind `key={`, inner ones included.
-std::string_view braced(std::string_view text, std::string_view key) {
-    const std::size_t at = text.find(key);
-    if (at == std::string_view::npos) return {};
-    text.remove_prefix(at + key.size());
-    const std::size_t length = shape_length(text);
-    return text.starts_with('{') && length >= 2 ? text.substr(1, length - 2) : std::string_view();
-}
-
 /// "{0}: (0, {}, may-alias), {1}: (3, {}, must-alias)": an output of the flat result, the argument whose memory it takes.
 void read_header(CompilerDump& dump, std::string_view line) {
     line.remove_prefix(std::string_view("HloModule ").size());
@@ -96,9 +87,6 @@ void read_header(CompilerDump& dump, std::string_view line) {
         dump.aliases.push_back(alias);
         rest.remove_prefix(colon + 4);
     }
-    std::string_view donors = braced(line, "buffer_donor=");
-    for (std::size_t open; (open = donors.find('(')) != std::string_view::npos; donors.remove_prefix(open + 1))
-        if (const auto input = number_behind(donors.substr(open), "(")) dump.donors.push_back(static_cast<int>(*input));
 }
 
 std::string_view without_percent(std::string_view name) { return name.starts_with('%') ? name.substr(1) : name; }
@@ -144,7 +132,6 @@ private:
             entry_ = words.starts_with("ENTRY ");
             if (entry_) words.remove_prefix(6);
             open_ = without_percent(words.substr(0, words.find_first_of(" (")));
-            if (entry_) entry_name_ = open_;
         } else if (words.starts_with('}')) {
             open_.clear();
         } else {
@@ -195,22 +182,14 @@ private:
         for (DumpOperation& op : dump_.operations) {
             if (without_memory_.count(op.computation)) op.in_memory = false;
             if (!op.in_memory) continue;
-            DumpBuffer buffer;
-            buffer.bytes = op.bytes;
-            buffer.name = op.name;
-            buffer.shape = op.shape;
-            buffer.opcode = op.opcode;
-            buffer.op_name = op.op_name;
-            buffer.role = op.opcode == "parameter" ? "parameter" : op.opcode == "constant" ? "constant" : "result";
-            buffer.frame = op.frame;
-            dump_.buffers.push_back(std::move(buffer));
+            dump_.buffers.push_back(result_of(op));
         }
     }
 
     Lines lines_;
     FrameTables tables_;
     CompilerDump dump_;
-    std::string open_, entry_name_;
+    std::string open_;
     bool entry_ = false;
     std::set<std::string> without_memory_;
     std::vector<std::pair<std::size_t, std::int64_t>> stack_ids_;  ///< operation, frame from 1

@@ -179,6 +179,8 @@ public:
         for (std::string_view line; lines_.next(line);) one(trim(line));
         if (!open_.empty() || depth_ > 0) lines_.refuse("'}' at the end of the module", "");
         if (dump_.operations.empty()) lines_.refuse("operations of a function", "");
+        for (const DumpOperation& op : dump_.operations)
+            if (op.in_memory && op.opcode != "constant" && op.bytes > 0) dump_.buffers.push_back(result_of(op));
         return std::move(dump_);
     }
 
@@ -226,7 +228,6 @@ private:
     void main_argument(std::string_view text, int number) {
         if (const auto output = number_behind(text, "tf.aliasing_output = "))
             dump_.aliases.push_back({static_cast<int>(*output), number, true});
-        if (text.find("jax.buffer_donor = true") != std::string_view::npos) dump_.donors.push_back(number);
         DumpBuffer buffer;
         buffer.shape = shape_of(text.substr(0, text.find('>', text.find("tensor<")) + 1));
         buffer.role = "parameter";
