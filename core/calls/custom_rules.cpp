@@ -53,6 +53,13 @@ void expect_inputs(const TracedRule& rule, const Values& in, const char* kind) {
         throw Error(ErrorCode::TypeMismatch, std::string("expected a ") + kind + " rule of " + std::to_string(in.size()) +
                                                  " inputs, found one of " + std::to_string(rule.jaxpr->num_invars));
 }
+/// Of `results` that the rule answers for it gives those that aren't in its out_zeros: a result more or less would be another one's.
+void expect_results(const TracedRule& rule, std::size_t results, const char* kind) {
+    const std::size_t given = rule.jaxpr->outvars.size() + count_true(rule.out_zeros);
+    if (given != results)
+        throw Error(ErrorCode::TypeMismatch, std::string("expected a ") + kind + " rule of " + std::to_string(results) +
+                                                 " results, found one of " + std::to_string(given));
+}
 
 /// Does JAX run the Python that makes this call, so that the call closes over values?
 template <class P>
@@ -75,6 +82,7 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
     for (std::size_t i = skip; i < dx.size(); ++i)
         if (!p.symbolic_zeros || !dx[i].is_zero()) in.push_back(instantiate_zero(b, dx[i], op.in[i]));
     expect_inputs(rule, in, "custom_jvp");
+    expect_results(rule, 2 * op.out.size(), "custom_jvp");
     const Values out = eval_rule(b, rule.jaxpr, in, op.source, keep_places);
     const std::size_t n = op.out.size();
     PrimalsTangents r;
@@ -82,7 +90,7 @@ PrimalsTangents custom_jvp_with(Builder& b, const Op& op, const Values& x, const
     std::size_t next = n;
     for (std::size_t k = 0; k < n; ++k) {
         const bool zero = k < rule.out_zeros.size() && rule.out_zeros[k];
-        r.tangents.push_back(zero || next >= out.size() ? Value::zero() : out[next++]);
+        r.tangents.push_back(zero ? Value::zero() : out[next++]);
     }
     return r;
 }
@@ -237,6 +245,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
     for (std::size_t k = 0; k < ct.size(); ++k)
         if (!p.symbolic_zeros || !ct[k].is_zero()) in.push_back(instantiate_zero(b, ct[k], op.out[k]));
     expect_inputs(bwd, in, "custom_vjp backward");
+    expect_results(bwd, p.in_zeros.size() - static_cast<std::size_t>(p.num_consts), "custom_vjp backward");
     const Values out = eval_rule(b, bwd.jaxpr, in, op.source, true);
     // The rule answers for the user's arguments: behind the closed-over ones, whose cotangents are zero.
     std::size_t next = 0;
@@ -245,7 +254,7 @@ void custom_lin_transpose(Builder& b, const Op& op, const Values& ct, const Valu
         const bool closed_over = i < static_cast<std::size_t>(p.num_consts);
         const std::size_t k = i - static_cast<std::size_t>(p.num_consts);
         Value c = Value::zero();
-        if (!closed_over && !(k < bwd.out_zeros.size() && bwd.out_zeros[k]) && next < out.size()) c = out[next++];
+        if (!closed_over && !(k < bwd.out_zeros.size() && bwd.out_zeros[k])) c = out[next++];
         if (p.in_zeros[i]) continue;
         if (!c.is_zero() && b.aval(c)->dtype != DType::Float0) sink.add(operand, c);
         ++operand;

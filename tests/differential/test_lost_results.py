@@ -10,6 +10,7 @@ from test_behaviours import cut, made_by_jax
 from test_nested_programs import transformed
 from test_reduce import ran, same
 
+TABLE = jnp.arange(4.0) + 1
 X = jnp.linspace(0.1, 1, 4)
 CP = jax.checkpoint_policies
 
@@ -61,6 +62,21 @@ def _symbolic_bwd(saved, ct):
 
 symbolic.defvjp(_symbolic_fwd, _symbolic_bwd, symbolic_zeros=True)
 
+
+
+def closing_over(x, y):
+    """The call takes what its function closes over in front of its own arguments."""
+    scale, offset = jnp.where(jnp.arange(4) > 1, 2.0, 3.0), lax.stop_gradient(x).sum()
+
+    @jax.custom_vjp
+    def g(a, b):
+        return jnp.sin(a) * TABLE * scale + b * offset
+
+    g.defvjp(lambda a, b: (g(a.value, b.value), a.value),
+             lambda a, ct: (jnp.cos(a) * ct * TABLE, None if type(ct) is jax.custom_derivatives.SymbolicZero else ct * 2), symbolic_zeros=True)
+    return g(jnp.tanh(x), y)
+
+
 BODIES = {
     "jvp, first": lambda x: two(jnp.tanh(x))[0].sum(),
     "jvp, second": lambda x: two(jnp.tanh(x))[1].sum(),
@@ -108,4 +124,13 @@ def test_values_are_jax(cli, tmp_path, name):
 def test_once_more_differentiated(cli, tmp_path):
     """The rules of what lost results are differentiated in turn."""
     fn = lambda x: jax.grad(lambda x: jax.checkpoint(lambda x: two(pair(x, x)[0])[1].sum())(x))(x).sum()
+    same(ran(cli, tmp_path, fn, (X,), "grad"), jax.grad(fn)(X))
+
+
+@pytest.mark.parametrize("fn", [lambda x: closing_over(x, x * 2).sum(), lambda x: closing_over(x, jnp.ones(4)).sum(),
+                                lambda x: closing_over(jnp.ones(4), x * 2).sum()], ids=["both", "first", "second"])
+def test_rules_behind_what_their_function_closes_over(cli, tmp_path, fn):
+    path = str(tmp_path / "a.jaxscope")
+    jaxscope.capture(fn, values="all")(X).save(path)
+    assert transformed(cli, path, "grad") == made_by_jax(jax.grad(fn), X).rstrip()
     same(ran(cli, tmp_path, fn, (X,), "grad"), jax.grad(fn)(X))

@@ -101,6 +101,18 @@ void check_primitive_rule(const JsonValue& v, const CustomRule& r) {
             v.get("out_dims").at(k).fail("an axis of the result");
 }
 
+/// Of a rule of a user's function: a result for every tangent or cotangent that its case says isn't zero.
+void check_custom_rule(const JsonValue& v, const CustomRule& r) {
+    static const Sym jvp("custom_jvp"), bwd("custom_vjp_bwd");
+    if (!r.jaxpr || (r.kind != jvp && r.kind != bwd)) return;
+    const std::size_t results = r.jaxpr->outvars.size();
+    const auto nonzero = static_cast<std::size_t>(std::count(r.out_zeros.begin(), r.out_zeros.end(), false));
+    if (r.kind == bwd && (r.out_zeros.size() != r.avals.size() || results != nonzero))
+        v.get("out_zeros").fail("one for each argument, and a result for each that isn't zero");
+    if (r.kind == jvp && results != r.out_zeros.size() + nonzero)
+        v.get("out_zeros").fail("one for each result of the function, and a tangent for each that isn't zero");
+}
+
 }  // namespace
 
 CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
@@ -125,6 +137,7 @@ CustomRule read_custom_rule(const JsonValue& v, const CaptureTables& tables) {
     r.in_dims = ints_or_null(v, "in_dims");
     r.out_dims = ints_or_null(v, "out_dims");
     check_primitive_rule(v, r);
+    check_custom_rule(v, r);
     return r;
 }
 

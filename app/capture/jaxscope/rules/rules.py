@@ -236,7 +236,9 @@ class Rules:
         bwd = eqn.params["bwd"]
         rule = self.patterns.backwards.find(of_function(bwd), case.perturbed, zeros, avals_of_res, cts, known)
         rule = rule or Backward(bwd, avals_of_res, cts, zeros, known)
-        return {**self.entry_jaxpr(eqn, rule.closed.jaxpr, rule.closed.consts), "out_zeros": rule.out_zeros, "zero_cotangents": list(zeros)}
+        # Where JAX itself asked for the rule, it answered for what the function closes over too: with zeros, in front.
+        own = rule.out_zeros[len(rule.out_zeros) - len(avals):]
+        return {**self.entry_jaxpr(eqn, rule.closed.jaxpr, rule.closed.consts), "out_zeros": own, "zero_cotangents": list(zeros)}
 
     def custom_vmap(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
         """The rule gets the size of the axis and which arguments have it, and may do another thing for each."""
