@@ -89,6 +89,12 @@ def loop(kind):
     return f
 
 
+def loop_in_loop(x):
+    """The outer loop's backward rule differentiates the inner one, whose rule stands two jaxprs deep."""
+    inner = loop("checkpointed")
+    return eqxi.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, jnp.tanh(inner(0.1 * x * s[1]))), (0, jnp.sum(x) * 0.1), max_steps=4, kind="checkpointed")[1]
+
+
 def buffered(x):
     body = lambda s: (s[0] + 1, s[1].at[s[0]].set(jnp.sin(x[s[0]])))
     return jnp.sum(eqxi.while_loop(lambda s: s[0] < 3, body, (0, jnp.zeros(4)), max_steps=4, kind="bounded", buffers=lambda s: s[1])[1])
@@ -106,6 +112,8 @@ CASES = {
     "weighted_in_jit": (lambda x: jnp.sum(jax.jit(lambda x: jax.jit(weighted)(x) * 2)(x)), (X,)),
     "weighted_in_scan": (lambda x: jnp.sum(jax.lax.scan(lambda c, _: (weighted(c), None), x, None, length=2)[0]), (X,)),
     "checkpointed_loop": (loop("checkpointed"), (X,)),
+    "checkpointed_loop_in_vmap": (lambda x: jnp.sum(jax.vmap(loop("checkpointed"))(jnp.stack([x, x * 2]))), (X,)),
+    "loop_in_loop_in_vmap": (lambda x: jnp.sum(jax.vmap(loop_in_loop)(jnp.stack([x, x * 2]))), (X,)),
     "bounded_loop": (loop("bounded"), (X,)),
     "buffered_loop": (buffered, (X,)),
     "check": (lambda x: jnp.sum(eqx.error_if(x, x < 0, "negative") ** 2), (X,)),

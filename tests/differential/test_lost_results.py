@@ -95,6 +95,7 @@ BODIES = {
     "vjp in checkpoint": lambda x: jax.checkpoint(lambda x: pair(jnp.tanh(x), x))(x)[0].sum(),
     "symbolic, first": lambda x: symbolic(jnp.tanh(x), x)[0].sum(),
     "symbolic, second": lambda x: symbolic(jnp.tanh(x), x)[1].sum(),
+    "symbolic in vmap": lambda x: jax.vmap(symbolic)(jnp.tanh(x), x)[0].sum(),
     "named": lambda x: checkpoint_name(pair(jnp.tanh(x), x)[0], "a").sum() + two(x)[1].sum(),
 }
 

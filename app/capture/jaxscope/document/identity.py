@@ -87,12 +87,20 @@ def _wrapped_functions(value: Any, path: list[Any]) -> Iterator[Any]:
     `path` collects what happened to the rule on the way, which makes another rule of it: batching (axis size, which
     arguments), outputs dropped by dead code elimination, the trees of its arguments."""
     for f in thunks(value):
-        path += [tuple(c) for name, c in cells_of(f) if name == "used_outs"]
+        cells = dict(cells_of(f))
+        path += [tuple(cells["used_outs"])] if "used_outs" in cells else []
+        # What vmap makes of a backward rule keeps it in a function's cells, not in its transformations.
+        path += [p for p in [_plain_arguments((cells.get("axis_data"), tuple(cells["out_dim_dests"])))] if p] if "out_dim_dests" in cells else []
         if _is_wrapped(f):
             path += [p for transform, args in f.transforms
                      if not getattr(transform, "__name__", "").startswith("process_env_traces") and (p := _plain_arguments(args))]
-            if not getattr(f.f, "__qualname__", "").startswith(("lift_", "_memoize")) and f.transforms:
+            if not getattr(f.f, "__qualname__", "").startswith(("lift_", "_memoize", "batch_custom_vjp_bwd")) and f.transforms:
                 yield f
+
+
+def batch_axes(key: Any) -> tuple:
+    """Of a key of `identity`: what vmap made of the rule."""
+    return tuple(p for p in key[2] if any(isinstance(a, tuple) and a and a[0] == "axis" for a in p)) if isinstance(key, tuple) else ()
 
 
 def _plain_arguments(args: Any) -> tuple:

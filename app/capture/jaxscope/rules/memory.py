@@ -64,7 +64,8 @@ def _twofold(fn: Callable) -> Callable:
         place = source_info_util._source_info_context.context.traceback
         with at_home():
             out = fn(*pattern)
-        stores = [s for s in getattr(rule, "stores", ()) if s]
+        # A call evaluated from the jaxpr of another one leaves them where that one's rule does.
+        stores = [s for f in thunks(rule) for s in getattr(f, "stores", ()) if s]
         own[pattern] = out, [(s, s.val) for s in stores]
         _meeting.forward_of.update((id(s), (s, out[0])) for s in stores)
         return (_at(out[0], place), *out[1:])

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator
 import jax
 
 from .. import compat, older, program as programs
-from ..document.identity import identity, memories
+from ..document.identity import batch_axes, identity, memories
 from . import foreign
 from .memory import Backwards, meeting
 from .structure import Structures
@@ -74,9 +74,9 @@ class Patterns:
 
 
 def of_function(rule: Any) -> Any:
-    """Its Python function and what is bound to it, whatever was made of it."""
+    """Its Python function and what is bound to it, whatever but vmap was made of it."""
     key = identity(rule)[2]
-    return key[:2] if isinstance(key, tuple) else key
+    return (*key[:2], batch_axes(key)) if isinstance(key, tuple) else key
 
 
 def perturbed(eqn: Any, kind: str, n: int) -> list[tuple[bool, ...]]:
