@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
-from library_primitives import CASES, X, foreign_p, scaled, tag
+from library_primitives import CASES, X, foreign_p, loop, scaled, tag
 from nested_programs import renamed
 from test_behaviours import made_by_jax
 
@@ -119,3 +119,19 @@ def test_rules_are_in_the_capture(tmp_path):
     document = json.loads(jaxscope.capture(scaled)(X, X + 1).to_json())
     kinds = {r["kind"] for r in document["custom_rules"] if r["function"] == "test_scaled"}
     assert kinds == {"primitive", "primitive_known", "primitive_linear", "primitive_vmap"}  # its derivative is transposed, not itself
+
+
+def test_the_gradient_of_a_large_program_maps_where_the_capture_was_asked_to(cli, tmp_path):
+    """Rules of libraries are traced for vmap of the gradient of small programs; of large ones, which takes seconds, where an axis is named."""
+    def fn(x):
+        for _ in range(150):
+            x = jnp.sin(x) + 0.1
+        return loop("checkpointed")(x)
+
+    batch, out = np.stack([X * (1 + 0.1 * i) for i in range(3)]), str(tmp_path / "out.npz")
+    np.savez(tmp_path / "in.npz", arg0=batch)
+    steps = ["--apply", "grad", "--apply", "vmap@3", "--inputs", str(tmp_path / "in.npz"), "--outputs", out]
+    code, words = cli.fails("run", captured(tmp_path, fn, (X,)), *steps)
+    assert code == 3 and "--axis-size" in words
+    cli.json("run", captured(tmp_path, fn, (X,), axis_sizes=(3,)), *steps)
+    close(results(out)[0], jax.vmap(jax.grad(fn))(batch), "float32")

@@ -33,6 +33,7 @@ class Patterns:
 
     def __init__(self, axis_sizes: tuple[int, ...] = ()):
         self.axis_sizes = axis_sizes or (AXIS_SIZE,)
+        self.axis_asked = bool(axis_sizes)  # somebody who names a size wants to map, whatever that takes
         self._cotangents: dict[Any, set[tuple[tuple[bool, ...] | None, tuple[bool, ...]]]] = {}
         self._batched: dict[int, set[tuple[int, tuple[bool, ...]]]] = {}
         self.backwards = Backwards()
@@ -236,8 +237,9 @@ def meet(patterns: Patterns, closed: Any, p: programs.Program, flat: programs.Fl
         for chosen in _choices(None, flat, every) if asked.batched or asked.foreign else ():
             for size in patterns.axis_sizes:
                 _quietly(_mapped, closed, set(chosen), size)
-        if asked.foreign and every and wanted:
-            _quietly(_mapped_gradient, closed, [i for i in wanted[0] if inexact[i]], p.has_aux, patterns.axis_sizes[0])
+        if asked.foreign and wanted and (every or patterns.axis_asked):
+            for size in patterns.axis_sizes:
+                _quietly(_mapped_gradient, closed, [i for i in wanted[0] if inexact[i]], p.has_aux, size)
 
 
 def meet_region(patterns: Patterns, jaxpr: Any, wanted: list[bool]) -> None:
