@@ -129,6 +129,7 @@ void MainWindow::add_view_actions() {
     add_action(view, tr("Donated"), QKeySequence(QStringLiteral("Alt+4")), [this] { show_tab("donated"); });
     add_action(view, tr("Source"), QKeySequence(QStringLiteral("Alt+5")), [this] { show_tab("source"); });
     add_action(view, tr("Jaxpr"), QKeySequence(QStringLiteral("Alt+7")), [this] { show_tab("jaxpr"); });
+    add_action(view, tr("Transforms"), QKeySequence(QStringLiteral("Alt+8")), [this] { show_tab("transforms"); });
     add_action(view, tr("Policies"), QKeySequence(QStringLiteral("Alt+6")), [this] { show_tab("policies"); });
     view->addSeparator();
     const auto picture = [this] { return pictures_->currentWidget() == split_ ? split_->view() : program_->view(); };

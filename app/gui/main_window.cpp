@@ -39,6 +39,7 @@ MainWindow::MainWindow(QWidget* parent)
       donation_view_(new DonationView(&selection_)),
       source_(new SourceView(&selection_)),
       text_(new JaxprView(&selection_)),
+      transforms_(new TransformView(&selection_)),
       inspector_(new Inspector),
       residuals_(new ResidualModel(this)),
       donations_(new DonationModel(this)),
@@ -85,6 +86,7 @@ MainWindow::MainWindow(QWidget* parent)
         split_->restyle();
         source_->restyle();
         text_->restyle();
+        transforms_->restyle();
         explain_selection();
     });
     const auto show_step = [this](int step) {
@@ -117,6 +119,7 @@ void MainWindow::build() {
     pictures_->addTab(donation_view_, tr("Donated"));
     pictures_->addTab(source_, tr("Source"));
     pictures_->addTab(text_, tr("Jaxpr"));
+    pictures_->addTab(transforms_, tr("Transforms"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
@@ -277,6 +280,7 @@ void MainWindow::show_program() {
     program_->set_program(program);
     source_->set_program(program);
     text_->set_program(program);
+    transforms_->set_inspection(nullptr);
     first_page_->setCurrentWidget(program_);
     show_stages();
 }
@@ -297,6 +301,7 @@ void MainWindow::show_stages() {
     source_->set_look(look);
     buffers_->set_plan(look.plan);
     split_->set_look(look, residuals_->added_equations());
+    if (look.done) transforms_->set_inspection(look.inspection);
     if (look.done) program_->set_saved(look.saved);
     program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);

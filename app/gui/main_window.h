@@ -28,6 +28,7 @@
 #include "tables/table_panel.h"
 #include "text/jaxpr_view.h"
 #include "topbar/top_bar.h"
+#include "transform/transform_view.h"
 
 namespace jaxscope::app {
 class CaptureDialog;
@@ -45,8 +46,8 @@ class MainWindow : public QMainWindow {
 public:
     explicit MainWindow(QWidget* parent = nullptr);
     void open(const QString& file);
-    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source", "jaxpr"; of the tables: "residuals",
-                                         ///< "donation", "buffers", "policies"
+    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source", "jaxpr", "transforms"; of the tables:
+                                         ///< "residuals", "donation", "buffers", "policies"
     void set_dark(bool dark);
 
     views::Session* session() { return &session_; }
@@ -62,6 +63,7 @@ public:
     views::MemoryView* memory_view() { return memory_; }
     views::SourceView* source_view() { return source_; }
     views::JaxprView* text_view() { return text_; }
+    views::TransformView* transform_view() { return transforms_; }
     views::PolicyModel* policies() { return policies_; }
     views::TablePanel* policy_table() { return policy_table_; }
     views::PolicyPlot* policy_plot() { return policy_plot_; }
@@ -148,6 +150,7 @@ private:
     views::DonationView* donation_view_;
     views::SourceView* source_;
     views::JaxprView* text_;
+    views::TransformView* transforms_;
     views::Inspector* inspector_;
     views::ResidualModel* residuals_;
     views::DonationModel* donations_;

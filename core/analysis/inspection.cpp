@@ -148,6 +148,14 @@ const SplitReport& Inspection::split() const {
                                      [&] { return make_split(make_subject(*program_, choices_), choices_, residuals()); });
 }
 
+const std::vector<TransformStage>& Inspection::transformed() const {
+    const CancelScope scope(*cancel_);
+    return stages_->get<std::vector<TransformStage>>("transformed " + subject_key(choices_), [&] {
+        const Subject s = make_subject(*program_, choices_);
+        return transform_stages(with_policy(s.jaxpr, choices_), s.wrt, s.num_outputs);
+    });
+}
+
 Inspection Inspection::as_captured() const {
     Choices c = choices_;
     c.clear_policies();

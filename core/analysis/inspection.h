@@ -9,6 +9,7 @@
 
 #include "analysis/choices.h"
 #include "analysis/stages/stages.h"
+#include "analysis/stages/transformed.h"
 #include "base/cancel.h"
 #include "donation/pairing.h"
 
@@ -52,6 +53,8 @@ public:
     /// What the policies in the function had no answer to (ResidualReport), without differentiating it.
     std::vector<UnknownVerdictRow> unknown_verdicts() const;
     const SplitReport& split() const;
+    /// What each transformation makes of the function that `split` speaks of, under its policy.
+    const std::vector<TransformStage>& transformed() const;
     const DonationReport& donation() const;
     /// What `plan` and `run` speak of.
     const Step& step() const;

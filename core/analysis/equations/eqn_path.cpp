@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "base/error.h"
 
@@ -90,6 +91,42 @@ const Eqn& resolve(const Jaxpr& root, const EqnPath& path) {
         throw Error(ErrorCode::NotFound,
                     "expected an equation at '" + to_text(path) + "', found " + std::to_string(jaxpr.eqns.size()) + " equations there");
     return jaxpr.eqns[path.eqn];
+}
+
+namespace {
+
+/// The first equation that `wanted` names in a jaxpr, each jaxpr looked at once; `path` leads to the jaxpr where it is found.
+template <class Wanted>
+std::optional<EqnPath> first_below(const Jaxpr& j, JaxprPath& path, std::unordered_set<const Jaxpr*>& seen, const Wanted& wanted) {
+    if (!seen.insert(&j).second) return {};
+    if (const std::optional<std::uint32_t> eqn = wanted(j)) return EqnPath{path, *eqn};
+    for (std::size_t i = 0; i < j.eqns.size(); ++i)
+        for (const SubJaxpr& sub : sub_jaxprs(j.eqns[i])) {
+            path.steps.push_back({static_cast<std::uint32_t>(i), sub.param, sub.index});
+            if (auto found = first_below(*sub.jaxpr, path, seen, wanted)) return found;
+            path.steps.pop_back();
+        }
+    return {};
+}
+template <class Wanted>
+std::optional<EqnPath> first_below(const Jaxpr& root, const Wanted& wanted) {
+    JaxprPath path;
+    std::unordered_set<const Jaxpr*> seen;
+    return first_below(root, path, seen, wanted);
+}
+
+}  // namespace
+
+std::optional<EqnPath> path_of(const Jaxpr& root, const Jaxpr& jaxpr, std::uint32_t eqn) {
+    return first_below(root, [&](const Jaxpr& j) { return &j == &jaxpr ? std::optional(eqn) : std::nullopt; });
+}
+
+std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place) {
+    if (place == TracebackRef()) return {};
+    return first_below(root, [&](const Jaxpr& j) -> std::optional<std::uint32_t> {
+        const auto at = std::find_if(j.eqns.begin(), j.eqns.end(), [&](const Eqn& e) { return e.source->traceback == place; });
+        return at == j.eqns.end() ? std::nullopt : std::optional(static_cast<std::uint32_t>(at - j.eqns.begin()));
+    });
 }
 
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {

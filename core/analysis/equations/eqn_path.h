@@ -50,6 +50,12 @@ struct SubJaxpr {
 };
 std::vector<SubJaxpr> sub_jaxprs(const Eqn& eqn);
 
+/// Where an equation of `jaxpr` stands first below `root`; nothing where the jaxpr doesn't stand there.
+std::optional<EqnPath> path_of(const Jaxpr& root, const Jaxpr& jaxpr, std::uint32_t eqn);
+/// The first equation below `root` that was traced at that place of the user's program, however it was transformed since; nothing for the
+/// unknown place.
+std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place);
+
 /// The equation that makes the first operand of the type of `eqn`'s one result, which may be another name for it (name, a cast to its own
 /// precision); nothing where there is none.
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn);
