@@ -35,23 +35,32 @@ std::uint64_t& jitted_scope() {
     return scope;
 }
 
-Value jitted(Builder& b, const char* name, const std::string& key, const Values& in,
-             const std::function<Value(Builder&, const Values&)>& function) {
+Values jitted(Builder& b, const char* name, const std::string& key, const Values& in, const std::function<JaxprPtr(const Avals&)>& trace) {
     static const char owner = 0;
     auto& bodies = TransformCache::current().part<JittedBodies>(&owner);
     JittedBodies::What what{std::string(name) + ' ' + key, {}, b.context.id(), jitted_scope(), EvaluatingScope::now()};
-    for (const Value v : in) std::get<1>(what).push_back(b.aval(v).id());
+    Avals avals;
+    for (const Value v : in) {
+        avals.push_back(b.aval(v));
+        std::get<1>(what).push_back(avals.back().id());
+    }
     const std::lock_guard lock(bodies.mutex);
     JaxprPtr& body = bodies.traced[std::move(what)];
-    if (!body) {
+    if (!body) body = trace(avals);
+    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(Sym(name))}});
+    return b.emit(*emitted_calls().jit, in, params, body->out_avals());
+}
+
+Value jitted(Builder& b, const char* name, const std::string& key, const Values& in,
+             const std::function<Value(Builder&, const Values&)>& function) {
+    const std::function<JaxprPtr(const Avals&)> trace = [&](const Avals& avals) {
         JaxprBuilder inner;
         inner.context = b.context;
         Values operands;
-        for (const Value v : in) operands.push_back(inner.add_input(b.aval(v)));
-        body = inner.finish({function(inner, operands)}, name);
-    }
-    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})}, {"name", Attr(Sym(name))}});
-    return b.emit(*emitted_calls().jit, in, params, body->out_avals()).front();
+        for (const AvalRef a : avals) operands.push_back(inner.add_input(a));
+        return inner.finish({function(inner, operands)}, name);
+    };
+    return jitted(b, name, key, in, trace).front();
 }
 
 Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {

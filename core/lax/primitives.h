@@ -10,6 +10,7 @@ namespace jaxscope {
 // unary.cpp
 extern const Primitive kNeg, kSign, kFloor, kCeil, kRound, kExp, kExp2, kLog, kLog1p, kExpm1, kTanh, kLogistic, kSin, kCos, kTan, kSqrt,
     kCbrt, kRsqrt, kSquare, kIntegerPow, kAbs, kIsFinite, kNot, kReal, kImag, kConj;
+extern const Primitive kPopulationCount, kClz;
 // inverse_trig.cpp
 extern const Primitive kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh;
 // special.cpp

@@ -16,6 +16,7 @@
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
@@ -226,8 +227,10 @@ std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<
     while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body", paths));
     const TracedCall c = trace_call(condition, types, "while_loop", kUnnamed);
     const Avals test = c.traced.jaxpr->out_avals();
+    std::string results;
+    for (const AvalRef a : test) results += (results.empty() ? "" : ", ") + shaped_array_text(a);
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
-        throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) " + types_text(test));
+        throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) [" + results + "].");
     LoopBody step(b.traced, converted_to(init, types));
     JaxprPtr condition_jaxpr = c.traced.open();
     std::vector<bool> needed(c.traced.consts.size(), true);

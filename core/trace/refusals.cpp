@@ -41,6 +41,7 @@ std::string types_of(const Builder& b, const Values& v) {
 
 void refuse(const std::string& text) { throw Error(ErrorCode::TypeMismatch, text); }
 
+std::string shaped_array_text(AvalRef a) { return fmt::format("ShapedArray({}{})", long_aval(a), a->weak_type ? ", weak_type=True" : ""); }
 std::string shape_list(const std::vector<Dims>& shapes) {
     std::string out;
     for (const Dims& s : shapes) out += (out.empty() ? "" : ", ") + text(s);

@@ -9,6 +9,8 @@
 namespace jaxscope::jax::detail {
 
 [[noreturn]] void refuse(const std::string& text);
+/// JAX's repr of a type: "ShapedArray(float32[], weak_type=True)"
+std::string shaped_array_text(AvalRef a);
 /// "(3, 4), (4, 5)"
 std::string shape_list(const std::vector<::jaxscope::Dims>& shapes);
 /// Python's list: "[1, 2]"

@@ -155,14 +155,23 @@ public:
     Array operator[](std::initializer_list<Index> indices) &&;
     /// `x.at({1, all}).set(y)`: a copy with other elements there.
     IndexUpdate at(std::initializer_list<Index> indices, Where where = {}) const;
-    Array astype(jax::dtype type, Where where = {}) const;
-    Array copy(Where where = {}) const;  ///< in memory of its own
-    Array reshape(const Shape& shape, Where where = {}) const;
-    Array T(Where where = {}) const;
-    Array sum(Where where = {}) const;
-    Array mean(Where where = {}) const;
-    Array max(Where where = {}) const;
-    Array min(Where where = {}) const;
+    // Of an array without a name, as in `f(x).sum()`, the operations belong to the expression that is evaluated.
+    Array astype(jax::dtype type, Where where = {}) const&;
+    Array astype(jax::dtype type, Where where = {}) &&;
+    Array copy(Where where = {}) const&;  ///< in memory of its own
+    Array copy(Where where = {}) &&;
+    Array reshape(const Shape& shape, Where where = {}) const&;
+    Array reshape(const Shape& shape, Where where = {}) &&;
+    Array T(Where where = {}) const&;
+    Array T(Where where = {}) &&;
+    Array sum(Where where = {}) const&;
+    Array sum(Where where = {}) &&;
+    Array mean(Where where = {}) const&;
+    Array mean(Where where = {}) &&;
+    Array max(Where where = {}) const&;
+    Array max(Where where = {}) &&;
+    Array min(Where where = {}) const&;
+    Array min(Where where = {}) &&;
 
     const detail::Node* node() const noexcept { return node_; }
     /// Takes over one count of `node`.

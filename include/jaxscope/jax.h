@@ -25,6 +25,7 @@
 #include <jaxscope/fft.h>
 #include <jaxscope/filter.h>
 #include <jaxscope/filter_rules.h>
+#include <jaxscope/initializers.h>
 #include <jaxscope/jacobian.h>
 #include <jaxscope/lax.h>
 #include <jaxscope/linalg.h>
@@ -32,4 +33,5 @@
 #include <jaxscope/numpy.h>
 #include <jaxscope/pmap.h>
 #include <jaxscope/random.h>
+#include <jaxscope/scipy.h>
 #include <jaxscope/sharding.h>

@@ -28,6 +28,8 @@ Array ceil(const Operand& x);
 Array round(const Operand& x);
 Array is_finite(const Operand& x);
 Array bitwise_not(const Operand& x);
+Array population_count(const Operand& x);
+Array clz(const Operand& x);
 Array asin(const Operand& x);
 Array acos(const Operand& x);
 Array atan(const Operand& x);
@@ -73,24 +75,34 @@ Array square(const Operand& x);
 Array integer_pow(const Operand& x, std::int64_t y);
 Array stop_gradient(const Operand& x);
 Array select(const Operand& pred, const Operand& on_true, const Operand& on_false);
+/// `cases[which]`, element by element; of a boolean the first case is that of false.
+Array select_n(const Operand& which, const Arrays& cases);
 Array clamp(const Operand& low, const Operand& x, const Operand& high);
 Array convert_element_type(const Operand& x, dtype type);
 Array bitcast_convert_type(const Operand& x, dtype type);
 Array dot(const Operand& x, const Operand& y);
 Array full(const Shape& shape, const Operand& value);
 Array iota(dtype type, std::int64_t size, Where where = {});
+Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, Where where = {});
 Array expand_dims(const Operand& x, const Shape& axes);
 Array dynamic_slice(const Operand& x, const Arrays& starts, const Shape& sizes);
 Array dynamic_update_slice(const Operand& x, const Operand& update, const Arrays& starts);
+Array dynamic_slice_in_dim(const Operand& x, const Operand& start_index, std::int64_t slice_size, std::int64_t axis = 0);
+Array dynamic_index_in_dim(const Operand& x, const Operand& index, std::int64_t axis = 0, bool keepdims = true);
+Array dynamic_update_slice_in_dim(const Operand& x, const Operand& update, const Operand& start_index, std::int64_t axis);
+Array dynamic_update_index_in_dim(const Operand& x, const Operand& update, const Operand& index, std::int64_t axis);
 Array cumsum(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array cumprod(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array cummax(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array sort(const Operand& x, std::int64_t axis = -1);
+std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
 Array reduce_sum(const Operand& x, const Shape& axes);
 Array reduce_max(const Operand& x, const Shape& axes);
 Array reduce_min(const Operand& x, const Shape& axes);
 Array reduce_prod(const Operand& x, const Shape& axes);
+Array reduce_and(const Operand& x, const Shape& axes);
+Array reduce_or(const Operand& x, const Shape& axes);
 Array argmax(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
 Array argmin(const Operand& x, std::int64_t axis, dtype index_dtype = dtype::int32);
 Array cummin(const Operand& x, std::int64_t axis = 0, bool reverse = false);
@@ -101,6 +113,9 @@ Array reshape(const Operand& x, const Shape& new_sizes);
 Array transpose(const Operand& x, const Shape& permutation);
 Array squeeze(const Operand& x, const Shape& dimensions);
 Array rev(const Operand& x, const Shape& dimensions);
+/// Dimensions from `start` on, up to `stop` (all that follow where it is left out), as one.
+Array collapse(const Operand& x, std::int64_t start, std::int64_t stop);
+Array collapse(const Operand& x, std::int64_t start);
 Array broadcast(const Operand& x, const Shape& sizes);
 Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& broadcast_dimensions);
 Array concatenate(const Arrays& operands, std::int64_t dimension, Where where = {});
@@ -148,5 +163,17 @@ Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& 
 Array conv(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const char* padding);
 Array conv_with_general_padding(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const ConvPadding& padding,
                                 const Shape& lhs_dilation = {}, const Shape& rhs_dilation = {});
+
+/// As a convolution's gradient by its operand, with fractional strides. `padding`: that of the convolution; pairs are its own.
+struct ConvTransposeOptions {
+    Shape rhs_dilation = {};
+    std::vector<std::string> dimension_numbers = {};  ///< none: {"NHWC", "HWIO", "NHWC"} for two dimensions
+};
+Array conv_transpose(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding,
+                     const ConvTransposeOptions& options = {});
+/// What `computation` makes of each window: `lax::add` from 0, `lax::max` from -inf, `lax::min` from inf.
+using Computation = Array (*)(const Operand&, const Operand&);
+Array reduce_window(const Operand& x, const Operand& init_value, Computation computation, const Shape& window_dimensions,
+                    const Shape& window_strides, const ConvPadding& padding);
 
 }  // namespace jaxscope::jax::lax

@@ -12,6 +12,19 @@ Array soft_sign(const Operand& x);
 Array leaky_relu(const Operand& x, double negative_slope = 0.01);
 Array gelu(const Operand& x, bool approximate = true);
 Array softmax(const Operand& x, std::int64_t axis = -1);
+struct StandardizeOptions {
+    std::int64_t axis = -1;
+    double epsilon = 0;  ///< 0: 1e-5
+};
+/// Less the mean, divided by the deviation.
+Array standardize(const Operand& x, const StandardizeOptions& options = {});
+struct AttentionOptions {
+    Array bias = {}, mask = {};  ///< (batch or 1, heads or 1, queries, keys)
+    double scale = 0;            ///< 0: one divided by the root of a head's size
+    bool is_causal = false;
+};
+/// Queries (batch, length, heads, size); keys and values may have fewer heads, which groups of queries share.
+Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
 Array log_softmax(const Operand& x, std::int64_t axis = -1);
 Array logsumexp(const Operand& x, const Reduction& over = {});
 Array one_hot(const Operand& x, std::int64_t num_classes, dtype type = dtype::float32);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.numpy: functions of arrays by the names that NumPy and JAX give them. They emit the equations that jax.numpy emits.
+#include <array>
+
 #include <jaxscope/pytree.h>
 
 namespace jaxscope::jax {
@@ -20,6 +22,12 @@ public:
 struct Reduction {
     Axes axis = {};
     bool keepdims = false;
+    Array where = {};  ///< of sum, prod, mean, any and all: the elements that count
+};
+struct Spread {
+    Axes axis = {};
+    bool keepdims = false;
+    std::int64_t ddof = 0;  ///< what the number of elements is lessened by
 };
 using Arrays = std::vector<Array>;
 /// How many parts, or where they are cut.
@@ -36,6 +44,7 @@ public:
 
 namespace detail {
 Array arange_of(double start, double stop, double step, bool has_step, const Where& where);
+std::vector<Array> unpacked(const Operand& x, std::size_t count);
 template <class... T>
 concept SomeReal = (std::is_floating_point_v<T> || ...);
 }  // namespace detail
@@ -45,6 +54,17 @@ namespace numpy {
 inline constexpr dtype bool_ = dtype::bool_, int8 = dtype::int8, int16 = dtype::int16, int32 = dtype::int32, uint8 = dtype::uint8,
                        uint16 = dtype::uint16, uint32 = dtype::uint32, bfloat16 = dtype::bfloat16, float16 = dtype::float16,
                        float32 = dtype::float32, complex64 = dtype::complex64;
+/// What a type of numbers can hold.
+struct FloatInfo {
+    int bits;
+    double max, min, eps, tiny, smallest_normal;
+};
+struct IntInfo {
+    int bits;
+    std::int64_t max, min;
+};
+FloatInfo finfo(dtype type);  ///< Throws Error{BadUsage} for types without fractions, iinfo for those with
+IntInfo iinfo(dtype type);
 inline constexpr double pi = 3.141592653589793, e = 2.718281828459045;
 inline constexpr double inf = __builtin_huge_val();
 inline const double nan = __builtin_nan("");
@@ -57,7 +77,7 @@ Array positive(const Operand& x);
 Array sign(const Operand& x);
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
-Array round(const Operand& x);
+Array round(const Operand& x, std::int64_t decimals = 0);
 Array rint(const Operand& x);
 Array trunc(const Operand& x);
 Array fix(const Operand& x);
@@ -95,7 +115,7 @@ Array degrees(const Operand& x);
 Array radians(const Operand& x);
 Array signbit(const Operand& x);
 Array ravel(const Operand& x);
-Array flip(const Operand& x);
+Array flip(const Operand& x, const Axes& axis = {});
 Array fliplr(const Operand& x);
 Array flipud(const Operand& x);
 Array nan_to_num(const Operand& x);
@@ -138,6 +158,20 @@ Array hypot(const Operand& x, const Operand& y);
 Array matmul(const Operand& x, const Operand& y);
 Array dot(const Operand& x, const Operand& y);
 Array vdot(const Operand& x, const Operand& y);
+Array vecdot(const Operand& x, const Operand& y);
+Array kron(const Operand& x, const Operand& y);
+Array cross(const Operand& x, const Operand& y);
+/// Over the last axes of x and the first of y, or over pairs of axes: `tensordot(x, y, {{0, 1}, {1, 0}})`.
+Array tensordot(const Operand& x, const Operand& y, std::int64_t axes = 2);
+Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape>& axes);
+/// `mode`: "full", "same" or "valid".
+Array convolve(const Operand& a, const Operand& v, const char* mode = "full");
+/// A polynomial's value by its coefficients, the highest power first.
+Array polyval(const Operand& p, const Operand& x);
+/// Between the points (xp, fp), whose xp rises, on straight lines; outside of them the value of the nearest one.
+Array interp(const Operand& x, const Operand& xp, const Operand& fp);
+Array trapezoid(const Operand& y);
+Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis = -1);
 Array inner(const Operand& x, const Operand& y);
 Array outer(const Operand& x, const Operand& y);
 Array isclose(const Operand& x, const Operand& y);
@@ -145,6 +179,8 @@ Array allclose(const Operand& x, const Operand& y);
 Array array_equal(const Operand& x, const Operand& y);
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
+Array clip(const Operand& x, const Operand& low, None = {});
+Array clip(const Operand& x, None, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
 
 /// Einstein's sums: `einsum("bij,bjk->bik", x, y)`; without `->` the result has the names that stand once, sorted. Three and more
@@ -163,8 +199,23 @@ Array max(const Operand& x, const Reduction& over = {});
 Array min(const Operand& x, const Reduction& over = {});
 Array any(const Operand& x, const Reduction& over = {});
 Array all(const Operand& x, const Reduction& over = {});
-Array var(const Operand& x, const Reduction& over = {});
-Array std(const Operand& x, const Reduction& over = {});
+Array var(const Operand& x, const Spread& over = {});
+Array std(const Operand& x, const Spread& over = {});
+Array amax(const Operand& x, const Reduction& over = {});
+Array amin(const Operand& x, const Reduction& over = {});
+/// Without what isn't a number.
+Array nansum(const Operand& x, const Reduction& over = {});
+Array nanmean(const Operand& x, const Reduction& over = {});
+Array nanmax(const Operand& x, const Reduction& over = {});
+Array nanmin(const Operand& x, const Reduction& over = {});
+/// `weights`: of the shape of x, or of its axes that are averaged over.
+struct Weighting {
+    Axes axis = {};
+    Array weights = {};
+    bool keepdims = false;
+};
+Array average(const Operand& x, const Weighting& over = {});
+Array cov(const Operand& x, bool rowvar = true);
 Array argmax(const Operand& x, const Axes& axis = {});
 Array argmin(const Operand& x, const Axes& axis = {});
 Array cumsum(const Operand& x, const Axes& axis = {});
@@ -182,11 +233,9 @@ Array quantile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array percentile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array median(const Operand& x, const Reduction& over = {});
 /// Along one axis: `jnp::sum(x, 0)`.
-#define JAXSCOPE_ALONG(name)                                                                           \
-    template <class T>                                                                                 \
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis) { \
-        return name(x, Reduction{.axis = axis});                                                       \
-    }
+#define JAXSCOPE_ALONG(name) \
+    template <class T>       \
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis) { return name(x, {.axis = axis}); }
 JAXSCOPE_ALONG(sum)
 JAXSCOPE_ALONG(prod)
 JAXSCOPE_ALONG(mean)
@@ -198,10 +247,17 @@ JAXSCOPE_ALONG(var)
 JAXSCOPE_ALONG(std)
 JAXSCOPE_ALONG(ptp)
 JAXSCOPE_ALONG(median)
+JAXSCOPE_ALONG(nansum)
+JAXSCOPE_ALONG(nanmean)
+JAXSCOPE_ALONG(nanmax)
+JAXSCOPE_ALONG(nanmin)
 #undef JAXSCOPE_ALONG
-Array diagonal(const Operand& x);
-Array diag(const Operand& x);  ///< of a vector the matrix, of a matrix its diagonal
-Array trace(const Operand& x);
+struct Diagonal {
+    std::int64_t offset = 0, axis1 = 0, axis2 = 1;
+};
+Array diagonal(const Operand& x, const Diagonal& which = {});
+Array diag(const Operand& x, std::int64_t k = 0);  ///< of a vector the matrix, of a matrix its diagonal
+Array trace(const Operand& x, const Diagonal& which = {});
 
 // ---- Shapes
 Array reshape(const Operand& x, const Shape& shape);
@@ -214,17 +270,34 @@ Array squeeze(const Operand& x, const Axes& axis = {});
 Array broadcast_to(const Operand& x, const Shape& shape);
 Array concatenate(const Arrays& parts, std::int64_t axis = 0, Where where = {});
 Array stack(const Arrays& parts, std::int64_t axis = 0, Where where = {});
+Array append(const Operand& x, const Operand& values, const Axes& axis = {});
+Array column_stack(const Arrays& parts, Where where = {});
+/// Each array along an axis of its own. `indexing`: "xy" swaps the first two, "ij" doesn't.
+Arrays meshgrid(const Arrays& axes, const char* indexing = "xy", Where where = {});
+Arrays broadcast_arrays(const Arrays& arrays, Where where = {});
+/// Of each element's choices that whose condition is the first to hold.
+Array select(const Arrays& conditions, const Arrays& choices, const Operand& otherwise = 0);
 Array vstack(const Arrays& parts, Where where = {});
 Array hstack(const Arrays& parts, Where where = {});
 /// Into equal parts, or at these positions: `split(x, {1, 3})` gives x[:1], x[1:3], x[3:].
 Arrays split(const Operand& x, const Sections& sections, std::int64_t axis = 0);
 /// Parts may differ by one.
 Arrays array_split(const Operand& x, const Sections& sections, std::int64_t axis = 0);
+/// Python's unpacking: `auto [a, b] = jnp::unpack<2>(x)`, each without the first dimension, which has that size.
+template <std::size_t N>
+auto unpack(const Operand& x) {
+    const Arrays parts = detail::unpacked(x, N);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::array<Array, N>{parts[I]...}; }
+    (std::make_index_sequence<N>());
+}
 Array tile(const Operand& x, const Shape& reps);
+Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
 Array roll(const Operand& x, std::int64_t shift);
 Array roll(const Operand& x, std::int64_t shift, std::int64_t axis);
 Array pad(const Operand& x, std::int64_t width);
+/// Before and behind each dimension.
+Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value = 0);
 Array tril(const Operand& x, std::int64_t k = 0);
 Array triu(const Operand& x, std::int64_t k = 0);
 Array take(const Operand& x, const Operand& indices, std::int64_t axis);
@@ -265,6 +338,8 @@ requires detail::SomeReal<A, B, C> Array arange(A start, B stop, C step, Where w
 }
 Array linspace(double start, double stop, std::int64_t num = 50, Where where = {});
 Array eye(std::int64_t n, dtype type = float32, Where where = {});
+Array eye(std::int64_t n, std::int64_t m, std::int64_t k = 0, dtype type = float32, Where where = {});
+Array tri(std::int64_t n, dtype type = float32, Where where = {});  ///< ones on and below the diagonal
 Array identity(std::int64_t n, dtype type = float32, Where where = {});
 Array asarray(const Operand& x);
 Array asarray(const Operand& x, dtype type);

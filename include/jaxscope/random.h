@@ -13,7 +13,7 @@ Array fold_in(const Operand& key, const Operand& data);
 Array key_data(const Operand& key);
 Array wrap_key_data(const Operand& words);
 Array bits(const Operand& key, const Shape& shape = {});
-Array uniform(const Operand& key, const Shape& shape = {}, double minval = 0., double maxval = 1.);
+Array uniform(const Operand& key, const Shape& shape = {}, const Operand& minval = 0., const Operand& maxval = 1.);
 Array normal(const Operand& key, const Shape& shape = {});
 /// The numbers below `n` in an order by chance.
 Array permutation(const Operand& key, std::int64_t n);
@@ -49,6 +49,10 @@ Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, 
 Array choice(const Operand& key, std::int64_t n, const Shape& shape = {}, bool replace = true);
 Array choice(const Operand& key, const Array& x, const Shape& shape = {}, bool replace = true);
 Array choice(const Operand& key, const Array& x, const Shape& shape, const Array& p);
-Array bernoulli(const Operand& key, double p, const Shape& shape = {});
+/// Without a shape that of `p`.
+Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& cov);
+/// A matrix whose columns are orthogonal, of length one; `m` columns where given.
+Array orthogonal(const Operand& key, std::int64_t n, std::int64_t m = 0);
 
 }  // namespace jaxscope::jax::random

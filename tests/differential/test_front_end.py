@@ -8,6 +8,7 @@ import jax
 import jax.nn as nn
 import jax.numpy as jnp
 import jax.random as jr
+import jax.scipy.special
 import numpy as np
 import pytest
 from jax import lax  # noqa: F401  (the expressions name it)
@@ -38,7 +39,7 @@ def cases():
 
 
 def evaluate(text):
-    names = {**vars(pair_functions), "jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "jr": jr}
+    names = {**vars(pair_functions), "jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "jr": jr, "jsp": jax.scipy}
     return eval("lambda x, y, v, w, i, b, k, n: " + text, names)  # noqa: S307
 
 

@@ -354,6 +354,7 @@ int main(int argc, char**) {
     mapping();
     named_axes();
     more_functions();
+    composed_functions();
     linear_algebra();
     sorted_arrays();
     more_random();

@@ -292,9 +292,9 @@ constinit const Primitive kConj{.name = "conj",
 
 namespace {
 constexpr KFunction kCbrtFunction{"cbrt"};
+}  // namespace
 constinit const Primitive kPopulationCount = piecewise_constant<kIntClass, KOp::PopulationCount>("population_count");
 constinit const Primitive kClz = piecewise_constant<kIntClass, KOp::Clz>("clz");
-}  // namespace
 constinit const Primitive kCbrt = differentiable<kFloatClass, d_cbrt>("cbrt", lower_function<kCbrtFunction>);
 
 std::span<const Primitive* const> unary_primitives() {

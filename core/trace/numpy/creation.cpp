@@ -134,6 +134,22 @@ Array eye(std::int64_t n, dtype type, Where where) {
         return cl::convert_element_type(b, cl::eq(b, cl::add(b, rows, number_of(D::S32, 0)), columns), static_cast<D>(type));
     });
 }
+Array eye(std::int64_t n, std::int64_t m, std::int64_t k, dtype type, Where where) {
+    if (n < 0 || m < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("negative dimensions are not allowed, got {} and {}", n, m))
+            .at({where.file, where.line, 0});
+    return made(where, [&](Builder& b) {
+        const Value rows = iota_of(b, D::S32, {n, m}, 0), columns = iota_of(b, D::S32, {n, m}, 1);
+        const Value moved = cl::add(b, rows, number_of(D::S32, static_cast<double>(k)));
+        return cl::convert_element_type(b, cl::eq(b, moved, columns), static_cast<D>(type));
+    });
+}
+Array tri(std::int64_t n, dtype type, Where where) {
+    return made(where, [&](Builder& b) {
+        const Value rows = cl::add(b, iota_of(b, D::S32, {n, n}, 0), number_of(D::S32, 0));
+        return cl::convert_element_type(b, cl::ge(b, rows, iota_of(b, D::S32, {n, n}, 1)), static_cast<D>(type));
+    });
+}
 Array identity(std::int64_t n, dtype type, Where where) { return eye(n, type, where); }
 Array asarray(const Operand& x) {
     return apply1({x}, [](Builder&, const Values& v) { return v[0]; });
@@ -184,6 +200,11 @@ namespace lax {
 Array full(const Shape& shape, const Operand& value) { return numpy::full(shape, value); }
 Array iota(dtype type, std::int64_t size, Where where) {
     return made(where, [&](Builder& b) { return iota_of(b, static_cast<D>(type), {size}, 0); });
+}
+Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, Where where) {
+    return made(where, [&](Builder& b) {
+        return iota_of(b, static_cast<D>(type), shape.vector(), detail::axis_in(dimension, static_cast<std::int64_t>(shape.size())));
+    });
 }
 
 }  // namespace lax

@@ -171,9 +171,19 @@ Array radians(const Operand& x) { return deg2rad(x); }
 Array arccosh(const Operand& x) {
     return jitted_call("arccosh", {x}, [](Builder& b, const Values& v) { return plain(b, kAcosh, {detail::inexact_operand(b, v[0])}); });
 }
-Array round(const Operand& x) {
-    return jitted_call("round", {x},
-                       [](Builder& b, const Values& v) { return is_integer(b.aval(v[0])->dtype) ? v[0] : round_even(b, v[0]); });
+Array round(const Operand& x, std::int64_t decimals) {
+    return jitted_call(
+        "round", {x},
+        [&](Builder& b, const Values& v) {
+            if (is_integer(b.aval(v[0])->dtype)) {
+                if (decimals < 0) throw Error(ErrorCode::NoRule, "integer np.round not implemented for decimals < 0");
+                return v[0];
+            }
+            if (decimals == 0) return round_even(b, v[0]);
+            const Value factor = weak_one(b, v[0], std::pow(10.0, static_cast<double>(decimals)));
+            return cl::div(b, round_even(b, cl::mul(b, v[0], factor)), factor);
+        },
+        fmt::format("{}", decimals));
 }
 Array rint(const Operand& x) {
     return jitted_call("rint", {x}, [](Builder& b, const Values& v) { return round_even(b, detail::inexact_operand(b, v[0])); });
@@ -359,6 +369,22 @@ Array clip(const Operand& x, const Operand& low, const Operand& high) {
         p = promoted(b, {v[2], least}, false, "minimum");
         return plain(b, kMin, {p[0], p[1]});
     });
+}
+Array clip(const Operand& x, const Operand& low, None) {
+    return jitted_call(
+        "clip", {x, low},
+        [](Builder& b, const Values& v) {
+            return plain(b, kMax, promoted(b, {v[1], v[0]}, false, "maximum"));
+        },
+        "low");
+}
+Array clip(const Operand& x, None, const Operand& high) {
+    return jitted_call(
+        "clip", {x, high},
+        [](Builder& b, const Values& v) {
+            return plain(b, kMin, promoted(b, {v[1], v[0]}, false, "minimum"));
+        },
+        "high");
 }
 Array astype(const Operand& x, dtype type) {
     return apply1({x}, [&](Builder& b, const Values& v) { return cl::convert_element_type(b, v[0], static_cast<D>(type)); });

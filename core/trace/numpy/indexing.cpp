@@ -10,6 +10,7 @@
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
+#include "trace/numpy/composed.h"
 #include "trace/numpy/indexer.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -99,7 +100,8 @@ Values starts_of(Builder& b, const Values& v, const Arrays& given, const Dims& s
             out.push_back(is_integer(type->dtype) ? make_literal(type, at < 0 ? at + shape[i] : at) : make_literal(type, number->real));
         } else if (is_signed_int(type->dtype) && b.aval(v[i])->shape.empty()) {
             const Value below = cl::lt(b, v[i], make_literal(type, std::int64_t{0}));
-            out.push_back(cl::select(b, below, cl::add(b, v[i], make_literal(type, shape[i])), v[i]));
+            const Value strong = cl::convert_element_type(b, v[i], type->dtype);
+            out.push_back(cl::select(b, below, cl::add(b, strong, make_literal(type, shape[i])), v[i]));
         } else {
             out.push_back(v[i]);
         }
@@ -137,20 +139,66 @@ Array lax::dynamic_update_slice(const Operand& x, const Operand& update, const A
         .front();
 }
 
-Array Array::copy(Where where) const {
-    return detail::apply1({Operand(*this, where.file, where.line, where.function)},
-                          [](::jaxscope::Builder& b, const ::jaxscope::Values& v) { return b.bind1(kCopy, v, {}); });
+namespace {
+/// Starts of zero but along one dimension, whose start is known or not.
+Arrays starts_along(const Array& x, const Array& start, std::int64_t axis) {
+    Arrays starts(static_cast<std::size_t>(x.ndim()), Array(0));
+    starts[static_cast<std::size_t>(axis)] = start;
+    return starts;
 }
-Array Array::astype(jax::dtype type, Where where) const {
-    return numpy::astype(Operand(*this, where.file, where.line, where.function), type);
+Array sliced_along(const Array& x, const Array& start, std::int64_t size, std::int64_t axis) {
+    std::vector<std::int64_t> sizes = x.shape().vector();
+    const std::int64_t a = detail::axis_in(axis, x.ndim());
+    sizes[static_cast<std::size_t>(a)] = size;
+    return lax::dynamic_slice(x, starts_along(x, start, a), sizes);
 }
-Array Array::reshape(const Shape& s, Where where) const {
-    return numpy::reshape(Operand(*this, where.file, where.line, where.function), s);
+Array updated_along(const Array& x, const Array& update, const Array& start, std::int64_t axis) {
+    return lax::dynamic_update_slice(x, update, starts_along(x, start, detail::axis_in(axis, x.ndim())));
 }
-Array Array::T(Where where) const { return numpy::transpose(Operand(*this, where.file, where.line, where.function)); }
-Array Array::sum(Where where) const { return numpy::sum(Operand(*this, where.file, where.line, where.function)); }
-Array Array::mean(Where where) const { return numpy::mean(Operand(*this, where.file, where.line, where.function)); }
-Array Array::max(Where where) const { return numpy::max(Operand(*this, where.file, where.line, where.function)); }
-Array Array::min(Where where) const { return numpy::min(Operand(*this, where.file, where.line, where.function)); }
+}  // namespace
+Array lax::dynamic_slice_in_dim(const Operand& x, const Operand& start_index, std::int64_t slice_size, std::int64_t axis) {
+    return detail::in_line({x, start_index}, [&](const Arrays& v) { return Arrays{sliced_along(v[0], v[1], slice_size, axis)}; }).front();
+}
+Array lax::dynamic_index_in_dim(const Operand& x, const Operand& index, std::int64_t axis, bool keepdims) {
+    return detail::composed_one("dynamic_index_in_dim", fmt::format("{} {}", axis, keepdims), {x, index}, [&](const Arrays& v) {
+        Array one = sliced_along(v[0], v[1], 1, axis);
+        return keepdims ? one : squeeze(one, detail::axis_in(axis, v[0].ndim()));
+    });
+}
+Array lax::dynamic_update_slice_in_dim(const Operand& x, const Operand& update, const Operand& start_index, std::int64_t axis) {
+    return detail::in_line({x, update, start_index}, [&](const Arrays& v) { return Arrays{updated_along(v[0], v[1], v[2], axis)}; })
+        .front();
+}
+Array lax::dynamic_update_index_in_dim(const Operand& x, const Operand& update, const Operand& index, std::int64_t axis) {
+    return detail::composed_one("dynamic_update_index_in_dim", fmt::format("{}", axis), {x, update, index}, [&](const Arrays& v) {
+        const std::int64_t a = detail::axis_in(axis, v[0].ndim());
+        return updated_along(v[0], v[1].ndim() == v[0].ndim() ? v[1] : expand_dims(v[1], a), v[2], a);
+    });
+}
+
+namespace {
+Operand named(const Array& a, const Where& w) { return {a, w.file, w.line, w.function}; }
+Operand unnamed(Array& a, const Where& w) { return {static_cast<Array&&>(a), w.file, w.line, w.function}; }
+Array copied(const Operand& x) {
+    return apply1({x}, [](Builder& b, const Values& v) { return b.bind1(kCopy, v, {}); });
+}
+}  // namespace
+
+Array Array::astype(jax::dtype type, Where where) const& { return numpy::astype(named(*this, where), type); }
+Array Array::astype(jax::dtype type, Where where) && { return numpy::astype(unnamed(*this, where), type); }
+Array Array::copy(Where where) const& { return copied(named(*this, where)); }
+Array Array::copy(Where where) && { return copied(unnamed(*this, where)); }
+Array Array::reshape(const Shape& s, Where where) const& { return numpy::reshape(named(*this, where), s); }
+Array Array::reshape(const Shape& s, Where where) && { return numpy::reshape(unnamed(*this, where), s); }
+Array Array::T(Where where) const& { return numpy::transpose(named(*this, where)); }
+Array Array::T(Where where) && { return numpy::transpose(unnamed(*this, where)); }
+Array Array::sum(Where where) const& { return numpy::sum(named(*this, where)); }
+Array Array::sum(Where where) && { return numpy::sum(unnamed(*this, where)); }
+Array Array::mean(Where where) const& { return numpy::mean(named(*this, where)); }
+Array Array::mean(Where where) && { return numpy::mean(unnamed(*this, where)); }
+Array Array::max(Where where) const& { return numpy::max(named(*this, where)); }
+Array Array::max(Where where) && { return numpy::max(unnamed(*this, where)); }
+Array Array::min(Where where) const& { return numpy::min(named(*this, where)); }
+Array Array::min(Where where) && { return numpy::min(unnamed(*this, where)); }
 
 }  // namespace jaxscope::jax

@@ -43,6 +43,8 @@ Array floor(const Operand& x) { return plain(kFloor, {x}); }
 Array ceil(const Operand& x) { return plain(kCeil, {x}); }
 Array is_finite(const Operand& x) { return plain(kIsFinite, {x}); }
 Array bitwise_not(const Operand& x) { return plain(kNot, {x}); }
+Array population_count(const Operand& x) { return plain(kPopulationCount, {x}); }
+Array clz(const Operand& x) { return plain(kClz, {x}); }
 Array asin(const Operand& x) { return plain(kAsin, {x}); }
 Array acos(const Operand& x) { return plain(kAcos, {x}); }
 Array atan(const Operand& x) { return plain(kAtan, {x}); }
@@ -115,6 +117,41 @@ Array cumulative(const ::jaxscope::Primitive& p, const Operand& x, std::int64_t 
 
 Array reduce_min(const Operand& x, const Shape& axes) { return over_axes(kReduceMin, x, axes); }
 Array reduce_prod(const Operand& x, const Shape& axes) { return over_axes(kReduceProd, x, axes); }
+Array reduce_and(const Operand& x, const Shape& axes) { return over_axes(kReduceAnd, x, axes); }
+Array reduce_or(const Operand& x, const Shape& axes) { return over_axes(kReduceOr, x, axes); }
+Array select_n(const Operand& which, const Arrays& cases) {
+    std::vector<Operand> in{which};
+    for (const Array& c : cases) in.emplace_back(c, which.where.file, which.where.line, which.where.function);
+    return detail::apply(in, which.where,
+                         [](Builder& b, const Values& v) {
+                             if (v.size() < 2) detail::refuse("select_n() must have at least one case");
+                             return Values{cl::select_n(b, v[0], Values(v.begin() + 1, v.end()))};
+                         })
+        .front();
+}
+Array collapse(const Operand& x, std::int64_t start, std::int64_t stop) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const Dims& shape = b.aval(v[0])->shape;
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        const std::int64_t from = start < 0 ? start + rank : start, to = stop < 0 ? stop + rank : stop;
+        if (from < 0 || to > rank || from > to)
+            detail::refuse(fmt::format("collapse: expected dimensions from 0 to {}, found {} to {}", rank, start, stop));
+        Dims sizes(shape.begin(), shape.begin() + from);
+        sizes.push_back(1);
+        for (std::int64_t d = from; d < to; ++d) sizes.back() *= shape[static_cast<std::size_t>(d)];
+        sizes.insert(sizes.end(), shape.begin() + to, shape.end());
+        return cl::reshape(b, v[0], sizes);
+    });
+}
+Array collapse(const Operand& x, std::int64_t start) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        const Dims& shape = b.aval(v[0])->shape;
+        const std::int64_t from = detail::axis_in(start, static_cast<std::int64_t>(shape.size()));
+        Dims sizes(shape.begin(), shape.begin() + from);
+        sizes.push_back(-1);
+        return cl::reshape(b, v[0], detail::reshaped(shape, sizes));
+    });
+}
 Array argmax(const Operand& x, std::int64_t axis, dtype type) { return argument(kArgMax, x, axis, type); }
 Array argmin(const Operand& x, std::int64_t axis, dtype type) { return argument(kArgMin, x, axis, type); }
 Array cumsum(const Operand& x, std::int64_t axis, bool reverse) { return cumulative(kCumSum, x, axis, reverse); }
@@ -250,73 +287,6 @@ Array batch_matmul(const Operand& x, const Operand& y) {
         detail::check_dot(b, v[0], v[1], p.dimension_numbers);
         return b.bind1(kDotGeneral, v, make_params(p));
     });
-}
-
-namespace {
-
-/// Positions of (batch, feature, spatial...) in "NHWC"; spatial letters in the order of the kernel's.
-Dims positions(const std::string& spec, char first, char second, const std::string& spatial_of, char a, char c) {
-    Dims out{static_cast<std::int64_t>(spec.find(first)), static_cast<std::int64_t>(spec.find(second))};
-    for (const char letter : spatial_of)
-        if (letter != a && letter != c) out.push_back(static_cast<std::int64_t>(spec.find(letter)));
-    return out;
-}
-ConvDims conv_dims(const std::vector<std::string>& names, std::size_t rank) {
-    if (names.empty()) {
-        Dims all;
-        for (std::size_t i = 0; i < rank; ++i) all.push_back(static_cast<std::int64_t>(i));
-        return {all, all, all};
-    }
-    if (names.size() != 3 || std::any_of(names.begin(), names.end(), [&](const std::string& s) { return s.size() != rank; }))
-        throw Error(ErrorCode::BadUsage, fmt::format("convolution dimension_numbers must be three names of {} letters", rank));
-    const std::string& kernel = names[1];
-    return {positions(names[0], 'N', 'C', kernel, 'O', 'I'), positions(kernel, 'O', 'I', kernel, 'O', 'I'),
-            positions(names[2], 'N', 'C', kernel, 'O', 'I')};
-}
-PadPairs conv_padding(const ConvPadding& padding, const ConvDims& d, const Dims& lhs, const Dims& rhs, const Dims& strides,
-                      const Dims& rhs_dilation) {
-    PadPairs out;
-    for (const auto& [low, high] : padding.pairs) out.push_back({low, high});
-    if (padding.name.empty()) return out;
-    for (std::size_t i = 0; i < strides.size(); ++i) {
-        const std::int64_t n = lhs[static_cast<std::size_t>(d.lhs_spec[i + 2])], k = rhs[static_cast<std::size_t>(d.rhs_spec[i + 2])];
-        const std::int64_t window = k == 0 ? 0 : (k - 1) * rhs_dilation[i] + 1;
-        const std::int64_t results = (n + strides[i] - 1) / strides[i];
-        const std::int64_t total = padding.name == "VALID" ? 0 : std::max<std::int64_t>(0, (results - 1) * strides[i] + window - n);
-        if (padding.name != "SAME" && padding.name != "SAME_LOWER" && padding.name != "VALID")
-            throw Error(ErrorCode::BadUsage,
-                        "Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got " + padding.name + ".");
-        const std::int64_t half = total / 2;
-        out.push_back(padding.name == "SAME_LOWER" ? LowHigh{total - half, half} : LowHigh{half, total - half});
-    }
-    return out;
-}
-
-}  // namespace
-
-Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding, const ConvOptions& o) {
-    return apply1({lhs, rhs}, [&](Builder& b, const Values& v) {
-        const Dims x = b.aval(v[0])->shape, k = b.aval(v[1])->shape, ones(strides.size(), 1);
-        if (x.size() != strides.size() + 2 || k.size() != x.size())
-            throw Error(ErrorCode::TypeMismatch, fmt::format("conv_general_dilated: expected operands of rank {}, found shapes {} and {}",
-                                                             strides.size() + 2, Shape(x).str(), Shape(k).str()));
-        ConvParams p;
-        p.batch_group_count = o.batch_group_count;
-        p.feature_group_count = o.feature_group_count;
-        p.dimension_numbers = conv_dims(o.dimension_numbers, x.size());
-        p.lhs_dilation = o.lhs_dilation.size() ? o.lhs_dilation.vector() : ones;
-        p.rhs_dilation = o.rhs_dilation.size() ? o.rhs_dilation.vector() : ones;
-        p.window_strides = strides.vector();
-        p.padding = conv_padding(padding, p.dimension_numbers, x, k, p.window_strides, p.rhs_dilation);
-        return b.bind1(kConvGeneralDilated, v, make_params(p));
-    });
-}
-Array conv(const Operand& lhs, const Operand& rhs, const Shape& strides, const char* padding) {
-    return conv_general_dilated(lhs, rhs, strides, padding);
-}
-Array conv_with_general_padding(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding,
-                                const Shape& lhs_dilation, const Shape& rhs_dilation) {
-    return conv_general_dilated(lhs, rhs, strides, padding, {.lhs_dilation = lhs_dilation, .rhs_dilation = rhs_dilation});
 }
 
 std::vector<Array> optimization_barrier(const std::vector<Array>& operands, Where where) {

@@ -237,7 +237,13 @@ Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
     const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
     return b.bind1(kMax, {like(b, top, -INFINITY), top});
 }
-Value summed(Builder& b, Value x, const Dims& axes) { return cl::reduce_sum(b, detail::strong_operand(b, x), axes); }
+/// As jnp.sum: numbers of sixteen bits are summed in 32.
+Value summed(Builder& b, Value x, const Dims& axes, bool keepdims = false) {
+    const D type = b.aval(x)->dtype;
+    const Value wide = cl::convert_element_type(b, x, type == D::F16 || type == D::BF16 ? D::F32 : type);
+    const Value sum = cl::reduce_sum(b, wide, axes);
+    return cl::convert_element_type(b, keepdims ? cl::expand_dims(b, sum, axes) : sum, type);
+}
 /// What the largest number is taken off of: it is plain, so the result is.
 Value less_top(Builder& b, Value x, Value top, const Dims& axes) {
     const Values p = promoted(b, {x, b.bind1(kStopGradient, {cl::expand_dims(b, top, axes)})});
@@ -300,7 +306,7 @@ Array softmax(const Operand& x, std::int64_t axis) {
         const Value top = last_axis(b, v, axis, axes);
         const Value shifted = less_top(b, v, top, axes);
         const Value e = cl::exp(b, shifted);
-        return cl::div(b, e, cl::expand_dims(b, summed(b, e, axes), axes));
+        return cl::div(b, e, summed(b, e, axes, true));
     });
 }
 Array log_softmax(const Operand& x, std::int64_t axis) {
@@ -310,7 +316,7 @@ Array log_softmax(const Operand& x, std::int64_t axis) {
             Dims axes;
             const Value top = last_axis(i, a, axis, axes);
             const Value shifted = less_top(i, a, top, axes);
-            const Value sum = cl::expand_dims(i, summed(i, cl::exp(i, shifted), axes), axes);
+            const Value sum = summed(i, cl::exp(i, shifted), axes, true);
             return cl::sub(i, shifted, cl::log(i, sum));
         });
     });

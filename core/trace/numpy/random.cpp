@@ -54,18 +54,19 @@ Value shuffled(Builder& b, Value key, Value x) {
 }
 
 // ---- randint
-Value clipped(Builder& b, Value x) {
-    const AvalRef weak(D::S32, {}, true);
+/// `number`: is the bound a number (weakly typed), or of int32?
+Value clipped(Builder& b, Value x, bool number = true) {
+    const AvalRef bound(D::S32, {}, number);
     const std::int64_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
-    return jitted(b, "clip", "", {x, make_literal(weak, low), make_literal(weak, high)}, [](Builder& i, const Values& w) {
-        const Value least = i.bind1(kMax, {w[1], w[0]});
-        return i.bind1(kMin, {w[2], least});
+    return jitted(b, "clip", "", {x, make_literal(bound, low), make_literal(bound, high)}, [](Builder& i, const Values& w) {
+        const Value least = i.bind1(kMax, detail::promoted(i, {w[1], w[0]}));
+        return i.bind1(kMin, detail::promoted(i, {w[2], least}));
     });
 }
 /// Of two words the remainder by the span, so that no number below it is likelier.
 Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape) {
     return jitted(b, "_randint", Shape(shape).str(), {key, low, high}, [&](Builder& i, const Values& w) {
-        const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}));
+        const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}), false);
         const Value beyond = cl::gt(i, w[2], most);
         Value from = cl::convert_element_type(i, clipped(i, w[1]), D::S32);
         Value to = cl::convert_element_type(i, clipped(i, w[2]), D::S32);
@@ -137,17 +138,25 @@ Array wrap_key_data(const Operand& words) {
 Array bits(const Operand& k, const Shape& shape) {
     return keyed("bits", {k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
 }
-Array uniform(const Operand& k, const Shape& shape, double minval, double maxval) {
-    return keyed("uniform", {k},
-                 [&](Builder& b, const Values& v) { return uniform_of(b, v[0], weak_f32(minval), weak_f32(maxval), shape.vector()); });
+Array uniform(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {
+    return keyed("uniform", {k, minval, maxval}, [&](Builder& b, const Values& v) {
+        for (const Value bound : {v[1], v[2]})
+            if (b.aval(bound)->rank() > static_cast<std::int64_t>(shape.size()) || b.aval(bound)->rank() > 0)
+                detail::refuse("uniform: expected numbers or scalars as bounds, found " + detail::long_aval(b.aval(bound)));
+        return uniform_of(b, v[0], v[1], v[2], shape.vector());
+    });
 }
 Array normal(const Operand& k, const Shape& shape) {
     return keyed("normal", {k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector()); });
 }
-Array bernoulli(const Operand& k, double p, const Shape& shape) {
-    return keyed("bernoulli", {k}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_bernoulli", shape.str(), {v[0], f32(p)}, [&](Builder& i, const Values& w) {
-            return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
+Array bernoulli(const Operand& k, const Operand& p, const Shape& shape) {
+    return keyed("bernoulli", {k, p}, [&](Builder& b, const Values& v) {
+        const Value share = cl::convert_element_type(b, v[1], D::F32);
+        const Dims of = shape_for(b, shape, {share});
+        return jitted(b, "_bernoulli", Shape(of).str(), {v[0], share}, [&](Builder& i, const Values& w) {
+            Value least = w[1];
+            if (!i.aval(least)->shape.empty()) least = detail::broadcast_to(i, least, of);
+            return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), of), least);
         });
     });
 }

@@ -47,10 +47,48 @@ Value reduce(Builder& b, const Primitive& p, Value x, const Dims& axes) {
     return b.bind1(p, {x}, make_params(ReduceParams{axes}));
 }
 Value keep(Builder& b, Value r, const Dims& axes, bool keepdims) { return keepdims ? cl::expand_dims(b, r, axes) : r; }
+/// Numbers of sixteen bits are summed and multiplied in 32.
+D wide(D type) { return type == D::F16 || type == D::BF16 ? D::F32 : type; }
 Value reduced(Builder& b, const Primitive& p, Value x, const Reduction& over) {
-    x = detail::strong_operand(b, x);  // as all reductions take it
+    const D type = b.aval(x)->dtype;
+    const bool sums = &p == &kReduceSum || &p == &kReduceProd;
+    x = cl::convert_element_type(b, x, sums ? wide(type) : type);  // strongly typed, as all reductions take it
     const Dims axes = axes_of(over.axis, b.aval(x)->rank());
-    return keep(b, reduce(b, p, x, axes), axes, over.keepdims);
+    return cl::convert_element_type(b, keep(b, reduce(b, p, x, axes), axes, over.keepdims), type);
+}
+/// With a mask: what doesn't count is the reduction's neutral number.
+Value masked(Builder& b, const Values& v, Value x, double neutral) {
+    if (v.size() < 2) return x;
+    return detail::where_call(b, v[1], x, number_of(b.aval(x)->dtype, neutral));
+}
+/// The mask, if there is one, is laid over what is summed.
+Value masked_reduction(Builder& b, const Primitive& p, const Values& v, Value x, double neutral, const Reduction& over) {
+    if (v.size() < 2) return reduced(b, p, x, over);
+    const D type = b.aval(x)->dtype;
+    const Value numbers = cl::convert_element_type(b, x, wide(type));
+    return cl::convert_element_type(b, reduced(b, p, masked(b, v, numbers, neutral), over), type);
+}
+/// The array, and the mask if there is one.
+std::vector<Operand> operands(const char* name, const Operand& x, const Reduction& over) {
+    std::vector<Operand> in{x};
+    if (!over.where.has_value()) return in;
+    if (over.where.dtype() != dtype::bool_)
+        throw Error(ErrorCode::TypeMismatch, fmt::format("jnp.{}: where must be None or a boolean array; got where.dtype=dtype('{}').",
+                                                         name, info(static_cast<D>(over.where.dtype())).name))
+            .at({x.where.file, x.where.line, 0});
+    in.emplace_back(over.where, x.where.file, x.where.line, x.where.function);
+    return in;
+}
+Array reduction_of(const char* name, const Operand& x, const Reduction& over, const std::function<Value(Builder&, const Values&)>& f) {
+    return detail::apply(operands(name, x, over), x.where, [&](Builder& b, const Values& v) { return Values{f(b, v)}; }).front();
+}
+void no_mask(const char* name, const Operand& x, const Reduction& over) {
+    if (!over.where.has_value()) return;
+    throw Error(ErrorCode::BadUsage, fmt::format("reduction operation {} does not have an identity, so to use a where mask one has to "
+                                                 "specify 'initial'",
+                                                 name))
+        .at({x.where.file, x.where.line, 0})
+        .advise("put the least or the largest number there: jnp::where(mask, x, -jnp::inf)");
 }
 /// Sums of truth values are counts.
 Value summable(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? cl::convert_element_type(b, x, D::S32) : x; }
@@ -59,8 +97,10 @@ std::string reduction_key(const Reduction& over) {
     return fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims);
 }
 
-Value variance(Builder& b, const Value& a, const Value& ddof, const Reduction& over) {
-    const Value x = detail::strong_operand(b, detail::inexact_operand(b, a));
+Value variance(Builder& b, const Value& a, const Value& ddof, const Spread& over) {
+    const Value given = detail::inexact_operand(b, a);
+    const D type = b.aval(given)->dtype;
+    const Value x = cl::convert_element_type(b, given, wide(type));
     const Dims shape = b.aval(x)->shape, axes = axes_of(over.axis, b.aval(x)->rank());
     const auto n = static_cast<double>(count_over(shape, axes));
     const Value total = cl::expand_dims(b, reduce(b, kReduceSum, x, axes), axes);
@@ -69,15 +109,16 @@ Value variance(Builder& b, const Value& a, const Value& ddof, const Reduction& o
     const Value less = cl::convert_element_type(b, ddof, b.aval(x)->dtype);
     const Value normaliser = cl::sub(b, cl::constant(b, x, n), less);
     const Value sum = keep(b, reduce(b, kReduceSum, centred, axes), axes, over.keepdims);
-    const Value result = cl::div(b, sum, normaliser);
+    const Value result = cl::convert_element_type(b, cl::div(b, sum, normaliser), type);
     const Value positive = cl::gt(b, normaliser, cl::constant(b, normaliser, 0));
     return jitted(b, "_where", "", {positive, result, make_literal(AvalRef(D::F32, {}, true), NAN)}, [](Builder& i, const Values& w) {
         const Value nan = cl::convert_element_type(i, w[2], i.aval(w[1])->dtype);
         return cl::select(i, w[0], w[1], detail::broadcast_to(i, nan, i.aval(w[1])->shape));
     });
 }
-Value var_call(Builder& b, Value x, Value ddof, const Reduction& over) {
-    return jitted(b, "_var", reduction_key(over), {x, ddof}, [&](Builder& i, const Values& w) { return variance(i, w[0], w[1], over); });
+std::string spread_key(const Spread& over) { return reduction_key({.axis = over.axis, .keepdims = over.keepdims}); }
+Value var_call(Builder& b, Value x, Value ddof, const Spread& over) {
+    return jitted(b, "_var", spread_key(over), {x, ddof}, [&](Builder& i, const Values& w) { return variance(i, w[0], w[1], over); });
 }
 Value cumulative(Builder& b, const Primitive& p, Value x, const Axes& axis) {
     if (!axis.given) x = ravel_of(b, x);
@@ -102,35 +143,54 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis) {
 
 namespace numpy {
 
-#define JAXSCOPE_REDUCTION(name, prim, operand)                                                           \
-    Array name(const Operand& x, const Reduction& over) {                                                 \
-        return apply1({x}, [&](Builder& b, const Values& v) { return reduced(b, prim, operand, over); }); \
+#define JAXSCOPE_REDUCTION(name, prim, operand, neutral)                                                                        \
+    Array name(const Operand& x, const Reduction& over) {                                                                       \
+        return reduction_of(#name, x, over,                                                                                     \
+                            [&](Builder& b, const Values& v) { return masked_reduction(b, prim, v, operand, neutral, over); }); \
     }
-JAXSCOPE_REDUCTION(sum, kReduceSum, summable(b, v[0]))
-JAXSCOPE_REDUCTION(prod, kReduceProd, summable(b, v[0]))
-JAXSCOPE_REDUCTION(max, kReduceMax, v[0])
-JAXSCOPE_REDUCTION(min, kReduceMin, v[0])
-JAXSCOPE_REDUCTION(any, kReduceOr, truth(b, v[0]))
-JAXSCOPE_REDUCTION(all, kReduceAnd, truth(b, v[0]))
+JAXSCOPE_REDUCTION(sum, kReduceSum, summable(b, v[0]), 0)
+JAXSCOPE_REDUCTION(prod, kReduceProd, summable(b, v[0]), 1)
+JAXSCOPE_REDUCTION(any, kReduceOr, truth(b, v[0]), 0)
+JAXSCOPE_REDUCTION(all, kReduceAnd, truth(b, v[0]), 1)
 #undef JAXSCOPE_REDUCTION
+Array max(const Operand& x, const Reduction& over) {
+    no_mask("max", x, over);
+    return apply1({x}, [&](Builder& b, const Values& v) { return reduced(b, kReduceMax, v[0], over); });
+}
+Array min(const Operand& x, const Reduction& over) {
+    no_mask("min", x, over);
+    return apply1({x}, [&](Builder& b, const Values& v) { return reduced(b, kReduceMin, v[0], over); });
+}
+Array amax(const Operand& x, const Reduction& over) { return max(x, over); }
+Array amin(const Operand& x, const Reduction& over) { return min(x, over); }
 Array mean(const Operand& x, const Reduction& over) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        const Value a = detail::inexact_operand(b, v[0]);
-        const double n = static_cast<double>(count_over(b.aval(a)->shape, axes_of(over.axis, b.aval(a)->rank())));
+    return reduction_of("mean", x, over, [&](Builder& b, const Values& v) {
+        const Value given = detail::inexact_operand(b, summable(b, v[0]));
+        const D type = b.aval(given)->dtype;
+        const Value a = cl::convert_element_type(b, given, wide(type));
+        const Dims shape = b.aval(a)->shape;
+        if (v.size() > 1) {
+            const Value counts = cl::convert_element_type(b, detail::broadcast_to(b, v[1], shape), D::S32);
+            const Value count = reduced(b, kReduceSum, cl::convert_element_type(b, counts, wide(type)), over);
+            const Value total = reduced(b, kReduceSum, masked(b, v, a, 0), over);
+            return cl::convert_element_type(b, cl::div(b, total, count), type);
+        }
+        const double n = static_cast<double>(count_over(shape, axes_of(over.axis, b.aval(a)->rank())));
         const Value s = reduced(b, kReduceSum, a, over);
-        return cl::div(b, s, cl::constant(b, s, n));
+        return cl::convert_element_type(b, cl::div(b, s, cl::constant(b, s, n)), type);
     });
 }
-Array var(const Operand& x, const Reduction& over) {
-    return apply1({x, Operand(0)}, [&](Builder& b, const Values& v) { return var_call(b, v[0], v[1], over); });
+Array var(const Operand& x, const Spread& over) {
+    return apply1({x, Operand(over.ddof)}, [&](Builder& b, const Values& v) { return var_call(b, v[0], v[1], over); });
 }
-Array std(const Operand& x, const Reduction& over) {
-    return apply1({x, Operand(0)}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_std", reduction_key(over), v,
+Array std(const Operand& x, const Spread& over) {
+    return apply1({x, Operand(over.ddof)}, [&](Builder& b, const Values& v) {
+        return jitted(b, "_std", spread_key(over), v,
                       [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w[0], w[1], over)); });
     });
 }
 Array ptp(const Operand& x, const Reduction& over) {
+    no_mask("ptp", x, over);
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "_ptp", reduction_key(over), v, [&](Builder& i, const Values& w) {
             const Value top = reduced(i, kReduceMax, w[0], over);
@@ -185,6 +245,7 @@ Array diff(const Operand& x, std::int64_t axis) {
 
 namespace linalg {
 Array norm(const Operand& x, const Reduction& over) {
+    no_mask("norm", x, over);
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "norm", reduction_key(over), v, [&](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);
@@ -197,6 +258,14 @@ Array norm(const Operand& x, const Reduction& over) {
 }  // namespace numpy
 
 namespace lax {
+
+std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension) {
+    const Operand in[] = {keys, values};
+    std::vector<Array> r = detail::apply(in, keys.where, [&](Builder& b, const Values& v) {
+        return b.bind(kSort, v, make_params(SortParams{detail::axis_in(dimension, b.aval(v[0])->rank()), true, 1}));
+    });
+    return {r[0], r[1]};
+}
 
 namespace {
 void check_reduced(AvalRef a, const Dims& axes) {

@@ -19,6 +19,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -180,9 +181,34 @@ Arrays parted(const Operand& x, const Sections& into, std::int64_t axis, bool eq
 }  // namespace
 Arrays split(const Operand& x, const Sections& sections, std::int64_t axis) { return parted(x, sections, axis, true); }
 Arrays array_split(const Operand& x, const Sections& sections, std::int64_t axis) { return parted(x, sections, axis, false); }
+}  // namespace numpy
+
+std::vector<Array> detail::unpacked(const Operand& x, std::size_t count) {
+    return apply({&x, 1}, x.where, [&](Builder& b, const Values& v) {
+        const Dims shape = b.aval(v[0])->shape;
+        if (shape.empty()) refuse("iteration over a 0-d array");
+        const auto n = static_cast<std::int64_t>(count);
+        if (shape[0] < n) refuse(fmt::format("not enough values to unpack (expected {}, got {})", n, shape[0]));
+        if (shape[0] > n) refuse(fmt::format("too many values to unpack (expected {})", n));
+        Values out;
+        for (std::int64_t i = 0; i < n; ++i) {
+            Dims from(shape.size(), 0), to = shape;
+            from[0] = i, to[0] = i + 1;
+            const Value one = b.bind1(kSlice, {v[0]}, make_params(SliceParams{from, to, Dims(shape.size(), 1)}));
+            out.push_back(cl::squeeze(b, one, {0}));
+        }
+        return out;
+    });
+}
+
+namespace numpy {
+
 Array tile(const Operand& x, const Shape& reps) {
     detail::check_nonnegative("tile reps", reps.vector());
     return apply1({x}, [&](Builder& b, const Values& v) { return b.bind1(kTile, v, make_params(TileParams{reps.vector()})); });
+}
+Array repeat(const Operand& x, std::int64_t repeats) {
+    return detail::in_line({x}, [&](const Arrays& v) { return Arrays{repeat(ravel(v[0]), repeats, 0)}; }).front();
 }
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {
@@ -221,14 +247,38 @@ Array roll(const Operand& x, std::int64_t shift) {
         return cl::reshape(b, rolled(b, ravel_of(b, v[0]), shift, 0), shape);
     });
 }
-Array pad(const Operand& x, std::int64_t width) {
-    if (width < 0) throw Error(ErrorCode::BadUsage, "index can't contain negative values").at({x.where.file, x.where.line, 0});
-    return apply1({x, Operand(0)}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_pad", fmt::format("{}", width), v, [&](Builder& i, const Values& w) {
-            const Value fill = cl::convert_element_type(i, w[1], i.aval(w[0])->dtype);
-            return cl::pad(i, w[0], fill, PadConfig(i.aval(w[0])->shape.size(), PadDim{width, width, 0}));
+namespace {
+Array padded(const Operand& x, const PadConfig& config, const Operand& value) {
+    std::string key;
+    for (const PadDim& d : config) {
+        if (d.low < 0 || d.high < 0)
+            throw Error(ErrorCode::BadUsage, "index can't contain negative values").at({x.where.file, x.where.line, 0});
+        key += fmt::format("{} {} ", d.low, d.high);
+    }
+    return apply1({x, value}, [&](Builder& b, const Values& v) {
+        if (b.aval(v[1])->rank() != 0) detail::refuse("pad: expected one number to fill with, found " + detail::long_aval(b.aval(v[1])));
+        return jitted(b, "_pad", key, v, [&](Builder& i, const Values& w) {
+            return cl::pad(i, w[0], cl::convert_element_type(i, w[1], i.aval(w[0])->dtype, i.aval(w[0])->weak_type), config);
         });
     });
+}
+std::int64_t rank_of(const Operand& x) { return x.kind == Operand::Kind::array && x.node ? x.node->aval->rank() : 0; }
+}  // namespace
+Array pad(const Operand& x, std::int64_t width) {
+    return padded(x, PadConfig(static_cast<std::size_t>(rank_of(x)), PadDim{width, width, 0}), 0);
+}
+Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value) {
+    const auto rank = static_cast<std::size_t>(rank_of(x));
+    if (widths.size() != 1 && widths.size() != rank)
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("pad: expected a pair of widths for each of {} dimensions, found {}", rank, widths.size()))
+            .at({x.where.file, x.where.line, 0});
+    PadConfig config;
+    for (std::size_t d = 0; d < rank; ++d) {
+        const auto& [low, high] = widths[widths.size() == 1 ? 0 : d];
+        config.push_back({low, high, 0});
+    }
+    return padded(x, config, value);
 }
 namespace {
 Array triangle(const Operand& x, bool lower, std::int64_t k) {
@@ -248,18 +298,19 @@ Array triangle(const Operand& x, bool lower, std::int64_t k) {
 Array tril(const Operand& x, std::int64_t k) { return triangle(x, true, k); }
 Array triu(const Operand& x, std::int64_t k) { return triangle(x, false, k); }
 namespace {
-Array flipped(const Operand& x, const Dims* axes) {
+Array flipped(const Operand& x, const Axes& axes) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        const Dims dims = axes ? *axes : axes_of({}, b.aval(v[0])->rank());
+        Dims dims;
+        for (const std::int64_t a : axes.axes) dims.push_back(detail::axis_in(a, b.aval(v[0])->rank()));
+        if (!axes.given) dims = axes_of({}, b.aval(v[0])->rank());
         return jitted(b, "_flip", Shape(dims).str(), v,
                       [&](Builder& i, const Values& w) { return i.bind1(kRev, w, make_params(RevParams{dims})); });
     });
 }
-const Dims kFirst{0}, kSecond{1};
 }  // namespace
-Array flip(const Operand& x) { return flipped(x, nullptr); }
-Array flipud(const Operand& x) { return flipped(x, &kFirst); }
-Array fliplr(const Operand& x) { return flipped(x, &kSecond); }
+Array flip(const Operand& x, const Axes& axis) { return flipped(x, axis); }
+Array flipud(const Operand& x) { return flipped(x, 0); }
+Array fliplr(const Operand& x) { return flipped(x, 1); }
 
 }  // namespace numpy
 

@@ -11,6 +11,7 @@
 #include "pytree/prefix.h"
 #include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
+#include "trace/refusals.h"
 #include "trace/sharding/sharded_state.h"
 
 namespace jaxscope::jax::detail {
@@ -113,8 +114,6 @@ TracedCall traced(const ShardedState& s, Call& call, const ShardedEntry& e, cons
     return {t.finish(out), make_tree(call.results())};
 }
 
-std::string aval_text(AvalRef a) { return fmt::format("ShapedArray({}{})", long_aval(a), a->weak_type ? ", weak_type=True" : ""); }
-
 struct Counts {
     std::int64_t devices, local;
 };
@@ -143,7 +142,7 @@ void compile(const ShardedState& s, ShardedEntry& e, const Avals& global_in, con
     const Platform& p = Platform::current();
     if (p.log_compiles) {
         std::vector<std::string> avals;
-        for (const AvalRef a : global_in) avals.push_back(aval_text(a));
+        for (const AvalRef a : global_in) avals.push_back(shaped_array_text(a));
         std::fprintf(stderr, "Compiling %s for %lld devices with args [%s].\n", s.options.name, static_cast<long long>(counts.devices),
                      fmt::format("{}", fmt::join(avals, ", ")).c_str());
     }

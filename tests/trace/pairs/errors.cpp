@@ -227,6 +227,28 @@ void collectives() {
     REFUSED("jnp.trace(v)", jnp::trace(v));
 }
 
+void composed() {
+    REFUSED("jnp.tensordot(x, v, 2)", jnp::tensordot(x, v, 2));
+    REFUSED("jnp.tensordot(x, w, 2)", jnp::tensordot(x, w, 2));
+    REFUSED("jnp.interp(x, v, i)", jnp::interp(x, v, i));
+    REFUSED("jnp.convolve(x, v)", jnp::convolve(x, v));
+    REFUSED("jnp.convolve(v, v, mode='whole')", jnp::convolve(v, v, "whole"));
+    REFUSED("jnp.cross(x, y)", jnp::cross(x, y));
+    REFUSED("jnp.meshgrid(v, x)", jnp::meshgrid({v, x}));
+    REFUSED("jnp.average(x, weights=v)", jnp::average(x, {.weights = v}));
+    REFUSED("jnp.average(x, axis=0, weights=v)", jnp::average(x, {.axis = 0, .weights = v}));
+    REFUSED("jnp.max(x, where=b)", jnp::max(x, {.where = b}));
+    REFUSED("jnp.sum(x, where=n)", jnp::sum(x, {.where = n}));
+    REFUSED("jnp.eye(-1, 2)", jnp::eye(-1, 2));
+    REFUSED("jnp.select([b], [])", jnp::select({b}, {}));
+    REFUSED("jnp.diag(x[None])", jnp::diag(x[none]));
+    REFUSED("jnp.trace(x, axis1=1, axis2=1)", jnp::trace(x, {.axis1 = 1, .axis2 = 1}));
+    REFUSED("lax.while_loop(lambda c: c, lambda c: c, v[0])", lax::while_loop([](Array c) { return c; }, [](Array c) { return c; }, v[0]));
+    REFUSED("nn.dot_product_attention(x, x, y.T)", nn::dot_product_attention(x, x, y.T()));
+    REFUSED("nn.initializers.he_normal()(k, (3,))", nn::initializers::he_normal()(k, 3));
+    REFUSED("jsp.linalg.cholesky(x)", jax::scipy::linalg::cholesky(x));
+}
+
 }  // namespace
 
 void errors() {
@@ -237,6 +259,7 @@ void errors() {
     indexed();
     keys();
     collectives();
+    composed();
 }
 
 }  // namespace pairs

@@ -69,6 +69,7 @@ void lax_functions();
 void mapping();
 void named_axes();
 void more_functions();
+void composed_functions();
 void linear_algebra();
 void sorted_arrays();
 void more_random();

@@ -72,7 +72,7 @@ struct SlogdetRule {
         const auto& [x] = primals;
         const auto& [g] = tangents;
         const linalg::Slogdet out = linalg::slogdet(x);
-        const Array change = trace_of(linalg::solve(x, g), true);
+        const Array change = trace_of(linalg::solve(x, g), {.axis1 = -1, .axis2 = -2});
         return {{out.sign, out.logabsdet}, {zeros_like(Operand(out.sign)), change}};
     }
 };
@@ -154,7 +154,7 @@ Array det(const Operand& a) {
                                   .defjvp(
                                       [](const std::tuple<Array>& primals, const std::tuple<Array>& tangents) {
                                           const auto [y, z] = cofactor_solve(std::get<0>(primals), std::get<0>(tangents));
-                                          return std::pair{y, trace_of(z, true)};
+                                          return std::pair{y, trace_of(z, {.axis1 = -1, .axis2 = -2})};
                                       },
                                       {.name = "_det_jvp"});
     const Where where = a.where;

@@ -11,10 +11,10 @@ Array inexact_of(const Array& a);
 void expect_square(const Array& a, const char* function, const Where& where);
 void expect_matrix(const Array& a, const char* function, const Where& where);
 ::jaxscope::Dims swapped_last(std::size_t rank);
-/// Where the row's number is that of the column.
-::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape);
-/// `swapped`: over axes -1 and -2, of matrices, as rules of determinants ask for it; else over 0 and 1.
-Array trace_of(const Operand& x, bool swapped);
+/// Where the row's number and the offset make that of the column.
+::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape, std::int64_t offset = 0);
+::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape, ::jaxscope::Value offset);
+Array trace_of(const Operand& x, const Diagonal& which);
 Array triangular(const Array& a, const Array& b, bool lower, bool unit, bool transposed);
 
 }  // namespace jaxscope::jax::numpy::matrices

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// jax.nn: attention and what normalises its inputs.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+
+#include <jaxscope/lax.h>
+#include <jaxscope/nn.h>
+#include <jaxscope/vmap.h>
+
+#include "base/error.h"
+#include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed.h"
+#include "trace/promote.h"
+#include "trace/refusals.h"
+
+namespace jaxscope::jax::nn {
+
+namespace {
+
+using numpy::float32;
+
+struct Masks {
+    Array bias, mask;
+};
+/// Leaves of what is there: what vmap walks along.
+Arrays present(const Masks& m) {
+    Arrays out;
+    for (const Array& a : {m.bias, m.mask})
+        if (a.has_value()) out.push_back(a);
+    return out;
+}
+Array scalar_of(const Array& like, double v) {
+    return detail::made(Where("", 0, ""),
+                        [&](::jaxscope::Builder&) { return detail::number_of(static_cast<::jaxscope::DType>(like.dtype()), v); });
+}
+/// Heads of one number in their groups: (batch, T, N, H) each.
+Array attend(const Array& query, const Array& key, const Array& value, const Masks& m, double scale, bool causal) {
+    Array logits = numpy::einsum("BTNH,BSNH->BNTS", query, key);
+    logits = logits * scalar_of(logits, scale);
+    if (m.bias.has_value()) logits = (logits + m.bias).astype(logits.dtype());
+    if (m.mask.has_value() || causal) {
+        Array seen = numpy::full(logits.shape(), true);
+        if (m.mask.has_value()) seen = numpy::logical_and(seen, m.mask);
+        if (causal) {
+            const Array lower = numpy::tril(numpy::ones({logits.shape(2), logits.shape(3)}, dtype::bool_));
+            seen = numpy::logical_and(seen, lower[{none, none, all, all}]);
+        }
+        const double low = -0.7 * static_cast<double>(std::numeric_limits<float>::max());
+        logits = numpy::where(seen, logits, scalar_of(logits, low));
+    }
+    const Array shares = softmax(logits, -1).astype(key.dtype());
+    return numpy::einsum("BNTS,BSNH->BTNH", shares, value);
+}
+/// (batch, heads, T, S) as (batch, K, G, T, S).
+Array grouped(const Array& t, std::int64_t heads, std::int64_t groups) {
+    if (!t.has_value()) return t;
+    if (t.shape(1) == 1) return numpy::broadcast_to(t[{all, all, none, all, all}], {t.shape(0), 1, groups, t.shape(2), t.shape(3)});
+    return numpy::reshape(t, {t.shape(0), heads / groups, groups, t.shape(2), t.shape(3)});
+}
+Array of_rank_four(const Array& a) {
+    std::vector<std::int64_t> lead;
+    for (int d = a.ndim(); d < 4; ++d) lead.push_back(d - a.ndim());
+    return lead.empty() ? a : numpy::expand_dims(a, lead);
+}
+void expect(bool holds, const std::string& text, const Where& where) {
+    if (!holds) throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
+}
+void check_attention(const Arrays& v, const AttentionOptions& o, const Where& where) {
+    const char* names[] = {"query", "key", "value"};
+    for (std::size_t i = 0; i < 3; ++i) {
+        expect(v[i].ndim() == 4, fmt::format("{} ndim should be 4, but got {}", names[i], v[i].ndim()), where);
+        expect(v[i].dtype() == dtype::float32,
+               fmt::format("dot_product_attention: expected float32, found {} of type {}", names[i], v[i].aval()), where);
+    }
+    const Shape key = v[1].shape(), query = v[0].shape();
+    expect(v[2].shape() == key, "value shape should be " + detail::list_text(key.vector()) + ": but got " + v[2].shape().str(), where);
+    expect(query[0] == key[0] && query[3] == key[3],
+           fmt::format("query shape should be [{}, -1, -1, {}]: but got {}", key[0], key[3], query.str()), where);
+    expect(key[2] > 0 && query[2] % key[2] == 0,
+           fmt::format("The number of query heads must be a multiple of key/value heads, but got {} vs {}", query[2], key[2]), where);
+    for (const Array& m : {o.bias, o.mask})
+        expect(!m.has_value() || (m.ndim() == 4 && (m.shape(1) == 1 || m.shape(1) == query[2])),
+               "a bias or mask should have the shape (batch or 1, heads or 1, queries, keys)", where);
+    expect(!o.mask.has_value() || o.mask.dtype() == dtype::bool_, "mask dtype should be bool", where);
+}
+
+}  // namespace
+
+Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& o) {
+    const auto attention = [&](const Arrays& given) {
+        const Arrays v{of_rank_four(given[0]), of_rank_four(given[1]), of_rank_four(given[2])};
+        check_attention(v, o, query.where);
+        const Shape q = v[0].shape();
+        const std::int64_t keys = v[1].shape(2), groups = q[2] / keys;
+        const Array split = numpy::reshape(v[0], {q[0], q[1], keys, groups, q[3]});
+        const Masks masks{grouped(o.bias, q[2], groups), grouped(o.mask, q[2], groups)};
+        const double scale = o.scale != 0 ? o.scale : 1 / std::sqrt(static_cast<double>(q[3]));
+        const auto one = [&](const Array& each, const Array& k, const Array& w, const Arrays& m) {
+            Masks of_group;
+            std::size_t at = 0;
+            if (masks.bias.has_value()) of_group.bias = m[at++];
+            if (masks.mask.has_value()) of_group.mask = m[at++];
+            return attend(each, k, w, of_group, scale, o.is_causal);
+        };
+        const Array out = vmap(one, {.in_axes = {3, none, none, 2}, .out_axes = 3})(split, v[1], v[2], present(masks));
+        return Arrays{numpy::reshape(numpy::reshape(out, q), given[0].shape())};
+    };
+    return detail::in_line({query, key, value}, attention).front();
+}
+
+Array standardize(const Operand& x, const StandardizeOptions& o) {
+    const auto normalised = [&](const Arrays& v) {
+        const Reduction along{.axis = o.axis, .keepdims = true};
+        const Array mean = numpy::mean(v[0], along);
+        Array squares = numpy::mean(numpy::square(v[0]), along);
+        Array variance = numpy::clip(squares - numpy::square(mean), 0);
+        Array centred = numpy::subtract(v[0], mean);
+        return centred * lax::rsqrt(v.size() > 1 ? variance + v[1] : variance + 1e-5);
+    };
+    // As in JAX, what is left out is no argument of the jitted function.
+    const std::string key = fmt::format("{}", o.axis);
+    if (o.epsilon == 0) return detail::composed_one("standardize", key, {x}, normalised);
+    return detail::composed_one("standardize", key, {x, Operand(o.epsilon)}, normalised);
+}
+
+}  // namespace jaxscope::jax::nn

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// jax.numpy: polynomials, lines between points, areas below curves, convolutions of vectors.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <jaxscope/control_flow.h>
+#include <jaxscope/lax.h>
+
+#include "base/error.h"
+#include "trace/numpy/composed.h"
+#include "trace/promote.h"
+#include "trace/trace.h"
+
+namespace jaxscope::jax::numpy {
+
+using detail::composed_one;
+using ::jaxscope::Builder;
+using ::jaxscope::Values;
+
+namespace {
+
+[[noreturn]] void refused_at(const Where& where, const std::string& text) {
+    throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
+}
+/// Of one type; of one with fractions, where `inexact` says so.
+Arrays of_one_type(const Arrays& in, bool inexact) {
+    const std::vector<Operand> operands(in.begin(), in.end());
+    return detail::apply(operands, Where("", 0, ""), [&](Builder& b, const Values& v) {
+        Avals avals;
+        for (const ::jaxscope::Value x : v) avals.push_back(b.aval(x));
+        detail::Promoted to = detail::promoted_type(avals);
+        if (inexact) to.type = detail::inexact(to.type);
+        Values out;
+        for (const ::jaxscope::Value x : v) out.push_back(detail::converted(b, x, to.type, to.weak));
+        return out;
+    });
+}
+/// Horner's turns of a loop that JAX unrolls by so many.
+constexpr std::int64_t kUnrolled = 16;
+/// The gap between a number's precision and the next number: below it two places are one.
+double same_place() {
+    const float eps = std::numeric_limits<float>::epsilon();
+    return std::nextafterf(eps, 1) - eps;
+}
+
+}  // namespace
+
+Array polyval(const Operand& p, const Operand& x) {
+    return composed_one("polyval", "", {p, x}, [](const Arrays& given) {
+        const Arrays v = of_one_type(given, false);
+        const Array &coefficients = v[0], &at = v[1];
+        const std::vector<std::int64_t> c = coefficients.shape().vector();
+        const std::vector<std::int64_t> shape = detail::broadcast_shapes({{c.begin() + 1, c.end()}, at.shape().vector()});
+        const auto step = [&](const Array& y, const Array& each) {
+            Array higher = y * at;
+            return std::pair{higher + each, jax::lax::Nothing{}};
+        };
+        const Array zero = full(shape, zeros({}, at.dtype()));
+        return jax::lax::scan(step, zero, coefficients, {.unroll = kUnrolled}).first;
+    });
+}
+
+Array interp(const Operand& x, const Operand& xp, const Operand& fp) {
+    return composed_one("_interp", "", {x, xp, fp}, [&](const Arrays& given) {
+        if (given[1].shape() != given[2].shape() || given[1].ndim() != 1)
+            refused_at(x.where, "xp and fp must be one-dimensional arrays of equal size");
+        const Arrays places = of_one_type({given[0], given[1]}, true);
+        const Array &at = places[0], &known = places[1], value = of_one_type({given[2]}, true)[0];
+        const Array i = clip(searchsorted(known, at, "right"), 1, known.shape(0) - 1);
+        const auto before = [&](const Array& a) { return a[i - 1]; };
+        Array upper = value[i];
+        const Array df = upper - before(value);
+        upper = known[i];
+        const Array dx = upper - before(known);
+        const Array delta = at - before(known);
+        const Array same = jax::lax::abs(dx) <= same_place();
+        Array there = before(value), start = before(value);
+        Array slope = delta / where(same, 1, dx);
+        Array f = where(same, there, start + slope * df);
+        Array first = value[0];
+        f = where(at < known[0], first, f);
+        Array last = value[-1];
+        return where(at > known[-1], last, f);
+    });
+}
+
+namespace {
+Array area_below(const Array& y, const Operand& dx, std::int64_t axis) {
+    const Array v = moveaxis(of_one_type({y}, true)[0], axis, -1);
+    Array whole = sum(v, {.axis = -1});
+    Array first = v[{ellipsis, 0}];
+    Array ends = 0.5 * (first + v[{ellipsis, -1}]);
+    return dx * (whole - ends);
+}
+}  // namespace
+Array trapezoid(const Operand& y) {
+    return composed_one("trapezoid", "", {y}, [](const Arrays& v) { return area_below(v[0], 1., -1); });
+}
+Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis) {
+    return composed_one("trapezoid", fmt::format("{}", axis), {y, dx}, [&](const Arrays& v) { return area_below(v[0], v[1], axis); });
+}
+
+Array convolve(const Operand& a, const Operand& v, const char* mode) {
+    const std::string_view m = mode;
+    if (m != "full" && m != "same" && m != "valid") refused_at(a.where, "mode must be one of ['full', 'same', 'valid']");
+    return composed_one("convolve", mode, {a, v}, [&](const Arrays& in) {
+        return composed_one("_conv", mode, {in[0], in[1]}, [&](const Arrays& given) {
+            if (given[0].ndim() != 1 || given[1].ndim() != 1) refused_at(a.where, "convolve() only support 1-dimensional inputs.");
+            Arrays p = of_one_type(given, true);
+            if (p[0].shape(0) < p[1].shape(0)) std::swap(p[0], p[1]);
+            const std::int64_t n = p[1].shape(0);
+            if (n == 0)
+                refused_at(a.where, fmt::format("convolve: inputs cannot be empty, got shapes {} and {}.", given[0].shape().str(),
+                                                given[1].shape().str()));
+            const Array kernel = flip(p[1]);
+            const std::pair<std::int64_t, std::int64_t> around = m == "valid"  ? std::pair<std::int64_t, std::int64_t>{0, 0}
+                                                                 : m == "same" ? std::pair{n / 2, n - n / 2 - 1}
+                                                                               : std::pair{n - 1, n - 1};
+            Array signal = p[0][{none, none, jax::all}];
+            const Array out = jax::lax::conv_general_dilated(signal, kernel[{none, none, jax::all}], 1, std::vector{around});
+            return out[{0, 0}];
+        });
+    });
+}
+
+}  // namespace jaxscope::jax::numpy

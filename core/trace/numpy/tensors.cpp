@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// jax.numpy: products over chosen axes, grids, arrays put side by side.
+#include <fmt/core.h>
+
+#include <jaxscope/lax.h>
+#include <jaxscope/scipy.h>
+#include <jaxscope/vmap.h>
+
+#include "base/error.h"
+#include "lax/ops.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/products.h"
+#include "lax/params/shapes.h"
+#include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed.h"
+#include "trace/promote.h"
+#include "trace/refusals.h"
+
+namespace jaxscope::jax::numpy {
+
+namespace cl = ::jaxscope::lax;
+using detail::apply1;
+using detail::composed_one;
+using ::jaxscope::Builder;
+using ::jaxscope::Dims;
+using ::jaxscope::Value;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace {
+
+[[noreturn]] void refuse_at(const Where& where, const std::string& text) {
+    throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
+}
+Value contracted(Builder& b, const Values& v, const Dims& left, const Dims& right) {
+    const detail::Promoted to = detail::promoted_type({b.aval(v[0]), b.aval(v[1])});
+    DotGeneralParams p;
+    p.dimension_numbers = {left, right, {}, {}};
+    p.preferred_element_type = to.type;
+    detail::check_dot(b, v[0], v[1], p.dimension_numbers);
+    return cl::convert_element_type(b, b.bind1(kDotGeneral, v, make_params(p)), to.type, to.weak);
+}
+std::vector<Operand> operands_of(const Arrays& arrays, const Where& where) {
+    std::vector<Operand> in;
+    for (const Array& a : arrays) in.emplace_back(a, where.file, where.line, where.function);
+    return in;
+}
+/// Every second dimension of size one: those before (`first` is 0) or behind an array's own.
+Array spread(const Array& x, std::int64_t first) {
+    std::vector<std::int64_t> at;
+    for (std::int64_t d = 0; d < x.ndim(); ++d) at.push_back(2 * d + first);
+    return expand_dims(x, at);
+}
+Array with_rank(const Array& x, int rank) {
+    std::vector<std::int64_t> lead;
+    for (int d = x.ndim(); d < rank; ++d) lead.push_back(d - x.ndim());
+    return lead.empty() ? x : expand_dims(x, lead);
+}
+
+}  // namespace
+
+Array tensordot(const Operand& x, const Operand& y, std::int64_t axes) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        const std::int64_t rank_x = b.aval(v[0])->rank(), rank_y = b.aval(v[1])->rank();
+        if (axes > std::min(rank_x, rank_y))
+            detail::refuse(fmt::format("Number of tensordot axes (axes {}) exceeds input ranks ({} and {})", axes,
+                                       Shape(b.aval(v[0])->shape).str(), Shape(b.aval(v[1])->shape).str()));
+        Dims left, right;
+        for (std::int64_t d = 0; d < axes; ++d) left.push_back(rank_x - axes + d), right.push_back(d);
+        return contracted(b, v, left, right);
+    });
+}
+Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape>& axes) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        if (axes.first.size() != axes.second.size())
+            detail::refuse(
+                fmt::format("tensordot requires axes lists to have equal length, got {} and {}.", axes.first.str(), axes.second.str()));
+        Dims left, right;
+        for (const std::int64_t a : axes.first) left.push_back(detail::axis_in(a, b.aval(v[0])->rank()));
+        for (const std::int64_t a : axes.second) right.push_back(detail::axis_in(a, b.aval(v[1])->rank()));
+        return contracted(b, v, left, right);
+    });
+}
+Array vecdot(const Operand& x, const Operand& y) {
+    return detail::in_line({x, y},
+                           [](const Arrays& v) {
+                               const auto dims = [](const Array& a) { return a.ndim() - 1; };
+                               Array left = v[0], right = v[1];
+                               while (dims(left) < dims(right)) left = expand_dims(left, 0);
+                               while (dims(right) < dims(left)) right = expand_dims(right, 0);
+                               std::function<Array(const Array&, const Array&, int)> each = [&](const Array& a, const Array& b, int batch) {
+                                   if (batch == 0) return vdot(a, b);
+                                   return vmap([&](const Array& p, const Array& q) { return each(p, q, batch - 1); })(a, b);
+                               };
+                               return Arrays{each(left, right, dims(left))};
+                           })
+        .front();
+}
+Array kron(const Operand& x, const Operand& y) {
+    return composed_one("kron", "", {x, y}, [](const Arrays& v) {
+        const int rank = std::max(v[0].ndim(), v[1].ndim());
+        const Array a = with_rank(v[0], rank), b = with_rank(v[1], rank);
+        std::vector<std::int64_t> sizes;
+        for (int d = 0; d < rank; ++d) sizes.push_back(a.shape(d) * b.shape(d));
+        Array left = spread(a, 1), right = spread(b, 0);
+        return reshape(multiply(left, right), sizes);
+    });
+}
+Array cross(const Operand& x, const Operand& y) {
+    return composed_one("cross", "", {x, y}, [&](const Arrays& v) {
+        const auto size = [](const Array& a) { return a.ndim() ? a.shape(-1) : 0; };
+        for (const Array& a : v)
+            if (size(a) != 2 && size(a) != 3) refuse_at(x.where, "Dimension must be either 2 or 3 for cross product");
+        const auto at = [](const Array& a, int i) { return a[{ellipsis, i}]; };
+        if (size(v[0]) == 2 && size(v[1]) == 2) {
+            Array left = at(v[0], 0) * at(v[1], 1);
+            return left - at(v[0], 1) * at(v[1], 0);
+        }
+        Arrays parts[2];
+        for (std::size_t k = 0; k < 2; ++k)
+            for (int i = 0; i < 3; ++i) parts[k].push_back(i < size(v[k]) ? at(v[k], i) : zeros_like(Operand(parts[k][0])));
+        const auto less = [&](std::size_t i, std::size_t k) {
+            Array plus = parts[0][i] * parts[1][k];
+            return plus - parts[0][k] * parts[1][i];
+        };
+        Arrays rows{less(1, 2)};
+        rows.push_back(less(2, 0));
+        rows.push_back(less(0, 1));
+        for (Array& r : rows) r = expand_dims(r, 0);
+        return moveaxis(concatenate(rows, 0), 0, -1);
+    });
+}
+
+Array append(const Operand& x, const Operand& values, const Axes& axis) {
+    return composed_one("append", axis.given ? fmt::format("{}", axis.axes.front()) : "", {x, values}, [&](const Arrays& v) {
+        if (axis.given) return concatenate(v, axis.axes.front());
+        Array first = ravel(v[0]);
+        return concatenate({first, ravel(v[1])}, 0);
+    });
+}
+Array column_stack(const Arrays& parts, Where where) {
+    const detail::InUsersLine line(where);
+    Arrays columns;
+    for (const Array& a : parts)
+        columns.push_back(
+            a.ndim() >= 2 ? a : composed_one("atleast_2d", "", {Operand(a, where.file, where.line, where.function)}, [](const Arrays& v) {
+                                    return with_rank(v[0], 2);
+                                }).T());
+    return concatenate(columns, 1, where);
+}
+Arrays meshgrid(const Arrays& axes, const char* indexing, Where where) {
+    const bool swapped = std::string_view(indexing) == "xy";
+    if (!swapped && std::string_view(indexing) != "ij")
+        refuse_at(where, fmt::format("Valid values for indexing are 'xy' and 'ij', got {}", indexing));
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < axes.size(); ++i) order.push_back(i);
+    if (swapped && axes.size() >= 2) std::swap(order[0], order[1]);
+    return detail::apply(operands_of(axes, where), where, [&](Builder& b, const Values& v) {
+        Dims shape;
+        for (const std::size_t i : order) {
+            if (b.aval(v[i])->rank() != 1) {
+                std::string shapes;
+                for (const Dims& s : detail::shapes_of(b, v)) shapes += (shapes.empty() ? "" : ", ") + Shape(s).str();
+                detail::refuse("Arguments to jax.numpy.meshgrid must be 1D, got shapes [" + shapes + "]");
+            }
+            shape.push_back(b.aval(v[i])->shape[0]);
+        }
+        Values out(v.size());
+        for (std::size_t d = 0; d < order.size(); ++d)
+            out[order[d]] = cl::broadcast_in_dim(b, v[order[d]], shape, {static_cast<std::int64_t>(d)});
+        return out;
+    });
+}
+Arrays broadcast_arrays(const Arrays& arrays, Where where) {
+    return detail::apply(operands_of(arrays, where), where, [](Builder& b, const Values& v) {
+        const Dims shape = detail::broadcast_shapes(detail::shapes_of(b, v));
+        Values out;
+        for (const Value x : v) out.push_back(detail::broadcast_to(b, x, shape));
+        return out;
+    });
+}
+Array select(const Arrays& conditions, const Arrays& choices, const Operand& otherwise) {
+    if (conditions.size() != choices.size())
+        refuse_at(otherwise.where,
+                  fmt::format("condlist must have length equal to choicelist ({} vs {})", conditions.size(), choices.size()));
+    if (conditions.empty()) refuse_at(otherwise.where, "condlist must be non-empty");
+    const Where& where = otherwise.where;
+    std::vector<Operand> in = operands_of(conditions, where);
+    for (const Operand& c : operands_of(choices, where)) in.push_back(c);
+    in.push_back(otherwise);
+    const std::size_t n = conditions.size();
+    return detail::apply(in, where,
+                         [&](Builder& b, const Values& v) {
+                             Values values{v.back()};
+                             values.insert(values.end(), v.begin() + static_cast<std::ptrdiff_t>(n), v.end() - 1);
+                             Avals avals;
+                             for (const Value x : values) avals.push_back(b.aval(x));
+                             const detail::Promoted to = detail::promoted_type(avals);
+                             for (Value& x : values) x = detail::converted(b, x, to.type, to.weak);
+                             Values truths{detail::number_of(D::Bool, 0)};
+                             truths.insert(truths.end(), v.begin(), v.begin() + static_cast<std::ptrdiff_t>(n));
+                             const Dims common = detail::broadcast_shapes(detail::shapes_of(b, truths));
+                             for (Value& x : truths) x = detail::broadcast_to(b, x, common);
+                             const Value which = b.bind1(kArgMax, {b.bind1(kStack, truths, make_params(StackParams{0}))},
+                                                         make_params(ArgReduceParams{{0}, D::S32}));
+                             values.insert(values.begin(), which);
+                             const Dims shape = detail::broadcast_shapes(detail::shapes_of(b, values));
+                             for (Value& x : values) x = detail::broadcast_to(b, x, shape);
+                             return Values{cl::select_n(b, values[0], Values(values.begin() + 1, values.end()))};
+                         })
+        .front();
+}
+
+}  // namespace jaxscope::jax::numpy
