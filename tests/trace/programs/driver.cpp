@@ -8,5 +8,6 @@ int main(int, char** argv) {
     programs::loops();
     programs::inference();
     programs::further();
+    programs::learning();
     programs::equinox_loops();
 }

@@ -53,6 +53,7 @@ void models();
 void loops();
 void inference();
 void further();
+void learning();
 void equinox_loops();
 
 }  // namespace programs
