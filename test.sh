@@ -57,6 +57,10 @@ if [ -n "$full" ]; then
   TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_pool
   # The library's own threads alone: OpenMP's, which the sanitizer doesn't know, stay out.
   OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent
+  if OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/jaxscope_test_concurrent --gtest_also_run_disabled_tests \
+    --gtest_filter='*PlantedRace*' >build/tsan/race.log 2>&1 || ! grep -q 'WARNING: ThreadSanitizer: data race' build/tsan/race.log; then
+    cat build/tsan/race.log && say "The thread sanitizer did not see the planted race." && exit 1
+  fi
   say "Packages, installed where nothing else is"
   install_packages debootstrap
   packaging/debs.sh build/dist

@@ -98,4 +98,18 @@ TEST(Concurrent, OneArrayDonatedByManyIsTakenByOne) {
     }
 }
 
+// A race of the user's own: one thread gives an array away while another one asks the library about it. Only ./test.sh --full runs it,
+// under the thread sanitizer, which has to end it: so its silence about the others means something.
+TEST(Concurrent, DISABLED_APlantedRaceIsSeen) {
+    Array shared = jnp::ones(4);
+    on_threads(2, [&](int t) {
+        for (int i = 0; i < 1000; ++i) {
+            if (t == 0)
+                shared = Array(0.5 * i);
+            else
+                (void)shared.ndim();
+        }
+    });
+}
+
 }  // namespace
