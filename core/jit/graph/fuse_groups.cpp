@@ -6,19 +6,21 @@
 #include <unordered_set>
 
 #include "base/cancel.h"
+#include "jit/graph/longest_chain.h"
 
 namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::size_t kMaxVisits = 256;  ///< of one search for cycles; beyond it two groups stay apart
+constexpr std::int64_t kVisitsOfNode = 256;  ///< of all searches for cycles, per node of the program: beyond, groups stay apart
 
 class GroupBuilder : public Groups {
 public:
-    using Groups::Groups;
+    GroupBuilder(const Graph& graph, const FuseOptions& options)
+        : Groups(graph, options), chain_(graph), seen_(graph.nodes.size(), 0), visits_left_(kVisitsOfNode * std::ssize(graph.nodes)) {}
 
     void run() {
-        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) check_cancelled(), place(i);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) check_cancelled(), placed_ = i, place(i);
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) check_cancelled(), materialise_for(i);
         for (const ValueId v : g_.outputs) materialise(v);
     }
@@ -239,42 +241,71 @@ private:
     }
 
     /// Would one of `nodes` in group c wait for something that itself waits for c? Only nodes behind the group's first member can.
-    bool makes_cycle(std::uint32_t c, std::span<const std::uint32_t> nodes) const {
-        const std::uint32_t first = groups_[c].first;
-        std::vector<std::uint32_t> stack;
-        std::vector<std::uint32_t> seen;
-        const auto push = [&](std::uint32_t node) {
-            if (std::find(seen.begin(), seen.end(), node) != seen.end()) return;
-            seen.push_back(node);
-            stack.push_back(node);
-        };
-        bool found = false;
-        // A node outside waits for all operands of all members of its own group.
-        const auto operands = [&](std::uint32_t node, bool self) {
-            for_each_leaf(node, [&](ValueId v) {
-                const GraphValue& value = g_.values[v];
-                if (value.kind != GraphValue::Kind::Result) return;
-                const std::uint32_t p = value.index;
-                if (group_of_[p] == c) {
-                    found = found || !self;
-                    return;
-                }
-                const std::uint32_t last = group_of_[p] == kNone ? p : groups_[group_of_[p]].last;
-                if (last > first) push(group_of_[p] == kNone ? p : groups_[group_of_[p]].members[0]);
-            });
-        };
-        for (const std::uint32_t i : nodes) operands(i, true);
-        while (!stack.empty() && !found) {
-            if (seen.size() > kMaxVisits) return true;
-            const std::uint32_t node = stack.back();
-            stack.pop_back();
-            if (group_of_[node] == kNone) {
-                operands(node, false);
-                continue;
-            }
-            for (const std::uint32_t m : groups_[group_of_[node]].members) operands(m, false);
+    bool makes_cycle(std::uint32_t c, std::span<const std::uint32_t> nodes) {
+        ++search_;
+        found_ = false;
+        behind_c_.clear(), before_nodes_.clear();
+        std::uint32_t first_behind = kNone, end_before = 0;
+        for (const std::uint32_t i : nodes) to_operands(c, i, true);
+        if (before_nodes_.empty()) return false;
+        for (const std::uint32_t m : groups_[c].members) first_behind = std::min(first_behind, chain_.first_behind(m));
+        for (const std::uint32_t p : before_nodes_)
+            for_members(p, [&](std::uint32_t m) { end_before = std::max(end_before, chain_.end_before(m)); });
+        if (first_behind < end_before) return true;
+        for_members(groups_[c].members[0], [&](std::uint32_t m) { to_users(c, m); });
+        // From both ends in turn: what nobody waits for yet, and what waits for little, is known soon.
+        while (!found_ && !before_nodes_.empty() && !behind_c_.empty()) {
+            if (visits_left_ < 2) return true;
+            visits_left_ -= 2;
+            const std::uint32_t before = take(before_nodes_), behind = take(behind_c_);
+            for_members(before, [&](std::uint32_t m) { to_operands(c, m, false); });
+            for_members(behind, [&](std::uint32_t m) { to_users(c, m); });
         }
-        return found;
+        return found_;
+    }
+    static std::uint32_t take(std::vector<std::uint32_t>& stack) {
+        const std::uint32_t top = stack.back();
+        stack.pop_back();
+        return top;
+    }
+    /// The nodes that are computed together with `node`, or it alone.
+    template <class Fn>
+    void for_members(std::uint32_t node, const Fn& fn) const {
+        if (group_of_[node] == kNone) return fn(node);
+        for (const std::uint32_t m : groups_[group_of_[node]].members) fn(m);
+    }
+    std::uint32_t stands_for(std::uint32_t node) const { return group_of_[node] == kNone ? node : groups_[group_of_[node]].members[0]; }
+
+    /// A step back of the search: what `node` reads that was made behind the beginning of c. `own`: it is to be in c itself.
+    void to_operands(std::uint32_t c, std::uint32_t node, bool own) {
+        for_each_leaf(node, [&](ValueId v) {
+            const GraphValue& value = g_.values[v];
+            if (value.kind != GraphValue::Kind::Result) return;
+            const std::uint32_t p = value.index;
+            if (group_of_[p] == c) {
+                found_ = found_ || !own;
+                return;
+            }
+            const std::uint32_t last = group_of_[p] == kNone ? p : groups_[group_of_[p]].last;
+            if (last > groups_[c].first) visit(stands_for(p), search_, -search_, before_nodes_);
+        });
+    }
+    /// A step forward: what reads the results of `node`, as far as it has been placed.
+    void to_users(std::uint32_t c, std::uint32_t node) {
+        for (const ValueId v : g_.nodes[node].out)
+            for (const std::uint32_t u : users_[g_.root(v)])
+                if (u <= placed_ && group_of_[u] != c && reads_result_of(u, node)) visit(stands_for(u), -search_, search_, behind_c_);
+    }
+    /// Not so of who reads a value in front of a barrier: behind it the same memory is the barrier's result.
+    bool reads_result_of(std::uint32_t user, std::uint32_t node) const {
+        return std::ranges::any_of(g_.nodes[user].in,
+                                   [&](ValueId v) { return g_.values[v].kind == GraphValue::Kind::Result && g_.values[v].index == node; });
+    }
+    void visit(std::uint32_t node, std::int64_t mark, std::int64_t other, std::vector<std::uint32_t>& stack) {
+        if (seen_[node] == mark) return;
+        found_ = found_ || seen_[node] == other;
+        seen_[node] = mark;
+        stack.push_back(node);
     }
 
     // ---- On-demand values that somebody needs in memory ------------------------------------------------------------------------
@@ -294,6 +325,13 @@ private:
         const std::uint32_t p = root.index;
         if (is_loop(g_.nodes[p]) && group_of_[p] == kNone) start_group(p);
     }
+
+    LongestChain chain_;
+    std::vector<std::int64_t> seen_;  ///< per node: the last search that met it, from behind: negative
+    std::vector<std::uint32_t> before_nodes_, behind_c_;
+    std::int64_t search_ = 0, visits_left_;
+    std::uint32_t placed_ = 0;  ///< the last node that may have been placed
+    bool found_ = false;
 
     std::unordered_map<ValueId, std::uint32_t> reader_;
     std::unordered_set<std::uint64_t> apart_;  ///< pairs of groups that can't be one
