@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
+#include "base/checked.h"
 #include "ir/types/element.h"
 #include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
+#include "jit/kernels/wide_code.h"
 
 namespace jaxscope::exec {
 
@@ -66,6 +71,7 @@ T combine(Kind k, T a, T b) {
         case Kind::Add:
             return static_cast<T>(a + b);
         case Kind::Mul:
+            if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
             return static_cast<T>(a * b);
         case Kind::Min:
             return b != b || b < a ? b : a;
@@ -93,6 +99,79 @@ Element combine_elements(Kind k, DType d, const Element& a, const Element& b) {
             {}};
 }
 
+/// A dimension of the operand of which an index says where the window begins.
+struct Given {
+    std::int64_t last, stride;
+};
+/// Adds to each offset what its index says; `inside` becomes 0 where that is outside of the operand.
+template <class Index>
+JAXSCOPE_INLINED void add_each_offset(const Index* index, std::int64_t depth, std::int64_t count, Given g, bool clip, std::int64_t* offset,
+                                      std::int64_t* inside) {
+    const std::int64_t most = clip ? std::max<std::int64_t>(g.last, 0) : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t least = clip ? 0 : std::numeric_limits<std::int64_t>::min();
+    for (std::int64_t r = 0; r < count; ++r) {
+        const std::int64_t at = std::clamp<std::int64_t>(index[r * depth], least, most);
+        const std::int64_t fits = at >= 0 && at <= g.last ? 1 : 0;
+        inside[r] &= fits;
+        offset[r] += fits != 0 ? at * g.stride : 0;
+    }
+}
+#define JAXSCOPE_ADD_OFFSETS(T)                                                                                                      \
+    JAXSCOPE_WIDE void add_offsets(const T* index, std::int64_t depth, std::int64_t count, Given g, bool clip, std::int64_t* offset, \
+                                   std::int64_t* inside) {                                                                           \
+        add_each_offset(index, depth, count, g, clip, offset, inside);                                                               \
+    }
+JAXSCOPE_ADD_OFFSETS(std::int32_t)
+JAXSCOPE_ADD_OFFSETS(std::uint32_t)
+JAXSCOPE_ADD_OFFSETS(std::int64_t)
+#undef JAXSCOPE_ADD_OFFSETS
+
+/// Copies the places of windows that lie inside and begin in [first, last), and returns how many these are. Without a branch: which they
+/// are may be random.
+std::int64_t keep_between(std::int64_t count, const std::int64_t* __restrict inside, std::int64_t first, std::int64_t last,
+                          const std::int64_t* __restrict operand, const std::int64_t* __restrict update,
+                          std::int64_t* __restrict kept_operand, std::int64_t* __restrict kept_update) {
+    std::int64_t kept = 0;
+    const auto length = static_cast<std::uint64_t>(last - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+        kept_operand[kept] = operand[i], kept_update[kept] = update[i];
+        kept += inside[i] & static_cast<std::int64_t>(static_cast<std::uint64_t>(operand[i] - first) < length);
+    }
+    return kept;
+}
+
+/// Adds [begin, end) of each line of the updates to the operand's; the two are different memory.
+template <class T>
+JAXSCOPE_INLINED void add_each_line(T* __restrict target, const T* __restrict updates, const std::int64_t* operand,
+                                    const std::int64_t* update, std::int64_t count, std::int64_t begin, std::int64_t end) {
+    if (end - begin == 1) {
+        for (std::int64_t w = 0; w < count; ++w) {
+            T& a = target[operand[w] + begin];
+            a = static_cast<T>(a + updates[update[w] + begin]);
+        }
+        return;
+    }
+    constexpr std::int64_t kAhead = 8;
+    for (std::int64_t w = 0; w < count; ++w) {
+        if (w + kAhead < count) __builtin_prefetch(target + operand[w + kAhead] + begin, 1);
+        T* a = target + operand[w];
+        const T* b = updates + update[w];
+        for (std::int64_t i = begin; i < end; ++i) a[i] = static_cast<T>(a[i] + b[i]);
+    }
+}
+#define JAXSCOPE_ADD_LINES(T)                                                                                                              \
+    JAXSCOPE_WIDE void add_lines(T* target, const T* updates, const std::int64_t* operand, const std::int64_t* update, std::int64_t count, \
+                                 std::int64_t begin, std::int64_t end) {                                                                   \
+        add_each_line(target, updates, operand, update, count, begin, end);                                                                \
+    }
+JAXSCOPE_ADD_LINES(float)
+JAXSCOPE_ADD_LINES(double)
+JAXSCOPE_ADD_LINES(std::uint8_t)
+JAXSCOPE_ADD_LINES(std::uint16_t)
+JAXSCOPE_ADD_LINES(std::uint32_t)
+JAXSCOPE_ADD_LINES(std::uint64_t)
+#undef JAXSCOPE_ADD_LINES
+
 class ScatterCall final : public LibraryCall {
 public:
     ScatterCall(const Op& op, const ScatterKernel& spec) : op_(op), spec_(spec) {
@@ -111,19 +190,28 @@ public:
             window_.push_back({updates[u], strides_[d], update_strides[u]});
         }
         for (std::size_t d = 0; d < updates.size(); ++d)
-            if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d]});
+            if (!in(spec.update_window_dims, d)) rows_.push_back({updates[d], update_strides[d], 0});
+        for (std::size_t i = 0; i < spec.operand_batching_dims.size(); ++i)
+            rows_.at(static_cast<std::size_t>(spec.scatter_indices_batching_dims[i])).operand =
+                strides_[static_cast<std::size_t>(spec.operand_batching_dims[i])];
+        merge_rows();
         for (const auto d : spec.scatter_dims_to_operand_dims) {
             const auto k = static_cast<std::size_t>(d);
             given_.push_back({operand[k] - window_of_[k], strides_[k]});
         }
         for (std::size_t d = 0; d < operand.size(); ++d) room_ = room_ && window_of_[d] <= operand[d];
+        for (std::size_t d = 0; d + 1 < window_.size(); ++d) lines_ = checked_mul(lines_, window_[d].size);
     }
     bool in_place(std::size_t in, std::size_t out) const override { return in == 0 && out == 0; }
 
     void run(void* const* in, void* const* out, void*) const override {
         if (in[0] != out[0]) std::memcpy(out[0], in[0], static_cast<std::size_t>(op_.in[0]->bytes()));
         if (op_.in[2]->size() == 0 || op_.in[0]->size() == 0) return;
-        switch (op_.in[0]->dtype) {
+        const DType d = op_.in[0]->dtype;
+        const bool part_of_byte = d == DType::S2 || d == DType::U2 || d == DType::S4 || d == DType::U4;
+        const bool modular = is_integer(d) && !part_of_byte && (spec_.kind == Kind::Add || spec_.kind == Kind::Mul);
+        if (spec_.kind == Kind::Set || modular) return words(in, out);
+        switch (d) {
             case DType::F32:
                 return typed<float>(in, out);
             case DType::F64:
@@ -142,57 +230,104 @@ private:
         std::int64_t size, operand, update;  ///< strides
     };
     struct RowDim {
-        std::int64_t size, update;
+        std::int64_t size, update, operand;  ///< strides; of the operand's where the two are one batching dimension, else 0
     };
-    /// A dimension of the operand of which an index says where the window begins.
-    struct Given {
-        std::int64_t last, stride;
-    };
-
-    /// Calls fn(operand, update) with where the window of each scatter row begins in both, but for those that are dropped.
-    template <class Fn>
-    void for_windows(const void* indices, Fn&& fn) const {
-        if (op_.in[1]->dtype == DType::S32)
-            walk([at = static_cast<const std::int32_t*>(indices)](std::int64_t i) { return std::int64_t{at[i]}; }, fn);
-        else
-            walk([indices, d = op_.in[1]->dtype](std::int64_t i) { return read_index(d, indices, i); }, fn);
+    /// Dimensions of the updates that follow each other in memory are one.
+    void merge_rows() {
+        std::vector<RowDim> merged;
+        for (const RowDim& d : rows_)
+            if (!merged.empty() && merged.back().update == d.size * d.update && merged.back().operand == d.size * d.operand)
+                merged.back() = {checked_mul(merged.back().size, d.size), d.update, d.operand};
+            else
+                merged.push_back(d);
+        rows_ = std::move(merged);
     }
-    template <class Index, class Fn>
-    void walk(const Index& index, Fn&& fn) const {
+
+    /// Where the windows of some scatter rows begin, one after the other.
+    struct Windows {
+        static constexpr std::int64_t kMost = 256;
+        std::int64_t count = 0;
+        std::array<std::int64_t, kMost> operand, update;
+    };
+    /// Calls fn(windows) with those that begin in [first, last) of the operand, in order, but for those that are dropped.
+    template <class Fn>
+    void for_windows(const void* indices, std::int64_t first, std::int64_t last, Fn&& fn) const {
+        if (!room_) return;
         std::int64_t rows = 1;
         for (const RowDim& d : rows_) rows *= d.size;
-        const std::int64_t depth = op_.in[1]->shape.empty() ? 1 : op_.in[1]->shape.back();
-        const std::size_t given = spec_.scatter_dims_to_operand_dims.size(), batched = spec_.operand_batching_dims.size();
-        std::vector<std::int64_t> position(rows_.size(), 0);
-        std::int64_t update = 0;
-        for (std::int64_t r = 0; r < rows; ++r) {
-            std::int64_t operand = 0;
-            bool inside = true;
-            for (std::size_t i = 0; i < given; ++i) {
-                const Given& g = given_[i];
-                std::int64_t at = index(r * depth + static_cast<std::int64_t>(i));
-                if (spec_.mode == OutOfBounds::Clip) at = std::clamp<std::int64_t>(at, 0, std::max<std::int64_t>(g.last, 0));
-                inside = inside && at >= 0 && at <= g.last;
-                operand += inside ? at * g.stride : 0;
+        Windows all, taken;
+        std::array<std::int64_t, Windows::kMost> inside, widened;
+        const bool everywhere = first == 0 && last == op_.in[0]->size();
+        for (std::int64_t r = 0; r < rows; r += all.count) {
+            all.count = std::min(Windows::kMost, rows - r);
+            rows_from(r, all);
+            add_given(indices, r, all, inside, widened);
+            if (everywhere && std::accumulate(inside.begin(), inside.begin() + all.count, std::int64_t{0}) == all.count) {
+                fn(all);
+                continue;
             }
-            for (std::size_t i = 0; i < batched && inside; ++i)
-                operand += position[static_cast<std::size_t>(spec_.scatter_indices_batching_dims[i])] *
-                           strides_[static_cast<std::size_t>(spec_.operand_batching_dims[i])];
-            if (inside && room_) fn(operand, update);
-            for (std::size_t d = rows_.size(); d-- > 0;) {  // the next row
-                update += rows_[d].update;
-                if (++position[d] < rows_[d].size) break;
-                update -= rows_[d].size * rows_[d].update;
-                position[d] = 0;
+            taken.count = keep_between(all.count, inside.data(), first, last, all.operand.data(), all.update.data(), taken.operand.data(),
+                                       taken.update.data());
+            if (taken.count > 0) fn(taken);
+        }
+    }
+    /// Where the updates of the rows from `first` on are, and where batching dimensions put their windows.
+    void rows_from(std::int64_t first, Windows& windows) const {
+        const auto count = static_cast<std::size_t>(windows.count);
+        const std::size_t batched = spec_.operand_batching_dims.size();
+        if (rows_.size() <= 1 && batched == 0) {
+            const std::int64_t stride = rows_.empty() ? 0 : rows_[0].update;
+            for (std::size_t r = 0; r < count; ++r) windows.update[r] = (first + static_cast<std::int64_t>(r)) * stride;
+            std::fill_n(windows.operand.begin(), count, 0);
+            return;
+        }
+        for (std::size_t r = 0; r < count; ++r) {
+            std::int64_t rest = first + static_cast<std::int64_t>(r);
+            windows.update[r] = windows.operand[r] = 0;
+            for (std::size_t d = rows_.size(); d-- > 0;) {
+                const std::int64_t at = rest % rows_[d].size;
+                rest /= rows_[d].size;
+                windows.update[r] += at * rows_[d].update, windows.operand[r] += at * rows_[d].operand;
             }
         }
     }
-    /// All elements of a window but for its last dimension.
+    /// Adds what the indices of the rows from `first` on say.
+    void add_given(const void* indices, std::int64_t first, Windows& windows, std::array<std::int64_t, Windows::kMost>& inside,
+                   std::array<std::int64_t, Windows::kMost>& widened) const {
+        const std::int64_t depth = op_.in[1]->shape.empty() ? 1 : op_.in[1]->shape.back();
+        std::fill_n(inside.begin(), windows.count, 1);
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            const std::int64_t at = first * depth + static_cast<std::int64_t>(i);
+            const auto add = [&](const auto* index, std::int64_t stride) {
+                add_offsets(index, stride, windows.count, given_[i], spec_.mode == OutOfBounds::Clip, windows.operand.data(),
+                            inside.data());
+            };
+            switch (const DType d = op_.in[1]->dtype) {
+                case DType::S32:
+                    add(static_cast<const std::int32_t*>(indices) + at, depth);
+                    break;
+                case DType::U32:
+                    add(static_cast<const std::uint32_t*>(indices) + at, depth);
+                    break;
+                case DType::S64:
+                    add(static_cast<const std::int64_t*>(indices) + at, depth);
+                    break;
+                default: {
+                    for (std::int64_t r = 0; r < windows.count; ++r)
+                        widened[static_cast<std::size_t>(r)] = read_index(d, indices, at + r * depth);
+                    add(widened.data(), std::int64_t{1});
+                }
+            }
+        }
+    }
+    /// Calls fn(operand, update) with all elements of the windows but for their last dimension.
     template <class Fn>
-    void for_lines(std::int64_t operand, std::int64_t update, Fn&& fn) const {
-        std::int64_t lines = 1;
-        for (std::size_t d = 0; d + 1 < window_.size(); ++d) lines *= window_[d].size;
-        for (std::int64_t l = 0; l < lines; ++l) {
+    void for_lines(const Windows& windows, Fn&& fn) const {
+        for (std::size_t w = 0; w < static_cast<std::size_t>(windows.count); ++w) window_lines(windows.operand[w], windows.update[w], fn);
+    }
+    template <class Fn>
+    void window_lines(std::int64_t operand, std::int64_t update, Fn&& fn) const {
+        for (std::int64_t l = 0; l < lines_; ++l) {
             std::int64_t rest = l, o = operand, u = update;
             for (std::size_t d = window_.size() - (window_.empty() ? 0 : 1); d-- > 0;) {
                 o += rest % window_[d].size * window_[d].operand;
@@ -217,35 +352,48 @@ private:
         const T* updates = static_cast<const T*>(in[2]);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
         // Threads share the columns of every window, or where these are few the operand's memory, one share each, as each walks all
-        // windows: two updates of one element are never on two threads, and sums stay in order.
+        // windows: two updates of one element are never on two threads, and sums stay in order. A window of a few elements costs less than
+        // finding out where it begins.
         const bool much = static_cast<double>(op_.in[2]->size()) >= kParallelWork, by_column = line.size >= 64;
-        const bool by_memory = much && !by_column && whole_line_is_a_window();
+        const bool by_memory = much && line.size >= 4 && !by_column && whole_line_is_a_window();
         const std::int64_t parts = !much ? 1 : by_column ? std::min<std::int64_t>(threads, line.size / 32) : by_memory ? threads : 1;
         const std::int64_t all = op_.in[0]->size();
         run_shares(threads, parts, [&](int, std::int64_t part) {
             const std::int64_t begin = by_column ? line.size * part / parts : 0,
                                end = by_column ? line.size * (part + 1) / parts : line.size;
             const std::int64_t first = by_memory ? all * part / parts : 0, last = by_memory ? all * (part + 1) / parts : all;
-            for_windows(in[1], [&](std::int64_t operand, std::int64_t update) {
-                if (by_memory && (operand < first || operand >= last)) return;
-                for_lines(operand, update, [&](std::int64_t o, std::int64_t u) {
-                    T* a = target + o;
-                    const T* b = updates + u;
-                    if (spec_.kind == Kind::Add && line.operand == 1 && line.update == 1)
-                        for (std::int64_t i = begin; i < end; ++i) a[i] = static_cast<T>(a[i] + b[i]);
-                    else
-                        for (std::int64_t i = begin; i < end; ++i)
-                            a[i * line.operand] = combine(spec_.kind, a[i * line.operand], b[i * line.update]);
+            for_windows(in[1], first, last, [&](const Windows& w) {
+                if constexpr (!std::is_signed_v<T> || std::is_floating_point_v<T>)
+                    if (lines_ == 1 && spec_.kind == Kind::Add && line.operand == 1 && line.update == 1)
+                        return add_lines(target, updates, w.operand.data(), w.update.data(), w.count, begin, end);
+                for_lines(w, [&](std::int64_t o, std::int64_t u) {
+                    for (std::int64_t i = begin; i < end; ++i)
+                        target[o + i * line.operand] = combine(spec_.kind, target[o + i * line.operand], updates[u + i * line.update]);
                 });
             });
         });
+    }
+    /// Where values are moved, and for sums and products of integers modulo their width, of a type that alone counts.
+    void words(void* const* in, void* const* out) const {
+        switch (byte_size(op_.in[0]->dtype)) {
+            case 1:
+                return typed<std::uint8_t>(in, out);
+            case 2:
+                return typed<std::uint16_t>(in, out);
+            case 4:
+                return typed<std::uint32_t>(in, out);
+            case 8:
+                return typed<std::uint64_t>(in, out);
+            default:
+                return each(in, out);
+        }
     }
     void each(void* const* in, void* const* out) const {
         const DType d = op_.in[0]->dtype;
         const std::int64_t width = byte_size(d);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
-        for_windows(in[1], [&](std::int64_t operand, std::int64_t update) {
-            for_lines(operand, update, [&](std::int64_t o, std::int64_t u) {
+        for_windows(in[1], 0, op_.in[0]->size(), [&](const Windows& w) {
+            for_lines(w, [&](std::int64_t o, std::int64_t u) {
                 for (std::int64_t i = 0; i < line.size; ++i) {
                     std::byte* a = static_cast<std::byte*>(out[0]) + (o + i * line.operand) * width;
                     const std::byte* b = static_cast<const std::byte*>(in[2]) + (u + i * line.update) * width;
@@ -264,7 +412,8 @@ private:
     std::vector<WindowDim> window_;
     std::vector<RowDim> rows_;
     std::vector<Given> given_;
-    bool room_ = true;  ///< no window is larger than the operand
+    std::int64_t lines_ = 1;  ///< of a window: its elements but for the last dimension
+    bool room_ = true;        ///< no window is larger than the operand
 };
 
 }  // namespace
