@@ -4,6 +4,7 @@
 
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
+#include "jit/kernels/products/dot_shape.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {
@@ -43,6 +44,17 @@ std::vector<Readers> count_readers(const Graph& g) {
     return readers;
 }
 
+/// Is the product still cut into pieces about as large as without these layouts? A transposition costs less than hundreds of small
+/// products.
+bool stays_whole(const Node& product, const Layouts& layouts) {
+    const auto& dot = std::get<DotKernel>(product.spec->kind);
+    const auto work = [](const DotCore& c) { return static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k); };
+    constexpr std::int64_t kEnough = 64;
+    const DotCore with = dot_shape(product.op, dot, layouts).core;
+    if (std::min({with.m, with.n, with.k}) >= kEnough) return true;
+    return work(with) * 4 > work(dot_shape(product.op, dot, {}).core);
+}
+
 /// A product reads a transposed operand from the memory of what was transposed.
 void read_through(Graph& g, Node& product, std::size_t operand, const std::vector<Readers>& readers) {
     const ValueId v = product.in[operand];
@@ -53,8 +65,11 @@ void read_through(Graph& g, Node& product, std::size_t operand, const std::vecto
     const Dims strides = row_major_strides(g.aval(t.in[0]).shape), permutation = permutation_of(t);
     Dims layout;
     for (const std::int64_t p : permutation) layout.push_back(strides.at(static_cast<std::size_t>(p)));
-    product.layouts.resize(3);
-    product.layouts[operand] = layout;
+    Layouts layouts = product.layouts;
+    layouts.resize(3);
+    layouts[operand] = layout;
+    if (!stays_whole(product, layouts)) return;
+    product.layouts = std::move(layouts);
     product.in[operand] = t.in[0];
 }
 
@@ -69,8 +84,11 @@ void write_through(Graph& g, std::uint32_t number, const std::vector<Readers>& r
     if (permutation.size() != strides.size()) return;
     Dims layout(strides.size());
     for (std::size_t j = 0; j < strides.size(); ++j) layout[static_cast<std::size_t>(permutation[j])] = strides[j];
-    product.layouts.resize(3);
-    product.layouts[2] = layout;
+    Layouts layouts = product.layouts;
+    layouts.resize(3);
+    layouts[2] = layout;
+    if (!stays_whole(product, layouts)) return;
+    product.layouts = std::move(layouts);
     const ValueId out = t.out[0];
     product.out[0] = out;
     t.out[0] = v;  // the transposition's node is left without readers

@@ -10,6 +10,7 @@
 #include "jit/kernels/narrow_floats.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/products/packed_product.h"
+#include "jit/kernels/products/slender_product.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
@@ -251,6 +252,7 @@ private:
             if (!plain_ && core.k > 0) return sgemm(core, a, b, out, add ? 1.0f : 0.0f);
         if constexpr (!std::is_same_v<T, std::uint64_t>)
             if (packed_bytes_ > 0) return packed_product(core, a, b, out, {.add = add}, packed);
+        if (is_slender(core) && core.k > 0) return slender_product(core, a, b, out, add);
         plain_product(core, a, b, out, add);
     }
     /// A part of product number `index`.

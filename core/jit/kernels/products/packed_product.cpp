@@ -2,27 +2,15 @@
 #include "jit/kernels/products/packed_product.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <complex>
 
 #include "base/checked.h"
+#include "jit/kernels/products/number_parts.h"
 #include "jit/kernels/wide_code.h"
 
 namespace jaxscope::exec {
 
 namespace {
-
-template <class T>
-struct Parts {
-    using Real = T;
-    static constexpr int kParts = 1;
-};
-template <class R>
-struct Parts<std::complex<R>> {
-    using Real = R;
-    static constexpr int kParts = 2;  ///< real parts, then imaginary ones
-};
-template <class T>
-using RealOf = typename Parts<T>::Real;
 
 /// A tile of the result: rows, and columns as vectors of `kBytes`.
 template <class R, int kParts, int kRows, int kVectors, int kBytes>
