@@ -166,4 +166,14 @@ IndexMap probe_index_map(const Op& op) {
     return map;
 }
 
+std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank) {
+    if (o.access == IndexMap::Access::General) return rank ? rank - 1 : 0;
+    if (o.access != IndexMap::Access::Broadcast || o.dims.empty()) return 0;
+    std::vector<bool> in(rank, false);
+    for (const int d : o.dims) in[static_cast<std::size_t>(d)] = true;
+    for (std::size_t d = rank - 1; d > 0; --d)
+        if (in[d] != in[d - 1]) return d;
+    return 0;
+}
+
 }  // namespace jaxscope::exec

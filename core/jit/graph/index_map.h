@@ -30,4 +30,7 @@ Dims without_ones(const Dims& shape);
 /// Runs the lower rule of `op`. Throws what the rule throws.
 IndexMap probe_index_map(const Op& op);
 
+/// Which dimension the longest run of trailing ones begins with that the access doesn't take apart. `rank`: of the node's shape without 1s.
+std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank);
+
 }  // namespace jaxscope::exec

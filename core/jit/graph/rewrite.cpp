@@ -2,12 +2,17 @@
 #include "jit/graph/rewrite.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "base/cancel.h"
 #include "base/checked.h"
 #include "base/intern.h"
 #include "calls/host/callbacks.h"
+#include "ir/params.h"
+#include "lax/params/elementwise.h"
+#include "lax/params/shapes.h"
+#include "lax/primitives.h"
 
 namespace jaxscope::exec {
 
@@ -163,8 +168,52 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
     n.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));
     if (const auto* reduce = std::get_if<ReduceKernel>(&n.spec->kind); reduce && reduce->kind < ReduceKind::ArgMax)
         return add_reduction(op, in, *reduce);
+    if (const auto* dot = std::get_if<DotKernel>(&n.spec->kind))
+        if (auto product = add_multiplication(op, in, *dot)) return product;
     n.kind = NodeKind::Library;
     return merged(std::move(n));
+}
+
+/// A product that adds nothing up multiplies element by element, and is fused as such. Not where dimensions change places.
+std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
+    const AvalRef out = op.out[0];
+    const auto apply = [&](const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& operands, AvalRef result) {
+        Avals types;
+        for (const ValueId v : operands) types.push_back(graph_.values[v].aval);
+        return add(Op{&prim, params, types, {result}, op.source, op.context}, operands)->at(0);
+    };
+    struct Side {
+        Dims kept, place;  ///< dimensions, and which of the result's they are
+    };
+    std::array<Side, 2> sides;
+    auto free = static_cast<std::int64_t>(dot.lhs_batch.size());
+    for (std::size_t s = 0; s < 2; ++s) {
+        const auto &batch = s == 0 ? dot.lhs_batch : dot.rhs_batch, &contract = s == 0 ? dot.lhs_contract : dot.rhs_contract;
+        const DType d = op.in[s]->dtype;
+        if (!is_integer(d) && !is_complex(d) && byte_size(d) == 1) return std::nullopt;
+        for (int dim = 0; dim < static_cast<int>(op.in[s]->shape.size()); ++dim) {
+            const std::int64_t length = op.in[s]->shape[static_cast<std::size_t>(dim)];
+            if (std::ranges::find(contract, dim) != contract.end()) {
+                if (length != 1) return std::nullopt;
+                continue;
+            }
+            const auto at = std::ranges::find(batch, dim);
+            sides[s].kept.push_back(length);
+            sides[s].place.push_back(at == batch.end() ? free++ : at - batch.begin());
+        }
+        if (!std::ranges::is_sorted(sides[s].place)) return std::nullopt;
+    }
+    std::vector<ValueId> factors;
+    for (std::size_t s = 0; s < 2; ++s) {
+        const auto& [kept, place] = sides[s];
+        ValueId v = view(in[s], AvalRef(op.in[s]->dtype, kept));
+        if (op.in[s]->dtype != out->dtype)
+            v = apply(kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept));
+        if (kept != out->shape)
+            v = apply(kBroadcastInDim, make_params(BroadcastInDimParams{out->shape, place}), {v}, AvalRef(out->dtype, out->shape));
+        factors.push_back(v);
+    }
+    return std::vector{apply(kMul, {}, factors, out)};
 }
 
 /// Merges the reduced axes into runs of neighbours and reduces run by run, the last one first: every kernel then sees
@@ -199,12 +248,13 @@ std::vector<ValueId> GraphRewriter::add_reduction(const Op& op, const std::vecto
         const DType partial = last || !narrow ? out_dtype : DType::F32;
         // Few results of many elements: partial results first, so that threads share the work and sums stay accurate.
         const bool few = r.inner == 1 ? r.outer < 16 : r.outer * r.inner < 128;
-        if (few && r.reduced >= kSplitReduction)
-            if (const std::int64_t parts = balanced_divisor(r.reduced); parts > 1) {
-                v = add_run(op, v, {r.kind, r.outer * parts, r.reduced / parts, r.inner},
-                            AvalRef(narrow ? DType::F32 : partial, {r.outer, parts, r.inner}));
-                r.reduced = parts;
+        if (few && r.reduced >= kSplitReduction) {
+            const Reduction stage = first_stage(v, r);
+            if (const std::int64_t left = r.outer * r.inner * r.reduced / stage.reduced; stage.reduced < r.reduced) {
+                v = add_run(op, v, stage, AvalRef(narrow ? DType::F32 : partial, {r.outer, left / r.outer / r.inner, r.inner}));
+                r.reduced = left / r.outer / r.inner;
             }
+        }
         const Dims kept{r.outer, r.inner};
         v = add_run(op, v, r, last ? op.out[0] : AvalRef(partial, kept));
         any = true;
@@ -212,6 +262,47 @@ std::vector<ValueId> GraphRewriter::add_reduction(const Op& op, const std::vecto
     if (any) return {v};
     if (graph_.values[v].aval->dtype == out_dtype && graph_.values[v].kind != GraphValue::Kind::Literal) return {view(v, op.out[0])};
     return {add_run(op, v, {spec.kind, op.out[0]->size(), 1, 1}, op.out[0])};
+}
+
+/// Elements of the longest run of trailing dimensions that nothing takes apart of what `v` is computed from, element by element.
+std::int64_t GraphRewriter::joined_run(ValueId v) const {
+    constexpr std::size_t kMost = 64;  // nodes that are looked at
+    const Dims domain = without_ones(graph_.aval(v).shape);
+    std::size_t first = 0;
+    std::vector<std::uint32_t> nodes;
+    const auto visit = [&](ValueId at) {
+        const GraphValue& value = graph_.values[at];
+        if (value.kind != GraphValue::Kind::Result || graph_.nodes[value.index].kind != NodeKind::Element) return;
+        if (without_ones(graph_.aval(graph_.nodes[value.index].out[0]).shape) != domain) return;  // a view, or smaller
+        if (nodes.size() < kMost && std::ranges::find(nodes, value.index) == nodes.end()) nodes.push_back(value.index);
+    };
+    visit(v);
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+        const Node& n = graph_.nodes[nodes[k]];
+        for (std::size_t o = 0; o < n.in.size(); ++o) {
+            const IndexMap::Operand& operand = n.map->operands[o];
+            if (operand.access == IndexMap::Access::None || graph_.values[n.in[o]].kind == GraphValue::Kind::Literal) continue;
+            first = std::max(first, first_joined(operand, domain.size()));
+            if (operand.access == IndexMap::Access::Identity) visit(n.in[o]);
+        }
+    }
+    return element_count(Dims(domain.begin() + static_cast<std::ptrdiff_t>(first), domain.end()));
+}
+/// The first stage of a long sum with few results, or all of it where it can't be cut. Over what is computed from rows that something
+/// chooses or all share (gathers, a bias) it goes along these rows, so that what belongs to a row is read once; short ones are added to
+/// each other, element by element.
+Reduction GraphRewriter::first_stage(ValueId v, const Reduction& r) const {
+    constexpr std::int64_t kShortest = 8, kShort = 256, kTasks = 64;
+    const std::int64_t run = r.inner == 1 ? joined_run(v) : 0;
+    if (run >= kShortest && run < r.reduced && r.reduced % run == 0) {
+        const std::int64_t rows = r.reduced / run;
+        if (run >= kShort) return {r.kind, r.outer * rows, run, 1};
+        std::int64_t parts = std::min(kTasks, rows / 2);
+        while (parts > 1 && rows % parts != 0) --parts;
+        if (parts > 1) return {r.kind, r.outer * parts, rows / parts, run};
+    }
+    const std::int64_t parts = balanced_divisor(r.reduced);
+    return {r.kind, r.outer * parts, r.reduced / parts, r.inner};
 }
 
 ValueId GraphRewriter::add_run(const Op& op, ValueId in, Reduction r, AvalRef out) {

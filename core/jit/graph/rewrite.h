@@ -28,6 +28,9 @@ private:
     ValueId view(ValueId of, AvalRef aval);
     std::optional<std::vector<ValueId>> add_view(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
+    std::optional<std::vector<ValueId>> add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
+    std::int64_t joined_run(ValueId v) const;
+    Reduction first_stage(ValueId v, const Reduction& r) const;
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);
     std::shared_ptr<const IndexMap> index_map(const Op& op);
     std::vector<ValueId> merged(Node n);
