@@ -1,10 +1,10 @@
 """jaxscope beside JAX, in turn, on one program: how long the residual table takes, and execution time and memory of the step.
 
   PYTHONPATH=app/capture python tests/bench/compare_with_jax.py [FILE.py ...] [--jaxscope build/release/jaxscope] [--rounds 5]
-  PYTHONPATH=app/capture python tests/bench/compare_with_jax.py --programs shared|untuned|further [--only NAME,...] [--seconds 0.5] [--threads N]
+  PYTHONPATH=app/capture python tests/bench/compare_with_jax.py --programs shared|untuned|further|later [--only NAME,...] [--seconds 0.5] [--threads N]
 
-The second form runs the twenty programs of programs.py, the thirty of programs_untuned.py or the thirteen of programs_further.py on their
-real values, compares the results too, and prints execution, compilation, the first run and temporaries. Prints ratios (jaxscope / JAX, lower is better): machines are noisy, single times mean little.
+The second form runs the twenty programs of programs.py, the thirty of programs_untuned.py, the thirteen of programs_further.py or the ten of
+programs_later.py on their real values, compares the results too, and prints execution, compilation, the first run and temporaries. Prints ratios (jaxscope / JAX, lower is better): machines are noisy, single times mean little.
 """
 import argparse
 import contextlib
@@ -23,6 +23,7 @@ import jax
 from jax.ad_checkpoint import print_saved_residuals
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLES = {"shared": "programs", "untuned": "programs_untuned", "further": "programs_further", "later": "programs_later"}
 
 
 def load(path: pathlib.Path) -> dict:
@@ -80,7 +81,7 @@ def main():
     ap.add_argument("files", nargs="*", default=[str(ROOT / "samples/python/transformer_lm.py")])
     ap.add_argument("--jaxscope", default=str(ROOT / "build/release/jaxscope"))
     ap.add_argument("--rounds", type=int, default=5)
-    ap.add_argument("--programs", choices=["shared", "untuned", "further"])
+    ap.add_argument("--programs", choices=list(TABLES))
     ap.add_argument("--only", help="names, separated by commas")
     ap.add_argument("--seconds", type=float, default=0.5, help="of each round, for each of the two")
     ap.add_argument("--threads", type=int, default=0)
@@ -88,7 +89,7 @@ def main():
     if opt.programs:
         import program_table
 
-        found = importlib.import_module({"shared": "programs", "untuned": "programs_untuned", "further": "programs_further"}[opt.programs]).PROGRAMS
+        found = importlib.import_module(TABLES[opt.programs]).PROGRAMS
         chosen = {n: f for n, f in found.items() if not opt.only or n in opt.only.split(",")}
         program_table.table(chosen, opt.jaxscope, opt.rounds, opt.seconds, opt.threads)
         return
