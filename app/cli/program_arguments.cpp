@@ -119,8 +119,12 @@ void ProgramArguments::refuse_unknown(const Inspection& inspection) const {
     throw error.advise("leave --strict out: such equations count as not saved; or --replace-policy with one of JAX's");
 }
 
+void ProgramArguments::add_threads(Arguments& a) {
+    a.option("--threads", threads, 0, "threads to plan for and run on (0: as many as OMP_NUM_THREADS says, else one a core)");
+}
+
 void ProgramArguments::add_execution(Arguments& a) {
-    a.option("--threads", threads, 0, "threads to run on (0: as many as OMP_NUM_THREADS says, else one a core)");
+    add_threads(a);
     a.option("--memory-limit", memory_limit, "refuse to run beyond this size, e.g. 2G; what is run is watched in a process of its own");
     a.option("--time-limit", time_limit, 0, "end after this many seconds, whatever is at work (0: never)");
     a.flag("--recompute-cheap", recompute_cheap, "let fusion recompute cheap values instead of keeping them, as XLA does");

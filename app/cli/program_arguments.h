@@ -39,6 +39,7 @@ struct ProgramArguments {
     bool within_limit(std::int64_t planned_peak, const char* of = "") const;
     void note_target();                ///< what `load` notes of --target
     std::string estimated() const;     ///< with --target: what every figure is, and how far such estimates were off
+    void add_threads(Arguments& a);    ///< --threads
     void add_execution(Arguments& a);  ///< --threads --memory-limit --time-limit --recompute-cheap --remat-lowering
     ProgramPtr load();
     Choices choices() const;

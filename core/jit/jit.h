@@ -86,6 +86,9 @@ struct MemoryPlan {
     std::int64_t constants = 0;     ///< counted apart, as XLA does
     std::int64_t planned_peak = 0;  ///< size of the arena
     std::int64_t live_peak = 0;     ///< largest sum of live buffers; below planned_peak by what packing loses
+    int threads = 0;                ///< that the program runs on, and
+    std::string instructions;       ///< oneDNN's name of the processor's instruction set: both decide what scratch memory kernels take
+    std::int64_t scratch = 0;       ///< of it at the peak. Of a target none of the three is known
     int peak_step = 0;
     std::vector<PlannedBuffer> buffers;
     std::vector<PlannedStep> steps;

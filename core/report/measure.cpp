@@ -125,6 +125,9 @@ MemoryReport memory_report(const Step& step, const MemoryPlan& plan, const RunRe
     m.aliased = plan.aliased;
     m.temporaries = plan.temporaries;
     m.planned_peak = plan.planned_peak;
+    m.threads = plan.threads;
+    m.instructions = plan.instructions;
+    m.scratch = plan.scratch;
     m.spaces = space_rows(plan);
     if (run) {
         m.measured_peak = run->result.measured_peak;

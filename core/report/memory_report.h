@@ -64,6 +64,9 @@ struct MemoryReport {
     std::string target;  ///< the device whose needs were estimated; empty: planned for this machine
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0;
     std::int64_t planned_peak = 0;              ///< arguments + outputs - aliased + temporaries
+    std::int64_t threads = 0;                   ///< the plan is for so many, and
+    std::string instructions;                   ///< for a processor with these; 0 and empty: for any
+    std::int64_t scratch = 0;                   ///< at the peak, what kernels take to work in: both decide it
     std::optional<std::int64_t> measured_peak;  ///< null when nothing was run, or `measurement_problem` says why
     std::string measurement_problem;
     std::optional<std::int64_t> arena_resident;  ///< of the measured peak: pages of the planned arena

@@ -331,6 +331,7 @@ void memory_section(Page& page, const MemoryReport& m) {
     t.add({"aliased (donated)", size_cell(m.aliased)});
     t.add({"temporaries", size_cell(m.temporaries)});
     t.add({m.target.empty() ? "planned peak" : "estimated peak", size_cell(m.planned_peak)});
+    if (m.scratch > 0) t.add({"  of it for kernels", size_cell(m.scratch)});
     if (m.target.empty())
         t.add({"measured peak", m.measured_peak                 ? size_cell(*m.measured_peak)
                                 : m.measurement_problem.empty() ? Table::Cell("not run")
@@ -350,6 +351,9 @@ void memory_section(Page& page, const MemoryReport& m) {
             page.line(fmt::format("planned for each: {}; device {} had most, {} of it in the step that ends with {}",
                                   bytes_text(m.planned_peak), highest->device, bytes_text(highest->of_step), highest->source));
     }
+    if (m.scratch > 0)
+        page.line(fmt::format("planned for {} and {}, which decide what kernels take to work in",
+                              m.threads == 1 ? "1 thread" : std::to_string(m.threads) + " threads", m.instructions));
     if (!m.measurement_problem.empty()) page.line("not measured: " + m.measurement_problem);
     if (!m.difference.empty()) page.line(m.difference);
     for (const std::string& n : m.notes) page.line("note: " + n);

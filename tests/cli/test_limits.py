@@ -117,3 +117,22 @@ def test_report_asks_before_it_runs_what_is_large(tmp_path):
     assert all(row["planned_peak"] is None or row["measured_peak"] is None for row in report["policies"])
     both = subprocess.run([BINARY, "report", capture, "--run", "--no-run"], capture_output=True, text=True, timeout=60)
     assert both.returncode == 2 and "--run or --no-run" in both.stderr
+
+
+def test_a_plan_says_for_which_machine_it_is(cli):
+    sample = str(ROOT / "samples" / "captures" / "conv_net.jaxscope")
+    one, four = (json.loads(cli.raw("plan", sample, "--threads", n, "--json").stdout)["memory"] for n in "14")
+    assert (one["threads"], four["threads"]) == (1, 4) and one["instructions"] == four["instructions"] != ""
+    assert 0 < one["scratch"] < four["scratch"]
+    text = cli.raw("plan", sample, "--threads", "4").stdout
+    assert f"planned for 4 threads and {four['instructions']}, which decide what kernels take to work in" in text
+    estimate = json.loads(cli.raw("plan", sample, "--target", "tpu:v5p", "--json").stdout)["memory"]
+    assert (estimate["threads"], estimate["instructions"], estimate["scratch"]) == (0, "", 0)
+
+
+def test_a_budget_is_held_for_as_many_threads_as_it_says(cli):
+    sample = str(ROOT / "samples" / "captures" / "conv_net.jaxscope")
+    peak = json.loads(cli.raw("plan", sample, "--threads", "1", "--json").stdout)["memory"]["planned_peak"]
+    kept, missed = (cli.raw("check", sample, "--threads", n, "--max-peak", str(peak), "--json") for n in "14")
+    assert kept.returncode == 0 and json.loads(kept.stdout)["programs"][0]["threads"] == 1
+    assert missed.returncode == 1 and json.loads(missed.stdout)["programs"][0]["threads"] == 4

@@ -35,6 +35,7 @@ public:
         a.option("--must-not-save", must_not_save_, "a name that must not be among them (may be repeated)");
         a.option("--jobs", jobs_, 0, "programs looked at side by side (0: one a core)");
         args_.add_region(a);
+        args_.add_threads(a);
         args_.add_target(a);
     }
     int run() override {

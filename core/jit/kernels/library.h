@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/kernel_builder.h"
@@ -85,5 +86,8 @@ LibraryCallPtr make_eigen_routine(const Op& op);
 LibraryCallPtr make_tridiagonal_routine(const Op& op);
 
 Dims row_major_strides(const Dims& shape);
+
+/// The processor's instructions that oneDNN and our own products use: the sizes of their panels, and so their scratch memory, depend on it.
+std::string instruction_set();
 
 }  // namespace jaxscope::exec

@@ -184,6 +184,8 @@ void count_live(MemoryPlan& plan) {
         if (p.offset >= 0 && p.bytes > 0 && p.first_step <= plan.peak_step && p.last_step >= plan.peak_step)
             plan.at_peak.push_back(static_cast<int>(b));
     }
+    for (const int b : plan.at_peak)
+        if (const PlannedBuffer& p = plan.buffers[static_cast<std::size_t>(b)]; p.role == BufferRole::Scratch) plan.scratch += p.bytes;
     std::stable_sort(plan.at_peak.begin(), plan.at_peak.end(), [&](int a, int b) {
         return plan.buffers[static_cast<std::size_t>(a)].bytes > plan.buffers[static_cast<std::size_t>(b)].bytes;
     });

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "ir/builder.h"
 #include "jit/graph/build_graph.h"
+#include "jit/kernels/library.h"
 #include "jit/kernels/threads/parallel.h"
 #include "jit/plan/plan_report.h"
 #include "jit/plan/planner.h"
@@ -71,6 +72,7 @@ Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::ve
     else
         p.plan = report_plan(*p.computation, aliases);
     p.plan.target = options.target;
+    if (!options.target) p.plan.threads = c.threads, p.plan.instructions = instruction_set();
     return p;
 }
 

@@ -30,6 +30,7 @@ struct ProgramFigures {
     std::optional<std::int64_t> unused_donations;  ///< bytes
     std::optional<double> recomputed_share;        ///< percent
     std::string problem;                           ///< why a figure is missing
+    std::optional<std::int64_t> threads;           ///< that the peak is planned for
 };
 
 /// budgets.json: `defaults`, and `programs` by file. Files are relative to the folder of budgets.json.

@@ -52,6 +52,7 @@ public:
         attempt([&] { recomputed(); }, budget_.max_recomputed.has_value());
         attempt([&] { figures_.planned_peak = inspection_.plan().planned_peak; }, budget_.max_peak || budget_.max_peak_growth);
         attempt([&] { donations(); }, budget_.max_unused_donations.has_value());
+        if (figures_.planned_peak && inspection_.plan().threads > 0) figures_.threads = inspection_.plan().threads;
         if (figures_.planned_peak) peak();
         if (figures_.residual_bytes) residuals();
         if (budget_.no_unsupported) attempt([&] { unsupported(); }, true);

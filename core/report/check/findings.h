@@ -65,7 +65,8 @@ struct ReportFields<ProgramFigures> {
                                               report_field("residual_bytes", &ProgramFigures::residual_bytes),
                                               report_field("unused_donations", &ProgramFigures::unused_donations, "bytes"),
                                               report_field("recomputed_share", &ProgramFigures::recomputed_share, "percent of all work"),
-                                              report_field("problem", &ProgramFigures::problem, "why a figure is missing"));
+                                              report_field("problem", &ProgramFigures::problem, "why a figure is missing"),
+                                              report_field("threads", &ProgramFigures::threads, "that the peak is planned for"));
 };
 template <>
 struct ReportFields<CheckReport> {

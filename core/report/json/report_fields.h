@@ -187,22 +187,25 @@ struct ReportFields<DeviceRow> {
 };
 template <>
 struct ReportFields<MemoryReport> {
-    static constexpr auto fields =
-        std::tuple(report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
-                   report_field("target", &MemoryReport::target, "figures are estimated for this device; empty: of jaxscope's CPU JIT"),
-                   report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
-                   report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
-                   report_field("planned_peak", &MemoryReport::planned_peak),
-                   report_field("measured_peak", &MemoryReport::measured_peak, "resident memory that the run added to the process"),
-                   report_field("measurement_problem", &MemoryReport::measurement_problem, "why there is no measured peak"),
-                   report_field("arena_resident", &MemoryReport::arena_resident, "of the measured peak: pages of the planned arena"),
-                   report_field("unplanned", &MemoryReport::unplanned, "of the measured peak: what equations took beyond the plan"),
-                   report_field("spaces", &MemoryReport::spaces, "where the program uses the host's memory"),
-                   report_field("devices", &MemoryReport::devices, "of several, all figures are those of one"),
-                   report_field("device_peaks", &MemoryReport::device_peaks, "measured of each of several devices"),
-                   report_field("per_device", &MemoryReport::per_device, "planned and measured, device by device"),
-                   report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
-                   report_field("notes", &MemoryReport::notes));
+    static constexpr auto fields = std::tuple(
+        report_field("of", &MemoryReport::of, "what is planned: the program, the step, value and gradient, value and pullback"),
+        report_field("target", &MemoryReport::target, "figures are estimated for this device; empty: of jaxscope's CPU JIT"),
+        report_field("arguments", &MemoryReport::arguments), report_field("outputs", &MemoryReport::outputs),
+        report_field("aliased", &MemoryReport::aliased), report_field("temporaries", &MemoryReport::temporaries),
+        report_field("planned_peak", &MemoryReport::planned_peak),
+        report_field("threads", &MemoryReport::threads, "that the plan is for; 0: estimated, whatever they are"),
+        report_field("instructions", &MemoryReport::instructions, "the processor's that the plan is for"),
+        report_field("scratch", &MemoryReport::scratch, "of the planned peak: what kernels work in, which threads and instructions decide"),
+        report_field("measured_peak", &MemoryReport::measured_peak, "resident memory that the run added to the process"),
+        report_field("measurement_problem", &MemoryReport::measurement_problem, "why there is no measured peak"),
+        report_field("arena_resident", &MemoryReport::arena_resident, "of the measured peak: pages of the planned arena"),
+        report_field("unplanned", &MemoryReport::unplanned, "of the measured peak: what equations took beyond the plan"),
+        report_field("spaces", &MemoryReport::spaces, "where the program uses the host's memory"),
+        report_field("devices", &MemoryReport::devices, "of several, all figures are those of one"),
+        report_field("device_peaks", &MemoryReport::device_peaks, "measured of each of several devices"),
+        report_field("per_device", &MemoryReport::per_device, "planned and measured, device by device"),
+        report_field("at_peak", &MemoryReport::at_peak), report_field("difference", &MemoryReport::difference),
+        report_field("notes", &MemoryReport::notes));
 };
 template <>
 struct ReportFields<ProfileRow> {
