@@ -106,8 +106,7 @@ private:
     bool sinks_into(std::uint32_t reader, ValueId v) const {
         const Node& n = g_.nodes[reader];
         const Group& group = groups_[group_of_[reader]];
-        if (n.kind != NodeKind::Element || row_level_[reader] || group.split || group.column || group.members.size() + 4 > kMaxMembers)
-            return false;
+        if (n.kind != NodeKind::Element || row_level_[reader] || group.split || group.members.size() + 4 > kMaxMembers) return false;
         if (without_ones(g_.aval(v).shape) != group.domain) return false;
         for (std::size_t k = 0; k < n.in.size(); ++k)
             if (n.in[k] == v && n.map->operands[k].access != IndexMap::Access::Identity) return false;
