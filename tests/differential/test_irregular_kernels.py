@@ -1,0 +1,112 @@
+"""Scatters of every kind and type, products with a side of a few numbers or none summed over, sums over gathered rows: JAX's, element by
+element, on one thread and on several, within their buffers."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from test_kernels import array, same
+
+R = np.random.RandomState(23)
+INTEGERS = jnp.int8, jnp.uint16, jnp.int32, jnp.uint32
+FLOATS = jnp.float32, jnp.bfloat16, jnp.float16
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request):
+    return request.param
+
+
+def halves(dtype, *shape):
+    """Sums of a few of these are exact in every type."""
+    return jnp.asarray(R.randint(-8, 9, shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+def test_scatters(cli, tmp_path, threads, mode):
+    """Rows, parts of rows and single elements; places that repeat and that lie outside; one operand of each type."""
+    n = 3000
+    at, far = (jnp.asarray(R.randint(low, high, n).astype(t)) for low, high, t in ((-70, 130, np.int32), (0, 100, np.uint32)))
+    narrow = jnp.asarray(R.randint(0, 40, 500).astype(np.int16))
+    kinds = "add", "min", "max", "set", "mul"
+
+    def f(tables, rows, columns, single):
+        out = []
+        for k, (t, r, c, s) in enumerate(zip(tables, rows, columns, single)):
+            kind = kinds[k % 5]
+            if kind in ("add", "min", "max"):
+                out += [getattr(t.at[at], kind)(r, mode=mode), getattr(t.at[narrow, 3:9], kind)(c, mode=mode), getattr(t.at[far, at], kind)(s, mode=mode)]
+            else:  # once each: which of several is the last one is nobody's promise
+                once = jnp.arange(90)[::-1] + 20
+                out += [getattr(t.at[once], kind)(r[:90], mode=mode), getattr(t.at[once, 5], kind)(s[:90], mode=mode)]
+        return out
+    types = [*INTEGERS, *FLOATS] * 5
+    args = [[halves(t, *s) for t in types] for s in ((100, 33), (n, 33), (500, 6), (n,))]
+    same(cli, tmp_path, f, args, threads)
+
+
+def test_scatters_of_complex_numbers_and_batches(cli, tmp_path, threads):
+    at = jnp.asarray(R.randint(0, 50, (6, 400)).astype(np.int32))
+
+    def f(z, v, x, u):
+        batched = jax.vmap(lambda x, i, u: x.at[i].add(u))(x, at, u)
+        return z.at[at[0]].add(v), z.at[jnp.arange(40)].set(v[:40]), batched, jax.vmap(lambda x, i, u: x.at[i].max(u[:, 0]))(x[..., 0], at, u)
+    same(cli, tmp_path, f, (array(jnp.complex64, 50, 3), array(jnp.complex64, 400, 3), halves(jnp.float32, 6, 50, 16), halves(jnp.float32, 6, 400, 16)), threads)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float64, jnp.complex64, jnp.complex128, jnp.int32, jnp.int64])
+def test_slender_products(cli, tmp_path, threads, dtype):
+    """Either side short, the summed dimension short or long, along memory and across it."""
+    cases = ["ab,b->a", "ab,a->b", "ab,bc->ac", "ba,bc->ac", "ab,cb->ca", "xay,ac->xcy", "xby,cb->cxy"]
+    sizes = [dict(a=1000, b=2, c=2, x=1, y=700), dict(a=3, b=900, c=2, x=5, y=40), dict(a=4, b=33, c=1, x=64, y=7), dict(a=129, b=77, c=3, x=2, y=2)]
+    with jax.enable_x64(True):
+        pairs = [(e, *[jnp.asarray(R.randint(-9, 9, [s[d] for d in side]) / 4 if not jnp.issubdtype(dtype, jnp.integer) else R.randint(-9, 9, [s[d] for d in side]))
+                       .astype(dtype) for side in e.split("->")[0].split(",")]) for e in cases for s in sizes]
+
+        def f(args):
+            return [jnp.einsum(e, x, y) for (e, *_), (x, y) in zip(pairs, args)]
+        same(cli, tmp_path, f, ([(x, y) for _, x, y in pairs],), threads)
+
+
+def test_products_that_add_nothing_up(cli, tmp_path):
+    x, y, k = array(jnp.float32, 7, 5), array(jnp.float32, 7, 6), jnp.asarray(R.randint(-100, 100, (7, 4)).astype(np.int8))
+
+    def f(x, y, k):
+        wide = lax.dot_general(k, k, (((), ()), ((0,), (0,))), preferred_element_type=jnp.int32)
+        half = lax.dot_general(x.astype(jnp.bfloat16), y.astype(jnp.bfloat16), (((), ()), ((0,), (0,))), preferred_element_type=jnp.float32)
+        return jnp.einsum("ab,ac->abc", x, y).sum(0), jnp.outer(x, y), wide, half, jnp.einsum("ab,ca->cba", x, y.T), jnp.einsum("ia,ib->ab", x[:1], y[:1]) * 2
+    same(cli, tmp_path, f, (x, y, k), 2)
+
+
+def test_products_whose_results_are_turned(cli, tmp_path, threads):
+    """Where the transposition would leave many small products, it stays one by itself."""
+    a, u, w = array(jnp.float32, 90, 70), array(jnp.float32, 70, 16, 16), array(jnp.float32, 8, 70, 12)
+    same(cli, tmp_path, lambda a, u, w: (jnp.einsum("uv,vij->uji", a, u), jnp.einsum("vij,uv->jiu", u, a), jnp.einsum("uv,bvc->cub", a, w)), (a, u, w), threads)
+
+
+def test_sums_over_gathered_rows(cli, tmp_path, threads):
+    """All of it and by column; rows that divide into no even parts; what all rows share; a value that is stored, too."""
+    table, bias = array(jnp.float32, 500, 24), array(jnp.float32, 24)
+    at = [jnp.asarray(R.randint(-600, 600, n).astype(np.int32)) for n in (4096, 4099, 6000)]
+
+    def f(table, bias, at):
+        out = []
+        for i in at:
+            v = table.at[i].get(mode="fill", fill_value=0.5) * 2 + bias
+            out += [(v ** 2).mean(), v.max(), v * 3, (table[i % 500] - bias).min(), (v.reshape(-1, 12)).sum()]
+        return out
+    same(cli, tmp_path, f, (table, bias, at), threads)
+
+
+def test_gradients_with_biases_and_norms(cli, tmp_path, threads):
+    """What is cheap moves into the kernels that sum up for a bias: values stay JAX's."""
+    with jax.enable_x64(True):
+        p = [(array(jnp.float64, 48, 48) / 7, array(jnp.float64, 48)) for _ in range(4)]
+
+        def loss(p, x):
+            for w, b in p:
+                h = jnp.tanh(x @ w + b)
+                x = (h - h.mean(0)) * lax.rsqrt(h.var(0) + 1e-3) + jnp.exp(-h)
+            return (x ** 2).mean()
+        same(cli, tmp_path, jax.value_and_grad(loss, argnums=(0, 1)), (p, array(jnp.float64, 640, 48)), threads)
