@@ -110,3 +110,16 @@ def test_gradients_with_biases_and_norms(cli, tmp_path, threads):
                 x = (h - h.mean(0)) * lax.rsqrt(h.var(0) + 1e-3) + jnp.exp(-h)
             return (x ** 2).mean()
         same(cli, tmp_path, jax.value_and_grad(loss, argnums=(0, 1)), (p, array(jnp.float64, 640, 48)), threads)
+
+
+@pytest.mark.parametrize("partitionable", [True, False])
+def test_random_bits(cli, tmp_path, threads, partitionable):
+    """Of every width, of as many as fill blocks and of a few more, of one key and of many."""
+    with jax.threefry_partitionable(partitionable), jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(5), 37)
+
+        def f(keys):
+            one = [jax.random.bits(keys[0], (n,), d) for n in (1, 4, 5, 64, 65, 5003) for d in (jnp.uint8, jnp.uint16, jnp.uint32, jnp.uint64)]
+            many = [jax.vmap(lambda k, n=n: jax.random.bits(k, (n,), jnp.uint32))(keys) for n in (1, 3, 100)]
+            return one, many, jax.random.normal(keys[1], (300, 70), jnp.float32)
+        same(cli, tmp_path, f, (keys,), threads)

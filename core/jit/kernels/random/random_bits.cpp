@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/kernels/wide_code.h"
+
 namespace jaxscope::exec {
 
 namespace {
 
-std::uint32_t rotate(std::uint32_t x, int by) { return (x << by) | (x >> (32 - by)); }
+typedef std::uint32_t Words __attribute__((vector_size(64)));
+
 std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
 std::uint64_t joined(std::uint32_t low_word, std::uint32_t high_word) { return static_cast<std::uint64_t>(high_word) << 32 | low_word; }
@@ -23,30 +26,62 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> x, std::uint32_
     return x;
 }
 
+/// Threefry-2x32, 20 rounds, of kCount numbers or vectors side by side: none waits for the other.
+template <class T, int kCount>
+JAXSCOPE_INLINED void hash(Pair key, T* first, T* second) {
+    static constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const std::uint32_t k[3] = {key.first, key.second, key.first ^ key.second ^ 0x1BD11BDAu};
+    for (int l = 0; l < kCount; ++l) first[l] += k[0], second[l] += k[1];
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        for (const int r : rotations[i % 2])
+            for (int l = 0; l < kCount; ++l) {
+                first[l] += second[l];
+                second[l] = (second[l] << r | second[l] >> (32 - r)) ^ first[l];
+            }
+        for (int l = 0; l < kCount; ++l) first[l] += k[(i + 1) % 3], second[l] += k[(i + 2) % 3] + i + 1;
+    }
+}
+JAXSCOPE_WIDE void hash_pairs(Pair key, Pairs& x) {
+    constexpr int kVectors = 4;
+    static_assert(sizeof(Words) * kVectors == sizeof(x.first));
+    Words first[kVectors], second[kVectors];
+    std::memcpy(first, x.first.data(), sizeof(first));
+    std::memcpy(second, x.second.data(), sizeof(second));
+    hash<Words, kVectors>(key, first, second);
+    std::memcpy(x.first.data(), first, sizeof(first));
+    std::memcpy(x.second.data(), second, sizeof(second));
+}
+
 }  // namespace
 
 Pair threefry(Pair key, Pair x) {
-    static constexpr std::array<std::array<int, 4>, 2> rotations{{{13, 15, 26, 6}, {17, 29, 16, 24}}};
-    const std::array<std::uint32_t, 3> k{key.first, key.second, key.first ^ key.second ^ 0x1BD11BDAu};
-    x.first += k[0], x.second += k[1];
-    for (std::uint32_t i = 0; i < 5; ++i) {
-        for (const int r : rotations[i % 2]) {
-            x.first += x.second;
-            x.second = rotate(x.second, r) ^ x.first;
-        }
-        x.first += k[(i + 1) % 3];
-        x.second += k[(i + 2) % 3] + i + 1;
+    hash<std::uint32_t, 1>(key, &x.first, &x.second);
+    return x;
+}
+void threefry(Pair key, Pairs& x) { hash_pairs(key, x); }
+
+Pairs counters(std::int64_t first) {
+    Pairs x;
+    for (std::size_t l = 0; l < x.first.size(); ++l) {
+        const Pair c = counter(first + static_cast<std::int64_t>(l));
+        x.first[l] = c.first, x.second[l] = c.second;
     }
     return x;
 }
 
 void hash_halves(Pair key, std::int64_t n, std::uint32_t* out) {
     const std::int64_t half = (n + 1) / 2;
-    for (std::int64_t i = 0; i < half; ++i) {
-        const std::int64_t other = half + i;
-        const Pair y = threefry(key, {static_cast<std::uint32_t>(i), other < n ? static_cast<std::uint32_t>(other) : 0u});
-        out[i] = y.first;
-        if (other < n) out[other] = y.second;
+    for (std::int64_t begin = 0; begin < half; begin += Pairs::kCount) {
+        const std::int64_t count = std::min(Pairs::kCount, half - begin);
+        Pairs x{};
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t own = begin + i, other = half + own;
+            x.first[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(own);
+            x.second[static_cast<std::size_t>(i)] = other < n ? static_cast<std::uint32_t>(other) : 0u;
+        }
+        threefry(key, x);
+        std::copy_n(x.first.begin(), count, out + begin);
+        std::copy_n(x.second.begin(), std::min(count, n - half - begin), out + half + begin);
     }
 }
 

@@ -15,12 +15,22 @@ struct Pair {
 /// 20 rounds.
 Pair threefry(Pair key, Pair x);
 
+/// Many pairs, which are hashed side by side.
+struct Pairs {
+    static constexpr std::int64_t kCount = 64;
+    alignas(64) std::array<std::uint32_t, kCount> first, second;
+};
+void threefry(Pair key, Pairs& x);
+
 /// The hash of counters 0 .. n-1 as JAX's threefry_2x32 pairs them: the first half with the second half, a 0 behind an odd number.
 void hash_halves(Pair key, std::int64_t n, std::uint32_t* out);
 
 inline Pair counter(std::int64_t i) {
     return {static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) >> 32), static_cast<std::uint32_t>(i)};
 }
+
+/// Those of the numbers from `first` on.
+Pairs counters(std::int64_t first);
 
 /// Keys number `i` of `n` that `key` is split into; both numberings of counters (jax_threefry_partitionable).
 Pair split_key(Pair key, std::int64_t i, std::int64_t n, bool partitionable);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -34,24 +35,43 @@ public:
     }
     std::int64_t scratch_bytes() const override { return partitionable_ ? 0 : checked_mul(words_, 4); }
     void run(void* const* in, void* const* out, void* scratch) const override {
-        for (std::int64_t k = 0; k < keys_; ++k) {
-            auto* target = static_cast<std::byte*>(out[0]) + k * each_ * width_;
-            if (partitionable_)
-                partitionable(key_at(in[0], k), target);
-            else
-                original(key_at(in[0], k), target, static_cast<std::uint32_t*>(scratch));
-        }
+        auto* target = static_cast<std::byte*>(out[0]);
+        if (partitionable_) return partitionable(in[0], target);
+        for (std::int64_t k = 0; k < keys_; ++k)
+            original(key_at(in[0], k), target + k * each_ * width_, static_cast<std::uint32_t*>(scratch));
     }
 
 private:
-    void partitionable(Pair key, std::byte* out) const {
-        parallel_for(threads, each_, 60.0 * static_cast<double>(each_), [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) {
-                const Pair y = threefry(key, counter(i));
-                const std::uint64_t bits = width_ == 8 ? static_cast<std::uint64_t>(y.first) << 32 | y.second : y.first ^ y.second;
-                std::memcpy(out + i * width_, &bits, static_cast<std::size_t>(width_));  // little-endian: the low bytes
-            }
-        });
+    /// Blocks of counters of all keys.
+    void partitionable(const void* keys, std::byte* out) const {
+        const std::int64_t blocks = (each_ + Pairs::kCount - 1) / Pairs::kCount;
+        constexpr double kWorkOfBlock = 400;
+        parallel_for(threads, keys_ * blocks, kWorkOfBlock * static_cast<double>(keys_ * blocks),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t b = begin; b < end; ++b) {
+                             const std::int64_t key = b / blocks, first = b % blocks * Pairs::kCount;
+                             block(key_at(keys, key), first, std::min(Pairs::kCount, each_ - first), out + (key * each_ + first) * width_);
+                         }
+                     });
+    }
+    void block(Pair key, std::int64_t first, std::int64_t count, std::byte* out) const {
+        constexpr std::int64_t kFew = 4;
+        const auto put = [&](std::int64_t i, Pair y) {
+            const std::uint64_t bits = width_ == 8 ? static_cast<std::uint64_t>(y.first) << 32 | y.second : y.first ^ y.second;
+            std::memcpy(out + i * width_, &bits, static_cast<std::size_t>(width_));  // little-endian: the low bytes
+        };
+        if (count <= kFew) {
+            for (std::int64_t i = 0; i < count; ++i) put(i, threefry(key, counter(first + i)));
+            return;
+        }
+        Pairs x = counters(first);
+        threefry(key, x);
+        if (width_ == 4) {
+            for (std::size_t i = 0; i < x.first.size(); ++i) x.first[i] ^= x.second[i];
+            std::memcpy(out, x.first.data(), static_cast<std::size_t>(4 * count));
+            return;
+        }
+        for (std::int64_t i = 0; i < count; ++i) put(i, {x.first[static_cast<std::size_t>(i)], x.second[static_cast<std::size_t>(i)]});
     }
     void original(Pair key, std::byte* out, std::uint32_t* words) const {
         hash_halves(key, words_, words);
