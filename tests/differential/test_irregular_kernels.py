@@ -123,3 +123,11 @@ def test_random_bits(cli, tmp_path, threads, partitionable):
             many = [jax.vmap(lambda k, n=n: jax.random.bits(k, (n,), jnp.uint32))(keys) for n in (1, 3, 100)]
             return one, many, jax.random.normal(keys[1], (300, 70), jnp.float32)
         same(cli, tmp_path, f, (keys,), threads)
+
+
+def test_rows_read_at_other_rows(cli, tmp_path):
+    """What is cheap to make of a row's sum is made again at the index that is asked for: not of the sum of the row at hand."""
+    def f(x, y):
+        spread = jnp.clip(x.sum(1, keepdims=True), -64, 64) + jnp.zeros_like(y)
+        return lax.pad(spread, jnp.float32(-1), ((1, -96, 1), (1, -640, 1))) + x, spread[::-1] * y, jnp.roll(spread, 1, 0) - x
+    same(cli, tmp_path, f, (halves(jnp.float32, 96, 640), halves(jnp.float32, 96, 640)), 2)

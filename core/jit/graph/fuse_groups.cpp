@@ -189,8 +189,10 @@ private:
             const Node& n = g_.nodes[node];
             for (std::size_t k = 0; k < n.in.size() && good; ++k) {
                 const std::uint32_t p = direct_producer(n.in[k]);
-                if (on_demand(p))
+                if (on_demand(p) && n.map->operands[k].access == IndexMap::Access::Identity)
                     self(p, self);
+                else if (on_demand(p))
+                    good = leaves_outside(c, p);  // at another index, perhaps of another row
                 else if (made_by(c, n.in[k]))
                     good = p != kNone && row_level_[p] && broadcast_of_rows(groups_[c], node, k);
             }
@@ -223,7 +225,8 @@ private:
             const std::uint32_t p = direct_producer(n.in[k]);
             const bool member = p != kNone && !on_demand(p) && group_of_[p] == c;
             if (!member) {
-                if (on_demand(p) ? !(rows ? leaves_outside(c, p) : leaves_outside_or_rows(c, p)) : made_by(c, n.in[k])) return false;
+                const bool own_row = full && o.access == IndexMap::Access::Identity;
+                if (on_demand(p) ? !(own_row ? leaves_outside_or_rows(c, p) : leaves_outside(c, p)) : made_by(c, n.in[k])) return false;
                 continue;
             }
             if (column_result_[p]) return false;
