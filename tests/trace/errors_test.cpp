@@ -187,3 +187,8 @@ TEST(AssociativeScan, RefusesOtherLengths) {
               }),
               "Array inputs to associative_scan must have the same first dimension. (saw: [(3,), (4,)])");
 }
+
+TEST(Masks, AreRefusedByWhatDoesNotLookAtThem) {
+    EXPECT_EQ(error_of([&] { jax::nn::logsumexp(jnp::ones(3), {.where = jnp::ones(3) > 0.}); }),
+              "logsumexp() got an unexpected keyword argument 'where'");
+}

@@ -9,6 +9,8 @@ namespace jaxscope::jax::detail {
 
 /// All of them where none is given; sorted, each once.
 ::jaxscope::Dims axes_of(const Axes& a, std::int64_t rank);
+/// Of functions that take the axes of a Reduction alone: a mask that nothing looks at would be a wrong number.
+void refuse_mask(const char* name, const Operand& x, const Reduction& over, const char* instead);
 Value ravel_of(Builder& b, Value x);
 Value iota_of(Builder& b, ::jaxscope::DType type, const ::jaxscope::Dims& shape, std::int64_t dimension);
 Value number_of(::jaxscope::DType type, double v, bool weak = false);

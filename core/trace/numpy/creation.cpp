@@ -34,6 +34,12 @@ using D = ::jaxscope::DType;
 
 namespace detail {
 
+void refuse_mask(const char* name, const Operand& x, const Reduction& over, const char* instead) {
+    if (!over.where.has_value()) return;
+    throw Error(ErrorCode::BadUsage, fmt::format("{}() got an unexpected keyword argument 'where'", name))
+        .at({x.where.file, x.where.line, 0})
+        .advise(instead);
+}
 Dims axes_of(const Axes& a, std::int64_t rank) {
     Dims out;
     if (!a.given)

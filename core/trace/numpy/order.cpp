@@ -18,6 +18,7 @@
 #include "lax/params/slicing.h"
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -265,6 +266,7 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
 }
 
 Array quantile(const Operand& x, const Operand& q, const Reduction& over) {
+    detail::refuse_mask("quantile", x, over, "select the elements first");
     return apply1({x, q}, [&](Builder& b, const Values& v) {
         const Quantile o = options_of(b, v[0], over);
         check_q(b.aval(v[1]));
@@ -272,6 +274,7 @@ Array quantile(const Operand& x, const Operand& q, const Reduction& over) {
     });
 }
 Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
+    detail::refuse_mask("percentile", x, over, "select the elements first");
     return apply1({x, q}, [&](Builder& b, const Values& v) {
         const Quantile o = options_of(b, v[0], over);
         check_q(b.aval(v[1]));
@@ -280,6 +283,7 @@ Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
     });
 }
 Array median(const Operand& x, const Reduction& over) {
+    detail::refuse_mask("median", x, over, "select the elements first");
     return apply1({x}, [&](Builder& b, const Values& v) {
         Quantile o = options_of(b, v[0], over);
         o.midpoint = true;

@@ -22,6 +22,7 @@
 #include "lax/params/slicing.h"
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -322,6 +323,7 @@ Array log_softmax(const Operand& x, std::int64_t axis) {
     });
 }
 Array logsumexp(const Operand& x, const Reduction& over) {
+    detail::refuse_mask("logsumexp", x, over, "put the least number there: jnp::where(mask, x, -jnp::inf)");
     return of_floats(x, [&](Builder& b, Value v) {
         Dims axes;
         for (std::int64_t i = 0; i < b.aval(v)->rank() && !over.axis.given; ++i) axes.push_back(i);

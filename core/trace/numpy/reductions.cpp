@@ -245,7 +245,7 @@ Array diff(const Operand& x, std::int64_t axis) {
 
 namespace linalg {
 Array norm(const Operand& x, const Reduction& over) {
-    no_mask("norm", x, over);
+    detail::refuse_mask("norm", x, over, "put zeros there: jnp::where(mask, x, 0.)");
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "norm", reduction_key(over), v, [&](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);

@@ -27,6 +27,14 @@ void refused(const char* python, int line, F f) {
 
 namespace jr = jax::random;
 
+void masks_that_nothing_would_look_at() {
+    REFUSED("jnp.median(x, where=b)", jnp::median(x, {.where = b}));
+    REFUSED("jnp.quantile(x, 0.5, where=b)", jnp::quantile(x, 0.5, {.where = b}));
+    REFUSED("jnp.percentile(x, 50., where=b)", jnp::percentile(x, 50., {.where = b}));
+    REFUSED("jnp.linalg.norm(x, where=b)", jnp::linalg::norm(x, {.where = b}));
+    REFUSED("jnp.linalg.norm(x, 2, where=b)", jnp::linalg::norm(x, 2, {.where = b}));
+}
+
 void keys_as_numbers() {
     REFUSED("k + 1", k + 1);
     REFUSED("1 + k", 1 + k);
@@ -252,6 +260,7 @@ void composed() {
 }  // namespace
 
 void errors() {
+    masks_that_nothing_would_look_at();
     keys_as_numbers();
     products();
     joined();

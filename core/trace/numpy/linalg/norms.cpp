@@ -13,6 +13,7 @@
 #include "lax/params/linalg.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -71,6 +72,7 @@ Value matrix_norm(Builder& b, Value x, const Order& ord) {
 
 Array norm(const Operand& x, const Order& ord, const Reduction& over) {
     if (!ord.given) return norm(x, over);
+    detail::refuse_mask("norm", x, over, "put zeros there: jnp::where(mask, x, 0.)");
     const std::string_view name = ord.name ? ord.name : "";
     const auto refuse = [&](const std::string& text) { return Error(ErrorCode::BadUsage, text).at({x.where.file, x.where.line, 0}); };
     return apply1({x}, [&](Builder& b, const Values& v) {
