@@ -229,15 +229,16 @@ Values JaxprBuilder::copy(const Jaxpr& from, const Eqn& eqn, const Values& in) {
 
 std::size_t JaxprBuilder::num_eqns() const { return jaxpr_->eqns.size(); }
 
-/// Those of the late constants that are read become further constvars, behind those that are there: JAX keeps no others either.
+/// Those of the late constants that are read become further constvars, behind those that are there, in the order in which they are first
+/// read: JAX makes them then, and keeps no others either.
 void JaxprBuilder::hoist_constants() {
-    std::vector<bool> used(late_consts_.size(), false);
-    for (const LateUse& use : late_uses_) used[use.constant] = true;
+    constexpr auto kUnread = UINT32_MAX;
     std::vector<ArrayPtr> late;
-    std::vector<std::uint32_t> position(late_consts_.size());
-    for (std::size_t i = 0; i < late_consts_.size(); ++i) {
-        position[i] = static_cast<std::uint32_t>(late.size());
-        if (used[i]) late.push_back(late_consts_[i]);
+    std::vector<std::uint32_t> position(late_consts_.size(), kUnread);
+    for (const LateUse& use : late_uses_) {
+        if (position[use.constant] != kUnread) continue;
+        position[use.constant] = static_cast<std::uint32_t>(late.size());
+        late.push_back(late_consts_[use.constant]);
     }
     Jaxpr& j = *jaxpr_;
     const auto n = static_cast<std::uint32_t>(late.size());

@@ -50,3 +50,15 @@ def test_what_rules_call(cli, tmp_path, body, around):
     fn, file = AROUND[around](BODIES[body]), str(tmp_path / "shared.jaxscope")
     jaxscope.capture(fn, values="all")(X).save(file)
     assert transformed(cli, file, "grad") == made_by_jax(jax.grad(fn), X).rstrip()
+
+
+FIRST, SECOND = jnp.arange(4.0) + 1, jnp.arange(4.0) + 2
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_constants_stand_in_the_order_in_which_they_are_first_read(cli, tmp_path, around):
+    """What an inner jit holds is read by the outer one as a residual alone, when all else is done."""
+    inner = jax.jit(lambda v: v * FIRST)
+    fn, file = AROUND[around](lambda x: jax.jit(lambda v: (inner(v) * SECOND).sum())(x)), str(tmp_path / "constants.jaxscope")
+    jaxscope.capture(fn, values="all")(X).save(file)
+    assert transformed(cli, file, "grad") == made_by_jax(jax.grad(fn), X).rstrip()

@@ -83,7 +83,7 @@ TEST(Builder, MoreValuesThanAHandleCountsAreAnError) {
     }
 }
 
-TEST(Builder, ConstantsThatAreReadComeBehindTheConstvarsInTheOrderTheyWereMet) {
+TEST(Builder, ConstantsThatAreReadComeBehindTheConstvarsInTheOrderOfTheirFirstReading) {
     const auto array = [](std::int64_t n) { return std::make_shared<const ArrayConst>(ArrayConst{f32({n}), {}, {}}); };
     JaxprBuilder b;
     b.add_constvar(f32({1}), array(1));
@@ -94,10 +94,10 @@ TEST(Builder, ConstantsThatAreReadComeBehindTheConstvarsInTheOrderTheyWereMet) {
     const Value y = b.bind1(primitive("mul"), {d, x});
     EXPECT_EQ(b.constant(fourth), d);
     const JaxprPtr j = b.finish({c, y, x, d});
-    EXPECT_EQ(j->const_avals(), (Avals{f32({1}), f32({3}), f32({4})}));
-    EXPECT_EQ(j->inputs(j->eqns[0])[0], Atom(j->constvar(2)));
+    EXPECT_EQ(j->const_avals(), (Avals{f32({1}), f32({4}), f32({3})}));
+    EXPECT_EQ(j->inputs(j->eqns[0])[0], Atom(j->constvar(1)));
     EXPECT_EQ(j->inputs(j->eqns[0])[1], Atom(j->invar(0)));
-    EXPECT_EQ(j->outvars, (std::vector<Atom>{j->constvar(1), j->output(j->eqns[0], 0), j->invar(0), j->constvar(2)}));
+    EXPECT_EQ(j->outvars, (std::vector<Atom>{j->constvar(2), j->output(j->eqns[0], 0), j->invar(0), j->constvar(1)}));
 }
 
 }  // namespace
