@@ -73,16 +73,10 @@ private Q_SLOTS:
     }
 
     void pictures() {
-        const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES");
-        if (pictures.isEmpty()) QSKIP("JAXSCOPE_PICTURES names no folder");
         Picked picked;
         picked.program = parse_eqn_path("0");
         window_->selection()->pick(picked);
-        for (const bool dark : {false, true}) {
-            window_->set_dark(dark);
-            window_->grab().save(QStringLiteral("%1/Jaxpr-%2.png").arg(pictures, dark ? "dark" : "light"));
-        }
-        window_->set_dark(false);
+        if (!takes_pictures(*window_, "Jaxpr")) QSKIP("JAXSCOPE_PICTURES names no folder");
     }
 
 private:

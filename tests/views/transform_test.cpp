@@ -87,7 +87,6 @@ private Q_SLOTS:
     /// Under another policy the stages are others: what is recomputed moves behind the split.
     void a_policy_changes_them() {
         const int before = lines_of(Kind::Known);
-        Choices choices = window_->session()->choices();
         window_->top_bar()->enter_policy(QStringLiteral("nothing_saveable"));
         QTRY_VERIFY_WITH_TIMEOUT(settled(*window_) && window_->session()->shows_choices() && made(), kPatience);
         QTRY_VERIFY_WITH_TIMEOUT(lines_of(Kind::Known) != before, kPatience);
@@ -95,15 +94,9 @@ private Q_SLOTS:
     }
 
     void pictures() {
-        const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES");
-        if (pictures.isEmpty()) QSKIP("JAXSCOPE_PICTURES names no folder");
         const EqnLine product = first(Kind::Function, "dot_general");
         Q_EMIT view()->text(Kind::Function)->clicked(&product);
-        for (const bool dark : {false, true}) {
-            window_->set_dark(dark);
-            window_->grab().save(QStringLiteral("%1/Transforms-%2.png").arg(pictures, dark ? "dark" : "light"));
-        }
-        window_->set_dark(false);
+        if (!takes_pictures(*window_, "Transforms")) QSKIP("JAXSCOPE_PICTURES names no folder");
     }
 
 private:

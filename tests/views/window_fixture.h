@@ -71,6 +71,18 @@ inline int times_said(const QWidget& window, const char* text) {
     return times;
 }
 
+/// Takes a picture of the window in each theme, where JAXSCOPE_PICTURES names a folder. False: it doesn't.
+inline bool takes_pictures(app::MainWindow& window, const char* name) {
+    const QString folder = qEnvironmentVariable("JAXSCOPE_PICTURES");
+    if (folder.isEmpty()) return false;
+    for (const bool dark : {false, true}) {
+        window.set_dark(dark);
+        window.grab().save(QStringLiteral("%1/%2-%3.png").arg(folder, QString::fromUtf8(name), dark ? "dark" : "light"));
+    }
+    window.set_dark(false);
+    return true;
+}
+
 /// What a process of window tests needs once: settings of its own, primitives, a theme, the layout worker of the build.
 class WindowFixture {
 public:

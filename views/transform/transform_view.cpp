@@ -153,7 +153,7 @@ void TransformView::take(const std::vector<TransformStage>& stages) {
 void TransformView::mark(TracebackRef place, const JaxprText* but_where) {
     for (const Column& c : columns_) {
         std::vector<int> lines;
-        if (!(place == TracebackRef()))
+        if (place != TracebackRef())
             for (const EqnLine& e : c.text->equations())
                 if (place_of(e) == place && (lines.empty() || lines.back() != static_cast<int>(e.line)))
                     lines.push_back(static_cast<int>(e.line));

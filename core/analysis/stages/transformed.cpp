@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/stages/transformed.h"
 
+#include <optional>
+
 #include "base/error.h"
 #include "transforms/batch.h"
 #include "transforms/dce.h"
@@ -24,6 +26,11 @@ JaxprPtr cotangents_alone(const JaxprPtr& function, const std::vector<bool>& wrt
 std::vector<TransformStage> transform_stages(const JaxprPtr& function, const std::vector<bool>& wrt, std::size_t num_outputs) {
     using Kind = TransformStage::Kind;
     std::vector<TransformStage> stages;
+    std::optional<Linearized> linearized;  // three stages show a part of it
+    const auto halves = [&]() -> const Linearized& {
+        if (!linearized) linearized = linearize(function, wrt, num_outputs);
+        return *linearized;
+    };
     const auto add = [&](Kind kind, auto make) {
         TransformStage stage{kind, nullptr, {}};
         try {
@@ -35,9 +42,9 @@ std::vector<TransformStage> transform_stages(const JaxprPtr& function, const std
         stages.push_back(std::move(stage));
     };
     add(Kind::Function, [&] { return function; });
-    add(Kind::Jvp, [&] { return jvp(function, linearize(function, wrt, num_outputs).wrt, num_outputs).jaxpr; });
-    add(Kind::Known, [&] { return linearize(function, wrt, num_outputs).forward; });
-    add(Kind::Unknown, [&] { return linearize(function, wrt, num_outputs).linear; });
+    add(Kind::Jvp, [&] { return jvp(function, halves().wrt, num_outputs).jaxpr; });
+    add(Kind::Known, [&] { return halves().forward; });
+    add(Kind::Unknown, [&] { return halves().linear; });
     add(Kind::Transposed, [&] { return vjp(function, wrt, num_outputs).backward; });
     add(Kind::Dce, [&] { return cotangents_alone(function, wrt); });
     add(Kind::Vmap, [&] {
