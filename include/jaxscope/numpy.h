@@ -22,12 +22,51 @@ public:
 struct Reduction {
     Axes axis = {};
     bool keepdims = false;
-    Array where = {};  ///< of sum, prod, mean, any and all: the elements that count
+    Array where = {};  ///< of any and all: the elements that count
+};
+/// The type that a result is made in; left out, the operands' own (Python's `dtype=None`).
+class AsType {
+public:
+    AsType() = default;
+    AsType(dtype t) : type(t), given(true) {}  // NOLINT(google-explicit-constructor)
+    AsType(None) {}                            // NOLINT(google-explicit-constructor)
+    dtype type = dtype::float32;
+    bool given = false;
+};
+/// Of sums and products. `initial`: a scalar that they begin with; `where`: the elements that count.
+struct Summation {
+    Axes axis = {};
+    AsType dtype = {};
+    bool keepdims = false;
+    Array initial = {}, where = {};
+};
+struct Averaging {
+    Axes axis = {};
+    AsType dtype = {};
+    bool keepdims = false;
+    Array where = {};
+};
+/// Of the largest and the least. With `where`, `initial` is what they are of no element.
+struct Extremum {
+    Axes axis = {};
+    bool keepdims = false;
+    Array initial = {}, where = {};
 };
 struct Spread {
     Axes axis = {};
-    bool keepdims = false;
+    AsType dtype = {};
     std::int64_t ddof = 0;  ///< what the number of elements is lessened by
+    bool keepdims = false;
+    Array where = {};
+};
+/// Of running sums and products.
+struct Running {
+    Axes axis = {};
+    AsType dtype = {};
+};
+/// Of sorting. JAX sorts stably unless it is told otherwise.
+struct Sorting {
+    bool stable = true, descending = false;
 };
 using Arrays = std::vector<Array>;
 /// How many parts, or where they are cut.
@@ -43,10 +82,14 @@ public:
 };
 
 namespace detail {
-Array arange_of(double start, double stop, double step, bool has_step, const Where& where);
+struct Counting {
+    double start = 0, stop = 0, step = 1;
+    bool has_step = false, real = false;
+};
+Array arange_of(const Counting& range, const AsType& type, const Where& where);
 std::vector<Array> unpacked(const Operand& x, std::size_t count);
 template <class... T>
-concept SomeReal = (std::is_floating_point_v<T> || ...);
+inline constexpr bool SomeReal = (std::is_floating_point_v<T> || ...);
 }  // namespace detail
 
 namespace numpy {
@@ -174,8 +217,13 @@ Array trapezoid(const Operand& y);
 Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis = -1);
 Array inner(const Operand& x, const Operand& y);
 Array outer(const Operand& x, const Operand& y);
+/// |x - y| <= atol + rtol |y|; left out, 1e-5 and 1e-8.
 Array isclose(const Operand& x, const Operand& y);
+Array isclose(const Operand& x, const Operand& y, const Operand& rtol);
+Array isclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol);
 Array allclose(const Operand& x, const Operand& y);
+Array allclose(const Operand& x, const Operand& y, const Operand& rtol);
+Array allclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol);
 Array array_equal(const Operand& x, const Operand& y);
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
@@ -192,22 +240,25 @@ Array einsum(const char* subscripts, const Operand& x, const Operand& y, const O
 Array einsum(const char* subscripts, const Arrays& operands, Where where = {});
 
 // ---- Along axes
-Array sum(const Operand& x, const Reduction& over = {});
-Array prod(const Operand& x, const Reduction& over = {});
-Array mean(const Operand& x, const Reduction& over = {});
-Array max(const Operand& x, const Reduction& over = {});
-Array min(const Operand& x, const Reduction& over = {});
+Array sum(const Operand& x, const Summation& over = {});
+Array prod(const Operand& x, const Summation& over = {});
+Array mean(const Operand& x, const Averaging& over = {});
+Array max(const Operand& x, const Extremum& over = {});
+Array min(const Operand& x, const Extremum& over = {});
 Array any(const Operand& x, const Reduction& over = {});
 Array all(const Operand& x, const Reduction& over = {});
 Array var(const Operand& x, const Spread& over = {});
 Array std(const Operand& x, const Spread& over = {});
-Array amax(const Operand& x, const Reduction& over = {});
-Array amin(const Operand& x, const Reduction& over = {});
+Array amax(const Operand& x, const Extremum& over = {});
+Array amin(const Operand& x, const Extremum& over = {});
 /// Without what isn't a number.
-Array nansum(const Operand& x, const Reduction& over = {});
-Array nanmean(const Operand& x, const Reduction& over = {});
-Array nanmax(const Operand& x, const Reduction& over = {});
-Array nanmin(const Operand& x, const Reduction& over = {});
+Array nansum(const Operand& x, const Summation& over = {});
+Array nanprod(const Operand& x, const Summation& over = {});
+Array nanmean(const Operand& x, const Averaging& over = {});
+Array nanvar(const Operand& x, const Spread& over = {});
+Array nanstd(const Operand& x, const Spread& over = {});
+Array nanmax(const Operand& x, const Extremum& over = {});
+Array nanmin(const Operand& x, const Extremum& over = {});
 /// `weights`: of the shape of x, or of its axes that are averaged over.
 struct Weighting {
     Axes axis = {};
@@ -216,15 +267,16 @@ struct Weighting {
 };
 Array average(const Operand& x, const Weighting& over = {});
 Array cov(const Operand& x, bool rowvar = true);
-Array argmax(const Operand& x, const Axes& axis = {});
-Array argmin(const Operand& x, const Axes& axis = {});
-Array cumsum(const Operand& x, const Axes& axis = {});
-Array cumprod(const Operand& x, const Axes& axis = {});
+Array argmax(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+Array argmin(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+Array cumsum(const Operand& x, const Running& along = {});
+Array cumprod(const Operand& x, const Running& along = {});
 Array ptp(const Operand& x, const Reduction& over = {});
-Array count_nonzero(const Operand& x, const Axes& axis = {});
-Array sort(const Operand& x, std::int64_t axis = -1);
-Array argsort(const Operand& x, std::int64_t axis = -1);
-Array diff(const Operand& x, std::int64_t axis = -1);
+Array count_nonzero(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+Array sort(const Operand& x, std::int64_t axis = -1, const Sorting& how = {});
+Array argsort(const Operand& x, std::int64_t axis = -1, const Sorting& how = {});
+/// `n` times the difference of neighbours.
+Array diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// Elements at positions along an axis, the other dimensions as those of `indices`.
 Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis);
 /// Where `v` belongs in the sorted vector `a`: before ("left") or behind ("right") what equals it.
@@ -251,6 +303,11 @@ JAXSCOPE_ALONG(nansum)
 JAXSCOPE_ALONG(nanmean)
 JAXSCOPE_ALONG(nanmax)
 JAXSCOPE_ALONG(nanmin)
+JAXSCOPE_ALONG(nanprod)
+JAXSCOPE_ALONG(nanvar)
+JAXSCOPE_ALONG(nanstd)
+JAXSCOPE_ALONG(cumsum)
+JAXSCOPE_ALONG(cumprod)
 #undef JAXSCOPE_ALONG
 struct Diagonal {
     std::int64_t offset = 0, axis1 = 0, axis2 = 1;
@@ -264,7 +321,7 @@ Array reshape(const Operand& x, const Shape& shape);
 Array transpose(const Operand& x);
 Array transpose(const Operand& x, const Shape& axes);
 Array swapaxes(const Operand& x, std::int64_t a, std::int64_t b);
-Array moveaxis(const Operand& x, std::int64_t from, std::int64_t to);
+Array moveaxis(const Operand& x, const Shape& from, const Shape& to);
 Array expand_dims(const Operand& x, const Shape& axes);
 Array squeeze(const Operand& x, const Axes& axis = {});
 Array broadcast_to(const Operand& x, const Shape& shape);
@@ -294,7 +351,7 @@ Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
 Array roll(const Operand& x, std::int64_t shift);
-Array roll(const Operand& x, std::int64_t shift, std::int64_t axis);
+Array roll(const Operand& x, const Shape& shift, const Shape& axis);
 Array pad(const Operand& x, std::int64_t width);
 /// Before and behind each dimension.
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value = 0);
@@ -306,11 +363,12 @@ Array astype(const Operand& x, dtype type);
 // ---- New arrays
 Array zeros(const Shape& shape, dtype type = float32, Where where = {});
 Array ones(const Shape& shape, dtype type = float32, Where where = {});
-Array full(const Shape& shape, const Operand& value);
+Array full(const Shape& shape, const Operand& value, AsType type = {});
 Array empty(const Shape& shape, dtype type = float32, Where where = {});
-Array zeros_like(const Operand& x);
-Array ones_like(const Operand& x);
-Array full_like(const Operand& x, const Operand& value);
+Array zeros_like(const Operand& x, AsType type = {});
+Array ones_like(const Operand& x, AsType type = {});
+Array full_like(const Operand& x, const Operand& value, AsType type = {});
+Array empty_like(const Operand& x, AsType type = {});
 /// The same tree with zeros, ones for leaves.
 template <class T>
 requires(!std::is_convertible_v<const T&, Operand>) T zeros_like(const T& tree) {
@@ -320,23 +378,26 @@ template <class T>
 requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree) {
     return tree_map([](const Array& a) { return ones_like(Operand(a)); }, tree);
 }
-Array arange(std::int64_t stop, Where where = {});
-Array arange(std::int64_t start, std::int64_t stop, Where where = {});
-Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Where where = {});
-/// Of real numbers: float32.
-template <detail::SomeReal T>
-Array arange(T stop, Where where = {}) {
-    return detail::arange_of(0, stop, 0, false, where);
+/// `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`; of whole numbers int32, else float32, or the type that comes last.
+template <detail::Number T>
+Array arange(T stop, AsType type = {}, Where where = {}) {
+    return detail::arange_of({.stop = static_cast<double>(stop), .real = detail::SomeReal<T>}, type, where);
 }
-template <class A, detail::Number B>
-requires detail::SomeReal<A, B> Array arange(A start, B stop, Where where = {}) {
-    return detail::arange_of(static_cast<double>(start), static_cast<double>(stop), 0, false, where);
+template <detail::Number A, detail::Number B>
+Array arange(A start, B stop, AsType type = {}, Where where = {}) {
+    return detail::arange_of({static_cast<double>(start), static_cast<double>(stop), 1, false, detail::SomeReal<A, B>}, type, where);
 }
-template <class A, detail::Number B, detail::Number C>
-requires detail::SomeReal<A, B, C> Array arange(A start, B stop, C step, Where where = {}) {
-    return detail::arange_of(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), true, where);
+template <detail::Number A, detail::Number B, detail::Number C>
+Array arange(A start, B stop, C step, AsType type = {}, Where where = {}) {
+    const bool real = detail::SomeReal<A, B, C>;
+    return detail::arange_of({static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), true, real}, type, where);
 }
-Array linspace(double start, double stop, std::int64_t num = 50, Where where = {});
+struct Spacing {
+    bool endpoint = true;  ///< is `stop` the last number?
+    AsType dtype = {};
+};
+/// Numbers, or scalars, as bounds.
+Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Spacing& how = {});
 Array eye(std::int64_t n, dtype type = float32, Where where = {});
 Array eye(std::int64_t n, std::int64_t m, std::int64_t k = 0, dtype type = float32, Where where = {});
 Array tri(std::int64_t n, dtype type = float32, Where where = {});  ///< ones on and below the diagonal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// jax.random with typed threefry keys.
+// jax.random with typed threefry keys. Types of samplers are float32, bfloat16 or float16.
 #include <jaxscope/numpy.h>
 
 namespace jaxscope::jax::random {
@@ -12,21 +12,24 @@ Array split(const Operand& key, const Shape& num = 2);
 Array fold_in(const Operand& key, const Operand& data);
 Array key_data(const Operand& key);
 Array wrap_key_data(const Operand& words);
-Array bits(const Operand& key, const Shape& shape = {});
+Array bits(const Operand& key, const Shape& shape = {}, dtype type = dtype::uint32);
+/// Bounds: numbers, or arrays that broadcast to `shape`.
 Array uniform(const Operand& key, const Shape& shape = {}, const Operand& minval = 0., const Operand& maxval = 1.);
-Array normal(const Operand& key, const Shape& shape = {});
+Array uniform(const Operand& key, const Shape& shape, dtype type, const Operand& minval = 0., const Operand& maxval = 1.);
+Array normal(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
 /// The numbers below `n` in an order by chance.
 Array permutation(const Operand& key, std::int64_t n);
 Array permutation(const Operand& key, const Array& x);
 /// int32, from `minval` on and below `maxval`.
 Array randint(const Operand& key, const Shape& shape, const Operand& minval, const Operand& maxval);
-Array gumbel(const Operand& key, const Shape& shape = {});
-Array exponential(const Operand& key, const Shape& shape = {});
-Array laplace(const Operand& key, const Shape& shape = {});
-Array logistic(const Operand& key, const Shape& shape = {});
-Array cauchy(const Operand& key, const Shape& shape = {});
+Array gumbel(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
+Array exponential(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
+Array laplace(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
+Array logistic(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
+Array cauchy(const Operand& key, const Shape& shape = {}, dtype type = dtype::float32);
 Array rademacher(const Operand& key, const Shape& shape = {});
-Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {});
+Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {},
+                       dtype type = dtype::float32);
 Array gamma(const Operand& key, const Operand& a, const Shape& shape = {});
 Array loggamma(const Operand& key, const Operand& a, const Shape& shape = {});
 Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& shape = {});

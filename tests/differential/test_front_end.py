@@ -60,7 +60,8 @@ def same_numbers(want, got, nudged=()):
             return f"{aval} for {jax.typeof(a)}"
         exact, found = np.asarray(a, float).ravel(), np.array(numbers, float)
         spread = max((np.abs(np.asarray(jax.tree.leaves(n)[k], float).ravel() - exact) for n in nudged), key=np.sum, default=0)
-        if not np.all((np.abs(found - exact) <= 1e-6 + 2e-5 * np.abs(exact) + 4 * spread) | (found == exact) | (np.isnan(found) & np.isnan(exact))):
+        digits = {"bfloat16": 2.0**-6, "float16": 2.0**-9}.get(str(a.dtype), 2e-5)  # two of the last places of a short type
+        if not np.all((np.abs(found - exact) <= 1e-6 + digits * np.abs(exact) + 4 * spread) | (found == exact) | (np.isnan(found) & np.isnan(exact))):
             return f"{numbers} for {np.asarray(a).ravel()}"
     return None
 

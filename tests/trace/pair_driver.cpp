@@ -355,6 +355,7 @@ int main(int argc, char**) {
     named_axes();
     more_functions();
     composed_functions();
+    options();
     linear_algebra();
     sorted_arrays();
     more_random();

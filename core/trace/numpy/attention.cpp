@@ -112,7 +112,7 @@ Array dot_product_attention(const Operand& query, const Operand& key, const Oper
 
 Array standardize(const Operand& x, const StandardizeOptions& o) {
     const auto normalised = [&](const Arrays& v) {
-        const Reduction along{.axis = o.axis, .keepdims = true};
+        const Averaging along{.axis = o.axis, .keepdims = true};
         const Array mean = numpy::mean(v[0], along);
         Array squares = numpy::mean(numpy::square(v[0]), along);
         Array variance = numpy::clip(squares - numpy::square(mean), 0);

@@ -6,9 +6,9 @@
 
 namespace jaxscope::jax::detail {
 
-std::vector<Array> composed(const char* name, const std::string& key, std::initializer_list<Operand> in, const Body& body) {
-    const Where where = in.begin()->where;
-    return apply({in.begin(), in.size()}, where, [&](Builder& b, const Values& v) {
+std::vector<Array> composed(const char* name, const std::string& key, const std::vector<Operand>& in, const Body& body) {
+    const Where where = in.front().where;
+    return apply(in, where, [&](Builder& b, const Values& v) {
         const std::function<JaxprPtr(const Avals&)> trace = [&](const Avals& avals) {
             const InUsersLine line(where);
             Trace t("jit", name);
@@ -19,13 +19,13 @@ std::vector<Array> composed(const char* name, const std::string& key, std::initi
         return ::jaxscope::jitted(b, name, key, v, trace);
     });
 }
-Array composed_one(const char* name, const std::string& key, std::initializer_list<Operand> in,
+Array composed_one(const char* name, const std::string& key, const std::vector<Operand>& in,
                    const std::function<Array(const std::vector<Array>&)>& body) {
     return composed(name, key, in, [&](const std::vector<Array>& v) { return std::vector<Array>{body(v)}; }).front();
 }
-std::vector<Array> in_line(std::initializer_list<Operand> in, const Body& body) {
-    const InUsersLine line(in.begin()->where);
-    const std::vector<Array> operands = apply({in.begin(), in.size()}, in.begin()->where, [](Builder&, const Values& v) { return v; });
+std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body) {
+    const InUsersLine line(in.front().where);
+    const std::vector<Array> operands = apply(in, in.front().where, [](Builder&, const Values& v) { return v; });
     const std::vector<Array> out = body(operands);
     for (const Array& a : out)
         for (const Operand& o : in) belongs_to(a, o);

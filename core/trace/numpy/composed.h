@@ -3,7 +3,6 @@
 // Functions of JAX that are made of others of the front end: called in the user's line, and where JAX jits them, traced once for equal
 // types.
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,11 @@ namespace jaxscope::jax::detail {
 using Body = std::function<std::vector<Array>(const std::vector<Array>&)>;
 /// A jit equation called `name`. As with `jitted`, calls for equal types and equal `key` (static arguments) share their body, which reads
 /// nothing but its operands.
-std::vector<Array> composed(const char* name, const std::string& key, std::initializer_list<Operand> in, const Body& body);
+std::vector<Array> composed(const char* name, const std::string& key, const std::vector<Operand>& in, const Body& body);
 /// With one result.
-Array composed_one(const char* name, const std::string& key, std::initializer_list<Operand> in,
+Array composed_one(const char* name, const std::string& key, const std::vector<Operand>& in,
                    const std::function<Array(const std::vector<Array>&)>& body);
 /// The same without an equation of its own: what JAX doesn't jit.
-std::vector<Array> in_line(std::initializer_list<Operand> in, const Body& body);
+std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body);
 
 }  // namespace jaxscope::jax::detail

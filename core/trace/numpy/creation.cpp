@@ -65,8 +65,26 @@ Array made(const Where& where, const std::function<Value(Builder&)>& f) {
 
 namespace numpy {
 
-Array full(const Shape& shape, const Operand& value) {
-    return apply1({value}, [&](Builder& b, const Values& v) { return detail::broadcast_to(b, v[0], shape.vector()); });
+namespace {
+Value linspace_in(Builder& i, const Values& bounds, std::int64_t num, bool endpoint, D type) {
+    const Value from = cl::convert_element_type(i, bounds[0], type), to = cl::convert_element_type(i, bounds[1], type);
+    if (num == 0) return detail::broadcast_to(i, number_of(type, 0), {0});
+    if (num == 1) return cl::reshape(i, from, {1});
+    const std::int64_t gaps = endpoint ? num - 1 : num;
+    const Value parts = number_of(type, static_cast<double>(gaps));
+    cl::div(i, cl::sub(i, to, from), parts);
+    const Value step = cl::div(i, iota_of(i, type, {gaps}, 0), parts);
+    const Value wide = cl::reshape(i, from, {1});
+    const Value low = cl::mul(i, wide, cl::sub(i, number_of(type, 1), step));
+    const Value high = cl::mul(i, cl::reshape(i, to, {1}), step);
+    const Value inner = cl::add(i, low, high);
+    return endpoint ? cl::concatenate(i, {inner, cl::broadcast_in_dim(i, to, {1}, {})}, 0) : inner;
+}
+/// A value as `type`; as it is where none is asked for.
+Value typed(Builder& b, Value v, const AsType& type) { return type.given ? detail::converted(b, v, static_cast<D>(type.type), false) : v; }
+}  // namespace
+Array full(const Shape& shape, const Operand& value, AsType type) {
+    return apply1({value}, [&](Builder& b, const Values& v) { return detail::broadcast_to(b, typed(b, v[0], type), shape.vector()); });
 }
 Array zeros(const Shape& shape, dtype type, Where where) {
     return made(where, [&](Builder& b) { return detail::broadcast_to(b, number_of(static_cast<D>(type), 0), shape.vector()); });
@@ -80,55 +98,39 @@ Array like(const Operand& x, const std::function<Value(Builder&, AvalRef)>& f) {
     return apply1({x}, [&](Builder& b, const Values& v) { return f(b, b.aval(v[0])); });
 }
 }  // namespace
-Array zeros_like(const Operand& x) {
-    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 0, a->weak_type), a->shape); });
+namespace {
+Value filled_like(Builder& b, AvalRef a, double number, const AsType& type) {
+    const D of = type.given ? static_cast<D>(type.type) : a->dtype;
+    return detail::broadcast_to(b, number_of(of, number, !type.given && a->weak_type), a->shape);
 }
-Array ones_like(const Operand& x) {
-    return like(x, [](Builder& b, AvalRef a) { return detail::broadcast_to(b, number_of(a->dtype, 1, a->weak_type), a->shape); });
+}  // namespace
+Array zeros_like(const Operand& x, AsType type) {
+    return like(x, [&](Builder& b, AvalRef a) { return filled_like(b, a, 0, type); });
 }
-Array full_like(const Operand& x, const Operand& value) {
-    return apply1({x, value}, [](Builder& b, const Values& v) {
+Array ones_like(const Operand& x, AsType type) {
+    return like(x, [&](Builder& b, AvalRef a) { return filled_like(b, a, 1, type); });
+}
+Array empty_like(const Operand& x, AsType type) { return zeros_like(x, type); }
+Array full_like(const Operand& x, const Operand& value, AsType type) {
+    return apply1({x, value}, [&](Builder& b, const Values& v) {
         const AvalRef a = b.aval(v[0]);
-        return detail::broadcast_to(b, detail::converted(b, v[1], a->dtype, a->weak_type), a->shape);
+        const Value number = type.given ? typed(b, v[1], type) : detail::converted(b, v[1], a->dtype, a->weak_type);
+        return detail::broadcast_to(b, number, a->shape);
     });
 }
-Array arange(std::int64_t stop, Where where) {
-    return made(where, [&](Builder& b) { return iota_of(b, D::S32, {std::max<std::int64_t>(stop, 0)}, 0); });
-}
-Array arange(std::int64_t start, std::int64_t stop, Where where) {
-    // JAX counts from a start that isn't zero without a step.
-    return made(where, [&](Builder& b) {
-        const Value x = iota_of(b, D::S32, {std::max<std::int64_t>(stop - start, 0)}, 0);
-        return start == 0 ? x : cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
-    });
-}
-Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Where where) {
-    if (step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
-    return made(where, [&](Builder& b) {
-        const std::int64_t gap = stop - start, n = gap / step + (gap % step != 0 && (gap < 0) == (step < 0));
-        Value x = iota_of(b, D::S32, {std::max<std::int64_t>(n, 0)}, 0);
-        x = cl::mul(b, number_of(D::S32, static_cast<double>(step)), x);
-        return cl::add(b, number_of(D::S32, static_cast<double>(start)), x);
-    });
-}
-Array linspace(double start, double stop, std::int64_t num, Where where) {
+Array linspace(const Operand& start, const Operand& stop, std::int64_t num, const Spacing& how) {
     if (num < 0)
-        throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num)).at({where.file, where.line, 0});
-    return made(where, [&](Builder& b) {
-        return jitted(b, "_linspace", fmt::format("{}", num), {detail::literal_of(Operand(start)), detail::literal_of(Operand(stop))},
-                      [&](Builder& i, const Values& w) {
-                          const Value from = cl::convert_element_type(i, w[0], D::F32), to = cl::convert_element_type(i, w[1], D::F32);
-                          if (num == 0) return detail::broadcast_to(i, number_of(D::F32, 0), {0});
-                          if (num == 1) return cl::reshape(i, from, {1});
-                          const Value parts = number_of(D::F32, static_cast<double>(num - 1));
-                          cl::div(i, cl::sub(i, to, from), parts);
-                          const Value step = cl::div(i, iota_of(i, D::F32, {num - 1}, 0), parts);
-                          const Value wide = cl::reshape(i, from, {1});
-                          const Value low = cl::mul(i, wide, cl::sub(i, number_of(D::F32, 1), step));
-                          const Value high = cl::mul(i, cl::reshape(i, to, {1}), step);
-                          const Value inner = cl::add(i, low, high);
-                          return cl::concatenate(i, {inner, cl::broadcast_in_dim(i, to, {1}, {})}, 0);
-                      });
+        throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num))
+            .at({start.where.file, start.where.line, 0});
+    const D type = how.dtype.given ? static_cast<D>(how.dtype.type) : D::F32;
+    if (!is_inexact(type) || is_complex(type))
+        detail::refuse("linspace of integers and of complex numbers isn't there: convert the result");
+    const std::string key = fmt::format("{} {} {}", num, how.endpoint, info(type).name);
+    return apply1({start, stop}, [&](Builder& b, const Values& v) {
+        for (const Value bound : v)
+            if (b.aval(bound)->rank() > 0)
+                detail::refuse("linspace: expected numbers or scalars as bounds, found " + detail::long_aval(b.aval(bound)));
+        return jitted(b, "_linspace", key, v, [&](Builder& i, const Values& w) { return linspace_in(i, w, num, how.endpoint, type); });
     });
 }
 Array eye(std::int64_t n, dtype type, Where where) {
@@ -215,13 +217,17 @@ Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, W
 
 }  // namespace lax
 
-Array detail::arange_of(double start, double stop, double step, bool has_step, const Where& where) {
+Array detail::arange_of(const Counting& range, const AsType& wanted, const Where& where) {
+    const auto& [start, stop, step, has_step, real] = range;
     if (has_step && step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
-    return made(where, [&](Builder& b) {
-        const auto n = static_cast<std::int64_t>(std::ceil((stop - start) / (has_step ? step : 1)));
-        Value x = iota_of(b, D::F32, {std::max<std::int64_t>(n, 0)}, 0);
-        if (has_step) x = cl::mul(b, number_of(D::F32, step), x);
-        return !has_step && start == 0 ? x : cl::add(b, number_of(D::F32, start), x);
+    const D type = wanted.given ? static_cast<D>(wanted.type) : real ? D::F32 : D::S32;
+    const D made_in = has_step && (type == D::BF16 || type == D::F16) ? D::F32 : type;
+    return made(where, [&, start = start, stop = stop, step = step, has_step = has_step](Builder& b) {
+        const auto n = static_cast<std::int64_t>(std::ceil((stop - start) / step));
+        Value x = iota_of(b, made_in, {std::max<std::int64_t>(n, 0)}, 0);
+        if (has_step) x = cl::mul(b, number_of(made_in, step), x);
+        if (has_step || start != 0) x = cl::add(b, number_of(made_in, start), x);
+        return cl::convert_element_type(b, x, type);
     });
 }
 

@@ -11,6 +11,7 @@
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
+#include "trace/numpy/composed.h"
 #include "trace/promote.h"
 #include "trace/trace.h"
 
@@ -346,19 +347,39 @@ Array hypot(const Operand& x, const Operand& y) {
         return where_call(b, infinite, make_literal(AvalRef(b.aval(large)->dtype, {}), static_cast<double>(INFINITY)), finite);
     });
 }
-Array isclose(const Operand& x, const Operand& y) {
-    return jitted_call("isclose", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, false, "isclose");
-        const Value first_nan = cl::ne(b, p[0], p[0]);
-        const Value nans = joined(b, kAnd, first_nan, cl::ne(b, p[1], p[1]));
-        const Value finite = b.bind1(kIsFinite, {p[1]});
-        const Value gap = cl::abs(b, cl::sub(b, p[0], p[1]));
-        const Value allowed = cl::add(b, weak_one(b, p[0], 1e-8), cl::mul(b, weak_one(b, p[0], 1e-5), cl::abs(b, p[1])));
-        const Value near = cl::le(b, gap, allowed), equal = cl::eq(b, p[0], p[1]);
-        (void)nans;
-        return joined(b, kOr, equal, joined(b, kAnd, finite, near));
+namespace {
+/// |x - y| <= atol + rtol |y|; limits that weren't given are numbers of the function's own.
+Value close_in(Builder& b, const Values& v) {
+    const Values p = promoted(b, promoted(b, {v[0], v[1]}, false, "isclose"), true);
+    const D given = b.aval(p[0])->dtype, type = given == D::C64 ? D::F32 : given == D::C128 ? D::F64 : given;
+    const auto limit = [&](std::size_t at, double usual) {
+        return v.size() > at ? cl::convert_element_type(b, v[at], type) : Value(make_literal(AvalRef(type, {}), usual));
+    };
+    const Value rtol = limit(2, 1e-5), atol = limit(3, 1e-8);
+    const Value first_nan = cl::ne(b, p[0], p[0]);
+    joined(b, kAnd, first_nan, cl::ne(b, p[1], p[1]));
+    const Value finite = b.bind1(kIsFinite, {p[1]});
+    const Value gap = cl::abs(b, cl::sub(b, p[0], p[1]));
+    const Value near = cl::le(b, gap, cl::add(b, atol, cl::mul(b, rtol, cl::abs(b, p[1])))), equal = cl::eq(b, p[0], p[1]);
+    return joined(b, kOr, equal, joined(b, kAnd, finite, near));
+}
+}  // namespace
+Array isclose(const Operand& x, const Operand& y) { return jitted_call("isclose", {x, y}, close_in); }
+Array isclose(const Operand& x, const Operand& y, const Operand& rtol) { return jitted_call("isclose", {x, y, rtol}, close_in); }
+Array isclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol) {
+    return jitted_call("isclose", {x, y, rtol, atol}, close_in);
+}
+namespace {
+Array all_close(const std::vector<Operand>& in) {
+    return detail::composed_one("allclose", "", in, [](const Arrays& v) {
+        const Operand rtol = v.size() > 2 ? Operand(v[2]) : Operand(1e-5), atol = v.size() > 3 ? Operand(v[3]) : Operand(1e-8);
+        return all(isclose(v[0], v[1], rtol, atol));
     });
 }
+}  // namespace
+Array allclose(const Operand& x, const Operand& y) { return all_close({x, y}); }
+Array allclose(const Operand& x, const Operand& y, const Operand& rtol) { return all_close({x, y, rtol}); }
+Array allclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol) { return all_close({x, y, rtol, atol}); }
 Array where(const Operand& c, const Operand& x, const Operand& y) {
     return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, truth_of(b, v[0]), v[1], v[2]); });
 }

@@ -135,19 +135,29 @@ Array key_data(const Operand& k) {
 Array wrap_key_data(const Operand& words) {
     return apply1({words}, [](Builder& b, const Values& v) { return detail::key_operand(b, "wrap_key_data", v[0], true); });
 }
-Array bits(const Operand& k, const Shape& shape) {
-    return keyed("bits", {k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector()); });
+Array bits(const Operand& k, const Shape& shape, dtype type) {
+    const D d = static_cast<D>(type);
+    if (d != D::U8 && d != D::U16 && d != D::U32)
+        throw Error(ErrorCode::BadUsage, fmt::format("dtype argument to `bits` must be uint8, uint16 or uint32, got {}", info(d).name))
+            .at({k.where.file, k.where.line, 0});
+    return keyed("bits", {k}, [&](Builder& b, const Values& v) { return bits_of(b, v[0], shape.vector(), 8 * info(d).bytes); });
 }
 Array uniform(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {
+    return uniform(k, shape, dtype::float32, minval, maxval);
+}
+Array uniform(const Operand& k, const Shape& shape, dtype type, const Operand& minval, const Operand& maxval) {
+    const D d = sampler_type("uniform", k, type);
     return keyed("uniform", {k, minval, maxval}, [&](Builder& b, const Values& v) {
         for (const Value bound : {v[1], v[2]})
-            if (b.aval(bound)->rank() > static_cast<std::int64_t>(shape.size()) || b.aval(bound)->rank() > 0)
-                detail::refuse("uniform: expected numbers or scalars as bounds, found " + detail::long_aval(b.aval(bound)));
-        return uniform_of(b, v[0], v[1], v[2], shape.vector());
+            if (b.aval(bound)->rank() > static_cast<std::int64_t>(shape.size()))
+                detail::refuse(fmt::format("broadcast_to_rank: rank {} must be greater than or equal to the rank of {}.", shape.size(),
+                                           Shape(b.aval(bound)->shape).str()));
+        return uniform_of(b, v[0], v[1], v[2], shape.vector(), false, d);
     });
 }
-Array normal(const Operand& k, const Shape& shape) {
-    return keyed("normal", {k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector()); });
+Array normal(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("normal", k, type);
+    return keyed("normal", {k}, [&](Builder& b, const Values& v) { return normal_of(b, v[0], shape.vector(), d); });
 }
 Array bernoulli(const Operand& k, const Operand& p, const Shape& shape) {
     return keyed("bernoulli", {k, p}, [&](Builder& b, const Values& v) {
@@ -177,35 +187,41 @@ Array randint(const Operand& k, const Shape& shape, const Operand& minval, const
     return keyed("randint", {k, minval, maxval},
                  [&](Builder& b, const Values& v) { return randint_of(b, v[0], v[1], v[2], shape.vector()); });
 }
-Array gumbel(const Operand& k, const Shape& shape) {
-    return keyed("gumbel", {k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector()); });
+Array gumbel(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("gumbel", k, type);
+    return keyed("gumbel", {k}, [&](Builder& b, const Values& v) { return gumbel_of(b, v[0], shape.vector(), d); });
 }
-Array exponential(const Operand& k, const Shape& shape) {
-    return keyed("exponential", {k}, [&](Builder& b, const Values& v) { return exponential_of(b, v[0], shape.vector()); });
+Array exponential(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("exponential", k, type);
+    return keyed("exponential", {k}, [&](Builder& b, const Values& v) { return exponential_of(b, v[0], shape.vector(), d); });
 }
-Array laplace(const Operand& k, const Shape& shape) {
-    return sampled(k, "_laplace", shape, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, f32(std::nextafterf(-1.0f, 0.0f)), weak_f32(1), shape.vector());
+Array laplace(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("laplace", k, type);
+    return sampled(k, "_laplace", shape, d, [&](Builder& b, Value key) {
+        const Value least = d == D::BF16 ? cl::convert_element_type(b, above_minus_one(d), D::F32) : above_minus_one(d);
+        const Value u = uniform_of(b, key, least, weak_f32(1), shape.vector(), false, d);
         const Value sign = cl::sign(b, u);
         return cl::mul(b, sign, b.bind1(kLog1p, {cl::neg(b, cl::abs(b, u))}, make_params(AccuracyParams{})));
     });
 }
-Array logistic(const Operand& k, const Shape& shape) {
-    return sampled(k, "_logistic", shape, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, f32(kTiny), weak_f32(1), shape.vector());
+Array logistic(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("logistic", k, type);
+    return sampled(k, "_logistic", shape, d, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, number(d, least_normal(d)), weak_f32(1), shape.vector(), false, d);
         const Value left = cl::log(b, u);
         return cl::sub(b, left, b.bind1(kLog1p, {cl::neg(b, u)}, make_params(AccuracyParams{})));
     });
 }
-Array cauchy(const Operand& k, const Shape& shape) {
-    return sampled(k, "_cauchy", shape, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, f32(std::numeric_limits<float>::epsilon()), weak_f32(1), shape.vector());
-        const Value centred = cl::sub(b, u, f32(0.5));
-        return b.bind1(kTan, {cl::mul(b, f32(M_PI), centred)}, make_params(AccuracyParams{}));
+Array cauchy(const Operand& k, const Shape& shape, dtype type) {
+    const D d = sampler_type("cauchy", k, type);
+    return sampled(k, "_cauchy", shape, d, [&](Builder& b, Value key) {
+        const Value u = uniform_of(b, key, number(d, std::ldexp(1.0, -info(d).mantissa_bits)), weak_f32(1), shape.vector(), false, d);
+        const Value centred = cl::sub(b, u, number(d, 0.5));
+        return b.bind1(kTan, {cl::mul(b, number(d, M_PI), centred)}, make_params(AccuracyParams{}));
     });
 }
 Array rademacher(const Operand& k, const Shape& shape) {
-    return sampled(k, "_rademacher", shape, [&](Builder& b, Value key) {
+    return sampled(k, "_rademacher", shape, D::S32, [&](Builder& b, Value key) {
         const Value heads = jitted(b, "_bernoulli", shape.str(), {key, f32(0.5)}, [&](Builder& i, const Values& w) {
             return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
         });
@@ -214,18 +230,19 @@ Array rademacher(const Operand& k, const Shape& shape) {
         return cl::sub(b, twice, make_literal(integer, std::int64_t{1}));
     });
 }
-Array truncated_normal(const Operand& k, const Operand& lower, const Operand& upper, const Shape& shape) {
+Array truncated_normal(const Operand& k, const Operand& lower, const Operand& upper, const Shape& shape, dtype type) {
+    const D d = sampler_type("truncated_normal", k, type);
     return keyed("truncated_normal", {k, lower, upper}, [&](Builder& b, const Values& v) {
         const Dims of = shape_for(b, shape, {v[1], v[2]});
-        return jitted(b, "_truncated_normal", Shape(of).str(), v, [&](Builder& i, const Values& w) {
-            const Value low = cl::convert_element_type(i, w[1], D::F32), high = cl::convert_element_type(i, w[2], D::F32);
-            const Value root = f32(std::sqrt(2.0));
+        return jitted(b, "_truncated_normal", Shape(of).str() + info(d).name, v, [&](Builder& i, const Values& w) {
+            const Value low = cl::convert_element_type(i, w[1], d), high = cl::convert_element_type(i, w[2], d);
+            const Value root = number(d, std::sqrt(2.0));
             const Value from = i.bind1(kErf, {cl::div(i, low, root)});
             const Value to = i.bind1(kErf, {cl::div(i, high, root)});
-            const Value u = uniform_of(i, w[0], from, to, of);
+            const Value u = uniform_of(i, w[0], from, to, of, false, d);
             const Value out = cl::mul(i, root, i.bind1(kErfInv, {u}));
-            const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), f32(INFINITY)});
-            const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), f32(-INFINITY)});
+            const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), number(d, INFINITY)});
+            const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), number(d, -INFINITY)});
             return jitted(i, "clip", "", {out, least, most}, [](Builder& c, const Values& u3) {
                 const Value at_least = c.bind1(kMax, {u3[1], u3[0]});
                 return c.bind1(kMin, {u3[2], at_least});

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/numpy/random_parts.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
+#include "base/error.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
@@ -28,20 +31,40 @@ using D = ::jaxscope::DType;
 Value word(std::int64_t v) { return make_literal(AvalRef(D::U32, {}), v); }
 Value f32(double v) { return make_literal(AvalRef(D::F32, {}), v); }
 Value weak_f32(double v) { return make_literal(AvalRef(D::F32, {}, true), v); }
-Value bits_of(Builder& b, Value key, const Dims& shape) {
-    return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(32)}, {"shape", to_attr(shape)}}));
+Value number(D type, double v) { return make_literal(AvalRef(type, {}), v); }
+Value above_minus_one(D type) { return number(type, std::ldexp(1.0, -info(type).mantissa_bits - 1) - 1); }
+D words_of(std::int64_t bits) { return bits == 8 ? D::U8 : bits == 16 ? D::U16 : bits == 32 ? D::U32 : D::U64; }
+Value bits_of(Builder& b, Value key, const Dims& shape, std::int64_t width) {
+    return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(width)}, {"shape", to_attr(shape)}}));
 }
-Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape, bool by_name) {
+namespace {
+/// Numbers from 0 to 1: random bits as the mantissa of numbers from 1 to 2, less one.
+Value unit_of(Builder& b, Value key, const Dims& shape, D type) {
+    const DTypeInfo& format = info(type);
+    const std::int64_t width = 8 * format.bytes, drawn = format.mantissa_bits < 8 ? 8 : width;
+    const D words = words_of(width);
+    const auto word_of = [&](std::int64_t v) { return make_literal(AvalRef(words, {}), v); };
+    const Value bits = cl::convert_element_type(b, bits_of(b, key, shape, drawn), words);
+    const Value shifted = b.bind1(kShiftRightLogical, {bits, word_of(drawn - format.mantissa_bits)});
+    const std::int64_t bias = (std::int64_t{1} << (format.exponent_bits - 1)) - 1;
+    const Value mantissa = b.bind1(kOr, {shifted, word_of(bias << format.mantissa_bits)});
+    return cl::sub(b, b.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{type})), number(type, 1));
+}
+Value with_rank(Builder& b, Value x, std::size_t rank) {
+    Dims front;
+    for (std::int64_t d = b.aval(x)->rank(); d < static_cast<std::int64_t>(rank); ++d)
+        front.push_back(static_cast<std::int64_t>(front.size()));
+    return b.aval(x)->rank() == 0 ? cl::broadcast_in_dim(b, x, Dims(rank, 1), {}) : cl::expand_dims(b, x, front);
+}
+}  // namespace
+Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape, bool by_name, D type) {
     const Values in = by_name ? Values{key, high, low} : Values{key, low, high};
-    return jitted(b, "_uniform", Shape(shape).str() + (by_name ? " by name" : ""), in, [&](Builder& i, const Values& w) {
-        Value from = cl::convert_element_type(i, w[by_name ? 2 : 1], D::F32), to = cl::convert_element_type(i, w[by_name ? 1 : 2], D::F32);
-        const Dims ones(shape.size(), 1);
-        from = cl::broadcast_in_dim(i, from, ones, {});
-        to = cl::broadcast_in_dim(i, to, ones, {});
-        const Value shifted = i.bind1(kShiftRightLogical, {bits_of(i, w[0], shape), word(9)});
-        const Value mantissa = i.bind1(kOr, {shifted, word(1065353216)});
-        const Value one_to_two = i.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{D::F32}));
-        const Value unit = cl::sub(i, one_to_two, f32(1));
+    const std::string static_arguments = Shape(shape).str() + info(type).name + (by_name ? " by name" : "");
+    return jitted(b, "_uniform", static_arguments, in, [&](Builder& i, const Values& w) {
+        Value from = cl::convert_element_type(i, w[by_name ? 2 : 1], type), to = cl::convert_element_type(i, w[by_name ? 1 : 2], type);
+        from = with_rank(i, from, shape.size());
+        to = with_rank(i, to, shape.size());
+        const Value unit = unit_of(i, w[0], shape, type);
         const Value span = cl::sub(i, to, from);
         Value scaled = cl::add(i, cl::mul(i, unit, span), from);
         if (shape.empty()) scaled = i.bind1(kReshape, {scaled}, make_params(ReshapeParams{{}}));
@@ -64,25 +87,32 @@ Array keyed(const char* name, std::initializer_list<Operand> in, const std::func
         return emit(b, v);
     });
 }
-Array sampled(const Operand& k, const char* name, const Shape& shape, const std::function<Value(Builder&, Value)>& f) {
+Array sampled(const Operand& k, const char* name, const Shape& shape, D type, const std::function<Value(Builder&, Value)>& f) {
     return keyed(name + 1, {k}, [&](Builder& b, const Values& v) {
-        return jitted(b, name, shape.str(), v, [&](Builder& i, const Values& w) { return f(i, w[0]); });
+        return jitted(b, name, shape.str() + info(type).name, v, [&](Builder& i, const Values& w) { return f(i, w[0]); });
     });
 }
-Value normal_of(Builder& b, Value key, const Dims& shape) {
-    const std::string at = Shape(shape).str();
+D sampler_type(const char* name, const Operand& k, dtype type) {
+    const D d = static_cast<D>(type);
+    if (is_inexact(d) && !is_complex(d) && (d == D::F32 || d == D::BF16 || d == D::F16)) return d;
+    throw Error(ErrorCode::BadUsage, fmt::format("dtype argument to `{}` must be float32, bfloat16 or float16, got {}", name, info(d).name))
+        .at({k.where.file, k.where.line, 0});
+}
+double least_normal(D type) { return std::ldexp(1.0, 2 - (1 << (info(type).exponent_bits - 1))); }
+Value normal_of(Builder& b, Value key, const Dims& shape, D type) {
+    const std::string at = Shape(shape).str() + info(type).name;
     return jitted(b, "_normal", at, {key}, [&](Builder& i, const Values& w) {
         return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
-            // The least float above -1: the inverse of erf is infinite at -1.
-            const Value u = uniform_of(r, x[0], f32(std::nextafterf(-1.0f, 0.0f)), f32(1), shape);
+            // The least number above -1: the inverse of erf is infinite at -1.
+            const Value u = uniform_of(r, x[0], above_minus_one(type), number(type, 1), shape, false, type);
             const Value erf_inv = r.bind1(kErfInv, {u});
-            return cl::mul(r, f32(std::sqrt(2.0)), erf_inv);
+            return cl::mul(r, number(type, std::sqrt(2.0)), erf_inv);
         });
     });
 }
-Value exponential_of(Builder& b, Value key, const Dims& shape) {
-    return jitted(b, "_exponential", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
-        const Value u = uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape);
+Value exponential_of(Builder& b, Value key, const Dims& shape, D type) {
+    return jitted(b, "_exponential", Shape(shape).str() + info(type).name, {key}, [&](Builder& i, const Values& w) {
+        const Value u = uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape, false, type);
         return cl::neg(i, i.bind1(kLog1p, {cl::neg(i, u)}, make_params(AccuracyParams{})));
     });
 }
@@ -93,9 +123,9 @@ Value gamma_of(Builder& b, Value key, Value a, const Dims& shape, bool log_space
         return i.bind1(kRandomGamma, {w[0], alpha}, make_params(RandomGammaParams{log_space}));
     });
 }
-Value gumbel_of(Builder& b, Value key, const Dims& shape) {
-    return jitted(b, "_gumbel", Shape(shape).str(), {key}, [&](Builder& i, const Values& w) {
-        const Value u = uniform_of(i, w[0], f32(kTiny), weak_f32(1), shape, true);
+Value gumbel_of(Builder& b, Value key, const Dims& shape, D type) {
+    return jitted(b, "_gumbel", Shape(shape).str() + info(type).name, {key}, [&](Builder& i, const Values& w) {
+        const Value u = uniform_of(i, w[0], number(type, least_normal(type)), weak_f32(1), shape, true, type);
         const Value inner = cl::neg(i, cl::log(i, u));
         return cl::neg(i, cl::log(i, inner));
     });

@@ -176,7 +176,7 @@ Array rayleigh(const Operand& k, const Operand& scale, const Shape& shape) {
 }
 
 Array maxwell(const Operand& k, const Shape& shape) {
-    return sampled(k, "_maxwell", shape, [&](Builder& b, Value key) {
+    return sampled(k, "_maxwell", shape, D::F32, [&](Builder& b, Value key) {
         Dims of = shape.vector();
         of.push_back(3);
         const Dims last{static_cast<std::int64_t>(of.size()) - 1};

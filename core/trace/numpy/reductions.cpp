@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 
 #include <jaxscope/lax.h>
 
@@ -42,100 +44,204 @@ std::int64_t count_over(const Dims& shape, const Dims& axes) {
     for (const std::int64_t a : axes) n *= shape[static_cast<std::size_t>(a)];
     return n;
 }
+/// One family of reductions: what it reduces by, how two results are joined, the number that changes nothing.
+struct Family {
+    const char* name;
+    const Primitive& over;
+    const Primitive& join;
+    double neutral;
+    const Primitive* of_truth = nullptr;  ///< and of truth values, by which it is joined as well
+    bool promotes_integers = false, sums = false;
+};
+const Family kSum{"sum", kReduceSum, kAdd, 0, &kReduceOr, true, true};
+const Family kProd{"prod", kReduceProd, kMul, 1, &kReduceAnd, true, true};
+const Family kLargest{"max", kReduceMax, kMax, -INFINITY};
+const Family kLeast{"min", kReduceMin, kMin, INFINITY};
+const Family kAny{"any", kReduceOr, kOr, 0, &kReduceOr};
+const Family kAll{"all", kReduceAnd, kAnd, 1, &kReduceAnd};
+
+/// What a reduction is given besides its array.
+struct Along {
+    Axes axis = {};
+    bool keepdims = false;
+    AsType dtype = {};
+};
+struct Given {
+    Value x;
+    std::optional<Value> mask = {}, initial = {};
+};
+
 Value reduce(Builder& b, const Primitive& p, Value x, const Dims& axes) {
     if (&p == &kReduceSum) return b.bind1(p, {x}, make_params(ReduceSumParams{axes}));
     return b.bind1(p, {x}, make_params(ReduceParams{axes}));
 }
-Value keep(Builder& b, Value r, const Dims& axes, bool keepdims) { return keepdims ? cl::expand_dims(b, r, axes) : r; }
 /// Numbers of sixteen bits are summed and multiplied in 32.
 D wide(D type) { return type == D::F16 || type == D::BF16 ? D::F32 : type; }
-Value reduced(Builder& b, const Primitive& p, Value x, const Reduction& over) {
-    const D type = b.aval(x)->dtype;
-    const bool sums = &p == &kReduceSum || &p == &kReduceProd;
-    x = cl::convert_element_type(b, x, sums ? wide(type) : type);  // strongly typed, as all reductions take it
+/// Sums of small integers are of 32 bits, as counts of truth values are.
+D wide_integer(D type) {
+    if (type == D::Bool || type == D::S4 || type == D::S8 || type == D::S16 || type == D::S2) return D::S32;
+    return type == D::U4 || type == D::U8 || type == D::U16 || type == D::U2 ? D::U32 : type;
+}
+/// The neutral number of a type: infinities of integers are their bounds.
+Value neutral_of(D type, double v) {
+    if (type == D::Bool) return number_of(type, v > 0 ? 1 : 0);
+    if (is_inexact(type) || std::isfinite(v)) return number_of(type, v);
+    const numpy::IntInfo i = numpy::iinfo(static_cast<dtype>(type));
+    return make_literal(AvalRef(type, {}), v > 0 ? i.max : i.min);
+}
+Value reduced(Builder& b, const Family& f, const Given& g, const Along& over) {
+    const D given = b.aval(g.x)->dtype;
+    const D type = over.dtype.given ? static_cast<D>(over.dtype.type) : f.promotes_integers ? wide_integer(given) : given;
+    Value x = f.sums && given == D::Bool ? cl::convert_element_type(b, g.x, D::S32) : g.x;
+    x = cl::convert_element_type(b, x, f.sums && !over.dtype.given ? wide(type) : type);  // strongly typed
+    const D made = b.aval(x)->dtype;
+    const bool truth = made == D::Bool && f.of_truth;
+    if (g.mask) x = detail::where_call(b, *g.mask, x, neutral_of(made, f.neutral));
     const Dims axes = axes_of(over.axis, b.aval(x)->rank());
-    return cl::convert_element_type(b, keep(b, reduce(b, p, x, axes), axes, over.keepdims), type);
+    Value r = reduce(b, truth ? *f.of_truth : f.over, x, axes);
+    if (g.initial) {
+        const Value first = cl::convert_element_type(b, *g.initial, made);
+        if (!b.aval(first)->shape.empty())
+            detail::refuse("initial value must be a scalar. Got array of shape " + Shape(b.aval(first)->shape).str());
+        r = b.bind1(!truth ? f.join : f.of_truth == &kReduceOr ? kOr : kAnd, {first, r});
+    }
+    if (over.keepdims) r = cl::expand_dims(b, r, axes);
+    return cl::convert_element_type(b, r, type);
 }
-/// With a mask: what doesn't count is the reduction's neutral number.
-Value masked(Builder& b, const Values& v, Value x, double neutral) {
-    if (v.size() < 2) return x;
-    return detail::where_call(b, v[1], x, number_of(b.aval(x)->dtype, neutral));
-}
-/// The mask, if there is one, is laid over what is summed.
-Value masked_reduction(Builder& b, const Primitive& p, const Values& v, Value x, double neutral, const Reduction& over) {
-    if (v.size() < 2) return reduced(b, p, x, over);
-    const D type = b.aval(x)->dtype;
-    const Value numbers = cl::convert_element_type(b, x, wide(type));
-    return cl::convert_element_type(b, reduced(b, p, masked(b, v, numbers, neutral), over), type);
-}
-/// The array, and the mask if there is one.
-std::vector<Operand> operands(const char* name, const Operand& x, const Reduction& over) {
-    std::vector<Operand> in{x};
-    if (!over.where.has_value()) return in;
-    if (over.where.dtype() != dtype::bool_)
+void check_mask(const char* name, const Operand& x, const Array& mask) {
+    if (mask.has_value() && mask.dtype() != dtype::bool_)
         throw Error(ErrorCode::TypeMismatch, fmt::format("jnp.{}: where must be None or a boolean array; got where.dtype=dtype('{}').",
-                                                         name, info(static_cast<D>(over.where.dtype())).name))
+                                                         name, info(static_cast<D>(mask.dtype())).name))
             .at({x.where.file, x.where.line, 0});
-    in.emplace_back(over.where, x.where.file, x.where.line, x.where.function);
-    return in;
 }
-Array reduction_of(const char* name, const Operand& x, const Reduction& over, const std::function<Value(Builder&, const Values&)>& f) {
-    return detail::apply(operands(name, x, over), x.where, [&](Builder& b, const Values& v) { return Values{f(b, v)}; }).front();
+/// The array, its mask and the number that is begun with, as far as they are given.
+Array with_given(const char* name, const Operand& x, const Array& mask, const Array& initial,
+                 const std::function<Value(Builder&, const Given&)>& f) {
+    check_mask(name, x, mask);
+    std::vector<Operand> in{x};
+    for (const Array* a : {&initial, &mask})
+        if (a->has_value()) in.emplace_back(*a, x.where.file, x.where.line, x.where.function);
+    return detail::apply(in, x.where,
+                         [&](Builder& b, const Values& v) {
+                             Given g{v[0]};
+                             if (initial.has_value()) g.initial = v[1];
+                             if (mask.has_value()) g.mask = v.back();
+                             return Values{f(b, g)};
+                         })
+        .front();
 }
-void no_mask(const char* name, const Operand& x, const Reduction& over) {
-    if (!over.where.has_value()) return;
-    throw Error(ErrorCode::BadUsage, fmt::format("reduction operation {} does not have an identity, so to use a where mask one has to "
-                                                 "specify 'initial'",
-                                                 name))
-        .at({x.where.file, x.where.line, 0})
-        .advise("put the least or the largest number there: jnp::where(mask, x, -jnp::inf)");
+Array sum_of(const Family& f, const Operand& x, const Summation& over) {
+    return with_given(f.name, x, over.where, over.initial, [&](Builder& b, const Given& g) {
+        return reduced(b, f, g, {over.axis, over.keepdims, over.dtype});
+    });
 }
-/// Sums of truth values are counts.
-Value summable(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? cl::convert_element_type(b, x, D::S32) : x; }
-Value truth(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::convert_element_type(b, x, D::Bool); }
-std::string reduction_key(const Reduction& over) {
-    return fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims);
+Array extremum_of(const Family& f, const Operand& x, const Extremum& over) {
+    if (over.where.has_value() && !over.initial.has_value())
+        throw Error(ErrorCode::BadUsage, fmt::format("reduction operation {} does not have an identity, so to use a where mask one has to "
+                                                     "specify 'initial'",
+                                                     f.name))
+            .at({x.where.file, x.where.line, 0});
+    return with_given(f.name, x, over.where, over.initial, [&](Builder& b, const Given& g) {
+        const Dims shape = b.aval(g.x)->shape, axes = axes_of(over.axis, b.aval(g.x)->rank());
+        if (!g.initial && count_over(shape, axes) == 0)
+            detail::refuse(fmt::format("zero-size array to reduction operation {} which has no identity", f.name));
+        return reduced(b, f, g, {over.axis, over.keepdims, {}});
+    });
+}
+Array truth_of(const Family& f, const Operand& x, const Reduction& over) {
+    return with_given(f.name, x, over.where, {}, [&](Builder& b, Given g) {
+        g.x = cl::convert_element_type(b, g.x, D::Bool);
+        return reduced(b, f, g, {over.axis, over.keepdims, {}});
+    });
+}
+/// How many elements a mean is of: a number, or what the mask lets through.
+Value count_of(Builder& b, const Given& g, const Along& over, D type) {
+    const AvalRef a = b.aval(g.x);
+    if (!g.mask) return number_of(type, static_cast<double>(count_over(a->shape, axes_of(over.axis, a->rank()))));
+    return reduced(b, kSum, {detail::broadcast_to(b, *g.mask, a->shape)}, {over.axis, over.keepdims, static_cast<dtype>(type)});
+}
+Value mean_of(Builder& b, const Given& g, const Along& over) {
+    const D type = over.dtype.given ? static_cast<D>(over.dtype.type) : detail::inexact(b.aval(g.x)->dtype);
+    const D made = over.dtype.given ? type : wide(type);
+    const Value count = count_of(b, g, over, made);
+    const Value total = reduced(b, kSum, g, {over.axis, over.keepdims, static_cast<dtype>(made)});
+    return cl::convert_element_type(b, cl::div(b, total, count), type);
 }
 
-Value variance(Builder& b, const Value& a, const Value& ddof, const Spread& over) {
-    const Value given = detail::inexact_operand(b, a);
-    const D type = b.aval(given)->dtype;
-    const Value x = cl::convert_element_type(b, given, wide(type));
-    const Dims shape = b.aval(x)->shape, axes = axes_of(over.axis, b.aval(x)->rank());
-    const auto n = static_cast<double>(count_over(shape, axes));
-    const Value total = cl::expand_dims(b, reduce(b, kReduceSum, x, axes), axes);
-    const Value mean = cl::div(b, total, cl::constant(b, x, n));
-    const Value centred = cl::square(b, cl::sub(b, x, mean));
-    const Value less = cl::convert_element_type(b, ddof, b.aval(x)->dtype);
-    const Value normaliser = cl::sub(b, cl::constant(b, x, n), less);
-    const Value sum = keep(b, reduce(b, kReduceSum, centred, axes), axes, over.keepdims);
+std::string type_key(const AsType& type) { return type.given ? std::string(info(static_cast<D>(type.type)).name) : ""; }
+std::string reduction_key(const Axes& axis, bool keepdims) { return fmt::format("{} {} {}", axis.given, Shape(axis.axes).str(), keepdims); }
+std::string spread_key(const Spread& over) { return reduction_key(over.axis, over.keepdims) + type_key(over.dtype); }
+
+/// What a variance is computed in, and what it is.
+std::pair<D, D> variance_types(D given, const AsType& wanted) {
+    const auto real = [](D t) { return t == D::C64 ? D::F32 : t == D::C128 ? D::F64 : t; };
+    if (!wanted.given) {
+        const D inexact = detail::inexact(given);
+        return {wide(inexact), real(inexact)};
+    }
+    const D type = static_cast<D>(wanted.type);
+    if (is_complex(given) && !is_complex(type))
+        detail::refuse(
+            "jax.numpy.var does not yet support real dtype parameters when computing the variance of an array of complex values. "
+            "The semantics of numpy.var seem unclear in this case. Please comment on https://github.com/jax-ml/jax/issues/2283 if "
+            "this behavior is important to you.");
+    return {wide(type), type};
+}
+Value variance(Builder& b, const Given& g, const Value& ddof, const Spread& over) {
+    const auto [made, type] = variance_types(b.aval(g.x)->dtype, over.dtype);
+    const Value x = cl::convert_element_type(b, g.x, made);
+    const Value mean = mean_of(b, {x, g.mask}, {over.axis, true, static_cast<dtype>(made)});
+    Value centred = cl::sub(b, x, mean);
+    centred = is_complex(made) ? cl::real(b, cl::mul(b, centred, cl::conj(b, centred))) : cl::square(b, centred);
+    const D real = b.aval(centred)->dtype;
+    const Value count = count_of(b, {x, g.mask}, {over.axis, over.keepdims, {}}, real);
+    const Value normaliser = cl::sub(b, count, cl::convert_element_type(b, ddof, real));
+    const Value sum = reduced(b, kSum, {centred, g.mask}, {over.axis, over.keepdims, static_cast<dtype>(real)});
     const Value result = cl::convert_element_type(b, cl::div(b, sum, normaliser), type);
     const Value positive = cl::gt(b, normaliser, cl::constant(b, normaliser, 0));
-    return jitted(b, "_where", "", {positive, result, make_literal(AvalRef(D::F32, {}, true), NAN)}, [](Builder& i, const Values& w) {
-        const Value nan = cl::convert_element_type(i, w[2], i.aval(w[1])->dtype);
-        return cl::select(i, w[0], w[1], detail::broadcast_to(i, nan, i.aval(w[1])->shape));
+    return detail::where_call(b, positive, result, make_literal(AvalRef(D::F32, {}, true), NAN));
+}
+/// Operands: the array, `ddof`, the mask if there is one.
+Value var_call(Builder& b, const Values& v, const Spread& over) {
+    return jitted(b, "_var", spread_key(over), v, [&](Builder& i, const Values& w) {
+        return variance(i, {w[0], w.size() > 2 ? std::optional(w[2]) : std::nullopt}, w[1], over);
     });
 }
-std::string spread_key(const Spread& over) { return reduction_key({.axis = over.axis, .keepdims = over.keepdims}); }
-Value var_call(Builder& b, Value x, Value ddof, const Spread& over) {
-    return jitted(b, "_var", spread_key(over), {x, ddof}, [&](Builder& i, const Values& w) { return variance(i, w[0], w[1], over); });
+Array spread_of(const char* name, const Operand& x, const Spread& over, const std::function<Value(Builder&, const Values&)>& f) {
+    check_mask(name, x, over.where);
+    std::vector<Operand> in{x, Operand(over.ddof)};
+    if (over.where.has_value()) in.emplace_back(over.where, x.where.file, x.where.line, x.where.function);
+    return detail::apply(in, x.where, [&](Builder& b, const Values& v) { return Values{f(b, v)}; }).front();
 }
-Value cumulative(Builder& b, const Primitive& p, Value x, const Axes& axis) {
+Value cumulative(Builder& b, const Primitive& p, Value x, const Running& along) {
+    const Axes& axis = along.axis;
     if (!axis.given) x = ravel_of(b, x);
     const std::int64_t a = axis.given ? detail::axis_in(axis.axes.front(), b.aval(x)->rank()) : 0;
-    return b.bind1(p, {x}, make_params(CumulativeParams{a, false}));
+    const D given = b.aval(x)->dtype;
+    D type = along.dtype.given ? static_cast<D>(along.dtype.type) : given == D::Bool ? D::S32 : given;
+    const D result = type;
+    if (type == D::Bool) {
+        if (given != D::Bool) x = cl::ne(b, x, cl::constant(b, x, 0));
+        type = D::S32;
+    }
+    x = cl::convert_element_type(b, x, type);
+    return cl::convert_element_type(b, b.bind1(p, {x}, make_params(CumulativeParams{a, false})), result);
 }
-Array cumulative_of(const Primitive& p, const Operand& x, const Axes& axis) {
+Array cumulative_of(const Primitive& p, const Operand& x, const Running& along) {
+    const std::string key = fmt::format("{}{}{}", along.axis.given, Shape(along.axis.axes).str(), type_key(along.dtype));
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, &p == &kCumSum ? "cumsum" : "cumprod", fmt::format("{}{}", axis.given, Shape(axis.axes).str()), v,
-                      [&](Builder& i, const Values& w) { return cumulative(i, p, detail::strong_operand(i, summable(i, w[0])), axis); });
+        return jitted(b, &p == &kCumSum ? "cumsum" : "cumprod", key, v,
+                      [&](Builder& i, const Values& w) { return cumulative(i, p, w[0], along); });
     });
 }
-Array arg_of(const Primitive& p, const Operand& x, const Axes& axis) {
+Value reversed(Builder& b, Value x, std::int64_t axis) { return b.bind1(kRev, {x}, make_params(RevParams{{axis}})); }
+Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdims) {
     return apply1({x}, [&](Builder& b, const Values& v) {
+        const std::int64_t rank = b.aval(v[0])->rank();
         const Value a = axis.given ? v[0] : ravel_of(b, v[0]);
-        const std::int64_t d = axis.given ? detail::axis_in(axis.axes.front(), b.aval(a)->rank()) : 0;
-        return b.bind1(p, {a}, make_params(ArgReduceParams{{d}, D::S32}));
+        const std::int64_t d = axis.given ? detail::axis_in(axis.axes.front(), rank) : 0;
+        const Value at = b.bind1(p, {a}, make_params(ArgReduceParams{{d}, D::S32}));
+        return keepdims ? cl::expand_dims(b, at, axis.given ? Dims{d} : axes_of({}, rank)) : at;
     });
 }
 
@@ -143,102 +249,90 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis) {
 
 namespace numpy {
 
-#define JAXSCOPE_REDUCTION(name, prim, operand, neutral)                                                                        \
-    Array name(const Operand& x, const Reduction& over) {                                                                       \
-        return reduction_of(#name, x, over,                                                                                     \
-                            [&](Builder& b, const Values& v) { return masked_reduction(b, prim, v, operand, neutral, over); }); \
-    }
-JAXSCOPE_REDUCTION(sum, kReduceSum, summable(b, v[0]), 0)
-JAXSCOPE_REDUCTION(prod, kReduceProd, summable(b, v[0]), 1)
-JAXSCOPE_REDUCTION(any, kReduceOr, truth(b, v[0]), 0)
-JAXSCOPE_REDUCTION(all, kReduceAnd, truth(b, v[0]), 1)
-#undef JAXSCOPE_REDUCTION
-Array max(const Operand& x, const Reduction& over) {
-    no_mask("max", x, over);
-    return apply1({x}, [&](Builder& b, const Values& v) { return reduced(b, kReduceMax, v[0], over); });
-}
-Array min(const Operand& x, const Reduction& over) {
-    no_mask("min", x, over);
-    return apply1({x}, [&](Builder& b, const Values& v) { return reduced(b, kReduceMin, v[0], over); });
-}
-Array amax(const Operand& x, const Reduction& over) { return max(x, over); }
-Array amin(const Operand& x, const Reduction& over) { return min(x, over); }
-Array mean(const Operand& x, const Reduction& over) {
-    return reduction_of("mean", x, over, [&](Builder& b, const Values& v) {
-        const Value given = detail::inexact_operand(b, summable(b, v[0]));
-        const D type = b.aval(given)->dtype;
-        const Value a = cl::convert_element_type(b, given, wide(type));
-        const Dims shape = b.aval(a)->shape;
-        if (v.size() > 1) {
-            const Value counts = cl::convert_element_type(b, detail::broadcast_to(b, v[1], shape), D::S32);
-            const Value count = reduced(b, kReduceSum, cl::convert_element_type(b, counts, wide(type)), over);
-            const Value total = reduced(b, kReduceSum, masked(b, v, a, 0), over);
-            return cl::convert_element_type(b, cl::div(b, total, count), type);
-        }
-        const double n = static_cast<double>(count_over(shape, axes_of(over.axis, b.aval(a)->rank())));
-        const Value s = reduced(b, kReduceSum, a, over);
-        return cl::convert_element_type(b, cl::div(b, s, cl::constant(b, s, n)), type);
+Array sum(const Operand& x, const Summation& over) { return sum_of(kSum, x, over); }
+Array prod(const Operand& x, const Summation& over) { return sum_of(kProd, x, over); }
+Array any(const Operand& x, const Reduction& over) { return truth_of(kAny, x, over); }
+Array all(const Operand& x, const Reduction& over) { return truth_of(kAll, x, over); }
+Array max(const Operand& x, const Extremum& over) { return extremum_of(kLargest, x, over); }
+Array min(const Operand& x, const Extremum& over) { return extremum_of(kLeast, x, over); }
+Array amax(const Operand& x, const Extremum& over) { return max(x, over); }
+Array amin(const Operand& x, const Extremum& over) { return min(x, over); }
+Array mean(const Operand& x, const Averaging& over) {
+    return with_given("mean", x, over.where, {}, [&](Builder& b, const Given& g) {
+        return mean_of(b, g, {over.axis, over.keepdims, over.dtype});
     });
 }
 Array var(const Operand& x, const Spread& over) {
-    return apply1({x, Operand(over.ddof)}, [&](Builder& b, const Values& v) { return var_call(b, v[0], v[1], over); });
+    return spread_of("var", x, over, [&](Builder& b, const Values& v) { return var_call(b, v, over); });
 }
 Array std(const Operand& x, const Spread& over) {
-    return apply1({x, Operand(over.ddof)}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_std", spread_key(over), v,
-                      [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w[0], w[1], over)); });
+    return spread_of("std", x, over, [&](Builder& b, const Values& v) {
+        return jitted(b, "_std", spread_key(over), v, [&](Builder& i, const Values& w) { return cl::sqrt(i, var_call(i, w, over)); });
     });
 }
 Array ptp(const Operand& x, const Reduction& over) {
-    no_mask("ptp", x, over);
+    detail::refuse_mask("ptp", x, over, "put a number of the array there: jnp::where(mask, x, x[0])");
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_ptp", reduction_key(over), v, [&](Builder& i, const Values& w) {
-            const Value top = reduced(i, kReduceMax, w[0], over);
-            return cl::sub(i, top, reduced(i, kReduceMin, w[0], over));
+        return jitted(b, "_ptp", reduction_key(over.axis, over.keepdims), v, [&](Builder& i, const Values& w) {
+            const Along along{over.axis, over.keepdims, {}};
+            const Value top = reduced(i, kLargest, {w[0]}, along);
+            return cl::sub(i, top, reduced(i, kLeast, {w[0]}, along));
         });
     });
 }
-Array count_nonzero(const Operand& x, const Axes& axis) {
+Array count_nonzero(const Operand& x, const Axes& axis, bool keepdims) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "count_nonzero", reduction_key({axis}), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "count_nonzero", reduction_key(axis, keepdims), v, [&](Builder& i, const Values& w) {
             const Value nonzero = cl::ne(i, w[0], cl::constant(i, w[0], 0));
-            return reduced(i, kReduceSum, cl::convert_element_type(i, nonzero, D::S32), {axis});
+            return reduced(i, kSum, {cl::convert_element_type(i, nonzero, D::S32)}, {axis, keepdims, {}});
         });
     });
 }
-Array argmax(const Operand& x, const Axes& axis) { return arg_of(kArgMax, x, axis); }
-Array argmin(const Operand& x, const Axes& axis) { return arg_of(kArgMin, x, axis); }
-Array cumsum(const Operand& x, const Axes& axis) { return cumulative_of(kCumSum, x, axis); }
-Array cumprod(const Operand& x, const Axes& axis) { return cumulative_of(kCumProd, x, axis); }
+Array argmax(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(kArgMax, x, axis, keepdims); }
+Array argmin(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(kArgMin, x, axis, keepdims); }
+Array cumsum(const Operand& x, const Running& along) { return cumulative_of(kCumSum, x, along); }
+Array cumprod(const Operand& x, const Running& along) { return cumulative_of(kCumProd, x, along); }
 Array array_equal(const Operand& x, const Operand& y) { return all(equal(x, y)); }
-Array allclose(const Operand& x, const Operand& y) { return all(isclose(x, y)); }
 
-Array sort(const Operand& x, std::int64_t axis) {
+Array sort(const Operand& x, std::int64_t axis, const Sorting& how) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "sort", fmt::format("{}", axis), v, [&](Builder& i, const Values& w) {
-            return i.bind1(kSort, w, make_params(SortParams{detail::axis_in(axis, i.aval(w[0])->rank()), true, 1}));
-        });
-    });
-}
-Array argsort(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "argsort", fmt::format("{}", axis), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "sort", fmt::format("{} {} {}", axis, how.stable, how.descending), v, [&](Builder& i, const Values& w) {
             const std::int64_t a = detail::axis_in(axis, i.aval(w[0])->rank());
-            const Value at = iota_of(i, D::S32, i.aval(w[0])->shape, a);
-            return i.bind(kSort, {w[0], at}, make_params(SortParams{a, true, 1}))[1];
+            const Value up = i.bind1(kSort, w, make_params(SortParams{a, how.stable, 1}));
+            return how.descending ? reversed(i, up, a) : up;
         });
     });
 }
-Array diff(const Operand& x, std::int64_t axis) {
+Array argsort(const Operand& x, std::int64_t axis, const Sorting& how) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "diff", fmt::format("{}", axis), v, [&](Builder& i, const Values& w) {
-            const Dims shape = i.aval(w[0])->shape;
+        return jitted(b, "argsort", fmt::format("{} {} {}", axis, how.stable, how.descending), v, [&](Builder& i, const Values& w) {
+            const std::int64_t a = detail::axis_in(axis, i.aval(w[0])->rank());
+            Value keys = w[0], at = iota_of(i, D::S32, i.aval(keys)->shape, a);
+            // Equal ones keep their order when the result is turned round.
+            if (how.descending && how.stable) keys = reversed(i, keys, a), at = reversed(i, at, a);
+            at = i.bind(kSort, {keys, at}, make_params(SortParams{a, how.stable, 1}))[1];
+            return how.descending ? reversed(i, at, a) : at;
+        });
+    });
+}
+namespace {
+Value neighbours_apart(Builder& i, Value x, std::size_t axis) {
+    Dims start(i.aval(x)->shape.size(), 0), limit = i.aval(x)->shape;
+    start[axis] = std::min<std::int64_t>(1, limit[axis]);
+    const Value upper = i.bind1(kSlice, {x}, make_params(SliceParams{start, limit}));
+    start[axis] = 0, limit[axis] = std::max<std::int64_t>(limit[axis] - 1, 0);
+    const Value lower = i.bind1(kSlice, {x}, make_params(SliceParams{start, limit}));
+    return i.aval(x)->dtype == D::Bool ? cl::ne(i, upper, lower) : cl::sub(i, upper, lower);
+}
+}  // namespace
+Array diff(const Operand& x, std::int64_t n, std::int64_t axis) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        if (n < 0) detail::refuse(fmt::format("order must be non-negative but got {}", n));
+        return jitted(b, "diff", fmt::format("{} {}", n, axis), v, [&](Builder& i, const Values& w) {
             const auto a = static_cast<std::size_t>(detail::axis_in(axis, i.aval(w[0])->rank()));
-            Dims start(shape.size(), 0), limit = shape;
-            start[a] = 1;
-            const Value upper = i.bind1(kSlice, w, make_params(SliceParams{start, limit}));
-            start[a] = 0, limit[a] -= 1;
-            return cl::sub(i, upper, i.bind1(kSlice, w, make_params(SliceParams{start, limit})));
+            Value out = w[0];
+            for (std::int64_t k = 0; k < n; ++k) out = neighbours_apart(i, out, a);
+            return out;
         });
     });
 }
@@ -247,9 +341,9 @@ namespace linalg {
 Array norm(const Operand& x, const Reduction& over) {
     detail::refuse_mask("norm", x, over, "put zeros there: jnp::where(mask, x, 0.)");
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "norm", reduction_key(over), v, [&](Builder& i, const Values& w) {
+        return jitted(b, "norm", reduction_key(over.axis, over.keepdims), v, [&](Builder& i, const Values& w) {
             const Value a = detail::inexact_operand(i, w[0]);
-            return cl::sqrt(i, reduced(i, kReduceSum, cl::mul(i, a, a), over));
+            return cl::sqrt(i, reduced(i, kSum, {cl::mul(i, a, a)}, {over.axis, over.keepdims, {}}));
         });
     });
 }

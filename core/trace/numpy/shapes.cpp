@@ -61,13 +61,17 @@ Array transpose(const Operand& x) {
         return cl::transpose(b, v[0], order);
     });
 }
-Array moveaxis(const Operand& x, std::int64_t from, std::int64_t to) {
+Array moveaxis(const Operand& x, const Shape& from, const Shape& to) {
     return apply1({x}, [&](Builder& b, const Values& v) {
-        const std::int64_t rank = b.aval(v[0])->rank(), f = detail::axis_in(from, rank), t = detail::axis_in(to, rank);
+        const std::int64_t rank = b.aval(v[0])->rank();
+        if (from.size() != to.size()) detail::refuse(fmt::format("Inconsistent number of elements: {} vs {}", from.size(), to.size()));
+        std::vector<std::pair<std::int64_t, std::int64_t>> moves;  // destination, source
+        for (std::size_t i = 0; i < from.size(); ++i) moves.emplace_back(detail::axis_in(to[i], rank), detail::axis_in(from[i], rank));
+        std::sort(moves.begin(), moves.end());
         Dims order;
         for (std::int64_t i = 0; i < rank; ++i)
-            if (i != f) order.push_back(i);
-        order.insert(order.begin() + t, f);
+            if (std::none_of(moves.begin(), moves.end(), [&](const auto& m) { return m.second == i; })) order.push_back(i);
+        for (const auto& [t, f] : moves) order.insert(order.begin() + t, f);
         return cl::transpose(b, v[0], order);
     });
 }
@@ -223,28 +227,42 @@ Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis) {
     });
 }
 namespace {
-Value rolled(Builder& b, Value x, std::int64_t shift, std::int64_t axis) {
-    return jitted(b, "_roll_static", fmt::format("{} {}", shift, axis), {x}, [&](Builder& i, const Values& w) {
-        const Dims shape = i.aval(w[0])->shape;
-        const auto a = static_cast<std::size_t>(axis);
-        const std::int64_t n = shape[a], s = n ? ((-shift % n) + n) % n : 0;
-        if (s == 0) return w[0];
-        Dims start(shape.size(), 0), limit = shape;
+/// Each axis in turn, in one jit.
+Value rolled(Builder& b, Value x, const Shape& shifts, const Dims& axes) {
+    if (shifts.size() != axes.size() && shifts.size() != 1)
+        detail::refuse(
+            fmt::format("shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape ({},) "
+                        "and arg 1 with shape ({},).",
+                        axes.size(), shifts.size()));
+    return jitted(b, "_roll_static", shifts.str() + Shape(axes).str(), {x}, [&](Builder& i, const Values& w) {
+        Value out = w[0];
+        const Dims shape = i.aval(out)->shape;
         const Dims strides(shape.size(), 1);
-        start[a] = s;
-        const Value front = i.bind1(kSlice, w, make_params(SliceParams{start, limit, strides}));
-        start[a] = 0, limit[a] = s;
-        return cl::concatenate(i, {front, i.bind1(kSlice, w, make_params(SliceParams{start, limit, strides}))}, axis);
+        for (std::size_t k = 0; k < axes.size(); ++k) {
+            const auto a = static_cast<std::size_t>(axes[k]);
+            const std::int64_t n = shape[a], shift = shifts[shifts.size() == 1 ? 0 : k];
+            if (n == 0) continue;
+            Dims start(shape.size(), 0), limit = shape;
+            start[a] = ((-shift % n) + n) % n;
+            const Value front = i.bind1(kSlice, {out}, make_params(SliceParams{start, limit, strides}));
+            limit[a] = start[a], start[a] = 0;
+            out = cl::concatenate(i, {front, i.bind1(kSlice, {out}, make_params(SliceParams{start, limit, strides}))}, axes[k]);
+        }
+        return out;
     });
 }
 }  // namespace
-Array roll(const Operand& x, std::int64_t shift, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return rolled(b, v[0], shift, detail::axis_in(axis, b.aval(v[0])->rank())); });
+Array roll(const Operand& x, const Shape& shift, const Shape& axis) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        Dims axes;
+        for (const std::int64_t a : axis) axes.push_back(detail::axis_in(a, b.aval(v[0])->rank()));
+        return rolled(b, v[0], shift, axes);
+    });
 }
 Array roll(const Operand& x, std::int64_t shift) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         const Dims shape = b.aval(v[0])->shape;
-        return cl::reshape(b, rolled(b, ravel_of(b, v[0]), shift, 0), shape);
+        return cl::reshape(b, rolled(b, ravel_of(b, v[0]), shift, {0}), shape);
     });
 }
 namespace {

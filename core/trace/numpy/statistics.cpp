@@ -9,6 +9,7 @@
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 
 namespace jaxscope::jax::numpy {
 
@@ -18,51 +19,108 @@ using ::jaxscope::Values;
 
 namespace {
 
-using Reducing = Array (*)(const Operand&, const Reduction&);
-
 [[noreturn]] void refusal_at(const Where& where, const std::string& text) {
     throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
 }
-std::string key_of(const Reduction& over) { return fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims); }
 bool has_fractions(const Array& a) { return is_inexact(static_cast<::jaxscope::DType>(a.dtype())); }
 Array number_like(const Array& a, double v) {
     return detail::made(Where("", 0, ""),
                         [&](Builder&) { return detail::number_of(static_cast<::jaxscope::DType>(a.dtype()), v, a.weak_type()); });
 }
-void refuse_mask(const char* name, const Operand& x, const Reduction& over) {
-    if (over.where.has_value()) refusal_at(x.where, fmt::format("{}: a mask isn't there: put nan where elements don't count", name));
+template <class Over>
+std::string key_of(const Over& over) {
+    std::string key = fmt::format("{} {} {}", over.axis.given, Shape(over.axis.axes).str(), over.keepdims);
+    if constexpr (requires { over.dtype; })
+        if (over.dtype.given) key += fmt::format(" {}", static_cast<int>(over.dtype.type));
+    if constexpr (requires { over.initial; }) key += over.initial.has_value() ? " initial" : "";
+    if constexpr (requires { over.ddof; }) key += fmt::format(" {}", over.ddof);
+    return key + (over.where.has_value() ? " where" : "");
+}
+/// A jitted function of an array and of the arrays among its options; `body` is given the options of inside.
+template <class Over>
+Array jitted_over(const char* name, const Operand& x, const Over& over, const std::function<Array(const Array&, const Over&)>& body) {
+    std::vector<Operand> in{x};
+    const auto add = [&](const Array& a) {
+        if (a.has_value()) in.emplace_back(a, x.where.file, x.where.line, x.where.function);
+    };
+    if constexpr (requires { over.initial; }) add(over.initial);
+    add(over.where);
+    return detail::composed_one(name, key_of(over), in, [&](const Arrays& v) {
+        Over inside = over;
+        if constexpr (requires { over.initial; })
+            if (over.initial.has_value()) inside.initial = v[1];
+        if (over.where.has_value()) inside.where = v.back();
+        return body(v[0], inside);
+    });
 }
 /// `neutral`: what stands for nan; `nan_alone`: nothing but nan gives nan.
-Array without_nan(const char* name, const Operand& x, const Reduction& over, Reducing reduce, double neutral, bool nan_alone) {
-    refuse_mask(name, x, over);
-    return composed_one(name, key_of(over), {x}, [&](const Arrays& v) {
-        const Array& a = v[0];
-        if (!has_fractions(a)) return reduce(a, over);
-        Array out = reduce(where(isnan(a), number_like(Array(0.F).astype(a.dtype()), neutral), a), over);
+template <class Over>
+Array without_nan(const char* name, const Operand& x, const Over& over, Array (*reduce)(const Operand&, const Over&), double neutral,
+                  bool nan_alone) {
+    return jitted_over<Over>(name, x, over, [&](const Array& a, const Over& inside) {
+        if (!has_fractions(a)) return reduce(a, inside);
+        Array out = reduce(where(isnan(a), number_like(Array(0.F).astype(a.dtype()), neutral), a), inside);
         if (!nan_alone) return out;
-        return where(all(isnan(a), over), number_like(a, __builtin_nan("")), out);
+        return where(all(isnan(a), {.axis = over.axis, .keepdims = over.keepdims}), number_like(a, __builtin_nan("")), out);
     });
 }
 
 }  // namespace
 
-Array nansum(const Operand& x, const Reduction& over) { return without_nan("nansum", x, over, sum, 0, false); }
-Array nanmax(const Operand& x, const Reduction& over) { return without_nan("nanmax", x, over, max, -inf, true); }
-Array nanmin(const Operand& x, const Reduction& over) { return without_nan("nanmin", x, over, min, inf, true); }
-Array nanmean(const Operand& x, const Reduction& over) {
-    refuse_mask("nanmean", x, over);
-    return composed_one("nanmean", key_of(over), {x}, [&](const Arrays& v) {
-        const Array& a = v[0];
-        if (!has_fractions(a)) return mean(a, over);
-        Array counts = jax::lax::bitwise_not(isnan(a)).astype(int32);
-        Array count = sum(counts.astype(a.dtype()), over);
-        return jax::lax::div(nansum(a, over), count);
+Array nansum(const Operand& x, const Summation& over) { return without_nan<Summation>("nansum", x, over, sum, 0, false); }
+Array nanprod(const Operand& x, const Summation& over) { return without_nan<Summation>("nanprod", x, over, prod, 1, false); }
+Array nanmax(const Operand& x, const Extremum& over) {
+    return without_nan<Extremum>("nanmax", x, over, max, -inf, !over.initial.has_value());
+}
+Array nanmin(const Operand& x, const Extremum& over) {
+    return without_nan<Extremum>("nanmin", x, over, min, inf, !over.initial.has_value());
+}
+Array nanmean(const Operand& x, const Averaging& over) {
+    return jitted_over<Averaging>("nanmean", x, over, [](const Array& a, const Averaging& o) {
+        if (!has_fractions(a)) return mean(a, o);
+        const Summation along{
+            .axis = o.axis, .dtype = o.dtype.given ? o.dtype : AsType(a.dtype()), .keepdims = o.keepdims, .where = o.where};
+        Array count = sum(jax::lax::bitwise_not(isnan(a)), along);
+        return jax::lax::div(nansum(a, along), count);
+    });
+}
+namespace {
+/// `ddof`: an operand where it was given, else a number.
+Array nan_variance(const Array& given, const Spread& o, const Operand& ddof) {
+    const dtype inexact = has_fractions(given) ? given.dtype() : float32, type = o.dtype.given ? o.dtype.type : inexact;
+    const bool half = type == bfloat16 || type == float16;
+    if (is_complex(static_cast<::jaxscope::DType>(type))) detail::refuse("nanvar of complex numbers isn't there");
+    const Array a = given.astype(half ? float32 : type);
+    Array mean = nanmean(a, {.axis = o.axis, .dtype = a.dtype(), .keepdims = true, .where = o.where});
+    Array centred = jax::lax::square(where(isnan(a), 0, jax::lax::sub(a, mean)));
+    const Summation along{.axis = o.axis, .keepdims = o.keepdims, .where = o.where};
+    Array count = sum(jax::lax::bitwise_not(isnan(a)), along) - ddof;
+    Array none = jax::lax::le(count, number_like(count, 0));
+    Array total = where(none, nan, sum(centred, along));
+    return jax::lax::div(total, where(none, 1, count).astype(total.dtype())).astype(type);
+}
+Array nan_spread(const char* name, const Operand& x, const Spread& over, bool with_ddof,
+                 const std::function<Array(const Array&, const Spread&, const Operand&)>& body) {
+    std::vector<Operand> in{x};
+    if (with_ddof) in.emplace_back(over.ddof);
+    if (over.where.has_value()) in.emplace_back(over.where, x.where.file, x.where.line, x.where.function);
+    return composed_one(name, key_of(over) + (with_ddof ? " ddof" : ""), in, [&](const Arrays& v) {
+        Spread inside = over;
+        if (over.where.has_value()) inside.where = v.back();
+        return body(v[0], inside, with_ddof ? Operand(v[1]) : Operand(0));
+    });
+}
+}  // namespace
+Array nanvar(const Operand& x, const Spread& over) { return nan_spread("nanvar", x, over, over.ddof != 0, nan_variance); }
+Array nanstd(const Operand& x, const Spread& over) {
+    return nan_spread("nanstd", x, over, over.ddof != 0, [](const Array& a, const Spread& o, const Operand&) {
+        return jax::lax::sqrt(nan_spread("nanvar", a, o, true, nan_variance));
     });
 }
 
 Array average(const Operand& x, const Weighting& over) {
-    const Reduction along{.axis = over.axis, .keepdims = over.keepdims};
-    if (!over.weights.has_value()) return mean(x, along);
+    if (!over.weights.has_value()) return mean(x, {.axis = over.axis, .keepdims = over.keepdims});
+    const Summation along{.axis = over.axis, .keepdims = over.keepdims};
     const auto weighted = [&](const Arrays& given) {
         const std::vector<Operand> operands(given.begin(), given.end());
         const Arrays v = detail::apply(operands, x.where, [](Builder& b, const Values& w) {

@@ -70,6 +70,7 @@ void mapping();
 void named_axes();
 void more_functions();
 void composed_functions();
+void options();
 void linear_algebra();
 void sorted_arrays();
 void more_random();
