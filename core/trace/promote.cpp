@@ -214,6 +214,11 @@ Promoted promoted_type(const Avals& avals, const char* name) {
 D inexact(D t) { return is_inexact(t) ? t : D::F32; }
 
 namespace {
+/// What an unsigned type makes of a negative number.
+std::int64_t wrapped(std::int64_t v, D type) {
+    const int bits = 8 * info(type).bytes;
+    return is_unsigned_int(type) && bits < 64 ? v & ((std::int64_t{1} << bits) - 1) : v;
+}
 /// A number in another type. The same few are converted again and again.
 LiteralRef number_in(LiteralRef number, D type, bool weak) {
     struct Known {
@@ -229,7 +234,7 @@ LiteralRef number_in(LiteralRef number, D type, bool weak) {
     const Literal& l = *number;
     const D from = l.aval->dtype;
     const LiteralRef made = is_complex(from)   ? make_literal(to, std::complex<double>(l.real, l.imag))
-                            : is_integer(from) ? make_literal(to, l.integer)
+                            : is_integer(from) ? make_literal(to, wrapped(l.integer, type))
                                                : make_literal(to, l.real);
     k = {number.id(), type, weak, made};
     return made;
@@ -244,6 +249,14 @@ Value converted(Builder& b, Value x, D type, bool weak) {
     return ::jaxscope::lax::convert_element_type(b, x, type, weak);
 }
 
+Values of_one_type(Builder& b, Values in, bool to_inexact) {
+    Avals avals;
+    for (const Value v : in) avals.push_back(b.aval(v));
+    Promoted to = promoted_type(avals);
+    if (to_inexact) to.type = inexact(to.type);
+    for (Value& v : in) v = converted(b, v, to.type, to.weak);
+    return in;
+}
 Values same_rank(Builder& b, Values in) {
     std::size_t low = SIZE_MAX, high = 0;
     for (const Value v : in) {
@@ -279,7 +292,7 @@ Values promoted(Builder& b, const Values& in, bool to_inexact, const char* name)
 Values alike(Builder& b, Values v) {
     for (Value& x : v)
         for (const Value y : v)
-            if (x.is_literal() && !y.is_literal()) x = converted(b, x, b.aval(y)->dtype, false);
+            if (x.is_literal() && !y.is_literal() && b.aval(x)->dtype == b.aval(y)->dtype) x = converted(b, x, b.aval(y)->dtype, false);
     return v;
 }
 Value strong_operand(Builder& b, Value x) { return ::jaxscope::lax::convert_element_type(b, x, b.aval(x)->dtype); }
@@ -328,7 +341,8 @@ Value where_call(Builder& b, Value c, Value x, Value y) {
         Values xy;
         for (const Value v : {w[1], w[2]}) xy.push_back(converted(i, v, to.type, to.weak));
         const auto shape = broadcast_shapes({i.aval(w[0])->shape, i.aval(xy[0])->shape, i.aval(xy[1])->shape});
-        const Value cond = i.aval(w[0])->shape.empty() ? w[0] : broadcast_to(i, w[0], shape);
+        const Value truth = i.aval(w[0])->dtype == D::Bool ? w[0] : ::jaxscope::lax::ne(i, w[0], ::jaxscope::lax::constant(i, w[0], 0));
+        const Value cond = i.aval(truth)->shape.empty() ? truth : broadcast_to(i, truth, shape);
         const Value on_true = broadcast_to(i, xy[0], shape);
         return ::jaxscope::lax::select(i, cond, on_true, broadcast_to(i, xy[1], shape));
     });

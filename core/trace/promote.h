@@ -21,13 +21,15 @@ Promoted promoted_type(const Avals& avals, const char* name = nullptr);
 
 /// Operands converted to one type and one rank, as jax.numpy does: scalars and equal ranks are left alone.
 Values promoted(Builder& b, const Values& in, bool to_inexact = false, const char* name = nullptr);
-/// jax.lax, which doesn't promote: a number beside an array has the array's type.
+/// jax.lax, which doesn't promote: a number beside an array of its dtype isn't weakly typed.
 Values alike(Builder& b, Values v);
 /// Without its weak type.
 Value strong_operand(Builder& b, Value x);
 /// Python's number beside `x`, as an operator of jax.numpy takes it.
 Value number_beside(Builder& b, Value x, double v);
 Value inexact_operand(Builder& b, Value x);
+/// Of one type alone, whatever their ranks.
+Values of_one_type(Builder& b, Values in, bool to_inexact = false);
 Values same_rank(Builder& b, Values in);
 /// A value in another type: literals at once.
 Value converted(Builder& b, Value x, ::jaxscope::DType type, bool weak);

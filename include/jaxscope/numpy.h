@@ -121,6 +121,7 @@ Array sign(const Operand& x);
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
 Array round(const Operand& x, std::int64_t decimals = 0);
+Array around(const Operand& x, std::int64_t decimals = 0);
 Array rint(const Operand& x);
 Array trunc(const Operand& x);
 Array fix(const Operand& x);

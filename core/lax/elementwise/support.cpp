@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "lax/ops.h"
 #include "lax/rule_support.h"
@@ -36,8 +38,9 @@ Dims stretched_shape(const Op& op) {
         if (!a->shape.empty()) {
             if (shape.empty())
                 shape = a->shape;
-            else if (shape.size() != a->shape.size())
-                type_mismatch(op, "arrays of one rank, or scalars", shape_text(shape) + " and " + shape_text(a->shape));
+            else if (const auto [low, high] = std::minmax({shape.size(), a->shape.size()}); low != high)
+                throw Error(ErrorCode::TypeMismatch, fmt::format("{}: arrays must have the same number of dimensions, got {{{}, {}}}",
+                                                                 op.prim->name.c_str(), low, high));
         }
     for (const AvalRef a : op.in)
         for (std::size_t d = 0; d < a->shape.size(); ++d) {
@@ -54,6 +57,7 @@ Dims stretched_shape(const Op& op) {
 
 Dims check_nary(const Op& op, std::size_t n, unsigned classes) {
     expect_arrays(op, n);
+    Dims shape = stretched_shape(op);
     for (std::size_t i = 0; i < n; ++i) {
         if (in_class(op.in[i]->dtype, classes)) continue;
         const std::string where = n == 1 ? "" : fmt::format(" at position {}", i);
@@ -61,7 +65,33 @@ Dims check_nary(const Op& op, std::size_t n, unsigned classes) {
                     fmt::format("{} does not accept dtype {}{}. Accepted dtypes{} are subtypes of {}.", op.prim->name.c_str(),
                                 info(op.in[i]->dtype).name, where, where, classes_text(classes)));
     }
-    return stretched_shape(op);
+    return shape;
+}
+void expect_alike(const Op& op) {
+    // What jax.numpy calls the function that promotes.
+    static const std::map<std::string_view, const char*> promoting{{"add", "add"},
+                                                                   {"atan2", "arctan2"},
+                                                                   {"div", "divide"},
+                                                                   {"eq", "equal"},
+                                                                   {"max", "maximum"},
+                                                                   {"min", "minimum"},
+                                                                   {"mul", "multiply"},
+                                                                   {"ne", "not_equal"},
+                                                                   {"nextafter", "nextafter"},
+                                                                   {"shift_left", "left_shift"},
+                                                                   {"shift_right_arithmetic", "right_shift"},
+                                                                   {"shift_right_logical", "right_shift"},
+                                                                   {"sub", "subtract"}};
+    if (op.in[0]->dtype == op.in[1]->dtype) return;
+    const std::string_view name = op.prim->name.c_str();
+    const auto equivalent = promoting.find(name);
+    throw Error(ErrorCode::TypeMismatch,
+                fmt::format("lax.{} requires arguments to have the same dtypes, got {}, {}.{}", name, info(op.in[0]->dtype).name,
+                            info(op.in[1]->dtype).name,
+                            equivalent == promoting.end() ? ""
+                                                          : fmt::format(" (Tip: jnp.{} is a similar function that does automatic type "
+                                                                        "promotion on inputs).",
+                                                                        equivalent->second)));
 }
 
 namespace {
@@ -88,7 +118,7 @@ Avals eval_unary_in(const Op& op, unsigned classes) {
 Avals eval_binary_in(const Op& op, unsigned classes) {
     if (const AvalRef* known = type_of_operand(op, 2, classes)) return {*known};
     const Dims shape = check_nary(op, 2, classes);
-    expect_same_dtype(op, 0, 2);
+    expect_alike(op);
     return {standard_result(op, op.in[0]->dtype, shape)};
 }
 

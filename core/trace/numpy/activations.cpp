@@ -145,6 +145,10 @@ Array hard_tanh(const Operand& x) {
     });
     return called(f, x);
 }
+Array soft_sign(const Operand& x) {
+    static const auto f = jitted_as("soft_sign", [](Array a) { return a / (numpy::abs(a) + 1); });
+    return called(f, x);
+}
 Array hard_sigmoid(const Operand& x) {
     static const auto f = jitted_as("hard_sigmoid", [](Array a) { return relu6(a + 3.) / 6.; });
     return called(f, x);

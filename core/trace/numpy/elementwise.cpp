@@ -11,16 +11,26 @@
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed.h"
+#include "trace/numpy/elementwise_parts.h"
 #include "trace/promote.h"
+#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
 
 namespace cl = ::jaxscope::lax;
+using detail::accurate;
 using detail::apply1;
 using detail::converted;
+using detail::jitted_call;
+using detail::numeric;
+using detail::on_inexact;
+using detail::on_promoted;
+using detail::plain;
 using detail::promoted;
+using detail::weak_one;
 using detail::where_call;
 using ::jaxscope::Builder;
 using ::jaxscope::Value;
@@ -29,34 +39,11 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-Value accurate(Builder& b, const Primitive& p, Value x) { return b.bind1(p, {x}, make_params(AccuracyParams{})); }
-Value plain(Builder& b, const Primitive& p, const Values& in) { return b.bind1(p, in); }
-
-/// One of a function of floats: integers become floats first.
-template <class F>
-Array on_inexact(const Operand& x, F f) {
-    return apply1({x}, [&](Builder& b, const Values& v) { return f(b, detail::inexact_operand(b, v[0])); });
-}
-template <class F>
-Array on_promoted(const char* name, const Operand& x, const Operand& y, F f, bool to_inexact = false) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, to_inexact, name);
-        return f(b, p[0], p[1]);
-    });
-}
-/// The same under a jit of its own, as jax.numpy's jitted functions: promotion happens inside.
-template <class F>
-Array jitted_call(const char* name, std::initializer_list<Operand> in, F f, const std::string& key = {}) {
-    return apply1(in, [&](Builder& b, const Values& v) {
-        return jitted(b, name, key, v, [&](Builder& inner, const Values& w) { return f(inner, w); });
-    });
-}
 /// A number that `beside` is multiplied with or divided by: lists of residuals show it.
 Value factor(Builder& b, Value v, Value beside) {
     detail::Trace* t = detail::Trace::current();
     return t && !beside.is_literal() ? t->kept_number(b, v) : v;
 }
-Value weak_one(Builder& b, Value like, double v) { return cl::constant(b, like, v); }
 /// What a truth value is made of: x != 0.
 Value truth_of(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
 template <const Primitive& P>
@@ -89,24 +76,26 @@ Value float_divide(Builder& b, Value x, Value y) {
     div = cl::select(b, ind, cl::sub(b, div, detail::number_beside(b, div, 1)), div);
     return b.bind1(kRound, {div}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "AWAY_FROM_ZERO"})}));
 }
+/// Promoted, and two truth values as numbers.
+Values numeric_promoted(Builder& b, const Values& v, const char* name) {
+    Values p = promoted(b, v, false, name);
+    for (Value& x : p) x = numeric(b, x);
+    return p;
+}
+/// Whole divisors: one in place of zero.
+Value nonzero(Builder& b, Value y) {
+    const Value zero = cl::eq(b, y, weak_one(b, y, 0));
+    return where_call(b, zero, cl::ones_like(b, b.aval(y)), y);
+}
 Value remainder_of(Builder& b, Value x, Value y) {
-    if (is_integer(b.aval(y)->dtype)) y = where_call(b, cl::eq(b, y, weak_one(b, y, 0)), make_literal(b.aval(y), std::int64_t{1}), y);
+    if (is_integer(b.aval(y)->dtype)) y = nonzero(b, y);
     const Value trunc = b.bind1(kRem, {x, y});
-    const Value nonzero = cl::ne(b, trunc, weak_one(b, trunc, 0));
+    const Value some = cl::ne(b, trunc, weak_one(b, trunc, 0));
     const Value negative = cl::lt(b, trunc, weak_one(b, trunc, 0));
     const Value differ = cl::ne(b, negative, cl::lt(b, y, weak_one(b, y, 0)));
-    const Value plus = b.bind1(kAnd, {differ, nonzero});
+    const Value plus = b.bind1(kAnd, {differ, some});
     return cl::select(b, plus, cl::add(b, trunc, y), trunc);
 }
-Value round_even(Builder& b, Value x) {
-    return b.bind1(kRound, {x}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "TO_NEAREST_EVEN"})}));
-}
-Value signbit_of(Builder& b, Value x) {
-    const Value bits = b.bind1(kBitcastConvertType, {x}, make_params(BitcastParams{D::S32}));
-    const Value shifted = b.bind1(kShiftRightArithmetic, {bits, make_literal(AvalRef(D::S32, {}), std::int64_t{31})});
-    return cl::convert_element_type(b, shifted, D::Bool);
-}
-
 }  // namespace
 
 namespace numpy {
@@ -127,7 +116,6 @@ JAXSCOPE_FLOAT(exp2, accurate(b, kExp2, v))
 JAXSCOPE_FLOAT(expm1, accurate(b, kExpm1, v))
 JAXSCOPE_FLOAT(log, accurate(b, kLog, v))
 JAXSCOPE_FLOAT(log1p, accurate(b, kLog1p, v))
-JAXSCOPE_FLOAT(log10, cl::mul(b, accurate(b, kLog, v), weak_one(b, v, 1 / std::log(10.0))))
 JAXSCOPE_FLOAT(sin, accurate(b, kSin, v))
 JAXSCOPE_FLOAT(cos, accurate(b, kCos, v))
 JAXSCOPE_FLOAT(tan, accurate(b, kTan, v))
@@ -144,75 +132,64 @@ JAXSCOPE_FLOAT(cbrt, accurate(b, kCbrt, v))
 JAXSCOPE_FLOAT(reciprocal, cl::integer_pow(b, v, -1))
 JAXSCOPE_FLOAT(deg2rad, cl::mul(b, v, weak_one(b, v, M_PI / 180)))
 JAXSCOPE_FLOAT(rad2deg, cl::mul(b, v, weak_one(b, v, 180 / M_PI)))
-JAXSCOPE_FLOAT(isfinite, plain(b, kIsFinite, {v}))
-JAXSCOPE_ANY(abs, b.aval(v)->dtype == D::Bool ? v : plain(b, kAbs, {v}))
+JAXSCOPE_ANY(abs, b.aval(v)->dtype == D::Bool || is_unsigned_int(b.aval(v)->dtype) ? v : plain(b, kAbs, {v}))
 JAXSCOPE_ANY(negative, plain(b, kNeg, {v}))
 JAXSCOPE_ANY(sign, plain(b, kSign, {v}))
-JAXSCOPE_ANY(square, cl::square(b, v))
+JAXSCOPE_ANY(square, cl::square(b, numeric(b, v)))
 JAXSCOPE_ANY(positive, v)
 JAXSCOPE_ANY(logical_not, plain(b, kNot, {truth_of(b, v)}))
 JAXSCOPE_ANY(invert, plain(b, kNot, {v}))
 JAXSCOPE_ANY(isnan, cl::ne(b, v, v))
-JAXSCOPE_ANY(floor, is_integer(b.aval(v)->dtype) ? v : plain(b, kFloor, {v}))
-JAXSCOPE_ANY(ceil, is_integer(b.aval(v)->dtype) ? v : plain(b, kCeil, {v}))
 JAXSCOPE_ANY(real, is_complex(b.aval(v)->dtype) ? cl::real(b, v) : v)
 JAXSCOPE_ANY(imag, is_complex(b.aval(v)->dtype) ? cl::imag(b, v) : cl::full(b, b.aval(v), 0.0))
 JAXSCOPE_ANY(conj, is_complex(b.aval(v)->dtype) ? cl::conj(b, v) : v)
 #undef JAXSCOPE_FLOAT
 #undef JAXSCOPE_ANY
+namespace {
+/// A natural logarithm and its scale; complex numbers by their two parts.
+Value scaled_logarithm(Builder& b, Value v, const Primitive& how, Value (*scale)(Builder&, Value like)) {
+    const Value natural = accurate(b, kLog, v);
+    if (!is_complex(b.aval(v)->dtype)) return plain(b, how, {natural, scale(b, natural)});
+    const Value re = cl::real(b, natural), im = cl::imag(b, natural);
+    const Value by = scale(b, re);
+    const Value scaled = plain(b, how, {re, by});
+    return cl::complex(b, scaled, plain(b, how, {im, by}));
+}
+}  // namespace
 Array log2(const Operand& x) {
     return on_inexact(x, [](Builder& b, Value v) {
-        const Value natural = accurate(b, kLog, v);
-        return cl::div(b, natural, accurate(b, kLog, weak_one(b, v, 2)));
+        return scaled_logarithm(b, v, kDiv, [](Builder& i, Value like) { return accurate(i, kLog, weak_one(i, like, 2)); });
+    });
+}
+Array log10(const Operand& x) {
+    return on_inexact(x, [](Builder& b, Value v) {
+        return scaled_logarithm(b, v, kMul, [](Builder& i, Value like) { return weak_one(i, like, 1 / std::log(10.0)); });
     });
 }
 Array absolute(const Operand& x) { return abs(x); }
 Array degrees(const Operand& x) { return rad2deg(x); }
 Array radians(const Operand& x) { return deg2rad(x); }
 Array arccosh(const Operand& x) {
-    return jitted_call("arccosh", {x}, [](Builder& b, const Values& v) { return plain(b, kAcosh, {detail::inexact_operand(b, v[0])}); });
-}
-Array round(const Operand& x, std::int64_t decimals) {
-    return jitted_call(
-        "round", {x},
-        [&](Builder& b, const Values& v) {
-            if (is_integer(b.aval(v[0])->dtype)) {
-                if (decimals < 0) throw Error(ErrorCode::NoRule, "integer np.round not implemented for decimals < 0");
-                return v[0];
-            }
-            if (decimals == 0) return round_even(b, v[0]);
-            const Value factor = weak_one(b, v[0], std::pow(10.0, static_cast<double>(decimals)));
-            return cl::div(b, round_even(b, cl::mul(b, v[0], factor)), factor);
-        },
-        fmt::format("{}", decimals));
-}
-Array rint(const Operand& x) {
-    return jitted_call("rint", {x}, [](Builder& b, const Values& v) { return round_even(b, detail::inexact_operand(b, v[0])); });
-}
-Array trunc(const Operand& x) {
-    return jitted_call("trunc", {x}, [](Builder& b, const Values& v) {
-        if (is_integer(b.aval(v[0])->dtype)) return v[0];
-        const Value below = cl::lt(b, v[0], weak_one(b, v[0], 0));
-        const Value up = b.bind1(kCeil, {v[0]});
-        return where_call(b, below, up, cl::floor(b, v[0]));
+    return jitted_call("arccosh", {x}, [](Builder& b, const Values& v) {
+        const Value r = plain(b, kAcosh, {detail::inexact_operand(b, v[0])});
+        if (!is_complex(b.aval(r)->dtype)) return r;
+        const Value re = cl::real(b, r);  // NumPy's convention differs from the primitive's
+        const Value left = cl::lt(b, re, weak_one(b, re, 0));
+        return where_call(b, left, cl::neg(b, r), r);
     });
 }
-Array fix(const Operand& x) { return trunc(x); }
-Array isinf(const Operand& x) {
-    return jitted_call("isinf", {x}, [](Builder& b, const Values& v) { return cl::eq(b, cl::abs(b, v[0]), weak_one(b, v[0], INFINITY)); });
+namespace {
+/// Complex numbers are ordered by their real parts, equal ones by the imaginary ones.
+Value ordered(Builder& b, Value (*compares)(Builder&, Value, Value), Value l, Value r) {
+    if (!is_complex(b.aval(l)->dtype)) return compares(b, l, r);
+    const Value re_l = cl::real(b, l), re_r = cl::real(b, r);
+    const Value same = cl::eq(b, re_l, re_r);
+    const Value im_l = cl::imag(b, l), im_r = cl::imag(b, r);
+    const Value by_im = compares(b, im_l, im_r);
+    const Value again_l = cl::real(b, l), again_r = cl::real(b, r);
+    return cl::select(b, same, by_im, compares(b, again_l, again_r));
 }
-Array signbit(const Operand& x) {
-    return jitted_call("signbit", {x}, [](Builder& b, const Values& v) { return signbit_of(b, v[0]); });
-}
-Array nan_to_num(const Operand& x) {
-    return jitted_call("nan_to_num", {x}, [](Builder& b, const Values& v) {
-        const auto number = [&](double d) { return make_literal(AvalRef(b.aval(v[0])->dtype, {}), d); };
-        Value y = where_call(b, cl::ne(b, v[0], v[0]), number(0), v[0]);
-        y = where_call(b, cl::eq(b, y, weak_one(b, y, INFINITY)), number(3.4028234663852886e+38), y);
-        return where_call(b, cl::eq(b, y, weak_one(b, y, -INFINITY)), number(-3.4028234663852886e+38), y);
-    });
-}
-
+}  // namespace
 #define JAXSCOPE_PAIR(name, function)                                                           \
     Array name(const Operand& x, const Operand& y) {                                            \
         return on_promoted(#name, x, y, [](Builder& b, Value l, Value r) { return function; }); \
@@ -224,15 +201,16 @@ JAXSCOPE_PAIR(maximum, plain(b, kMax, {l, r}))
 JAXSCOPE_PAIR(minimum, plain(b, kMin, {l, r}))
 JAXSCOPE_PAIR(equal, cl::eq(b, l, r))
 JAXSCOPE_PAIR(not_equal, cl::ne(b, l, r))
-JAXSCOPE_PAIR(less, cl::lt(b, l, r))
-JAXSCOPE_PAIR(less_equal, cl::le(b, l, r))
-JAXSCOPE_PAIR(greater, cl::gt(b, l, r))
-JAXSCOPE_PAIR(greater_equal, cl::ge(b, l, r))
+JAXSCOPE_PAIR(less, ordered(b, cl::lt, l, r))
+JAXSCOPE_PAIR(less_equal, ordered(b, cl::le, l, r))
+JAXSCOPE_PAIR(greater, ordered(b, cl::gt, l, r))
+JAXSCOPE_PAIR(greater_equal, ordered(b, cl::ge, l, r))
 JAXSCOPE_PAIR(bitwise_and, plain(b, kAnd, {l, r}))
 JAXSCOPE_PAIR(bitwise_or, plain(b, kOr, {l, r}))
 JAXSCOPE_PAIR(bitwise_xor, plain(b, kXor, {l, r}))
-JAXSCOPE_PAIR(left_shift, plain(b, kShiftLeft, {l, r}))
-JAXSCOPE_PAIR(right_shift, plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRightLogical : kShiftRightArithmetic, {l, r}))
+JAXSCOPE_PAIR(left_shift, plain(b, kShiftLeft, {numeric(b, l), numeric(b, r)}))
+JAXSCOPE_PAIR(right_shift,
+              plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRightLogical : kShiftRightArithmetic, {numeric(b, l), numeric(b, r)}))
 #undef JAXSCOPE_PAIR
 Array divide(const Operand& x, const Operand& y) {
     return on_promoted(
@@ -261,7 +239,7 @@ Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>("lo
 
 Array floor_divide(const Operand& x, const Operand& y) {
     return jitted_call("floor_divide", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, false, "floor_divide");
+        const Values p = numeric_promoted(b, v, "floor_divide");
         const D type = b.aval(p[0])->dtype;
         if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
         return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
@@ -269,63 +247,79 @@ Array floor_divide(const Operand& x, const Operand& y) {
 }
 Array remainder(const Operand& x, const Operand& y) {
     return jitted_call("remainder", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, false, "remainder");
+        const Values p = numeric_promoted(b, v, "remainder");
         return remainder_of(b, p[0], p[1]);
     });
 }
 Array mod(const Operand& x, const Operand& y) { return remainder(x, y); }
 Array fmod(const Operand& x, const Operand& y) {
     return jitted_call("fmod", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, false, "fmod");
-        return b.bind1(kRem, p);
+        Values w = v;
+        if (const detail::Promoted to = detail::promoted_type({b.aval(v[0]), b.aval(v[1])}, "fmod"); is_integer(to.type))
+            w[1] = nonzero(b, v[1]);
+        return b.bind1(kRem, numeric_promoted(b, w, "fmod"));
     });
 }
+namespace {
+/// By repeated squares: six of them, as more would overflow for any base above one.
+Value integer_power(Builder& b, Value x, Value y) {
+    const Value zero = weak_one(b, y, 0), one = weak_one(b, y, 1);
+    const Value base_zero = cl::eq(b, x, zero);
+    Value out = where_call(b, b.bind1(kAnd, {base_zero, cl::ne(b, y, zero)}), zero, one);
+    for (int i = 0; i < 6; ++i) {
+        const Value bit = b.bind1(kAnd, {y, one});
+        out = where_call(b, bit, cl::mul(b, out, x), out);
+        x = cl::mul(b, x, x);
+        y = b.bind1(kShiftRightLogical, {y, one});
+    }
+    return out;
+}
+}  // namespace
 Array power(const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
-        if (y.kind == Operand::Kind::integer) {
-            if (is_inexact(b.aval(v[0])->dtype) || y.integer >= 0) return cl::integer_pow(b, v[0], y.integer);
-        }
+        if (y.kind == Operand::Kind::integer || y.kind == Operand::Kind::boolean)
+            return cl::integer_pow(b, numeric(b, v[0]), y.kind == Operand::Kind::boolean ? y.boolean : y.integer);
         const AvalRef exponent = b.aval(v[1]);
         // jax.numpy leaves an integer exponent as it is, beside a float base.
         if (is_integer(exponent->dtype) && x.kind != Operand::Kind::integer) {
             const detail::Promoted to = detail::promoted_type({b.aval(v[0]), exponent});
             if (is_inexact(to.type)) {
-                converted(b, v[1], to.type, to.weak);
-                const Values r = detail::same_rank(b, {converted(b, v[0], to.type, to.weak), v[1]});
-                return b.bind1(kPow, r);
+                const Values ranked = detail::same_rank(b, v);
+                const Value base = converted(b, ranked[0], to.type, to.weak);
+                converted(b, ranked[1], to.type, to.weak);
+                return b.bind1(kPow, {base, ranked[1]});
             }
         }
-        const Values p = promoted(b, v, false, "power");
-        if (is_integer(b.aval(p[0])->dtype))
-            throw Error(ErrorCode::NoRule, "integer powers of integer arrays aren't there: give the exponent as a number, or floats");
-        return b.bind1(kPow, p);
+        const Values p = numeric_promoted(b, detail::same_rank(b, v), "power");
+        return is_integer(b.aval(p[0])->dtype) ? integer_power(b, p[0], p[1]) : b.bind1(kPow, p);
     });
 }
 namespace {
 /// Both of two truths, or one of them: comparisons of weakly typed operands are weak, too.
 Value joined(Builder& b, const Primitive& how, Value x, Value y) { return b.bind1(how, promoted(b, {x, y})); }
-Value either_or_nan(Builder& b, const Primitive& compares, const Values& v) {
-    const Value first = b.bind1(compares, promoted(b, v));
+Value either_or_nan(Builder& b, Value (*compares)(Builder&, Value, Value), const Values& v) {
+    const Values p = promoted(b, v);
+    const Value first = ordered(b, compares, p[0], p[1]);
     return joined(b, kOr, first, cl::ne(b, v[1], v[1]));
 }
 }  // namespace
 Array fmax(const Operand& x, const Operand& y) {
-    return jitted_call("fmax", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, kGt, v), v[0], v[1]); });
+    return jitted_call("fmax", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, cl::gt, v), v[0], v[1]); });
 }
 Array fmin(const Operand& x, const Operand& y) {
-    return jitted_call("fmin", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, kLt, v), v[0], v[1]); });
+    return jitted_call("fmin", {x, y}, [](Builder& b, const Values& v) { return where_call(b, either_or_nan(b, cl::lt, v), v[0], v[1]); });
 }
 Array copysign(const Operand& x, const Operand& y) {
     return jitted_call("copysign", {x, y}, [](Builder& b, const Values& v) {
         const Values p = promoted(b, v, true, "copysign");
-        const Value negative = jitted(b, "signbit", "", {p[1]}, [](Builder& i, const Values& w) { return signbit_of(i, w[0]); });
+        const Value negative = jitted(b, "signbit", "", {p[1]}, [](Builder& i, const Values& w) { return detail::signbit_of(i, w[0]); });
         const Value minus = cl::neg(b, cl::abs(b, p[0]));
         return where_call(b, negative, minus, cl::abs(b, p[0]));
     });
 }
 Array heaviside(const Operand& x, const Operand& y) {
     return jitted_call("heaviside", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = promoted(b, v, true, "heaviside");
+        const Values p = detail::of_one_type(b, v, true);
         const Value below = cl::lt(b, p[0], weak_one(b, p[0], 0)), above = cl::gt(b, p[0], weak_one(b, p[0], 0));
         const Value unordered = where_call(b, cl::ne(b, p[0], p[0]), p[0], p[1]);
         const auto number = [&](double d) { return make_literal(AvalRef(b.aval(p[0])->dtype, {}), d); };
@@ -335,6 +329,10 @@ Array heaviside(const Operand& x, const Operand& y) {
 Array hypot(const Operand& x, const Operand& y) {
     return jitted_call("hypot", {x, y}, [](Builder& b, const Values& v) {
         const Values p = promoted(b, v, true, "hypot");
+        if (is_complex(b.aval(p[0])->dtype))
+            detail::refuse(
+                "jnp.hypot is not well defined for complex-valued inputs. Please convert to real values first, such as by using "
+                "abs(x)");
         const Value first = cl::abs(b, p[0]), second = cl::abs(b, p[1]);
         const Value first_infinite = cl::eq(b, first, weak_one(b, first, INFINITY));
         const Value infinite = joined(b, kOr, first_infinite, cl::eq(b, second, weak_one(b, second, INFINITY)));
@@ -358,7 +356,7 @@ Value close_in(Builder& b, const Values& v) {
     const Value rtol = limit(2, 1e-5), atol = limit(3, 1e-8);
     const Value first_nan = cl::ne(b, p[0], p[0]);
     joined(b, kAnd, first_nan, cl::ne(b, p[1], p[1]));
-    const Value finite = b.bind1(kIsFinite, {p[1]});
+    const Value finite = detail::finite(b, p[1]);
     const Value gap = cl::abs(b, cl::sub(b, p[0], p[1]));
     const Value near = cl::le(b, gap, cl::add(b, atol, cl::mul(b, rtol, cl::abs(b, p[1])))), equal = cl::eq(b, p[0], p[1]);
     return joined(b, kOr, equal, joined(b, kAnd, finite, near));
@@ -368,6 +366,14 @@ Array isclose(const Operand& x, const Operand& y) { return jitted_call("isclose"
 Array isclose(const Operand& x, const Operand& y, const Operand& rtol) { return jitted_call("isclose", {x, y, rtol}, close_in); }
 Array isclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol) {
     return jitted_call("isclose", {x, y, rtol, atol}, close_in);
+}
+Array array_equal(const Operand& x, const Operand& y) {
+    return detail::in_line({x, y},
+                           [](const Arrays& v) {
+                               if (v[0].shape() == v[1].shape()) return Arrays{all(equal(v[0], v[1]))};
+                               return Arrays{detail::made(Where("", 0, ""), [](Builder&) { return detail::number_of(D::Bool, 0); })};
+                           })
+        .front();
 }
 namespace {
 Array all_close(const std::vector<Operand>& in) {

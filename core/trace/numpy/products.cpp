@@ -40,14 +40,6 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-Values same_type(Builder& b, const Values& v) {
-    Avals avals;
-    for (const Value x : v) avals.push_back(b.aval(x));
-    const detail::Promoted to = detail::promoted_type(avals);
-    Values out;
-    for (const Value x : v) out.push_back(detail::converted(b, x, to.type, to.weak));
-    return out;
-}
 /// JAX leaves the operands as they are; `preferred`: the product has the type that they promote to.
 Value product(Builder& b, Value x, Value y, DotDims dims, bool preferred = true) {
     detail::check_dot(b, x, y, dims);
@@ -139,8 +131,9 @@ Array matmul(const Operand& x, const Operand& y) { return apply1({x, y}, matmul_
 Array dot(const Operand& x, const Operand& y) { return apply1({x, y}, dot_of); }
 Array vdot(const Operand& x, const Operand& y) {
     return apply1({x, y}, [](Builder& b, const Values& v) {
-        Values flat;
-        for (const Value a : v) flat.push_back(cl::reshape(b, a, {b.aval(a)->size()}));
+        Values flat = v;
+        if (is_complex(b.aval(v[0])->dtype)) flat[0] = cl::conj(b, v[0]);
+        for (Value& a : flat) a = cl::reshape(b, a, {b.aval(a)->size()});
         return dot_of(b, flat);
     });
 }
@@ -158,10 +151,10 @@ Array inner(const Operand& x, const Operand& y) {
 }
 Array outer(const Operand& x, const Operand& y) {
     return apply1({x, y}, [](Builder& b, const Values& v) {
-        const Values s = same_type(b, v);
+        const Values s = detail::of_one_type(b, v);
         const Value column = cl::expand_dims(b, cl::reshape(b, s[0], {b.aval(s[0])->size()}), {1});
         const Value row = cl::expand_dims(b, cl::reshape(b, s[1], {b.aval(s[1])->size()}), {0});
-        return cl::mul(b, column, row);
+        return b.aval(column)->dtype == D::Bool ? b.bind1(kAnd, {column, row}) : cl::mul(b, column, row);
     });
 }
 
@@ -258,27 +251,15 @@ Value times(Builder& b, Value x, Value y) {
 }  // namespace
 
 Array sigmoid(const Operand& x) {
-    return of_floats(x, [](Builder& b, Value v) { return cl::logistic(b, v); });
+    return apply1({x}, [](Builder& b, const Values& v) { return cl::logistic(b, v[0]); });
 }
 Array tanh(const Operand& x) { return numpy::tanh(x); }
 Array silu(const Operand& x) {
     return apply1({x}, [](Builder& b, const Values& v) {
-        return jitted(b, "silu", "", v, [](Builder& i, const Values& w) {
-            const Value a = detail::inexact_operand(i, w[0]);
-            return cl::mul(i, a, cl::logistic(i, a));
-        });
+        return jitted(b, "silu", "", v, [](Builder& i, const Values& w) { return cl::mul(i, w[0], cl::logistic(i, w[0])); });
     });
 }
 Array swish(const Operand& x) { return silu(x); }
-Array soft_sign(const Operand& x) {
-    return apply1({x}, [](Builder& b, const Values& v) {
-        return jitted(b, "soft_sign", "", v, [](Builder& i, const Values& w) {
-            const Value a = detail::inexact_operand(i, w[0]);
-            const Value size = cl::abs(i, a);
-            return cl::div(i, a, cl::add(i, size, detail::number_beside(i, size, 1)));
-        });
-    });
-}
 Array leaky_relu(const Operand& x, double slope) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "leaky_relu", fmt::format("{}", slope), v, [&](Builder& i, const Values& w) {

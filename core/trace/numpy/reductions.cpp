@@ -292,7 +292,6 @@ Array argmax(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(
 Array argmin(const Operand& x, const Axes& axis, bool keepdims) { return arg_of(kArgMin, x, axis, keepdims); }
 Array cumsum(const Operand& x, const Running& along) { return cumulative_of(kCumSum, x, along); }
 Array cumprod(const Operand& x, const Running& along) { return cumulative_of(kCumProd, x, along); }
-Array array_equal(const Operand& x, const Operand& y) { return all(equal(x, y)); }
 
 Array sort(const Operand& x, std::int64_t axis, const Sorting& how) {
     return apply1({x}, [&](Builder& b, const Values& v) {

@@ -41,6 +41,9 @@ Array of_one(const Operand& x, Array (*f)(const Operand&)) {
 Array beside(const Array& a, double v) {
     return detail::apply1({Operand(a)}, [&](Builder& b, const Values& w) { return detail::number_beside(b, w[0], v); });
 }
+Array inexact(const Array& a) {
+    return detail::apply1({Operand(a)}, [](Builder& b, const Values& w) { return detail::inexact_operand(b, w[0]); });
+}
 Array strong(float v) { return lax::convert_element_type(v, dtype::float32); }
 
 /// x times a logarithm of y, and zero where x is, whatever y is (but nan).
@@ -98,7 +101,8 @@ Array erfinv(const Operand& x) { return of_one(x, lax::erf_inv); }
 Array expit(const Operand& x) { return of_one(x, lax::logistic); }
 Array logit(const Operand& x) {
     static const auto f = custom_jvp(
-                              [](Array a) {
+                              [](Array given) {
+                                  const Array a = inexact(given);
                                   Array rest = lax::sub(beside(a, 1), a);
                                   return lax::log(lax::div(a, rest));
                               },
@@ -107,7 +111,7 @@ Array logit(const Operand& x) {
                                   Array rest = lax::sub(beside(a, 1), a);
                                   return lax::div(g, lax::mul(a, rest));
                               });
-    return of_promoted({x}, [](const Arrays& v) { return f(v[0]); });
+    return called({x}, [](const Arrays& v) { return f(v[0]); });
 }
 Array ndtr(const Operand& x) {
     return detail::in_line({x},

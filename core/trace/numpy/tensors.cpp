@@ -98,13 +98,15 @@ Array vecdot(const Operand& x, const Operand& y) {
         .front();
 }
 Array kron(const Operand& x, const Operand& y) {
-    return composed_one("kron", "", {x, y}, [](const Arrays& v) {
+    return composed_one("kron", "", {x, y}, [](const Arrays& given) {
+        const std::vector<Operand> operands(given.begin(), given.end());
+        const Arrays v = detail::apply(operands, Where("", 0, ""), [](Builder& b, const Values& w) { return detail::of_one_type(b, w); });
         const int rank = std::max(v[0].ndim(), v[1].ndim());
         const Array a = with_rank(v[0], rank), b = with_rank(v[1], rank);
         std::vector<std::int64_t> sizes;
         for (int d = 0; d < rank; ++d) sizes.push_back(a.shape(d) * b.shape(d));
         Array left = spread(a, 1), right = spread(b, 0);
-        return reshape(multiply(left, right), sizes);
+        return reshape(jax::lax::mul(left, right), sizes);
     });
 }
 Array cross(const Operand& x, const Operand& y) {
