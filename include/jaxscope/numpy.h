@@ -2,6 +2,8 @@
 #pragma once
 // jax.numpy: functions of arrays by the names that NumPy and JAX give them. They emit the equations that jax.numpy emits.
 #include <array>
+#include <optional>
+#include <utility>
 
 #include <jaxscope/pytree.h>
 
@@ -310,6 +312,31 @@ JAXSCOPE_ALONG(nanstd)
 JAXSCOPE_ALONG(cumsum)
 JAXSCOPE_ALONG(cumprod)
 #undef JAXSCOPE_ALONG
+// ---- Counts and positions
+struct Counting {
+    Array weights = {};          ///< of the shape of x
+    std::int64_t minlength = 0;  ///< of the result, where the numbers are known
+    std::int64_t length = -1;    ///< of the result; -1: one more than the largest number, which has to be known
+};
+Array bincount(const Operand& x, const Counting& how = {});
+/// In which bin each number is: bins[i - 1] <= x < bins[i]; `right`: bins[i - 1] < x <= bins[i].
+Array digitize(const Operand& x, const Operand& bins, bool right = false);
+/// Positions of what isn't zero, of each dimension an array of `size` numbers; what is too much is left out, what is missing is 0.
+Arrays nonzero(const Operand& x, std::int64_t size = -1);
+Array flatnonzero(const Operand& x, std::int64_t size = -1);
+Array argwhere(const Operand& x, std::int64_t size = -1);
+std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
+std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
+Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
+Array isin(const Operand& element, const Operand& test_elements, bool invert = false);
+struct Binning {
+    std::optional<std::pair<double, double>> range = {};  ///< none: from the least to the largest
+    Array weights = {};
+    bool density = false;
+};
+/// Counts, and the edges of the bins.
+std::pair<Array, Array> histogram(const Operand& a, std::int64_t bins = 10, const Binning& how = {});
+
 struct Diagonal {
     std::int64_t offset = 0, axis1 = 0, axis2 = 1;
 };
@@ -348,6 +375,21 @@ auto unpack(const Operand& x) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::array<Array, N>{parts[I]...}; }
     (std::make_index_sequence<N>());
 }
+Array atleast_1d(const Operand& x);
+Array atleast_2d(const Operand& x);
+Array atleast_3d(const Operand& x);
+Array dstack(const Arrays& parts, Where where = {});
+Array concat(const Arrays& parts, std::int64_t axis = 0, Where where = {});
+Array permute_dims(const Operand& x, const Shape& axes);
+Array matrix_transpose(const Operand& x);
+/// `k` quarter turns from the first axis towards the second.
+Array rot90(const Operand& x, std::int64_t k = 1, std::pair<std::int64_t, std::int64_t> axes = {0, 1});
+Arrays unstack(const Operand& x, std::int64_t axis = 0);
+Arrays hsplit(const Operand& x, const Sections& sections);
+Arrays vsplit(const Operand& x, const Sections& sections);
+Arrays dsplit(const Operand& x, const Sections& sections);
+Array resize(const Operand& x, const Shape& new_shape);
+Array delete_(const Operand& x, std::int64_t index, const Axes& axis = {});  ///< jnp.delete, which is a word of C++
 Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
@@ -399,6 +441,17 @@ struct Spacing {
 };
 /// Numbers, or scalars, as bounds.
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Spacing& how = {});
+struct Logarithmic {
+    bool endpoint = true;
+    double base = 10;
+    AsType dtype = {};
+};
+Array logspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Logarithmic& how = {});
+Array vander(const Operand& x, std::int64_t n = -1, bool increasing = false);
+/// Slopes along each axis, or along those given; `spacing`: one number for all, or one for each.
+Arrays gradient(const Operand& f, const std::vector<Operand>& spacing = {}, const Axes& axis = {});
+Array ediff1d(const Operand& x);
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y);
 Array eye(std::int64_t n, dtype type = float32, Where where = {});
 Array eye(std::int64_t n, std::int64_t m, std::int64_t k = 0, dtype type = float32, Where where = {});
 Array tri(std::int64_t n, dtype type = float32, Where where = {});  ///< ones on and below the diagonal

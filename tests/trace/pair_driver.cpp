@@ -356,6 +356,7 @@ int main(int argc, char**) {
     more_functions();
     composed_functions();
     options();
+    arrangements();
     linear_algebra();
     sorted_arrays();
     more_random();

@@ -12,7 +12,7 @@
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/numpy/elementwise_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -63,7 +63,8 @@ Value integer_divide(Builder& b, Value x, Value y) {
     const Value both = b.bind1(kAnd, {differ, inexact});
     return where_call(b, both, cl::sub(b, q, weak_one(b, q, 1)), q);
 }
-Value float_divide(Builder& b, Value x, Value y) {
+/// Quotient and remainder, rounded down.
+std::pair<Value, Value> float_divmod(Builder& b, Value x, Value y) {
     const Value mod = b.bind1(kRem, {x, y});
     const Value zero = cl::eq(b, y, weak_one(b, y, 0));
     const Value num = where_call(b, zero, x, cl::sub(b, x, mod));
@@ -72,9 +73,9 @@ Value float_divide(Builder& b, Value x, Value y) {
     const Value sign_y = cl::sign(b, y);
     const Value differ = cl::ne(b, sign_y, cl::sign(b, mod));
     const Value ind = b.bind1(kAnd, {inexact, differ});
-    cl::select(b, ind, cl::add(b, mod, y), mod);
+    const Value rest = cl::select(b, ind, cl::add(b, mod, y), mod);
     div = cl::select(b, ind, cl::sub(b, div, detail::number_beside(b, div, 1)), div);
-    return b.bind1(kRound, {div}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "AWAY_FROM_ZERO"})}));
+    return {b.bind1(kRound, {div}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "AWAY_FROM_ZERO"})})), rest};
 }
 /// Promoted, and two truth values as numbers.
 Values numeric_promoted(Builder& b, const Values& v, const char* name) {
@@ -83,12 +84,12 @@ Values numeric_promoted(Builder& b, const Values& v, const char* name) {
     return p;
 }
 /// Whole divisors: one in place of zero.
-Value nonzero(Builder& b, Value y) {
+Value nonzero_divisor(Builder& b, Value y) {
     const Value zero = cl::eq(b, y, weak_one(b, y, 0));
     return where_call(b, zero, cl::ones_like(b, b.aval(y)), y);
 }
 Value remainder_of(Builder& b, Value x, Value y) {
-    if (is_integer(b.aval(y)->dtype)) y = nonzero(b, y);
+    if (is_integer(b.aval(y)->dtype)) y = nonzero_divisor(b, y);
     const Value trunc = b.bind1(kRem, {x, y});
     const Value some = cl::ne(b, trunc, weak_one(b, trunc, 0));
     const Value negative = cl::lt(b, trunc, weak_one(b, trunc, 0));
@@ -237,26 +238,47 @@ Array logical_and(const Operand& x, const Operand& y) { return logical<kAnd>("lo
 Array logical_or(const Operand& x, const Operand& y) { return logical<kOr>("logical_or", x, y); }
 Array logical_xor(const Operand& x, const Operand& y) { return logical<kXor>("logical_xor", x, y); }
 
-Array floor_divide(const Operand& x, const Operand& y) {
-    return jitted_call("floor_divide", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = numeric_promoted(b, v, "floor_divide");
-        const D type = b.aval(p[0])->dtype;
-        if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
-        return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divide(b, p[0], p[1]);
-    });
+namespace {
+Value floor_divide_in(Builder& b, const Values& v) {
+    const Values p = numeric_promoted(b, v, "floor_divide");
+    const D type = b.aval(p[0])->dtype;
+    if (is_complex(type)) detail::refuse("floor_divide does not support complex-valued inputs");
+    if (is_unsigned_int(type)) return cl::div(b, p[0], p[1]);
+    return is_integer(type) ? integer_divide(b, p[0], p[1]) : float_divmod(b, p[0], p[1]).first;
 }
-Array remainder(const Operand& x, const Operand& y) {
-    return jitted_call("remainder", {x, y}, [](Builder& b, const Values& v) {
-        const Values p = numeric_promoted(b, v, "remainder");
-        return remainder_of(b, p[0], p[1]);
+Value remainder_in(Builder& b, const Values& v) {
+    const Values p = numeric_promoted(b, v, "remainder");
+    return remainder_of(b, p[0], p[1]);
+}
+}  // namespace
+Array floor_divide(const Operand& x, const Operand& y) { return jitted_call("floor_divide", {x, y}, floor_divide_in); }
+Array remainder(const Operand& x, const Operand& y) { return jitted_call("remainder", {x, y}, remainder_in); }
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y) {
+    const Operand in[] = {x, y};
+    const std::vector<Array> out = detail::apply(in, x.where, [](Builder& b, const Values& v) {
+        const std::function<JaxprPtr(const Avals&)> trace = [&](const Avals& avals) {
+            JaxprBuilder i;
+            i.context = b.context;
+            Values w;
+            for (const AvalRef a : avals) w.push_back(i.add_input(a));
+            const Values p = numeric_promoted(i, w, "divmod");
+            if (!is_integer(i.aval(p[0])->dtype)) {
+                const auto [whole, rest] = float_divmod(i, p[0], p[1]);
+                return i.finish({whole, rest});
+            }
+            const Value whole = jitted(i, "floor_divide", "", p, floor_divide_in);
+            return i.finish({whole, jitted(i, "remainder", "", p, remainder_in)});
+        };
+        return jitted(b, "divmod", "", v, trace);
     });
+    return {out[0], out[1]};
 }
 Array mod(const Operand& x, const Operand& y) { return remainder(x, y); }
 Array fmod(const Operand& x, const Operand& y) {
     return jitted_call("fmod", {x, y}, [](Builder& b, const Values& v) {
         Values w = v;
         if (const detail::Promoted to = detail::promoted_type({b.aval(v[0]), b.aval(v[1])}, "fmod"); is_integer(to.type))
-            w[1] = nonzero(b, v[1]);
+            w[1] = nonzero_divisor(b, v[1]);
         return b.bind1(kRem, numeric_promoted(b, w, "fmod"));
     });
 }

@@ -10,7 +10,7 @@
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/numpy/indexer.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"

@@ -19,6 +19,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -250,7 +251,8 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
         throw Error(ErrorCode::BadUsage,
                     fmt::format("'{}' is an invalid value for keyword 'side'. Expected one of ['left', 'right'].", side))
             .at({a.where.file, a.where.line, 0});
-    const auto search = [&](const Array& sorted, const Array& query) {
+    return detail::composed_one("searchsorted", side, {a, v}, [&](const Arrays& given) {
+        const Array &sorted = given[0], &query = given[1];
         if (sorted.ndim() != 1) throw Error(ErrorCode::BadUsage, "a should be 1-dimensional").at({a.where.file, a.where.line, 0});
         const Operand in[] = {sorted, query};
         const std::vector<Array> p = detail::apply(in, a.where, [](Builder& b, const Values& w) {
@@ -258,11 +260,7 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
             return Values{detail::converted(b, w[0], to.type, false), detail::converted(b, w[1], to.type, false)};
         });
         return positions_in(p[0], p[1], s == "right", p[1].ndim());
-    };
-    const Operand in[] = {a, v};
-    const std::vector<Array> given = detail::apply(in, a.where, [](Builder&, const Values& w) { return w; });
-    const detail::InUsersLine line(a.where);
-    return jax::jit(search, {.name = "searchsorted"})(given[0], given[1]);
+    });
 }
 
 Array quantile(const Operand& x, const Operand& q, const Reduction& over) {

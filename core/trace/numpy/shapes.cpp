@@ -19,7 +19,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"

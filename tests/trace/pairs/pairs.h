@@ -71,6 +71,7 @@ void named_axes();
 void more_functions();
 void composed_functions();
 void options();
+void arrangements();
 void linear_algebra();
 void sorted_arrays();
 void more_random();

@@ -11,7 +11,7 @@
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/numpy/linalg/matrices.h"
 #include "trace/promote.h"
 

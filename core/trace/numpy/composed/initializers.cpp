@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "lax/jitted.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/numpy/random_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 
 #include "lax/jitted.h"
 #include "trace/trace.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "lax/ops.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 

@@ -7,7 +7,7 @@
 #include <jaxscope/custom_rules.h>
 #include <jaxscope/lax.h>
 
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"

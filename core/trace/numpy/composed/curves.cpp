@@ -10,7 +10,7 @@
 #include <jaxscope/lax.h>
 
 #include "base/error.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/trace.h"
 

@@ -13,7 +13,7 @@
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
-#include "trace/numpy/composed.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// jax.numpy: how often, where, and in which bin.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include <jaxscope/lax.h>
+
+#include "lax/ops.h"
+#include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed/composed.h"
+#include "trace/promote.h"
+#include "trace/refusals.h"
+
+namespace jaxscope::jax::numpy {
+
+using detail::composed_one;
+using ::jaxscope::Builder;
+using ::jaxscope::Values;
+using D = ::jaxscope::DType;
+
+namespace {
+
+bool is_whole(const Array& a) { return is_integer(static_cast<D>(a.dtype())); }
+/// Counts below `length`; other numbers count nowhere, negative ones as zero.
+Array counted(const Array& given, std::int64_t length, const Array& weights) {
+    const Array x = given.dtype() == bool_ ? given.astype(int32) : given;
+    if (!is_whole(x))
+        detail::refuse("x argument to bincount must have an integer type; got " + std::string(info(static_cast<D>(x.dtype())).name));
+    if (x.ndim() != 1) detail::refuse("only 1-dimensional input supported.");
+    if (weights.has_value() && weights.shape() != x.shape())
+        detail::refuse(
+            fmt::format("type of weights must match type of x. Got typeof(x)={} and typeof(weights)={}", x.aval(), weights.aval()));
+    const Array one = detail::made(Where("", 0, ""), [](Builder&) { return detail::number_of(D::S32, 1); });
+    const Array empty = zeros(length, weights.has_value() ? weights.dtype() : int32);
+    return empty.at({clip(x, 0)}).add(weights.has_value() ? weights : one);
+}
+/// The positions of what isn't zero, dimension by dimension; too few of them are followed by zeros.
+Arrays positions(const Array& a, std::int64_t size) {
+    if (a.ndim() == 0) detail::refuse("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.");
+    Arrays out;
+    if (a.size() == 0 || size == 0) {
+        for (int d = 0; d < a.ndim(); ++d) out.push_back(zeros(size, int32));
+        return out;
+    }
+    Array mask = a.dtype() == bool_ ? a : a != 0;
+    const Array before = cumsum(counted(cumsum(mask), size, {}));
+    std::int64_t stride = a.size();
+    for (int d = 0; d < a.ndim(); ++d) {
+        stride /= a.shape(d);
+        const Array strong =
+            detail::made(Where("", 0, ""), [&](Builder&) { return detail::number_of(D::S32, static_cast<double>(stride)); });
+        Array rows = floor_divide(before, strong);
+        out.push_back(rows % a.shape(d));
+    }
+    return out;
+}
+std::int64_t upper_part(std::int64_t n, std::int64_t m, std::int64_t k) {
+    std::int64_t count = 0;
+    for (std::int64_t row = 0; row < n; ++row) count += std::clamp<std::int64_t>(m - (row + k), 0, m);
+    return count;
+}
+Arrays positions_of(const char* name, const Operand& x, std::int64_t size) {
+    if (size < 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("The size argument of jnp.{} must be statically specified to use jnp.{} within JAX "
+                                                     "transformations.",
+                                                     name, name))
+            .at({x.where.file, x.where.line, 0})
+            .advise("say how many there are at most: {.size = 8}");
+    return detail::in_line({x}, [&](const Arrays& v) { return positions(v[0], size); });
+}
+
+}  // namespace
+
+Array bincount(const Operand& x, const Counting& how) {
+    std::vector<Operand> in{x};
+    if (how.weights.has_value()) in.emplace_back(how.weights, x.where.file, x.where.line, x.where.function);
+    return detail::in_line(in,
+                           [&](const Arrays& v) {
+                               std::int64_t length = how.length;
+                               if (length < 0) {
+                                   const std::vector<double> known = v[0].to_vector();
+                                   const double most = known.empty() ? -1 : std::max(0., *std::max_element(known.begin(), known.end()));
+                                   length = std::max(how.minlength, static_cast<std::int64_t>(most) + 1);
+                               }
+                               return Arrays{counted(v[0], length, v.size() > 1 ? v[1] : Array())};
+                           })
+        .front();
+}
+Array digitize(const Operand& x, const Operand& bins, bool right) {
+    return composed_one("digitize", right ? "right" : "", {x, bins}, [&](const Arrays& v) {
+        if (v[1].ndim() != 1) detail::refuse("digitize: bins must be a 1-dimensional array; got bins=" + v[1].aval());
+        if (v[1].size() == 0) return zeros_like(Operand(v[0]), int32);
+        const char* side = right ? "left" : "right";
+        Array last = v[1][-1];
+        Array rising = last >= v[1][0];
+        Array up = searchsorted(v[1], v[0], side);
+        Array turned = v[1][{slice(none, none, -1)}];
+        Array down = v[1].shape(0) - searchsorted(turned, v[0], side);
+        return where(rising, up, down);
+    });
+}
+Arrays nonzero(const Operand& x, std::int64_t size) { return positions_of("nonzero", x, size); }
+Array flatnonzero(const Operand& x, std::int64_t size) {
+    return detail::in_line({x}, [&](const Arrays& v) { return positions_of("nonzero", ravel(v[0]), size); }).front();
+}
+Array argwhere(const Operand& x, std::int64_t size) {
+    return detail::in_line({x},
+                           [&](const Arrays& v) {
+                               const Arrays at = positions_of("nonzero", atleast_1d(v[0]), size);
+                               const Array rows = transpose(vstack(at));
+                               return Arrays{reshape(rows, {rows.shape(0), v[0].ndim()})};
+                           })
+        .front();
+}
+std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k, std::int64_t m) {
+    const std::int64_t columns = m < 0 ? n : m;
+    const Arrays at = positions(tril(ones({n, columns}), k), upper_part(columns, n, -k));
+    return {at[0], at[1]};
+}
+std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k, std::int64_t m) {
+    const std::int64_t columns = m < 0 ? n : m;
+    const Arrays at = positions(triu(ones({n, columns}), k), upper_part(n, columns, k));
+    return {at[0], at[1]};
+}
+Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_cast<std::size_t>(ndim), jax::lax::iota(int32, n)); }
+Array isin(const Operand& element, const Operand& test_elements, bool invert) {
+    const auto compared = [&](const Arrays& given) {
+        const std::vector<Operand> in(given.begin(), given.end());
+        const Arrays v = detail::apply(in, Where("", 0, ""), [](Builder& b, const Values& w) { return detail::of_one_type(b, w); });
+        const Array all_of = ravel(v[0]), tests = ravel(v[1]);
+        if (all_of.size() == 0 || tests.size() == 0) return full(all_of.shape(), invert);
+        Array rows = all_of[{jax::all, none}];
+        const Array columns = tests[{none, jax::all}];
+        return invert ? all(rows != columns, -1) : any(rows == columns, -1);
+    };
+    return detail::in_line({element, test_elements},
+                           [&](const Arrays& v) {
+                               const Array flat = composed_one("_in1d", invert ? "invert" : "", {v[0], v[1]}, [&](const Arrays& w) {
+                                   return compared({w[0], w[1]});
+                               });
+                               return Arrays{reshape(flat, v[0].shape())};
+                           })
+        .front();
+}
+namespace {
+Array ends(const Array& a) {
+    Array least = min(a), most = max(a);
+    Array first = expand_dims(least, 0);
+    return concatenate({first, expand_dims(most, 0)});
+}
+}  // namespace
+std::pair<Array, Array> histogram(const Operand& given, std::int64_t bins, const Binning& how) {
+    std::vector<Operand> in{given};
+    for (const Array* a : {&how.weights})
+        if (a->has_value()) in.emplace_back(*a, given.where.file, given.where.line, given.where.function);
+    const Arrays out = detail::in_line(in, [&](const Arrays& v) {
+        const std::vector<Operand> both(v.begin(), v.end());
+        const Arrays p = detail::apply(both, given.where, [](Builder& b, const Values& w) { return detail::of_one_type(b, w, true); });
+        const Array& a = p[0];
+        const Array weights = p.size() > 1 ? p[1] : ones_like(Operand(a));
+        if (weights.shape() != a.shape()) detail::refuse("weights should have the same shape as a.");
+        const Array range = how.range ? Array(std::vector<double>{how.range->first, how.range->second}, {2}).astype(a.dtype()) : ends(a);
+        Array alone = ptp(range) == 0;
+        Array below = range[0] - 0.5;
+        Array from = where(alone, below, range[0]);
+        Array alone_too = ptp(range) == 0;
+        Array above = range[1] + 0.5;
+        Array to = where(alone_too, above, range[1]);
+        const Array edges = linspace(from, to, bins + 1, {.dtype = a.dtype()});
+        Array bin = searchsorted(edges, a, "right");
+        Array last = a == edges[-1];
+        bin = where(last, bins, bin);
+        Array counts = zeros(bins + 1, weights.dtype()).at({bin}).add(weights)[{slice(1, none)}];
+        if (how.density) {
+            Array widths = diff(edges);
+            Array rate = counts / widths;
+            counts = rate / sum(counts);
+        }
+        return Arrays{counts, edges};
+    });
+    return {out[0], out[1]};
+}
+
+}  // namespace jaxscope::jax::numpy
