@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <string_view>
 
 #include "base/checked.h"
 #include "lax/ops.h"
@@ -33,10 +35,34 @@ void expect_arrays(const Op& op, std::size_t n) {
 }
 
 void expect_same_dtype(const Op& op, std::size_t first, std::size_t n) {
-    for (std::size_t i = first + 1; i < first + n; ++i)
-        if (op.in[i]->dtype != op.in[first]->dtype)
-            type_mismatch(op, "operands of one dtype",
-                          fmt::format("{} and {}", info(op.in[first]->dtype).name, info(op.in[i]->dtype).name));
+    const DType wanted = op.in[first]->dtype;
+    if (std::all_of(op.in.begin() + first, op.in.begin() + first + n, [&](AvalRef a) { return a->dtype == wanted; })) return;
+    // What jax.numpy calls the function that promotes.
+    static const std::map<std::string_view, const char*> promoting{{"add", "add"},
+                                                                   {"atan2", "arctan2"},
+                                                                   {"div", "divide"},
+                                                                   {"eq", "equal"},
+                                                                   {"max", "maximum"},
+                                                                   {"min", "minimum"},
+                                                                   {"mul", "multiply"},
+                                                                   {"ne", "not_equal"},
+                                                                   {"nextafter", "nextafter"},
+                                                                   {"select", "where"},
+                                                                   {"shift_left", "left_shift"},
+                                                                   {"shift_right_arithmetic", "right_shift"},
+                                                                   {"sub", "subtract"},
+                                                                   {"shift_right_logical", "right_shift"}};
+    const std::string_view prim = op.prim->name.c_str(), name = prim == "select_n" ? "select" : prim;
+    std::string dtypes;
+    for (std::size_t i = first; i < first + n; ++i) dtypes += (i > first ? ", " : "") + std::string(info(op.in[i]->dtype).name);
+    const auto tip = promoting.find(name);
+    throw Error(
+        ErrorCode::TypeMismatch,
+        fmt::format("lax.{} requires arguments to have the same dtypes, got {}.{}", name, dtypes,
+                    tip == promoting.end() ? ""
+                                           : fmt::format(" (Tip: jnp.{} is a similar function that does automatic type promotion on "
+                                                         "inputs).",
+                                                         tip->second)));
 }
 
 namespace {

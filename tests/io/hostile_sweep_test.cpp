@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 #include "capture_builder.h"
@@ -38,7 +39,9 @@ std::string complaint(F&& read, std::size_t& refused) {
         const std::string line = text.substr(0, text.find('\n'));
         if (exit_code(e.code) != 2) return "exit code: " + text;
         if (text.size() > 1024) return "too long: " + text;
-        const bool jaxs_words = line.find("mismatching") != std::string::npos || line.find("does not accept dtype") != std::string::npos;
+        static const std::regex in_jaxs_words(
+            "mismatching|does not accept dtype|to have the same dtypes|must be same dtype|the same number of dimensions|negative powers");
+        const bool jaxs_words = std::regex_search(line, in_jaxs_words);
         if (line.find("jaxscope: c:") == std::string::npos) return "no place: " + text;
         for (const char* part : {"expected ", ", found "})
             if (!jaxs_words && line.find(part) == std::string::npos) return std::string("no '") + part + "': " + text;

@@ -16,7 +16,7 @@ namespace {
 template <unsigned kClasses>
 Avals eval_compare(const Op& op) {
     const Dims shape = check_nary(op, 2, kClasses);
-    expect_alike(op);
+    expect_same_dtype(op, 0, 2);
     Aval a = *standard_result(op, DType::Bool, shape);
     return {a};
 }

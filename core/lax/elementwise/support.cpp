@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <string_view>
 
 #include "lax/ops.h"
 #include "lax/rule_support.h"
@@ -67,32 +65,6 @@ Dims check_nary(const Op& op, std::size_t n, unsigned classes) {
     }
     return shape;
 }
-void expect_alike(const Op& op) {
-    // What jax.numpy calls the function that promotes.
-    static const std::map<std::string_view, const char*> promoting{{"add", "add"},
-                                                                   {"atan2", "arctan2"},
-                                                                   {"div", "divide"},
-                                                                   {"eq", "equal"},
-                                                                   {"max", "maximum"},
-                                                                   {"min", "minimum"},
-                                                                   {"mul", "multiply"},
-                                                                   {"ne", "not_equal"},
-                                                                   {"nextafter", "nextafter"},
-                                                                   {"shift_left", "left_shift"},
-                                                                   {"shift_right_arithmetic", "right_shift"},
-                                                                   {"shift_right_logical", "right_shift"},
-                                                                   {"sub", "subtract"}};
-    if (op.in[0]->dtype == op.in[1]->dtype) return;
-    const std::string_view name = op.prim->name.c_str();
-    const auto equivalent = promoting.find(name);
-    throw Error(ErrorCode::TypeMismatch,
-                fmt::format("lax.{} requires arguments to have the same dtypes, got {}, {}.{}", name, info(op.in[0]->dtype).name,
-                            info(op.in[1]->dtype).name,
-                            equivalent == promoting.end() ? ""
-                                                          : fmt::format(" (Tip: jnp.{} is a similar function that does automatic type "
-                                                                        "promotion on inputs).",
-                                                                        equivalent->second)));
-}
 
 namespace {
 /// Arrays of one type, or one and scalars of its dtype: most operations have the type of an operand, which needs no look-up.
@@ -118,7 +90,7 @@ Avals eval_unary_in(const Op& op, unsigned classes) {
 Avals eval_binary_in(const Op& op, unsigned classes) {
     if (const AvalRef* known = type_of_operand(op, 2, classes)) return {*known};
     const Dims shape = check_nary(op, 2, classes);
-    expect_alike(op);
+    expect_same_dtype(op, 0, 2);
     return {standard_result(op, op.in[0]->dtype, shape)};
 }
 

@@ -22,8 +22,6 @@ bool in_class(DType d, unsigned classes);
 /// Returns the common shape.
 Dims check_nary(const Op& op, std::size_t n, unsigned classes);
 /// One array in, the same aval out (JAX's standard_unop).
-/// Two operands of one dtype. Throws JAX's error.
-void expect_alike(const Op& op);
 template <unsigned kClasses>
 Avals eval_unary(const Op& op);
 /// Two arrays of one dtype in, the same dtype out.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
@@ -100,7 +102,9 @@ Avals eval_is_finite(const Op& op) {
 Avals eval_integer_pow(const Op& op) {
     const std::int64_t y = op.as<IntegerPowParams>().y;
     Avals out = eval_unary_in(op, kNumClass);
-    if (y < 0 && is_integer(op.in[0]->dtype)) type_mismatch(op, "a power of integers that isn't negative", std::to_string(y));
+    if (y < 0 && is_integer(op.in[0]->dtype))
+        throw Error(ErrorCode::TypeMismatch, fmt::format("Integers cannot be raised to negative powers, got integer_pow({}[{}], {})",
+                                                         info(op.in[0]->dtype).name, fmt::join(op.in[0]->shape, ","), y));
     return out;
 }
 DType base_type(DType d) { return d == DType::C128 ? DType::F64 : d == DType::C64 ? DType::F32 : d; }

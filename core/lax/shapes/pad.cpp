@@ -25,7 +25,9 @@ constexpr std::int64_t kMaxPadding = std::int64_t{1} << 40;  // far beyond any b
 
 Avals pad_eval(const Op& op) {
     expect_arrays(op, 2);
-    expect_same_dtype(op, 0, 2);
+    if (op.in[0]->dtype != op.in[1]->dtype)
+        throw Error(ErrorCode::TypeMismatch, std::string("pad operand and padding_value must be same dtype: got ") +
+                                                 info(op.in[0]->dtype).name + " and " + info(op.in[1]->dtype).name + ".");
     const PadConfig& config = op.as<PadParams>().padding_config;
     const Dims& from = op.in[0]->shape;
     if (!op.in[1]->shape.empty()) type_mismatch(op, "a scalar padding value", to_text(op.in[1]));

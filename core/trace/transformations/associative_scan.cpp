@@ -6,6 +6,7 @@
 #include <jaxscope/lax.h>
 
 #include "base/error.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
 
@@ -33,10 +34,8 @@ Array interleaved(const Array& a, const Array& b, std::int64_t axis) {
     left[static_cast<std::size_t>(axis)] = {0, even ? 1 : 0, 1};
     right[static_cast<std::size_t>(axis)] = {1, even ? 0 : 1, 1};
     const bool boolean = a.dtype() == dtype::bool_;
-    const auto padded = [&](const Array& x, const std::vector<lax::Padding>& by) {
-        return boolean ? lax::pad(x, false, by) : lax::pad(x, 0, by);
-    };
-    const Array x = padded(a, left), y = padded(b, right);
+    const Array zero = made(Where("", 0, ""), [&](Builder&) { return number_of(static_cast<::jaxscope::DType>(a.dtype()), 0); });
+    const Array x = lax::pad(a, zero, left), y = lax::pad(b, zero, right);
     return boolean ? lax::bitwise_or(x, y) : lax::add(x, y);
 }
 

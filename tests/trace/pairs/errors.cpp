@@ -35,6 +35,33 @@ void masks_that_nothing_would_look_at() {
     REFUSED("jnp.linalg.norm(x, 2, where=b)", jnp::linalg::norm(x, 2, {.where = b}));
 }
 
+void types_that_lax_keeps_apart() {
+    REFUSED("lax.add(x.astype(jnp.bfloat16), 2.)", lax::add(x.astype(jnp::bfloat16), 2.));
+    REFUSED("lax.mul(x, 2)", lax::mul(x, 2));
+    REFUSED("lax.eq(n, 2.)", lax::eq(n, 2.));
+    REFUSED("lax.rem(x, n.astype(jnp.float16))", lax::rem(x, n.astype(jnp::float16)));
+    REFUSED("lax.bitwise_and(n, n.astype(jnp.int8))", lax::bitwise_and(n, n.astype(jnp::int8)));
+    REFUSED("lax.max(x, v)", lax::max(x, v));
+    REFUSED("lax.clamp(0, x, 1)", lax::clamp(0, x, 1));
+    REFUSED("lax.pad(v, 0, [(1, 1, 0)])", lax::pad(v, 0, {{1, 1, 0}}));
+    REFUSED("lax.concatenate([v, n], 0)", lax::concatenate({v, n}, 0));
+    REFUSED("lax.select(v > 0, v, n)", lax::select(v > 0, v, n));
+    REFUSED("lax.dynamic_update_slice(v, n[:2], (0,))", lax::dynamic_update_slice(v, n[{slice(2)}], {0}));
+    REFUSED("lax.reciprocal(n)", lax::reciprocal(n));
+    REFUSED("jnp.hypot(lax.complex(x, y), x)", jnp::hypot(lax::complex(x, y), x));
+    REFUSED("jnp.floor_divide(lax.complex(x, y), x)", jnp::floor_divide(lax::complex(x, y), x));
+    REFUSED("jnp.signbit(lax.complex(x, y))", jnp::signbit(lax::complex(x, y)));
+    REFUSED("jnp.sum(x, initial=v)", jnp::sum(x, {.initial = v}));
+    REFUSED("jnp.max(x[:, :0], axis=1)", jnp::max(x[{all, slice(0)}], 1));
+    REFUSED("jnp.mean(x, where=x)", jnp::mean(x, {.where = x}));
+    REFUSED("jnp.moveaxis(x, (0, 1), 0)", jnp::moveaxis(x, {0, 1}, 0));
+    REFUSED("jnp.diff(x, -1)", jnp::diff(x, -1));
+    REFUSED("jnp.rot90(v)", jnp::rot90(v));
+    REFUSED("jnp.bincount(x, length=3)", jnp::bincount(x, {.length = 3}));
+    REFUSED("jnp.bincount(v, length=3)", jnp::bincount(v, {.length = 3}));
+    REFUSED("jnp.gradient(x[:1], axis=0)", jnp::gradient(x[{slice(1)}], {}, 0));
+    REFUSED("jnp.vander(x)", jnp::vander(x));
+}
 void keys_as_numbers() {
     REFUSED("k + 1", k + 1);
     REFUSED("1 + k", 1 + k);
@@ -261,6 +288,7 @@ void composed() {
 
 void errors() {
     masks_that_nothing_would_look_at();
+    types_that_lax_keeps_apart();
     keys_as_numbers();
     products();
     joined();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/numpy/composed/composed.h"
 
+#include "base/error.h"
 #include "lax/jitted.h"
 #include "trace/trace.h"
 
@@ -26,10 +27,15 @@ Array composed_one(const char* name, const std::string& key, const std::vector<O
 std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body) {
     const InUsersLine line(in.front().where);
     const std::vector<Array> operands = apply(in, in.front().where, [](Builder&, const Values& v) { return v; });
-    const std::vector<Array> out = body(operands);
-    for (const Array& a : out)
-        for (const Operand& o : in) belongs_to(a, o);
-    return out;
+    try {
+        const std::vector<Array> out = body(operands);
+        for (const Array& a : out)
+            for (const Operand& o : in) belongs_to(a, o);
+        return out;
+    } catch (Error& e) {
+        e.at({in.front().where.file, in.front().where.line, 0});
+        throw;
+    }
 }
 
 }  // namespace jaxscope::jax::detail
