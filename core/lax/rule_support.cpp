@@ -209,10 +209,13 @@ Value moveaxis(Builder& b, Value x, int from, int to) {
     return lax::transpose(b, x, permutation);
 }
 
-Value batch_to_front(Builder& b, Value x, int dim, std::int64_t size) {
-    if (dim != kNotMapped) return moveaxis(b, x, dim, 0);
-    const Dims& shape = b.aval(x)->shape;
-    return lax::broadcast_in_dim(b, x, with_front(size, shape), plus(iota_dims(static_cast<std::int64_t>(shape.size())), 1));
+Value batch_to_front(Builder& b, Value x, int dim, std::int64_t size) { return batch_to(b, x, dim, 0, size); }
+Value batch_to(Builder& b, Value x, int dim, int axis, std::int64_t size) {
+    if (dim != kNotMapped) return moveaxis(b, x, dim, axis);
+    Dims shape = b.aval(x)->shape, kept;
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d) kept.push_back(d < axis ? d : d + 1);
+    shape.insert(shape.begin() + axis, size);
+    return lax::broadcast_in_dim(b, x, shape, kept);
 }
 
 BatchResult batch_unary(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {

@@ -76,6 +76,8 @@ Value instantiate_tangent(Builder& b, Value dx, AvalRef primal);
 Value moveaxis(Builder& b, Value x, int from, int to);
 /// The batch axis moved, or a new one of `size` broadcast, to the front.
 Value batch_to_front(Builder& b, Value x, int dim, std::int64_t size);
+/// The mapped axis at `axis`; a value that isn't mapped is broadcast there.
+Value batch_to(Builder& b, Value x, int dim, int axis, std::int64_t size);
 /// Rules of primitives of one operand that treat all dimensions alike and have no parameters.
 BatchResult batch_unary(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 

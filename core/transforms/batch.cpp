@@ -111,11 +111,7 @@ JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vecto
     for (std::size_t k = 0; k < r.out.size(); ++k) {
         JAXSCOPE_ASSERT(out_dims[k] != kNotMapped || r.out_dims[k] == kNotMapped);
         if (r.out_dims[k] == out_dims[k]) continue;
-        if (r.out_dims[k] == kNotMapped) {
-            r.out[k] = batch_to_front(b, r.out[k], kNotMapped, size);
-            r.out_dims[k] = 0;
-        }
-        r.out[k] = moveaxis(b, r.out[k], r.out_dims[k], out_dims[k]);
+        r.out[k] = batch_to(b, r.out[k], r.out_dims[k], out_dims[k], size);
     }
     return b.finish(r.out, j->name);
 }
@@ -147,11 +143,7 @@ JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_d
         if (out_dims[k] < 0 || out_dims[k] > j->aval(j->outvars[k])->rank())
             throw Error(ErrorCode::BadUsage,
                         "vmap: axis " + std::to_string(out_dims[k]) + " is out of bounds for output " + std::to_string(k));
-        if (r.out_dims[k] == kNotMapped) {
-            r.out[k] = batch_to_front(b, r.out[k], kNotMapped, size);
-            r.out_dims[k] = 0;
-        }
-        r.out[k] = moveaxis(b, r.out[k], r.out_dims[k], out_dims[k]);
+        r.out[k] = batch_to(b, r.out[k], r.out_dims[k], out_dims[k], size);
     }
     return b.finish(r.out, j->name);
 }

@@ -53,15 +53,18 @@ def same_numbers(want, got, nudged=()):
     """`nudged`: what JAX says where the inputs differ in their last digit; a program that doubles such a difference at each turn may differ by as much."""
     for k, (a, line) in enumerate(zip(jax.tree.leaves(want), got, strict=True)):
         aval, *numbers = line[3:].split(" ")
-        weak = "~" if jax.typeof(a).weak_type else ""
+        weak = "~" if getattr(jax.typeof(a), "weak_type", False) else ""
         if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
             continue
-        if aval != f"{weak}{a.dtype}[{','.join(map(str, a.shape))}]":
+        dtype = "float0" if a.dtype == jax.dtypes.float0 else a.dtype
+        if aval != f"{weak}{dtype}[{','.join(map(str, a.shape))}]":
             return f"{aval} for {jax.typeof(a)}"
+        if a.dtype == jax.dtypes.float0:
+            continue
         exact, found = np.asarray(a, float).ravel(), np.array(numbers, float)
         spread = max((np.abs(np.asarray(jax.tree.leaves(n)[k], float).ravel() - exact) for n in nudged), key=np.sum, default=0)
         digits = {"bfloat16": 2.0**-6, "float16": 2.0**-9}.get(str(a.dtype), 2e-5)  # two of the last places of a short type
-        if not np.all((np.abs(found - exact) <= 1e-6 + digits * np.abs(exact) + 4 * spread) | (found == exact) | (np.isnan(found) & np.isnan(exact))):
+        if not np.all((np.abs(found - exact) <= max(1e-6, digits / 4 if digits > 1e-3 else 0) + digits * np.abs(exact) + 4 * spread) | (found == exact) | (np.isnan(found) & np.isnan(exact))):
             return f"{numbers} for {np.asarray(a).ravel()}"
     return None
 

@@ -1,5 +1,5 @@
-"""Every function of one and of two operands in the C++ headers, given operands of every kind of type: the jaxpr and the numbers of JAX, or
-refused as JAX refuses. A tenth by a printed seed, all of them with JAXSCOPE_FULL=1."""
+"""Every function of one and of two operands in the C++ headers, given operands of every kind of type, and under every transformation: the
+jaxpr and the numbers of JAX, or refused as JAX refuses. Some by a printed seed, all of them with JAXSCOPE_FULL=1."""
 import os
 import random
 import re
@@ -21,8 +21,28 @@ ONE = ["x", "n", "b", "x.astype(jnp.bfloat16)", "x.astype(jnp.float16)", "n.asty
 TWO = [("x", "y"), ("n", "3"), ("x", "n[:1]"), ("x.astype(jnp.bfloat16)", "2"), ("2.", "x"), ("n.astype(jnp.uint8)", "n"), ("b", "b"),
        ("n.astype(jnp.int8)", "2"), ("x.astype(jnp.float16)", "x.astype(jnp.bfloat16)"), ("lax.complex(x, y)", "x"), ("v[0]", "n[0]"),
        ("b", "n[:1]"), ("x", "True")]
+# Python, where F is the function, and the same in C++, where f is.
+UNDER_ONE = [
+    ("jax.grad(lambda t: F(t).sum())(x)", "jax::grad([f](Array t) { return jnp::sum(f(t)); })(x)"),
+    ("jax.grad(lambda t: F(t).sum())(x.astype(jnp.bfloat16))", "jax::grad([f](Array t) { return jnp::sum(f(t)); })(x.astype(jnp::bfloat16))"),
+    ("jax.vmap(jax.value_and_grad(F))(v)", "jax::vmap(jax::value_and_grad([f](Array t) { return f(t); }))(v)"),
+    ("jax.vmap(lambda t: F(t), in_axes=1, out_axes=1)(x)", "jax::vmap([f](Array t) { return f(t); }, {.in_axes = 1, .out_axes = 1})(x)"),
+    ("jax.jvp(F, (v,), (v * 2,))", "jax::jvp([f](Array t) { return f(t); }, std::tuple{v}, std::tuple{v * 2})"),
+    ("jax.hessian(lambda t: F(t).sum())(v)", "jax::hessian([f](Array t) { return jnp::sum(f(t)); })(v)"),
+    ("jax.grad(jax.checkpoint(lambda t: F(jnp.sin(t)).sum()))(v)",
+     "jax::grad(jax::checkpoint([f](Array t) { return jnp::sum(f(jnp::sin(t))); }))(v)"),
+]
+UNDER_TWO = [
+    ("jax.grad(lambda t, u: F(t, u).sum(), argnums=(0, 1))(x, y)", "jax::grad<0, 1>([f](Array t, Array u) { return jnp::sum(f(t, u)); })(x, y)"),
+    ("jax.grad(lambda t, u: F(t, u).sum(), argnums=(0, 1))(x, v)", "jax::grad<0, 1>([f](Array t, Array u) { return jnp::sum(f(t, u)); })(x, v)"),
+    ("jax.grad(lambda t: F(t, 2.).sum())(x)", "jax::grad([f](Array t) { return jnp::sum(f(t, 2.)); })(x)"),
+    ("jax.grad(lambda t: F(2., t).sum())(x)", "jax::grad([f](Array t) { return jnp::sum(f(2., t)); })(x)"),
+    ("jax.vmap(F, in_axes=(0, None))(x, v)", "jax::vmap([f](Array t, Array u) { return f(t, u); }, {.in_axes = {0, none}})(x, v)"),
+    ("jax.vmap(F, in_axes=(None, 1))(v[:3], x)",
+     "jax::vmap([f](Array t, Array u) { return f(t, u); }, {.in_axes = {none, 1}})(v[{slice(3)}], x)"),
+]
 # JAX has none any more; complex numbers there; an eager custom_jvp loses the weak type.
-KNOWN = re.compile(r"jnp\.fix\(|(logaddexp|softplus|mish|log_sigmoid|sparse_sigmoid|arctan2)\(lax\.complex|logit\(n \* 1\.")
+KNOWN = re.compile(r"jnp\.fix\b|(logaddexp|softplus|mish|log_sigmoid|sparse_sigmoid|arctan2)\(lax\.complex|logit\(n \* 1\.|xlog1py\(t, 2\.")
 
 
 def in_cpp(python):
@@ -42,14 +62,18 @@ def cpp_text():
     """Functions as pointers, so that one lambda serves them all."""
     tables = ["#include \"pairs.h\"", "using jax::Operand;", "int main() {"]
     loops = []
+    operands = "".join(f", [[maybe_unused]] Array {n}" for n in "xyvwibkn")[2:]
     for kind, parameters, calls in (("ones", "const Operand&", [(p,) for p in ONE]), ("twos", "const Operand&, const Operand&", TWO)):
         names = "const Operand& x" if kind == "ones" else "const Operand& x, const Operand& y"
         rows = ", ".join(f'{{"{python}", {cpp}}}' for python, cpp in functions(names))
         tables.append(f"const std::pair<const char*, Array (*)({parameters})> {kind}[] = {{{rows}}};")
         for call in calls:
-            operands = "".join(f", [[maybe_unused]] Array {n}" for n in "xyvwibkn")[2:]
             loops.append(f'for (const auto& [python, f] : {kind}) pairs::pair((std::string(python) + "({", ".join(call)})").c_str(), '
                          f'[f = f]({operands}) {{ return f({", ".join(map(in_cpp, call))}); }});')
+        for python, cpp in UNDER_ONE if kind == "ones" else UNDER_TWO:
+            before, after = python.split("F")
+            loops.append(f'for (const auto& [python, f] : {kind}) pairs::pair(("{before}" + std::string(python) + "{after}").c_str(), '
+                         f'[f = f]({operands}) {{ return {cpp}; }});')
     return "\n".join(tables + loops + ["}"])
 
 
@@ -81,11 +105,11 @@ def difference(python, found):
     return same_numbers(f(*arguments()), values)
 
 
-def test_operands_of_every_type(cases):
-    assert len(cases) > 2300
+def test_operands_of_every_type_under_every_transformation(cases):
+    assert len(cases) > 3600
     seed = seed_of_sample()
     asked = [python for python in cases if not KNOWN.search(python)]
     if not FULL:
-        asked = random.Random(seed).sample(asked, len(asked) // 10)
+        asked = random.Random(seed).sample(asked, len(asked) // 12)
     wrong = {python: problem for python in asked if (problem := difference(python, cases[python]))}
     assert not wrong, f"JAXSCOPE_SAMPLE={seed}: {len(wrong)} of {len(asked)}:\n" + "\n".join(f"{p}: {w}" for p, w in list(wrong.items())[:5])

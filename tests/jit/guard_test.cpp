@@ -83,5 +83,22 @@ TEST(Debug, ARoutineThatLeavesItsBuffersIsNamed) {
             << static_cast<int>(error);
 }
 
+TEST(Debug, ArraysOfFloat0TakeNoBytes) {
+    // Tangents of truth values, as jvp makes them: as many as an array has elements, and not one byte.
+    JitOptions options;
+    options.debug = true;
+    const auto executable = Executable::compile(
+        parse_jaxpr_text(
+            "{ lambda ; a:f32[4096]. let b:bool[4096] = gt a 0.0:f32[]; c:float0[4096] = broadcast_in_dim[broadcast_dimensions=() "
+            "shape=(4096,) sharding=None] (b'',):float0[]; d:f32[4096] = sin a in (b, c, d) }",
+            "t")
+            ->jaxpr,
+        {}, {}, options);
+    const RunResult r = executable->run({}, {});
+    ASSERT_EQ(r.outputs.size(), 3u);
+    EXPECT_EQ(r.outputs[1]->data.size(), 0u);
+    EXPECT_EQ(r.outputs[2]->data.size(), 4096u * 4);
+}
+
 }  // namespace
 }  // namespace jaxscope

@@ -135,6 +135,7 @@ private:
         }
         if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
         if (host_function(op.params)) return add_routine(op, in);  // each call is one: equal ones aren't merged
+        if (auto out = without_elements(op)) return *out;
         if (only_looks(op) && op.prim->kernel) return add_onlooker(std::move(op), in);
         JaxprPtr instead = op.prim->expand && op.prim->kernel ? op.prim->expand.fn(op) : nullptr;
         if (!instead) {
@@ -143,6 +144,22 @@ private:
         }
         if (instead) return inline_jaxpr(*instead, constants(*instead), in, prefix);  // its equations stand for this one
         refuse(op);
+    }
+
+    /// Tangents of integers (float0) take no bytes, whatever their shape: nothing is computed, and nothing can be read of them.
+    std::optional<std::vector<ValueId>> without_elements(const Op& op) {
+        const auto empty = [](AvalRef a) { return a->dtype == DType::Float0; };
+        const bool makes = std::any_of(op.out.begin(), op.out.end(), empty), reads = std::any_of(op.in.begin(), op.in.end(), empty);
+        if ((!makes && !reads) || only_looks(op)) return std::nullopt;
+        if (!std::all_of(op.out.begin(), op.out.end(), empty))
+            throw Error(ErrorCode::NoRule, "expected operands with elements for '" + op.prim->name + "', found float0");
+        std::vector<ValueId> out;
+        for (const AvalRef a : op.out) {
+            auto nothing = std::make_shared<ArrayConst>();
+            nothing->aval = a;
+            out.push_back(rewrite_.constant(nothing, a));
+        }
+        return out;
     }
 
     /// Once for each set of parameters, which equations share. The interpreter names the equation.

@@ -233,7 +233,7 @@ constinit const Primitive kBitcastConvertType{
     .batch =
         [](Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size) {
             // JAX leaves the axis where it is, which fails for one in last place that the cast would consume
-            if (dims[0] < op.in[0]->rank()) return batch_unary(b, op, x, dims, size);
+            if (dims[0] < op.in[0]->rank() || op.in[0]->rank() == op.out[0]->rank()) return batch_unary(b, op, x, dims, size);
             return BatchResult{{b.bind1(*op.prim, {batch_to_front(b, x[0], dims[0], size)}, op.params)}, {0}};
         },
     .lower = lower_bitcast,

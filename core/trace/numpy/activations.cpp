@@ -41,7 +41,7 @@ namespace {
 
 /// Infinities as zeros, whose differences are not nan.
 Array finite(const Array& x) {
-    Array infinite = lax::eq(x, inf);
+    Array infinite = x == inf;
     return lax::select(infinite, zeros_like(Operand(x)), x);
 }
 Array log_of_sum(const Array& x, const Array& y) {

@@ -14,6 +14,12 @@ void tensors() {
     PAIR("jnp.tensordot(x, y)", jnp::tensordot(x, y));
     PAIR("jnp.tensordot(x, n, ((1,), (0,)))", jnp::tensordot(x, n, {{1}, {0}}));
     PAIR("jnp.vecdot(x, y)", jnp::vecdot(x, y));
+    PAIR("jnp.vecdot(x, v)", jnp::vecdot(x, v));
+    PAIR("jnp.vecdot(v, x[:1])", jnp::vecdot(v, x[{slice(1)}]));
+    PAIR("jnp.vecdot(x[:, None], y)", jnp::vecdot(x[{all, none}], y));
+    PAIR("jnp.vecdot(v[None], v[None])", jnp::vecdot(v[none], v[none]));
+    PAIR("jax.grad(lambda t, u: jnp.vecdot(t, u).sum(), argnums=(0, 1))(x, v)",
+         jax::grad<0, 1>([](Array t, Array u) { return jnp::sum(jnp::vecdot(t, u)); })(x, v));
     PAIR("jnp.kron(x, y)", jnp::kron(x, y));
     PAIR("jnp.kron(v, y)", jnp::kron(v, y));
     PAIR("jnp.cross(x[:, :3], y[:, :3])", jnp::cross(x[{all, slice(3)}], y[{all, slice(3)}]));

@@ -60,6 +60,7 @@ void types_that_lax_keeps_apart() {
     REFUSED("jnp.bincount(x, length=3)", jnp::bincount(x, {.length = 3}));
     REFUSED("jnp.bincount(v, length=3)", jnp::bincount(v, {.length = 3}));
     REFUSED("jnp.gradient(x[:1], axis=0)", jnp::gradient(x[{slice(1)}], {}, 0));
+    REFUSED("jnp.vecdot(x, n[:1])", jnp::vecdot(x, n[{slice(1)}]));
     REFUSED("jnp.vander(x)", jnp::vander(x));
 }
 void keys_as_numbers() {

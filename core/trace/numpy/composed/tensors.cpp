@@ -82,20 +82,43 @@ Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape
         return contracted(b, v, left, right);
     });
 }
+namespace {
+/// The products of rows that belong together: dimensions before the last broadcast, as jax.numpy.vectorize maps them. `at`: from which
+/// of `rank` dimensions on; what an array lacks, or has once, isn't mapped.
+Array rows_by_rows(const Array& a, const Array& b, const std::vector<std::pair<bool, bool>>& mapped, std::size_t at) {
+    if (at == mapped.size()) return vdot(a, b);
+    const auto [left, right] = mapped[at];
+    const auto next = [&](const Array& p, const Array& q) { return rows_by_rows(p, q, mapped, at + 1); };
+    if (left && right) return vmap(next)(a, b);
+    return left ? vmap(next, {.in_axes = {0, none}})(a, b) : vmap(next, {.in_axes = {none, 0}})(a, b);
+}
+}  // namespace
 Array vecdot(const Operand& x, const Operand& y) {
-    return detail::in_line({x, y},
-                           [](const Arrays& v) {
-                               const auto dims = [](const Array& a) { return a.ndim() - 1; };
-                               Array left = v[0], right = v[1];
-                               while (dims(left) < dims(right)) left = expand_dims(left, 0);
-                               while (dims(right) < dims(left)) right = expand_dims(right, 0);
-                               std::function<Array(const Array&, const Array&, int)> each = [&](const Array& a, const Array& b, int batch) {
-                                   if (batch == 0) return vdot(a, b);
-                                   return vmap([&](const Array& p, const Array& q) { return each(p, q, batch - 1); })(a, b);
-                               };
-                               return Arrays{each(left, right, dims(left))};
-                           })
-        .front();
+    const auto product = [](const Arrays& v) {
+        const auto last = [](const Array& a) { return a.ndim() ? a.shape(-1) : -1; };
+        if (last(v[0]) < 0 || last(v[1]) < 0) detail::refuse("tuple index out of range");
+        if (last(v[0]) != last(v[1]))
+            detail::refuse(fmt::format("axes must match; got shapes {} and {} with axis=-1", v[0].shape().str(), v[1].shape().str()));
+        std::vector<std::pair<bool, bool>> mapped;
+        std::vector<std::int64_t> once[2], single;
+        const int rank = std::max(v[0].ndim(), v[1].ndim()) - 1;
+        for (int d = 0; d < rank; ++d) {
+            std::int64_t size[2] = {1, 1};
+            for (std::size_t k = 0; k < 2; ++k) {
+                const int own = d - (rank + 1 - v[k].ndim());
+                if (own >= 0 && (size[k] = v[k].shape(own)) == 1) once[k].push_back(own);
+            }
+            if (size[0] == 1 && size[1] == 1)
+                single.push_back(d);
+            else
+                mapped.emplace_back(size[0] != 1, size[1] != 1);
+        }
+        Array left = once[0].empty() ? v[0] : squeeze(v[0], once[0]);
+        Array right = once[1].empty() ? v[1] : squeeze(v[1], once[1]);
+        const Array out = rows_by_rows(left, right, mapped, 0);
+        return Arrays{single.empty() ? out : expand_dims(out, single)};
+    };
+    return detail::in_line({x, y}, product).front();
 }
 Array kron(const Operand& x, const Operand& y) {
     return composed_one("kron", "", {x, y}, [](const Arrays& given) {
