@@ -233,7 +233,9 @@ LiteralRef number_in(LiteralRef number, D type, bool weak) {
     const AvalRef to(type, {}, weak);
     const Literal& l = *number;
     const D from = l.aval->dtype;
-    const LiteralRef made = is_complex(from)   ? make_literal(to, std::complex<double>(l.real, l.imag))
+    const bool truth = l.integer != 0 || l.real != 0 || l.imag != 0;
+    const LiteralRef made = type == D::Bool    ? make_literal(to, std::int64_t{truth})
+                            : is_complex(from) ? make_literal(to, std::complex<double>(l.real, l.imag))
                             : is_integer(from) ? make_literal(to, wrapped(l.integer, type))
                                                : make_literal(to, l.real);
     k = {number.id(), type, weak, made};
@@ -337,11 +339,11 @@ std::int64_t axis_in(std::int64_t axis, std::int64_t rank) {
 
 Value where_call(Builder& b, Value c, Value x, Value y) {
     return jitted(b, "_where", "", {c, x, y}, [](Builder& i, const Values& w) {
+        const Value truth = i.aval(w[0])->dtype == D::Bool ? w[0] : ::jaxscope::lax::ne(i, w[0], ::jaxscope::lax::constant(i, w[0], 0));
         const Promoted to = promoted_type({i.aval(w[1]), i.aval(w[2])});
         Values xy;
         for (const Value v : {w[1], w[2]}) xy.push_back(converted(i, v, to.type, to.weak));
         const auto shape = broadcast_shapes({i.aval(w[0])->shape, i.aval(xy[0])->shape, i.aval(xy[1])->shape});
-        const Value truth = i.aval(w[0])->dtype == D::Bool ? w[0] : ::jaxscope::lax::ne(i, w[0], ::jaxscope::lax::constant(i, w[0], 0));
         const Value cond = i.aval(truth)->shape.empty() ? truth : broadcast_to(i, truth, shape);
         const Value on_true = broadcast_to(i, xy[0], shape);
         return ::jaxscope::lax::select(i, cond, on_true, broadcast_to(i, xy[1], shape));

@@ -409,7 +409,7 @@ Array allclose(const Operand& x, const Operand& y) { return all_close({x, y}); }
 Array allclose(const Operand& x, const Operand& y, const Operand& rtol) { return all_close({x, y, rtol}); }
 Array allclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol) { return all_close({x, y, rtol, atol}); }
 Array where(const Operand& c, const Operand& x, const Operand& y) {
-    return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, truth_of(b, v[0]), v[1], v[2]); });
+    return apply1({c, x, y}, [](Builder& b, const Values& v) { return where_call(b, v[0], v[1], v[2]); });
 }
 Array clip(const Operand& x, const Operand& low, const Operand& high) {
     return jitted_call("clip", {x, low, high}, [](Builder& b, const Values& v) {

@@ -203,8 +203,11 @@ Value quantile_in(Builder& b, Value x, Value q, Quantile o) {
             return from.empty() ? weight : cl::broadcast_in_dim(b, weight, b.aval(low_value)->shape, dims);
         };
         const Value below = over(low_weight), above = over(high_weight);
-        const Value left = cl::mul(b, detail::strong_operand(b, low_value), below);
-        out = cl::add(b, left, cl::mul(b, detail::strong_operand(b, high_value), above));
+        // Numbers of sixteen bits are weighed in q's 32.
+        const D made = b.aval(below)->dtype, type = b.aval(low_value)->dtype;
+        const Value left = cl::mul(b, cl::convert_element_type(b, low_value, made), below);
+        out = cl::add(b, left, cl::mul(b, cl::convert_element_type(b, high_value, made), above));
+        out = cl::convert_element_type(b, out, type);
     }
     if (kept.empty()) return detail::strong_operand(b, out);
     const Dims& of_q = b.aval(q)->shape;

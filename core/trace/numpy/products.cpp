@@ -229,7 +229,7 @@ Value like(Builder& b, Value x, double v) { return cl::constant(b, x, v); }
 Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
     axes = {detail::axis_in(axis, b.aval(x)->rank())};
     const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
-    return b.bind1(kMax, {like(b, top, -INFINITY), top});
+    return b.bind1(kMax, {detail::neutral_of(b.aval(top)->dtype, -INFINITY), top});
 }
 /// As jnp.sum: numbers of sixteen bits are summed in 32.
 Value summed(Builder& b, Value x, const Dims& axes, bool keepdims = false) {
@@ -283,23 +283,23 @@ Array gelu(const Operand& x, bool approximate) {
     });
 }
 Array softmax(const Operand& x, std::int64_t axis) {
-    return of_floats(x, [&](Builder& b, Value v) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
         Dims axes;
-        const Value top = last_axis(b, v, axis, axes);
-        const Value shifted = less_top(b, v, top, axes);
-        const Value e = cl::exp(b, shifted);
+        const Value top = last_axis(b, v[0], axis, axes);
+        const Value shifted = less_top(b, v[0], top, axes);
+        const Value e = cl::exp(b, detail::inexact_operand(b, shifted));
         return cl::div(b, e, summed(b, e, axes, true));
     });
 }
 Array log_softmax(const Operand& x, std::int64_t axis) {
     return apply1({x}, [&](Builder& b, const Values& v) {
         return jitted(b, "log_softmax", fmt::format("{}", axis), v, [&](Builder& i, const Values& w) {
-            const Value a = detail::inexact_operand(i, w[0]);
             Dims axes;
-            const Value top = last_axis(i, a, axis, axes);
-            const Value shifted = less_top(i, a, top, axes);
-            const Value sum = summed(i, cl::exp(i, shifted), axes, true);
-            return cl::sub(i, shifted, cl::log(i, sum));
+            const Value top = last_axis(i, w[0], axis, axes);
+            const Value shifted = less_top(i, w[0], top, axes);
+            const Value e = cl::exp(i, detail::inexact_operand(i, shifted));
+            const Value logs = cl::log(i, summed(i, e, axes, true));
+            return cl::sub(i, detail::inexact_operand(i, shifted), logs);
         });
     });
 }

@@ -82,13 +82,6 @@ D wide_integer(D type) {
     if (type == D::Bool || type == D::S4 || type == D::S8 || type == D::S16 || type == D::S2) return D::S32;
     return type == D::U4 || type == D::U8 || type == D::U16 || type == D::U2 ? D::U32 : type;
 }
-/// The neutral number of a type: infinities of integers are their bounds.
-Value neutral_of(D type, double v) {
-    if (type == D::Bool) return number_of(type, v > 0 ? 1 : 0);
-    if (is_inexact(type) || std::isfinite(v)) return number_of(type, v);
-    const numpy::IntInfo i = numpy::iinfo(static_cast<dtype>(type));
-    return make_literal(AvalRef(type, {}), v > 0 ? i.max : i.min);
-}
 Value reduced(Builder& b, const Family& f, const Given& g, const Along& over) {
     const D given = b.aval(g.x)->dtype;
     const D type = over.dtype.given ? static_cast<D>(over.dtype.type) : f.promotes_integers ? wide_integer(given) : given;
@@ -96,7 +89,7 @@ Value reduced(Builder& b, const Family& f, const Given& g, const Along& over) {
     x = cl::convert_element_type(b, x, f.sums && !over.dtype.given ? wide(type) : type);  // strongly typed
     const D made = b.aval(x)->dtype;
     const bool truth = made == D::Bool && f.of_truth;
-    if (g.mask) x = detail::where_call(b, *g.mask, x, neutral_of(made, f.neutral));
+    if (g.mask) x = detail::where_call(b, *g.mask, x, detail::neutral_of(made, f.neutral));
     const Dims axes = axes_of(over.axis, b.aval(x)->rank());
     Value r = reduce(b, truth ? *f.of_truth : f.over, x, axes);
     if (g.initial) {
@@ -150,6 +143,7 @@ Array extremum_of(const Family& f, const Operand& x, const Extremum& over) {
 }
 Array truth_of(const Family& f, const Operand& x, const Reduction& over) {
     return with_given(f.name, x, over.where, {}, [&](Builder& b, Given g) {
+        if (is_complex(b.aval(g.x)->dtype)) g.x = cl::real(b, g.x);
         g.x = cl::convert_element_type(b, g.x, D::Bool);
         return reduced(b, f, g, {over.axis, over.keepdims, {}});
     });
@@ -246,6 +240,14 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdi
 }
 
 }  // namespace
+
+Value detail::neutral_of(D type, double v) {
+    if (type == D::Bool) return number_of(type, v > 0 ? 1 : 0);
+    if (is_inexact(type) || std::isfinite(v)) return number_of(type, v);
+    const numpy::IntInfo i = numpy::iinfo(static_cast<dtype>(type));
+    return make_literal(AvalRef(type, {}), v > 0 ? i.max : i.min);
+}
+Value detail::summed_over(Builder& b, Value x, const Dims& axes) { return reduced(b, kSum, {x}, {Axes(axes), false, {}}); }
 
 namespace numpy {
 

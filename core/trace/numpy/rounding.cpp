@@ -30,11 +30,6 @@ bool is_whole(Builder& b, Value x) { return is_integer(b.aval(x)->dtype) || b.av
 Value round_even(Builder& b, Value x) {
     return b.bind1(kRound, {x}, make_params(RoundParams{Attr(Attr::Enum{"RoundingMethod", "TO_NEAREST_EVEN"})}));
 }
-Value round_parts(Builder& b, Value x) {
-    if (!is_complex(b.aval(x)->dtype)) return round_even(b, x);
-    const Value re = round_even(b, cl::real(b, x));
-    return cl::complex(b, re, round_even(b, cl::imag(b, x)));
-}
 Value infinite(Builder& b, Value x) { return cl::eq(b, cl::abs(b, x), weak_one(b, x, INFINITY)); }
 Value strong_number(Builder& b, Value like, double v) { return make_literal(AvalRef(b.aval(like)->dtype, {}), v); }
 Value without_nan(Builder& b, Value x) {
@@ -71,9 +66,17 @@ Value rounded(Builder& b, Value x, std::int64_t decimals) {
         if (decimals < 0) throw Error(ErrorCode::NoRule, "integer np.round not implemented for decimals < 0");
         return x;
     }
-    if (decimals == 0) return round_parts(b, x);
+    if (is_complex(b.aval(x)->dtype)) {
+        const Value re = rounded(b, cl::real(b, x), decimals);
+        return cl::complex(b, re, rounded(b, cl::imag(b, x), decimals));
+    }
+    if (decimals == 0) return round_even(b, x);
+    const D type = b.aval(x)->dtype;
+    if (static_cast<double>(decimals) > std::log10(finfo(static_cast<dtype>(type)).max)) return x;
+    if (type == D::F16) x = cl::convert_element_type(b, x, D::F32);  // so that the scaled number fits
     const Value factor = weak_one(b, x, std::pow(10.0, static_cast<double>(decimals)));
-    return cl::div(b, round_parts(b, cl::mul(b, x, factor)), factor);
+    const Value out = cl::div(b, round_even(b, cl::mul(b, x, factor)), factor);
+    return type == D::F16 ? cl::convert_element_type(b, out, D::F16) : out;
 }
 Value round_call(Builder& b, Value x, std::int64_t decimals) {
     return jitted(b, "round", fmt::format("{}", decimals), {x}, [&](Builder& i, const Values& w) { return rounded(i, w[0], decimals); });

@@ -209,7 +209,15 @@ namespace numpy {
 
 Array tile(const Operand& x, const Shape& reps) {
     detail::check_nonnegative("tile reps", reps.vector());
-    return apply1({x}, [&](Builder& b, const Values& v) { return b.bind1(kTile, v, make_params(TileParams{reps.vector()})); });
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        // Both are given the other's rank, from the front.
+        Dims counts = reps.vector();
+        const auto rank = static_cast<std::size_t>(b.aval(v[0])->rank());
+        if (counts.size() < rank) counts.insert(counts.begin(), rank - counts.size(), 1);
+        Dims lead;
+        for (std::size_t d = rank; d < counts.size(); ++d) lead.push_back(static_cast<std::int64_t>(d - rank));
+        return b.bind1(kTile, {lead.empty() ? v[0] : cl::expand_dims(b, v[0], lead)}, make_params(TileParams{counts}));
+    });
 }
 Array repeat(const Operand& x, std::int64_t repeats) {
     return detail::in_line({x}, [&](const Arrays& v) { return Arrays{repeat(ravel(v[0]), repeats, 0)}; }).front();

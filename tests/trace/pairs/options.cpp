@@ -120,9 +120,34 @@ void drawn() {
     PAIR("jr.bits(k, (4,), jnp.uint16)", jr::bits(k, 4, jnp::uint16));
 }
 
+void of_other_types() {
+    PAIR("jnp.full_like(b, 2)", jnp::full_like(b, 2));
+    PAIR("jnp.full_like(b, 2.5)", jnp::full_like(b, 2.5));
+    PAIR("jnp.trace(b)", jnp::trace(b));
+    PAIR("jnp.trace(x.astype(jnp.bfloat16))", jnp::trace(x.astype(jnp::bfloat16)));
+    PAIR("jnp.trace(n.astype(jnp.uint8).reshape(2, 2))", jnp::trace(n.astype(jnp::uint8).reshape({2, 2})));
+    PAIR("jnp.quantile(x.astype(jnp.bfloat16), .5)", jnp::quantile(x.astype(jnp::bfloat16), .5));
+    PAIR("jnp.median(x.astype(jnp.float16), axis=0)", jnp::median(x.astype(jnp::float16), 0));
+    PAIR("jnp.cov(x.astype(jnp.bfloat16))", jnp::cov(x.astype(jnp::bfloat16)));
+    PAIR("jnp.average(b)", jnp::average(b));
+    PAIR("jnp.any(lax.complex(x, y))", jnp::any(lax::complex(x, y)));
+    PAIR("jnp.all(lax.complex(x, y), axis=0)", jnp::all(lax::complex(x, y), 0));
+    PAIR("nn.softmax(n)", nn::softmax(n));
+    PAIR("nn.log_softmax(n)", nn::log_softmax(n));
+    PAIR("nn.softmax(x.astype(jnp.bfloat16), axis=0)", nn::softmax(x.astype(jnp::bfloat16), 0));
+    PAIR("jnp.where(n, 1., n)", jnp::where(n, 1., n));
+    PAIR("jnp.where(x, 1., x)", jnp::where(x, 1., x));
+    PAIR("jnp.round(x.astype(jnp.float16), 1)", jnp::round(x.astype(jnp::float16), 1));
+    PAIR("jnp.round(x.astype(jnp.float16), 6)", jnp::round(x.astype(jnp::float16), 6));
+    PAIR("jnp.round(lax.complex(x, y), 1)", jnp::round(lax::complex(x, y), 1));
+    PAIR("jnp.tile(x, 2)", jnp::tile(x, 2));
+    PAIR("jnp.tile(v, (2, 1))", jnp::tile(v, {2, 1}));
+}
+
 }  // namespace
 
 void options() {
+    of_other_types();
     sums();
     without_nans();
     orders();

@@ -119,7 +119,13 @@ Array nanstd(const Operand& x, const Spread& over) {
 }
 
 Array average(const Operand& x, const Weighting& over) {
-    if (!over.weights.has_value()) return mean(x, {.axis = over.axis, .keepdims = over.keepdims});
+    if (!over.weights.has_value()) {
+        const auto plain = [&](const Arrays& v) {
+            const Array a = detail::apply1({Operand(v[0])}, [](Builder& b, const Values& w) { return detail::inexact_operand(b, w[0]); });
+            return Arrays{mean(a, {.axis = over.axis, .keepdims = over.keepdims})};
+        };
+        return detail::in_line({x}, plain).front();
+    }
     const Summation along{.axis = over.axis, .keepdims = over.keepdims};
     const auto weighted = [&](const Arrays& given) {
         const std::vector<Operand> operands(given.begin(), given.end());
@@ -158,7 +164,7 @@ Array cov(const Operand& x, bool rowvar) {
         });
         if (!rowvar && v[0].ndim() != 1) rows = rows.T();
         const std::int64_t n = rows.shape(1);
-        const Array centre = sum(rows, {.axis = 1}) / static_cast<double>(n);
+        const Array centre = mean(rows, {.axis = 1});
         const Array weights = full(rows.shape(0), number_like(rows, static_cast<double>(n)));
         (void)weights[0];
         const Array centred = rows - centre[{jax::all, none}];

@@ -142,7 +142,7 @@ Array trace_of(const Operand& x, const Diagonal& which) {
             const Dims shape(a->shape.end() - 2, a->shape.end());
             const Value mask = w.size() > 1 ? on_diagonal(i, shape, w[1]) : on_diagonal(i, shape);
             const Value kept = detail::where_call(i, mask, whole, cl::zeros_like(i, a));
-            return cl::reduce_sum(i, kept, {last - 1, last});
+            return detail::summed_over(i, kept, {last - 1, last});
         });
     };
     if (which.offset == 0) return apply1({x}, traced);
