@@ -6,8 +6,8 @@
 #include <jaxscope/lax.h>
 
 #include "base/error.h"
-#include "trace/numpy/array_parts.h"
 #include "trace/functions.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 
 namespace jaxscope::jax::detail {
