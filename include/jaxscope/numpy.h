@@ -84,11 +84,11 @@ public:
 };
 
 namespace detail {
-struct Counting {
+struct Progression {
     double start = 0, stop = 0, step = 1;
     bool has_step = false, real = false;
 };
-Array arange_of(const Counting& range, const AsType& type, const Where& where);
+Array arange_of(const Progression& range, const AsType& type, const Where& where);
 std::vector<Array> unpacked(const Operand& x, std::size_t count);
 template <class... T>
 inline constexpr bool SomeReal = (std::is_floating_point_v<T> || ...);

@@ -17,7 +17,7 @@ Value number_of(::jaxscope::DType type, double v, bool weak = false);
 /// A number that changes nothing: infinities of integers are their bounds.
 Value neutral_of(::jaxscope::DType type, double v);
 /// As jnp.sum has it of these axes: small integers in 32 bits, numbers of sixteen bits by way of 32.
-Value summed_over(Builder& b, Value x, const ::jaxscope::Dims& axes);
+Value summed_over(Builder& b, Value x, const ::jaxscope::Dims& axes, bool keepdims = false);
 /// An array that is made of no other.
 Array made(const Where& where, const std::function<Value(Builder&)>& f);
 

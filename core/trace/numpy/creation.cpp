@@ -219,7 +219,7 @@ Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, W
 
 }  // namespace lax
 
-Array detail::arange_of(const Counting& range, const AsType& wanted, const Where& where) {
+Array detail::arange_of(const Progression& range, const AsType& wanted, const Where& where) {
     const auto& [start, stop, step, has_step, real] = range;
     if (has_step && step == 0) throw Error(ErrorCode::BadUsage, "arange: step is zero").at({where.file, where.line, 0});
     const D type = wanted.given ? static_cast<D>(wanted.type) : real ? D::F32 : D::S32;

@@ -37,6 +37,48 @@ Array accurate(const ::jaxscope::Primitive& p, const Operand& x) {
 
 }  // namespace
 
+Array add(const Operand& x, const Operand& y) { return plain(kAdd, {x, y}); }
+Array sub(const Operand& x, const Operand& y) { return plain(kSub, {x, y}); }
+Array mul(const Operand& x, const Operand& y) {
+    return apply1({x, y}, [&](Builder& b, const Values& v) {
+        const Values p = detail::alike(b, v);
+        return cl::mul(b, p[0], p[1]);
+    });
+}
+Array div(const Operand& x, const Operand& y) { return plain(kDiv, {x, y}); }
+Array rem(const Operand& x, const Operand& y) { return plain(kRem, {x, y}); }
+Array pow(const Operand& x, const Operand& y) { return plain(kPow, {x, y}); }
+Array max(const Operand& x, const Operand& y) { return plain(kMax, {x, y}); }
+Array min(const Operand& x, const Operand& y) { return plain(kMin, {x, y}); }
+Array neg(const Operand& x) { return plain(kNeg, {x}); }
+Array exp(const Operand& x) { return accurate(kExp, x); }
+Array log(const Operand& x) { return accurate(kLog, x); }
+Array sin(const Operand& x) { return accurate(kSin, x); }
+Array cos(const Operand& x) { return accurate(kCos, x); }
+Array tanh(const Operand& x) { return accurate(kTanh, x); }
+Array logistic(const Operand& x) { return accurate(kLogistic, x); }
+Array rsqrt(const Operand& x) { return accurate(kRsqrt, x); }
+Array sqrt(const Operand& x) { return accurate(kSqrt, x); }
+Array erf(const Operand& x) { return plain(kErf, {x}); }
+Array erfc(const Operand& x) { return plain(kErfc, {x}); }
+Array erf_inv(const Operand& x) { return plain(kErfInv, {x}); }
+Array lgamma(const Operand& x) { return plain(kLgamma, {x}); }
+Array digamma(const Operand& x) { return plain(kDigamma, {x}); }
+Array square(const Operand& x) { return plain(kSquare, {x}); }
+Array integer_pow(const Operand& x, std::int64_t y) {
+    return apply1({x}, [&](Builder& b, const Values& v) { return cl::integer_pow(b, v[0], y); });
+}
+Array stop_gradient(const Operand& x) { return plain(kStopGradient, {x}); }
+Array select(const Operand& pred, const Operand& t, const Operand& f) {
+    return apply1({pred, t, f}, [&](Builder& b, const Values& v) { return cl::select(b, v[0], v[1], v[2]); });
+}
+Array clamp(const Operand& low, const Operand& x, const Operand& high) { return plain(kClamp, {low, x, high}); }
+Array convert_element_type(const Operand& x, dtype type) { return numpy::astype(x, type); }
+Array bitcast_convert_type(const Operand& x, dtype type) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        return b.bind1(kBitcastConvertType, {v[0]}, make_params(BitcastParams{static_cast<::jaxscope::DType>(type)}));
+    });
+}
 Array abs(const Operand& x) { return plain(kAbs, {x}); }
 Array sign(const Operand& x) { return plain(kSign, {x}); }
 Array floor(const Operand& x) { return plain(kFloor, {x}); }

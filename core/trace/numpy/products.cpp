@@ -231,13 +231,6 @@ Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
     const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
     return b.bind1(kMax, {detail::neutral_of(b.aval(top)->dtype, -INFINITY), top});
 }
-/// As jnp.sum: numbers of sixteen bits are summed in 32.
-Value summed(Builder& b, Value x, const Dims& axes, bool keepdims = false) {
-    const D type = b.aval(x)->dtype;
-    const Value wide = cl::convert_element_type(b, x, type == D::F16 || type == D::BF16 ? D::F32 : type);
-    const Value sum = cl::reduce_sum(b, wide, axes);
-    return cl::convert_element_type(b, keepdims ? cl::expand_dims(b, sum, axes) : sum, type);
-}
 /// What the largest number is taken off of: it is plain, so the result is.
 Value less_top(Builder& b, Value x, Value top, const Dims& axes) {
     const Values p = promoted(b, {x, b.bind1(kStopGradient, {cl::expand_dims(b, top, axes)})});
@@ -288,7 +281,7 @@ Array softmax(const Operand& x, std::int64_t axis) {
         const Value top = last_axis(b, v[0], axis, axes);
         const Value shifted = less_top(b, v[0], top, axes);
         const Value e = cl::exp(b, detail::inexact_operand(b, shifted));
-        return cl::div(b, e, summed(b, e, axes, true));
+        return cl::div(b, e, detail::summed_over(b, e, axes, true));
     });
 }
 Array log_softmax(const Operand& x, std::int64_t axis) {
@@ -298,7 +291,7 @@ Array log_softmax(const Operand& x, std::int64_t axis) {
             const Value top = last_axis(i, w[0], axis, axes);
             const Value shifted = less_top(i, w[0], top, axes);
             const Value e = cl::exp(i, detail::inexact_operand(i, shifted));
-            const Value logs = cl::log(i, summed(i, e, axes, true));
+            const Value logs = cl::log(i, detail::summed_over(i, e, axes, true));
             return cl::sub(i, detail::inexact_operand(i, shifted), logs);
         });
     });
@@ -314,7 +307,7 @@ Array logsumexp(const Operand& x, const Reduction& over) {
         const Value finite = b.bind1(kIsFinite, {top});
         top = b.bind1(kStopGradient, {cl::select(b, finite, top, cl::full(b, b.aval(top), 0.0))});
         const Value e = cl::exp(b, cl::sub(b, v, cl::expand_dims(b, top, axes)));
-        const Value sum = summed(b, e, axes);
+        const Value sum = detail::summed_over(b, e, axes);
         cl::sign(b, sum);
         const Value out = cl::add(b, cl::log(b, cl::abs(b, sum)), top);
         return over.keepdims ? cl::expand_dims(b, out, axes) : out;

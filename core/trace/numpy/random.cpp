@@ -18,6 +18,7 @@
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/numpy/random_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -27,6 +28,7 @@ namespace jaxscope::jax {
 
 namespace cl = ::jaxscope::lax;
 using detail::apply1;
+using detail::number_of;
 using ::jaxscope::Builder;
 using ::jaxscope::Dims;
 using ::jaxscope::Value;
@@ -207,7 +209,7 @@ Array laplace(const Operand& k, const Shape& shape, dtype type) {
 Array logistic(const Operand& k, const Shape& shape, dtype type) {
     const D d = sampler_type("logistic", k, type);
     return sampled(k, "_logistic", shape, d, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, number(d, least_normal(d)), weak_f32(1), shape.vector(), false, d);
+        const Value u = uniform_of(b, key, number_of(d, numpy::finfo(type).tiny), weak_f32(1), shape.vector(), false, d);
         const Value left = cl::log(b, u);
         return cl::sub(b, left, b.bind1(kLog1p, {cl::neg(b, u)}, make_params(AccuracyParams{})));
     });
@@ -215,9 +217,9 @@ Array logistic(const Operand& k, const Shape& shape, dtype type) {
 Array cauchy(const Operand& k, const Shape& shape, dtype type) {
     const D d = sampler_type("cauchy", k, type);
     return sampled(k, "_cauchy", shape, d, [&](Builder& b, Value key) {
-        const Value u = uniform_of(b, key, number(d, std::ldexp(1.0, -info(d).mantissa_bits)), weak_f32(1), shape.vector(), false, d);
-        const Value centred = cl::sub(b, u, number(d, 0.5));
-        return b.bind1(kTan, {cl::mul(b, number(d, M_PI), centred)}, make_params(AccuracyParams{}));
+        const Value u = uniform_of(b, key, number_of(d, numpy::finfo(type).eps), weak_f32(1), shape.vector(), false, d);
+        const Value centred = cl::sub(b, u, number_of(d, 0.5));
+        return b.bind1(kTan, {cl::mul(b, number_of(d, M_PI), centred)}, make_params(AccuracyParams{}));
     });
 }
 Array rademacher(const Operand& k, const Shape& shape) {
@@ -236,13 +238,13 @@ Array truncated_normal(const Operand& k, const Operand& lower, const Operand& up
         const Dims of = shape_for(b, shape, {v[1], v[2]});
         return jitted(b, "_truncated_normal", Shape(of).str() + info(d).name, v, [&](Builder& i, const Values& w) {
             const Value low = cl::convert_element_type(i, w[1], d), high = cl::convert_element_type(i, w[2], d);
-            const Value root = number(d, std::sqrt(2.0));
+            const Value root = number_of(d, std::sqrt(2.0));
             const Value from = i.bind1(kErf, {cl::div(i, low, root)});
             const Value to = i.bind1(kErf, {cl::div(i, high, root)});
             const Value u = uniform_of(i, w[0], from, to, of, false, d);
             const Value out = cl::mul(i, root, i.bind1(kErfInv, {u}));
-            const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), number(d, INFINITY)});
-            const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), number(d, -INFINITY)});
+            const Value least = i.bind1(kNextAfter, {i.bind1(kStopGradient, {low}), number_of(d, INFINITY)});
+            const Value most = i.bind1(kNextAfter, {i.bind1(kStopGradient, {high}), number_of(d, -INFINITY)});
             return jitted(i, "clip", "", {out, least, most}, [](Builder& c, const Values& u3) {
                 const Value at_least = c.bind1(kMax, {u3[1], u3[0]});
                 return c.bind1(kMin, {u3[2], at_least});

@@ -14,6 +14,7 @@
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "lax/routine_primitives.h"
+#include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -22,6 +23,7 @@ namespace jaxscope::jax::random {
 
 namespace cl = ::jaxscope::lax;
 using detail::apply1;
+using detail::number_of;
 using ::jaxscope::Builder;
 using ::jaxscope::Dims;
 using ::jaxscope::Value;
@@ -31,9 +33,7 @@ using D = ::jaxscope::DType;
 Value word(std::int64_t v) { return make_literal(AvalRef(D::U32, {}), v); }
 Value f32(double v) { return make_literal(AvalRef(D::F32, {}), v); }
 Value weak_f32(double v) { return make_literal(AvalRef(D::F32, {}, true), v); }
-Value number(D type, double v) { return make_literal(AvalRef(type, {}), v); }
-Value above_minus_one(D type) { return number(type, std::ldexp(1.0, -info(type).mantissa_bits - 1) - 1); }
-D words_of(std::int64_t bits) { return bits == 8 ? D::U8 : bits == 16 ? D::U16 : bits == 32 ? D::U32 : D::U64; }
+Value above_minus_one(D type) { return number_of(type, numpy::finfo(static_cast<dtype>(type)).eps / 2 - 1); }
 Value bits_of(Builder& b, Value key, const Dims& shape, std::int64_t width) {
     return b.bind1(kRandomBits, {key}, Params::make({{"bit_width", Attr(width)}, {"shape", to_attr(shape)}}));
 }
@@ -42,13 +42,13 @@ namespace {
 Value unit_of(Builder& b, Value key, const Dims& shape, D type) {
     const DTypeInfo& format = info(type);
     const std::int64_t width = 8 * format.bytes, drawn = format.mantissa_bits < 8 ? 8 : width;
-    const D words = words_of(width);
+    const D words = width == 16 ? D::U16 : width == 32 ? D::U32 : D::U64;
     const auto word_of = [&](std::int64_t v) { return make_literal(AvalRef(words, {}), v); };
     const Value bits = cl::convert_element_type(b, bits_of(b, key, shape, drawn), words);
     const Value shifted = b.bind1(kShiftRightLogical, {bits, word_of(drawn - format.mantissa_bits)});
     const std::int64_t bias = (std::int64_t{1} << (format.exponent_bits - 1)) - 1;
     const Value mantissa = b.bind1(kOr, {shifted, word_of(bias << format.mantissa_bits)});
-    return cl::sub(b, b.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{type})), number(type, 1));
+    return cl::sub(b, b.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{type})), number_of(type, 1));
 }
 Value with_rank(Builder& b, Value x, std::size_t rank) {
     Dims front;
@@ -94,19 +94,18 @@ Array sampled(const Operand& k, const char* name, const Shape& shape, D type, co
 }
 D sampler_type(const char* name, const Operand& k, dtype type) {
     const D d = static_cast<D>(type);
-    if (is_inexact(d) && !is_complex(d) && (d == D::F32 || d == D::BF16 || d == D::F16)) return d;
+    if (d == D::F32 || d == D::BF16 || d == D::F16) return d;
     throw Error(ErrorCode::BadUsage, fmt::format("dtype argument to `{}` must be float32, bfloat16 or float16, got {}", name, info(d).name))
         .at({k.where.file, k.where.line, 0});
 }
-double least_normal(D type) { return std::ldexp(1.0, 2 - (1 << (info(type).exponent_bits - 1))); }
 Value normal_of(Builder& b, Value key, const Dims& shape, D type) {
     const std::string at = Shape(shape).str() + info(type).name;
     return jitted(b, "_normal", at, {key}, [&](Builder& i, const Values& w) {
         return jitted(i, "_normal_real", at, w, [&](Builder& r, const Values& x) {
             // The least number above -1: the inverse of erf is infinite at -1.
-            const Value u = uniform_of(r, x[0], above_minus_one(type), number(type, 1), shape, false, type);
+            const Value u = uniform_of(r, x[0], above_minus_one(type), number_of(type, 1), shape, false, type);
             const Value erf_inv = r.bind1(kErfInv, {u});
-            return cl::mul(r, number(type, std::sqrt(2.0)), erf_inv);
+            return cl::mul(r, number_of(type, std::sqrt(2.0)), erf_inv);
         });
     });
 }
@@ -125,7 +124,7 @@ Value gamma_of(Builder& b, Value key, Value a, const Dims& shape, bool log_space
 }
 Value gumbel_of(Builder& b, Value key, const Dims& shape, D type) {
     return jitted(b, "_gumbel", Shape(shape).str() + info(type).name, {key}, [&](Builder& i, const Values& w) {
-        const Value u = uniform_of(i, w[0], number(type, least_normal(type)), weak_f32(1), shape, true, type);
+        const Value u = uniform_of(i, w[0], number_of(type, numpy::finfo(static_cast<dtype>(type)).tiny), weak_f32(1), shape, true, type);
         const Value inner = cl::neg(i, cl::log(i, u));
         return cl::neg(i, cl::log(i, inner));
     });

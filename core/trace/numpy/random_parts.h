@@ -13,14 +13,10 @@ namespace jaxscope::jax::random {
 Value word(std::int64_t v);
 Value f32(double v);
 Value weak_f32(double v);
-Value number(::jaxscope::DType type, double v);
 /// The least number above -1 of a type.
 Value above_minus_one(::jaxscope::DType type);
-double least_normal(::jaxscope::DType type);
 /// The type that a sampler is asked for: one of floating point that the front end draws. Throws Error{BadUsage}.
 ::jaxscope::DType sampler_type(const char* name, const Operand& k, dtype type);
-/// Unsigned words of so many bits.
-::jaxscope::DType words_of(std::int64_t bits);
 Value bits_of(Builder& b, Value key, const ::jaxscope::Dims& shape, std::int64_t width = 32);
 /// jax.random.uniform: random bits become the mantissa of numbers from 1 to 2.
 /// `by_name`: the bounds were given by keyword, which sorts them: maxval, minval.

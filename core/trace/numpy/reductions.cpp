@@ -247,7 +247,9 @@ Value detail::neutral_of(D type, double v) {
     const numpy::IntInfo i = numpy::iinfo(static_cast<dtype>(type));
     return make_literal(AvalRef(type, {}), v > 0 ? i.max : i.min);
 }
-Value detail::summed_over(Builder& b, Value x, const Dims& axes) { return reduced(b, kSum, {x}, {Axes(axes), false, {}}); }
+Value detail::summed_over(Builder& b, Value x, const Dims& axes, bool keepdims) {
+    return reduced(b, kSum, {x}, {Axes(axes), keepdims, {}});
+}
 
 namespace numpy {
 

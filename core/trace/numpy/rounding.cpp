@@ -32,24 +32,24 @@ Value round_even(Builder& b, Value x) {
 }
 Value infinite(Builder& b, Value x) { return cl::eq(b, cl::abs(b, x), weak_one(b, x, INFINITY)); }
 Value strong_number(Builder& b, Value like, double v) { return make_literal(AvalRef(b.aval(like)->dtype, {}), v); }
-Value without_nan(Builder& b, Value x) {
-    if (is_complex(b.aval(x)->dtype)) {
-        const auto part = [&](Value of) {
-            return jitted(b, "nan_to_num", "part", {of, make_literal(AvalRef(D::F32, {}, true), 0.0)}, [](Builder& i, const Values& w) {
-                const FloatInfo f = finfo(static_cast<dtype>(i.aval(w[0])->dtype));
-                const Value nans = cl::ne(i, w[0], w[0]);
-                Value y = where_call(i, nans, cl::convert_element_type(i, w[1], i.aval(w[0])->dtype), w[0]);
-                y = where_call(i, cl::eq(i, y, weak_one(i, y, INFINITY)), strong_number(i, y, f.max), y);
-                return where_call(i, cl::eq(i, y, weak_one(i, y, -INFINITY)), strong_number(i, y, f.min), y);
-            });
-        };
-        const Value re = part(cl::real(b, x));
-        return cl::complex(b, re, part(cl::imag(b, x)));
-    }
+/// `nan`: what stands for it. Infinities become the largest and the least number.
+Value without_nan(Builder& b, Value x, Value nan) {
     const FloatInfo f = finfo(static_cast<dtype>(b.aval(x)->dtype));
-    Value y = where_call(b, cl::ne(b, x, x), strong_number(b, x, 0), x);
+    const Value nans = cl::ne(b, x, x);
+    Value y = where_call(b, nans, cl::convert_element_type(b, nan, b.aval(x)->dtype), x);
     y = where_call(b, cl::eq(b, y, weak_one(b, y, INFINITY)), strong_number(b, y, f.max), y);
     return where_call(b, cl::eq(b, y, weak_one(b, y, -INFINITY)), strong_number(b, y, f.min), y);
+}
+Value nan_to_num_of(Builder& b, Value x) {
+    if (!is_inexact(b.aval(x)->dtype)) return x;
+    if (!is_complex(b.aval(x)->dtype)) return without_nan(b, x, strong_number(b, x, 0));
+    // Of each part again, which is given the number that stands for nan.
+    const auto part = [&](Value of) {
+        return jitted(b, "nan_to_num", "part", {of, make_literal(AvalRef(D::F32, {}, true), 0.0)},
+                      [](Builder& i, const Values& w) { return without_nan(i, w[0], w[1]); });
+    };
+    const Value re = part(cl::real(b, x));
+    return cl::complex(b, re, part(cl::imag(b, x)));
 }
 
 }  // namespace
@@ -128,8 +128,7 @@ Array signbit(const Operand& x) {
     return jitted_call("signbit", {x}, [](Builder& b, const Values& v) { return detail::signbit_of(b, v[0]); });
 }
 Array nan_to_num(const Operand& x) {
-    return jitted_call("nan_to_num", {x},
-                       [](Builder& b, const Values& v) { return is_inexact(b.aval(v[0])->dtype) ? without_nan(b, v[0]) : v[0]; });
+    return jitted_call("nan_to_num", {x}, [](Builder& b, const Values& v) { return nan_to_num_of(b, v[0]); });
 }
 
 }  // namespace jaxscope::jax::numpy

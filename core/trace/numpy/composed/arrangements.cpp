@@ -22,11 +22,6 @@ using ::jaxscope::Values;
 
 namespace {
 
-Array with_rank(const Array& x, int rank) {
-    std::vector<std::int64_t> lead;
-    for (int d = x.ndim(); d < rank; ++d) lead.push_back(d - x.ndim());
-    return lead.empty() ? x : expand_dims(x, lead);
-}
 Array with_three(const Array& a) {
     const std::vector<std::int64_t> at = a.ndim() == 0   ? std::vector<std::int64_t>{0, 1, 2}
                                          : a.ndim() == 1 ? std::vector<std::int64_t>{0, 2}
@@ -37,10 +32,10 @@ Array with_three(const Array& a) {
 }  // namespace
 
 Array atleast_1d(const Operand& x) {
-    return composed_one("atleast_1d", "", {x}, [](const Arrays& v) { return with_rank(v[0], 1); });
+    return composed_one("atleast_1d", "", {x}, [](const Arrays& v) { return detail::with_rank(v[0], 1); });
 }
 Array atleast_2d(const Operand& x) {
-    return composed_one("atleast_2d", "", {x}, [](const Arrays& v) { return with_rank(v[0], 2); });
+    return composed_one("atleast_2d", "", {x}, [](const Arrays& v) { return detail::with_rank(v[0], 2); });
 }
 Array atleast_3d(const Operand& x) {
     return composed_one("atleast_3d", "", {x}, [](const Arrays& v) { return with_three(v[0]); });
@@ -168,8 +163,7 @@ Arrays gradient(const Operand& f, const std::vector<Operand>& spacing, const Axe
     std::vector<Operand> in{f};
     in.insert(in.end(), spacing.begin(), spacing.end());
     return detail::composed("gradient", fmt::format("{}{}", axis.given, Shape(axis.axes).str()), in, [&](const Arrays& given) {
-        const std::vector<Operand> operands(given.begin(), given.end());
-        const Arrays v = detail::apply(operands, f.where, [](Builder& b, const Values& w) { return detail::of_one_type(b, w, true); });
+        const Arrays v = detail::arrays_of_one_type(given, true);
         ::jaxscope::Dims axes = detail::axes_of(axis, v[0].ndim());
         if (axis.given) axes.clear();  // as they are given, not sorted
         for (const std::int64_t a : axis.axes) axes.push_back(detail::axis_in(a, v[0].ndim()));

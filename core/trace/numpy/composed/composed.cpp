@@ -38,4 +38,17 @@ std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body) {
     }
 }
 
+std::vector<Array> arrays_of_one_type(const std::vector<Array>& in, bool to_inexact) {
+    const std::vector<Operand> operands(in.begin(), in.end());
+    return apply(operands, Where("", 0, ""), [&](Builder& b, const Values& v) { return of_one_type(b, v, to_inexact); });
+}
+Array inexact_of(const Array& a) {
+    return apply1({Operand(a)}, [](Builder& b, const Values& v) { return inexact_operand(b, v[0]); });
+}
+Array with_rank(const Array& x, int rank) {
+    std::vector<std::int64_t> lead;
+    for (int d = x.ndim(); d < rank; ++d) lead.push_back(d - x.ndim());
+    return lead.empty() ? x : numpy::expand_dims(x, lead);
+}
+
 }  // namespace jaxscope::jax::detail

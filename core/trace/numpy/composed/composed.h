@@ -20,4 +20,11 @@ Array composed_one(const char* name, const std::string& key, const std::vector<O
 /// The same without an equation of its own: what JAX doesn't jit.
 std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body);
 
+// What such bodies begin with.
+/// Of one type, whatever their shapes; of one with fractions, where `to_inexact` says so.
+std::vector<Array> arrays_of_one_type(const std::vector<Array>& in, bool to_inexact = false);
+Array inexact_of(const Array& a);
+/// With dimensions of one in front, up to this many.
+Array with_rank(const Array& x, int rank);
+
 }  // namespace jaxscope::jax::detail

@@ -60,13 +60,13 @@ std::int64_t upper_part(std::int64_t n, std::int64_t m, std::int64_t k) {
     for (std::int64_t row = 0; row < n; ++row) count += std::clamp<std::int64_t>(m - (row + k), 0, m);
     return count;
 }
-Arrays positions_of(const char* name, const Operand& x, std::int64_t size) {
+Arrays positions_of(const Operand& x, std::int64_t size) {
     if (size < 0)
-        throw Error(ErrorCode::BadUsage, fmt::format("The size argument of jnp.{} must be statically specified to use jnp.{} within JAX "
-                                                     "transformations.",
-                                                     name, name))
+        throw Error(ErrorCode::BadUsage,
+                    "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
+                    "transformations.")
             .at({x.where.file, x.where.line, 0})
-            .advise("say how many there are at most: {.size = 8}");
+            .advise("say how many there are at most: jnp::nonzero(x, 8)");
     return detail::in_line({x}, [&](const Arrays& v) { return positions(v[0], size); });
 }
 
@@ -100,14 +100,14 @@ Array digitize(const Operand& x, const Operand& bins, bool right) {
         return where(rising, up, down);
     });
 }
-Arrays nonzero(const Operand& x, std::int64_t size) { return positions_of("nonzero", x, size); }
+Arrays nonzero(const Operand& x, std::int64_t size) { return positions_of(x, size); }
 Array flatnonzero(const Operand& x, std::int64_t size) {
-    return detail::in_line({x}, [&](const Arrays& v) { return positions_of("nonzero", ravel(v[0]), size); }).front();
+    return detail::in_line({x}, [&](const Arrays& v) { return positions_of(ravel(v[0]), size); }).front();
 }
 Array argwhere(const Operand& x, std::int64_t size) {
     return detail::in_line({x},
                            [&](const Arrays& v) {
-                               const Arrays at = positions_of("nonzero", atleast_1d(v[0]), size);
+                               const Arrays at = positions_of(atleast_1d(v[0]), size);
                                const Array rows = transpose(vstack(at));
                                return Arrays{reshape(rows, {rows.shape(0), v[0].ndim()})};
                            })
@@ -126,22 +126,17 @@ std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k, std::int64_
 Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_cast<std::size_t>(ndim), jax::lax::iota(int32, n)); }
 Array isin(const Operand& element, const Operand& test_elements, bool invert) {
     const auto compared = [&](const Arrays& given) {
-        const std::vector<Operand> in(given.begin(), given.end());
-        const Arrays v = detail::apply(in, Where("", 0, ""), [](Builder& b, const Values& w) { return detail::of_one_type(b, w); });
+        const Arrays v = detail::arrays_of_one_type(given);
         const Array all_of = ravel(v[0]), tests = ravel(v[1]);
         if (all_of.size() == 0 || tests.size() == 0) return full(all_of.shape(), invert);
         Array rows = all_of[{jax::all, none}];
         const Array columns = tests[{none, jax::all}];
         return invert ? all(rows != columns, -1) : any(rows == columns, -1);
     };
-    return detail::in_line({element, test_elements},
-                           [&](const Arrays& v) {
-                               const Array flat = composed_one("_in1d", invert ? "invert" : "", {v[0], v[1]}, [&](const Arrays& w) {
-                                   return compared({w[0], w[1]});
-                               });
-                               return Arrays{reshape(flat, v[0].shape())};
-                           })
-        .front();
+    const auto shaped = [&](const Arrays& v) {
+        return Arrays{reshape(composed_one("_in1d", invert ? "invert" : "", {v[0], v[1]}, compared), v[0].shape())};
+    };
+    return detail::in_line({element, test_elements}, shaped).front();
 }
 namespace {
 Array ends(const Array& a) {
@@ -152,11 +147,9 @@ Array ends(const Array& a) {
 }  // namespace
 std::pair<Array, Array> histogram(const Operand& given, std::int64_t bins, const Binning& how) {
     std::vector<Operand> in{given};
-    for (const Array* a : {&how.weights})
-        if (a->has_value()) in.emplace_back(*a, given.where.file, given.where.line, given.where.function);
+    if (how.weights.has_value()) in.emplace_back(how.weights, given.where.file, given.where.line, given.where.function);
     const Arrays out = detail::in_line(in, [&](const Arrays& v) {
-        const std::vector<Operand> both(v.begin(), v.end());
-        const Arrays p = detail::apply(both, given.where, [](Builder& b, const Values& w) { return detail::of_one_type(b, w, true); });
+        const Arrays p = detail::arrays_of_one_type(v, true);
         const Array& a = p[0];
         const Array weights = p.size() > 1 ? p[1] : ones_like(Operand(a));
         if (weights.shape() != a.shape()) detail::refuse("weights should have the same shape as a.");

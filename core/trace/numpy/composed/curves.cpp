@@ -25,19 +25,6 @@ namespace {
 [[noreturn]] void refused_at(const Where& where, const std::string& text) {
     throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
 }
-/// Of one type; of one with fractions, where `inexact` says so.
-Arrays of_one_type(const Arrays& in, bool inexact) {
-    const std::vector<Operand> operands(in.begin(), in.end());
-    return detail::apply(operands, Where("", 0, ""), [&](Builder& b, const Values& v) {
-        Avals avals;
-        for (const ::jaxscope::Value x : v) avals.push_back(b.aval(x));
-        detail::Promoted to = detail::promoted_type(avals);
-        if (inexact) to.type = detail::inexact(to.type);
-        Values out;
-        for (const ::jaxscope::Value x : v) out.push_back(detail::converted(b, x, to.type, to.weak));
-        return out;
-    });
-}
 /// Horner's turns of a loop that JAX unrolls by so many.
 constexpr std::int64_t kUnrolled = 16;
 /// The gap between a number's precision and the next number: below it two places are one.
@@ -50,7 +37,7 @@ double same_place() {
 
 Array polyval(const Operand& p, const Operand& x) {
     return composed_one("polyval", "", {p, x}, [](const Arrays& given) {
-        const Arrays v = of_one_type(given, false);
+        const Arrays v = detail::arrays_of_one_type(given, false);
         const Array &coefficients = v[0], &at = v[1];
         const std::vector<std::int64_t> c = coefficients.shape().vector();
         const std::vector<std::int64_t> shape = detail::broadcast_shapes({{c.begin() + 1, c.end()}, at.shape().vector()});
@@ -67,8 +54,8 @@ Array interp(const Operand& x, const Operand& xp, const Operand& fp) {
     return composed_one("_interp", "", {x, xp, fp}, [&](const Arrays& given) {
         if (given[1].shape() != given[2].shape() || given[1].ndim() != 1)
             refused_at(x.where, "xp and fp must be one-dimensional arrays of equal size");
-        const Arrays places = of_one_type({given[0], given[1]}, true);
-        const Array &at = places[0], &known = places[1], value = of_one_type({given[2]}, true)[0];
+        const Arrays places = detail::arrays_of_one_type({given[0], given[1]}, true);
+        const Array &at = places[0], &known = places[1], value = detail::arrays_of_one_type({given[2]}, true)[0];
         const Array i = clip(searchsorted(known, at, "right"), 1, known.shape(0) - 1);
         const auto before = [&](const Array& a) { return a[i - 1]; };
         Array upper = value[i];
@@ -89,7 +76,7 @@ Array interp(const Operand& x, const Operand& xp, const Operand& fp) {
 
 namespace {
 Array area_below(const Array& y, const Operand& dx, std::int64_t axis) {
-    const Array v = moveaxis(of_one_type({y}, true)[0], axis, -1);
+    const Array v = moveaxis(detail::arrays_of_one_type({y}, true)[0], axis, -1);
     Array whole = sum(v, {.axis = -1});
     Array first = v[{ellipsis, 0}];
     Array ends = 0.5 * (first + v[{ellipsis, -1}]);
@@ -109,7 +96,7 @@ Array convolve(const Operand& a, const Operand& v, const char* mode) {
     return composed_one("convolve", mode, {a, v}, [&](const Arrays& in) {
         return composed_one("_conv", mode, {in[0], in[1]}, [&](const Arrays& given) {
             if (given[0].ndim() != 1 || given[1].ndim() != 1) refused_at(a.where, "convolve() only support 1-dimensional inputs.");
-            Arrays p = of_one_type(given, true);
+            Arrays p = detail::arrays_of_one_type(given, true);
             if (p[0].shape(0) < p[1].shape(0)) std::swap(p[0], p[1]);
             const std::int64_t n = p[1].shape(0);
             if (n == 0)

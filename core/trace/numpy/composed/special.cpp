@@ -41,9 +41,6 @@ Array of_one(const Operand& x, Array (*f)(const Operand&)) {
 Array beside(const Array& a, double v) {
     return detail::apply1({Operand(a)}, [&](Builder& b, const Values& w) { return detail::number_beside(b, w[0], v); });
 }
-Array inexact(const Array& a) {
-    return detail::apply1({Operand(a)}, [](Builder& b, const Values& w) { return detail::inexact_operand(b, w[0]); });
-}
 Array strong(float v) { return lax::convert_element_type(v, dtype::float32); }
 
 /// x times a logarithm of y, and zero where x is, whatever y is (but nan).
@@ -102,7 +99,7 @@ Array expit(const Operand& x) { return of_one(x, lax::logistic); }
 Array logit(const Operand& x) {
     static const auto f = custom_jvp(
                               [](Array given) {
-                                  const Array a = inexact(given);
+                                  const Array a = detail::inexact_of(given);
                                   Array rest = lax::sub(beside(a, 1), a);
                                   return lax::log(lax::div(a, rest));
                               },

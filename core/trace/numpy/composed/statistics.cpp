@@ -36,28 +36,32 @@ std::string key_of(const Over& over) {
     if constexpr (requires { over.ddof; }) key += fmt::format(" {}", over.ddof);
     return key + (over.where.has_value() ? " where" : "");
 }
-/// A jitted function of an array and of the arrays among its options; `body` is given the options of inside.
+/// A jitted function of an array, of `numbers` that it is given besides, and of the arrays among its options; `body` is given the options
+/// and numbers of inside.
 template <class Over>
-Array jitted_over(const char* name, const Operand& x, const Over& over, const std::function<Array(const Array&, const Over&)>& body) {
+Array jitted_over(const char* name, const Operand& x, const Over& over, const std::vector<Operand>& numbers,
+                  const std::function<Array(const Array&, const Over&, const Arrays&)>& body) {
     std::vector<Operand> in{x};
+    in.insert(in.end(), numbers.begin(), numbers.end());
     const auto add = [&](const Array& a) {
         if (a.has_value()) in.emplace_back(a, x.where.file, x.where.line, x.where.function);
     };
     if constexpr (requires { over.initial; }) add(over.initial);
     add(over.where);
-    return detail::composed_one(name, key_of(over), in, [&](const Arrays& v) {
+    return composed_one(name, key_of(over), in, [&](const Arrays& v) {
+        const auto after_numbers = v.begin() + 1 + static_cast<std::ptrdiff_t>(numbers.size());
         Over inside = over;
         if constexpr (requires { over.initial; })
-            if (over.initial.has_value()) inside.initial = v[1];
+            if (over.initial.has_value()) inside.initial = *after_numbers;
         if (over.where.has_value()) inside.where = v.back();
-        return body(v[0], inside);
+        return body(v[0], inside, Arrays(v.begin() + 1, after_numbers));
     });
 }
 /// `neutral`: what stands for nan; `nan_alone`: nothing but nan gives nan.
 template <class Over>
 Array without_nan(const char* name, const Operand& x, const Over& over, Array (*reduce)(const Operand&, const Over&), double neutral,
                   bool nan_alone) {
-    return jitted_over<Over>(name, x, over, [&](const Array& a, const Over& inside) {
+    return jitted_over<Over>(name, x, over, {}, [&](const Array& a, const Over& inside, const Arrays&) {
         if (!has_fractions(a)) return reduce(a, inside);
         Array out = reduce(where(isnan(a), number_like(Array(0.F).astype(a.dtype()), neutral), a), inside);
         if (!nan_alone) return out;
@@ -76,7 +80,7 @@ Array nanmin(const Operand& x, const Extremum& over) {
     return without_nan<Extremum>("nanmin", x, over, min, inf, !over.initial.has_value());
 }
 Array nanmean(const Operand& x, const Averaging& over) {
-    return jitted_over<Averaging>("nanmean", x, over, [](const Array& a, const Averaging& o) {
+    return jitted_over<Averaging>("nanmean", x, over, {}, [](const Array& a, const Averaging& o, const Arrays&) {
         if (!has_fractions(a)) return mean(a, o);
         const Summation along{
             .axis = o.axis, .dtype = o.dtype.given ? o.dtype : AsType(a.dtype()), .keepdims = o.keepdims, .where = o.where};
@@ -99,41 +103,31 @@ Array nan_variance(const Array& given, const Spread& o, const Operand& ddof) {
     Array total = where(none, nan, sum(centred, along));
     return jax::lax::div(total, where(none, 1, count).astype(total.dtype())).astype(type);
 }
-Array nan_spread(const char* name, const Operand& x, const Spread& over, bool with_ddof,
-                 const std::function<Array(const Array&, const Spread&, const Operand&)>& body) {
-    std::vector<Operand> in{x};
-    if (with_ddof) in.emplace_back(over.ddof);
-    if (over.where.has_value()) in.emplace_back(over.where, x.where.file, x.where.line, x.where.function);
-    return composed_one(name, key_of(over) + (with_ddof ? " ddof" : ""), in, [&](const Arrays& v) {
-        Spread inside = over;
-        if (over.where.has_value()) inside.where = v.back();
-        return body(v[0], inside, with_ddof ? Operand(v[1]) : Operand(0));
+Array nanvar_of(const Operand& x, const Spread& over, const std::vector<Operand>& ddof) {
+    return jitted_over<Spread>("nanvar", x, over, ddof, [](const Array& a, const Spread& o, const Arrays& given) {
+        return nan_variance(a, o, given.empty() ? Operand(0) : Operand(given[0]));
     });
 }
+/// `ddof` is an operand of JAX's functions where it was given.
+std::vector<Operand> given_ddof(const Spread& over) { return over.ddof ? std::vector<Operand>{over.ddof} : std::vector<Operand>(); }
 }  // namespace
-Array nanvar(const Operand& x, const Spread& over) { return nan_spread("nanvar", x, over, over.ddof != 0, nan_variance); }
+Array nanvar(const Operand& x, const Spread& over) { return nanvar_of(x, over, given_ddof(over)); }
 Array nanstd(const Operand& x, const Spread& over) {
-    return nan_spread("nanstd", x, over, over.ddof != 0, [](const Array& a, const Spread& o, const Operand&) {
-        return jax::lax::sqrt(nan_spread("nanvar", a, o, true, nan_variance));
+    return jitted_over<Spread>("nanstd", x, over, given_ddof(over), [](const Array& a, const Spread& o, const Arrays&) {
+        return jax::lax::sqrt(nanvar_of(a, o, {Operand(o.ddof)}));
     });
 }
 
 Array average(const Operand& x, const Weighting& over) {
     if (!over.weights.has_value()) {
         const auto plain = [&](const Arrays& v) {
-            const Array a = detail::apply1({Operand(v[0])}, [](Builder& b, const Values& w) { return detail::inexact_operand(b, w[0]); });
-            return Arrays{mean(a, {.axis = over.axis, .keepdims = over.keepdims})};
+            return Arrays{mean(detail::inexact_of(v[0]), {.axis = over.axis, .keepdims = over.keepdims})};
         };
         return detail::in_line({x}, plain).front();
     }
     const Summation along{.axis = over.axis, .keepdims = over.keepdims};
     const auto weighted = [&](const Arrays& given) {
-        const std::vector<Operand> operands(given.begin(), given.end());
-        const Arrays v = detail::apply(operands, x.where, [](Builder& b, const Values& w) {
-            detail::Promoted to = detail::promoted_type({b.aval(w[0]), b.aval(w[1])});
-            to.type = detail::inexact(to.type);
-            return Values{detail::converted(b, w[0], to.type, to.weak), detail::converted(b, w[1], to.type, to.weak)};
-        });
+        const Arrays v = detail::arrays_of_one_type(given, true);
         const Array& a = v[0];
         Array weights = v[1];
         if (a.shape() != weights.shape()) {
@@ -159,9 +153,7 @@ Array cov(const Operand& x, bool rowvar) {
     return composed_one("cov", rowvar ? "" : "columns", {x}, [&](const Arrays& v) {
         if (v[0].ndim() > 2) refusal_at(x.where, "m has more than 2 dimensions");
         const Array given = has_fractions(v[0]) ? v[0] : v[0].astype(float32);
-        Array rows = composed_one("atleast_2d", "", {given}, [](const Arrays& w) {
-            return w[0].ndim() >= 2 ? w[0] : w[0].ndim() == 1 ? expand_dims(w[0], 0) : expand_dims(w[0], {0, 1});
-        });
+        Array rows = atleast_2d(given);
         if (!rowvar && v[0].ndim() != 1) rows = rows.T();
         const std::int64_t n = rows.shape(1);
         const Array centre = mean(rows, {.axis = 1});

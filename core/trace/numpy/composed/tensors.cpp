@@ -52,11 +52,6 @@ Array spread(const Array& x, std::int64_t first) {
     for (std::int64_t d = 0; d < x.ndim(); ++d) at.push_back(2 * d + first);
     return expand_dims(x, at);
 }
-Array with_rank(const Array& x, int rank) {
-    std::vector<std::int64_t> lead;
-    for (int d = x.ndim(); d < rank; ++d) lead.push_back(d - x.ndim());
-    return lead.empty() ? x : expand_dims(x, lead);
-}
 
 }  // namespace
 
@@ -122,10 +117,9 @@ Array vecdot(const Operand& x, const Operand& y) {
 }
 Array kron(const Operand& x, const Operand& y) {
     return composed_one("kron", "", {x, y}, [](const Arrays& given) {
-        const std::vector<Operand> operands(given.begin(), given.end());
-        const Arrays v = detail::apply(operands, Where("", 0, ""), [](Builder& b, const Values& w) { return detail::of_one_type(b, w); });
+        const Arrays v = detail::arrays_of_one_type(given);
         const int rank = std::max(v[0].ndim(), v[1].ndim());
-        const Array a = with_rank(v[0], rank), b = with_rank(v[1], rank);
+        const Array a = detail::with_rank(v[0], rank), b = detail::with_rank(v[1], rank);
         std::vector<std::int64_t> sizes;
         for (int d = 0; d < rank; ++d) sizes.push_back(a.shape(d) * b.shape(d));
         Array left = spread(a, 1), right = spread(b, 0);
@@ -167,11 +161,7 @@ Array append(const Operand& x, const Operand& values, const Axes& axis) {
 Array column_stack(const Arrays& parts, Where where) {
     const detail::InUsersLine line(where);
     Arrays columns;
-    for (const Array& a : parts)
-        columns.push_back(
-            a.ndim() >= 2 ? a : composed_one("atleast_2d", "", {Operand(a, where.file, where.line, where.function)}, [](const Arrays& v) {
-                                    return with_rank(v[0], 2);
-                                }).T());
+    for (const Array& a : parts) columns.push_back(a.ndim() >= 2 ? a : atleast_2d(Operand(a, where.file, where.line, where.function)).T());
     return concatenate(columns, 1, where);
 }
 Arrays meshgrid(const Arrays& axes, const char* indexing, Where where) {

@@ -29,9 +29,6 @@ using D = ::jaxscope::DType;
 
 namespace matrices {
 
-Array inexact_of(const Array& a) {
-    return apply1({Operand(a)}, [](Builder& b, const Values& v) { return detail::inexact_operand(b, v[0]); });
-}
 void expect_square(const Array& a, const char* function, const Where& where) {
     if (a.ndim() < 2 || a.shape(-1) != a.shape(-2))
         throw Error(ErrorCode::BadUsage, fmt::format("Argument to {} must have shape [..., n, n], got {}.", function, a.shape().str()))

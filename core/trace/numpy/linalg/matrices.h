@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What functions of matrices share: arguments made inexact and checked, the diagonal, triangular solves.
+// What functions of matrices share: arguments that are checked, the diagonal, triangular solves.
 #include <jaxscope/linalg.h>
 
+#include "trace/numpy/composed/composed.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::numpy::matrices {
 
-Array inexact_of(const Array& a);
+using detail::inexact_of;
 void expect_square(const Array& a, const char* function, const Where& where);
 void expect_matrix(const Array& a, const char* function, const Where& where);
 ::jaxscope::Dims swapped_last(std::size_t rank);
