@@ -132,6 +132,8 @@ int main() {
         std::string answer;
         try {
             answer = jaxscope::write_layout(dot.run(jaxscope::read_level(request), {}));
+        } catch (const jaxscope::Error& e) {
+            answer = std::string("error ") + e.fact() + '\n';
         } catch (const std::exception& e) {
             answer = std::string("error ") + e.what() + '\n';
         }

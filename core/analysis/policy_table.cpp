@@ -24,7 +24,7 @@ bool attempt(PolicyRow& row, Stage stage) {
         return true;
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
-        return missing(e.what());
+        return missing(e.fact());
     } catch (const std::bad_alloc&) {
         return missing("expected enough memory, found none left");
     } catch (const std::exception& e) {

@@ -8,7 +8,7 @@ namespace jaxscope {
 std::optional<ErrorInfo> error_info(const std::exception& e) {
     const auto* ours = dynamic_cast<const Error*>(&e);
     if (!ours) return std::nullopt;
-    ErrorInfo out{code_name(ours->code), ours->what(), ours->loc.file, ours->loc.line, {}};
+    ErrorInfo out{code_name(ours->code), ours->fact(), ours->loc.file, ours->loc.line, {}};
     for (const std::string& a : ours->advices) out.advice += (out.advice.empty() ? "" : "\n") + a;
     return out;
 }

@@ -77,7 +77,7 @@ FitProof prove_fit(const BudgetFit& fit, const Inspection& inspection, Recapture
         if (why_not_run.empty()) measure(again, out);
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
-        (out.planned_peak ? out.not_measured : out.problem) = e.what();
+        (out.planned_peak ? out.not_measured : out.problem) = e.fact();
     }
     out.holds = out.planned_peak && *out.planned_peak <= fit.budget;
     return out;

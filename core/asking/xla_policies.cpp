@@ -31,7 +31,7 @@ void ask_xla_of_policies(const Inspection& inspection, const std::vector<Choices
             row_of.push_back(i);
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
-            for (const std::string& target : question.targets) rows[i].compiled.push_back({target, "", "", {}, {}, 0, false, e.what()});
+            for (const std::string& target : question.targets) rows[i].compiled.push_back({target, "", "", {}, {}, 0, false, e.fact()});
         }
     if (programs.empty()) return;
     const std::vector<std::vector<XlaWord>> words = ask_xla(programs, question);

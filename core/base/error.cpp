@@ -71,15 +71,33 @@ int exit_code(ErrorCode code) { return facts(code).exit; }
 
 std::string printable(std::string_view text, std::size_t max_bytes) { return escaped(text, max_bytes, false); }
 
+namespace {
+/// "FILE:LINE:COL", as far as it is known.
+std::string text_of(const SourceLoc& loc) {
+    std::string out = loc.file;
+    if (loc.file.empty()) return out;
+    if (loc.line > 0) out += ":" + std::to_string(loc.line);
+    if (loc.line > 0 && loc.column > 0) out += ":" + std::to_string(loc.column);
+    return out;
+}
+}  // namespace
+
+const char* Error::what() const noexcept {
+    try {
+        whole_ = fact();
+        if (const std::string place = text_of(loc); !place.empty() && whole_.find(place) == std::string::npos) whole_ += "\n  at " + place;
+        for (const std::string& c : context) whole_ += "\n  in " + c;
+        for (const std::string& a : advices) whole_ += "\n  try: " + a;
+        return whole_.c_str();
+    } catch (...) {  // no memory
+        return fact();
+    }
+}
+
 std::string full_text(const Error& error) {
     std::string out = "jaxscope: ";
-    if (!error.loc.file.empty()) {
-        out += error.loc.file;
-        if (error.loc.line > 0) out += ":" + std::to_string(error.loc.line);
-        if (error.loc.line > 0 && error.loc.column > 0) out += ":" + std::to_string(error.loc.column);
-        out += ": ";
-    }
-    out += std::string(error.what()) + " [" + code_name(error.code) + "]";
+    if (!error.loc.file.empty()) out += text_of(error.loc) + ": ";
+    out += std::string(error.fact()) + " [" + code_name(error.code) + "]";
     for (const std::string& c : error.context) out += "\n  in " + c;
     for (const std::string& a : error.advices) out += "\n  try: " + a;
     return escaped(out, 1000, true);

@@ -34,7 +34,8 @@ struct SourceLoc {
 };
 
 /// Wrong input of any kind. Broken promises inside jaxscope are assertions instead, never this.
-/// `what()` is the fact alone: "expected ..., found ..."; `full_text` adds place, context and advice.
+/// `fact()` is what happened alone: "expected ..., found ..."; `what()` adds place, context and advice on lines of their own, for C++
+/// programs that print exceptions; `full_text` is how commands print it.
 class Error : public std::runtime_error {
 public:
     Error(ErrorCode error_code, const std::string& what) : std::runtime_error(what), code(error_code) {}
@@ -51,10 +52,15 @@ public:
         advices.push_back(std::move(advice));
         return *this;
     }
+    const char* fact() const noexcept { return std::runtime_error::what(); }
+    const char* what() const noexcept override;
     ErrorCode code;
     SourceLoc loc;
     std::vector<std::string> context;  ///< "transposing eqn 7: ...", innermost first
     std::vector<std::string> advices;  ///< "drop argument 0 from donate_argnums"
+
+private:
+    mutable std::string whole_;  ///< what `what()` answered last
 };
 
 /// "jaxscope: FILE:LINE:COL: fact [code]", then indented context and advice. At most 1 kB, control characters escaped.

@@ -77,7 +77,7 @@ void check_consts(const Jaxpr& j) {
 /// The same error at its place in the file; the user's line stands below.
 Error placed(const Error& error, const FilePlaces& places, const Jaxpr& j, std::size_t eqn, const SourceRef& source) {
     const FilePlace place = places ? places(j, eqn, error) : FilePlace();
-    Error out(error.code, place.path.empty() ? error.what() : place.path + ": " + error.what());
+    Error out(error.code, place.path.empty() ? error.fact() : place.path + ": " + error.fact());
     out.loc = error.loc;
     out.context = error.context;
     out.advices = error.advices;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of a value, by what the public headers say of its type.
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "pytree/tree.h"
@@ -77,6 +79,9 @@ void open(const void* value, const TreeType& t, const Describer& children, TreeW
     }
 }
 
+/// Python's floats: `1.0`, `1e-05`, `inf`.
+std::string with_point(std::string text) { return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text; }
+
 }  // namespace
 
 void describe(const Description& d, TreeWriter& w) {
@@ -92,7 +97,8 @@ void describe(const Description& d, TreeWriter& w) {
 
 std::string number_text(long long v) { return std::to_string(v); }
 std::string number_text(unsigned long long v) { return std::to_string(v); }
-std::string number_text(double v) { return std::to_string(v); }
+std::string number_text(double v) { return with_point(fmt::format("{}", v)); }
+std::string number_text(float v) { return with_point(fmt::format("{}", v)); }
 std::string quoted_text(const char* v) { return std::string("'").append(v).append("'"); }
 
 }  // namespace jaxscope::jax::detail

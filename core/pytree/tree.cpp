@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pytree/tree.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <ostream>
+
+#include <jaxscope/tree.h>
 
 #include "base/error.h"
 #include "base/intern.h"
@@ -123,13 +126,27 @@ void print(const TreeNode& n, std::string& out) {
     }
 }
 
-void each_path(const TreeNode& n, std::vector<TreeNode::Key>& path, const std::function<void(const std::vector<TreeNode::Key>&)>& f) {
+template <class F>
+void each_path(const TreeNode& n, std::vector<TreeNode::Key>& path, const F& f) {
     if (n.kind == Kind::leaf) return f(path);
     for (std::size_t i = 0; i < n.children.size(); ++i) {
         path.push_back(n.keys[i]);
         each_path(*n.children[i], path, f);
         path.pop_back();
     }
+}
+/// The steps of a path; a variant's alternative stands for the variant.
+KeyPath steps_of(const TreeNode& root, const std::vector<TreeNode::Key>& path) {
+    KeyPath out;
+    const TreeNode* at = &root;
+    for (const TreeNode::Key& k : path) {
+        std::size_t child = 0;
+        while (at->keys[child].text != k.text) ++child;
+        using Step = KeyEntry::Kind;
+        if (!k.text.empty()) out.push_back({k.member ? Step::attribute : at->kind == Kind::dict ? Step::dict : Step::sequence, k.text});
+        at = at->children[child];
+    }
+    return out;
 }
 
 }  // namespace
@@ -200,6 +217,8 @@ PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeW
     return PyTreeDef(m.take());
 }
 
+void sort_pointers(const void** first, std::size_t n, bool (*less)(const void*, const void*)) { std::sort(first, first + n, less); }
+
 void check_leaf_count(const PyTreeDef& tree, std::size_t n) {
     const std::string wanted = std::to_string(tree.num_leaves());
     if (n < tree.num_leaves())
@@ -232,6 +251,29 @@ std::vector<std::string> PyTreeDef::paths(bool simple, const std::string& separa
     std::vector<detail::TreeNode::Key> path;
     if (tree_) detail::each_path(*tree_, path, [&](const auto& p) { out.push_back(detail::keystr(p, simple, separator)); });
     return out;
+}
+std::vector<KeyPath> key_paths(const PyTreeDef& tree) {
+    std::vector<KeyPath> out;
+    std::vector<detail::TreeNode::Key> path;
+    if (const detail::TreeNode* root = tree.node())
+        detail::each_path(*root, path, [&](const auto& p) { out.push_back(detail::steps_of(*root, p)); });
+    return out;
+}
+std::string keystr(const KeyPath& path, const KeystrOptions& options) {
+    std::vector<detail::TreeNode::Key> keys;
+    for (const KeyEntry& e : path) keys.push_back({e.kind == KeyEntry::Kind::attribute, e.key});
+    return detail::keystr(keys, options.simple, options.separator);
+}
+std::string KeyEntry::str() const {
+    switch (kind) {
+        case Kind::dict:
+            return "DictKey(key=" + key + ")";
+        case Kind::sequence:
+            return "SequenceKey(idx=" + key + ")";
+        case Kind::attribute:
+            break;
+    }
+    return "GetAttrKey(name='" + key + "')";
 }
 bool operator==(const PyTreeDef& a, const PyTreeDef& b) {
     if (!a.tree_ || !b.tree_) return a.tree_ == b.tree_;

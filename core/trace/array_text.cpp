@@ -22,7 +22,8 @@ std::string layout(const Array& a, const std::string& separator, std::size_t pre
 
 std::string Array::str() const {
     if (is_tracer() && node_->trace == detail::Node::kAbstract)
-        return "ShapeDtypeStruct(shape=" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name + ")";
+        return "ShapeDtypeStruct(shape=" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name +
+               (weak_type() ? ", weak_type=True)" : ")");
     if (is_tracer()) return "JitTracer(" + aval() + ")";
     if (is_key(static_cast<D>(dtype()))) return "Array(" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name + ")";
     if (ndim() == 0) return detail::scalar_text(*detail::elements(*node_));

@@ -30,8 +30,9 @@ bool promote_carry(Avals& in, const Avals& out, const char* what, const std::vec
     bool changed = false;
     for (std::size_t i = 0; i < in.size(); ++i) {
         if (in[i]->dtype == out[i]->dtype && in[i]->shape == out[i]->shape) continue;
-        if (in[i]->weak_type && in[i]->shape == out[i]->shape) {
-            in[i] = out[i];
+        const bool wider = in[i]->weak_type && promoted_type({in[i], out[i]}).type != in[i]->dtype;
+        if (wider && in[i]->shape == out[i]->shape) {
+            in[i] = strong(with_dtype(in[i], promoted_type({in[i], out[i]}).type));
             changed = true;
         } else {
             const std::string path = i < paths.size() ? paths[i] : "";
@@ -67,13 +68,33 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
             throw Error(ErrorCode::BadUsage, "lower and upper arguments to fori_loop must be integer scalars, got " + bounds[0].aval() +
                                                  " and " + bounds[1].aval())
                 .at({where.file, where.line, 0});
-    const Promoted to = promoted_type(avals_of(bounds));
-    const auto same = [&](const Array& a) {
-        return apply1({Operand(a)}, where,
-                      [&](Builder& b, const Values& v) { return ::jaxscope::lax::convert_element_type(b, v[0], to.type); });
-    };
-    const Array first = same(bounds[0]);
-    return {first, same(bounds[1])};
+    const AvalRef from = bounds[0].node()->aval, to = bounds[1].node()->aval;
+    if (from->dtype == to->dtype) return {bounds[0], bounds[1]};
+    if (!is_signed_int(from->dtype) || !is_signed_int(to->dtype) || from->weak_type == to->weak_type)
+        throw Error(ErrorCode::BadUsage, fmt::format("lower and upper arguments to fori_loop must have equal types, got {} and {}",
+                                                     info(from->dtype).name, info(to->dtype).name))
+            .at({where.file, where.line, 0});
+    const std::size_t weak = from->weak_type ? 0 : 1;
+    std::vector<Array> out = bounds;
+    out[weak] = apply1({Operand(bounds[weak])}, where, [&](Builder& b, const Values& v) {
+        return ::jaxscope::lax::convert_element_type(b, v[0], (from->weak_type ? to : from)->dtype);
+    });
+    return {out[0], out[1]};
+}
+bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2]) {
+    const Operand* both[] = {&lower, &upper};
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (both[i]->kind == Operand::Kind::integer) {
+            bounds[i] = both[i]->integer;
+        } else if (both[i]->kind == Operand::Kind::array && !both[i]->node->is_tracer() && is_integer(both[i]->node->aval->dtype) &&
+                   both[i]->node->aval->rank() == 0) {
+            retain(both[i]->node);
+            bounds[i] = Array::adopt(both[i]->node).item<std::int64_t>();
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 namespace {
@@ -256,8 +277,31 @@ std::vector<Array> scan(Call& body, const std::vector<Array>& carry, const std::
 std::vector<Array> while_loop(Call& condition, Call& body, const std::vector<Array>& init) {
     return at_place(body.where, [&] { return while_loop_of(condition, body, init); });
 }
+namespace {
+/// What a branch can't be chosen by.
+void refuse_choice(const Operand& index, bool boolean) {
+    const Array a = apply1({index}, [](Builder&, const Values& v) { return v[0]; });
+    const auto refuse = [&](const std::string& text) {
+        throw Error(ErrorCode::TypeMismatch, text).at({index.where.file, index.where.line, 0});
+    };
+    const DType type = a.node()->aval->dtype;
+    if (a.ndim() != 0)
+        refuse(fmt::format("{} must be {}scalar, got {} of shape {}.", boolean ? "Pred" : "Branch index", boolean ? "a " : "", a.str(),
+                           a.shape().str()));
+    if (boolean && type != DType::Bool && !is_integer(type) && !is_float(type))
+        refuse(fmt::format("Pred type must be either boolean or number, got {}.", info(type).name));
+    if (!boolean && !is_integer(type)) refuse(fmt::format("Index type must be an integer, got {} as {}", a.str(), info(type).name));
+}
+}  // namespace
+
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
+    refuse_choice(index, boolean);
     const std::vector<Array>& operands = leaves_of(*branches.front());
+    if (branches.size() == 1) {
+        std::vector<Array> out;
+        branches.front()->run(operands.data(), out);
+        return out;
+    }
     // All branches take what any of them closes over. JAX traces the branch for true first, and puts it last.
     std::vector<TracedCall> traced(branches.size());
     std::vector<Array> consts;

@@ -83,7 +83,6 @@ TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* wh
 std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves) { return joined(t.consts, leaves); }
 
 Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options) {
-    leaves_of(call);
     const ArgumentNames names = argument_names(call, options.arg_names);
     auto* p = new TracedProgram;
     Jaxpr out(p);

@@ -116,7 +116,8 @@ JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vecto
     return b.finish(r.out, j->name);
 }
 
-JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims, Sym axis_name) {
+JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims, Sym axis_name,
+              const std::vector<std::string>& out_paths) {
     const NamedBatchAxis named(axis_name);
     if (in_dims.size() != j->num_invars || out_dims.size() != j->outvars.size())
         throw Error(ErrorCode::BadUsage, "vmap: expected an axis per input and output");
@@ -138,8 +139,8 @@ JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_d
     for (std::size_t k = 0; k < r.out.size(); ++k) {
         if (r.out_dims[k] == out_dims[k]) continue;
         if (out_dims[k] == kNotMapped)
-            throw Error(ErrorCode::BadUsage,
-                        "at vmap out_axes, got axis spec None but output was batched on axis " + std::to_string(r.out_dims[k]));
+            throw Error(ErrorCode::BadUsage, "at vmap out_axes" + (k < out_paths.size() ? out_paths[k] : "") +
+                                                 ", got axis spec None but output was batched on axis " + std::to_string(r.out_dims[k]));
         if (out_dims[k] < 0 || out_dims[k] > j->aval(j->outvars[k])->rank())
             throw Error(ErrorCode::BadUsage,
                         "vmap: axis " + std::to_string(out_dims[k]) + " is out of bounds for output " + std::to_string(k));

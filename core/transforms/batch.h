@@ -34,7 +34,8 @@ const BatchedJaxpr& batch_jaxpr_front(const JaxprPtr& j, std::int64_t size, cons
 JaxprPtr batch_jaxpr_axes(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims);
 
 /// jax.vmap of a program: `out_dims` per output where the axis is to be, kNotMapped is refused for mapped outputs.
-/// `axis_name`: collectives over it are operations on the new axis.
-JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims, Sym axis_name = {});
+/// `axis_name`: collectives over it are operations on the new axis. `out_paths`: what outputs are called in errors, `['b'][0]`.
+JaxprPtr vmap(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims, const std::vector<int>& out_dims, Sym axis_name = {},
+              const std::vector<std::string>& out_paths = {});
 
 }  // namespace jaxscope

@@ -63,20 +63,45 @@ struct Batches {
 };
 Batches batches_of(const std::vector<Array>& xs, std::int64_t batch_size);
 std::vector<Array> rejoined(const std::vector<Array>& batched, const std::vector<Array>& rest);
+/// What a loop carries: Arrays where it begins with numbers.
+template <class T>
+struct AsCarry {
+    using type = std::conditional_t<Number<T>, Array, T>;
+};
+template <class A, class B>
+struct AsCarry<std::pair<A, B>> {
+    using type = std::pair<typename AsCarry<A>::type, typename AsCarry<B>::type>;
+};
+template <class... T>
+struct AsCarry<std::tuple<T...>> {
+    using type = std::tuple<typename AsCarry<T>::type...>;
+};
+template <class T>
+decltype(auto) as_carry(const T& init) {
+    using Carry = typename AsCarry<T>::type;
+    if constexpr (std::is_same_v<Carry, T>)
+        return (init);
+    else
+        return Carry(init);
+}
 template <class R, class C>
 inline constexpr bool is_step = false;
 template <class C, class Y>
 inline constexpr bool is_step<std::pair<C, Y>, C> = true;
 /// Of one integer type; throws where they are no integer scalars.
 std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
+/// Bounds that are no tracers: they are known.
+bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2]);
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
 }  // namespace jaxscope::jax::detail
 
 namespace jaxscope::jax::lax {
 
 /// f(carry, x) gives std::pair(carry, y); the result is std::pair(last carry, stacked ys).
-template <class F, class C, class X>
-auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}, Where where = {}) {
+template <class F, class I, class X>
+auto scan(const F& f, const I& first, const X& xs, ScanOptions options = {}, Where where = {}) {
+    const auto& init = detail::as_carry(first);
+    using C = std::remove_cvref_t<decltype(init)>;
     const std::vector<Array> elements = detail::elements_of(tree_leaves(xs), options.length, where);
     const X element = tree_unflatten(xs, elements);
     detail::CallOf call(f, init, element);
@@ -87,19 +112,23 @@ auto scan(const F& f, const C& init, const X& xs, ScanOptions options = {}, Wher
     const Array* at = flat.data();
     return detail::with_leaves(call.result(), at);
 }
-template <class P, class F, class C>
-C while_loop(const P& condition, const F& body, const C& init, Where where = {}) {
+template <class P, class F, class I>
+auto while_loop(const P& condition, const F& body, const I& first, Where where = {}) {
+    const auto& init = detail::as_carry(first);
+    using C = std::remove_cvref_t<decltype(init)>;
     detail::CallOf test(condition, init);
     detail::CallOf call(body, init);
     call.where = where;
     static_assert(std::is_same_v<typename decltype(call)::Result, C>, "while_loop: the body must return what it takes");
     const std::vector<Array> flat = detail::while_loop(test, call, tree_leaves(init));
     const Array* at = flat.data();
-    return detail::with_leaves(init, at);
+    return detail::with_leaves<C>(init, at);
 }
 /// Bounds known: a scan, which can be differentiated.
-template <class F, class C>
-C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init, Where where = {}) {
+template <class F, class I>
+auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const I& first, Where where = {}) {
+    const auto& init = detail::as_carry(first);
+    using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {
         Array i;
         C value;
@@ -111,9 +140,13 @@ C fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const C& init
     const std::int64_t n = upper > lower ? upper - lower : 0;
     return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}, where).first.value;
 }
-/// Bounds that are arrays: a while_loop.
-template <class F, class C>
-C fori_loop(const Operand& lower, const Operand& upper, const F& body, const C& init, Where where = {}) {
+/// Bounds that are arrays: a while_loop where they are traced.
+template <class F, class I>
+auto fori_loop(const Operand& lower, const Operand& upper, const F& body, const I& begin, Where where = {}) {
+    std::int64_t bounds[2];
+    if (detail::known_bounds(lower, upper, bounds)) return fori_loop(bounds[0], bounds[1], body, begin, where);
+    const auto& init = detail::as_carry(begin);
+    using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {
         Array i, end;
         C value;

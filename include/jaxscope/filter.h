@@ -32,16 +32,24 @@ inline constexpr struct {
             return false;
     }
 } is_inexact_array{};
+namespace detail {
+template <class T>
+concept ComplexNumber = requires(const T& v) {
+    typename T::value_type;
+    v.real();
+    v.imag();
+};
+}  // namespace detail
 inline constexpr struct {
     template <class T>
     bool operator()(const T& v) const {
-        return detail::Number<T> || is_array(v);
+        return detail::Number<T> || detail::ComplexNumber<T> || is_array(v);
     }
 } is_array_like{};
 inline constexpr struct {
     template <class T>
     bool operator()(const T& v) const {
-        return std::is_floating_point_v<T> || is_inexact_array(v);
+        return std::is_floating_point_v<T> || detail::ComplexNumber<T> || is_inexact_array(v);
     }
 } is_inexact_array_like{};
 
@@ -79,14 +87,12 @@ void each_chosen(T& t, const S& spec, F&& f) {
         (std::make_index_sequence<std::tuple_size_v<U>>());
     } else if constexpr ((Map<U> && Map<S>) || (Sequence<U> && Sequence<S>)) {
         bool fits = count_of(t) == count_of(spec);
-        auto s = spec.begin();
-        for (auto i = t.begin(); fits && i != t.end(); ++i, ++s) {
-            if constexpr (Map<U>) {
-                fits = i->first == s->first;
-                if (fits) each_chosen(i->second, s->second, f);
-            } else {
-                each_chosen(*i, *s, f);
-            }
+        if constexpr (Map<U>) {
+            for (auto i = t.begin(); fits && i != t.end(); ++i) fits = spec.find(i->first) != spec.end();
+            if (fits) each_entry(t, [&](auto& entry) { each_chosen(entry.second, spec.find(entry.first)->second, f); });
+        } else if (fits) {
+            auto s = spec.begin();
+            for (auto i = t.begin(); i != t.end(); ++i, ++s) each_chosen(*i, *s, f);
         }
         if (!fits) spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))));
     } else {

@@ -166,34 +166,65 @@ void move_leaves(void* value, const TreeType& type, Array* leaves);
 /// Its arrays' places stay, without arrays.
 void empty_leaves(void* value, const TreeType& type);
 
+/// What the arguments of a call are kept as. All numbers are Arrays where the function takes them so; else one after the other becomes an
+/// Array where the function takes it together with the others as they are: `f(Array x, bool flag)` called with `f(1.f, true)`.
+template <bool Filter, class F, class... A>
+struct KeptTypes {
+private:
+    using Mask = unsigned long long;
+    static_assert(sizeof...(A) <= 64, "a function of more than 64 arguments: put them into a struct");
+    template <class K>
+    using Given = std::remove_cvref_t<decltype(given(std::declval<const K&>()))>;
+    template <std::size_t I, Mask M>
+    using At = typename KeptAs<std::tuple_element_t<I, std::tuple<A...>>, static_cast<bool>(M >> I & 1), Filter>::type;
+    template <Mask M>
+    static constexpr bool takes() {
+        return []<std::size_t... I>(std::index_sequence<I...>) { return std::is_invocable_v<const F&, const Given<At<I, M>>&...>; }
+        (std::index_sequence_for<A...>());
+    }
+    template <Mask M, std::size_t I>
+    static constexpr Mask with_arrays_from() {
+        if constexpr (I == sizeof...(A))
+            return M;
+        else if constexpr (!std::is_same_v<At<I, M>, At<I, M | Mask(1) << I>> && takes<M | Mask(1) << I>())
+            return with_arrays_from<M | Mask(1) << I, I + 1>();
+        else
+            return with_arrays_from<M, I + 1>();
+    }
+    static constexpr Mask arrays() {
+        if constexpr (takes<~Mask(0)>())
+            return ~Mask(0);
+        else
+            return with_arrays_from<0, 0>();
+    }
+    static constexpr Mask kArrays = arrays();
+    template <std::size_t... I>
+    static auto args_of(std::index_sequence<I...>) -> std::tuple<At<I, kArrays>...>;
+    static auto result_of() {
+        if constexpr (takes<kArrays>()) return []<std::size_t... I>(std::index_sequence<I...>) {
+                return std::type_identity<std::remove_cvref_t<std::invoke_result_t<const F&, const Given<At<I, kArrays>>&...>>>();
+            }
+        (std::index_sequence_for<A...>());
+        else return std::type_identity<Array>();  // so that one sentence says what is wrong
+    }
+
+public:
+    using Args = decltype(args_of(std::index_sequence_for<A...>()));
+    static constexpr bool callable = takes<kArrays>();
+    using Result = typename decltype(result_of())::type;
+};
+
 /// A call of `f` with these arguments. Its own types stand in CallOf and FilterCallOf.
 template <bool Filter, class F, class... A>
 class AnyCall : public Call {
-    template <class T>
-    static auto plain() {
-        return std::type_identity<std::remove_cvref_t<decltype(given(std::declval<const T&>()))>>();
-    }
+    using Types = KeptTypes<Filter, F, A...>;
 
 public:
-    template <class T>
-    using Kept = typename KeptAs<
-        T, std::is_invocable_v<const F&, const typename decltype(plain<typename KeptAs<A, true, Filter>::type>())::type&...>, Filter>::type;
-    using Args = std::tuple<Kept<A>...>;
-    static constexpr bool callable = std::is_invocable_v<const F&, const typename decltype(plain<Kept<A>>())::type&...>;
+    using Args = typename Types::Args;
+    static constexpr bool callable = Types::callable;
+    using Result = typename Types::Result;
 
-private:
-    static auto result_type() {
-        if constexpr (callable)
-            return std::type_identity<
-                std::remove_cvref_t<std::invoke_result_t<const F&, const typename decltype(plain<Kept<A>>())::type&...>>>();
-        else
-            return std::type_identity<Array>();  // so that one sentence says what is wrong
-    }
-
-public:
-    using Result = typename decltype(result_type())::type;
-
-    explicit AnyCall(const F& f, const A&... a) : f_(f), args_(keep<Kept<A>>(a)...) {
+    explicit AnyCall(const F& f, const A&... a) : f_(f), args_(kept(std::index_sequence_for<A...>(), a...)) {
         static_assert(callable, "the function can't be called with these arguments");
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -210,7 +241,10 @@ public:
         return &here;
     }
     /// Writes the key of a call with these arguments, which aren't copied; `made` keeps what a number became.
-    static void write(CallKey& key, std::vector<Array>& made, const A&... a) { (write_one<Kept<A>>(key, made, a), ...); }
+    static void write(CallKey& key, std::vector<Array>& made, const A&... a) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (write_one<std::tuple_element_t<I, Args>>(key, made, a), ...); }
+        (std::index_sequence_for<A...>());
+    }
 
     void run(const Array* in, std::vector<Array>& out) override {
         Args args(args_);
@@ -268,6 +302,10 @@ private:
             key.text(v);
         else
             key.fixed(&v, fixed_type<V>);
+    }
+    template <std::size_t... I>
+    static Args kept(std::index_sequence<I...>, const A&... a) {
+        return Args(keep<std::tuple_element_t<I, Args>>(a)...);
     }
     template <class K, class T>
     static K keep(const T& v) {

@@ -25,8 +25,10 @@ namespace jaxscope::jax::eqxi {
 
 /// As lax.while_loop. `buffers` gives those parts of the state that are only ever written to, each place once, and read where they were
 /// written: `[](auto& state) -> auto& { return state.saved; }`, or a tuple of references (std::tie).
-template <class P, class F, class C, class B>
-C while_loop(const P& condition, const F& body, const C& init, const B& buffers, const LoopOptions& options, Where where = {}) {
+template <class P, class F, class I, class B>
+auto while_loop(const P& condition, const F& body, const I& first, const B& buffers, const LoopOptions& options, Where where = {}) {
+    const auto& init = detail::as_carry(first);
+    using C = std::remove_cvref_t<decltype(init)>;
     C state(init);
     std::vector<const Array*> marked;
     const auto mark = [&](const auto& node) { detail::each_leaf<false>(node, [&](const Array& a) { marked.push_back(&a); }); };
@@ -48,10 +50,10 @@ C while_loop(const P& condition, const F& body, const C& init, const B& buffers,
     const Array* at = flat.data();
     return detail::with_leaves(init, at);
 }
-template <class P, class F, class C>
-C while_loop(const P& condition, const F& body, const C& init, const LoopOptions& options, Where where = {}) {
+template <class P, class F, class I>
+auto while_loop(const P& condition, const F& body, const I& init, const LoopOptions& options, Where where = {}) {
     return while_loop(
-        condition, body, init, [](C&) { return std::tuple<>(); }, options, where);
+        condition, body, init, [](auto&) { return std::tuple<>(); }, options, where);
 }
 
 }  // namespace jaxscope::jax::eqxi

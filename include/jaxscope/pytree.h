@@ -94,6 +94,7 @@ enum class TreeKind : unsigned char { leaf, none, tuple, list, dict, custom, fix
 std::string number_text(long long v);
 std::string number_text(unsigned long long v);
 std::string number_text(double v);
+std::string number_text(float v);
 std::string quoted_text(const char* v);
 template <class T>
 constexpr bool is_plain();
@@ -103,6 +104,8 @@ std::string text_of(const T& v) {
         return v ? "True" : "False";
     else if constexpr (std::is_enum_v<T>)
         return number_text(static_cast<long long>(v));
+    else if constexpr (std::is_same_v<T, float>)
+        return number_text(v);
     else if constexpr (std::is_floating_point_v<T>)
         return number_text(static_cast<double>(v));
     else if constexpr (std::is_unsigned_v<T>)
@@ -139,6 +142,31 @@ constexpr bool is_plain() {
     else return false;
 }
 
+void sort_pointers(const void** first, std::size_t n, bool (*less)(const void*, const void*));
+template <class T>
+concept AscendingMap = requires {
+    typename T::key_compare;
+    requires std::is_same_v<typename T::key_compare, std::less<typename T::key_type>> ||
+        std::is_same_v<typename T::key_compare, std::less<>>;
+};
+/// Calls f(entry) for a map's entries, keys ascending, as JAX takes a dict's.
+template <class T, class F>
+void each_entry(T& t, F&& f) {
+    if constexpr (AscendingMap<std::remove_cv_t<T>>) {
+        for (auto& entry : t) f(entry);
+    } else {
+        using Entry = std::remove_reference_t<decltype(*t.begin())>;
+        static_assert(
+            requires(Entry & e) { e.first < e.first; }, "T is no pytree: the keys of its map have no order (<)");
+        std::vector<const void*> entries;
+        for (auto& entry : t) entries.push_back(&entry);
+        sort_pointers(entries.data(), entries.size(), [](const void* a, const void* b) -> bool {
+            return static_cast<const Entry*>(a)->first < static_cast<const Entry*>(b)->first;
+        });
+        for (const void* entry : entries) f(*static_cast<Entry*>(const_cast<void*>(entry)));
+    }
+}
+
 /// Calls f(child) for the children of an inner node, in order. With `Filter` (filter_jit and its family) what is no tree has none.
 template <bool Filter = false, class T, class F>
 void each_child(T& t, F&& f) {
@@ -151,7 +179,7 @@ void each_child(T& t, F&& f) {
     } else if constexpr (Variant<U>) {
         visit([&](auto& v) { f(v); }, t);
     } else if constexpr (Map<U>) {
-        for (auto& entry : t) f(entry.second);
+        each_entry(t, [&](auto& entry) { f(entry.second); });
     } else if constexpr (Sequence<U> || FixedArray<U> || std::is_array_v<U>) {
         for (auto& v : t) f(v);
     } else if constexpr (TupleLike<U>) {
@@ -266,7 +294,7 @@ struct TypeOf {
     static void children(void* value, Visitor& v) {
         T& t = *static_cast<T*>(value);
         if constexpr (Map<T> && !is_static<T> && !Registered<T>) {
-            for (auto& entry : t) v.key = &entry.first, ToVisitor<Filter>{v}(entry.second);
+            each_entry(t, [&](auto& entry) { v.key = &entry.first, ToVisitor<Filter>{v}(entry.second); });
         } else {
             each_child<Filter>(t, ToVisitor<Filter>{v});
         }

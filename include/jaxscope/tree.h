@@ -45,4 +45,48 @@ std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const 
 /// Numbers of donated arguments among those that aren't static: sorted, without duplicates. Throws where both hold an argument.
 std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, const std::vector<int>& static_argnums);
 
+/// One step of the way to a leaf: a dict's key, a place in a tuple or a list, a member of a struct.
+struct KeyEntry {
+    enum class Kind : unsigned char { dict, sequence, attribute };
+    Kind kind;
+    std::string key;  ///< as Python writes it: `'a'`, `0`; of a member its name
+    /// `DictKey(key='a')`, `SequenceKey(idx=0)`, `GetAttrKey(name='w')`
+    std::string str() const;
+    friend bool operator==(const KeyEntry&, const KeyEntry&) = default;
+};
+using KeyPath = std::vector<KeyEntry>;
+struct KeystrOptions {
+    bool simple = false;  ///< without brackets, quotes and points
+    std::string separator = {};
+};
+/// `['a'].w[0]`; simple with the separator "/": `a/w/0`.
+std::string keystr(const KeyPath& path, const KeystrOptions& options = {});
+/// The way to each leaf.
+std::vector<KeyPath> key_paths(const PyTreeDef& tree);
+
+template <class T>
+std::vector<std::pair<KeyPath, Array>> tree_leaves_with_path(const T& t) {
+    const std::vector<KeyPath> paths = key_paths(tree_structure(t));
+    std::vector<std::pair<KeyPath, Array>> out;
+    detail::each_leaf(t, [&](const Array& a) { out.emplace_back(paths[out.size()], a); });
+    return out;
+}
+template <class T>
+std::pair<std::vector<std::pair<KeyPath, Array>>, PyTreeDef> tree_flatten_with_path(const T& t) {
+    return {tree_leaves_with_path(t), tree_structure(t)};
+}
+/// f(path, leaf, leaf of the other trees...) for every leaf.
+template <class F, class T, class... More>
+T tree_map_with_path(F&& f, const T& t, const More&... more) {
+    const std::vector<KeyPath> paths = key_paths(tree_structure(t));
+    std::size_t n = 0;
+    return tree_map([&](const auto&... leaves) { return f(static_cast<const KeyPath&>(paths[n++]), leaves...); }, t, more...);
+}
+/// f(f(f(initial, leaf 0), leaf 1), ...)
+template <class F, class T, class R>
+R tree_reduce(F&& f, const T& t, R initial) {
+    detail::each_leaf(t, [&](const Array& a) { initial = f(initial, a); });
+    return initial;
+}
+
 }  // namespace jaxscope::jax

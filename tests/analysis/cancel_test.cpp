@@ -37,8 +37,8 @@ TEST(Cancel, ATimeOutThatFiredDoesntSpoilTheNextStage) {
             inspection.run(request);
             FAIL();
         } catch (const Error& e) {
-            EXPECT_EQ(e.code, ErrorCode::CannotRun) << e.what();
-            EXPECT_NE(std::string(e.what()).find("0.05 s"), std::string::npos) << e.what();
+            EXPECT_EQ(e.code, ErrorCode::CannotRun) << e.fact();
+            EXPECT_NE(std::string(e.fact()).find("0.05 s"), std::string::npos) << e.fact();
         }
         EXPECT_GT(inspection.plan().planned_peak, 0);
     }

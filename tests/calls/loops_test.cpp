@@ -118,7 +118,7 @@ TEST(While, ReverseModeIsRefusedInTheWordsOfJax) {
             FAIL() << "expected an error";
         } catch (const Error& e) {
             EXPECT_EQ(e.code, ErrorCode::NotDifferentiable);
-            EXPECT_EQ(std::string(e.what()),
+            EXPECT_EQ(std::string(e.fact()),
                       "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try "
                       "using lax.scan, or using fori_loop with static start/stop.");
         }

@@ -98,7 +98,7 @@ std::string answer(const Jaxpr& j, const json& request) {
         for (const AvalRef a : e.prim->abstract_eval.fn(op)) text += (text.empty() ? "" : " ") + to_text(a);
         return text;
     } catch (const Error& error) {
-        return std::string("! ") + error.what();
+        return std::string("! ") + error.fact();
     }
 }
 

@@ -61,7 +61,7 @@ std::string refused(F f) {
     try {
         f();
     } catch (const jaxscope::Error& e) {
-        return e.what();
+        return e.fact();
     }
     return "no error";
 }

@@ -30,7 +30,7 @@ Error error_of_text(const std::string& text) {
     ADD_FAILURE() << "read without an error";
     return Error(ErrorCode::Cancelled, "");
 }
-std::string message(const json& capture) { return error_of_text(capture.dump()).what(); }
+std::string message(const json& capture) { return error_of_text(capture.dump()).fact(); }
 
 TEST(CaptureReader, ReadsWhatIsThere) {
     const ProgramPtr p = read(small_capture());
@@ -97,7 +97,7 @@ TEST(CaptureReader, ReadsZstd) {
     const ProgramPtr p = read_capture_text(packed, "test");
     EXPECT_EQ(p->jaxpr->eqns.size(), 3u);
     EXPECT_EQ(p->file_bytes, static_cast<std::int64_t>(packed.size()));
-    EXPECT_NE(std::string(error_of_text(packed.substr(0, packed.size() / 2)).what()).find("end of the file"), std::string::npos);
+    EXPECT_NE(std::string(error_of_text(packed.substr(0, packed.size() / 2)).fact()).find("end of the file"), std::string::npos);
     std::string damaged = packed;
     damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
     EXPECT_EQ(error_of_text(damaged).code, ErrorCode::BadInput);
@@ -182,11 +182,11 @@ TEST(CaptureReader, ReadsHowMarkedCallsAreMapped) {
 }
 
 TEST(CaptureReader, RefusesJsonThatIsNone) {
-    EXPECT_NE(std::string(error_of_text("").what()).find("end of the file"), std::string::npos);
-    EXPECT_NE(std::string(error_of_text("{\"format\": \"jaxscope.capture\", \"version\": 1, \"avals\": [[").what()).find("$.avals[0]"),
+    EXPECT_NE(std::string(error_of_text("").fact()).find("end of the file"), std::string::npos);
+    EXPECT_NE(std::string(error_of_text("{\"format\": \"jaxscope.capture\", \"version\": 1, \"avals\": [[").fact()).find("$.avals[0]"),
               std::string::npos);
-    EXPECT_NE(std::string(error_of_text("[1, 2]").what()).find("one JSON object"), std::string::npos);
-    EXPECT_NE(std::string(error_of_text("{\"format\": \"\xff\"}").what()).find("no valid UTF-8"), std::string::npos);
+    EXPECT_NE(std::string(error_of_text("[1, 2]").fact()).find("one JSON object"), std::string::npos);
+    EXPECT_NE(std::string(error_of_text("{\"format\": \"\xff\"}").fact()).find("no valid UTF-8"), std::string::npos);
     std::string whole = small_capture().dump();
     for (std::size_t n = 0; n < whole.size(); n += 7) error_of_text(whole.substr(0, n));
 }

@@ -295,7 +295,7 @@ TEST(Followed, ACallCountsEachTime) {
         FAIL();
     } catch (const Error& e) {
         EXPECT_EQ(e.code, ErrorCode::CannotRun);
-        EXPECT_STREQ(e.what(),
+        EXPECT_STREQ(e.fact(),
                      "expected at most 4000000 equations when every call of a jaxpr counts, found 3458764513820540927 out of 122");
     }
 }

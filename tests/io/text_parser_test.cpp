@@ -233,7 +233,7 @@ TEST(TextParser, ErrorsHaveLineAndColumn) {
     };
     for (const Case& k : cases) {
         const Error e = error_of(k.text);
-        EXPECT_EQ(std::string(e.what()).substr(0, std::string(k.expected).size()), k.expected) << k.text;
+        EXPECT_EQ(std::string(e.fact()).substr(0, std::string(k.expected).size()), k.expected) << k.text;
         EXPECT_EQ(e.loc.line, k.line) << k.text;
         EXPECT_EQ(e.loc.column, k.column) << k.text;
         EXPECT_EQ(e.loc.file, "test.jaxpr");

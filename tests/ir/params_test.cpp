@@ -32,7 +32,7 @@ TEST(Params, AMissingOrWrongFieldIsNamed) {
         p->as<AxesA>();
         FAIL();
     } catch (const Error& e) {
-        EXPECT_STREQ(e.what(), "expected a sequence of integers, found a bool");
+        EXPECT_STREQ(e.fact(), "expected a sequence of integers, found a bool");
         EXPECT_EQ(e.context.at(0), "parameter dimensions");
     }
     EXPECT_THROW(ParamsRef()->as<AxesA>(), Error);

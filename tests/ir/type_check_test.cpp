@@ -64,7 +64,7 @@ TEST(TypeCheck, RightProgramsPass) {
 TEST(TypeCheck, ALyingAvalIsNamedAtTheUsersLine) {
     const Error e = error_of(*one_equation(AvalRef(DType::F32, {4})));
     EXPECT_EQ(e.code, ErrorCode::TypeMismatch);
-    EXPECT_STREQ(e.what(), "expected f32[3] from test_copy_shape, found f32[4]");
+    EXPECT_STREQ(e.fact(), "expected f32[3] from test_copy_shape, found f32[4]");
     EXPECT_EQ(e.loc.file, "train.py");
     EXPECT_EQ(e.loc.line, 41);
     ASSERT_EQ(e.context.size(), 2u);
@@ -73,15 +73,15 @@ TEST(TypeCheck, ALyingAvalIsNamedAtTheUsersLine) {
     EXPECT_EQ(error_of(*one_equation(AvalRef(DType::F16, {3}))).code, ErrorCode::TypeMismatch);
 }
 
-TEST(TypeCheck, WrongArityIsThePrimitivesOwnError) { EXPECT_STREQ(error_of(*one_equation(kF3, 2)).what(), "expected 1 operand, found 2"); }
+TEST(TypeCheck, WrongArityIsThePrimitivesOwnError) { EXPECT_STREQ(error_of(*one_equation(kF3, 2)).fact(), "expected 1 operand, found 2"); }
 
 TEST(TypeCheck, VariablesAreDefinedBeforeTheyAreUsed) {
     auto j = one_equation(kF3);
     j->atoms[0] = Var{1};
-    EXPECT_STREQ(error_of(*j).what(), "expected a variable below 1, found 1");
+    EXPECT_STREQ(error_of(*j).fact(), "expected a variable below 1, found 1");
     j = one_equation(kF3);
     j->outvars[0] = Var{7};
-    EXPECT_STREQ(error_of(*j).what(), "expected a variable below 2, found 7");
+    EXPECT_STREQ(error_of(*j).fact(), "expected a variable below 2, found 7");
     j = one_equation(kF3);
     j->set_dropped(Var{1}, true);
     EXPECT_EQ(error_of(*j).code, ErrorCode::BadInput) << "`_` can't be read";
@@ -100,7 +100,7 @@ TEST(TypeCheck, ConstantsHaveTheirVariablesTypes) {
     auto value = std::make_shared<ArrayConst>();
     value->aval = AvalRef(DType::S32, {3});
     j->consts = {value};
-    EXPECT_STREQ(error_of(*j).what(), "expected a constant of f32[3], found i32[3]");
+    EXPECT_STREQ(error_of(*j).fact(), "expected a constant of f32[3], found i32[3]");
     j->consts.clear();
     EXPECT_NO_THROW(check_jaxpr(*j)) << "an open jaxpr";
 }

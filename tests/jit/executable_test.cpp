@@ -173,7 +173,7 @@ TEST(Executable, UnknownPrimitivesAreNamed) {
         FAIL();
     } catch (const Error& e) {
         EXPECT_EQ(e.code, ErrorCode::UnknownPrimitive);
-        EXPECT_NE(std::string(e.what()).find("frobnicate"), std::string::npos);
+        EXPECT_NE(std::string(e.fact()).find("frobnicate"), std::string::npos);
     }
 }
 

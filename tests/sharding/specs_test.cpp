@@ -13,7 +13,7 @@ std::string error_of(F&& f) {
     try {
         f();
     } catch (const Error& e) {
-        return e.what();
+        return e.fact();
     }
     return "no error";
 }

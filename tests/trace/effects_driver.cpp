@@ -23,7 +23,7 @@ void pair(const char* python, const F& f) {
         f(x, v, s);
         jax::jit(f)(x, v, s);
     } catch (const std::exception& e) {
-        std::printf("!! %s\n", e.what());
+        std::printf("!! %s\n", jaxscope::error_info(e).value_or(jaxscope::ErrorInfo{{}, e.what(), {}, 0, {}}).message.c_str());
     }
 }
 

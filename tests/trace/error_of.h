@@ -9,7 +9,7 @@ std::string error_of(F f) {
     try {
         f();
     } catch (const jaxscope::Error& e) {
-        return e.what();
+        return e.fact();
     }
     return "no error";
 }

@@ -63,7 +63,7 @@ TEST(FilterRules, ClosureConvertRefusesOtherShapes) {
     const auto f = jax::filter_closure_convert([](Array x) { return x * 2; }, jnp::ones(3));
     EXPECT_EQ(error_of([&] { f(jnp::ones(4)); }),
               "Closure-converted function called with different dynamic arguments to the example arguments provided:\n\nCalled with: "
-              "(f32[4],)\n\nClosure-converted with: (f32[3],)");
+              "((f32[4],), {})\n\nClosure-converted with: ((f32[3],), {})");
 }
 TEST(Loops, CarriesOfOtherTypesAreToldByPath) {
     const auto body = [](std::pair<Array, Array> c) { return std::pair(c.first + 1, c.second * jnp::ones(3)); };
@@ -89,7 +89,7 @@ TEST(ErrorInfo, TellsPlaceAndAdvice) {
         const auto info = jaxscope::error_info(e);
         ASSERT_TRUE(info);
         EXPECT_EQ(info->code, "bad-usage");
-        EXPECT_EQ(info->message, e.what());
+        EXPECT_EQ(e.what(), info->message + "\n  at " + info->file + ":" + std::to_string(info->line) + "\n  try: " + info->advice);
         EXPECT_NE(info->file.find("filter_rules_test.cpp"), std::string::npos);
         EXPECT_GT(info->line, 0);
         EXPECT_NE(info->advice.find("static_argnums = {1}"), std::string::npos);

@@ -1,6 +1,7 @@
 // Equinox's functions on trees and filter_jit. The names of the tests say which items of the behaviours they hold to.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <map>
 
 #include <jaxscope/jax.h>
@@ -191,6 +192,18 @@ TEST(Filter, TreesPrintAsEquinoxPrintsThem) {
     for (int i = 0; i < 9; ++i) want += std::string("    f32[200,3]") + (i < 8 ? ",\n" : "\n");
     EXPECT_EQ(jax::tree_pformat(wide), want + "  ]\n}");
     EXPECT_EQ(jax::tree_pformat(std::vector<Array>{jnp::ones(2)}, {.short_arrays = false}), "[Array([1., 1.], dtype=float32)]");
+    EXPECT_EQ(jax::tree_pformat(std::map<std::string, Array>{{"w", jnp::ones({2, 2})}}, {.short_arrays = false}),
+              "{'w': Array([[1., 1.],\n             [1., 1.]], dtype=float32)}");
+    EXPECT_EQ(jax::tree_pformat(std::pair(jnp::full(2, 1.), Array(1))), "(weak_f32[2], weak_i32[])");
+    EXPECT_EQ(jax::tree_pformat(jax::eval_shape([](Array x) { return std::pair(x, x * 2.); }, Array(1))),
+              "(\n  ShapeDtypeStruct(shape=(), dtype=int32, weak_type=True),\n  ShapeDtypeStruct(shape=(), dtype=float32, "
+              "weak_type=True)\n)");
+}
+TEST(Filter, NumbersOfAllKindsAreLikeArrays) {
+    EXPECT_TRUE(jax::is_array_like(1) && jax::is_array_like(true) && jax::is_array_like(std::complex<float>(1, 2)));
+    EXPECT_TRUE(jax::is_array_like(jnp::ones(2)) && jax::is_inexact_array_like(std::complex<float>(1, 2)));
+    EXPECT_FALSE(jax::is_array_like(std::string("s")) || jax::is_array_like(Array()) || jax::is_inexact_array_like(1));
+    EXPECT_FALSE(jax::is_array(1.) || jax::is_inexact_array(jnp::arange(2)));
 }
 TEST(Filter, GradientsAreOfFloatsOfTheFirstArgument) {
     const auto loss = [](const Model& m, double scale) { return (m.w * m.w).sum() * scale + m.more[0].sum(); };

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <variant>
 
 #include <jaxscope/jax.h>
@@ -52,6 +53,50 @@ TEST(Behaviours, A_04_PathsNameKeysPositionsAndMembers) {
     const Map m{{"w", 1}};
     const auto paths = jax::tree_structure(std::tuple(m, PlanePoint{2, 3}, std::vector<PlanePoint>{{4, 5}})).paths();
     EXPECT_EQ(paths, (std::vector<std::string>{"[0]['w']", "[1].x", "[1].y", "[2][0].x", "[2][0].y"}));
+}
+TEST(Trees, MapsOfAnyOrderAreSortedByTheirKeys) {
+    const std::unordered_map<std::string, Array> hashed{{"zz", 4}, {"b", 2}, {"a", 1}, {"c", 3}};
+    EXPECT_EQ(jax::tree_structure(hashed).str(), "PyTreeDef({'a': *, 'b': *, 'c': *, 'zz': *})");
+    EXPECT_TRUE(jax::tree_structure(hashed) == jax::tree_structure(Map(hashed.begin(), hashed.end())));
+    std::string values;
+    for (const Array& a : jax::tree_leaves(hashed)) values += a.str();
+    EXPECT_EQ(values, "1234");
+    const auto doubled = jax::jit([](const std::unordered_map<std::string, Array>& m) {
+        return jax::tree_map([](Array a, Array b) { return a + b; }, m, m);
+    })(hashed);
+    for (const auto& [key, value] : hashed) EXPECT_EQ(doubled.at(key).item<int>(), 2 * value.item<int>()) << key;
+    const std::map<int, Array, std::greater<>> falling{{1, 1}, {3, 3}, {2, 2}};
+    EXPECT_EQ(jax::tree_structure(falling).str(), "PyTreeDef({1: *, 2: *, 3: *})");
+    EXPECT_EQ(jax::tree_leaves(falling)[0].item<int>(), 1);
+    const auto [some, rest] =
+        jax::partition(hashed, std::unordered_map<std::string, bool>{{"a", true}, {"b", false}, {"c", true}, {"zz", false}});
+    EXPECT_TRUE(some.at("a").has_value() && some.at("c").has_value() && rest.at("b").has_value() && rest.at("zz").has_value());
+    EXPECT_FALSE(some.at("b").has_value() || some.at("zz").has_value() || rest.at("a").has_value());
+}
+TEST(Trees, LeavesComeWithTheirPaths_A_04_A_05) {
+    const Net net{{{1, 2}}, {{"k", 3}}, Array(4)};
+    std::string steps, names, values;
+    for (const auto& [path, leaf] : jax::tree_flatten_with_path(net).first) {
+        for (const jax::KeyEntry& e : path) steps += e.str() + " ";
+        names += jax::keystr(path) + " " + jax::keystr(path, {.simple = true, .separator = "/"}) + " ";
+        values += leaf.str();
+    }
+    EXPECT_EQ(steps,
+              "GetAttrKey(name='layers') SequenceKey(idx=0) GetAttrKey(name='x') GetAttrKey(name='layers') SequenceKey(idx=0) "
+              "GetAttrKey(name='y') GetAttrKey(name='extra') DictKey(key='k') GetAttrKey(name='bias') ");
+    EXPECT_EQ(names, ".layers[0].x layers/0/x .layers[0].y layers/0/y .extra['k'] extra/k .bias bias ");
+    EXPECT_EQ(values, "1234");
+    EXPECT_EQ(jax::keystr({}), "");
+    const Net scaled =
+        jax::tree_map_with_path([](const jax::KeyPath& path, Array a, Array b) { return path.back().key == "y" ? a * b : a; }, net, net);
+    EXPECT_EQ(scaled.layers[0].y.item<int>(), 4);
+    EXPECT_EQ(scaled.extra.at("k").item<int>(), 3);
+    EXPECT_EQ(jax::tree_reduce([](Array sum, Array a) { return sum + a * a; }, net, Array(0)).item<int>(), 30);
+}
+TEST(Trees, FixedNumbersAreWrittenAsPythonWritesThem) {
+    EXPECT_EQ(jax::tree_structure(jax::Static<float>{1e-3F}).str(), "PyTreeDef(0.001)");
+    EXPECT_EQ(jax::tree_structure(jax::Static<double>{3}).str(), "PyTreeDef(3.0)");
+    EXPECT_EQ(jax::tree_structure(jax::Static<double>{1e-7}).str(), "PyTreeDef(1e-07)");
 }
 TEST(Behaviours, A_05_PathsArePlainWithASeparator) {
     const std::map<std::string, std::map<std::string, std::vector<Array>>> t{{"a", {{"b", {1}}}}};

@@ -110,7 +110,7 @@ TEST_P(Behaviour, AsRealJax) {
             value_and_grad(program_->jaxpr, wrt_);
             ADD_FAILURE() << "expected a refusal: " << case_["refused"];
         } catch (const Error& e) {
-            EXPECT_EQ(e.what(), case_["refused"].get<std::string>());
+            EXPECT_EQ(e.fact(), case_["refused"].get<std::string>());
             EXPECT_EQ(exit_code(e.code), 3);
         }
     }

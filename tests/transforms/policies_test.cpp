@@ -89,7 +89,7 @@ TEST(Policies, BadKeywordsSayWhatIsWanted) {
             parse_policy(text);
             ADD_FAILURE() << text;
         } catch (const Error& e) {
-            EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+            EXPECT_NE(std::string(e.fact()).find(what), std::string::npos) << e.fact();
         }
 }
 

@@ -139,7 +139,7 @@ TEST(Linearize, RefusalsNameTheEquation) {
         FAIL();
     } catch (const Error& e) {
         EXPECT_EQ(e.code, ErrorCode::UnknownPrimitive);
-        EXPECT_STREQ(e.what(), "Differentiation rule for 'somebodys_kernel' not implemented");
+        EXPECT_STREQ(e.fact(), "Differentiation rule for 'somebodys_kernel' not implemented");
         EXPECT_EQ(e.loc.line, 41);
         EXPECT_EQ(e.context.back(), "linearizing eqn 0: somebodys_kernel");
     }
@@ -153,7 +153,7 @@ TEST(Grad, C26RefusesIntegersInJaxsWords) {
         grad(j, {true, false});
         FAIL();
     } catch (const Error& e) {
-        EXPECT_STREQ(e.what(),
+        EXPECT_STREQ(e.fact(),
                      "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32. If you "
                      "want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.");
     }

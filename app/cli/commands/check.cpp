@@ -96,8 +96,8 @@ private:
             out.findings.insert(out.findings.end(), found.begin(), found.end());
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
-            out.figures.problem = e.what();
-            out.findings.push_back(unreadable(file, e.what(), e.loc));
+            out.figures.problem = e.fact();
+            out.findings.push_back(unreadable(file, e.fact(), e.loc));
         } catch (const std::exception& e) {
             out.figures.problem = e.what();
             out.findings.push_back(unreadable(file, std::string("a bug in jaxscope: ") + e.what(), {}));

@@ -218,7 +218,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
                 if (search.best()[k]) out.saved.push_back(search.candidates()[k]);
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
-            out.problems.emplace_back(e.what());
+            out.problems.emplace_back(e.fact());
         }
     }
     out.fits = out.found.fits(budget);

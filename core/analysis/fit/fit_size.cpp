@@ -176,7 +176,7 @@ SizeFit fit_sizes(const SizedProgram& program, const Choices& base, const std::v
                 rows[k].bracket.learn(n, sizes.peak(n * program.multiple, rows[k].choice));
             } catch (const Error& e) {
                 if (e.code == ErrorCode::Cancelled) throw;
-                rows[k].bracket.fail(n, e.what());
+                rows[k].bracket.fail(n, e.fact());
             }
         }
     }

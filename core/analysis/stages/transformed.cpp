@@ -37,7 +37,7 @@ std::vector<TransformStage> transform_stages(const JaxprPtr& function, const std
             stage.jaxpr = make();
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
-            stage.problem = e.what();
+            stage.problem = e.fact();
         }
         stages.push_back(std::move(stage));
     };

@@ -26,7 +26,7 @@ auto with_path(const JsonValue& v, F convert) -> decltype(convert()) {
     try {
         return convert();
     } catch (const Error& e) {
-        throw Error(e.code, v.path() + ": " + e.what());
+        throw Error(e.code, v.path() + ": " + e.fact());
     }
 }
 

@@ -27,7 +27,7 @@ private:
 
 Op refused_when_met(Op op, const Error& error) {
     std::vector<Params::Entry> entries(op.params->entries().begin(), op.params->entries().end());
-    entries.emplace_back(Sym(kParam), Attr::tuple({Attr(error.what()), Attr(error.code == ErrorCode::UnknownPrimitive)}));
+    entries.emplace_back(Sym(kParam), Attr::tuple({Attr(error.fact()), Attr(error.code == ErrorCode::UnknownPrimitive)}));
     op.params = Params::make(std::move(entries));
     return op;
 }

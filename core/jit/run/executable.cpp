@@ -359,7 +359,7 @@ std::optional<std::string> why_it_cannot_run(const Op& op, const JitOptions& opt
             if (e.code == ErrorCode::Cancelled) throw;
             return std::nullopt;  // of its size, say: not of what it is
         }
-        return e.what();
+        return e.fact();
     }
     return std::nullopt;
 }

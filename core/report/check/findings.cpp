@@ -70,8 +70,8 @@ private:
             stage();
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
-            if (figures_.problem.empty()) figures_.problem = e.what();
-            if (asked) add("cannot-check", "error", e.what(), e.loc.file, e.loc.line);
+            if (figures_.problem.empty()) figures_.problem = e.fact();
+            if (asked) add("cannot-check", "error", e.fact(), e.loc.file, e.loc.line);
         }
     }
     Finding& add(const char* rule, const char* level, std::string message, const std::string& file = "", int line = 0) {

@@ -20,7 +20,7 @@ void attempt(ComparedSide& side, const char* what, Stage stage) {
         stage();
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
-        side.problems.push_back(std::string(what) + ": " + e.what());
+        side.problems.push_back(std::string(what) + ": " + e.fact());
     }
 }
 

@@ -22,7 +22,7 @@ LayoutRow layout_row(std::string layout, const Inspection& inspection) {
         row.sent_bytes = sent_bytes(*cut.program);
     } catch (const Error& e) {
         if (e.code == ErrorCode::Cancelled) throw;
-        row.problem = e.what();
+        row.problem = e.fact();
     }
     return row;
 }

@@ -71,19 +71,34 @@ void release(Converted* c) noexcept {
     if (c->refs.fetch_sub(1) == 1) delete c;
 }
 
+namespace {
+/// `((args...), {})`; keyword arguments stand among the others.
+PyTreeDef tree_with_keywords(const Call& call) {
+    return make_tree(&call, [](const void* value, TreeWriter& w) {
+        w.open(TreeKind::tuple, "", 2);
+        w.key("0");
+        describe(static_cast<const Call*>(value)->arguments(), w);
+        w.key("1");
+        w.open(TreeKind::dict, "", 0);
+        w.close();
+        w.close();
+    });
+}
+}  // namespace
+
 Converted* closure_convert(Call& call) {
     leaves_of(call);
     const TracedCall t = trace_call(call, "closure_convert", kUnnamed);
     auto* c = new Converted;
     c->traced = t.traced;
-    c->tree = make_tree(call.arguments());
+    c->tree = tree_with_keywords(call);
     c->leaves = call.leaves;
     return c;
 }
 
 std::vector<Array> call_converted(const Converted& c, Call& call) {
     leaves_of(call);
-    const PyTreeDef tree = make_tree(call.arguments());
+    const PyTreeDef tree = tree_with_keywords(call);
     const auto refuse = [&](const char* kind) {
         throw Error(ErrorCode::BadUsage,
                     fmt::format("Closure-converted function called with different {} arguments to the example arguments "
@@ -111,9 +126,8 @@ public:
 
     std::string text(const TreeNode& n, std::size_t indent, std::size_t used) {
         const std::size_t first = at_;
-        const std::string line = flat(n);
-        if (used + line.size() <= options_.width && line.find('\n') == std::string::npos) return line;
-        if (n.children.empty()) return line;
+        const std::string line = on_one_line(n, used);
+        if (n.children.empty() || fits(used)) return line;
         at_ = first;
         if (n.kind == Kind::custom && n.keys[0].text.empty()) return text(*n.children[0], indent, used);
         const auto [open, close] = brackets(n);
@@ -146,28 +160,51 @@ private:
     std::string child(const TreeNode& n, std::size_t i, std::size_t indent) {
         const std::string name = key(n, i);
         const std::size_t first = at_;
-        const std::string line = flat(*n.children[i]);
-        if (indent + name.size() + line.size() <= options_.width && line.find('\n') == std::string::npos) return name + line;
+        const std::string line = on_one_line(*n.children[i], indent + name.size());
+        if (fits(indent + name.size())) return name + line;
         at_ = first;
         if (n.kind != Kind::dict || n.children[i]->children.empty()) return name + text(*n.children[i], indent, indent + name.size());
         return n.keys[i].text + ":\n" + std::string(indent, ' ') + text(*n.children[i], indent, indent);
     }
-    std::string flat(const TreeNode& n) {
-        if (n.kind == Kind::leaf) {
-            const Array& a = leaves_[at_++];
-            return options_.short_arrays || a.is_tracer() ? to_text(a.node()->aval) : a.repr();
+    /// As if there were one line; those of an array of several lines stand below each other.
+    std::string on_one_line(const TreeNode& n, std::size_t column) {
+        letters_ = 0;
+        std::string out;
+        flat(n, column, out);
+        return out;
+    }
+    bool fits(std::size_t used) const { return used + letters_ <= options_.width; }
+    void add(const std::string& text, std::size_t column, std::string& out) {
+        letters_ += text.size();
+        const std::size_t line = out.rfind('\n');
+        const std::size_t at = line == std::string::npos ? column + out.size() : out.size() - line - 1;
+        for (const char c : text) {
+            out += c;
+            if (c == '\n') out.append(at, ' ');
         }
-        if (n.kind == Kind::none) return "None";
-        if (n.kind == Kind::fixed) return n.type;
-        if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0]);
+    }
+    void flat(const TreeNode& n, std::size_t column, std::string& out) {
+        if (n.kind == Kind::leaf) return add(leaf(leaves_[at_++]), column, out);
+        if (n.kind == Kind::none) return add("None", column, out);
+        if (n.kind == Kind::fixed) return add(n.type, column, out);
+        if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0], column, out);
         const auto [open, close] = brackets(n);
-        std::string out = open;
-        for (std::size_t i = 0; i < n.children.size(); ++i) out += (i ? ", " : "") + key(n, i) + flat(*n.children[i]);
-        return out + close;
+        add(open, column, out);
+        for (std::size_t i = 0; i < n.children.size(); ++i) {
+            add((i ? ", " : "") + key(n, i), column, out);
+            flat(*n.children[i], column, out);
+        }
+        add(close, column, out);
+    }
+    /// Equinox tells weak types, and writes what has only a shape as JAX does.
+    std::string leaf(const Array& a) const {
+        const bool typed_only = a.node()->trace == Node::kAbstract;
+        if (typed_only || (!options_.short_arrays && !a.is_tracer())) return a.repr();
+        return (a.weak_type() ? "weak_" : "") + to_text(a.node()->aval);
     }
     const std::vector<Array>& leaves_;
     const PrintOptions& options_;
-    std::size_t at_ = 0;
+    std::size_t at_ = 0, letters_ = 0;  ///< `letters_`: of what was laid out last, without what aligns its lines
 };
 
 }  // namespace

@@ -185,6 +185,14 @@ JaxprPtr marked(const JaxprPtr& j) {
     return out;
 }
 
+ParamsRef jit_params(const JitOptions& o, const JaxprPtr& body, const std::vector<bool>& donated) {
+    return Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})},
+                         {"name", Attr(Sym(o.name))},
+                         {"donated_invars", to_attr(donated)},
+                         {"inline", Attr(o.inline_)},
+                         {"keep_unused", Attr(o.keep_unused)}});
+}
+
 std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
     std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
     donated.insert(donated.end(), e.program->donated.begin(), e.program->donated.end());
@@ -192,14 +200,14 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
     const JitOptions& o = s.options;
     JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
     if (s.rules.marker) body = marked(body);
-    const ParamsRef params = Params::make({{"jaxpr", Attr(Attr::JaxprRef{body, true})},
-                                           {"name", Attr(Sym(o.name))},
-                                           {"donated_invars", to_attr(donated)},
-                                           {"inline", Attr(o.inline_)},
-                                           {"keep_unused", Attr(o.keep_unused)}});
+    const std::vector<Array> inputs = open ? with_consts(e.traced, call.leaves) : call.leaves;
     // Calls have no place of their own: where the function was made is the nearest one.
-    std::vector<Array> out = bind_primitive(*emitted_calls().jit, open ? with_consts(e.traced, call.leaves) : call.leaves, params,
-                                            call.where.line ? call.where : s.where);
+    const Where& where = call.where.line ? call.where : s.where;
+    std::vector<Array> out;
+    if (o.inline_ && Trace::current())
+        out = detail::call(body, inputs, where);
+    else
+        out = bind_primitive(*emitted_calls().jit, inputs, jit_params(o, body, donated), where);
     if (s.rules.marker) out.erase(out.begin());
     return out;
 }

@@ -5,6 +5,7 @@
 
 #include <jaxscope/autodiff.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
@@ -57,12 +58,32 @@ std::vector<Array> in_order_of(std::vector<Array> out, const Call& call, const s
     return sorted;
 }
 
+/// Arguments that came by name aren't counted by argnums.
+void refuse_keywords(const Call& call, const std::vector<std::size_t>& argnums) {
+    std::string numbers;
+    std::size_t last = 0;
+    bool named = false;
+    for (const std::size_t n : argnums) {
+        numbers += (numbers.empty() ? "" : ", ") + std::to_string(n);
+        named = named || call.keywords[n];
+        last = std::max(last, n);
+    }
+    if (!named) return;
+    throw Error(ErrorCode::BadUsage,
+                fmt::format("differentiating with respect to argnums={} requires at least {} positional arguments to be passed by the "
+                            "caller, but got only {} positional arguments.",
+                            argnums.size() == 1 ? numbers : "(" + numbers + ")", last + 1,
+                            std::count(call.keywords.begin(), call.keywords.end(), nullptr)))
+        .at({call.where.file, call.where.line, 0});
+}
+
 }  // namespace
 
 std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
                                   const GradOptions& options) {
     if (!options.reduce_axes.empty())
         throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
+    refuse_keywords(call, argnums);
     leaves_of(call);
     RecordedRegion region(what);
     const TracedCall t = [&] {
@@ -92,11 +113,13 @@ std::size_t differentiated_leaves(const TracedCall& t, bool has_aux) {
 void check_tangent(AvalRef primal, AvalRef tangent) {
     const AvalRef expected = tangent_aval(primal);
     if (expected->dtype != tangent->dtype)
-        throw Error(ErrorCode::TypeMismatch,
-                    fmt::format("primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
-                                "dtype the tangent dtype must be float0.Got primal dtype {} and so expected tangent dtype {}, but got "
-                                "tangent dtype {} instead.",
-                                info(primal->dtype).name, info(expected->dtype).name, info(tangent->dtype).name));
+        throw Error(
+            ErrorCode::TypeMismatch,
+            fmt::format("primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
+                        "dtype the tangent dtype must be float0.Got primal dtype {} and so expected tangent dtype {}, but got "
+                        "tangent dtype {} instead.",
+                        info(primal->dtype).name, expected->dtype == DType::Float0 ? "[('float0', 'V')]" : info(expected->dtype).name,
+                        info(tangent->dtype).name));
     if (primal->shape != tangent->shape)
         throw Error(ErrorCode::TypeMismatch,
                     fmt::format("jvp called with different primal and tangent shapes;Got primal shape {} and tangent shape as {}",

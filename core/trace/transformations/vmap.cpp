@@ -5,6 +5,8 @@
 #include <jaxscope/tree.h>
 #include <jaxscope/vmap.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "base/error.h"
@@ -86,6 +88,30 @@ std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, cons
     throw Error(ErrorCode::BadUsage, name + " specification must be a tree prefix of the corresponding value; its tree is " + tree.str());
 }
 
+/// Of positional arguments as they are given; keyword arguments are mapped over their first axis.
+Axis argument_axes(const Call& call, const Axis& in_axes) {
+    const auto positional = static_cast<std::size_t>(std::count(call.keywords.begin(), call.keywords.end(), nullptr));
+    const bool for_all = in_axes.kind == Axis::Kind::leaf;
+    if (!for_all && in_axes.items.size() != positional)
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+                                "passed to the function, but got len(in_axes)={}, len(args)={}",
+                                in_axes.items.size(), positional));
+    if (positional == call.keywords.size()) return in_axes;
+    std::vector<Axis> out;
+    std::size_t next = 0;
+    for (const char* keyword : call.keywords) out.push_back(keyword ? Axis(0) : for_all ? in_axes : in_axes.items[next++]);
+    return Axis(std::move(out));
+}
+
+/// What JAX calls a leaf of the arguments.
+std::string place_of(const Call& call, const ArgumentNames& names, std::size_t leaf) {
+    const std::string name = names.leaves[leaf].str();
+    if (const char* keyword = call.keywords[static_cast<std::size_t>(names.arg_of_leaf[leaf])])
+        return fmt::format("kwargs['{}']{}", keyword, name.substr(std::min(name.size(), std::strlen(keyword))));
+    return (name.rfind("args[", 0) == 0 ? "" : "argument ") + name;
+}
+
 /// JAX's error for sizes that differ: the size that most axes have first.
 [[noreturn]] void sizes_differ(const Call& call, const std::vector<int>& dims, const VmapOptions& options) {
     const ArgumentNames names = argument_names(call, options.arg_names);
@@ -95,10 +121,8 @@ std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, cons
         if (dims[i] == kNotMapped) continue;
         const AvalRef a = call.leaves[i].node()->aval;
         const std::int64_t n = a->shape[static_cast<std::size_t>(dims[i])];
-        const std::string argument = names.leaves[i].str();
         if (by_size[n].empty()) order.push_back(n);
-        by_size[n].push_back(
-            fmt::format("axis {} of {}{} of type {}", dims[i], argument.rfind("args[", 0) == 0 ? "" : "argument ", argument, long_aval(a)));
+        by_size[n].push_back(fmt::format("axis {} of {} of type {}", dims[i], place_of(call, names, i), long_aval(a)));
     }
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return by_size[a].size() > by_size[b].size(); });
     std::string text = "vmap got inconsistent sizes for array axes to be mapped:\n";
@@ -166,12 +190,7 @@ std::vector<int> result_axes(const TracedCall& t, const Axis& spec) {
 std::vector<Array> vmap(Call& call, const VmapOptions& options) {
     return at_place(call.where, [&] {
         leaves_of(call);
-        if (options.in_axes.kind != Axis::Kind::leaf && options.in_axes.items.size() != call.leaves_of_arg.size())
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
-                                    "passed to the function, but got len(in_axes)={}, len(args)={}",
-                                    options.in_axes.items.size(), call.leaves_of_arg.size()));
-        const std::vector<Axis> axes = axes_of_leaves("vmap in_axes", options.in_axes, make_tree(call.arguments()));
+        const std::vector<Axis> axes = axes_of_leaves("vmap in_axes", argument_axes(call, options.in_axes), make_tree(call.arguments()));
         std::vector<int> dims;
         const std::int64_t size = mapped_size(call, axes, options, dims);
         // The function sees one element: arrays without the mapped axis.
@@ -189,7 +208,8 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options) {
         std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
         in_dims.insert(in_dims.end(), dims.begin(), dims.end());
         const MappedRegions regions;
-        const JaxprPtr mapped = ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes), Sym(options.axis_name));
+        const JaxprPtr mapped =
+            ::jaxscope::vmap(t.traced.open(), size, in_dims, result_axes(t, options.out_axes), Sym(options.axis_name), t.out_tree.paths());
         return detail::call(mapped, with_consts(t.traced, call.leaves), call.where);
     });
 }

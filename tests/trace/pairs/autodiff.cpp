@@ -83,6 +83,17 @@ void autodiff() {
              auto [g, consts] = jax::closure_convert([&](Array t) { return t * u; }, x);
              return g(x, jax::Arrays{u * 2}).sum();
          })(v));
+    PAIR("jax.jit(lambda t: jnp.sin(t) * v, inline=True)(x) + 1.",
+         jax::jit([&](Array t) { return jnp::sin(t) * v; }, {.inline_ = true})(x) + 1.);
+    PAIR("jax.grad(lambda t: jax.jit(lambda u: jnp.sin(u) * u, inline=True)(t).sum())(x)",
+         jax::grad([](Array t) { return jax::jit([](Array u) { return jnp::sin(u) * u; }, {.inline_ = true})(t).sum(); })(x));
+    PAIR("jax.vmap(jax.jit(lambda u: (jnp.sin(u), u), inline=True))(x)",
+         jax::vmap(jax::jit([](Array u) { return std::pair(jnp::sin(u), u); }, {.inline_ = true}))(x));
+    PAIR("jax.grad(jax.checkpoint(lambda t, flag, k: jnp.sin(t) * k if flag else t, static_argnums=(1, 2)))(2., True, 3)",
+         jax::grad(jax::checkpoint([](Array t, bool flag, int times) { return flag ? jnp::sin(t) * times : t; },
+                                   {.static_argnums = {1, 2}}))(2., true, 3));
+    PAIR("jax.jit(lambda t, k, u: t * k + u, static_argnums=1)(2., 3, 4.)",
+         jax::jit([](Array t, int times, Array u) { return t * times + u; }, {.static_argnums = {1}, .name = "<lambda>"})(2., 3, 4.));
     PAIR("lax.stop_gradient(x) * x", lax::stop_gradient(x) * x);
     PAIR("jax.grad(lambda v: (lax.stop_gradient(v) * v).sum())(v)",
          jax::grad([](Array t) { return (lax::stop_gradient(t) * t).sum(); })(v));

@@ -15,7 +15,7 @@ void refused(const char* python, int line, F f) {
         std::printf("?? nothing was refused\n");
     } catch (const jaxscope::Error& e) {
         const bool here = e.loc.file.find("errors.cpp") != std::string::npos && e.loc.line == line;
-        std::printf("%s%s\n", here ? "" : "?? stands elsewhere: ", e.what());
+        std::printf("%s%s\n", here ? "" : "?? stands elsewhere: ", e.fact());
     }
 }
 
@@ -287,7 +287,34 @@ void composed() {
 
 }  // namespace
 
+namespace {
+Array same(Array a) { return a; }
+void choices_and_carries() {
+    REFUSED("lax.switch(1., [lambda a: a, lambda a: a * 2.], x)", lax::switch_(1., std::tuple(&same, &same), x));
+    REFUSED("lax.switch(True, [lambda a: a, lambda a: a * 2.], x)", lax::switch_(true, std::tuple(&same, &same), x));
+    REFUSED("lax.switch(x[0], [lambda a: a, lambda a: a * 2.], x)", lax::switch_(x[0], std::tuple(&same, &same), x));
+    REFUSED("lax.cond(v[:2], lambda a: a, lambda a: a * 2., x)", lax::cond(v[slice(0, 2)], same, same, x));
+    REFUSED("lax.cond(v[0].astype(jnp.complex64), lambda a: a, lambda a: a * 2., x)",
+            lax::cond(v[0].astype(jnp::complex64), same, same, x));
+    REFUSED("lax.scan(lambda c, e: (c.astype(jnp.int32), c), 0., x)",
+            lax::scan([](Array c, Array) { return std::pair(c.astype(jnp::int32), c); }, 0., x));
+    REFUSED("lax.while_loop(lambda c: c < 3., lambda c: c.astype(jnp.int32), 0.)",
+            lax::while_loop([](Array c) { return c < 3.; }, [](Array c) { return c.astype(jnp::int32); }, 0.));
+    REFUSED("jax.grad(lambda a, c: (a * c).sum(), argnums=1)(x, c=x)",
+            jax::grad<1>([](Array a, Array c) { return (a * c).sum(); })(x, jax::kw("c", x)));
+    REFUSED("jax.grad(lambda a, c: (a * c).sum(), argnums=(0, 1))(x, c=x)",
+            jax::grad<0, 1>([](Array a, Array c) { return (a * c).sum(); })(x, jax::kw("c", x)));
+    REFUSED("jax.vmap(lambda a, c: a, in_axes=(0, 0))(x, c=x)",
+            jax::vmap([](Array a, Array) { return a; }, {.in_axes = {0, 0}})(x, jax::kw("c", x)));
+    REFUSED("jax.vmap(lambda a, **k: a)(x, c=v)", jax::vmap([](Array a, Array) { return a; }, {.arg_names = {"a"}})(x, jax::kw("c", v)));
+    REFUSED("jax.vmap(lambda a: (a, a), out_axes=(0, None))(x)",
+            jax::vmap([](Array a) { return std::pair(a, a); }, {.out_axes = {0, jax::none}})(x));
+    REFUSED("jax.jvp(lambda a: a, (jnp.arange(3),), (v,))", jax::jvp(same, std::tuple(jnp::arange(3)), std::tuple(v)));
+}
+}  // namespace
+
 void errors() {
+    choices_and_carries();
     masks_that_nothing_would_look_at();
     types_that_lax_keeps_apart();
     keys_as_numbers();

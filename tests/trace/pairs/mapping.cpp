@@ -28,6 +28,25 @@ void mapping() {
 }
 
 void loops_that_close_over() {
+    PAIR("jax.vmap(lambda a, c: a * c.sum(), in_axes=(None,))(v, c=x)",
+         jax::vmap([](Array a, Array c) { return a * c.sum(); }, {.in_axes = {jax::none}})(v, jax::kw("c", x)));
+    PAIR("jax.vmap(lambda a, c: a * c.sum(), in_axes=1)(x, c=x.T)",
+         jax::vmap([](Array a, Array c) { return a * c.sum(); }, {.in_axes = 1})(x, jax::kw("c", x.T())));
+    PAIR("lax.scan(lambda c, e: (c + e.sum(), c), 0., x)", lax::scan([](Array c, Array e) { return std::pair(c + e.sum(), c); }, 0., x));
+    PAIR("lax.scan(lambda c, e: ((c[0] + 1, c[1] * e[0]), c[0]), (0, 1.), x)",
+         lax::scan(
+             [](const std::pair<Array, Array>& c, Array e) {
+                 return std::pair{std::pair{c.first + 1, c.second * e[0]}, c.first};
+             },
+             std::pair(0, 1.), x));
+    PAIR("lax.scan(lambda c, e: (c + e.sum(), c), 0, x)", lax::scan([](Array c, Array e) { return std::pair(c + e.sum(), c); }, 0, x));
+    PAIR("lax.while_loop(lambda c: c < 9., lambda c: c + 2. + v[1] * v[1], 1.)",
+         lax::while_loop([](Array c) { return c < 9.; }, [&](Array c) { return c + 2. + v[1] * v[1]; }, 1.));
+    PAIR("lax.fori_loop(0, 3, lambda i, c: c + i * v[0], 0.)", lax::fori_loop(
+                                                                   0, 3, [&](Array j, Array c) { return c + j * v[0]; }, 0.));
+    PAIR("lax.fori_loop(0, n[1], lambda i, c: c + i, 0)", lax::fori_loop(
+                                                              0, n[1], [](Array j, Array c) { return c + j; }, 0));
+    PAIR("lax.switch(n[0], [lambda a: a * 2.], x)", lax::switch_(n[0], std::tuple([](Array a) { return a * 2.; }), x));
     PAIR("lax.fori_loop(n[0], n[1], lambda i, a: a * x[0] + i, v)", lax::fori_loop(
                                                                         n[0], n[1], [&](Array at, Array a) { return a * x[0] + at; }, v));
     PAIR("lax.fori_loop(0, n[1], lambda i, a: a * x[0] + i, v)", lax::fori_loop(
