@@ -421,15 +421,16 @@ constinit const Primitive kCustomVjpCall{
 
 namespace {
 
+constexpr NoRule kNoForwardMode{"can't apply forward-mode autodiff (jvp) to a custom_vjp function.", true};
 constexpr Primitive kCustomLin{
     .name = "custom_lin",
     .abstract_eval = custom_lin_abstract_eval,
-    .jvp = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
+    .jvp = kNoForwardMode,
     .transpose = custom_lin_transpose,
-    .batch = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
-    .lower = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
-    .kernel = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
-    .expand = NoRule{"can't apply forward-mode autodiff (jvp) to a custom_vjp function."},
+    .batch = kNoForwardMode,
+    .lower = kNoForwardMode,
+    .kernel = kNoForwardMode,
+    .expand = kNoForwardMode,
     .cost = NoRule{"transposition leaves none behind"},
     .text = &kLinText,
 };

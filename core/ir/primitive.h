@@ -42,14 +42,16 @@ Op make_op(const Jaxpr& j, const Eqn& e, SourceRef source);
 
 struct NoRule {
     const char* why;
+    bool words_of_jax = false;  ///< JAX refuses it in this sentence, whatever is done with the equation
 };
 /// A rule is a function, or a stated reason why there is none, which the user reads.
 template <class Fn>
 struct Rule {
     Fn* fn = nullptr;
     const char* absent = "not written";
+    bool words_of_jax = false;
     constexpr Rule() = default;
-    constexpr Rule(NoRule n) : absent(n.why) {}  // NOLINT(google-explicit-constructor)
+    constexpr Rule(NoRule n) : absent(n.why), words_of_jax(n.words_of_jax) {}  // NOLINT(google-explicit-constructor)
     template <std::convertible_to<Fn*> G>
     constexpr Rule(G g) : fn(g), absent(nullptr) {}  // NOLINT(google-explicit-constructor)
     explicit constexpr operator bool() const { return fn != nullptr; }

@@ -54,7 +54,8 @@ const Frame* SourceRef::user_frame() const {
 
 SourceLoc SourceRef::loc() const {
     const Frame* f = user_frame();
-    return f ? SourceLoc{f->file.str(), f->line, f->column + 1} : SourceLoc{};
+    if (!f) return {};
+    return {f->file.str(), f->line, f->column || f->end_column ? f->column + 1 : 0};  // C++ tells no columns
 }
 
 void SourcesWithin::find(SourceRef inner) {

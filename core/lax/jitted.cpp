@@ -63,15 +63,30 @@ Value jitted(Builder& b, const char* name, const std::string& key, const Values&
     return jitted(b, name, key, in, trace).front();
 }
 
+namespace {
+/// What jax.numpy reads where there is nothing.
+Attr value_outside(DType type) {
+    if (is_inexact(type)) return Attr(__builtin_nan(""));
+    if (type == DType::Bool) return Attr(true);
+    if (!is_integer(type)) return {};
+    const std::int64_t bits = 8 * byte_size(type);
+    if (is_signed_int(type)) return Attr(-(std::int64_t{1} << (bits - 1)));
+    return bits < 64 ? Attr((std::int64_t{1} << bits) - 1) : Attr();
+}
+}  // namespace
+
 Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {
     const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
     const auto a = static_cast<std::size_t>(axis);
     const DType type = b.aval(at)->dtype;
-    const Value below = lax::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
-    const Value wrapped = lax::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
-    const Value from = through_where ? jitted(b, "_where", "", {below, wrapped, at},
-                                              [](Builder& i, const Values& w) { return lax::select(i, w[0], w[1], w[2]); })
-                                     : lax::select(b, below, wrapped, at);
+    Value from = at;
+    if (mode != OutOfBounds::Clip) {
+        const Value below = lax::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
+        const Value wrapped = lax::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
+        from = through_where ? jitted(b, "_where", "", {below, wrapped, at},
+                                      [](Builder& i, const Values& w) { return lax::select(i, w[0], w[1], w[2]); })
+                             : lax::select(b, below, wrapped, at);
+    }
     Dims dims;
     for (std::size_t i = 0; i < positions.size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
     Dims with_one = positions;
@@ -85,13 +100,16 @@ Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBound
     p.slice_sizes = shape;
     p.slice_sizes[a] = 1;
     p.mode = mode;
-    if (mode == OutOfBounds::FillOrDrop && is_float(b.aval(x)->dtype)) p.fill_value = Attr(__builtin_nan(""));
+    if (mode == OutOfBounds::FillOrDrop) p.fill_value = value_outside(b.aval(x)->dtype);
     return b.bind1(kGather, {x, index}, make_params(p));
 }
 
-Value take(Builder& b, Value x, Value at, std::int64_t axis) {
-    return jitted(b, "_take", std::to_string(axis), {x, at},
-                  [axis](Builder& i, const Values& v) { return indexed_along(i, v[0], v[1], axis, OutOfBounds::FillOrDrop, true); });
+Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode) {
+    const std::string key = (axis ? std::to_string(*axis) : "flat") + (mode == OutOfBounds::Clip ? ",clip" : "");
+    return jitted(b, "_take", key, {x, at}, [axis, mode](Builder& i, const Values& v) {
+        const Value from = axis ? v[0] : lax::reshape(i, v[0], {element_count(i.aval(v[0])->shape)});
+        return indexed_along(i, from, v[1], axis.value_or(0), mode, true);
+    });
 }
 
 }  // namespace jaxscope

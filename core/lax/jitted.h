@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ir/builder.h"
@@ -18,7 +19,7 @@ Values jitted(Builder& b, const char* name, const std::string& key, const Values
 
 /// x[at] along one axis, for an array of positions, as jax.numpy indexes. `through_where`: by its jitted `_where`, else a select.
 Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where);
-/// jnp.take: the call of its jitted function.
-Value take(Builder& b, Value x, Value at, std::int64_t axis);
+/// jnp.take: the call of its jitted function. No axis: of the flattened array. `mode`: FillOrDrop or Clip.
+Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode = OutOfBounds::FillOrDrop);
 
 }  // namespace jaxscope

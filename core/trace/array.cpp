@@ -189,7 +189,8 @@ Array::operator bool() const {
 double Array::number(Where where) const {
     if (is_tracer() && node_->value.is_literal()) return detail::concrete(detail::array_of(node_->value.literal())).number(where);
     if (is_tracer()) detail::concretization_error(*node_, "item", where);
-    if (size() != 1) throw Error(ErrorCode::BadUsage, "only size-1 arrays can be converted to numbers, found shape " + shape().str());
+    if (size() != 1)
+        throw Error(ErrorCode::BadUsage, "can only convert an array of size 1 to a scalar, found one of shape " + shape().str());
     return to_vector(where).front();
 }
 std::vector<double> Array::to_vector(Where where) const {

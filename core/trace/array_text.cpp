@@ -14,6 +14,15 @@ namespace {
 using D = ::jaxscope::DType;
 constexpr std::size_t kLineWidth = 75;
 
+/// The numbers that keys are made of.
+Array words_of(const ArrayConst& keys) {
+    auto words = std::make_shared<ArrayConst>(keys);
+    ::jaxscope::Dims shape = keys.aval->shape;
+    shape.push_back(byte_size(keys.aval->dtype) / 4);
+    words->aval = AvalRef(D::U32, shape);
+    return detail::concrete(std::move(words));
+}
+
 std::string layout(const Array& a, const std::string& separator, std::size_t prefix) {
     return detail::array_layout(*detail::elements(*a.node()), separator, prefix, prefix ? 1 : 0);
 }
@@ -25,7 +34,9 @@ std::string Array::str() const {
         return "ShapeDtypeStruct(shape=" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name +
                (weak_type() ? ", weak_type=True)" : ")");
     if (is_tracer()) return "JitTracer(" + aval() + ")";
-    if (is_key(static_cast<D>(dtype()))) return "Array(" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name + ")";
+    if (is_key(static_cast<D>(dtype())))
+        return "Array(" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name + ") overlaying:\n" +
+               words_of(*detail::elements(*node_)).str();
     if (ndim() == 0) return detail::scalar_text(*detail::elements(*node_));
     return layout(*this, " ", 0);
 }

@@ -81,10 +81,7 @@ BatchResult batch_eqn(Builder& b, const Op& op, EffectSet effects, const Values&
         return {b.emit(*op.prim, x, op.params, op.out, effects), std::vector<int>(op.out.size(), kNotMapped)};
     if (op.prim->batch) return op.prim->batch.fn(b, op, x, dims, size);
     if (op.prim->expand) return batch_into(b, *op.prim->expand.fn(op), x, dims, size);
-    Error e(op.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
-            std::string("Batching rule for '") + op.prim->name + "' not implemented");
-    if (!op.prim->opaque) e.in(std::string("jaxscope has no batch rule for '") + op.prim->name + "': " + op.prim->batch.absent);
-    throw e;
+    throw missing_rule(*op.prim, op.prim->batch, "batch rule", std::string("Batching rule for '") + op.prim->name + "' not implemented");
 }
 
 const BatchedJaxpr& batch_jaxpr(const JaxprPtr& j, std::int64_t size, const std::vector<int>& in_dims) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/builder.h"
 #include "ir/jaxpr.h"
 #include "ir/primitive.h"
@@ -65,5 +66,15 @@ std::vector<bool> nonzero_pattern(const Builder& b, const Values& tangents);
 
 /// A zero of a tangent's type where `t` is symbolically zero; float0 tangents are constants without data.
 Value instantiate_zero(Builder& b, Value t, AvalRef primal);
+
+/// What is thrown where `prim` has no rule of a `kind` ("batch rule"): JAX's `sentence`, and our reason as context.
+template <class Fn>
+Error missing_rule(const Primitive& prim, const Rule<Fn>& rule, const char* kind, const std::string& sentence) {
+    if (prim.opaque) return Error(ErrorCode::UnknownPrimitive, sentence);
+    if (rule.words_of_jax) return Error(ErrorCode::NoRule, rule.absent);
+    Error e(ErrorCode::NoRule, sentence);
+    e.in(std::string("jaxscope has no ") + kind + " for '" + prim.name + "': " + rule.absent);
+    return e;
+}
 
 }  // namespace jaxscope

@@ -10,11 +10,8 @@ namespace jaxscope {
 namespace {
 
 [[noreturn]] void no_differentiation_rule(const Op& op) {
-    Error e(op.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
-            std::string("Differentiation rule for '") + op.prim->name + "' not implemented");
-    if (!op.prim->opaque) e.in(std::string("jaxscope has no jvp rule for '") + op.prim->name + "': " + op.prim->jvp.absent);
-    e.at(op.source.loc());
-    throw e;
+    throw missing_rule(*op.prim, op.prim->jvp, "jvp rule", std::string("Differentiation rule for '") + op.prim->name + "' not implemented")
+        .at(op.source.loc());
 }
 
 struct JvpKey {

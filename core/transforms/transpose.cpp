@@ -67,13 +67,9 @@ private:
     void transpose(const Eqn& e, const Values& x) {
         const Values ct(ct_.begin() + e.first_out, ct_.begin() + e.first_out + e.n_out);
         if (e.effects.empty() && std::all_of(ct.begin(), ct.end(), [](Value v) { return v.is_zero(); })) return;
-        if (!e.prim->transpose) {
-            Error error(e.prim->opaque ? ErrorCode::UnknownPrimitive : ErrorCode::NoRule,
-                        std::string("Transpose rule (for reverse-mode differentiation) for '") + e.prim->name + "' not implemented");
-            if (!e.prim->opaque)
-                error.in(std::string("jaxscope has no transpose rule for '") + e.prim->name + "': " + e.prim->transpose.absent);
-            throw error;
-        }
+        if (!e.prim->transpose)
+            throw missing_rule(*e.prim, e.prim->transpose, "transpose rule",
+                               std::string("Transpose rule (for reverse-mode differentiation) for '") + e.prim->name + "' not implemented");
         b_.source = linear_place_(e.source);
         Sink sink(*this, e, x);
         e.prim->transpose.fn(b_, make_op(j_, e, b_.source), ct, x, sink);

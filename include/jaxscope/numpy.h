@@ -400,7 +400,12 @@ Array pad(const Operand& x, std::int64_t width);
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value = 0);
 Array tril(const Operand& x, std::int64_t k = 0);
 Array triu(const Operand& x, std::int64_t k = 0);
-Array take(const Operand& x, const Operand& indices, std::int64_t axis);
+struct TakeOptions {
+    const char* mode = "fill";  ///< what is outside: NaN, the least or the largest number of the type; "clip": the last element
+};
+/// Without an axis of the flattened array.
+Array take(const Operand& x, const Operand& indices, const Axes& axis = {}, const TakeOptions& options = {});
+inline Array take(const Operand& x, const Operand& indices, const TakeOptions& options) { return take(x, indices, Axes(), options); }
 Array astype(const Operand& x, dtype type);
 
 // ---- New arrays

@@ -64,6 +64,9 @@ TEST(Arrays, AlongAnAxisAndOfRealNumbers) {
     EXPECT_EQ(jnp::sum(x, 0).str(), "[6 9]");
     EXPECT_EQ(jnp::max(x, -1).str(), "[1 3 5]");
     EXPECT_EQ(jnp::arange(3.).repr(), "Array([0., 1., 2.], dtype=float32)");
+    EXPECT_EQ(jax::random::key(3).repr(), "Array((), dtype=key<fry>) overlaying:\n[0 3]");
+    EXPECT_EQ(jax::random::split(jax::random::key(0)).str(),
+              "Array((2,), dtype=key<fry>) overlaying:\n[[1797259609 2579123966]\n [ 928981903 3453687069]]");
     EXPECT_EQ(jnp::arange(1, 2, 0.25).str(), "[1.   1.25 1.5  1.75]");
     EXPECT_EQ(jax::lax::cumsum(jnp::arange(4), 0, true).str(), "[6 6 5 3]");
 }

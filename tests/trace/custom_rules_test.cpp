@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/load_program.h"
+#include "trace/error_of.h"
 #include "transforms/residuals.h"
 #include "transforms/vjp.h"
 
@@ -33,6 +34,22 @@ TEST(CustomRules, AFunctionMadeInsideOfTheDifferentiatedOne) {
 TEST(CustomRules, OutsideOfDerivativesTheFunctionRuns) {
     EXPECT_FLOAT_EQ(doubled(Array(1.)).item<float>(), std::sin(1.F));
     EXPECT_FLOAT_EQ(jax::jit([](Array x) { return doubled(x); })(Array(1.)).item<float>(), std::sin(1.F));
+}
+
+TEST(CustomRules, OfReverseModeAloneRefuseForwardModeInWordsOfJax) {
+    const auto f = jax::custom_vjp([](Array a) { return a * 2.; })
+                       .defvjp(
+                           [](Array a) {
+                               return std::pair{a * 2., a};
+                           },
+                           [](Array r, Array g) { return std::tuple(g * r); });
+    const auto forward = [&](Array a) { return jax::jvp(f, std::tuple(a), std::tuple(a)); };
+    const std::string sentence = "can't apply forward-mode autodiff (jvp) to a custom_vjp function.";
+    EXPECT_EQ(error_of([&] { forward(Array(1.)); }), sentence);
+    EXPECT_EQ(error_of([&] { jax::jit(forward)(Array(1.)); }), sentence);
+    EXPECT_EQ(error_of([&] { jax::jacfwd(f)(Array(1.)); }), sentence);
+    EXPECT_EQ(error_of([&] { jax::vmap(forward)(jnp::ones(2)); }), sentence);
+    EXPECT_NE(jax::make_jaxpr(forward)(Array(1.)).str().find("custom_lin"), std::string::npos);
 }
 
 TEST(CustomRules, ACaptureHasThem) {

@@ -69,7 +69,7 @@ BatchResult batch_ppermute(Builder& b, const Op& op, const Values& x, const std:
         if (source < 0 || target < 0 || source >= size || target >= size) wrong_attr(op.as<PermuteParams>().perm, "positions on the axis");
         from[static_cast<std::size_t>(target)] = static_cast<std::int32_t>(source);
     }
-    return {{take(b, x[0], int_array(b, from), dims[0])}, dims};
+    return {{take(b, x[0], int_array(b, from), static_cast<std::int64_t>(dims[0]))}, dims};
 }
 
 // ---- all_to_all

@@ -71,10 +71,18 @@ Array Array::operator[](const Position& i) const& { return at_position(*this, i)
 Array Array::operator[](const Position& i) && { return at_position(static_cast<Array&&>(*this), i); }
 Array Array::operator[](std::initializer_list<Index> indices) const& { return at_indices(*this, indices); }
 Array Array::operator[](std::initializer_list<Index> indices) && { return at_indices(static_cast<Array&&>(*this), indices); }
-Array numpy::take(const Operand& x, const Operand& indices, std::int64_t axis) {
+Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, const TakeOptions& options) {
+    const std::string mode = options.mode;
+    if (mode != "fill" && mode != "clip")
+        throw Error(ErrorCode::BadUsage, fmt::format("take: expected the mode \"fill\" or \"clip\", found \"{}\"", mode))
+            .at({x.where.file, x.where.line, 0});
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
-        const std::int64_t a = detail::axis_in(axis, b.aval(v[0])->rank());
-        return ::jaxscope::take(b, v[0], v[1], a);
+        if (!is_integer(b.aval(v[1])->dtype)) throw Error(ErrorCode::TypeMismatch, "indices must have an integer type");
+        std::optional<std::int64_t> at;
+        if (axis.given && axis.axes.size() != 1)
+            throw Error(ErrorCode::BadUsage, fmt::format("take: expected one axis, found {}", axis.axes.size()));
+        if (axis.given) at = detail::axis_in(axis.axes.front(), b.aval(v[0])->rank());
+        return ::jaxscope::take(b, v[0], v[1], at, mode == "clip" ? ::jaxscope::OutOfBounds::Clip : ::jaxscope::OutOfBounds::FillOrDrop);
     });
 }
 namespace {

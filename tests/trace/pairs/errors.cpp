@@ -195,6 +195,7 @@ void shaped() {
     REFUSED("lax.reduce_sum(x, (2,))", lax::reduce_sum(x, 2));
     REFUSED("jnp.sort(x, axis=2)", jnp::sort(x, 2));
     REFUSED("jnp.take(x, i, axis=2)", jnp::take(x, i, 2));
+    REFUSED("jnp.take(x, 1.5)", jnp::take(x, 1.5));
     REFUSED("x + w", x + w);
     REFUSED("jnp.where(x > 0, x, w)", jnp::where(x > 0, x, w));
 }

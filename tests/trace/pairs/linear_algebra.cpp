@@ -117,6 +117,14 @@ void linear_algebra() {
 }
 
 void sorted_arrays() {
+    PAIR("jnp.take(x, i)", jnp::take(x, i));
+    PAIR("jnp.take(v, 2)", jnp::take(v, 2));
+    PAIR("jnp.take(n, i)", jnp::take(n, i));
+    PAIR("jnp.take(b, i, axis=-1)", jnp::take(b, i, -1));
+    PAIR("jnp.take(n.astype('uint8'), i + 9)", jnp::take(n.astype(jnp::uint8), i + 9));
+    PAIR("jnp.take(x, i * 9, mode='clip')", jnp::take(x, i * 9, {.mode = "clip"}));
+    PAIR("jnp.take(x, i * 9, axis=1, mode='clip')", jnp::take(x, i * 9, 1, {.mode = "clip"}));
+    PAIR("lax.stop_gradient({'a': x, 'b': v})", lax::stop_gradient(std::map<std::string, Array>{{"a", x}, {"b", v}}));
     PAIR("jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)", jnp::take_along_axis(x, jnp::argsort(x, 1), 1));
     PAIR("jnp.take_along_axis(x, i[:, None], axis=1)", jnp::take_along_axis(x, i[{all, none}], 1));
     PAIR("jnp.take_along_axis(x, i[None, :1], axis=0)", jnp::take_along_axis(x, i[{none, slice(1)}], 0));
