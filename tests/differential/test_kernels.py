@@ -59,6 +59,11 @@ def conv_cases():
     yield (2, jnp.float32, 16, 16, 12, 3, 1, (-1, 3), 2, 1, 2, 1)
     yield (2, jnp.float32, 4, 6, 9, 2, 2, (3, 1), 3, 1, 1, 1)  # both at once
     yield (1, jnp.float32, 16, 24, 300, 5, 2, (4, 0), 1, 3, 1, 1)
+    # causal and widely dilated: oneDNN has no gradient by the weights for padding as wide as that on one side
+    yield (1, jnp.float32, 32, 48, 200, 2, 1, (32, 0), 1, 32, 1, 1)
+    yield (1, jnp.float32, 16, 16, 150, 3, 1, (40, 3), 1, 20, 4, 1)
+    yield (1, jnp.bfloat16, 32, 32, 120, 2, 1, (33, 0), 1, 33, 1, 1)
+    yield (2, jnp.float32, 16, 16, 40, 2, 1, (0, 36), 1, 36, 1, 1)
     yield (3, jnp.float32, 4, 16, 10, 3, 1, (1, 1), 1, 1, 1, 1)
     yield from ((2, t, 16, 16, 14, 3, 2, (1, 1), 1, 1, 1, 1) for t in (jnp.bfloat16, jnp.float16, jnp.complex64))
     yield (2, jnp.int32, 8, 16, 14, 3, 1, (1, 1), 1, 1, 1, 1)

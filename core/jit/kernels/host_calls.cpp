@@ -74,7 +74,8 @@ public:
         operands_seen.clear();
         const std::vector<ArrayPtr> results = host_function(params_)->call(arrays_of(in_, in));
         check(results);
-        for (std::size_t i = 0; i < results.size(); ++i) std::memcpy(out[i], results[i]->data.data(), results[i]->data.size());
+        for (std::size_t i = 0; i < results.size(); ++i)
+            if (results[i]->data.size() > 0) std::memcpy(out[i], results[i]->data.data(), results[i]->data.size());
     }
 
 private:

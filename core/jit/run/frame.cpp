@@ -97,7 +97,7 @@ void RunFrame::run_thunk(const Thunk& t, const Call& call) {
             break;
         case Thunk::Kind::Copy: {
             const std::int64_t bytes = c_.buffers[static_cast<std::size_t>(t.reads[0])].aval->bytes();
-            if (args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(bytes));
+            if (bytes > 0 && args[0] != args[1]) std::memmove(args[1], args[0], static_cast<std::size_t>(bytes));
             break;
         }
         default:

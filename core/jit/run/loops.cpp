@@ -37,7 +37,7 @@ protected:
             Carry& carry = carries_[c];
             carry.now = init, carry.first = out, carry.second = nullptr;
             if (t_.carry_offsets[c] < 0) {
-                if (init != out) std::memmove(out, init, static_cast<std::size_t>(carry.bytes));
+                if (init != out && carry.bytes > 0) std::memmove(out, init, static_cast<std::size_t>(carry.bytes));
                 carry.now = out;
             } else {
                 carry.second = scratch_ + t_.carry_offsets[c];
@@ -49,7 +49,8 @@ protected:
     void finish(void* const* args) const {
         for (std::size_t c = 0; c < carries_.size(); ++c) {
             void* out = args[t_.reads.size() + c];
-            if (carries_[c].now != out) std::memmove(out, carries_[c].now, static_cast<std::size_t>(carries_[c].bytes));
+            if (carries_[c].now != out && carries_[c].bytes > 0)
+                std::memmove(out, carries_[c].now, static_cast<std::size_t>(carries_[c].bytes));
         }
     }
     /// Where the body reads its carries and writes the next ones.

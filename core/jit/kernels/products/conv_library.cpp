@@ -83,6 +83,29 @@ std::optional<Chosen> choose(const ConvProblem& p, const Types& t) {
     return choose(p, any_layout(s, t.source), any_layout(w, t.weights), any_layout(d, t.destination));
 }
 
+/// Copies a side to where it stands in a larger one, whose other elements are zero, as float or as it is.
+void copy_padded(const ConvSide& from, DType type, const void* base, const ConvSide& to, std::int64_t total, bool widen, void* memory) {
+    const std::int64_t width = byte_size(type), out_width = widen ? 4 : width;
+    std::memset(memory, 0, static_cast<std::size_t>(total * out_width));
+    Dims at(from.size.size(), 0);
+    const std::size_t run = from.stride[1] == 1 && to.stride[1] == 1 && !widen ? 1 : SIZE_MAX;  // a dimension that lies in one piece
+    const std::int64_t n = run == 1 ? from.elements() / from.size[1] : from.elements();
+    for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t offset = from.first, there = to.first;
+        for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * from.stride[d], there += at[d] * to.stride[d];
+        const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
+        std::byte* place = static_cast<std::byte*>(memory) + there * out_width;
+        if (widen)
+            *reinterpret_cast<float*>(place) = static_cast<float>(load_element(type, element).number.real());
+        else
+            std::memcpy(place, element, static_cast<std::size_t>(run == 1 ? width * from.size[1] : width));
+        for (std::size_t d = at.size(); d-- > 0;) {
+            if (d == run) continue;
+            if (++at[d] < from.size[d]) break;
+            at[d] = 0;
+        }
+    }
+}
 /// Copies a side without gaps, the last `backwards` dimensions backwards, as float or as it is.
 void copy_side(const ConvSide& from, DType type, const void* base, std::size_t backwards, bool widen, void* to) {
     const std::int64_t width = byte_size(type), n = from.elements();
@@ -125,6 +148,8 @@ struct Operand {
     memory::desc inner;                    ///< what the primitive takes
     std::optional<dnnl::reorder> reorder;  ///< between the two
     bool copied = false, widened = false;
+    std::optional<ConvSide> inside;            ///< of a padded copy: where the side stands in it
+    Dims copy_size;                            ///< of the copy
     std::size_t backwards = 0;                 ///< how many of the last dimensions are copied in reverse
     std::int64_t copy_at = -1, inner_at = -1;  ///< in the scratch memory of the operands that pieces share, or of a thread; -1: none
     bool shared = false;                       ///< prepared once for several pieces
@@ -179,7 +204,10 @@ private:
         const Types t = forward ? Types{type(0), type(1), type(2)}
                         : data  ? Types{type(2), type(1), type(0)}
                                 : Types{type(0), type(2), type(1)};
-        const std::optional<Chosen> c = choose(p, t);
+        std::optional<Chosen> c = choose(p, t);
+        const bool padded = !c && !data && p.before != p.after;  // where the library has nothing for padding on one side
+        const ConvProblem at_hand = padded ? p.with_padded_operand() : p;
+        if (padded) c = choose(at_hand, t);
         Piece piece;
         if (!c) return complete_ = false, piece;
         piece.primitive = c->primitive, piece.scratchpad = c->scratchpad;
@@ -195,7 +223,9 @@ private:
             o.side = side, o.type = types_[i], o.inner = inner, o.backwards = backwards;
             o.widened = widen && types_[i] != DType::F32;
             o.copied = o.widened || backwards > 0;
-            o.outer = describe(o.copied ? ConvSide::dense(side.size) : side, widen ? memory::data_type::f32 : *library_type(types_[i]));
+            ConvSide outer = o.copied ? ConvSide::dense(side.size) : side;
+            if (padded && i == 0) pad(o, p, outer = at_hand.source());
+            o.outer = describe(outer, widen ? memory::data_type::f32 : *library_type(types_[i]));
             const bool result = i == 2;
             if (o.inner != o.outer) o.reorder.emplace(result ? reorder(o.inner, o.outer) : reorder(o.outer, o.inner));
         };
@@ -203,6 +233,13 @@ private:
         operand(1, forward || data ? weights : destination, forward || data ? c->weights : c->destination, data ? p.strides.size() : 0);
         operand(2, data ? source : forward ? destination : weights, data ? c->source : forward ? c->destination : c->weights, 0);
         return piece;
+    }
+    /// The operand becomes a copy with its padding.
+    static void pad(Operand& o, const ConvProblem& p, ConvSide copy) {
+        o.copied = true;
+        o.copy_size = copy.size;
+        for (std::size_t s = 0; s < p.before.size(); ++s) copy = copy.slice(s + 2, p.before[s], o.side.size[s + 2]);
+        o.inside = copy;
     }
     /// Operands that several pieces read in the same layout are prepared once.
     void share_operands() {
@@ -216,7 +253,7 @@ private:
                 bool used = false;
                 for (const std::size_t i : all) {
                     Operand& o = pieces_[i].operands[number];
-                    if (o.inner != model.inner || o.side.size != model.side.size) continue;
+                    if (o.inner != model.inner || o.side.size != model.side.size || o.copy_size != model.copy_size) continue;
                     o.copy_at = model.copy_at, o.inner_at = model.inner_at, o.shared = true;
                     used = true;
                 }
@@ -247,7 +284,10 @@ private:
     }
     /// Brings an operand into the primitive's layout, in `scratch`.
     static void prepare(const Operand& o, void* base, char* scratch) {
-        if (o.copied) copy_side(o.side, o.type, base, o.backwards, o.widened, scratch + o.copy_at);
+        if (o.inside)
+            copy_padded(o.side, o.type, base, *o.inside, ConvSide::dense(o.copy_size).elements(), o.widened, scratch + o.copy_at);
+        else if (o.copied)
+            copy_side(o.side, o.type, base, o.backwards, o.widened, scratch + o.copy_at);
         if (!o.reordered()) return;
         dnnl::stream stream(cpu_engine());
         memory from(o.outer, cpu_engine(), outer_memory(o, base, scratch)), to(o.inner, cpu_engine(), scratch + o.inner_at);

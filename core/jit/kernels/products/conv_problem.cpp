@@ -105,6 +105,25 @@ ConvSide ConvProblem::weights() const {
     return w;
 }
 
+ConvProblem ConvProblem::with_padded_operand() const {
+    ConvProblem p = *this;
+    for (std::size_t s = 0; s < before.size(); ++s) {
+        p.lhs.size[s + 2] = checked_add(p.lhs.size[s + 2], checked_add(before[s], after[s]));
+        p.before[s] = p.after[s] = 0;
+    }
+    p.lhs.first = 0;
+    const std::size_t features = direction == Direction::Weights ? 0 : 1;
+    std::int64_t stride = 1;
+    const auto lay = [&](std::size_t d) {
+        p.lhs.stride[d] = stride;
+        stride = checked_mul(stride, p.lhs.size[d]);
+    };
+    lay(features);
+    for (std::size_t d = p.lhs.size.size(); d-- > 2;) lay(d);
+    lay(1 - features);
+    return p;
+}
+
 namespace {
 
 /// Shares of [0, n) in multiples of `unit`.

@@ -19,6 +19,8 @@ struct ConvProblem {
     /// Sizes and strides of what the library calls source, weights and destination. Data: the left operand is the destination, its result
     /// the source, its weights run backwards. Weights: the right operand is the destination, the result the weights.
     ConvSide source() const, weights() const, destination() const;
+    /// The same of a left operand that has its padding, zeros, in memory: without gaps, features last. Not of Direction::Data.
+    ConvProblem with_padded_operand() const;
     /// Part `i` of `n` of the work, cut where no sum is cut.
     std::vector<ConvProblem> cut(std::int64_t parts, bool single_images) const;
 };
