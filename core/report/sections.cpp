@@ -355,7 +355,7 @@ void memory_section(Page& page, const MemoryReport& m) {
         page.line(fmt::format("planned for {} and {}, which decide what kernels take to work in",
                               m.threads == 1 ? "1 thread" : std::to_string(m.threads) + " threads", m.instructions));
     if (!m.measurement_problem.empty()) page.line("not measured: " + m.measurement_problem);
-    if (!m.difference.empty()) page.line(m.difference);
+    if (!m.difference.empty()) page.paragraph(m.difference);
     for (const std::string& n : m.notes) page.line("note: " + n);
     if (m.at_peak.empty()) return;
     std::map<std::string, std::int64_t> by_role;
