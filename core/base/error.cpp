@@ -80,14 +80,17 @@ std::string text_of(const SourceLoc& loc) {
     if (loc.line > 0 && loc.column > 0) out += ":" + std::to_string(loc.column);
     return out;
 }
+void add_reasons(const Error& error, std::string& out) {
+    for (const std::string& c : error.context) out += "\n  in " + c;
+    for (const std::string& a : error.advices) out += "\n  try: " + a;
+}
 }  // namespace
 
 const char* Error::what() const noexcept {
     try {
         whole_ = fact();
         if (const std::string place = text_of(loc); !place.empty() && whole_.find(place) == std::string::npos) whole_ += "\n  at " + place;
-        for (const std::string& c : context) whole_ += "\n  in " + c;
-        for (const std::string& a : advices) whole_ += "\n  try: " + a;
+        add_reasons(*this, whole_);
         return whole_.c_str();
     } catch (...) {  // no memory
         return fact();
@@ -98,8 +101,7 @@ std::string full_text(const Error& error) {
     std::string out = "jaxscope: ";
     if (!error.loc.file.empty()) out += text_of(error.loc) + ": ";
     out += std::string(error.fact()) + " [" + code_name(error.code) + "]";
-    for (const std::string& c : error.context) out += "\n  in " + c;
-    for (const std::string& a : error.advices) out += "\n  try: " + a;
+    add_reasons(error, out);
     return escaped(out, 1000, true);
 }
 

@@ -2,8 +2,10 @@
 // The tree of a value, by what the public headers say of its type.
 #include <fmt/core.h>
 
+#include <charconv>
 #include <cstring>
 
+#include "ir/types/literal.h"
 #include "pytree/tree.h"
 
 namespace jaxscope::jax::detail {
@@ -79,9 +81,6 @@ void open(const void* value, const TreeType& t, const Describer& children, TreeW
     }
 }
 
-/// Python's floats: `1.0`, `1e-05`, `inf`.
-std::string with_point(std::string text) { return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text; }
-
 }  // namespace
 
 void describe(const Description& d, TreeWriter& w) {
@@ -97,8 +96,14 @@ void describe(const Description& d, TreeWriter& w) {
 
 std::string number_text(long long v) { return std::to_string(v); }
 std::string number_text(unsigned long long v) { return std::to_string(v); }
-std::string number_text(double v) { return with_point(fmt::format("{}", v)); }
-std::string number_text(float v) { return with_point(fmt::format("{}", v)); }
+std::string number_text(double v) { return python_float(v); }
+/// The shortest digits that give this float, as Python writes them.
+std::string number_text(float v) {
+    const std::string digits = fmt::format("{}", v);
+    double same = static_cast<double>(v);
+    std::from_chars(digits.data(), digits.data() + digits.size(), same);
+    return python_float(same);
+}
 std::string quoted_text(const char* v) { return std::string("'").append(v).append("'"); }
 
 }  // namespace jaxscope::jax::detail
