@@ -48,6 +48,12 @@ def waits_for_a_pool():
     from concurrent.futures import ProcessPoolExecutor
     global pool
     pool = ProcessPoolExecutor(2); pool.submit(time.sleep, 600); return good()
+def pool_complains():
+    from concurrent.futures import process
+    def of_its_dead(self, cause): raise ValueError("the queue is closed")
+    process._ExecutorManagerThread.terminate_broken = of_its_dead
+    import atexit
+    atexit.register(time.sleep, 1); return waits_for_a_pool()
 def leaves_slowly():
     import atexit
     atexit.register(time.sleep, 600); return good()
@@ -121,7 +127,7 @@ def test_one_line_at_the_end(run, folder, name, words):
 
 
 @pytest.mark.parametrize("name", ["moves", "deletes_itself", "writes_the_output", "other_bytes", "closes_output", "waits_for_a_thread",
-                                  "waits_for_workers", "waits_for_a_pool", "leaves_slowly", "leaves_a_daemon"])
+                                  "waits_for_workers", "waits_for_a_pool", "pool_complains", "leaves_slowly", "leaves_a_daemon"])
 def test_the_capture_is_made_all_the_same(run, folder, name):
     begin = time.monotonic()
     code, out, err = run(name)

@@ -92,6 +92,7 @@ def leave(code: int) -> NoReturn:
         watch.start()
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+        threading.excepthook = lambda _: None  # what a pool's thread says of the workers that are killed here is no news of the user's
         processes = sys.modules.get("multiprocessing.process")
         for child in processes.active_children() if processes is not None else ():
             child.kill()
