@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include <jaxscope/tree.h>
+#include <jaxscope/tree_of.h>
 
 #include "base/error.h"
 #include "base/intern.h"
@@ -219,6 +220,14 @@ PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeW
 
 void sort_pointers(const void** first, std::size_t n, bool (*less)(const void*, const void*)) { std::sort(first, first + n, less); }
 
+void no_such_member(Name name) {
+    throw Error(ErrorCode::BadUsage, "TreeOf: the member isn't one of those that are the tree of " + std::string(name.text, name.size));
+}
+std::string joined_names(const Name* names, std::size_t n) {
+    std::string out;
+    for (std::size_t i = 0; i < n; ++i) (out += i ? ", " : "").append(names[i].text, names[i].size);
+    return out;
+}
 void check_leaf_count(const PyTreeDef& tree, std::size_t n) {
     const std::string wanted = std::to_string(tree.num_leaves());
     if (n < tree.num_leaves())

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// jax.jacfwd, jacrev, jacobian, hessian. A result's leaves are replaced by trees like the chosen arguments, as in JAX; so a function of
-// trees gives tuples, pairs, vectors, maps or arrays (a struct of Arrays can't hold trees in their place).
+// jax.jacfwd, jacrev, jacobian, hessian. A result's leaves are replaced by trees like the chosen arguments, as in JAX: the Hessian of a
+// function of a struct is a TreeOf structs, `h[&Params::w].b`.
 #include <jaxscope/autodiff.h>
+#include <jaxscope/tree_of.h>
 
 namespace jaxscope::jax {
 
@@ -11,58 +12,6 @@ struct WithAux {};
 inline constexpr WithAux with_aux{};
 
 namespace detail {
-
-/// The type of a tree T whose leaves are trees of type U.
-template <class T, class U>
-struct Product {
-    static_assert(!sizeof(T), "jacobian: the function must return an Array, or tuples, pairs, vectors or maps of Arrays");
-};
-template <class U>
-struct Product<Array, U> {
-    using type = U;
-};
-template <template <class...> class T, class... M, class U>
-struct Product<T<M...>, U> {
-    template <class X>
-    static auto one() {
-        if constexpr (Map<T<M...>>)
-            return std::type_identity<T<typename T<M...>::key_type, typename Product<typename T<M...>::mapped_type, U>::type>>();
-        else if constexpr (Sequence<T<M...>>)
-            return std::type_identity<T<typename Product<typename T<M...>::value_type, U>::type>>();
-        else
-            return std::type_identity<T<typename Product<M, U>::type...>>();
-    }
-    using type = typename decltype(one<void>())::type;
-};
-template <class T, std::size_t N, template <class, std::size_t> class A, class U>
-struct Product<A<T, N>, U> {
-    using type = A<typename Product<T, U>::type, N>;
-};
-
-/// The tree `like` with the trees that `make` gives for its leaves, in order.
-template <class P, class T, class M>
-P product_of(const T& like, const M& make) {
-    if constexpr (is_leaf<T>) {
-        return make();
-    } else if constexpr (Map<T>) {
-        P out;
-        for (const auto& [key, value] : like) out.emplace(key, product_of<typename P::mapped_type>(value, make));
-        return out;
-    } else if constexpr (Sequence<T>) {
-        P out;
-        for (const auto& v : like) out.push_back(product_of<typename P::value_type>(v, make));
-        return out;
-    } else if constexpr (FixedArray<T>) {
-        P out{};
-        for (std::size_t i = 0; i < like.size(); ++i) out[i] = product_of<typename P::value_type>(like[i], make);
-        return out;
-    } else {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return P{product_of<std::tuple_element_t<I, P>>(std::get<I>(like), make)...};
-        }
-        (std::make_index_sequence<std::tuple_size_v<T>>());
-    }
-}
 
 struct JacobianOptions {
     bool holomorphic = false, allow_int = false, aux = false;

@@ -85,7 +85,10 @@ Array select_n(const Operand& which, const Arrays& cases);
 Array clamp(const Operand& low, const Operand& x, const Operand& high);
 Array convert_element_type(const Operand& x, dtype type);
 Array bitcast_convert_type(const Operand& x, dtype type);
-Array dot(const Operand& x, const Operand& y);
+struct Dot {
+    Array operator()(const Operand& x, const Operand& y, const numpy::ProductOptions& how = {}) const;
+};
+inline constexpr Dot dot{};
 Array full(const Shape& shape, const Operand& value);
 Array iota(dtype type, std::int64_t size, Where where = {});
 Array broadcasted_iota(dtype type, const Shape& shape, std::int64_t dimension, Where where = {});
@@ -146,10 +149,10 @@ requires(!std::is_convertible_v<const T&, Operand> && !std::is_same_v<T, std::ve
 struct DotDimensionNumbers {
     Shape lhs_contracting = {}, rhs_contracting = {}, lhs_batch = {}, rhs_batch = {};
 };
-Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers);
-/// The sums in a type of their own: `int32` of int8 operands.
+/// `{.preferred_element_type = jnp::int32}`: the sums in a type of their own, of int8 operands.
+Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers, const numpy::ProductOptions& how = {});
 Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& dimension_numbers, dtype preferred_element_type);
-Array batch_matmul(const Operand& x, const Operand& y);
+Array batch_matmul(const Operand& x, const Operand& y, Precision precision = {});
 /// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
 class ConvPadding {
 public:
@@ -162,6 +165,8 @@ struct ConvOptions {
     Shape lhs_dilation = {}, rhs_dilation = {};
     std::vector<std::string> dimension_numbers = {};  ///< {"NHWC", "HWIO", "NHWC"}; none: {"NCHW", "OIHW", "NCHW"} for two dimensions
     std::int64_t feature_group_count = 1, batch_group_count = 1;
+    Precision precision = {};
+    AsType preferred_element_type = {};
 };
 Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& window_strides, const ConvPadding& padding,
                            const ConvOptions& options = {});
@@ -173,6 +178,8 @@ Array conv_with_general_padding(const Operand& lhs, const Operand& rhs, const Sh
 struct ConvTransposeOptions {
     Shape rhs_dilation = {};
     std::vector<std::string> dimension_numbers = {};  ///< none: {"NHWC", "HWIO", "NHWC"} for two dimensions
+    Precision precision = {};
+    AsType preferred_element_type = {};
 };
 Array conv_transpose(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding,
                      const ConvTransposeOptions& options = {});

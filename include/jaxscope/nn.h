@@ -22,8 +22,12 @@ struct AttentionOptions {
     Array bias = {}, mask = {};  ///< (batch or 1, heads or 1, queries, keys)
     double scale = 0;            ///< 0: one divided by the root of a head's size
     bool is_causal = false;
+    Array query_seq_lengths = {}, key_value_seq_lengths = {};  ///< int32, one for each of the batch: what is behind them is padding
+    /// Keys that a query sees before and behind its own place; negative: all.
+    std::pair<std::int64_t, std::int64_t> local_window_size = {-1, -1};
 };
-/// Queries (batch, length, heads, size); keys and values may have fewer heads, which groups of queries share.
+/// Queries (batch, length, heads, size); keys and values may have fewer heads, which groups of queries share. Products of 16-bit floats
+/// are summed in 32 bits; the shares are made in float32 always.
 Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
 Array log_softmax(const Operand& x, std::int64_t axis = -1);
 Array logsumexp(const Operand& x, const Reduction& over = {});

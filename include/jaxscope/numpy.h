@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <jaxscope/products.h>
 #include <jaxscope/pytree.h>
 
 namespace jaxscope::jax {
@@ -25,15 +26,6 @@ struct Reduction {
     Axes axis = {};
     bool keepdims = false;
     Array where = {};  ///< of any and all: the elements that count
-};
-/// The type that a result is made in; left out, the operands' own (Python's `dtype=None`).
-class AsType {
-public:
-    AsType() = default;
-    AsType(dtype t) : type(t), given(true) {}  // NOLINT(google-explicit-constructor)
-    AsType(None) {}                            // NOLINT(google-explicit-constructor)
-    dtype type = dtype::float32;
-    bool given = false;
 };
 /// Of sums and products. `initial`: a scalar that they begin with; `where`: the elements that count.
 struct Summation {
@@ -201,15 +193,8 @@ Array copysign(const Operand& x, const Operand& y);
 Array nextafter(const Operand& x, const Operand& y);
 Array heaviside(const Operand& x, const Operand& y);
 Array hypot(const Operand& x, const Operand& y);
-Array matmul(const Operand& x, const Operand& y);
-Array dot(const Operand& x, const Operand& y);
-Array vdot(const Operand& x, const Operand& y);
-Array vecdot(const Operand& x, const Operand& y);
 Array kron(const Operand& x, const Operand& y);
 Array cross(const Operand& x, const Operand& y);
-/// Over the last axes of x and the first of y, or over pairs of axes: `tensordot(x, y, {{0, 1}, {1, 0}})`.
-Array tensordot(const Operand& x, const Operand& y, std::int64_t axes = 2);
-Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape>& axes);
 /// `mode`: "full", "same" or "valid".
 Array convolve(const Operand& a, const Operand& v, const char* mode = "full");
 /// A polynomial's value by its coefficients, the highest power first.
@@ -218,7 +203,6 @@ Array polyval(const Operand& p, const Operand& x);
 Array interp(const Operand& x, const Operand& xp, const Operand& fp);
 Array trapezoid(const Operand& y);
 Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis = -1);
-Array inner(const Operand& x, const Operand& y);
 Array outer(const Operand& x, const Operand& y);
 /// |x - y| <= atol + rtol |y|; left out, 1e-5 and 1e-8.
 Array isclose(const Operand& x, const Operand& y);
@@ -233,14 +217,6 @@ Array clip(const Operand& x, const Operand& low, const Operand& high);
 Array clip(const Operand& x, const Operand& low, None = {});
 Array clip(const Operand& x, None, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
-
-/// Einstein's sums: `einsum("bij,bjk->bik", x, y)`; without `->` the result has the names that stand once, sorted. Three and more
-/// operands are contracted in the order that needs fewest operations.
-Array einsum(const char* subscripts, const Operand& x);
-Array einsum(const char* subscripts, const Operand& x, const Operand& y);
-Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z);
-Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const Operand& w);
-Array einsum(const char* subscripts, const Arrays& operands, Where where = {});
 
 // ---- Along axes
 Array sum(const Operand& x, const Summation& over = {});

@@ -404,18 +404,20 @@ void release_tree(const TreeNode* t) noexcept;
 }  // namespace detail
 
 /// Makes a class with constructors or private members a tree: `JAXSCOPE_PYTREE(Model, w, b)` inside of it or behind it, in its namespace.
-#define JAXSCOPE_PYTREE(T, ...)                                                                                                   \
-    template <class JaxscopeSelf, class JaxscopeF>                                                                                \
-    requires std::is_same_v<std::remove_cv_t<JaxscopeSelf>, T>                                                                    \
-    friend void jaxscope_members(JaxscopeSelf& jaxscope_self, JaxscopeF&& jaxscope_f) { jaxscope_self.jaxscope_all(jaxscope_f); } \
-    friend const char* jaxscope_member_names(const T*) { return #__VA_ARGS__; }                                                   \
-    template <class JaxscopeF>                                                                                                    \
-    void jaxscope_all(JaxscopeF& jaxscope_f) {                                                                                    \
-        jaxscope_f(__VA_ARGS__);                                                                                                  \
-    }                                                                                                                             \
-    template <class JaxscopeF>                                                                                                    \
-    void jaxscope_all(JaxscopeF& jaxscope_f) const {                                                                              \
-        jaxscope_f(__VA_ARGS__);                                                                                                  \
+#define JAXSCOPE_PYTREE(T, ...)                                                                   \
+    template <class JaxscopeSelf, class JaxscopeF>                                                \
+    requires std::is_same_v<std::remove_cv_t<JaxscopeSelf>, T>                                    \
+    friend decltype(auto) jaxscope_members(JaxscopeSelf& jaxscope_self, JaxscopeF&& jaxscope_f) { \
+        return jaxscope_self.jaxscope_all(jaxscope_f);                                            \
+    }                                                                                             \
+    friend const char* jaxscope_member_names(const T*) { return #__VA_ARGS__; }                   \
+    template <class JaxscopeF>                                                                    \
+    decltype(auto) jaxscope_all(JaxscopeF& jaxscope_f) {                                          \
+        return jaxscope_f(__VA_ARGS__);                                                           \
+    }                                                                                             \
+    template <class JaxscopeF>                                                                    \
+    decltype(auto) jaxscope_all(JaxscopeF& jaxscope_f) const {                                    \
+        return jaxscope_f(__VA_ARGS__);                                                           \
     }
 
 /// The shape of a tree: compares, hashes, prints as JAX's PyTreeDef.

@@ -348,6 +348,7 @@ int main(int argc, char**) {
     transformations();
     loops();
     autodiff();
+    exact_products();
     custom_rules();
     activations();
     lax_functions();

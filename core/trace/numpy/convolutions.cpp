@@ -12,6 +12,7 @@
 #include "lax/params/products.h"
 #include "lax/params/windows.h"
 #include "lax/primitives.h"
+#include "trace/numpy/contractions.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -98,6 +99,8 @@ Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& 
         p.lhs_dilation = o.lhs_dilation.size() ? o.lhs_dilation.vector() : ones;
         p.rhs_dilation = o.rhs_dilation.size() ? o.rhs_dilation.vector() : ones;
         p.window_strides = strides.vector();
+        p.precision = detail::precision_of(o.precision);
+        if (o.preferred_element_type.given) p.preferred_element_type = static_cast<::jaxscope::DType>(o.preferred_element_type.type);
         p.padding = conv_padding(padding, p.dimension_numbers, x, k, p.window_strides, p.rhs_dilation);
         return b.bind1(kConvGeneralDilated, v, make_params(p));
     });
@@ -129,7 +132,11 @@ Array conv_transpose(const Operand& lhs, const Operand& rhs, const Shape& stride
         }
     }
     return conv_general_dilated(lhs, rhs, std::vector<std::int64_t>(strides.size(), 1), around,
-                                {.lhs_dilation = strides, .rhs_dilation = o.rhs_dilation, .dimension_numbers = names});
+                                {.lhs_dilation = strides,
+                                 .rhs_dilation = o.rhs_dilation,
+                                 .dimension_numbers = names,
+                                 .precision = o.precision,
+                                 .preferred_element_type = o.preferred_element_type});
 }
 
 namespace {

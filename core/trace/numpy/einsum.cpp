@@ -12,6 +12,7 @@
 #include "lax/params/products.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "trace/numpy/contractions.h"
 #include "trace/numpy/einsum_path.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -120,6 +121,12 @@ detail::SizesOfNames sizes_of(const Subscripts& s, const std::vector<Dims>& shap
     return sizes;
 }
 
+/// How a whole product is summed.
+struct Sums {
+    D type;
+    Attr precision;
+};
+
 /// In the type of the whole product; of truth values: is any of them true?
 Value summed(Builder& b, Value x, const Dims& axes, D type) {
     if (axes.empty()) return x;
@@ -204,8 +211,9 @@ std::string own_names(const std::string& candidates, const std::string& of, cons
     return names;
 }
 
-Term contracted(Builder& b, const Term& l, const Term& r, const std::string& batch, const std::string& sums, D type) {
+Term contracted(Builder& b, const Term& l, const Term& r, const std::string& batch, const std::string& sums, const Sums& in) {
     DotGeneralParams p;
+    p.precision = in.precision;
     for (const char c : sums) {
         p.dimension_numbers.lhs_contract.push_back(position(l.names, c));
         p.dimension_numbers.rhs_contract.push_back(position(r.names, c));
@@ -214,12 +222,13 @@ Term contracted(Builder& b, const Term& l, const Term& r, const std::string& bat
         p.dimension_numbers.lhs_batch.push_back(position(l.names, c));
         p.dimension_numbers.rhs_batch.push_back(position(r.names, c));
     }
-    p.preferred_element_type = type;
+    p.preferred_element_type = in.type;
     return {b.bind1(kDotGeneral, {l.value, r.value}, make_params(p)),
             batch + without(l.names, batch + sums) + without(r.names, batch + sums)};
 }
 /// The path that JAX takes goes from the last operand to the first.
-Value product_of_terms(Builder& b, Term x, Term y, const std::string& out, D type) {
+Value product_of_terms(Builder& b, Term x, Term y, const std::string& out, const Sums& in) {
+    const D type = in.type;
     std::string sums = summed_names(x.names + y.names, out);
     drop_ones(b, y, x), drop_ones(b, x, y);
     const std::string nx = x.names, ny = y.names;
@@ -234,17 +243,16 @@ Value product_of_terms(Builder& b, Term x, Term y, const std::string& out, D typ
         if (has(x.names, c) && has(y.names, c)) common += c;
     const std::string rest_x = without(x.names, batch + common), rest_y = without(y.names, batch + common);
     const bool in_order = batch + rest_x + rest_y == out;
-    return arranged(b, in_order ? contracted(b, x, y, batch, common, type) : contracted(b, y, x, batch, common, type), out);
+    return arranged(b, in_order ? contracted(b, x, y, batch, common, in) : contracted(b, y, x, batch, common, in), out);
 }
 
-Value einsum_in(Builder& b, const Values& v, const char* subscripts) {
+Value einsum_in(Builder& b, const Values& v, const char* subscripts, const ProductOptions& how) {
     const std::vector<Dims> shapes = detail::shapes_of(b, v);
     const Subscripts s = parsed(subscripts, shapes);
     const detail::SizesOfNames sizes = sizes_of(s, shapes);
-    Avals avals;
-    for (const Value x : v) avals.push_back(b.aval(x));
-    // JAX leaves the operands as they are; the product has the type that they promote to.
-    const detail::Promoted to = detail::promoted_type(avals);
+    // JAX leaves the operands as they are.
+    const detail::Promoted to = detail::product_type(b, v, how);
+    const Sums in{to.type, detail::precision_of(how.precision)};
     std::vector<Term> terms;
     for (std::size_t i = 0; i < v.size(); ++i) terms.push_back({v[i], s.in[i]});
     if (terms.size() == 1) {
@@ -254,32 +262,34 @@ Value einsum_in(Builder& b, const Values& v, const char* subscripts) {
         return cl::convert_element_type(b, arranged(b, t, s.out), to.type, to.weak);
     }
     for (const detail::EinsumStep& step : detail::einsum_path(s.in, s.out, sizes)) {
-        const Value out = product_of_terms(b, terms[step.x], terms[step.y], step.out, to.type);
+        const Value out = product_of_terms(b, terms[step.x], terms[step.y], step.out, in);
         terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(step.y));
         terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(step.x));
         terms.push_back({out, step.out});
     }
     return cl::convert_element_type(b, terms.front().value, to.type, to.weak);
 }
-Array einsum_of(const char* subscripts, const std::vector<Operand>& operands, const Where& where) {
-    return detail::apply(operands, where, [&](Builder& b, const Values& v) { return Values{einsum_in(b, v, subscripts)}; }).front();
+Array einsum_of(const char* subscripts, const std::vector<Operand>& operands, const ProductOptions& how, const Where& where) {
+    return detail::apply(operands, where, [&](Builder& b, const Values& v) { return Values{einsum_in(b, v, subscripts, how)}; }).front();
 }
 
 }  // namespace
 
-Array einsum(const char* subscripts, const Operand& x) { return einsum_of(subscripts, {x}, x.where); }
-Array einsum(const char* subscripts, const Operand& x, const Operand& y) { return einsum_of(subscripts, {x, y}, x.where); }
-Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z) {
-    return einsum_of(subscripts, {x, y, z}, x.where);
+Array einsum(const char* subscripts, const Operand& x, const ProductOptions& how) { return einsum_of(subscripts, {x}, how, x.where); }
+Array einsum(const char* subscripts, const Operand& x, const Operand& y, const ProductOptions& how) {
+    return einsum_of(subscripts, {x, y}, how, x.where);
 }
-Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const Operand& w) {
-    return einsum_of(subscripts, {x, y, z, w}, x.where);
+Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const ProductOptions& how) {
+    return einsum_of(subscripts, {x, y, z}, how, x.where);
 }
-Array einsum(const char* subscripts, const Arrays& operands, Where where) {
+Array einsum(const char* subscripts, const Operand& x, const Operand& y, const Operand& z, const Operand& w, const ProductOptions& how) {
+    return einsum_of(subscripts, {x, y, z, w}, how, x.where);
+}
+Array einsum(const char* subscripts, const Arrays& operands, const ProductOptions& how, Where where) {
     if (operands.empty()) throw Error(ErrorCode::BadUsage, "einsum needs at least one array").at({where.file, where.line, 0});
     std::vector<Operand> in;
     for (const Array& a : operands) in.emplace_back(a, where.file, where.line, where.function);
-    return einsum_of(subscripts, in, where);
+    return einsum_of(subscripts, in, how, where);
 }
 
 }  // namespace jaxscope::jax::numpy

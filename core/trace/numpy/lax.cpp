@@ -298,39 +298,6 @@ Array pad(const Operand& x, const Operand& value, const std::vector<Padding>& co
     });
 }
 
-namespace {
-Array dot_general_of(const Operand& x, const Operand& y, const DotDimensionNumbers& d, std::optional<::jaxscope::DType> preferred) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) {
-        DotGeneralParams p;
-        p.preferred_element_type = preferred;
-        p.dimension_numbers = {d.lhs_contracting.vector(), d.rhs_contracting.vector(), d.lhs_batch.vector(), d.rhs_batch.vector()};
-        detail::check_dot(b, v[0], v[1], p.dimension_numbers);
-        return b.bind1(kDotGeneral, v, make_params(p));
-    });
-}
-}  // namespace
-Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d) { return dot_general_of(x, y, d, std::nullopt); }
-Array dot_general(const Operand& x, const Operand& y, const DotDimensionNumbers& d, dtype preferred_element_type) {
-    return dot_general_of(x, y, d, static_cast<::jaxscope::DType>(preferred_element_type));
-}
-Array batch_matmul(const Operand& x, const Operand& y) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const std::int64_t rank = b.aval(v[0])->rank();
-        if (rank < 2 || b.aval(v[1])->rank() < 2)
-            detail::refuse(fmt::format("Arguments to batch_matmul must be at least 2D, got {}, {}", rank, b.aval(v[1])->rank()));
-        if (b.aval(v[1])->rank() != rank)
-            throw Error(ErrorCode::TypeMismatch,
-                        "Arguments to batch_matmul must have same ndim>=2, got " + to_text(b.aval(v[0])) + " and " + to_text(b.aval(v[1])));
-        DotGeneralParams p;
-        p.dimension_numbers.lhs_contract = {rank - 1};
-        p.dimension_numbers.rhs_contract = {rank - 2};
-        for (std::int64_t i = 0; i + 2 < rank; ++i) p.dimension_numbers.lhs_batch.push_back(i);
-        p.dimension_numbers.rhs_batch = p.dimension_numbers.lhs_batch;
-        detail::check_dot(b, v[0], v[1], p.dimension_numbers);
-        return b.bind1(kDotGeneral, v, make_params(p));
-    });
-}
-
 std::vector<Array> optimization_barrier(const std::vector<Array>& operands, Where where) {
     const std::vector<Operand> in(operands.begin(), operands.end());
     return detail::apply(in, where,

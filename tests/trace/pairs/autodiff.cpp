@@ -6,6 +6,19 @@ namespace pairs {
 namespace {
 Array wave(const Array& x) { return jnp::sin(x); }
 Array loss(const Array& x, const Array& v) { return jnp::sin(x * v).sum(); }
+struct Layer {
+    Array w, b;
+};
+class Net {
+public:
+    Net(Array w, Array b, Array last, int times) : first_{std::move(w), std::move(b)}, last_(std::move(last)), times_{times} {}
+    Array operator()(const Array& x) const { return jnp::sin(x * first_.w + first_.b).sum() * last_ * times_.value; }
+    Layer first_;
+    Array last_;
+    jax::Static<int> times_;
+    JAXSCOPE_PYTREE(Net, first_, last_, times_)
+};
+Array affine_loss(const Layer& l, const Array& x) { return jnp::sin(x * l.w + l.b).sum() * l.w.sum(); }
 std::tuple<Array, Array> both(const Array& v, const Array& n) {
     Array s = jnp::sin(v), t = n.sum();
     return {s * t, n};
@@ -63,6 +76,28 @@ void autodiff() {
     PAIR("jax.hessian(lambda v: jnp.sin(v).sum())(v)", jax::hessian([](Array t) { return jnp::sin(t).sum(); })(v));
     PAIR("jax.hessian(lambda v, u: (v * jnp.sin(u)).sum(), argnums=(0, 1))(v, y[0])",
          jax::hessian<0, 1>([](Array t, Array u) { return (t * jnp::sin(u)).sum(); })(v, y[0]));
+    PAIR(
+        "(lambda h: (h[0][0], h[0][1], h[1][0], h[1][1]))("
+        "jax.hessian(lambda l: jnp.sin(y[0] * l[0] + l[1]).sum() * l[0].sum())((v, v * 2)))",
+        [&] {
+            const auto h = jax::hessian([&](const Layer& l) { return affine_loss(l, y[0]); })(Layer{.w = v, .b = v * 2});
+            return std::tuple(h[&Layer::w].w, h[&Layer::w].b, h[&Layer::b].w, h[&Layer::b].b);
+        }());
+    PAIR("jax.jacfwd(lambda t: ((t * 2, jnp.sin(t)), t.sum()))(v)", [&] {
+        return jax::jacfwd([&](Array t) {
+            Array twice = t * 2, wave = jnp::sin(t);
+            return std::tuple(Layer{.w = twice, .b = wave}, t.sum());
+        })(v);
+    }());
+    PAIR(
+        "(lambda h: (h[0][0][0][0], h[0][0][1], h[1][0][0], h[1][1]))("
+        "jax.hessian(lambda t: jnp.sin(x * t[0][0] + t[0][1]).sum() * t[1] * 3)(((v, v * 3), v[0])))",
+        [&] {
+            Array thrice = v * 3, last = v[0];
+            const auto h = jax::hessian([&](const Net& n) { return n(x); })(Net(v, thrice, last, 3));
+            const auto& first = h[&Net::first_];
+            return std::tuple(first[&Layer::w].first_.w, first[&Layer::w].last_, h[&Net::last_].first_.w, h[&Net::last_].last_);
+        }());
     PAIR("jax.jacrev(jax.jit(jnp.sin))(v)", jax::jacrev(jax::jit(wave, {.name = "sin"}))(v));
     PAIR("jax.grad(lambda x, v: (jnp.sin(x * v).sum(), x), argnums=(1, 0), has_aux=True)(x, v)", jax::grad<1, 0>([](Array t, Array u) {
              return std::pair{jnp::sin(t * u).sum(), t};

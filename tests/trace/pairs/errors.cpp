@@ -281,6 +281,15 @@ void composed() {
     REFUSED("jnp.diag(x[None])", jnp::diag(x[none]));
     REFUSED("jnp.trace(x, axis1=1, axis2=1)", jnp::trace(x, {.axis1 = 1, .axis2 = 1}));
     REFUSED("lax.while_loop(lambda c: c, lambda c: c, v[0])", lax::while_loop([](Array c) { return c; }, [](Array c) { return c; }, v[0]));
+    REFUSED("jnp.matmul(x, w, precision='bogus')", jnp::matmul(x, w, {.precision = "bogus"}));
+    REFUSED("(lambda q: nn.dot_product_attention(q, q.astype('bfloat16'), q))(w.reshape(1, 5, 2, 2))", [&] {
+        const Array q = w.reshape({1, 5, 2, 2}), halves = q.astype(jnp::bfloat16);
+        return nn::dot_product_attention(q, halves, q);
+    }());
+    REFUSED("(lambda q: nn.dot_product_attention(q, q, q, query_seq_lengths=i))(w.reshape(1, 5, 2, 2))", [&] {
+        const Array q = w.reshape({1, 5, 2, 2});
+        return nn::dot_product_attention(q, q, q, {.query_seq_lengths = i});
+    }());
     REFUSED("nn.dot_product_attention(x, x, y.T)", nn::dot_product_attention(x, x, y.T()));
     REFUSED("nn.initializers.he_normal()(k, (3,))", nn::initializers::he_normal()(k, 3));
     REFUSED("jsp.linalg.cholesky(x)", jax::scipy::linalg::cholesky(x));

@@ -63,6 +63,7 @@ void pair(const char* python, F f) {
                     [[maybe_unused]] Array n) { return __VA_ARGS__; })
 
 void autodiff();
+void exact_products();
 void custom_rules();
 void activations();
 void lax_functions();

@@ -33,14 +33,6 @@ namespace {
 [[noreturn]] void refuse_at(const Where& where, const std::string& text) {
     throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0});
 }
-Value contracted(Builder& b, const Values& v, const Dims& left, const Dims& right) {
-    const detail::Promoted to = detail::promoted_type({b.aval(v[0]), b.aval(v[1])});
-    DotGeneralParams p;
-    p.dimension_numbers = {left, right, {}, {}};
-    p.preferred_element_type = to.type;
-    detail::check_dot(b, v[0], v[1], p.dimension_numbers);
-    return cl::convert_element_type(b, b.bind1(kDotGeneral, v, make_params(p)), to.type, to.weak);
-}
 std::vector<Operand> operands_of(const Arrays& arrays, const Where& where) {
     std::vector<Operand> in;
     for (const Array& a : arrays) in.emplace_back(a, where.file, where.line, where.function);
@@ -55,41 +47,20 @@ Array spread(const Array& x, std::int64_t first) {
 
 }  // namespace
 
-Array tensordot(const Operand& x, const Operand& y, std::int64_t axes) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) {
-        const std::int64_t rank_x = b.aval(v[0])->rank(), rank_y = b.aval(v[1])->rank();
-        if (axes > std::min(rank_x, rank_y))
-            detail::refuse(fmt::format("Number of tensordot axes (axes {}) exceeds input ranks ({} and {})", axes,
-                                       Shape(b.aval(v[0])->shape).str(), Shape(b.aval(v[1])->shape).str()));
-        Dims left, right;
-        for (std::int64_t d = 0; d < axes; ++d) left.push_back(rank_x - axes + d), right.push_back(d);
-        return contracted(b, v, left, right);
-    });
-}
-Array tensordot(const Operand& x, const Operand& y, const std::pair<Shape, Shape>& axes) {
-    return apply1({x, y}, [&](Builder& b, const Values& v) {
-        if (axes.first.size() != axes.second.size())
-            detail::refuse(
-                fmt::format("tensordot requires axes lists to have equal length, got {} and {}.", axes.first.str(), axes.second.str()));
-        Dims left, right;
-        for (const std::int64_t a : axes.first) left.push_back(detail::axis_in(a, b.aval(v[0])->rank()));
-        for (const std::int64_t a : axes.second) right.push_back(detail::axis_in(a, b.aval(v[1])->rank()));
-        return contracted(b, v, left, right);
-    });
-}
 namespace {
 /// The products of rows that belong together: dimensions before the last broadcast, as jax.numpy.vectorize maps them. `at`: from which
 /// of `rank` dimensions on; what an array lacks, or has once, isn't mapped.
-Array rows_by_rows(const Array& a, const Array& b, const std::vector<std::pair<bool, bool>>& mapped, std::size_t at) {
-    if (at == mapped.size()) return vdot(a, b);
+Array rows_by_rows(const Array& a, const Array& b, const std::vector<std::pair<bool, bool>>& mapped, std::size_t at,
+                   const ProductOptions& how) {
+    if (at == mapped.size()) return vdot(a, b, how);
     const auto [left, right] = mapped[at];
-    const auto next = [&](const Array& p, const Array& q) { return rows_by_rows(p, q, mapped, at + 1); };
+    const auto next = [&](const Array& p, const Array& q) { return rows_by_rows(p, q, mapped, at + 1, how); };
     if (left && right) return vmap(next)(a, b);
     return left ? vmap(next, {.in_axes = {0, none}})(a, b) : vmap(next, {.in_axes = {none, 0}})(a, b);
 }
 }  // namespace
-Array vecdot(const Operand& x, const Operand& y) {
-    const auto product = [](const Arrays& v) {
+Array Vecdot::operator()(const Operand& x, const Operand& y, const ProductOptions& how) const {
+    const auto product = [&](const Arrays& v) {
         const auto last = [](const Array& a) { return a.ndim() ? a.shape(-1) : -1; };
         if (last(v[0]) < 0 || last(v[1]) < 0) detail::refuse("tuple index out of range");
         if (last(v[0]) != last(v[1]))
@@ -110,7 +81,7 @@ Array vecdot(const Operand& x, const Operand& y) {
         }
         Array left = once[0].empty() ? v[0] : squeeze(v[0], once[0]);
         Array right = once[1].empty() ? v[1] : squeeze(v[1], once[1]);
-        const Array out = rows_by_rows(left, right, mapped, 0);
+        const Array out = rows_by_rows(left, right, mapped, 0, how);
         return Arrays{single.empty() ? out : expand_dims(out, single)};
     };
     return detail::in_line({x, y}, product).front();
