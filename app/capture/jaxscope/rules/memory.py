@@ -159,7 +159,7 @@ def _literal_residuals(bwd: Any, n: int, n_out: int) -> list[int] | None:
     The outermost of JAX's functions around the rule has the forward rule's trees, and for each residual the argument that it is, or None."""
     trees = next((args[2] for f in thunks(bwd) for transform, args in getattr(f, "transforms", ())
                   if getattr(transform, "__name__", "") == "_flatten_bwd" and len(args) > 2 and callable(args[2])), None)
-    left = _meeting.forward_of
+    left = getattr(_meeting, "forward_of", {})
     jaxpr = next((left[id(c)][1] for _, c in cells_of(trees) if id(c) in left), None)
     forwards = trees()[2] if jaxpr is not None else ()
     if jaxpr is None or len(forwards) != n or len(jaxpr.outvars) - n_out != sum(f is None for f in forwards):
