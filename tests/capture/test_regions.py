@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import sys
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -162,3 +163,19 @@ def test_a_function_with_state_of_its_own_runs_once_per_tracing():
         return jnp.sum(x ** 2)
     api.capture(lambda x: jax.grad(loss)(x))(jnp.ones(2))
     assert len(calls) == 2  # the program, and the marked tracing
+
+
+def test_a_rule_with_symbolic_zeros_is_differentiated_by_the_program_itself():
+    @jax.custom_vjp
+    def f(x, y):
+        return jnp.sin(x) * y
+    f.defvjp(lambda x, y: (f(x.value, y.value), (x.value, y.value)), lambda res, g: (g * res[1] * jnp.cos(res[0]), g * jnp.sin(res[0])),
+             symbolic_zeros=True)
+
+    def step(x, y):
+        return jax.value_and_grad(lambda t: jnp.sum(f(t, y)))(x)
+    captured = []
+    first = threading.Thread(target=lambda: captured.append(api.capture(step)(jnp.ones(3), jnp.ones(3))))  # nothing was captured there
+    first.start()
+    first.join()
+    assert len(captured) == 1 and len(captured[0].document["regions"]) == 1
