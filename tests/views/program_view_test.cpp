@@ -46,6 +46,21 @@ private Q_SLOTS:
         QCOMPARE(shown, computed);
     }
 
+    void tags_and_marks_of_a_frame_stand_side_by_side() {
+        VisibleGraph::Node node;
+        node.title = "jit step";
+        node.expanded = true;
+        node.mark = {.saved_bytes = 26 << 20, .saved_values = 28};
+        const Rect rect{0, 0, 600, 300}, tag{500, 4, 94, 20}, below{100, 286, 94, 20};
+        NodeItem frame(node, rect, 0, 0);
+        const QRectF alone = frame.mark_rect();
+        frame.keep_clear(below);
+        QCOMPARE(frame.mark_rect(), alone);
+        frame.keep_clear(tag);
+        QVERIFY(alone.right() > tag.x && frame.mark_rect().right() < tag.x);
+        QCOMPARE(frame.mark_rect().size(), alone.size());
+    }
+
     void what_is_open_holds_what_is_saved() {
         std::int64_t total = 0, open = 0;
         for (const auto& node : graph().nodes) {

@@ -59,7 +59,8 @@ NodeItem::NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, i
       part_(part),
       index_(index),
       expandable_(node.expandable),
-      expanded_(node.expanded) {
+      expanded_(node.expanded),
+      head_end_(rect_.right() - 8) {
     if (node.mark.saved_values > 0) {
         mark_ = utf8("saved " + bytes_text(node.mark.saved_bytes));
         if (node.mark.saved_values > 1) mark_ += utf8(" \u00d7" + count_text(node.mark.saved_values));
@@ -87,6 +88,10 @@ QPainterPath NodeItem::shape() const {
     return path;
 }
 
+void NodeItem::keep_clear(const Rect& tag) {
+    if (tag.y < rect_.y() + kFrameHeader) head_end_ = std::min(head_end_, tag.x - 6);
+}
+
 void NodeItem::set_picked(bool picked) {
     picked_ = picked;
     update();
@@ -109,7 +114,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, 
 
 QRectF NodeItem::mark_rect() const {
     const double width = QFontMetricsF(text_font(kLargestTag, true)).horizontalAdvance(mark_) + 14;
-    if (expanded_) return {rect_.right() - width - 8, rect_.y() + 6, width, 16};
+    if (expanded_) return {head_end_ - width, rect_.y() + 6, width, 16};
     return {rect_.center().x() - width / 2, rect_.bottom() + 3, width, 16};
 }
 
@@ -139,8 +144,8 @@ void NodeItem::paint_frame(QPainter& painter, double zoom) const {
     painter.drawRoundedRect(rect_, 8, 8);
     const int size = letters(12, zoom, kFrameHeader);
     if (size == 0) return;
-    const double mark = mark_.isEmpty() ? 0 : mark_rect().width() + 6;
-    const QRectF head(rect_.x() + 12, rect_.y(), rect_.width() - 24 - mark, kFrameHeader);
+    const double end = mark_.isEmpty() ? head_end_ - 4 : mark_rect().left() - 6;
+    const QRectF head(rect_.x() + 12, rect_.y(), end - rect_.x() - 12, kFrameHeader);
     draw_elided(painter, head.adjusted(0, 0, -head.width() + 14, 0), QStringLiteral("\u25be"), text_font(11), theme()(p.muted));
     draw_elided(painter, head.adjusted(16, 0, 0, 0), title_, text_font(size, true), theme()(p.ink));
 }

@@ -31,6 +31,10 @@ public:
     bool expandable() const { return expandable_; }
     bool is_frame() const { return expanded_; }
     QRectF rect() const { return rect_; }
+    /// Where the mark of what is saved stands: on the edge that leaves the node; of a frame in its head.
+    QRectF mark_rect() const;
+    /// A frame's head ends before a tag that stands in it.
+    void keep_clear(const Rect& tag);
     QColor map_colour() const;
     /// Is the point on the triangle that opens and closes, or on a frame's head?
     bool on_toggle(QPointF scene_point) const;
@@ -39,14 +43,13 @@ private:
     void paint_frame(QPainter& painter, double zoom) const;
     void paint_box(QPainter& painter, double zoom) const;
     void paint_mark(QPainter& painter, double zoom) const;
-    /// Where the mark of what is saved stands: on the edge that leaves the node; of a frame in its head.
-    QRectF mark_rect() const;
     QString title_, detail_, mark_;
     GraphItem::Kind kind_;
     Role role_;
     QRectF rect_;
     int part_, index_;
     bool expandable_, expanded_, picked_ = false;
+    double head_end_;
 };
 
 class LineItem : public QGraphicsPathItem {

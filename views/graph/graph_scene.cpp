@@ -68,8 +68,11 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
         part.lines.push_back(new LineItem(line, line_tip(graph, line)));
         addItem(part.lines.back());
     }
-    for (const Portal& portal : layout.portals)
-        addItem(new PortalItem(portal, layout.nodes[portal.node], number, graph.nodes[portal.node].expanded, portal_tip(graph, portal)));
+    for (const Portal& portal : layout.portals) {
+        const bool on_frame = graph.nodes[portal.node].expanded;
+        if (on_frame) part.nodes[portal.node]->keep_clear(portal.rect);
+        addItem(new PortalItem(portal, layout.nodes[portal.node], number, on_frame, portal_tip(graph, portal)));
+    }
     for (const auto& edge : graph.edges) {
         part.below[edge.from].push_back(edge.to);
         part.above[edge.to].push_back(edge.from);
