@@ -245,8 +245,10 @@ void JaxprBuilder::hoist_constants() {
     auto out = std::make_shared<Jaxpr>();
     out->num_constvars = j.num_constvars + n;
     out->num_invars = j.num_invars;
+    // An open jaxpr's constvars have no values, and those that join them have none either: it is looked at, and never run as it is.
+    const bool open = j.consts.size() != j.num_constvars;
     out->consts = std::move(j.consts);
-    out->consts.insert(out->consts.end(), late.begin(), late.end());
+    if (!open) out->consts.insert(out->consts.end(), late.begin(), late.end());
     out->arg_names = std::move(j.arg_names);
     for (std::uint32_t i = 0; i < j.num_constvars; ++i) out->add_var(j.aval(Var{i}));
     for (const ArrayPtr& c : late) out->add_var(c->aval);
@@ -265,11 +267,7 @@ void JaxprBuilder::hoist_constants() {
 
 JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
     for (const Value v : outs) add_atom(jaxpr_->outvars, v);
-    // An open jaxpr's constvars have no values, so late constants can't join them: they get none either way round.
-    if (!late_consts_.empty()) {
-        JAXSCOPE_ASSERT(jaxpr_->consts.size() == jaxpr_->num_constvars);
-        hoist_constants();
-    }
+    if (!late_consts_.empty()) hoist_constants();
     if (!jaxpr_->arg_names.empty()) jaxpr_->arg_names.resize(jaxpr_->num_invars);
     jaxpr_->name = name;
     if (drop_unused) {

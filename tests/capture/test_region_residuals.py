@@ -133,6 +133,23 @@ def test_scan_inside_the_loss(regions):
     assert got == of_w(rnn)
 
 
+def test_a_rule_reads_an_array_where_the_loss_reads_another(regions):
+    """The region's jaxpr has constvars without values, the rule's a constant with one."""
+    weights = jnp.arange(4.0) + 1
+
+    @jax.custom_jvp
+    def f(x):
+        return jnp.sin(x)
+    f.defjvp(lambda p, t: (f(p[0]), jnp.cos(p[0]) * weights * t[0]))
+
+    def loss_by(y):
+        return lambda x: (f(x) * y).sum()
+    (found, _), = regions(lambda x, y: jax.grad(loss_by(y))(x), X, X + 1)
+    wanted = []
+    jax.make_jaxpr(lambda x, y: wanted.extend(jaxs(loss_by(y), x)) or x)(X, X + 1)
+    assert found == wanted and len(found) == 2
+
+
 def test_one_inside_the_other(regions):
     """The penalty on a gradient: the outer loss saves what the inner differentiation needs, the inner one is a region of its own."""
     def inner(x, w):
