@@ -52,10 +52,20 @@ def in_cpp(python):
 
 def functions(parameters):
     for module, python in MODULES.items():
-        for line in (ROOT / "include" / "jaxscope" / f"{module}.h").read_text().splitlines():
+        files = [f"{module}.h"] + ["products.h"] * (module == "numpy")
+        for line in "".join((ROOT / "include" / "jaxscope" / f).read_text() for f in files).splitlines():
+            cpp = f"jaxscope::jax::{module}::"
             if found := re.match(r"Array (\w+)\((.*)\);", line):
-                if found[2] == parameters:
-                    yield f"{python}.{found[1]}", f"jaxscope::jax::{module}::{found[1]}"
+                if re.sub(r", (const ProductOptions&|Precision) \w+ = {}", "", found[2]) == parameters:
+                    yield f"{python}.{found[1]}", called(cpp + found[1], parameters) if "= {}" in found[2] else cpp + found[1]
+            elif found := re.match(r"inline constexpr [A-Z]\w+ (\w+){};", line):  # callables, of two operands
+                if parameters.count("Operand") == 2:
+                    yield f"{python}.{found[1]}", called(cpp + found[1], parameters)
+
+
+def called(cpp, parameters):
+    names = ", ".join(re.findall(r"& (\w+)", parameters))
+    return f"[]({parameters}) {{ return {cpp}({names}); }}"
 
 
 def cpp_text():
