@@ -101,15 +101,16 @@ def test_sums_over_gathered_rows(cli, tmp_path, threads):
 
 def test_gradients_with_biases_and_norms(cli, tmp_path, threads):
     """What is cheap moves into the kernels that sum up for a bias: values stay JAX's."""
+    numbers = np.random.RandomState(3)  # its own: among other numbers some gradients cancel down to the last digits that are compared
     with jax.enable_x64(True):
-        p = [(array(jnp.float64, 48, 48) / 7, array(jnp.float64, 48)) for _ in range(4)]
+        p = [(jnp.asarray(numbers.randn(48, 48) / 7), jnp.asarray(numbers.randn(48))) for _ in range(4)]
 
         def loss(p, x):
             for w, b in p:
                 h = jnp.tanh(x @ w + b)
                 x = (h - h.mean(0)) * lax.rsqrt(h.var(0) + 1e-3) + jnp.exp(-h)
             return (x ** 2).mean()
-        same(cli, tmp_path, jax.value_and_grad(loss, argnums=(0, 1)), (p, array(jnp.float64, 640, 48)), threads)
+        same(cli, tmp_path, jax.value_and_grad(loss, argnums=(0, 1)), (p, jnp.asarray(numbers.randn(640, 48))), threads)
 
 
 @pytest.mark.parametrize("partitionable", [True, False])
