@@ -83,15 +83,12 @@ Attr precision_of(const Precision& p) {
     no_precision(p);
 }
 Promoted product_type(const Builder& b, const Values& v, const numpy::ProductOptions& how) {
-    if (how.preferred_element_type.given) return {static_cast<D>(how.preferred_element_type.type), false};
+    if (const std::optional<D> type = type_asked(how.preferred_element_type)) return {*type, false};
     Avals avals;
     for (const Value x : v) avals.push_back(b.aval(x));
     return promoted_type(avals);
 }
-Value bind_product(Builder& b, Value x, Value y, DotDims dims, const Promoted& to, const Precision& precision) {
-    check_dot(b, x, y, dims);
-    return b.bind1(kDotGeneral, {x, y}, make_params(DotGeneralParams{std::move(dims), precision_of(precision), to.type}));
-}
+std::optional<D> type_asked(const AsType& type) { return type.given ? std::optional(static_cast<D>(type.type)) : std::nullopt; }
 
 }  // namespace detail
 
@@ -99,10 +96,15 @@ namespace {
 
 using numpy::ProductOptions;
 
+/// Throws JAX's errors for dimensions that don't fit.
+Value bind_product(Builder& b, Value x, Value y, DotDims dims, std::optional<D> type, const Precision& precision) {
+    detail::check_dot(b, x, y, dims);
+    return b.bind1(kDotGeneral, {x, y}, make_params(DotGeneralParams{std::move(dims), detail::precision_of(precision), type}));
+}
 /// JAX leaves the operands as they are; the product has the type that they promote to.
 Value product(Builder& b, const Values& v, DotDims dims, const ProductOptions& how) {
     const detail::Promoted to = detail::product_type(b, v, how);
-    return cl::convert_element_type(b, detail::bind_product(b, v[0], v[1], std::move(dims), to, how.precision), to.type, to.weak);
+    return cl::convert_element_type(b, bind_product(b, v[0], v[1], std::move(dims), to.type, how.precision), to.type, to.weak);
 }
 Value contracted(Builder& b, const Values& v, Dims left, Dims right, const ProductOptions& how) {
     return product(b, v, {std::move(left), std::move(right), {}, {}}, how);
@@ -165,16 +167,13 @@ Value matmul_of(Builder& b, const Values& v, const ProductOptions& how) {
     const detail::Promoted to = detail::product_type(b, v, how);
     const Value x = cl::squeeze(b, v[0], n.lhs_squeezed), y = cl::squeeze(b, v[1], n.rhs_squeezed);
     DotDims dims{{b.aval(x)->rank() - 1}, {b.aval(y)->rank() - 1 - matrix}, n.lhs_batch, n.rhs_batch};
-    Value out = cl::transpose(b, detail::bind_product(b, x, y, std::move(dims), to, how.precision), n.order());
+    Value out = cl::transpose(b, bind_product(b, x, y, std::move(dims), to.type, how.precision), n.order());
     if (!n.both_squeezed.empty()) out = cl::expand_dims(b, out, n.both_squeezed);
     return cl::convert_element_type(b, out, to.type, to.weak);
 }
 /// jax.lax's, whose type is asked for or the operands' own.
 Value general_product(Builder& b, const Values& v, DotDims dims, const ProductOptions& how) {
-    detail::check_dot(b, v[0], v[1], dims);
-    DotGeneralParams p{std::move(dims), detail::precision_of(how.precision)};
-    if (how.preferred_element_type.given) p.preferred_element_type = static_cast<D>(how.preferred_element_type.type);
-    return b.bind1(kDotGeneral, v, make_params(p));
+    return bind_product(b, v[0], v[1], std::move(dims), detail::type_asked(how.preferred_element_type), how.precision);
 }
 Value dot_of(Builder& b, const Values& v, const ProductOptions& how) {
     const std::int64_t x = b.aval(v[0])->rank(), y = b.aval(v[1])->rank();
@@ -205,8 +204,8 @@ Array Inner::operator()(const Operand& x, const Operand& y, const ProductOptions
         const std::int64_t left = b.aval(v[0])->rank(), right = b.aval(v[1])->rank();
         if (left != 0 && right != 0) return contracted(b, v, {left - 1}, {right - 1}, how);
         Values s = v;
-        if (how.preferred_element_type.given)
-            for (Value& a : s) a = cl::convert_element_type(b, a, static_cast<D>(how.preferred_element_type.type));
+        if (const std::optional<D> type = detail::type_asked(how.preferred_element_type))
+            for (Value& a : s) a = cl::convert_element_type(b, a, *type);
         s = promoted(b, s);
         return cl::mul(b, s[0], s[1]);
     });

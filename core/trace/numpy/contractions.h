@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What products, Einstein's sums and convolutions share: how exactly they are computed, and in which type.
+#include <optional>
+
 #include <jaxscope/products.h>
 
 #include "lax/params/products.h"
@@ -12,7 +14,7 @@ namespace jaxscope::jax::detail {
 Attr precision_of(const Precision& p);
 /// The type of a product of jax.numpy: what is asked for, or what the operands promote to.
 Promoted product_type(const Builder& b, const Values& v, const numpy::ProductOptions& how);
-/// Summed in that type. Throws JAX's errors for dimensions that don't fit.
-Value bind_product(Builder& b, Value x, Value y, DotDims dims, const Promoted& to, const Precision& precision);
+/// As it is asked for, or none.
+std::optional<::jaxscope::DType> type_asked(const AsType& type);
 
 }  // namespace jaxscope::jax::detail

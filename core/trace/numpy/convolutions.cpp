@@ -100,7 +100,7 @@ Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& 
         p.rhs_dilation = o.rhs_dilation.size() ? o.rhs_dilation.vector() : ones;
         p.window_strides = strides.vector();
         p.precision = detail::precision_of(o.precision);
-        if (o.preferred_element_type.given) p.preferred_element_type = static_cast<::jaxscope::DType>(o.preferred_element_type.type);
+        p.preferred_element_type = detail::type_asked(o.preferred_element_type);
         p.padding = conv_padding(padding, p.dimension_numbers, x, k, p.window_strides, p.rhs_dilation);
         return b.bind1(kConvGeneralDilated, v, make_params(p));
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jax.lax: the functions that are one primitive each, element by element, over axes, of shapes, and products.
+// jax.lax: the functions that are one primitive each, element by element, over axes, of shapes.
 #include <jaxscope/lax.h>
 
 #include <fmt/core.h>
@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
-#include "lax/params/products.h"
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"

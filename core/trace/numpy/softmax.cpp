@@ -8,15 +8,10 @@
 #include <jaxscope/nn.h>
 
 #include "base/error.h"
-#include "calls/custom_rules.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
-#include "lax/params/linalg.h"
-#include "lax/params/products.h"
 #include "lax/params/shapes.h"
-#include "lax/params/slicing.h"
-#include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/promote.h"

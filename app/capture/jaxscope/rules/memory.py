@@ -14,7 +14,17 @@ from jax._src.interpreters import partial_eval as pe
 from .. import compat
 from ..document.identity import cells_of, made_by_rule, thunks
 
-_meeting = threading.local()
+
+class _Meeting(threading.local):
+    """Of each thread: is what JAX traces met, and (while it is) by the place where a forward rule leaves its trees, with it, so that it
+    lives: the jaxpr that it left them for."""
+
+    def __init__(self) -> None:
+        self.now = False
+        self.forward_of: dict[int, Any] = {}
+
+
+_meeting = _Meeting()
 
 
 @contextlib.contextmanager
@@ -33,9 +43,7 @@ def kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def meeting() -> Iterator[None]:
-    _meeting.now = True
-    # By the place where a forward rule leaves its trees (with it, so that it lives): the jaxpr that it left them for.
-    _meeting.forward_of = {}
+    _meeting.now, _meeting.forward_of = True, {}
     try:
         yield
     finally:
@@ -59,7 +67,7 @@ def _twofold(fn: Callable) -> Callable:
     rule = next((c.cell_contents for name, c in zip(fn.__code__.co_freevars, fn.__closure__ or ()) if name in ("jvp", "fwd")), None)
 
     def thunk(*pattern: Any) -> Any:
-        if not getattr(_meeting, "now", False):
+        if not _meeting.now:
             return fn(*pattern)
         place = source_info_util._source_info_context.context.traceback
         with at_home():
@@ -159,7 +167,7 @@ def _literal_residuals(bwd: Any, n: int, n_out: int) -> list[int] | None:
     The outermost of JAX's functions around the rule has the forward rule's trees, and for each residual the argument that it is, or None."""
     trees = next((args[2] for f in thunks(bwd) for transform, args in getattr(f, "transforms", ())
                   if getattr(transform, "__name__", "") == "_flatten_bwd" and len(args) > 2 and callable(args[2])), None)
-    left = getattr(_meeting, "forward_of", {})
+    left = _meeting.forward_of
     jaxpr = next((left[id(c)][1] for _, c in cells_of(trees) if id(c) in left), None)
     forwards = trees()[2] if jaxpr is not None else ()
     if jaxpr is None or len(forwards) != n or len(jaxpr.outvars) - n_out != sum(f is None for f in forwards):

@@ -58,7 +58,7 @@ Array in_window(std::int64_t queries, std::int64_t keys, const std::pair<std::in
     const Array behind = column(), right = behind >= row() - (window.second < 0 ? keys + queries : window.second);
     return numpy::logical_and(right, left)[{none, none, all, all}];
 }
-/// Before so many places of an axis (`rank` dimensions behind the batch).
+/// Which places stand before the padding; `places` has a dimension for the batch.
 Array within(const Array& lengths, const Array& places) {
     const Array limits = places.ndim() == 3 ? lengths[{all, none, none}] : lengths[{all, none}];
     return places < limits;
@@ -84,9 +84,7 @@ Array seen_keys(const Array& logits, const Array& mask, const Hiding& h) {
     return seen;
 }
 /// What hidden logits are: finite in float32, in which the shares are made.
-double large_negative(dtype type) {
-    return -0.7 * (type == dtype::float16 ? 65504. : static_cast<double>(std::numeric_limits<float>::max()));
-}
+constexpr double kLargeNegative = -0.7 * static_cast<double>(std::numeric_limits<float>::max());
 Precision of_floats(dtype type) {
     if (type == dtype::bfloat16) return "BF16_BF16_F32";
     return type == dtype::float16 ? Precision("F16_F16_F32") : Precision();
@@ -97,8 +95,7 @@ Array attend(const Array& query, const Array& key, const Array& value, const Mas
     Array logits = numpy::einsum("BTNH,BSNH->BNTS", query, key, {.precision = of_floats(query.dtype()), .preferred_element_type = wide});
     logits = logits * scalar_of(logits, scale);
     if (m.bias.has_value()) logits = (logits + m.bias).astype(logits.dtype());
-    if (m.mask.has_value() || h.any())
-        logits = numpy::where(seen_keys(logits, m.mask, h), logits, scalar_of(logits, large_negative(logits.dtype())));
+    if (m.mask.has_value() || h.any()) logits = numpy::where(seen_keys(logits, m.mask, h), logits, scalar_of(logits, kLargeNegative));
     const Array shares = softmax(logits.astype(float32), -1).astype(key.dtype());
     const Array encoded = numpy::einsum("BNTS,BSNH->BTNH", shares, value);
     if (!h.queries.has_value()) return encoded;

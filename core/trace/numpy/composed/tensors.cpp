@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jax.numpy: products over chosen axes, grids, arrays put side by side.
+// jax.numpy: products of rows, grids, arrays put side by side.
 #include <fmt/core.h>
 
 #include <jaxscope/lax.h>
@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
-#include "lax/params/products.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
