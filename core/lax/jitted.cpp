@@ -80,7 +80,7 @@ Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBound
     const auto a = static_cast<std::size_t>(axis);
     const DType type = b.aval(at)->dtype;
     Value from = at;
-    if (mode != OutOfBounds::Clip) {
+    if (mode == OutOfBounds::FillOrDrop) {
         const Value below = lax::lt(b, at, make_literal(AvalRef(type, {}), std::int64_t{0}));
         const Value wrapped = lax::add(b, at, make_literal(AvalRef(type, {}), shape[a]));
         from = through_where ? jitted(b, "_where", "", {below, wrapped, at},

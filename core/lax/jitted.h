@@ -17,7 +17,8 @@ Value jitted(Builder& b, const char* name, const std::string& key, const Values&
 /// The same of functions that trace their bodies by themselves, and may have several results. `trace`: of operands of these types.
 Values jitted(Builder& b, const char* name, const std::string& key, const Values& in, const std::function<JaxprPtr(const Avals&)>& trace);
 
-/// x[at] along one axis, for an array of positions, as jax.numpy indexes. `through_where`: by its jitted `_where`, else a select.
+/// x[at] along one axis, for an array of positions, as jax.numpy indexes; from the end only where `mode` is FillOrDrop. `through_where`: by
+/// its jitted `_where`, else a select.
 Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where);
 /// jnp.take: the call of its jitted function. No axis: of the flattened array. `mode`: FillOrDrop or Clip.
 Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode = OutOfBounds::FillOrDrop);

@@ -64,9 +64,9 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
     const Operand in[] = {lower, upper};
     const std::vector<Array> bounds = apply(in, where, [](Builder&, const Values& v) { return v; });
     for (const Array& a : bounds)
-        if (a.ndim() != 0 || !is_integer(a.node()->aval->dtype))
-            throw Error(ErrorCode::BadUsage, "lower and upper arguments to fori_loop must be integer scalars, got " + bounds[0].aval() +
-                                                 " and " + bounds[1].aval())
+        if (a.ndim() != 0)
+            throw Error(ErrorCode::BadUsage,
+                        "lower and upper arguments to fori_loop must be scalars, got " + bounds[0].aval() + " and " + bounds[1].aval())
                 .at({where.file, where.line, 0});
     const AvalRef from = bounds[0].node()->aval, to = bounds[1].node()->aval;
     if (from->dtype == to->dtype) return {bounds[0], bounds[1]};
@@ -83,18 +83,20 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
 }
 bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2]) {
     const Operand* both[] = {&lower, &upper};
+    bool whole[2];
     for (std::size_t i = 0; i < 2; ++i) {
-        if (both[i]->kind == Operand::Kind::integer) {
-            bounds[i] = both[i]->integer;
-        } else if (both[i]->kind == Operand::Kind::array && !both[i]->node->is_tracer() && is_integer(both[i]->node->aval->dtype) &&
-                   both[i]->node->aval->rank() == 0) {
+        if (both[i]->kind == Operand::Kind::integer || both[i]->kind == Operand::Kind::real) {
+            whole[i] = both[i]->kind == Operand::Kind::integer;
+            bounds[i] = whole[i] ? both[i]->integer : static_cast<std::int64_t>(both[i]->real);
+        } else if (both[i]->kind == Operand::Kind::array && !both[i]->node->is_tracer() && both[i]->node->aval->rank() == 0) {
             retain(both[i]->node);
+            whole[i] = is_integer(both[i]->node->aval->dtype);
             bounds[i] = Array::adopt(both[i]->node).item<std::int64_t>();
         } else {
             return false;
         }
     }
-    return true;
+    return whole[0] == whole[1];  // what lies behind the point is cut off; of two kinds, it is an error
 }
 
 namespace {

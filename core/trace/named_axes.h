@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names that vmap gives to axes, while a function under it is traced (JAX's axis environment).
+// What a function is traced under: names that vmap gives to axes (JAX's axis environment), and the precision of products that ask for none.
 #include <cstdint>
 #include <string>
 
@@ -18,7 +18,9 @@ private:
 };
 /// -1: no axis in scope has that name.
 std::int64_t size_of_axis(const std::string& name);
-/// A number for the axes in scope: traces that were made under others aren't the same.
-std::uint64_t axes_in_scope();
+/// The precision of products that ask for none ("": none); the thread's.
+std::string& default_precision();
+/// A number for the axes in scope and the precision, 0 for neither: traces that were made under others aren't the same.
+std::uint64_t trace_context();
 
 }  // namespace jaxscope::jax::detail

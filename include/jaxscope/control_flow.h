@@ -125,8 +125,8 @@ auto while_loop(const P& condition, const F& body, const I& first, Where where =
     return detail::with_leaves<C>(init, at);
 }
 /// Bounds known: a scan, which can be differentiated.
-template <class F, class I>
-auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const I& first, Where where = {}) {
+template <std::integral L, std::integral U, class F, class I>
+auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}) {
     const auto& init = detail::as_carry(first);
     using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {
@@ -137,8 +137,8 @@ auto fori_loop(std::int64_t lower, std::int64_t upper, const F& body, const I& f
         Array next = Operand(c.i, where.file, where.line, where.function) + 1;
         return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
     };
-    const std::int64_t n = upper > lower ? upper - lower : 0;
-    return scan(step, Carry{Array(lower), init}, Nothing{}, {.length = n}, where).first.value;
+    const std::int64_t from = lower, to = upper, n = to > from ? to - from : 0;
+    return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.value;
 }
 /// Bounds that are arrays: a while_loop where they are traced.
 template <class F, class I>

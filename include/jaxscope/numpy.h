@@ -377,7 +377,9 @@ Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64
 Array tril(const Operand& x, std::int64_t k = 0);
 Array triu(const Operand& x, std::int64_t k = 0);
 struct TakeOptions {
-    const char* mode = "fill";  ///< what is outside: NaN, the least or the largest number of the type; "clip": the last element
+    /// What is outside. "fill": NaN, the least or the largest number of the type; "clip": the last element; "wrap": counted from the start
+    /// again.
+    const char* mode = "fill";
 };
 /// Without an axis of the flattened array.
 Array take(const Operand& x, const Operand& indices, const Axes& axis = {}, const TakeOptions& options = {});

@@ -26,6 +26,20 @@ public:
     const char *lhs = nullptr, *rhs = nullptr;
 };
 
+/// While it lives, products and convolutions that ask for no precision are traced with this one ("highest", "BF16_BF16_F32"; none: as
+/// without it), on its thread: `jax::default_matmul_precision scope("highest");`. Throws JAX's error for other names.
+class default_matmul_precision {
+public:
+    explicit default_matmul_precision(const char* name, Where where = {});
+    explicit default_matmul_precision(None);
+    ~default_matmul_precision();
+    default_matmul_precision(const default_matmul_precision&) = delete;
+    default_matmul_precision& operator=(const default_matmul_precision&) = delete;
+
+private:
+    std::string outer_;
+};
+
 namespace numpy {
 
 /// Of matmul, dot, einsum and their kin. `preferred_element_type`: what the sums are made in, and the result is.

@@ -33,7 +33,7 @@ std::vector<std::string> keywords_of(const Call& call) {
     return out;
 }
 bool same_key(const JitEntry& e, const Call& call, const PyTreeDef& tree, const Avals& avals) {
-    return e.type == call.type && e.axes == axes_in_scope() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call);
+    return e.type == call.type && e.axes == trace_context() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call);
 }
 
 std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
@@ -69,7 +69,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     e->keywords = keywords_of(call);
     e->tree = std::move(tree);
     e->avals = std::move(avals);
-    e->axes = axes_in_scope();
+    e->axes = trace_context();
     const TracedCall t = trace_call(call, "jit", s.options.name, &names);
     e->traced = t.traced;
     auto p = std::make_shared<::jaxscope::Program>();
@@ -231,7 +231,7 @@ bool same(const JitState::Known& known, const CallKey& key) {
 
 /// From now on this call is found by its bytes.
 void remember(JitState& s, const CallKey& key, JitEntry& e) {
-    if (!key.exact || Trace::current() || e.traced.captures_tracers()) return;
+    if (!key.exact || Trace::current() || trace_context() != 0 || e.traced.captures_tracers()) return;
     JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
     for (std::size_t i = 0; i < key.num_nodes; ++i) {
         if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
@@ -275,7 +275,7 @@ std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
 }
 
 bool jit_again(JitState& s, const CallKey& key, Called& out) {
-    if (!key.exact || Trace::current()) return false;
+    if (!key.exact || Trace::current() || trace_context() != 0) return false;
     JitEntry* e = nullptr;
     {
         const std::size_t h = hash_of(key);

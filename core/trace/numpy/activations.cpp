@@ -39,13 +39,31 @@ namespace numpy {
 
 namespace {
 
+bool is_complex(const Array& x) { return ::jaxscope::is_complex(static_cast<::jaxscope::DType>(x.dtype())); }
 /// Infinities as zeros, whose differences are not nan.
 Array finite(const Array& x) {
-    Array infinite = x == inf;
+    Array infinite = (is_complex(x) ? lax::real(x) : x) == inf;
     return lax::select(infinite, zeros_like(Operand(x)), x);
 }
+/// An angle between -pi and pi.
+Array wrapped_angle(const Array& x) {
+    const double half = static_cast<float>(M_PI);
+    Array shifted = x + half;
+    Array rest = lax::rem(shifted, Array(2 * half).astype(x.dtype()));
+    Array below = rest < 0.0;
+    Array above = rest + 2 * half;
+    return lax::select(below, above, rest) - half;
+}
 Array log_of_sum(const Array& x, const Array& y) {
-    Array top = lax::max(x, y), delta = lax::sub(x, y);
+    Array top = lax::max(x, y);
+    if (is_complex(x)) {
+        Array sum = lax::add(x, y);
+        Array delta = lax::sub(sum, top * 2);
+        Array out = lax::add(top, lax::log1p(lax::exp(delta)));
+        Array re = lax::real(out);
+        return lax::complex(re, wrapped_angle(lax::imag(out)));
+    }
+    Array delta = lax::sub(x, y);
     Array undefined = lax::ne(delta, delta), sum = lax::add(x, y);
     Array small = lax::log1p(lax::exp(lax::neg(lax::abs(delta))));
     return lax::select(undefined, sum, lax::add(top, small));

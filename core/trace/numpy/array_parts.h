@@ -16,6 +16,8 @@ Value iota_of(Builder& b, ::jaxscope::DType type, const ::jaxscope::Dims& shape,
 Value number_of(::jaxscope::DType type, double v, bool weak = false);
 /// A number that changes nothing: infinities of integers are their bounds.
 Value neutral_of(::jaxscope::DType type, double v);
+/// What a variance is summed in, and what it is in the end.
+std::pair<::jaxscope::DType, ::jaxscope::DType> variance_types(::jaxscope::DType given, const AsType& wanted);
 /// As jnp.sum has it of these axes: small integers in 32 bits, numbers of sixteen bits by way of 32.
 Value summed_over(Builder& b, Value x, const ::jaxscope::Dims& axes, bool keepdims = false);
 /// An array that is made of no other.

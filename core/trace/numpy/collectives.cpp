@@ -77,7 +77,7 @@ Array reduced(const Operand& x, const AxisNames& names, const char* what, const 
 
 NamedAxisScope::NamedAxisScope(std::string name, std::int64_t size) : outer_(jitted_scope()) {
     axes().push_back({std::move(name), size});
-    jitted_scope() = axes_in_scope();
+    jitted_scope() = trace_context();
 }
 NamedAxisScope::~NamedAxisScope() {
     axes().pop_back();
@@ -88,8 +88,12 @@ std::int64_t size_of_axis(const std::string& name) {
         if (axes()[i].name == name) return axes()[i].size;
     return -1;
 }
-std::uint64_t axes_in_scope() {
-    std::size_t h = 0;
+std::string& default_precision() {
+    thread_local std::string name;
+    return name;
+}
+std::uint64_t trace_context() {
+    std::size_t h = default_precision().empty() ? 0 : std::hash<std::string>{}(default_precision());
     for (const Axis& a : axes()) h = hash_mix(hash_mix(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
     return h;
 }

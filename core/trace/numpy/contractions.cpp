@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of arrays: jax.numpy's, which sum in the type that the operands promote to, and jax.lax's.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,10 +10,12 @@
 
 #include "base/error.h"
 #include "ir/print/printer.h"
+#include "lax/jitted_scope.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
 #include "lax/primitives.h"
+#include "trace/named_axes.h"
 #include "trace/numpy/contractions.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -73,7 +75,9 @@ Attr member_called(const std::string& name) {
 
 }  // namespace
 
-Attr precision_of(const Precision& p) {
+Attr precision_of(const Precision& given) {
+    Precision p = given;
+    if (!p.lhs && !default_precision().empty()) p.lhs = default_precision().c_str();
     if (!p.lhs) return {};
     const Attr left = member_called(p.lhs), right = member_called(p.rhs ? p.rhs : p.lhs);
     if (!left.is_none() && !right.is_none()) return Attr::tuple({left, right});
@@ -91,6 +95,28 @@ Promoted product_type(const Builder& b, const Values& v, const numpy::ProductOpt
 std::optional<D> type_asked(const AsType& type) { return type.given ? std::optional(static_cast<D>(type.type)) : std::nullopt; }
 
 }  // namespace detail
+
+namespace {
+void set_default_precision(const std::string& name) {
+    detail::default_precision() = name;
+    ::jaxscope::jitted_scope() = detail::trace_context();
+}
+/// JAX's flag knows fewer names than its functions.
+void check_default_precision(const std::string& name, const Where& where) {
+    std::vector<std::string> names = {"default", "high", "highest", "bfloat16", "tensorfloat32", "float32"};
+    names.insert(names.end(), std::begin(detail::kAlgorithms) + 1, std::end(detail::kAlgorithms));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+        throw Error(ErrorCode::BadUsage,
+                    fmt::format("new enum value must be None or in ['{}'], got {} of type <class 'str'>.", fmt::join(names, "', '"), name))
+            .at({where.file, where.line, 0});
+}
+}  // namespace
+default_matmul_precision::default_matmul_precision(const char* name, Where where) : outer_(detail::default_precision()) {
+    check_default_precision(name, where);
+    set_default_precision(name);
+}
+default_matmul_precision::default_matmul_precision(None) : outer_(detail::default_precision()) { set_default_precision(""); }
+default_matmul_precision::~default_matmul_precision() { set_default_precision(outer_); }
 
 namespace {
 

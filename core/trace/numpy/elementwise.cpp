@@ -58,10 +58,13 @@ Array logical(const char* name, const Operand& x, const Operand& y) {
 Value integer_divide(Builder& b, Value x, Value y) {
     const Value q = cl::div(b, x, y);
     const Value sign_x = cl::sign(b, x);
-    const Value differ = cl::ne(b, sign_x, cl::sign(b, y));
-    const Value inexact = cl::ne(b, b.bind1(kRem, {x, y}), weak_one(b, x, 0));
+    Value differ = cl::ne(b, sign_x, cl::sign(b, y));
+    Value inexact = cl::ne(b, b.bind1(kRem, {x, y}), weak_one(b, x, 0));
+    const bool weak = b.aval(q)->weak_type;  // JAX's truth values of weakly typed numbers are weakly typed, and `and` makes them plain
+    for (Value* truth : {&differ, &inexact})
+        if (weak) *truth = b.bind1(kConvertElementType, {*truth}, make_params(ConvertParams{D::Bool, false, {}}));
     const Value both = b.bind1(kAnd, {differ, inexact});
-    return where_call(b, both, cl::sub(b, q, weak_one(b, q, 1)), q);
+    return where_call(b, both, cl::sub(b, q, make_literal(AvalRef(b.aval(q)->dtype, {}, weak), std::int64_t{1})), q);
 }
 /// Quotient and remainder, rounded down.
 std::pair<Value, Value> float_divmod(Builder& b, Value x, Value y) {
@@ -252,6 +255,9 @@ Value remainder_in(Builder& b, const Values& v) {
 }
 }  // namespace
 Array floor_divide(const Operand& x, const Operand& y) { return jitted_call("floor_divide", {x, y}, floor_divide_in); }
+}  // namespace numpy
+Value detail::remainder_call(Builder& b, Value x, Value y) { return jitted(b, "remainder", "", {x, y}, numpy::remainder_in); }
+namespace numpy {
 Array remainder(const Operand& x, const Operand& y) { return jitted_call("remainder", {x, y}, remainder_in); }
 std::pair<Array, Array> divmod(const Operand& x, const Operand& y) {
     const Operand in[] = {x, y};

@@ -42,6 +42,8 @@ inline Value all_of_one_truth(Builder& b, Value like, bool truth) {
 /// Of complex numbers: are both parts? Whole numbers always are.
 Value finite(Builder& b, Value x);
 Value signbit_of(Builder& b, Value x);
+/// The call of jax.numpy's remainder, whose sign is the divisor's.
+Value remainder_call(Builder& b, Value x, Value y);
 /// Truth values count as numbers: of int32.
 inline Value numeric(Builder& b, Value x) {
     return b.aval(x)->dtype == ::jaxscope::DType::Bool ? ::jaxscope::lax::convert_element_type(b, x, ::jaxscope::DType::S32) : x;

@@ -11,6 +11,7 @@
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
 #include "trace/numpy/composed/composed.h"
+#include "trace/numpy/elementwise_parts.h"
 #include "trace/numpy/indexer.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -71,10 +72,21 @@ Array Array::operator[](const Position& i) const& { return at_position(*this, i)
 Array Array::operator[](const Position& i) && { return at_position(static_cast<Array&&>(*this), i); }
 Array Array::operator[](std::initializer_list<Index> indices) const& { return at_indices(*this, indices); }
 Array Array::operator[](std::initializer_list<Index> indices) && { return at_indices(static_cast<Array&&>(*this), indices); }
+namespace {
+/// Positions beyond the end go round.
+Value taken_around(Builder& b, Value x, Value at, std::optional<std::int64_t> axis) {
+    return jitted(b, "_take", (axis ? std::to_string(*axis) : "flat") + ",wrap", {x, at}, [axis](Builder& i, const Values& v) {
+        const Value from = axis ? v[0] : cl::reshape(i, v[0], {element_count(i.aval(v[0])->shape)});
+        const auto size = i.aval(from)->shape[static_cast<std::size_t>(axis.value_or(0))];
+        const Value inside = detail::remainder_call(i, v[1], make_literal(AvalRef(i.aval(v[1])->dtype, {}), size));
+        return indexed_along(i, from, inside, axis.value_or(0), ::jaxscope::OutOfBounds::PromiseInBounds, true);
+    });
+}
+}  // namespace
 Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, const TakeOptions& options) {
     const std::string mode = options.mode;
-    if (mode != "fill" && mode != "clip")
-        throw Error(ErrorCode::BadUsage, fmt::format("take: expected the mode \"fill\" or \"clip\", found \"{}\"", mode))
+    if (mode != "fill" && mode != "clip" && mode != "wrap")
+        throw Error(ErrorCode::BadUsage, fmt::format("take: expected the mode \"fill\", \"clip\" or \"wrap\", found \"{}\"", mode))
             .at({x.where.file, x.where.line, 0});
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
         if (!is_integer(b.aval(v[1])->dtype)) throw Error(ErrorCode::TypeMismatch, "indices must have an integer type");
@@ -82,6 +94,7 @@ Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, co
         if (axis.given && axis.axes.size() != 1)
             throw Error(ErrorCode::BadUsage, fmt::format("take: expected one axis, found {}", axis.axes.size()));
         if (axis.given) at = detail::axis_in(axis.axes.front(), b.aval(v[0])->rank());
+        if (mode == "wrap") return taken_around(b, v[0], v[1], at);
         return ::jaxscope::take(b, v[0], v[1], at, mode == "clip" ? ::jaxscope::OutOfBounds::Clip : ::jaxscope::OutOfBounds::FillOrDrop);
     });
 }

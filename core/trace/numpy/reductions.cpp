@@ -166,23 +166,8 @@ std::string type_key(const AsType& type) { return type.given ? std::string(info(
 std::string reduction_key(const Axes& axis, bool keepdims) { return fmt::format("{} {} {}", axis.given, Shape(axis.axes).str(), keepdims); }
 std::string spread_key(const Spread& over) { return reduction_key(over.axis, over.keepdims) + type_key(over.dtype); }
 
-/// What a variance is computed in, and what it is.
-std::pair<D, D> variance_types(D given, const AsType& wanted) {
-    const auto real = [](D t) { return t == D::C64 ? D::F32 : t == D::C128 ? D::F64 : t; };
-    if (!wanted.given) {
-        const D inexact = detail::inexact(given);
-        return {wide(inexact), real(inexact)};
-    }
-    const D type = static_cast<D>(wanted.type);
-    if (is_complex(given) && !is_complex(type))
-        detail::refuse(
-            "jax.numpy.var does not yet support real dtype parameters when computing the variance of an array of complex values. "
-            "The semantics of numpy.var seem unclear in this case. Please comment on https://github.com/jax-ml/jax/issues/2283 if "
-            "this behavior is important to you.");
-    return {wide(type), type};
-}
 Value variance(Builder& b, const Given& g, const Value& ddof, const Spread& over) {
-    const auto [made, type] = variance_types(b.aval(g.x)->dtype, over.dtype);
+    const auto [made, type] = detail::variance_types(b.aval(g.x)->dtype, over.dtype);
     const Value x = cl::convert_element_type(b, g.x, made);
     const Value mean = mean_of(b, {x, g.mask}, {over.axis, true, static_cast<dtype>(made)});
     Value centred = cl::sub(b, x, mean);
@@ -241,6 +226,20 @@ Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdi
 
 }  // namespace
 
+std::pair<D, D> detail::variance_types(D given, const AsType& wanted) {
+    const auto real = [](D t) { return t == D::C64 ? D::F32 : t == D::C128 ? D::F64 : t; };
+    if (!wanted.given) {
+        const D inexact = detail::inexact(given);
+        return {wide(inexact), real(inexact)};
+    }
+    const D type = static_cast<D>(wanted.type);
+    if (is_complex(given) && !is_complex(type))
+        detail::refuse(
+            "jax.numpy.var does not yet support real dtype parameters when computing the variance of an array of complex values. "
+            "The semantics of numpy.var seem unclear in this case. Please comment on https://github.com/jax-ml/jax/issues/2283 if "
+            "this behavior is important to you.");
+    return {wide(type), type};
+}
 Value detail::neutral_of(D type, double v) {
     if (type == D::Bool) return number_of(type, v > 0 ? 1 : 0);
     if (is_inexact(type) || std::isfinite(v)) return number_of(type, v);

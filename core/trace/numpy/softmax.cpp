@@ -41,7 +41,10 @@ Value like(Builder& b, Value x, double v) { return cl::constant(b, x, v); }
 Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
     axes = {detail::axis_in(axis, b.aval(x)->rank())};
     const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
-    return b.bind1(kMax, {detail::neutral_of(b.aval(top)->dtype, -INFINITY), top});
+    // What comes before the first is -inf as the type holds it: for whole numbers of fewer bits, and without a sign, that is zero.
+    const D type = b.aval(top)->dtype;
+    const bool zero = is_integer(type) && (is_unsigned_int(type) || ::jaxscope::byte_size(type) < 4);
+    return b.bind1(kMax, {detail::neutral_of(type, zero ? 0 : -INFINITY), top});
 }
 /// What the largest number is taken off of: it is plain, so the result is.
 Value less_top(Builder& b, Value x, Value top, const Dims& axes) {

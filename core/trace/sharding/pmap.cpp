@@ -173,7 +173,7 @@ std::shared_ptr<PmapEntry> trace_entry(PmapState& s, Call& call, const MappedCal
     e->keywords = keywords_of(call);
     e->tree = make_tree(call.arguments());
     e->avals = avals_of(m.leaves);
-    e->axes = axes_in_scope();
+    e->axes = trace_context();
     trace_map(s, call, m, *e);
     auto p = std::make_shared<::jaxscope::Program>();
     p->name = s.options.name;
@@ -193,7 +193,7 @@ std::shared_ptr<PmapEntry> find_entry(PmapState& s, Call& call, const MappedCall
     const Avals avals = avals_of(m.leaves);
     const std::lock_guard lock(s.tracing);
     for (const auto& e : s.entries)
-        if (e->type == call.type && e->axes == axes_in_scope() && e->avals == avals && e->tree == tree &&
+        if (e->type == call.type && e->axes == trace_context() && e->avals == avals && e->tree == tree &&
             e->keywords == keywords_of(call) && e->mesh.size_of(m.axis.name) == m.axis.size && !e->traced.captures_tracers())
             return e;
     auto e = trace_entry(s, call, m);

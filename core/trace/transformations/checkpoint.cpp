@@ -102,7 +102,7 @@ public:
             else
                 made->avals.push_back(call.leaves[i].node()->aval);
         }
-        made->axes = axes_in_scope();
+        made->axes = trace_context();
         // While a capture is made, differentiations inside of the function are to be seen each time.
         if (!traced_static && !RegionRecorder::current())
             for (const auto& e : entries_)

@@ -7,6 +7,18 @@ void activations() {
 #define ACTIVATION(name)                  \
     PAIR("nn." #name "(x)", nn::name(x)); \
     PAIR("jax.grad(lambda t: nn." #name "(t).sum())(x)", jax::grad([](Array t) { return nn::name(t).sum(); })(x))
+    PAIR("nn.softmax(n.astype('int8'))", nn::softmax(n.astype(jnp::int8)));
+    PAIR("nn.softmax(n)", nn::softmax(n));
+    PAIR("nn.softmax((n + 3).astype('uint16'))", nn::softmax((n + 3).astype(jnp::uint16)));
+    PAIR("nn.softplus(lax.complex(v, 3 * v))", nn::softplus(lax::complex(v, 3 * v)));
+    PAIR("nn.log_sigmoid(lax.complex(v, -v))", nn::log_sigmoid(lax::complex(v, -v)));
+    PAIR("jax.grad(lambda t: jnp.abs(jnp.logaddexp(lax.complex(t, 2 * t), lax.complex(v, t))).sum())(v)",
+         jax::grad([&](Array t) { return jnp::abs(jnp::logaddexp(lax::complex(t, 2 * t), lax::complex(v, t))).sum(); })(v));
+    PAIR("jnp.nanvar(lax.complex(v, 3 * v))", jnp::nanvar(lax::complex(v, 3 * v)));
+    PAIR("jnp.nanstd(lax.complex(x, y), axis=1, ddof=1)", jnp::nanstd(lax::complex(x, y), {.axis = 1, .ddof = 1}));
+    PAIR("jnp.nanvar(x, dtype=jnp.complex64)", jnp::nanvar(x, {.dtype = jnp::complex64}));
+    PAIR("b // 2", jnp::floor_divide(b, 2));
+    PAIR("b // i[0]", jnp::floor_divide(b, i[0]));
     ACTIVATION(relu);
     ACTIVATION(relu6);
     ACTIVATION(elu);

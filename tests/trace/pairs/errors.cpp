@@ -194,6 +194,10 @@ void shaped() {
     REFUSED("jnp.sum(x, axis=(0, 0))", jnp::sum(x, {.axis = {0, 0}}));
     REFUSED("lax.reduce_sum(x, (2,))", lax::reduce_sum(x, 2));
     REFUSED("jnp.sort(x, axis=2)", jnp::sort(x, 2));
+    REFUSED("lax.fori_loop(0., 3, lambda i, a: a, v)", lax::fori_loop(
+                                                           0., 3, [](Array, Array a) { return a; }, v));
+    REFUSED("jnp.nanvar(lax.complex(v, v), dtype=jnp.float32)", jnp::nanvar(lax::complex(v, v), {.dtype = jnp::float32}));
+    REFUSED("jax.default_matmul_precision('bfloat16_3x')", jax::default_matmul_precision("bfloat16_3x"));
     REFUSED("jnp.take(x, i, axis=2)", jnp::take(x, i, 2));
     REFUSED("jnp.take(x, 1.5)", jnp::take(x, 1.5));
     REFUSED("x + w", x + w);

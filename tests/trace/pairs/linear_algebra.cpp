@@ -124,6 +124,10 @@ void sorted_arrays() {
     PAIR("jnp.take(n.astype('uint8'), i + 9)", jnp::take(n.astype(jnp::uint8), i + 9));
     PAIR("jnp.take(x, i * 9, mode='clip')", jnp::take(x, i * 9, {.mode = "clip"}));
     PAIR("jnp.take(x, i * 9, axis=1, mode='clip')", jnp::take(x, i * 9, 1, {.mode = "clip"}));
+    PAIR("jnp.take(x, i * 9 - 5, mode='wrap')", jnp::take(x, i * 9 - 5, {.mode = "wrap"}));
+    PAIR("jnp.take(x, -n, axis=1, mode='wrap')", jnp::take(x, -n, 1, {.mode = "wrap"}));
+    PAIR("jax.grad(lambda t: jnp.take(t, n, axis=-1, mode='wrap').sum())(x)",
+         jax::grad([&](Array t) { return jnp::take(t, n, -1, {.mode = "wrap"}).sum(); })(x));
     PAIR("lax.stop_gradient({'a': x, 'b': v})", lax::stop_gradient(std::map<std::string, Array>{{"a", x}, {"b", v}}));
     PAIR("jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)", jnp::take_along_axis(x, jnp::argsort(x, 1), 1));
     PAIR("jnp.take_along_axis(x, i[:, None], axis=1)", jnp::take_along_axis(x, i[{all, none}], 1));

@@ -51,6 +51,10 @@ void loops_that_close_over() {
                                                                         n[0], n[1], [&](Array at, Array a) { return a * x[0] + at; }, v));
     PAIR("lax.fori_loop(0, n[1], lambda i, a: a * x[0] + i, v)", lax::fori_loop(
                                                                      0, n[1], [&](Array at, Array a) { return a * x[0] + at; }, v));
+    PAIR("lax.fori_loop(0.7, 3.9, lambda i, a: a * 2. + i, v)", lax::fori_loop(
+                                                                    0.7, 3.9, [](Array i, Array a) { return a * 2. + i; }, v));
+    PAIR("lax.fori_loop(0., x[2, 3], lambda i, a: a * 2. + i, v)", lax::fori_loop(
+                                                                       0., x[{2, 3}], [](Array i, Array a) { return a * 2. + i; }, v));
     PAIR("lax.fori_loop(0, 3, lambda i, a: a * x[0] + i, v)", lax::fori_loop(
                                                                   0, 3, [&](Array at, Array a) { return a * x[0] + at; }, v));
     PAIR("jax.vmap(lambda a: lax.scan(lambda c, t: (c * t, c), 1., a))(x)",

@@ -67,6 +67,28 @@ void exact_products() {
         const Array q = w.reshape({1, 5, 2, 2}), keys = i[{slice(1)}];
         return nn::dot_product_attention(q, q, q, {.key_value_seq_lengths = keys});
     }());
+    static const auto under = [](const char* name, const auto& f) {
+        const jax::default_matmul_precision scope(name);
+        return f();
+    };
+    static const auto product = jax::jit([](Array a, Array b) { return jnp::matmul(a, b); }, {.name = "<lambda>"});
+    PAIR("(lambda s: (s.__enter__(), x @ w, s.__exit__(None, None, None))[1])(jax.default_matmul_precision('highest'))",
+         under("highest", [&] { return jnp::matmul(x, w); }));
+    PAIR(
+        "(lambda f, s: (s.__enter__(), f(x, w), s.__exit__(None, None, None))[1])"
+        "(jax.jit(lambda a, b: a @ b), jax.default_matmul_precision('BF16_BF16_F32'))",
+        [&] { return under("BF16_BF16_F32", [&] { return product(x, w); }); }());
+    PAIR(
+        "(lambda s: (s.__enter__(), jnp.matmul(x, w, precision='default'), s.__exit__(None, None, None))[1])"
+        "(jax.default_matmul_precision('tensorfloat32'))",
+        under("tensorfloat32", [&] { return jnp::matmul(x, w, {.precision = "default"}); }));
+    PAIR(
+        "(lambda s: (s.__enter__(), nn.dot_product_attention(*[w.reshape(1, 5, 2, 2)] * 3), s.__exit__(None, None, None))[1])"
+        "(jax.default_matmul_precision('float32'))",
+        under("float32", [&] {
+            const Array q = w.reshape({1, 5, 2, 2});
+            return nn::dot_product_attention(q, q, q);
+        }));
 }
 
 }  // namespace pairs

@@ -91,17 +91,16 @@ Array nanmean(const Operand& x, const Averaging& over) {
 namespace {
 /// `ddof`: an operand where it was given, else a number.
 Array nan_variance(const Array& given, const Spread& o, const Operand& ddof) {
-    const dtype inexact = has_fractions(given) ? given.dtype() : float32, type = o.dtype.given ? o.dtype.type : inexact;
-    const bool half = type == bfloat16 || type == float16;
-    if (is_complex(static_cast<::jaxscope::DType>(type))) detail::refuse("nanvar of complex numbers isn't there");
-    const Array a = given.astype(half ? float32 : type);
+    const auto [made, type] = detail::variance_types(static_cast<::jaxscope::DType>(given.dtype()), o.dtype);
+    const Array a = given.astype(static_cast<dtype>(made));
     Array mean = nanmean(a, {.axis = o.axis, .dtype = a.dtype(), .keepdims = true, .where = o.where});
-    Array centred = jax::lax::square(where(isnan(a), 0, jax::lax::sub(a, mean)));
+    Array apart = where(isnan(a), 0, jax::lax::sub(a, mean));
+    Array centred = is_complex(made) ? jax::lax::real(jax::lax::mul(apart, jax::lax::conj(apart))) : jax::lax::square(apart);
     const Summation along{.axis = o.axis, .keepdims = o.keepdims, .where = o.where};
     Array count = sum(jax::lax::bitwise_not(isnan(a)), along) - ddof;
     Array none = jax::lax::le(count, number_like(count, 0));
     Array total = where(none, nan, sum(centred, along));
-    return jax::lax::div(total, where(none, 1, count).astype(total.dtype())).astype(type);
+    return jax::lax::div(total, where(none, 1, count).astype(total.dtype())).astype(static_cast<dtype>(type));
 }
 Array nanvar_of(const Operand& x, const Spread& over, const std::vector<Operand>& ddof) {
     return jitted_over<Spread>("nanvar", x, over, ddof, [](const Array& a, const Spread& o, const Arrays& given) {
@@ -113,8 +112,8 @@ std::vector<Operand> given_ddof(const Spread& over) { return over.ddof ? std::ve
 }  // namespace
 Array nanvar(const Operand& x, const Spread& over) { return nanvar_of(x, over, given_ddof(over)); }
 Array nanstd(const Operand& x, const Spread& over) {
-    return jitted_over<Spread>("nanstd", x, over, given_ddof(over), [](const Array& a, const Spread& o, const Arrays&) {
-        return jax::lax::sqrt(nanvar_of(a, o, {Operand(o.ddof)}));
+    return jitted_over<Spread>("nanstd", x, over, given_ddof(over), [](const Array& a, const Spread& o, const Arrays& given) {
+        return jax::lax::sqrt(nanvar_of(a, o, {given.empty() ? Operand(o.ddof) : Operand(given[0])}));
     });
 }
 
