@@ -104,11 +104,14 @@ Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBound
     return b.bind1(kGather, {x, index}, make_params(p));
 }
 
-Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode) {
-    const std::string key = (axis ? std::to_string(*axis) : "flat") + (mode == OutOfBounds::Clip ? ",clip" : "");
-    return jitted(b, "_take", key, {x, at}, [axis, mode](Builder& i, const Values& v) {
+Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode,
+           Value (*inside)(Builder& b, Value at, std::int64_t size)) {
+    const std::string key = (axis ? std::to_string(*axis) : "flat") + (inside ? ",wrap" : mode == OutOfBounds::Clip ? ",clip" : "");
+    return jitted(b, "_take", key, {x, at}, [axis, mode, inside](Builder& i, const Values& v) {
         const Value from = axis ? v[0] : lax::reshape(i, v[0], {element_count(i.aval(v[0])->shape)});
-        return indexed_along(i, from, v[1], axis.value_or(0), mode, true);
+        const std::int64_t along = axis.value_or(0);
+        const Value positions = inside ? inside(i, v[1], i.aval(from)->shape[static_cast<std::size_t>(along)]) : v[1];
+        return indexed_along(i, from, positions, along, mode, true);
     });
 }
 

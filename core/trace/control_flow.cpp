@@ -8,6 +8,8 @@
 #include <jaxscope/lax.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "base/error.h"
 #include "ir/builder.h"
@@ -58,6 +60,32 @@ std::vector<Array> converted_to(std::vector<Array> arrays, const Avals& types) {
 }
 Avals leading(const Avals& a, std::size_t n) { return Avals(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)); }
 
+/// JAX's int() of a bound: what lies behind the point is cut off.
+std::int64_t whole_bound(double x, const Where& where) {
+    // Python's own texts.
+    if (!std::isfinite(x))
+        throw Error(ErrorCode::BadUsage, fmt::format("cannot convert float {} to integer", std::isnan(x) ? "NaN" : "infinity"))
+            .at({where.file, where.line, 0});
+    // Far beyond the range that trip_count takes, and inside of C++'s conversion.
+    return static_cast<std::int64_t>(std::clamp(x, -1e18, 1e18));
+}
+/// The type of a bound that is known; none: it is traced, or no scalar.
+std::optional<AvalRef> known_bound(const Operand& x, const Where& where, std::int64_t& bound) {
+    if (x.kind != Operand::Kind::array) {
+        bound = x.kind == Operand::Kind::integer ? x.integer : x.kind == Operand::Kind::boolean ? x.boolean : whole_bound(x.real, where);
+        return x.kind == Operand::Kind::integer   ? AvalRef(DType::S32, {}, true)
+               : x.kind == Operand::Kind::boolean ? AvalRef(DType::Bool, {})
+                                                  : AvalRef(DType::F32, {}, true);
+    }
+    if (!x.node || x.node->is_tracer() || x.node->aval->rank() != 0 || is_complex(x.node->aval->dtype)) return {};
+    retain(x.node);
+    const Array a = Array::adopt(x.node);
+    bound = is_float(x.node->aval->dtype) ? whole_bound(a.item<double>(), where) : a.item<std::int64_t>();
+    return x.node->aval;
+}
+bool same_bound_type(const AvalRef& a, const AvalRef& b) {
+    return a->dtype == b->dtype || (is_signed_int(a->dtype) && is_signed_int(b->dtype) && a->weak_type != b->weak_type);
+}
 }  // namespace
 
 std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where) {
@@ -70,7 +98,7 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
                 .at({where.file, where.line, 0});
     const AvalRef from = bounds[0].node()->aval, to = bounds[1].node()->aval;
     if (from->dtype == to->dtype) return {bounds[0], bounds[1]};
-    if (!is_signed_int(from->dtype) || !is_signed_int(to->dtype) || from->weak_type == to->weak_type)
+    if (!same_bound_type(from, to))
         throw Error(ErrorCode::BadUsage, fmt::format("lower and upper arguments to fori_loop must have equal types, got {} and {}",
                                                      info(from->dtype).name, info(to->dtype).name))
             .at({where.file, where.line, 0});
@@ -81,22 +109,16 @@ std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, 
     });
     return {out[0], out[1]};
 }
-bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2]) {
-    const Operand* both[] = {&lower, &upper};
-    bool whole[2];
-    for (std::size_t i = 0; i < 2; ++i) {
-        if (both[i]->kind == Operand::Kind::integer || both[i]->kind == Operand::Kind::real) {
-            whole[i] = both[i]->kind == Operand::Kind::integer;
-            bounds[i] = whole[i] ? both[i]->integer : static_cast<std::int64_t>(both[i]->real);
-        } else if (both[i]->kind == Operand::Kind::array && !both[i]->node->is_tracer() && both[i]->node->aval->rank() == 0) {
-            retain(both[i]->node);
-            whole[i] = is_integer(both[i]->node->aval->dtype);
-            bounds[i] = Array::adopt(both[i]->node).item<std::int64_t>();
-        } else {
-            return false;
-        }
-    }
-    return whole[0] == whole[1];  // what lies behind the point is cut off; of two kinds, it is an error
+bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2], const Where& where) {
+    const std::optional<AvalRef> from = known_bound(lower, where, bounds[0]), to = known_bound(upper, where, bounds[1]);
+    return from && to && same_bound_type(*from, *to);
+}
+std::int64_t trip_count(std::int64_t lower, std::int64_t upper, const Where& where) {
+    for (const std::int64_t bound : {lower, upper})
+        if (bound < INT32_MIN || bound > INT32_MAX)
+            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to int32", bound))
+                .at({where.file, where.line, 0});
+    return std::max<std::int64_t>(upper - lower, 0);
 }
 
 namespace {

@@ -22,5 +22,7 @@ std::int64_t size_of_axis(const std::string& name);
 std::string& default_precision();
 /// A number for the axes in scope and the precision, 0 for neither: traces that were made under others aren't the same.
 std::uint64_t trace_context();
+/// To be called wherever one of the two changes.
+void context_changed();
 
 }  // namespace jaxscope::jax::detail

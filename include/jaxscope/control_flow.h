@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // jax.lax's control flow: scan, while_loop, fori_loop, cond, switch, map. Bodies are traced once.
+#include <concepts>
+
 #include <jaxscope/lax.h>
 #include <jaxscope/vmap.h>
 
@@ -90,8 +92,10 @@ template <class C, class Y>
 inline constexpr bool is_step<std::pair<C, Y>, C> = true;
 /// Of one integer type; throws where they are no integer scalars.
 std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
-/// Bounds that are no tracers: they are known.
-bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2]);
+/// Bounds that are no tracers: they are known. Those of floats are cut off at the point.
+bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bounds)[2], const Where& where);
+/// Steps of a loop that counts in i32; throws where a bound doesn't fit.
+std::int64_t trip_count(std::int64_t lower, std::int64_t upper, const Where& where);
 std::vector<Array> elements_of(const std::vector<Array>& xs, std::int64_t length, const Where& where);
 }  // namespace jaxscope::jax::detail
 
@@ -137,14 +141,14 @@ auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}
         Array next = Operand(c.i, where.file, where.line, where.function) + 1;
         return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
     };
-    const std::int64_t from = lower, to = upper, n = to > from ? to - from : 0;
+    const std::int64_t from = lower, n = detail::trip_count(from, upper, where);
     return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.value;
 }
 /// Bounds that are arrays: a while_loop where they are traced.
 template <class F, class I>
 auto fori_loop(const Operand& lower, const Operand& upper, const F& body, const I& begin, Where where = {}) {
     std::int64_t bounds[2];
-    if (detail::known_bounds(lower, upper, bounds)) return fori_loop(bounds[0], bounds[1], body, begin, where);
+    if (detail::known_bounds(lower, upper, bounds, where)) return fori_loop(bounds[0], bounds[1], body, begin, where);
     const auto& init = detail::as_carry(begin);
     using C = std::remove_cvref_t<decltype(init)>;
     struct Carry {

@@ -77,7 +77,7 @@ Array reduced(const Operand& x, const AxisNames& names, const char* what, const 
 
 NamedAxisScope::NamedAxisScope(std::string name, std::int64_t size) : outer_(jitted_scope()) {
     axes().push_back({std::move(name), size});
-    jitted_scope() = trace_context();
+    context_changed();
 }
 NamedAxisScope::~NamedAxisScope() {
     axes().pop_back();
@@ -92,10 +92,11 @@ std::string& default_precision() {
     thread_local std::string name;
     return name;
 }
-std::uint64_t trace_context() {
+std::uint64_t trace_context() { return jitted_scope(); }
+void context_changed() {
     std::size_t h = default_precision().empty() ? 0 : std::hash<std::string>{}(default_precision());
     for (const Axis& a : axes()) h = hash_mix(hash_mix(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
-    return h;
+    jitted_scope() = h;
 }
 
 }  // namespace detail

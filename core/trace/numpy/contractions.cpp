@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "ir/print/printer.h"
-#include "lax/jitted_scope.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/products.h"
@@ -99,7 +98,7 @@ std::optional<D> type_asked(const AsType& type) { return type.given ? std::optio
 namespace {
 void set_default_precision(const std::string& name) {
     detail::default_precision() = name;
-    ::jaxscope::jitted_scope() = detail::trace_context();
+    detail::context_changed();
 }
 /// JAX's flag knows fewer names than its functions.
 void check_default_precision(const std::string& name, const Where& where) {

@@ -74,13 +74,8 @@ Array Array::operator[](std::initializer_list<Index> indices) const& { return at
 Array Array::operator[](std::initializer_list<Index> indices) && { return at_indices(static_cast<Array&&>(*this), indices); }
 namespace {
 /// Positions beyond the end go round.
-Value taken_around(Builder& b, Value x, Value at, std::optional<std::int64_t> axis) {
-    return jitted(b, "_take", (axis ? std::to_string(*axis) : "flat") + ",wrap", {x, at}, [axis](Builder& i, const Values& v) {
-        const Value from = axis ? v[0] : cl::reshape(i, v[0], {element_count(i.aval(v[0])->shape)});
-        const auto size = i.aval(from)->shape[static_cast<std::size_t>(axis.value_or(0))];
-        const Value inside = detail::remainder_call(i, v[1], make_literal(AvalRef(i.aval(v[1])->dtype, {}), size));
-        return indexed_along(i, from, inside, axis.value_or(0), ::jaxscope::OutOfBounds::PromiseInBounds, true);
-    });
+Value counted_around(Builder& b, Value at, std::int64_t size) {
+    return detail::remainder_call(b, at, make_literal(AvalRef(b.aval(at)->dtype, {}), size));
 }
 }  // namespace
 Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, const TakeOptions& options) {
@@ -94,8 +89,9 @@ Array numpy::take(const Operand& x, const Operand& indices, const Axes& axis, co
         if (axis.given && axis.axes.size() != 1)
             throw Error(ErrorCode::BadUsage, fmt::format("take: expected one axis, found {}", axis.axes.size()));
         if (axis.given) at = detail::axis_in(axis.axes.front(), b.aval(v[0])->rank());
-        if (mode == "wrap") return taken_around(b, v[0], v[1], at);
-        return ::jaxscope::take(b, v[0], v[1], at, mode == "clip" ? ::jaxscope::OutOfBounds::Clip : ::jaxscope::OutOfBounds::FillOrDrop);
+        using Mode = ::jaxscope::OutOfBounds;
+        if (mode == "wrap") return ::jaxscope::take(b, v[0], v[1], at, Mode::PromiseInBounds, counted_around);
+        return ::jaxscope::take(b, v[0], v[1], at, mode == "clip" ? Mode::Clip : Mode::FillOrDrop);
     });
 }
 namespace {

@@ -1,4 +1,6 @@
 // What JAX refuses: its sentence, and the line of the call here.
+#include <cmath>
+
 #include "base/error.h"
 #include "pairs.h"
 
@@ -196,6 +198,18 @@ void shaped() {
     REFUSED("jnp.sort(x, axis=2)", jnp::sort(x, 2));
     REFUSED("lax.fori_loop(0., 3, lambda i, a: a, v)", lax::fori_loop(
                                                            0., 3, [](Array, Array a) { return a; }, v));
+    REFUSED("lax.fori_loop(0., float('inf'), lambda i, a: a, v)", lax::fori_loop(
+                                                                      0., INFINITY, [](Array, Array a) { return a; }, v));
+    REFUSED("lax.fori_loop(float('nan'), 1., lambda i, a: a, v)", lax::fori_loop(
+                                                                      NAN, 1., [](Array, Array a) { return a; }, v));
+    REFUSED("lax.fori_loop(0., jnp.bfloat16(3), lambda i, a: a, v)",
+            lax::fori_loop(
+                0., jnp::asarray(3, jnp::bfloat16), [](Array, Array a) { return a; }, v));
+    REFUSED("lax.fori_loop(jnp.int8(0), jnp.int16(3), lambda i, a: a, v)",
+            lax::fori_loop(
+                jnp::asarray(0, jnp::int8), jnp::asarray(3, jnp::int16), [](Array, Array a) { return a; }, v));
+    REFUSED("lax.fori_loop(False, 3, lambda i, a: a, v)", lax::fori_loop(
+                                                              false, jax::Operand(3), [](Array, Array a) { return a; }, v));
     REFUSED("jnp.nanvar(lax.complex(v, v), dtype=jnp.float32)", jnp::nanvar(lax::complex(v, v), {.dtype = jnp::float32}));
     REFUSED("jax.default_matmul_precision('bfloat16_3x')", jax::default_matmul_precision("bfloat16_3x"));
     REFUSED("jnp.take(x, i, axis=2)", jnp::take(x, i, 2));
