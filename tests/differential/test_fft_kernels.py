@@ -40,3 +40,17 @@ def test_small_rows_beside_large_ones(cli, tmp_path):
     """A real row is no part of another one: what is tiny keeps its digits."""
     x = jnp.asarray((R.randn(6, 256) * np.array([1, 1e-12, 1e6, 1e-20, 1, 1e-6])[:, None]).astype(np.float32))
     same(cli, tmp_path, lambda x: [jnp.fft.rfft(x[i:i + 1]) for i in range(6)] + [jnp.fft.rfft(x)[1], jnp.fft.rfft(x)[3]], (x,), 1)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_few_long_rows(cli, tmp_path, threads):
+    """A long row alone is transformed as a square, by columns and rows; its spectrum has places of its own."""
+    xs = [jnp.asarray(R.randn(rows, n).astype(np.float32)) for rows, n in ((1, 65536), (1, 44100), (3, 4096), (2, 289), (1, 8191), (1, 510), (34, 512))]
+
+    def f(xs):
+        out = [g(x) for x in xs for g in (jnp.fft.rfft, jnp.fft.fft, jnp.fft.ifft)]
+        return out + [jnp.fft.irfft(jnp.fft.rfft(x) * (1 - 2j), x.shape[-1]) for x in xs] + [jnp.fft.fft(xs[2].T, axis=0)]
+    same(cli, tmp_path, f, (xs,), threads)
+    with jax.enable_x64(True):
+        ys = [x.astype(np.float64) for x in xs[:5]]
+        same(cli, tmp_path, f, (ys,), threads)

@@ -15,28 +15,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-/// One real row of 2m numbers as m complex ones, before or behind their transform.
-template <class T, int kRows>
-struct HalfSpectrum {
-    using P = Pack<T, kRows>;
-    /// Of a transform x of m numbers: places q and m - q of the real row's spectrum.
-    static JAXSCOPE_INLINED void forward(const P& x, const P& mirror, std::complex<T> root, P& low, P& high) {
-        const P other = conjugate(mirror), turn = quarter_turn<true>(times(x - other, root)), sum = x + other;
-        low = scaled(sum - turn), high = scaled(conjugate(sum + turn));
-    }
-    /// What forward undoes, twice as large.
-    static JAXSCOPE_INLINED void inverse(const P& low, const P& high, std::complex<T> root, P& x, P& mirror) {
-        const P other = conjugate(high), turn = quarter_turn<true>(times(low - other, std::conj(root))), sum = low + other;
-        x = sum + turn, mirror = conjugate(sum - turn);
-    }
-
-private:
-    static JAXSCOPE_INLINED P scaled(P p) {
-        for (int k = 0; k < kRows; ++k) p.re[k] *= T(0.5), p.im[k] *= T(0.5);
-        return p;
-    }
-};
-
 template <class T>
 class Fft final : public LibraryCall {
 public:
@@ -56,7 +34,12 @@ public:
         halves_ = real && last > 0 && last % 2 == 0;
         for (std::size_t d = 0; d < lengths_.size(); ++d) add_plan(halves_ && d + 1 == lengths_.size() ? last / 2 : lengths_[d]);
         if (halves_) roots_ = unit_roots<T>(last, last / 4 + 1);
-        for (const auto& [n, plan] : plans_) row_ = std::max(row_, checked_add(n, plan->scratch_size()));
+        for (const auto& [n, plan] : plans_) {
+            // A spectrum, which has one more than its transform where a row is real, before and behind.
+            const std::int64_t own = own_packs(n), alone = checked_add(own, std::max(own, plan->template work_size<1>()));
+            row_ =
+                std::max({row_, checked_add(own, std::max(own, plan->template work_size<kMany>())), checked_align(alone, kMany) / kMany});
+        }
         if (type_ == FftType::Irfft && lengths_.size() > 1) copied_ = checked_align(total_, 8);  // packs behind them are aligned
     }
     std::int64_t scratch_bytes() const override {
@@ -83,138 +66,149 @@ public:
     }
 
 private:
+    static std::int64_t own_packs(std::int64_t n) { return checked_align(checked_add(n, 1), 8); }
     void add_plan(std::int64_t n) {
-        if (n > 0 && !plans_.contains(n)) plans_.emplace(n, std::make_unique<FftPlan<T>>(n));
+        if (n > 0 && !plans_.contains(n)) plans_.emplace(n, FftPlan<T>::of(n));
     }
     const FftPlan<T>& plan(std::int64_t n) const { return *plans_.at(n); }
 
-    /// Rows in packs: fn(pack of a few rows, first row, how many). Small packs where large ones would leave threads idle or the cache.
+    /// Rows in packs: fn(pack of a few rows, first row, how many). Small packs where large ones would leave threads idle or the cache,
+    /// single rows where they are as fast.
     template <class Fn>
     void packs(std::int64_t rows, std::int64_t n, Many* room, const Fn& fn) const {
         constexpr std::int64_t kLong = 16384 / static_cast<std::int64_t>(sizeof(T)) * 4;
-        const bool small = rows < std::int64_t{kMany} * threads || n >= kLong;
+        const bool small = rows < std::int64_t{kMany} * threads || n >= kLong, alone = small && plan(n).fast_alone();
         const double work = 20.0 * static_cast<double>(rows) * static_cast<double>(n);
         const auto share = [&](int thread, std::int64_t begin, std::int64_t end) {
             Many* own = room + thread * row_;
             for (std::int64_t r = begin; r < end;) {
                 const std::int64_t left = end - r;
-                if (left == 1)
-                    fn(reinterpret_cast<Pack<T, 1>*>(own), r, left);
+                if (alone || left == 1)
+                    fn(reinterpret_cast<Pack<T, 1>*>(own), r++, 1);
                 else if (small || left <= kSome)
-                    fn(reinterpret_cast<Pack<T, kSome>*>(own), r, std::min<std::int64_t>(left, kSome));
+                    fn(reinterpret_cast<Pack<T, kSome>*>(own), r, std::min<std::int64_t>(left, kSome)), r += kSome;
                 else
-                    fn(own, r, std::min<std::int64_t>(left, kMany));
-                r += left == 1 ? 1 : small || left <= kSome ? kSome : kMany;
+                    fn(own, r, std::min<std::int64_t>(left, kMany)), r += kMany;
             }
         };
-        parallel_shares(work < kParallelWork ? 1 : threads, rows, small ? kSome : kMany, share);
+        parallel_shares(work < kParallelWork ? 1 : threads, rows, alone ? 1 : small ? kSome : kMany, share);
     }
+
+    /// The first numbers of a pack's rows, which lie `width` numbers apart; the last row again where there are fewer.
+    template <int kRows, class U>
+    struct Rows {
+        Rows(U* first, std::int64_t width, std::int64_t count) {
+            for (std::int64_t k = 0; k < kRows; ++k) at[k] = first + std::min(k, count - 1) * width;
+        }
+        U* at[kRows];
+    };
+    static const T* numbers(const Complex* c) { return reinterpret_cast<const T*>(c); }
+    static T* numbers(Complex* c) { return reinterpret_cast<T*>(c); }
 
     /// Dimension `d` of complex numbers; `from` and `to` may be the same.
     void along(const Complex* from, Complex* to, std::size_t d, bool inverse, bool scaled, Many* room) const {
         const std::int64_t n = shape_[d];
+        const T scale = scaled ? T(1) / scale_ : T(1);
         std::int64_t stride = 1;
         for (std::size_t k = d + 1; k < shape_.size(); ++k) stride *= shape_[k];
         packs(total_ / n, n, room, [&]<int kRows>(Pack<T, kRows>* x, std::int64_t r, std::int64_t count) {
-            std::int64_t at[kRows];
-            for (std::int64_t k = 0; k < kRows; ++k) {
-                const std::int64_t row = r + std::min(k, count - 1);
-                at[k] = stride == 1 ? row * n : row / stride * stride * n + row % stride;
+            const FftKernels<T, kRows>& kernels = fft_kernels<T, kRows>();
+            Pack<T, kRows>* work = x + own_packs(n);
+            if (stride == 1) {
+                kernels.rows_to_packs(Rows<kRows, const T>(numbers(from + r * n), 2 * n, count).at, 2 * n, work);
+                plan(n).run(x, work, inverse);
+                return kernels.packs_to_rows(x, 2 * n, Rows<kRows, T>(numbers(to + r * n), 2 * n, count).at, count, scale);
             }
-            for (std::int64_t i = 0; i < n; ++i)
-                for (int k = 0; k < kRows; ++k) {
-                    const Complex c = from[at[k] + i * stride];
-                    x[i].re[k] = c.real(), x[i].im[k] = c.imag();
-                }
-            plan(n).run(x, x + n, inverse);
-            for (std::int64_t i = 0; i < n; ++i)
-                for (std::int64_t k = 0; k < count; ++k) {
-                    const Complex c(x[i].re[k], x[i].im[k]);
-                    to[at[k] + i * stride] = scaled ? c / scale_ : c;
-                }
+            const std::int64_t first = r / stride * stride * n + r % stride;
+            if (count == kRows && r % stride + kRows <= stride) {
+                kernels.columns_to_packs(from + first, stride, n, work);
+                plan(n).run(x, work, inverse);
+                return kernels.packs_to_columns(x, n, to + first, stride, scale);
+            }
+            scattered<kRows>(from, to, n, stride, r, count, inverse, scale, x);
         });
     }
+    /// Rows of which not all are neighbours.
     template <int kRows>
-    static void write(const Pack<T, kRows>& p, Complex* to, std::int64_t stride, std::int64_t count) {
-        for (std::int64_t k = 0; k < count; ++k) to[k * stride] = Complex(p.re[k], p.im[k]);
-    }
-    template <int kRows>
-    static Pack<T, kRows> read(const Complex* from, std::int64_t stride, std::int64_t count) {
-        Pack<T, kRows> p;
+    void scattered(const Complex* from, Complex* to, std::int64_t n, std::int64_t stride, std::int64_t r, std::int64_t count, bool inverse,
+                   T scale, Pack<T, kRows>* x) const {
+        T *work = reinterpret_cast<T*>(x + own_packs(n)), *done = reinterpret_cast<T*>(x);
+        std::int64_t at[kRows];
         for (std::int64_t k = 0; k < kRows; ++k) {
-            const Complex c = from[std::min(k, count - 1) * stride];
-            p.re[k] = c.real(), p.im[k] = c.imag();
+            const std::int64_t row = r + std::min(k, count - 1);
+            at[k] = row / stride * stride * n + row % stride;
         }
-        return p;
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t k = 0; k < kRows; ++k) {
+                const T* c = numbers(from + at[k] + i * stride);
+                work[2 * i * kRows + k] = c[0], work[(2 * i + 1) * kRows + k] = c[1];
+            }
+        plan(n).run(x, x + own_packs(n), inverse);
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t k = 0; k < count; ++k) {
+                T* c = numbers(to + at[k] + i * stride);
+                c[0] = done[2 * i * kRows + k] * scale, c[1] = done[(2 * i + 1) * kRows + k] * scale;
+            }
     }
 
     void from_real(const T* from, Complex* to, Many* room) const {
-        const std::int64_t n = in_last_, kept = out_last_;
-        if (!halves_) {
-            return packs(total_ / kept, n, room, [&]<int kRows>(Pack<T, kRows>* x, std::int64_t r, std::int64_t count) {
-                for (std::int64_t i = 0; i < n; ++i)
-                    for (std::int64_t k = 0; k < kRows; ++k) x[i].re[k] = from[(r + std::min(k, count - 1)) * n + i], x[i].im[k] = 0;
-                plan(n).run(x, x + n, false);
-                for (std::int64_t i = 0; i < kept; ++i) write(x[i], to + r * kept + i, kept, count);
-            });
-        }
-        const std::int64_t m = n / 2;
+        const std::int64_t n = in_last_, kept = out_last_, m = halves_ ? n / 2 : n;
         packs(total_ / kept, m, room, [&]<int kRows>(Pack<T, kRows>* x, std::int64_t r, std::int64_t count) {
-            for (std::int64_t i = 0; i < m; ++i)
-                for (std::int64_t k = 0; k < kRows; ++k) {
-                    const T* pair = from + (r + std::min(k, count - 1)) * n + 2 * i;
-                    x[i].re[k] = pair[0], x[i].im[k] = pair[1];
-                }
-            plan(m).run(x, x + m, false);
-            for (std::int64_t q = 0; q <= m / 2; ++q) {
-                Pack<T, kRows> low, high;
-                HalfSpectrum<T, kRows>::forward(x[q], x[q == 0 ? 0 : m - q], roots_[static_cast<std::size_t>(q)], low, high);
-                write(low, to + r * kept + q, kept, count), write(high, to + r * kept + m - q, kept, count);
-            }
+            const FftKernels<T, kRows>& kernels = fft_kernels<T, kRows>();
+            const Rows<kRows, const T> given(from + r * n, n, count);
+            Pack<T, kRows>* work = x + own_packs(m);
+            if (halves_)
+                kernels.rows_to_packs(given.at, n, work);
+            else
+                real_parts<kRows>(given.at, n, work);
+            plan(m).run(x, work, false);
+            if (halves_) kernels.split_spectrum(x, m, roots_.data());
+            kernels.packs_to_rows(x, 2 * kept, Rows<kRows, T>(numbers(to + r * kept), 2 * kept, count).at, count, T(1));
         });
+    }
+    template <int kRows>
+    static void real_parts(const T* const* rows, std::int64_t n, Pack<T, kRows>* packs) {
+        T* to = reinterpret_cast<T*>(packs);
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t k = 0; k < kRows; ++k) to[2 * i * kRows + k] = rows[k][i], to[(2 * i + 1) * kRows + k] = 0;
     }
     /// The other half of the spectrum mirrors the one that is given; what is real in it counts as real.
     void to_real(const Complex* from, T* to, Many* room) const {
-        const std::int64_t n = out_last_, given = in_last_;
-        if (!halves_) {
-            return packs(total_ / given, n, room, [&]<int kRows>(Pack<T, kRows>* x, std::int64_t r, std::int64_t count) {
-                for (std::int64_t i = 0; i < n; ++i) {
-                    const bool mirrored = 2 * i > n;
-                    x[i] = read<kRows>(from + r * given + (mirrored ? n - i : i), given, count);
-                    if (mirrored) x[i] = conjugate(x[i]);
-                    if (i == 0) std::fill_n(x[i].im, kRows, T(0));
-                }
-                plan(n).run(x, x + n, true);
-                for (std::int64_t i = 0; i < n; ++i)
-                    for (std::int64_t k = 0; k < count; ++k) to[(r + k) * n + i] = x[i].re[k] / scale_;
-            });
-        }
-        const std::int64_t m = n / 2;
+        const std::int64_t n = out_last_, given = in_last_, m = halves_ ? n / 2 : n;
+        const T scale = T(1) / scale_;
         packs(total_ / given, m, room, [&]<int kRows>(Pack<T, kRows>* x, std::int64_t r, std::int64_t count) {
-            for (std::int64_t q = 0; q <= m / 2; ++q) {
-                Pack<T, kRows> low = read<kRows>(from + r * given + q, given, count),
-                               high = read<kRows>(from + r * given + m - q, given, count);
-                if (q == 0) std::fill_n(low.im, kRows, T(0)), std::fill_n(high.im, kRows, T(0));
-                Pack<T, kRows> first, mirror;
-                HalfSpectrum<T, kRows>::inverse(low, high, roots_[static_cast<std::size_t>(q)], first, mirror);
-                if (q > 0) x[m - q] = mirror;
-                x[q] = first;
-            }
-            plan(m).run(x, x + m, true);
-            for (std::int64_t i = 0; i < m; ++i)
-                for (std::int64_t k = 0; k < count; ++k) {
-                    T* pair = to + (r + k) * n + 2 * i;
-                    pair[0] = x[i].re[k] / scale_, pair[1] = x[i].im[k] / scale_;
-                }
+            const FftKernels<T, kRows>& kernels = fft_kernels<T, kRows>();
+            const Rows<kRows, const T> spectrum(numbers(from + r * given), 2 * given, count);
+            Pack<T, kRows>* work = x + own_packs(m);
+            kernels.rows_to_packs(spectrum.at, 2 * (n / 2 + 1), work);
+            if (halves_)
+                kernels.join_spectrum(work, m, roots_.data());
+            else
+                mirror<kRows>(work, n);
+            plan(m).run(x, work, true);
+            if (halves_) return kernels.packs_to_rows(x, n, Rows<kRows, T>(to + r * n, n, count).at, count, scale);
+            for (std::int64_t i = 0; i < n; ++i)
+                for (std::int64_t k = 0; k < count; ++k) to[(r + k) * n + i] = reinterpret_cast<const T*>(x)[2 * i * kRows + k] * scale;
         });
+    }
+    template <int kRows>
+    static void mirror(Pack<T, kRows>* packs, std::int64_t n) {
+        T* x = reinterpret_cast<T*>(packs);
+        std::fill_n(x + kRows, kRows, T(0));
+        for (std::int64_t i = n / 2 + 1; i < n; ++i)
+            for (std::int64_t k = 0; k < kRows; ++k) {
+                x[2 * i * kRows + k] = x[2 * (n - i) * kRows + k];
+                x[(2 * i + 1) * kRows + k] = -x[(2 * (n - i) + 1) * kRows + k];
+            }
     }
     FftType type_;
     Dims lengths_, shape_;
-    std::int64_t in_last_ = 0, out_last_ = 0, total_ = 0, row_ = 0, copied_ = 0, out_bytes_ = 0;
+    std::int64_t in_last_ = 0, out_last_ = 0, total_ = 0, copied_ = 0, out_bytes_ = 0;
+    std::int64_t row_ = 0;  ///< packs that one thread works in
     bool empty_ = false, halves_ = false;
     T scale_ = 1;
     std::vector<Complex> roots_;  ///< of a real transform of even length
-    std::map<std::int64_t, std::unique_ptr<FftPlan<T>>> plans_;
+    std::map<std::int64_t, std::shared_ptr<const FftPlan<T>>> plans_;
 };
 
 }  // namespace

@@ -2,8 +2,9 @@
 #include "jit/kernels/spectral/fft_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "base/checked.h"
 
@@ -11,7 +12,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-constexpr std::int64_t kLargestRadix = 31;  ///< above it Bluestein's way costs less than a butterfly of p^2 products
 constexpr double kPi = 3.14159265358979323846;
 
 /// exp(-2 pi i k / n) from the angle's octant, so that every root has full precision whatever k is.
@@ -33,77 +33,34 @@ std::complex<double> unit_root(std::int64_t k, std::int64_t n) {
     }
 }
 
-/// 4 first: fewer products than two by two.
+/// Odd ones first, then as few of two as there can be: 8, and 4 or twice 4 for what is left.
 std::vector<std::int64_t> factors(std::int64_t n) {
+    std::int64_t odd = n, twos = 0;
+    for (; odd % 2 == 0; odd /= 2) ++twos;
     std::vector<std::int64_t> out;
-    for (; n % 4 == 0; n /= 4) out.push_back(4);
-    for (std::int64_t p = 2; p * p <= n; ++p)
-        for (; n % p == 0; n /= p) out.push_back(p);
-    if (n > 1) out.push_back(n);
+    for (std::int64_t p = 3; p * p <= odd; p += 2)
+        for (; odd % p == 0; odd /= p) out.push_back(p);
+    if (odd > 1) out.push_back(odd);
+    const std::int64_t fours = twos % 3 == 0 ? 0 : twos == 1 ? 0 : twos % 3 == 1 ? 2 : 1;
+    if (twos == 1) out.push_back(2), twos = 0;
+    out.insert(out.end(), static_cast<std::size_t>(fours), 4);
+    out.insert(out.end(), static_cast<std::size_t>((twos - 2 * fours) / 3), 8);
     return out;
 }
 
-/// What joins `radix` transforms of m numbers each.
-template <class T>
-struct Level {
-    std::int64_t m, radix;
-    bool inverse;
-    const std::complex<T>* twiddles;
-    const std::complex<T>* roots;  ///< exp(-2 pi i k / length)
-    std::int64_t length;
-};
-
-template <bool kInverse, class T, int kRows>
-JAXSCOPE_INLINED void two(const Level<T>& l, Pack<T, kRows>* to) {
-    for (std::int64_t k = 0; k < l.m; ++k) {
-        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + l.m], l.twiddles[k]);
-        to[k] = a + b, to[k + l.m] = a - b;
-    }
-}
-template <bool kInverse, class T, int kRows>
-JAXSCOPE_INLINED void four(const Level<T>& l, Pack<T, kRows>* to) {
-    const std::int64_t m = l.m;
-    const std::complex<T>* w = l.twiddles;
-    for (std::int64_t k = 0; k < m; ++k) {
-        const Pack<T, kRows> a = to[k], b = turned<kInverse>(to[k + m], w[k]), c = turned<kInverse>(to[k + 2 * m], w[m + k]),
-                             d = turned<kInverse>(to[k + 3 * m], w[2 * m + k]);
-        const Pack<T, kRows> even = a + c, odd = b + d, even_less = a - c, quarter = quarter_turn<kInverse>(b - d);
-        to[k] = even + odd, to[k + m] = even_less + quarter, to[k + 2 * m] = even - odd, to[k + 3 * m] = even_less - quarter;
-    }
-}
-template <bool kInverse, class T, int kRows>
-JAXSCOPE_INLINED void any(const Level<T>& l, Pack<T, kRows>* to) {
-    std::array<Pack<T, kRows>, kLargestRadix> t;
-    const std::int64_t m = l.m, step = l.length / l.radix;
-    for (std::int64_t k = 0; k < m; ++k) {
-        t[0] = to[k];
-        for (std::int64_t r = 1; r < l.radix; ++r)
-            t[static_cast<std::size_t>(r)] = turned<kInverse>(to[k + r * m], l.twiddles[(r - 1) * m + k]);
-        for (std::int64_t j = 0; j < l.radix; ++j) {
-            Pack<T, kRows> sum = t[0];
-            for (std::int64_t r = 1; r < l.radix; ++r)
-                sum = sum + turned<kInverse>(t[static_cast<std::size_t>(r)], l.roots[r * j % l.radix * step]);
-            to[k + j * m] = sum;
-        }
-    }
-}
-template <class T, int kRows>
-JAXSCOPE_INLINED void join(const Level<T>& l, Pack<T, kRows>* to) {
-    if (l.radix == 4)
-        l.inverse ? four<true>(l, to) : four<false>(l, to);
-    else if (l.radix == 2)
-        l.inverse ? two<true>(l, to) : two<false>(l, to);
-    else
-        l.inverse ? any<true>(l, to) : any<false>(l, to);
-}
-JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 1>* to) { join(l, to); }
-JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 8>* to) { join(l, to); }
-JAXSCOPE_WIDE void butterflies(const Level<float>& l, Pack<float, 16>* to) { join(l, to); }
-JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 1>* to) { join(l, to); }
-JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 4>* to) { join(l, to); }
-JAXSCOPE_WIDE void butterflies(const Level<double>& l, Pack<double, 8>* to) { join(l, to); }
-
 }  // namespace
+
+template <class T>
+std::vector<std::complex<T>> unit_roots(std::int64_t n, std::int64_t count) {
+    std::vector<std::complex<T>> out;
+    for (std::int64_t k = 0; k < count; ++k) {
+        const std::complex<double> w = unit_root(k, n);
+        out.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
+    }
+    return out;
+}
+template std::vector<std::complex<float>> unit_roots(std::int64_t, std::int64_t);
+template std::vector<std::complex<double>> unit_roots(std::int64_t, std::int64_t);
 
 /// x_j w_j convolved with the chirp 1/w, times w again: a transform of any length by three of a power of two.
 template <class T>
@@ -122,100 +79,150 @@ struct FftPlan<T>::Convolution {
             spectrum[static_cast<std::size_t>(k)] = other;
             if (k > 0) spectrum[static_cast<std::size_t>(size - k)] = other;
         }
-        std::vector<Pack<T, 1>> x(static_cast<std::size_t>(size)), scratch(static_cast<std::size_t>(plan->scratch_size()));
-        for (std::size_t k = 0; k < x.size(); ++k) x[k] = {{spectrum[k].real()}, {spectrum[k].imag()}};
-        plan->run(x.data(), scratch.data(), false);
+        // The first row of a few.
+        using Some = Pack<T, kPackedRows<T> / 2>;
+        std::vector<Some> x(static_cast<std::size_t>(size)), work(static_cast<std::size_t>(size), Some{});
+        for (std::size_t k = 0; k < x.size(); ++k) work[k].re[0] = spectrum[k].real(), work[k].im[0] = spectrum[k].imag();
+        plan->run(x.data(), work.data(), false);
         for (std::size_t k = 0; k < x.size(); ++k) spectrum[k] = {x[k].re[0], x[k].im[0]};
     }
     template <int kRows>
-    void run(Pack<T, kRows>* x, std::int64_t n, Pack<T, kRows>* scratch, bool inverse) const {
-        Pack<T, kRows>* work = scratch;
-        const auto given = [&](std::int64_t k) { return inverse ? conjugate(x[k]) : x[k]; };
-        for (std::int64_t k = 0; k < n; ++k) work[k] = times(given(k), chirp[static_cast<std::size_t>(k)]);
+    void run(Pack<T, kRows>* x, std::int64_t n, Pack<T, kRows>* work, bool inverse) const {
+        const FftKernels<T, kRows>& kernels = fft_kernels<T, kRows>();
+        // Each of the two is followed by the room that its transform wants.
+        Pack<T, kRows>* other = work + plan->template work_size<kRows>();
+        kernels.multiply(work, chirp.data(), n, T(1), inverse, false, work);
         std::fill(work + n, work + size, Pack<T, kRows>{});
-        plan->run(work, scratch + size, false);
-        for (std::int64_t k = 0; k < size; ++k) work[k] = times(work[k], spectrum[static_cast<std::size_t>(k)]);
-        plan->run(work, scratch + size, true);
-        const T scale = T(1) / static_cast<T>(size);
-        for (std::int64_t k = 0; k < n; ++k) {
-            const Pack<T, kRows> y = times(work[k], chirp[static_cast<std::size_t>(k)] * scale);
-            x[k] = inverse ? conjugate(y) : y;
-        }
+        plan->run(other, work, false);
+        kernels.multiply(other, spectrum.data(), size, T(1), false, false, other);
+        plan->run(work, other, true);
+        kernels.multiply(work, chirp.data(), n, T(1) / static_cast<T>(size), false, inverse, x);
     }
     std::int64_t size;
     std::unique_ptr<FftPlan<T>> plan;
     std::vector<Complex> chirp, spectrum;
 };
 
+/// One row as a square of `height` rows: transforms of its columns, many at a time, each number turned, transforms of its rows.
 template <class T>
-FftPlan<T>::FftPlan(std::int64_t length) : n_(length), radices_(factors(length)) {
-    if (!radices_.empty() && *std::max_element(radices_.begin(), radices_.end()) > kLargestRadix) {
-        convolution_ = std::make_unique<Convolution>(n_);
+struct FftPlan<T>::Square {
+    using Many = Pack<T, kPackedRows<T>>;
+    static constexpr std::int64_t kMany = kPackedRows<T>;
+    /// Of the divisors of n the one next to its root; 0 where none leaves packs full on both sides.
+    static std::int64_t height_of(std::int64_t n) {
+        std::int64_t best = 0;
+        for (std::int64_t d = kMany; d * d <= n; ++d)
+            if (n % d == 0) best = d;
+        return best;
+    }
+    Square(const std::vector<Complex>& roots, std::int64_t rows)
+        : height(rows), width(std::ssize(roots) / rows), columns(rows, false), lines(width, false) {
+        for (std::int64_t p = 0; p < packs(width); ++p)
+            for (std::int64_t i = 0; i < height; ++i) {
+                Many& m = turns.emplace_back();
+                for (std::int64_t k = 0; k < kMany; ++k) {
+                    const Complex w = roots[static_cast<std::size_t>(i * (first(p, width) + k))];
+                    m.re[k] = w.real(), m.im[k] = w.imag();
+                }
+            }
+    }
+    static std::int64_t packs(std::int64_t n) { return (n + kMany - 1) / kMany; }
+    /// The last pack takes some of the one before it again, where there are too few.
+    static std::int64_t first(std::int64_t pack, std::int64_t n) { return std::min(pack * kMany, n - kMany); }
+    std::int64_t room() const { return height * width + 2 * width * kMany; }  ///< numbers, beside those that are given
+    void run(Complex* x, const Complex* given, Complex* room, bool inverse) const {
+        const FftKernels<T, kPackedRows<T>>& kernels = fft_kernels<T, kPackedRows<T>>();
+        Many *a = reinterpret_cast<Many*>(room), *b = a + width;
+        Complex* between = room + 2 * width * kMany;
+        for (std::int64_t p = 0; p < packs(width); ++p) {
+            kernels.columns_to_packs(given + first(p, width), width, height, b);
+            columns.run(a, b, inverse);
+            kernels.turn(a, turns.data() + p * height, height, inverse);
+            kernels.packs_to_columns(a, height, between + first(p, width), width, T(1));
+        }
+        for (std::int64_t p = 0; p < packs(height); ++p) {
+            const T* rows[kMany];
+            for (std::int64_t k = 0; k < kMany; ++k) rows[k] = reinterpret_cast<const T*>(between + (first(p, height) + k) * width);
+            kernels.rows_to_packs(rows, 2 * width, b);
+            lines.run(a, b, inverse);
+            kernels.packs_to_columns(a, width, x + first(p, height), height, T(1));
+        }
+    }
+    std::int64_t height, width;  ///< the width is the larger one
+    FftPlan<T> columns, lines;
+    std::vector<Many> turns;  ///< exp(-2 pi i row column / n), pack by pack
+};
+
+template <class T>
+FftPlan<T>::FftPlan(std::int64_t length, bool single_rows) {
+    const std::vector<std::int64_t> radices = factors(length);
+    direct_.n = length;
+    if (!radices.empty() && *std::max_element(radices.begin(), radices.end()) > kLargestOddRadix) {
+        convolution_ = std::make_unique<Convolution>(length);
         return;
     }
-    for (std::int64_t k = 0; k < n_; ++k) {
-        const std::complex<double> w = unit_root(k, n_);
-        roots_.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
-    }
-    for (std::int64_t n = n_; const std::int64_t radix : radices_) {
-        const std::int64_t m = n / radix, step = n_ / n;
-        std::vector<Complex>& of_level = twiddles_.emplace_back();
+    direct_.roots = unit_roots<T>(length, length);
+    for (std::int64_t n = length; const std::int64_t radix : radices) {
+        const std::int64_t m = n / radix, step = length / n;
+        FftLevel<T>& level = direct_.levels.emplace_back(FftLevel<T>{m, radix, {}});
         for (std::int64_t r = 1; r < radix; ++r)
-            for (std::int64_t k = 0; k < m; ++k) of_level.push_back(roots_[static_cast<std::size_t>(r * k * step)]);
+            for (std::int64_t k = 0; k < m; ++k) level.twiddles.push_back(direct_.roots[static_cast<std::size_t>(r * k * step)]);
         n = m;
     }
+    if (const std::int64_t height = single_rows ? Square::height_of(length) : 0) square_ = std::make_unique<Square>(direct_.roots, height);
 }
 
 template <class T>
 FftPlan<T>::~FftPlan() = default;
 
 template <class T>
-std::int64_t FftPlan<T>::scratch_size() const {
-    return convolution_ ? checked_add(convolution_->size, convolution_->plan->scratch_size()) : n_;
-}
-
-template <class T>
-template <int kRows>
-void FftPlan<T>::run(Pack<T, kRows>* x, Pack<T, kRows>* scratch, bool inverse) const {
-    if (n_ <= 1) return;
-    if (convolution_) return convolution_->run(x, n_, scratch, inverse);
-    std::copy_n(x, n_, scratch);
-    mixed_radix(scratch, 1, x, n_, 0, inverse);
-}
-
-/// Decimation in time: the transforms of every radix-th element, then the butterflies that join them.
-template <class T>
-template <int kRows>
-void FftPlan<T>::mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pack<T, kRows>* to, std::int64_t n, std::size_t level,
-                             bool inverse) const {
-    if (n == 1) {
-        to[0] = from[0];
-        return;
+std::shared_ptr<const FftPlan<T>> FftPlan<T>::of(std::int64_t length) {
+    static std::mutex mutex;
+    static std::map<std::int64_t, std::weak_ptr<const FftPlan>> alive;
+    {
+        const std::lock_guard lock(mutex);
+        std::erase_if(alive, [](const auto& plan) { return plan.second.expired(); });
+        if (const auto found = alive.find(length); found != alive.end())
+            if (auto plan = found->second.lock()) return plan;
     }
-    const std::int64_t radix = radices_[level], m = n / radix;
-    for (std::int64_t r = 0; r < radix; ++r) mixed_radix(from + r * stride, stride * radix, to + r * m, m, level + 1, inverse);
-    butterflies({m, radix, inverse, twiddles_[level].data(), roots_.data(), n_}, to);
+    auto made = std::make_shared<const FftPlan>(length);  // long ones take a while: others needn't wait
+    const std::lock_guard lock(mutex);
+    alive[length] = made;
+    return made;
+}
+
+template <class T>
+template <int kRows>
+std::int64_t FftPlan<T>::work_size() const {
+    const std::int64_t own = convolution_ ? checked_mul(convolution_->plan->template work_size<kRows>(), 2) : direct_.n;
+    return checked_align(kRows == 1 && square_ ? checked_add(checked_align(own, 8), square_->room()) : own, 8);
+}
+
+template <class T>
+template <int kRows>
+void FftPlan<T>::run(Pack<T, kRows>* x, Pack<T, kRows>* work, bool inverse) const {
+    if (convolution_) return convolution_->run(x, direct_.n, work, inverse);
+    if constexpr (kRows == 1)
+        if (square_) {
+            auto* given = reinterpret_cast<Complex*>(work);
+            return square_->run(reinterpret_cast<Complex*>(x), given, given + checked_align(direct_.n, 8), inverse);
+        }
+    fft_kernels<T, kRows>().transform(direct_, work, x, inverse);
 }
 
 template class FftPlan<float>;
 template class FftPlan<double>;
 template void FftPlan<float>::run(Pack<float, 1>*, Pack<float, 1>*, bool) const;
+template std::int64_t FftPlan<float>::work_size<1>() const;
 template void FftPlan<float>::run(Pack<float, 8>*, Pack<float, 8>*, bool) const;
+template std::int64_t FftPlan<float>::work_size<8>() const;
 template void FftPlan<float>::run(Pack<float, 16>*, Pack<float, 16>*, bool) const;
+template std::int64_t FftPlan<float>::work_size<16>() const;
 template void FftPlan<double>::run(Pack<double, 1>*, Pack<double, 1>*, bool) const;
+template std::int64_t FftPlan<double>::work_size<1>() const;
 template void FftPlan<double>::run(Pack<double, 4>*, Pack<double, 4>*, bool) const;
+template std::int64_t FftPlan<double>::work_size<4>() const;
 template void FftPlan<double>::run(Pack<double, 8>*, Pack<double, 8>*, bool) const;
-
-template <class T>
-std::vector<std::complex<T>> unit_roots(std::int64_t n, std::int64_t count) {
-    std::vector<std::complex<T>> out;
-    for (std::int64_t k = 0; k < count; ++k) {
-        const std::complex<double> w = unit_root(k, n);
-        out.emplace_back(static_cast<T>(w.real()), static_cast<T>(w.imag()));
-    }
-    return out;
-}
-template std::vector<std::complex<float>> unit_roots(std::int64_t, std::int64_t);
-template std::vector<std::complex<double>> unit_roots(std::int64_t, std::int64_t);
+template std::int64_t FftPlan<double>::work_size<8>() const;
 
 }  // namespace jaxscope::exec

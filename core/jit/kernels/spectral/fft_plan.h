@@ -5,13 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "jit/kernels/spectral/fft_pack.h"
+#include "jit/kernels/spectral/fft_kernels.h"
 
 namespace jaxscope::exec {
-
-/// How many rows are transformed together where there are so many: a cache line of real parts.
-template <class T>
-constexpr int kPackedRows = 64 / sizeof(T);
 
 /// Discrete Fourier transforms of one length: mixed radices where the length has small prime factors only, Bluestein's convolution where
 /// it has large ones. Made once, used from many threads.
@@ -19,26 +15,27 @@ template <class T>
 class FftPlan {
 public:
     using Complex = std::complex<T>;
-    explicit FftPlan(std::int64_t length);
+    /// Of a part of a larger transform nobody asks for a single row.
+    explicit FftPlan(std::int64_t length, bool single_rows = true);
+    /// The one that others of this process already have, where there is one.
+    static std::shared_ptr<const FftPlan> of(std::int64_t length);
     ~FftPlan();
-    /// How many packs `scratch` must hold.
-    std::int64_t scratch_size() const;
-    /// `x` becomes sum_k x[k] exp(-+2 pi i j k / n), in place and row by row; nothing is scaled. For 1 row, kPackedRows<T> and half as
-    /// many.
+    /// How many packs of kRows rows `work` must hold, a multiple of a cache line.
     template <int kRows>
-    void run(Pack<T, kRows>* x, Pack<T, kRows>* scratch, bool inverse) const;
+    std::int64_t work_size() const;
+    /// x[j] becomes sum_k work[k] exp(-+2 pi i j k / n), row by row; nothing is scaled, `work` is lost. For 1 row, kPackedRows<T> and half
+    /// as many. `work`: 64-byte aligned.
+    template <int kRows>
+    void run(Pack<T, kRows>* x, Pack<T, kRows>* work, bool inverse) const;
+    /// One row is no slower than its share of a pack.
+    bool fast_alone() const { return square_ != nullptr; }
 
 private:
     struct Convolution;
-    template <int kRows>
-    void mixed_radix(const Pack<T, kRows>* from, std::int64_t stride, Pack<T, kRows>* to, std::int64_t n, std::size_t level,
-                     bool inverse) const;
-
-    std::int64_t n_;
-    std::vector<std::int64_t> radices_;
-    std::vector<Complex> roots_;                  ///< exp(-2 pi i k / n)
-    std::vector<std::vector<Complex>> twiddles_;  ///< per level those of its butterflies, in the order in which they are read
+    struct Square;
+    MixedRadix<T> direct_;
     std::unique_ptr<Convolution> convolution_;
+    std::unique_ptr<Square> square_;
 };
 
 /// exp(-2 pi i k / n) for k below `count`.
