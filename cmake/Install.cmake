@@ -74,6 +74,7 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The jaxscope developers <jaxscope@localhost
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_CLI_PACKAGE_NAME jaxscope)
 set(CPACK_DEBIAN_CLI_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_CLI_PACKAGE_RECOMMENDS "libopenblas0-serial | libopenblas0")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "jaxscope-gui, python3")
 set(CPACK_DEBIAN_GUI_PACKAGE_NAME jaxscope-gui)
 set(CPACK_DEBIAN_GUI_PACKAGE_SECTION science)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by run.sh and test.sh: what they need from the system, and how to build. Debian bookworm or later.
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config nlohmann-json3-dev libfmt-dev libcli11-dev libzstd-dev zlib1g-dev
-  llvm-14-dev libdnnl-dev liblapacke-dev libgraphviz-dev graphviz librsvg2-bin qtbase5-dev libqt5svg5-dev libkf5syntaxhighlighting-dev
+  llvm-14-dev libdnnl-dev liblapacke-dev libopenblas0-serial libgraphviz-dev graphviz librsvg2-bin qtbase5-dev libqt5svg5-dev libkf5syntaxhighlighting-dev
   fonts-inter fonts-jetbrains-mono)
 TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3 python3-venv xvfb git ca-certificates chromium openmpi-bin)
 

@@ -101,6 +101,9 @@ TEST(Measured, AKernelThatAllocatesBehindThePlanIsNamed) {
         "f:f32[1000]. let g:f32[1000] = add e f; h:f32[1000] = cumsum[axis=0 reverse=False] g in (h, h) } length=4 "
         "linear=(False, False) num_carry=1 num_consts=0 reverse=False unroll=1] a b in (c, d) }",
         "0/jaxpr/1");
+    // The first step, with arguments that are larger than what it takes.
+    expect_greedy_sum_is_named(
+        "{ lambda ; a:f32[20000000]. let b:f32[20000000] = cumsum[axis=0 reverse=False] a; c:f32[20000000] = exp b in (c,) }", "0");
 }
 
 TEST(Measured, EventsAreWhatHappened) {

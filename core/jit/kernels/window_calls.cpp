@@ -172,6 +172,19 @@ JAXSCOPE_ADD_LINES(std::uint32_t)
 JAXSCOPE_ADD_LINES(std::uint64_t)
 #undef JAXSCOPE_ADD_LINES
 
+/// target[index * stride] takes the next of the updates, for each index up to `last`; others are dropped, or brought to the nearest.
+template <class T, class Index, class Combine>
+void combine_each(T* __restrict target, const T* __restrict updates, const Index* __restrict index, std::int64_t count, Given g, bool clip,
+                  const Combine& combined) {
+    const std::int64_t most = clip ? std::max<std::int64_t>(g.last, 0) : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t least = clip ? 0 : std::numeric_limits<std::int64_t>::min();
+    const auto last = static_cast<std::uint64_t>(g.last);
+    for (std::int64_t r = 0; r < count; ++r) {
+        const std::int64_t at = std::clamp<std::int64_t>(index[r], least, most);
+        if (static_cast<std::uint64_t>(at) <= last) target[at * g.stride] = combined(target[at * g.stride], updates[r]);
+    }
+}
+
 class ScatterCall final : public LibraryCall {
 public:
     ScatterCall(const Op& op, const ScatterKernel& spec) : op_(op), spec_(spec) {
@@ -346,11 +359,37 @@ private:
         // The line is taken whole: no index says where in it the window begins.
         return window_.back().operand == 1 && op_.in[0]->shape.back() == window_.back().size;
     }
+    /// Windows of one element in the order of the updates, each from one index.
+    bool single_elements() const {
+        const DType d = op_.in[1]->dtype;
+        return room_ && given_.size() == 1 && given_[0].last >= 0 && lines_ == 1 && (window_.empty() || window_.back().size == 1) &&
+               spec_.operand_batching_dims.empty() && (rows_.empty() || (rows_.size() == 1 && rows_[0].update == 1)) &&
+               (d == DType::S32 || d == DType::U32 || d == DType::S64);
+    }
+    template <class T>
+    void elements(T* target, const T* updates, const void* indices) const {
+        const std::int64_t count = rows_.empty() ? 1 : rows_[0].size;
+        const bool clip = spec_.mode == OutOfBounds::Clip;
+        const auto each_of = [&](const auto* index) {
+            if (spec_.kind == Kind::Add)
+                return combine_each(target, updates, index, count, given_[0], clip, [](T a, T b) { return static_cast<T>(a + b); });
+            combine_each(target, updates, index, count, given_[0], clip, [&](T a, T b) { return combine(spec_.kind, a, b); });
+        };
+        switch (op_.in[1]->dtype) {
+            case DType::S32:
+                return each_of(static_cast<const std::int32_t*>(indices));
+            case DType::U32:
+                return each_of(static_cast<const std::uint32_t*>(indices));
+            default:
+                return each_of(static_cast<const std::int64_t*>(indices));
+        }
+    }
     template <class T>
     void typed(void* const* in, void* const* out) const {
         T* target = static_cast<T*>(out[0]);
         const T* updates = static_cast<const T*>(in[2]);
         const WindowDim line = window_.empty() ? WindowDim{1, 1, 1} : window_.back();
+        if (single_elements()) return elements(target, updates, in[1]);
         // Threads share the columns of every window, or where these are few the operand's memory, one share each, as each walks all
         // windows: two updates of one element are never on two threads, and sums stay in order. A window of a few elements costs less than
         // finding out where it begins.

@@ -26,6 +26,7 @@ void StepWatches::after(const Computation& c, std::size_t step) {
 
 void MemoryWatch::before(const Computation& c, std::size_t step) {
     const Clock::time_point begin = Clock::now();
+    if (arena_known_ < 0) arena_known_ = arena_();
     Level level;
     level.watched = (levels_.empty() || levels_.back().watched) && visits_[&c.thunks[step]]++ < kWatchedIterations;
     level.arena = arena_known_;

@@ -54,7 +54,7 @@ private:
     std::int64_t beyond_arena(const Level& level, std::int64_t rise);
 
     std::function<std::int64_t()> arena_;
-    std::int64_t arena_known_ = 0;
+    std::int64_t arena_known_ = -1;  ///< -1: before the first step, when the arguments are there already
     std::vector<Level> levels_;
     std::unordered_map<const Thunk*, int> visits_;
     std::unordered_map<const Thunk*, std::pair<std::int64_t, UnplannedMemory>> taken_;
