@@ -55,6 +55,45 @@ def test_scatters_of_complex_numbers_and_batches(cli, tmp_path, threads):
     same(cli, tmp_path, f, (array(jnp.complex64, 50, 3), array(jnp.complex64, 400, 3), halves(jnp.float32, 6, 50, 16), halves(jnp.float32, 6, 400, 16)), threads)
 
 
+SCATTERED = jnp.float32, jnp.bfloat16, jnp.float16, jnp.complex64, jnp.int8, jnp.uint8, jnp.int16, jnp.uint32, jnp.int32
+
+
+@pytest.mark.parametrize("dtype", SCATTERED, ids=lambda d: d.__name__)
+def test_scatters_of_every_type(cli, tmp_path, threads, dtype):
+    """Single elements by one index and by two, short and long rows; batches that come first, that don't, and of batches."""
+    whole = jnp.issubdtype(dtype, jnp.integer)
+
+    def numbers(*shape):
+        x = R.randint(-9 if not jnp.issubdtype(dtype, jnp.unsignedinteger) else 0, 10, shape)
+        x = x if whole else x / 4
+        return jnp.asarray(x + 1j * np.flip(x) if dtype == jnp.complex64 else x).astype(dtype)
+    many = 9000
+    to, other = (jnp.asarray(R.randint(-20, 90, many).astype(t)) for t in (np.int32, np.int32))
+    flat, square, long = numbers(70), numbers(70, 80), numbers(70, 100)
+    u, rows, wide = numbers(many), numbers(many, 7), numbers(many // 6, 100)
+    batch, at, v = numbers(5, 6, 40), jnp.asarray(R.randint(-3, 45, (5, 6, 400)).astype(np.int32)), numbers(5, 6, 400)
+    kinds = ("add", "multiply", "set") if dtype == jnp.complex64 else ("add", "multiply", "min", "max", "set")
+
+    def f(flat, square, long, u, rows, wide, batch, v):
+        out = []
+        for kind in kinds:
+            put = lambda a, i, u, mode="drop": getattr(a.at[i], kind)(u, mode=mode)  # noqa: E731
+            # Which of several values is kept isn't said where they are set: one index each.
+            some = slice(None) if kind != "set" else slice(0, 1)
+            few = slice(None) if kind != "multiply" or whole else slice(0, 40)
+            i, j = to[some][few], other[some][few]
+            n = i.shape[0]
+            out += [put(flat, i, u[:n]), put(flat, i, u[:n], "clip"), put(square, (i, j), u[:n]), put(square, (i, j), u[:n], "clip")]
+            out += [put(square[:, :7], i, rows[:n]), put(long, i[:many // 6], wide[:min(n, many // 6)])]
+            ordered = jnp.sort(at, -1) if kind != "set" else jnp.broadcast_to(jnp.arange(400), at.shape)
+            few = 400 if kind != "multiply" or whole else 9
+            both = jax.vmap(jax.vmap(put))
+            out.append(both(batch, ordered[..., :few], v[..., :few]))
+            out.append(jax.vmap(put, in_axes=(1, 1, 1), out_axes=1)(batch[0].T, ordered[0].T[:few], v[0].T[:few]))
+        return out
+    same(cli, tmp_path, f, (flat, square, long, u, rows, wide, batch, v), threads)
+
+
 @pytest.mark.parametrize("dtype", [jnp.float64, jnp.complex64, jnp.complex128, jnp.int32, jnp.int64])
 def test_slender_products(cli, tmp_path, threads, dtype):
     """Either side short, the summed dimension short or long, along memory and across it."""
