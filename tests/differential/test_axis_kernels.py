@@ -10,13 +10,14 @@ import jaxscope
 from test_kernels import same
 
 R = np.random.RandomState(11)
+NARROW = jnp.float16, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.uint32
 
 
 def awkward(dtype, *shape):
     """Ties, both zeros, infinities and NaNs where the type has them."""
     x = R.randint(-40, 40, shape)
     if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.asarray(x * 50_000_000, dtype=dtype)
+        return jnp.asarray((x * 50_000_000).astype(dtype))
     x = x / 8.0
     x[R.rand(*shape) < 0.002] = np.nan
     x[R.rand(*shape) < 0.002] = np.inf
@@ -28,6 +29,7 @@ def awkward(dtype, *shape):
 def test_positions_of_extremes(cli, tmp_path, threads):
     shapes = (7, 5, 1000), (3, 300, 70), (500, 129), (2, 63), (1, 64), (4, 1)
     args = [awkward(d, *s) for d in (jnp.float32, jnp.int32, jnp.bfloat16) for s in shapes]
+    args += [awkward(d, *s) for d in NARROW for s in ((300, 70), (2, 5000))]
 
     def f(*args):
         return [g(x, axis) for x in args for axis in range(x.ndim) for g in (lambda x, a: lax.argmax(x, a, jnp.int32), lambda x, a: lax.argmin(x, a, jnp.int32))]
@@ -38,10 +40,14 @@ def test_positions_of_extremes(cli, tmp_path, threads):
 def test_running_sums_products_and_extremes(cli, tmp_path, threads):
     kinds = lax.cumsum, lax.cummax, lax.cummin, lax.cumprod
     real = [jnp.asarray(R.uniform(0.98, 1.02, s).astype(np.float32)) for s in ((3000,), (40, 200), (3, 70, 129))]
-    args = [awkward(jnp.int32, 50, 130), *real, awkward(jnp.float32, 90, 70)]
+    whole = [awkward(d, 50, 130) for d in (jnp.int32, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.uint32)]
+    # Sums of 16 bits that are exact whatever they are added up in; of infinities only extremes: sums are NaN, but for their order.
+    halves = [jnp.asarray(R.randint(-1, 2, (40, 90))).astype(d) for d in (jnp.bfloat16, jnp.float16)]
+    rest = [awkward(d, 90, 70) for d in (jnp.float32, jnp.bfloat16, jnp.float16)]
+    args = [*whole, *real, *halves, *rest]
 
     def f(*args):
-        few = lambda i: kinds if i < len(args) - 1 else kinds[1:3]  # sums of infinities: NaN, but for their order
+        few = lambda i: kinds if i < len(args) - len(rest) else kinds[1:3]
         return [k(x, axis, reverse) for i, x in enumerate(args) for k in few(i) for axis in range(x.ndim) for reverse in (False, True)]
     same(cli, tmp_path, f, args, threads)
 

@@ -11,17 +11,37 @@ namespace jaxscope::exec {
 namespace {
 
 template <class T>
-using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint32_t>;
+constexpr bool kNarrowFloat = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
+/// What running sums are kept in. Of integers in one that is never overflown: what doesn't fit is cut off where it is stored.
+template <class T>
+using Sum = std::conditional_t<std::is_integral_v<T>, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>, double>;
+template <class T, class S>
+JAXSCOPE_INLINED T stored(S sum) {
+    if constexpr (kNarrowFloat<T>)
+        return T(static_cast<float>(sum));
+    else
+        return static_cast<T>(sum);
+}
+template <class T>
+JAXSCOPE_INLINED Sum<T> summand(T x) {
+    if constexpr (kNarrowFloat<T>)
+        return static_cast<float>(x);
+    else
+        return static_cast<Sum<T>>(x);
+}
+/// What elements are compared in.
+template <class T>
+using Compared = std::conditional_t<kNarrowFloat<T>, float, std::conditional_t<(sizeof(T) < 4), std::int32_t, T>>;
 template <class T>
 using Row = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as T, so that both are compared in one vector
 
 template <class T, class Join>
 JAXSCOPE_INLINED void cumulate_one(const AxisBlock& b, const T* in, T* out, const Join& join) {
-    auto sum = static_cast<Sum<T>>(*in);
+    Sum<T> sum = summand(*in);
     *out = *in;
     for (std::int64_t i = 1; i < b.length; ++i) {
-        sum = join(sum, static_cast<Sum<T>>(in[i * b.stride]));
-        out[i * b.stride] = static_cast<T>(sum);
+        sum = join(sum, summand(in[i * b.stride]));
+        out[i * b.stride] = stored<T>(sum);
     }
 }
 template <class T, class Join>
@@ -29,13 +49,13 @@ JAXSCOPE_INLINED void cumulate_all(const AxisBlock& b, const T* in, T* out, cons
     if (b.length == 0) return;
     if (b.width == 1) return cumulate_one(b, in, out, join);
     Sum<T> sums[kColumns];
-    for (std::int64_t c = 0; c < b.width; ++c) sums[c] = static_cast<Sum<T>>(in[c]), out[c] = in[c];
+    for (std::int64_t c = 0; c < b.width; ++c) sums[c] = summand(in[c]), out[c] = in[c];
     for (std::int64_t i = 1; i < b.length; ++i) {
         const T* from = in + i * b.stride;
         T* to = out + i * b.stride;
         for (std::int64_t c = 0; c < b.width; ++c) {
-            sums[c] = join(sums[c], static_cast<Sum<T>>(from[c]));
-            to[c] = static_cast<T>(sums[c]);
+            sums[c] = join(sums[c], summand(from[c]));
+            to[c] = stored<T>(sums[c]);
         }
     }
 }
@@ -69,14 +89,14 @@ JAXSCOPE_INLINED bool ahead(T v, T best) {
     return (kLargest ? v > best : v < best) | ((v != v) & (best == best));
 }
 template <bool kLargest, class T>
-JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, T* best, Row<T>* row) {
+JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, Compared<T>* best, Row<Compared<T>>* row) {
     for (std::int64_t c = 0; c < b.width; ++c) best[c] = in[c], row[c] = 0;
     for (std::int64_t i = 1; i < b.length; ++i) {
         const T* from = in + i * b.stride;
         for (std::int64_t c = 0; c < b.width; ++c) {
-            const bool take = ahead<kLargest>(from[c], best[c]);
-            best[c] = take ? from[c] : best[c];
-            row[c] = take ? static_cast<Row<T>>(i) : row[c];
+            const bool take = ahead<kLargest, Compared<T>>(from[c], best[c]);
+            best[c] = take ? static_cast<Compared<T>>(from[c]) : best[c];
+            row[c] = take ? static_cast<Row<Compared<T>>>(i) : row[c];
         }
     }
 }
@@ -84,13 +104,13 @@ JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, T* best, Row
 template <bool kLargest, class T>
 JAXSCOPE_INLINED std::int64_t extreme_of_short_line(std::int64_t length, const T* in) {
     constexpr std::int64_t kLanes = 16;
-    T best[kLanes];
-    Row<T> bad[kLanes] = {};
+    Compared<T> best[kLanes];
+    Row<Compared<T>> bad[kLanes] = {};
     const std::int64_t whole = length / kLanes * kLanes;
     for (std::int64_t l = 0; l < kLanes; ++l) best[l] = in[l];
     for (std::int64_t i = 0; i < whole; i += kLanes)
         for (std::int64_t l = 0; l < kLanes; ++l) {
-            const T v = in[i + l];
+            const Compared<T> v = in[i + l];
             bad[l] |= v != v;
             best[l] = (kLargest ? v > best[l] : v < best[l]) ? v : best[l];
         }
@@ -101,14 +121,14 @@ JAXSCOPE_INLINED std::int64_t extreme_of_short_line(std::int64_t length, const T
         }
     for (std::int64_t i = whole; i < length; ++i) {
         bad[0] |= in[i] != in[i];
-        best[0] = (kLargest ? in[i] > best[0] : in[i] < best[0]) ? in[i] : best[0];
+        best[0] = (kLargest ? in[i] > best[0] : in[i] < best[0]) ? static_cast<Compared<T>>(in[i]) : best[0];
     }
     std::int64_t at = 0;
     if (bad[0]) {
         while (in[at] == in[at]) ++at;
         return at;
     }
-    for (Row<T> found = 0; at < whole; at += kLanes) {
+    for (Row<Compared<T>> found = 0; at < whole; at += kLanes) {
         for (std::int64_t l = 0; l < kLanes; ++l) found |= in[at + l] == best[0];
         if (found) break;
     }
@@ -124,20 +144,20 @@ JAXSCOPE_INLINED std::int64_t extreme_of_line(std::int64_t length, const T* in) 
     if (length >= 16 && length <= kShort) return extreme_of_short_line<kLargest>(length, in);
     std::int64_t at = 0, first = 1;
     if (length >= 2 * kLanes) {
-        T best[kColumns];
-        Row<T> row[kColumns];
+        Compared<T> best[kColumns];
+        Row<Compared<T>> row[kColumns];
         const AxisBlock lanes{length / kLanes, kLanes, kLanes};
         extreme_rows<kLargest>(lanes, in, best, row);
         at = row[0] * kLanes;
         for (std::int64_t l = 1; l < kLanes; ++l) {
             const std::int64_t place = row[l] * kLanes + l;
             const bool same = best[l] == in[at] || (best[l] != best[l] && in[at] != in[at]);
-            if (ahead<kLargest>(best[l], in[at]) || (same && place < at)) at = place;
+            if (ahead<kLargest, Compared<T>>(best[l], in[at]) || (same && place < at)) at = place;
         }
         first = lanes.length * kLanes;
     }
     for (std::int64_t i = first; i < length; ++i)
-        if (ahead<kLargest>(in[i], in[at])) at = i;
+        if (ahead<kLargest, Compared<T>>(in[i], in[at])) at = i;
     return at;
 }
 template <class T>
@@ -146,24 +166,29 @@ JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, st
         *out = largest ? extreme_of_line<true>(b.length, in) : extreme_of_line<false>(b.length, in);
         return;
     }
-    T best[kColumns];
-    Row<T> row[kColumns];
+    Compared<T> best[kColumns];
+    Row<Compared<T>> row[kColumns];
     largest ? extreme_rows<true>(b, in, best, row) : extreme_rows<false>(b, in, best, row);
     for (std::int64_t c = 0; c < b.width; ++c) out[c] = row[c];
 }
 
 }  // namespace
 
-JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const float* in, float* out) { cumulate_by(kind, b, in, out); }
-JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const double* in, double* out) { cumulate_by(kind, b, in, out); }
-JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const std::int32_t* in, std::int32_t* out) {
-    cumulate_by(kind, b, in, out);
-}
-
-JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const float* in, std::int64_t* row) { extremes(largest, b, in, row); }
-JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const double* in, std::int64_t* row) { extremes(largest, b, in, row); }
-JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const std::int32_t* in, std::int64_t* row) {
-    extremes(largest, b, in, row);
-}
+#define JAXSCOPE_ALONG_AXIS(T)                                                                                               \
+    JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const T* in, T* out) { cumulate_by(kind, b, in, out); } \
+    JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const T* in, std::int64_t* row) { extremes(largest, b, in, row); }
+JAXSCOPE_ALONG_AXIS(float)
+JAXSCOPE_ALONG_AXIS(double)
+JAXSCOPE_ALONG_AXIS(Bf16)
+JAXSCOPE_ALONG_AXIS(F16)
+JAXSCOPE_ALONG_AXIS(std::int8_t)
+JAXSCOPE_ALONG_AXIS(std::uint8_t)
+JAXSCOPE_ALONG_AXIS(std::int16_t)
+JAXSCOPE_ALONG_AXIS(std::uint16_t)
+JAXSCOPE_ALONG_AXIS(std::int32_t)
+JAXSCOPE_ALONG_AXIS(std::uint32_t)
+JAXSCOPE_ALONG_AXIS(std::int64_t)
+JAXSCOPE_ALONG_AXIS(std::uint64_t)
+#undef JAXSCOPE_ALONG_AXIS
 
 }  // namespace jaxscope::exec

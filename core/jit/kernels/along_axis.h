@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ir/kernel_builder.h"
+#include "jit/kernels/narrow_floats.h"
 
 // Loops along one axis, over a few neighbouring columns at a time.
 namespace jaxscope::exec {
@@ -14,15 +15,57 @@ struct AxisBlock {
     std::int64_t length, stride, width;
 };
 
-/// Running sums, products, maxima or minima of each column, kept in double precision where they are floating; row by row from the first
-/// one (with a negative stride that is the last). `in` and `out` may be the same.
-void cumulate(ReduceKind kind, const AxisBlock& block, const float* in, float* out);
-void cumulate(ReduceKind kind, const AxisBlock& block, const double* in, double* out);
-void cumulate(ReduceKind kind, const AxisBlock& block, const std::int32_t* in, std::int32_t* out);
+/// cumulate: running sums, products, maxima or minima of each column, kept in double precision where they are floating; row by row from
+/// the first one (with a negative stride that is the last). `in` and `out` may be the same.
+/// find_extreme: the row of each column's first largest or smallest element; the first NaN wins. Fewer than 2^31 rows.
+#define JAXSCOPE_ALONG_AXIS(T)                                                   \
+    void cumulate(ReduceKind kind, const AxisBlock& block, const T* in, T* out); \
+    void find_extreme(bool largest, const AxisBlock& block, const T* in, std::int64_t* row);
+JAXSCOPE_ALONG_AXIS(float)
+JAXSCOPE_ALONG_AXIS(double)
+JAXSCOPE_ALONG_AXIS(Bf16)
+JAXSCOPE_ALONG_AXIS(F16)
+JAXSCOPE_ALONG_AXIS(std::int8_t)
+JAXSCOPE_ALONG_AXIS(std::uint8_t)
+JAXSCOPE_ALONG_AXIS(std::int16_t)
+JAXSCOPE_ALONG_AXIS(std::uint16_t)
+JAXSCOPE_ALONG_AXIS(std::int32_t)
+JAXSCOPE_ALONG_AXIS(std::uint32_t)
+JAXSCOPE_ALONG_AXIS(std::int64_t)
+JAXSCOPE_ALONG_AXIS(std::uint64_t)
+#undef JAXSCOPE_ALONG_AXIS
 
-/// The row of each column's first largest or smallest element; the first NaN wins. Fewer than 2^31 rows.
-void find_extreme(bool largest, const AxisBlock& block, const float* in, std::int64_t* row);
-void find_extreme(bool largest, const AxisBlock& block, const double* in, std::int64_t* row);
-void find_extreme(bool largest, const AxisBlock& block, const std::int32_t* in, std::int64_t* row);
+/// fn(an element) for the type that `dtype` stands for in the loops above; false: there is none.
+template <class Fn>
+bool with_axis_type(DType dtype, const Fn& fn) {
+    switch (dtype) {
+        case DType::F32:
+            return fn(float{}), true;
+        case DType::F64:
+            return fn(double{}), true;
+        case DType::BF16:
+            return fn(Bf16{}), true;
+        case DType::F16:
+            return fn(F16{}), true;
+        case DType::S8:
+            return fn(std::int8_t{}), true;
+        case DType::U8:
+            return fn(std::uint8_t{}), true;
+        case DType::S16:
+            return fn(std::int16_t{}), true;
+        case DType::U16:
+            return fn(std::uint16_t{}), true;
+        case DType::S32:
+            return fn(std::int32_t{}), true;
+        case DType::U32:
+            return fn(std::uint32_t{}), true;
+        case DType::S64:
+            return fn(std::int64_t{}), true;
+        case DType::U64:
+            return fn(std::uint64_t{}), true;
+        default:
+            return false;
+    }
+}
 
 }  // namespace jaxscope::exec

@@ -156,7 +156,7 @@ void for_blocks(int threads, const AxisShape& shape, double work, const Fn& fn) 
     });
 }
 
-/// Sums run in f64 (and integers in 64 bits, or modulo 2^32), rounded at each element that is stored.
+/// Sums run in f64 (and integers modulo 2^32 or 2^64), rounded at each element that is stored.
 class CumulativeCall final : public LibraryCall {
 public:
     CumulativeCall(const Op& op, const CumulativeKernel& spec) : op_(op), spec_(spec), shape_(op.in[0]->shape, spec.axis) {
@@ -167,9 +167,7 @@ public:
     void run(void* const* in, void* const* out, void*) const override {
         const DType d = op_.in[0]->dtype;
         if (shape_.length == 0) return;
-        if (typed_ && d == DType::F32) return typed<float>(in, out);
-        if (typed_ && d == DType::F64) return typed<double>(in, out);
-        if (typed_ && d == DType::S32) return typed<std::int32_t>(in, out);
+        if (typed_ && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
         parallel_for(threads, shape_.outer * shape_.inner, 8.0 * static_cast<double>(op_.in[0]->size()),
                      [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t line = begin; line < end; ++line) {
@@ -209,11 +207,8 @@ public:
         : op_(op), max_(spec.kind == ReduceKind::ArgMax), shape_(op.in[0]->shape, spec.axes.at(0)) {}
     void run(void* const* in, void* const* out, void*) const override {
         const DType d = op_.in[0]->dtype;
-        if (shape_.length < std::numeric_limits<std::int32_t>::max()) {
-            if (d == DType::F32) return typed<float>(in, out);
-            if (d == DType::F64) return typed<double>(in, out);
-            if (d == DType::S32) return typed<std::int32_t>(in, out);
-        }
+        const bool short_enough = shape_.length < std::numeric_limits<std::int32_t>::max();
+        if (short_enough && with_axis_type(d, [&](auto t) { typed<decltype(t)>(in, out); })) return;
         parallel_for(threads, shape_.outer * shape_.inner, static_cast<double>(op_.in[0]->size()),
                      [&](std::int64_t begin, std::int64_t end) {
                          for (std::int64_t line = begin; line < end; ++line) {
