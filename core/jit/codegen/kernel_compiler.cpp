@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -28,6 +29,7 @@
 #include "jit/codegen/code_files.h"
 #include "jit/codegen/loop_codegen.h"
 #include "jit/codegen/runtime_math.h"
+#include "jit/codegen/vector_library.h"
 
 namespace jaxscope::exec {
 
@@ -81,6 +83,11 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::CGSCCAnalysisManager groups;
     llvm::ModuleAnalysisManager modules;
     llvm::PassBuilder passes(&machine, tuning);
+    llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
+    std::vector<llvm::VecDesc> vector_versions;
+    for (const VectorFunction& f : vector_functions()) vector_versions.push_back({f.scalar, f.name, llvm::ElementCount::getFixed(f.lanes)});
+    library.addVectorizableFunctions(vector_versions);
+    functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
     passes.registerModuleAnalyses(modules);
     passes.registerCGSCCAnalyses(groups);
     passes.registerFunctionAnalyses(functions);
@@ -111,7 +118,8 @@ struct Batch {
 std::string content_of(const llvm::Module& module) {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    stream << "1 " << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' ' << host().features << '\n';
+    stream << "2 " << vector_functions().size() << ' ' << LLVM_VERSION_STRING << ' ' << host().triple << ' ' << host().cpu << ' '
+           << host().features << '\n';
     llvm::WriteBitcodeToFile(module, stream);
     const auto hash = llvm::SHA1::hash(llvm::ArrayRef<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
     return llvm::toHex(hash, true);
@@ -173,6 +181,9 @@ public:
         for (const RuntimeSymbol& s : runtime_math_symbols())
             symbols[jit_->mangleAndIntern(s.name)] =
                 llvm::JITEvaluatedSymbol(llvm::pointerToJITTargetAddress(s.address), llvm::JITSymbolFlags::Exported);
+        for (const VectorFunction& f : vector_functions())
+            symbols[jit_->mangleAndIntern(f.name)] =
+                llvm::JITEvaluatedSymbol(llvm::pointerToJITTargetAddress(f.address), llvm::JITSymbolFlags::Exported);
         expect(dylib.define(llvm::orc::absoluteSymbols(std::move(symbols))));
     }
     static CodeStore& get() {
