@@ -95,6 +95,7 @@ Value* expm1_f32(const Formula& f, Value* x) {
     // Near zero: the same polynomial without the 1 that would swallow it.
     Value* p = f.poly(x, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
     Value* near = f.fma(f.b.CreateFMul(x, x), p, x);
+    near = f.b.CreateSelect(f.b.CreateFCmpOEQ(x, f.c(0)), x, near);  // of both zeros
     return f.b.CreateSelect(small, near, f.b.CreateFSub(u, f.c(1)));
 }
 
@@ -196,6 +197,7 @@ Value* sin_cos_f32(const Formula& f, Value* x, bool cosine) {
     Value* y = b.CreateSelect(odd, c, s);
     Value* negative = b.CreateICmpNE(b.CreateAnd(k, f.ci(2)), f.ci(0));
     y = b.CreateSelect(negative, b.CreateFNeg(y), y);
+    if (!cosine) y = b.CreateSelect(b.CreateFCmpOEQ(x, f.c(0)), x, y);  // of both zeros
     return b.CreateSelect(finite, y, f.c(NAN));
 }
 
