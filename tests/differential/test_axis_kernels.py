@@ -96,3 +96,20 @@ def test_rows_of_a_few_columns(cli, tmp_path, threads):
     small = [awkward(t, 37, 70, 4) for t in (jnp.int32, jnp.float32)] + [jnp.asarray(R.randn(3000, 6)).astype(jnp.bfloat16)]
     small[1] = jnp.nan_to_num(small[1], posinf=3)
     same(cli, tmp_path, f, (pairs, small, jnp.asarray(R.randn(9, 50, 3).astype(np.float32))), threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_operands_joined(cli, tmp_path, threads):
+    """Strips of many lengths, empty ones among them, along each dimension; one operand twice, and a gradient through all of it."""
+    def pieces(dtype, axis):
+        sizes = (5, 0, 1, 17, 64, 3, 40)
+        return [jnp.asarray(R.randint(0, 100, [n if d == axis else k for d, k in enumerate((30, 40, 50))])).astype(dtype) for n in sizes]
+    xs = [pieces(d, axis) for d in (jnp.float32, jnp.bfloat16, jnp.int8, jnp.complex64) for axis in range(3)]
+
+    def f(xs):
+        joined = [jnp.concatenate(x, i % 3) for i, x in enumerate(xs)]
+        alike = [xs[0][3] + k for k in range(5)]
+        twice = [jnp.concatenate([alike[0], alike[1], alike[0], alike[2]], axis) for axis in range(3)]
+        slope = jax.grad(lambda x: (jnp.concatenate([x, x * 2, jnp.sin(x), x], 1) ** 2).sum())(alike[3])
+        return joined, twice, [jnp.stack(alike, axis) for axis in range(4)], slope
+    same(cli, tmp_path, f, (xs,), threads)

@@ -48,7 +48,7 @@ public:
     };
     using Bodies = std::unordered_map<const Jaxpr*, Body>;
     GraphBuilder(Bodies& bodies, bool in_branch, const GraphOptions& options)
-        : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_) {}
+        : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_, options.for_target) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;

@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "calls/host/callbacks.h"
 #include "ir/params.h"
+#include "jit/kernels/library.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
@@ -158,7 +159,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
     Node n;
     n.op = op;
     n.in = in;
-    if (op.prim->lower && op.out.size() == 1) {
+    if (op.prim->lower && op.out.size() == 1 && (elements_only_ || !joins_by_copying(op))) {
         n.map = index_map(op);
         const bool same_order = n.map->copies && n.map->operands[0].access == IndexMap::Access::Identity;
         if (same_order && graph_.values[in[0]].kind != GraphValue::Kind::Literal) return std::vector{view(in[0], op.out[0])};

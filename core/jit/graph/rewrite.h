@@ -11,7 +11,8 @@ namespace jaxscope::exec {
 /// Adds equations to a graph: views become aliases, equal equations one node, reductions runs of merged axes.
 class GraphRewriter {
 public:
-    explicit GraphRewriter(Graph& g) : graph_(g) {}
+    /// `elements_only`: what can be computed element by element is, also where a routine would be faster.
+    explicit GraphRewriter(Graph& g, bool elements_only) : graph_(g), elements_only_(elements_only) {}
     /// Where what is added next stands.
     void at(Sym path_prefix, std::uint32_t eqn, bool backward) { prefix_ = path_prefix, eqn_ = eqn, backward_ = backward; }
 
@@ -36,6 +37,7 @@ private:
     std::vector<ValueId> merged(Node n);
 
     Graph& graph_;
+    bool elements_only_;
     Sym prefix_;
     std::uint32_t eqn_ = 0;
     bool backward_ = false;

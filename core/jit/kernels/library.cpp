@@ -27,6 +27,7 @@ public:
 LibraryCallPtr make_routine(const Op& op, const RuntimeKernel& spec) {
     if (LibraryCallPtr call = make_refusal(op)) return call;
     if (LibraryCallPtr call = make_transfer(op)) return call;
+    if (LibraryCallPtr call = make_joining(op)) return call;
     if (LibraryCallPtr call = make_host_call(op)) return call;
     if (LibraryCallPtr call = make_onlooker(op, spec.writes)) return call;
     if (names_mesh_axes(op)) return std::make_shared<MeetingCall>();

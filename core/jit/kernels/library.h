@@ -56,6 +56,11 @@ bool moves_between_spaces(const Op& op);
 /// Its call; null for any other equation.
 LibraryCallPtr make_transfer(const Op& op);
 
+/// Is it a concatenation of so much that its operands are better copied than chosen from, element by element?
+bool joins_by_copying(const Op& op);
+/// Its call; null for any other equation.
+LibraryCallPtr make_joining(const Op& op);
+
 /// The call of a C++ function that the traced program brought along; null for any other equation.
 LibraryCallPtr make_host_call(const Op& op);
 

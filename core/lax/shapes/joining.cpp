@@ -222,6 +222,7 @@ constinit const Primitive kConcatenate{
     .transpose = concatenate_transpose,
     .batch = concatenate_batch,
     .lower = concatenate_lower,
+    .kernel = routine_kernel,
     .cost = data_movement_cost,
     .partition = partition_concatenate,
 };
@@ -244,6 +245,7 @@ constinit const Primitive kStack{
     .transpose = stack_transpose,
     .batch = stack_batch,
     .lower = stack_lower,
+    .kernel = routine_kernel,
     .cost = data_movement_cost,
 };
 

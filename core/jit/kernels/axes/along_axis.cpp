@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/kernels/along_axis.h"
+#include "jit/kernels/axes/along_axis.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/kernels/packed_sort.h"
+#include "jit/kernels/axes/packed_sort.h"
 
 #include <algorithm>
 #include <array>

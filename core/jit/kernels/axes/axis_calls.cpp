@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "ir/types/element.h"
-#include "jit/kernels/along_axis.h"
+#include "jit/kernels/axes/along_axis.h"
+#include "jit/kernels/axes/packed_sort.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/packed_sort.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
