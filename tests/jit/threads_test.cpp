@@ -110,6 +110,36 @@ TEST(Threads, SeveralCallersAtATimeAndCallsInsideOfShares) {
     EXPECT_EQ(sum, 4 * 500 * (14 * 15 / 2));
 }
 
+/// What Debian's alternatives chose may not be made for several callers.
+TEST(Threads, DecompositionsOfSeveralCallersDontMeet) {
+    const auto executable = [] {
+        return Executable::compile(read_jaxpr_text(R"({ lambda ; a:f32[40,70,70] s:f32[]. let
+    d:f32[40,70,70] = add a s
+    b:f32[40,70,70] c:i32[40,70] _:i32[40,70] = lu d
+    e:f32[40,70,70] = triangular_solve[conjugate_a=False left_side=True lower=True transpose_a=False unit_diagonal=True] b a
+  in (b, e) })",
+                                                   "t")
+                                       ->jaxpr,
+                                   {}, {}, JitOptions{.threads = 1});
+    };
+    const auto bytes = [](const RunResult& r) {
+        std::vector<std::byte> all;
+        for (const auto& out : r.outputs) all.insert(all.end(), out->data.begin(), out->data.end());
+        return all;
+    };
+    const std::vector<std::byte> alone = bytes(executable()->run({}, {}));
+    std::atomic<int> others{0};
+    {
+        std::vector<std::jthread> callers;
+        for (int t = 0; t < 4; ++t)
+            callers.emplace_back([&] {
+                const auto own = executable();
+                for (int k = 0; k < 120; ++k) others += bytes(own->run({}, {})) != alone;
+            });
+    }
+    EXPECT_EQ(others, 0);
+}
+
 TEST(Threads, IdleWorkersSleep) {
     exec::run_shares(4, 16, [](int, std::int64_t) {});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

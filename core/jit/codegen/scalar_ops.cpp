@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/scalar_ops.h"
+#include "jit/codegen/half_floats.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "ir/types/element.h"
+#include "jit/codegen/half_floats.h"
 #include "jit/codegen/vector_math.h"
 
 namespace jaxscope::exec {
@@ -65,7 +67,7 @@ Number ScalarOps::load(Value* address, DType d) {
     if (d == DType::Bool) return {b.CreateICmpNE(v, b.getInt8(0)), nullptr, d};
     if (d == DType::BF16)
         return {b.CreateBitCast(b.CreateShl(b.CreateZExt(v, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, d};
-    if (d == DType::F16) return {b.CreateFPExt(b.CreateBitCast(v, b.getHalfTy()), b.getFloatTy()), nullptr, d};
+    if (d == DType::F16) return {half_value(b, v), nullptr, d};
     if (small_float(d))
         return {call_small_float(b, "jaxscope_small_float_value", d, b.CreateZExt(v, b.getInt32Ty()), b.getFloatTy()), nullptr, d};
     return {v, nullptr, d};
@@ -86,7 +88,7 @@ void ScalarOps::store(Value* address, const Number& n) {
     else if (d == DType::BF16)
         v = b.CreateTrunc(b.CreateLShr(b.CreateBitCast(v, b.getInt32Ty()), b.getInt32(16)), b.getInt16Ty());
     else if (d == DType::F16)
-        v = b.CreateBitCast(b.CreateFPTrunc(v, b.getHalfTy()), b.getInt16Ty());
+        v = half_bits(b, v);
     else if (small_float(d))
         v = b.CreateTrunc(call_small_float(b, "jaxscope_small_float_bits", d, v, b.getInt32Ty()), b.getInt8Ty());
     b.CreateAlignedStore(v, pointer, align);
@@ -105,7 +107,7 @@ Number ScalarOps::literal(DType d, double re, double im, std::int64_t integer) {
 /// Rounds a float register to a narrower float dtype, ties to even.
 Value* ScalarOps::round_to(DType d, Value* v) {
     if (!small_float(d)) return v;
-    if (d == DType::F16) return b.CreateFPExt(b.CreateFPTrunc(v, b.getHalfTy()), b.getFloatTy());
+    if (d == DType::F16) return rounded_to_half(b, v);
     if (d != DType::BF16)
         return call_small_float(b, "jaxscope_small_float_value", d, call_small_float(b, "jaxscope_small_float_bits", d, v, b.getInt32Ty()),
                                 b.getFloatTy());
@@ -186,7 +188,7 @@ Number ScalarOps::bitcast(const Number& v, DType to) {
         if (n.dtype == DType::Bool) return b.CreateZExt(n.re, b.getInt8Ty());
         if (n.dtype == DType::BF16)
             return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(n.re, b.getInt32Ty()), b.getInt32(16)), b.getInt16Ty());
-        if (n.dtype == DType::F16) return b.CreateBitCast(b.CreateFPTrunc(n.re, b.getHalfTy()), b.getInt16Ty());
+        if (n.dtype == DType::F16) return half_bits(b, n.re);
         if (small_float(n.dtype))
             return b.CreateTrunc(call_small_float(b, "jaxscope_small_float_bits", n.dtype, n.re, b.getInt32Ty()), b.getInt8Ty());
         if (is_float(n.dtype)) return b.CreateBitCast(n.re, b.getIntNTy(static_cast<unsigned>(byte_size(n.dtype) * 8)));
@@ -197,7 +199,7 @@ Number ScalarOps::bitcast(const Number& v, DType to) {
     if (to == DType::Bool) return {b.CreateICmpNE(bits, b.getInt8(0)), nullptr, to};
     if (to == DType::BF16)
         return {b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, b.getInt32Ty()), b.getInt32(16)), b.getFloatTy()), nullptr, to};
-    if (to == DType::F16) return {b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), b.getFloatTy()), nullptr, to};
+    if (to == DType::F16) return {half_value(b, bits), nullptr, to};
     if (small_float(to))
         return {call_small_float(b, "jaxscope_small_float_value", to, b.CreateZExt(bits, b.getInt32Ty()), b.getFloatTy()), nullptr, to};
     if (is_float(to)) return {b.CreateBitCast(bits, register_type(to)), nullptr, to};

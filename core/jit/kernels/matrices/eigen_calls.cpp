@@ -6,6 +6,7 @@
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
 
+#include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/primitives.h"
@@ -26,15 +27,19 @@ struct EigArguments {
     Real<T>* real;
 };
 int geev(const EigArguments<float>& x) {
+    const LapackLock lock;
     return LAPACKE_sgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
 }
 int geev(const EigArguments<double>& x) {
+    const LapackLock lock;
     return LAPACKE_dgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.w_imag, x.vl, x.n, x.vr, x.n, x.work, x.size);
 }
 int geev(const EigArguments<C64>& x) {
+    const LapackLock lock;
     return LAPACKE_cgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
 }
 int geev(const EigArguments<C128>& x) {
+    const LapackLock lock;
     return LAPACKE_zgeev_work(LAPACK_COL_MAJOR, x.left, x.right, x.n, x.a, x.n, x.w, x.vl, x.n, x.vr, x.n, x.work, x.size, x.real);
 }
 
@@ -49,21 +54,25 @@ struct SchurArguments {
 };
 int gees(const SchurArguments<float>& x) {
     int found = 0;
+    const LapackLock lock;
     return LAPACKE_sgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size,
                               nullptr);
 }
 int gees(const SchurArguments<double>& x) {
     int found = 0;
+    const LapackLock lock;
     return LAPACKE_dgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.w_imag, x.vs, x.n, x.work, x.size,
                               nullptr);
 }
 int gees(const SchurArguments<C64>& x) {
     int found = 0;
+    const LapackLock lock;
     return LAPACKE_cgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real,
                               nullptr);
 }
 int gees(const SchurArguments<C128>& x) {
     int found = 0;
+    const LapackLock lock;
     return LAPACKE_zgees_work(LAPACK_COL_MAJOR, x.job, 'N', nullptr, x.n, x.a, x.n, &found, x.w, x.vs, x.n, x.work, x.size, x.real,
                               nullptr);
 }

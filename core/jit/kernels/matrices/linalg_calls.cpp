@@ -13,6 +13,7 @@
 
 #include "ir/types/element.h"
 #include "jit/kernels/matrices/blocked_solve.h"
+#include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/matrices/matrix_call.h"
 #include "jit/kernels/threads/parallel.h"
 #include "lax/params/linalg.h"
@@ -26,10 +27,14 @@ namespace {
 
 // One name for the four types of each routine.
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
-#define JAXSCOPE_LAPACK(T, p)                                                                                                         \
-    int getrf(int m, int n, T* a, int* pivots) { return LAPACKE_##p##getrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), pivots); } \
-    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                                                        \
-        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size);                                   \
+#define JAXSCOPE_LAPACK(T, p)                                                                       \
+    int getrf(int m, int n, T* a, int* pivots) {                                                    \
+        const LapackLock lock;                                                                      \
+        return LAPACKE_##p##getrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), pivots);          \
+    }                                                                                               \
+    int geqrf(int m, int n, T* a, T* tau, T* work, int size) {                                      \
+        const LapackLock lock;                                                                      \
+        return LAPACKE_##p##geqrf_work(LAPACK_COL_MAJOR, m, n, a, std::max(m, 1), tau, work, size); \
     }
 JAXSCOPE_LAPACK(float, s)
 JAXSCOPE_LAPACK(double, d)
@@ -38,28 +43,52 @@ JAXSCOPE_LAPACK(C128, z)
 #undef JAXSCOPE_LAPACK
 // NOLINTEND(bugprone-macro-parentheses)
 int ungqr(int m, int n, int k, float* a, float* t, float* w, int s) {
+    const LapackLock lock;
     return LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
 int ungqr(int m, int n, int k, double* a, double* t, double* w, int s) {
+    const LapackLock lock;
     return LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
 int ungqr(int m, int n, int k, C64* a, C64* t, C64* w, int s) {
+    const LapackLock lock;
     return LAPACKE_cungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
 int ungqr(int m, int n, int k, C128* a, C128* t, C128* w, int s) {
+    const LapackLock lock;
     return LAPACKE_zungqr_work(LAPACK_COL_MAJOR, m, n, k, a, std::max(m, 1), t, w, s);
 }
-int heev(char uplo, int n, float* a, float* w, float* work, int s, float*) {
-    return LAPACKE_ssyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+/// Operands of syevd and heevd: the matrix, whose eigenvectors come out in it, eigenvalues, workspaces and their sizes.
+template <class T>
+struct EighArguments {
+    char uplo;
+    int n;
+    T* a;
+    Real<T>* w;
+    T* work;
+    int size;
+    Real<T>* real;
+    int real_size;
+    int* integers;
+    int integers_size;
+};
+int heevd(const EighArguments<float>& x) {
+    const LapackLock lock;
+    return LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'V', x.uplo, x.n, x.a, x.n, x.w, x.work, x.size, x.integers, x.integers_size);
 }
-int heev(char uplo, int n, double* a, double* w, double* work, int s, double*) {
-    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s);
+int heevd(const EighArguments<double>& x) {
+    const LapackLock lock;
+    return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', x.uplo, x.n, x.a, x.n, x.w, x.work, x.size, x.integers, x.integers_size);
 }
-int heev(char uplo, int n, C64* a, float* w, C64* work, int s, float* r) {
-    return LAPACKE_cheev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+int heevd(const EighArguments<C64>& x) {
+    const LapackLock lock;
+    return LAPACKE_cheevd_work(LAPACK_COL_MAJOR, 'V', x.uplo, x.n, x.a, x.n, x.w, x.work, x.size, x.real, x.real_size, x.integers,
+                               x.integers_size);
 }
-int heev(char uplo, int n, C128* a, double* w, C128* work, int s, double* r) {
-    return LAPACKE_zheev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, std::max(n, 1), w, work, s, r);
+int heevd(const EighArguments<C128>& x) {
+    const LapackLock lock;
+    return LAPACKE_zheevd_work(LAPACK_COL_MAJOR, 'V', x.uplo, x.n, x.a, x.n, x.w, x.work, x.size, x.real, x.real_size, x.integers,
+                               x.integers_size);
 }
 
 /// Operands of gesdd: a (destroyed), singular values, u and vt with their leading dimensions, workspaces.
@@ -79,34 +108,42 @@ struct SvdArguments {
     int* integers;
 };
 int gesdd(const SvdArguments<float>& x) {
+    const LapackLock lock;
     return LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
                                x.integers);
 }
 int gesdd(const SvdArguments<double>& x) {
+    const LapackLock lock;
     return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
                                x.integers);
 }
 int gesdd(const SvdArguments<C64>& x) {
+    const LapackLock lock;
     return LAPACKE_cgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
                                x.real, x.integers);
 }
 int gesdd(const SvdArguments<C128>& x) {
+    const LapackLock lock;
     return LAPACKE_zgesdd_work(LAPACK_COL_MAJOR, x.job, x.m, x.n, x.a, std::max(x.m, 1), x.s, x.u, x.ldu, x.vt, x.ldvt, x.work, x.size,
                                x.real, x.integers);
 }
 
 void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const float* a, int lda, float* b) {
+    const LapackLock lock;
     cblas_strsm(CblasRowMajor, s, u, t, d, m, n, 1.0f, a, lda, b, n);
 }
 void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const double* a, int lda, double* b) {
+    const LapackLock lock;
     cblas_dtrsm(CblasRowMajor, s, u, t, d, m, n, 1.0, a, lda, b, n);
 }
 void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const C64* a, int lda, C64* b) {
     const C64 one(1);
+    const LapackLock lock;
     cblas_ctrsm(CblasRowMajor, s, u, t, d, m, n, &one, a, lda, b, n);
 }
 void trsm(CBLAS_SIDE s, CBLAS_UPLO u, CBLAS_TRANSPOSE t, CBLAS_DIAG d, int m, int n, const C128* a, int lda, C128* b) {
     const C128 one(1);
+    const LapackLock lock;
     cblas_ztrsm(CblasRowMajor, s, u, t, d, m, n, &one, a, lda, b, n);
 }
 
@@ -349,9 +386,15 @@ public:
             throw Error(ErrorCode::NoRule, "expected eigh of all eigenvalues: for subset_by_index there is no kernel yet");
         uplo_ = p.lower ? 'L' : 'U';
         copy_ = this->reserve_numbers(this->size());
-        work_size_ = small(std::max<std::int64_t>(1, std::int64_t{this->rows_} * 66));
+        // LAPACK's own bounds, for all n.
+        const std::int64_t n = std::max(this->rows_, 1), square = checked_mul(n, n);
+        constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
+        work_size_ = small(kComplex ? 2 * n + square : 1 + 6 * n + 2 * square);
+        real_size_ = small(kComplex ? 1 + 5 * n + 2 * square : 1);
+        integers_size_ = small(3 + 5 * n);
         work_ = this->reserve_numbers(work_size_);
-        real_ = this->reserve_numbers(std::max(1, 3 * this->rows_));
+        real_ = this->reserve(std::int64_t{real_size_} * static_cast<std::int64_t>(sizeof(Real<T>)));
+        integers_ = this->reserve(std::int64_t{integers_size_} * static_cast<std::int64_t>(sizeof(int)));
     }
     void run(void* const* in, void* const* out, void* scratch) const override {
         const int n = this->rows_;
@@ -359,7 +402,9 @@ public:
         for (std::int64_t b = 0; b < this->batch_ && n > 0; ++b) {
             Real<T>* w = static_cast<Real<T>*>(out[1]) + b * n;
             this->to_columns(this->template matrix<const T>(static_cast<const void*>(in[0]), b, this->size()), n, n, a);
-            if (heev(uplo_, n, a, w, this->place(scratch, work_), work_size_, this->template place<Real<T>>(scratch, real_))) {
+            if (heevd(EighArguments<T>{uplo_, n, a, w, this->place(scratch, work_), work_size_,
+                                       this->template place<Real<T>>(scratch, real_), real_size_,
+                                       this->template place<int>(scratch, integers_), integers_size_})) {
                 this->fill_nan(a, this->size());
                 this->fill_nan(w, n);
             }
@@ -369,8 +414,8 @@ public:
 
 private:
     char uplo_ = 'L';
-    int work_size_ = 1;
-    std::int64_t copy_ = 0, work_ = 0, real_ = 0;
+    int work_size_ = 1, real_size_ = 1, integers_size_ = 1;
+    std::int64_t copy_ = 0, work_ = 0, real_ = 0, integers_ = 0;
 };
 
 /// Singular values, descending, then u and vh when asked for.
