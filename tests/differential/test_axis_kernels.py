@@ -113,3 +113,21 @@ def test_many_operands_joined(cli, tmp_path, threads):
         slope = jax.grad(lambda x: (jnp.concatenate([x, x * 2, jnp.sin(x), x], 1) ** 2).sum())(alike[3])
         return joined, twice, [jnp.stack(alike, axis) for axis in range(4)], slope
     same(cli, tmp_path, f, (xs,), threads)
+
+
+def test_loops_written_out(cli, tmp_path):
+    """Short bodies that the program wants unrolled whole: forwards and backwards, carries that come back, stacked results, gradients."""
+    xs, w = jnp.asarray(R.randn(7, 60).astype(np.float32)), jnp.asarray(R.randn(60).astype(np.float32))
+
+    def f(xs, w):
+        out = []
+        for reverse in (False, True):
+            step = lambda c, x: ((c[1], jnp.sin(c[0]) + w * x[0]), (c[0] * x[1], x[0]))  # noqa: E731
+            out.append(lax.scan(step, (w, w * 2), (xs, jnp.arange(7.)), length=7, reverse=reverse, unroll=7))
+            loss = lambda v: (lax.scan(lambda c, x: (jnp.cos(c) * x, c), v, xs, reverse=reverse, unroll=16)[0] ** 2).sum()  # noqa: E731
+            out.append(jax.value_and_grad(loss)(w))
+        out.append(lax.scan(lambda c, _: (c * w, None), w, None, length=5, unroll=5))
+        out.append(lax.scan(lambda c, x: (w, x), w, xs[:, :0], unroll=7))
+        out.append(jax.vmap(lambda a, b: jnp.polyval(a, b), in_axes=(1, None))(xs, w))
+        return out
+    same(cli, tmp_path, f, (xs, w), 2)

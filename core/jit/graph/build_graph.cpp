@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/cancel.h"
+#include "calls/control_flow.h"
 #include "calls/host/callbacks.h"
 #include "calls/host/debug.h"
 #include "ir/followed.h"
@@ -16,6 +17,9 @@
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
 #include "lax/collectives/collectives.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
+#include "lax/primitives.h"
 
 namespace jaxscope::exec {
 
@@ -121,6 +125,7 @@ private:
             case Flow::Remat:
                 return add_call(op, in, prefix, eqn, backward);
             case Flow::Scan:
+                if (written_out(op)) return add_written_out(op, in, prefix, eqn, backward);
                 return add_control(NodeKind::Scan, op, in, {{op.prim->body, jaxpr_param(op.params, op.prim->body)}}, prefix, eqn);
             case Flow::While:
                 return add_while(op, in, prefix, eqn);
@@ -218,6 +223,52 @@ private:
         n.op = op;
         n.in = in;
         return rewrite_.add_node(std::move(n));
+    }
+
+    /// A scan all of whose turns the program wants written out, as XLA then compiles them: a few element-wise steps, which fuse. Of
+    /// larger bodies the loop is kept, and with it what it keeps apart.
+    static bool written_out(const Op& op) {
+        constexpr std::int64_t kMostTurns = 32, kMostEquations = 8;
+        const auto& p = op.as<ScanParams>();
+        const auto* unroll = p.unroll.get<std::int64_t>();
+        if (!unroll || *unroll < 2 || p.length < 1 || p.length > std::min(*unroll, kMostTurns)) return false;
+        const std::vector<Eqn>& body = p.jaxpr.jaxpr->eqns;
+        return std::ssize(body) <= kMostEquations &&
+               std::all_of(body.begin(), body.end(), [](const Eqn& e) { return e.prim->flow == Flow::Straight && e.prim->lower; });
+    }
+    std::vector<ValueId> add_written_out(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn, bool backward) {
+        const auto& p = op.as<ScanParams>();
+        const Jaxpr& body = *p.jaxpr.jaxpr;
+        const auto consts = static_cast<std::ptrdiff_t>(p.num_consts), carries = static_cast<std::ptrdiff_t>(p.num_carry);
+        const auto apply = [&](const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& operands, AvalRef result) {
+            Avals types;
+            for (const ValueId v : operands) types.push_back(graph_.values[v].aval);
+            rewrite_.at(prefix, eqn, backward);
+            return rewrite_.add(Op{&prim, params, types, {result}, op.source, op.context}, operands)->at(0);
+        };
+        const auto element = [&](ValueId v, std::int64_t turn) {
+            const AvalRef all = graph_.values[v].aval;
+            SliceParams part{Dims(all->shape.size(), 0), all->shape};
+            part.start_indices[0] = turn, part.limit_indices[0] = turn + 1;
+            Dims one = all->shape, rest(one.begin() + 1, one.end());
+            one[0] = 1;
+            const ValueId row = apply(kSlice, make_params(part), {v}, AvalRef(all->dtype, one));
+            return apply(kReshape, make_params(ReshapeParams{rest}), {row}, AvalRef(all->dtype, rest));
+        };
+        std::vector<ValueId> carry(in.begin() + consts, in.begin() + consts + carries);
+        std::vector<std::vector<ValueId>> stacked(op.out.size() - carry.size(), std::vector<ValueId>(static_cast<std::size_t>(p.length)));
+        for (std::int64_t t = 0; t < p.length; ++t) {
+            const std::int64_t turn = p.reverse ? p.length - 1 - t : t;
+            std::vector<ValueId> args(in.begin(), in.begin() + consts);
+            args.insert(args.end(), carry.begin(), carry.end());
+            for (auto x = in.begin() + consts + carries; x != in.end(); ++x) args.push_back(element(*x, turn));
+            const std::vector<ValueId> out = inline_jaxpr(body, constants(body), args, child(prefix, eqn, op.prim->body));
+            carry.assign(out.begin(), out.begin() + carries);
+            for (std::size_t k = 0; k < stacked.size(); ++k) stacked[k][static_cast<std::size_t>(turn)] = out[carry.size() + k];
+        }
+        for (std::size_t k = 0; k < stacked.size(); ++k)
+            carry.push_back(apply(kStack, make_params(StackParams{0}), stacked[k], op.out[static_cast<std::size_t>(carries) + k]));
+        return carry;
     }
 
     std::vector<ValueId> add_while(const Op& op, const std::vector<ValueId>& in, Sym prefix, std::uint32_t eqn) {
