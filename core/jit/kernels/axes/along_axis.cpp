@@ -177,18 +177,7 @@ JAXSCOPE_INLINED void extremes(bool largest, const AxisBlock& b, const T* in, st
 #define JAXSCOPE_ALONG_AXIS(T)                                                                                               \
     JAXSCOPE_WIDE void cumulate(ReduceKind kind, const AxisBlock& b, const T* in, T* out) { cumulate_by(kind, b, in, out); } \
     JAXSCOPE_WIDE void find_extreme(bool largest, const AxisBlock& b, const T* in, std::int64_t* row) { extremes(largest, b, in, row); }
-JAXSCOPE_ALONG_AXIS(float)
-JAXSCOPE_ALONG_AXIS(double)
-JAXSCOPE_ALONG_AXIS(Bf16)
-JAXSCOPE_ALONG_AXIS(F16)
-JAXSCOPE_ALONG_AXIS(std::int8_t)
-JAXSCOPE_ALONG_AXIS(std::uint8_t)
-JAXSCOPE_ALONG_AXIS(std::int16_t)
-JAXSCOPE_ALONG_AXIS(std::uint16_t)
-JAXSCOPE_ALONG_AXIS(std::int32_t)
-JAXSCOPE_ALONG_AXIS(std::uint32_t)
-JAXSCOPE_ALONG_AXIS(std::int64_t)
-JAXSCOPE_ALONG_AXIS(std::uint64_t)
+JAXSCOPE_EACH_AXIS_TYPE(JAXSCOPE_ALONG_AXIS)
 #undef JAXSCOPE_ALONG_AXIS
 
 }  // namespace jaxscope::exec

@@ -15,24 +15,18 @@ struct AxisBlock {
     std::int64_t length, stride, width;
 };
 
+/// The types that the loops below are made for.
+#define JAXSCOPE_EACH_AXIS_TYPE(made_for)                                                                                             \
+    made_for(float) made_for(double) made_for(Bf16) made_for(F16) made_for(std::int8_t) made_for(std::uint8_t) made_for(std::int16_t) \
+        made_for(std::uint16_t) made_for(std::int32_t) made_for(std::uint32_t) made_for(std::int64_t) made_for(std::uint64_t)
+
 /// cumulate: running sums, products, maxima or minima of each column, kept in double precision where they are floating; row by row from
 /// the first one (with a negative stride that is the last). `in` and `out` may be the same.
 /// find_extreme: the row of each column's first largest or smallest element; the first NaN wins. Fewer than 2^31 rows.
 #define JAXSCOPE_ALONG_AXIS(T)                                                   \
     void cumulate(ReduceKind kind, const AxisBlock& block, const T* in, T* out); \
     void find_extreme(bool largest, const AxisBlock& block, const T* in, std::int64_t* row);
-JAXSCOPE_ALONG_AXIS(float)
-JAXSCOPE_ALONG_AXIS(double)
-JAXSCOPE_ALONG_AXIS(Bf16)
-JAXSCOPE_ALONG_AXIS(F16)
-JAXSCOPE_ALONG_AXIS(std::int8_t)
-JAXSCOPE_ALONG_AXIS(std::uint8_t)
-JAXSCOPE_ALONG_AXIS(std::int16_t)
-JAXSCOPE_ALONG_AXIS(std::uint16_t)
-JAXSCOPE_ALONG_AXIS(std::int32_t)
-JAXSCOPE_ALONG_AXIS(std::uint32_t)
-JAXSCOPE_ALONG_AXIS(std::int64_t)
-JAXSCOPE_ALONG_AXIS(std::uint64_t)
+JAXSCOPE_EACH_AXIS_TYPE(JAXSCOPE_ALONG_AXIS)
 #undef JAXSCOPE_ALONG_AXIS
 
 /// fn(an element) for the type that `dtype` stands for in the loops above; false: there is none.

@@ -72,16 +72,7 @@ std::int64_t keep_between(std::int64_t count, const std::int64_t* __restrict ins
                                  std::int64_t begin, std::int64_t end) {                                                                   \
         add_each_line(target, updates, operand, update, count, begin, end);                                                                \
     }
-JAXSCOPE_ADD_LINES(float)
-JAXSCOPE_ADD_LINES(double)
-JAXSCOPE_ADD_LINES(Bf16)
-JAXSCOPE_ADD_LINES(F16)
-JAXSCOPE_ADD_LINES(std::uint8_t)
-JAXSCOPE_ADD_LINES(std::uint16_t)
-JAXSCOPE_ADD_LINES(std::uint32_t)
-JAXSCOPE_ADD_LINES(std::uint64_t)
-JAXSCOPE_ADD_LINES(std::complex<float>)
-JAXSCOPE_ADD_LINES(std::complex<double>)
+JAXSCOPE_EACH_ADDED_TYPE(JAXSCOPE_ADD_LINES)
 #undef JAXSCOPE_ADD_LINES
 
 }  // namespace jaxscope::exec
