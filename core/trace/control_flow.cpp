@@ -73,9 +73,7 @@ std::int64_t whole_bound(double x, const Where& where) {
 std::optional<AvalRef> known_bound(const Operand& x, const Where& where, std::int64_t& bound) {
     if (x.kind != Operand::Kind::array) {
         bound = x.kind == Operand::Kind::integer ? x.integer : x.kind == Operand::Kind::boolean ? x.boolean : whole_bound(x.real, where);
-        return x.kind == Operand::Kind::integer   ? AvalRef(DType::S32, {}, true)
-               : x.kind == Operand::Kind::boolean ? AvalRef(DType::Bool, {})
-                                                  : AvalRef(DType::F32, {}, true);
+        return literal_of(x)->aval;
     }
     if (!x.node || x.node->is_tracer() || x.node->aval->rank() != 0 || is_complex(x.node->aval->dtype)) return {};
     retain(x.node);
@@ -115,9 +113,7 @@ bool known_bounds(const Operand& lower, const Operand& upper, std::int64_t (&bou
 }
 std::int64_t trip_count(std::int64_t lower, std::int64_t upper, const Where& where) {
     for (const std::int64_t bound : {lower, upper})
-        if (bound < INT32_MIN || bound > INT32_MAX)
-            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to int32", bound))
-                .at({where.file, where.line, 0});
+        literal_of(Operand(bound, where.file, where.line, where.function));  // refuses what is beyond 32 bits
     return std::max<std::int64_t>(upper - lower, 0);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/scalar_ops.h"
-#include "jit/codegen/half_floats.h"
 
 #include <algorithm>
 #include <cmath>

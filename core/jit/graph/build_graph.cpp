@@ -241,10 +241,8 @@ private:
         const Jaxpr& body = *p.jaxpr.jaxpr;
         const auto consts = static_cast<std::ptrdiff_t>(p.num_consts), carries = static_cast<std::ptrdiff_t>(p.num_carry);
         const auto apply = [&](const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& operands, AvalRef result) {
-            Avals types;
-            for (const ValueId v : operands) types.push_back(graph_.values[v].aval);
-            rewrite_.at(prefix, eqn, backward);
-            return rewrite_.add(Op{&prim, params, types, {result}, op.source, op.context}, operands)->at(0);
+            rewrite_.at(prefix, eqn, backward);  // the body's equations say where they stand themselves
+            return rewrite_.add_part(op, prim, params, operands, result);
         };
         const auto element = [&](ValueId v, std::int64_t turn) {
             const AvalRef all = graph_.values[v].aval;

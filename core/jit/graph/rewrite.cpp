@@ -175,14 +175,16 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
     return merged(std::move(n));
 }
 
+ValueId GraphRewriter::add_part(const Op& whole, const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& in,
+                                AvalRef out) {
+    Avals types;
+    for (const ValueId v : in) types.push_back(graph_.values[v].aval);
+    return add(Op{&prim, params, types, {out}, whole.source, whole.context}, in)->at(0);
+}
+
 /// A product that adds nothing up multiplies element by element, and is fused as such. Not where dimensions change places.
 std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
     const AvalRef out = op.out[0];
-    const auto apply = [&](const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& operands, AvalRef result) {
-        Avals types;
-        for (const ValueId v : operands) types.push_back(graph_.values[v].aval);
-        return add(Op{&prim, params, types, {result}, op.source, op.context}, operands)->at(0);
-    };
     struct Side {
         Dims kept, place;  ///< dimensions, and which of the result's they are
     };
@@ -209,12 +211,12 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& 
         const auto& [kept, place] = sides[s];
         ValueId v = view(in[s], AvalRef(op.in[s]->dtype, kept));
         if (op.in[s]->dtype != out->dtype)
-            v = apply(kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept));
+            v = add_part(op, kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept));
         if (kept != out->shape)
-            v = apply(kBroadcastInDim, make_params(BroadcastInDimParams{out->shape, place}), {v}, AvalRef(out->dtype, out->shape));
+            v = add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{out->shape, place}), {v}, AvalRef(out->dtype, out->shape));
         factors.push_back(v);
     }
-    return std::vector{apply(kMul, {}, factors, out)};
+    return std::vector{add_part(op, kMul, {}, factors, out)};
 }
 
 /// Merges the reduced axes into runs of neighbours and reduces run by run, the last one first: every kernel then sees

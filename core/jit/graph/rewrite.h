@@ -24,6 +24,8 @@ public:
     /// The results of an equation with a kernel of its own; nothing when it has none.
     std::optional<std::vector<ValueId>> add(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_node(Node n);
+    /// The one result of `prim`, which has a kernel, where it stands for (a part of) `whole`.
+    ValueId add_part(const Op& whole, const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& in, AvalRef out);
 
 private:
     ValueId view(ValueId of, AvalRef aval);

@@ -6,6 +6,7 @@
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
 
+#include "jit/kernels/matrices/lapack_lock.h"
 #include "jit/kernels/matrices/matrix_call.h"
 #include "lax/params/linalg.h"
 #include "lax/routine_primitives.h"
@@ -15,10 +16,22 @@ namespace jaxscope::exec {
 
 namespace {
 
-int gtsv(int n, int k, float* l, float* d, float* u, float* b) { return LAPACKE_sgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, double* l, double* d, double* u, double* b) { return LAPACKE_dgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, C64* l, C64* d, C64* u, C64* b) { return LAPACKE_cgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
-int gtsv(int n, int k, C128* l, C128* d, C128* u, C128* b) { return LAPACKE_zgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n); }
+int gtsv(int n, int k, float* l, float* d, float* u, float* b) {
+    const LapackLock lock;
+    return LAPACKE_sgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n);
+}
+int gtsv(int n, int k, double* l, double* d, double* u, double* b) {
+    const LapackLock lock;
+    return LAPACKE_dgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n);
+}
+int gtsv(int n, int k, C64* l, C64* d, C64* u, C64* b) {
+    const LapackLock lock;
+    return LAPACKE_cgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n);
+}
+int gtsv(int n, int k, C128* l, C128* d, C128* u, C128* b) {
+    const LapackLock lock;
+    return LAPACKE_zgtsv_work(LAPACK_COL_MAJOR, n, k, l, d, u, b, n);
+}
 
 /// Operands: the lower diagonal (its first element is not read), the diagonal, the upper one (its last is not read), right-hand sides.
 template <class T>
