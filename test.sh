@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
 full=
-[ "${1:-}" = --full ] && full=1
+if [ "${1:-}" = --full ]; then full=1 && export JAXSCOPE_FULL=1; fi
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
@@ -27,15 +27,15 @@ say "Window smoke tests and the rest (release)"
 
 say "The command line, jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
-PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q tests/cli
+PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/cli
 # JAX traces and compiles on one thread: two files at a time. Tests of signals and of time (tests/cli) have the machine to themselves.
 PYTHONPATH=app/capture .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/differential
-PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/capture
+PYTHONPATH=app/capture .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/capture
 if [ -n "$full" ]; then
   for version in 0.4.30 0.6.2; do
     say "The capture package under JAX $version"
     python_environment .venv-$version tests/requirements-$version.txt
-    PYTHONPATH=app/capture JAXSCOPE_FULL=$full .venv-$version/bin/python -m pytest -q tests/capture
+    PYTHONPATH=app/capture .venv-$version/bin/python -m pytest -q tests/capture
   done
 fi
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pictures of the window, to be looked at: clipped text, overlaps, what isn't aligned.
 #   tools/pictures.sh BUILD FOLDER [CAPTURE...]   every view of each capture (the samples), light and dark, 1280x800, 1600x1000, 4K, scale 2
+#   tools/pictures.sh BUILD FOLDER --programs     the same of five train steps: the transformer LM of the samples, and with Flax (in .venv) a
+#                                                 convolutional VAE, GPT-2, a neural ODE and a scanned bf16 ViT (tools/pictured_programs.py)
 #   tools/pictures.sh BUILD --docs                those of the README
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -22,10 +24,18 @@ if [ "$where" = --docs ]; then
 fi
 
 mkdir -p "$where"
+if [ "${1:-}" = --programs ]; then
+  set -- "$root/samples/captures/transformer_lm.jaxscope"
+  for program in conv_vae gpt2 ode scanned_vit; do
+    PYTHONPATH=$root/app/capture "${JAXSCOPE_PYTHON:-$root/.venv/bin/python}" -m jaxscope "$root/tools/pictured_programs.py:$program" \
+      -o "$where/$program.jaxscope"
+    set -- "$@" "$where/$program.jaxscope"
+  done
+fi
 [ $# -gt 0 ] || set -- "$root"/samples/captures/*.jaxscope
 for capture in "$@"; do
   name=$(basename "$capture" .jaxscope)
-  for tab in program split memory donated policies; do
+  for tab in program split memory lines donated source jaxpr transforms policies; do
     for theme in light dark; do
       for size in 1280x800 1600x1000 3840x2160; do
         picture "$capture" "$where/$name-$tab-$theme-$size.png" --tab "$tab" --theme "$theme" --size "$size"

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/error.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace jaxscope::cli {
@@ -140,7 +140,7 @@ std::string completions(const CLI::App& app, const std::string& shell) {
     if (shell == "bash") return bash(app);
     if (shell == "zsh") return zsh(app);
     if (shell == "fish") return fish(app);
-    throw Error(ErrorCode::BadUsage, "expected bash, zsh or fish after --completions, found '" + printable(shell) + "'");
+    throw unknown_name(ErrorCode::BadUsage, "expected bash, zsh or fish after --completions", shell, {"bash", "zsh", "fish"});
 }
 
 std::string man_page(const CLI::App& app, const std::string& version) {

@@ -24,6 +24,7 @@
 #include "base/notes.h"
 #include "base/progress.h"
 #include "base/signals.h"
+#include "base/suggest.h"
 #include "base/supervised.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -101,9 +102,25 @@ void check_command(const std::vector<std::string>& words) {
         names.emplace_back(entry.name);
         list += (list.empty() ? "" : ", ") + std::string(entry.name);
     }
-    Error error(ErrorCode::BadUsage, "expected a command, found '" + printable(words[0]) + "'");
-    const std::string_view near = nearest_name(words[0], names);
-    throw error.advise(near.empty() ? "the commands are " + list : "did you mean " + std::string(near) + "?");
+    Error error = unknown_name(ErrorCode::BadUsage, "expected a command", words[0], names);
+    if (error.advices.empty()) error.advise("the commands are " + list);
+    throw error;
+}
+
+/// The options of `app` and of the program as a whole, as --help lists them.
+std::vector<std::string> option_names(const CLI::App* app) {
+    std::vector<std::string> names;
+    for (; app; app = app->get_parent())
+        for (const CLI::Option* option : app->get_options())
+            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return names;
+}
+
+/// Of CLI11's list of what it didn't expect, last ones first: the option among them, else all.
+std::string unexpected(const std::string& list) {
+    for (const std::string& word : split(list, ' '))
+        if (word.starts_with("--")) return word;
+    return list;
 }
 
 /// What CLI11 refuses, in the words of all other errors.
@@ -112,7 +129,7 @@ Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
     if (const std::size_t at = fact.find(" is required"); at != std::string::npos)
         fact = "expected " + fact.substr(0, at) + ", found nothing";
     else if (fact.find("not expected: ") != std::string::npos)
-        fact = "expected the arguments that --help lists, found '" + fact.substr(fact.find(": ") + 2) + "'";
+        fact = "expected the arguments that --help lists, found '" + unexpected(fact.substr(fact.find(": ") + 2)) + "'";
     else if (const std::size_t missing = fact.find(": 1 required "); missing != std::string::npos)
         fact = "expected a value after " + fact.substr(0, missing) + ", found none";
     else if (const std::size_t many = fact.find(": At Most 1 required but received "); many != std::string::npos)
@@ -120,6 +137,11 @@ Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
     else
         fact = "expected arguments as --help says, found: " + fact;
     Error error(ErrorCode::BadUsage, fact);
+    if (const std::size_t option = fact.find("found '--"); option != std::string::npos) {
+        const std::string given = fact.substr(option + 7);
+        const std::vector<std::string> known = option_names(sub);
+        suggest(error, std::string_view(given).substr(0, given.find_first_of("= '")), views_of(known));
+    }
     return error.advise(std::string("jaxscope ") + (sub ? sub->get_name() + " " : "") + "--help");
 }
 

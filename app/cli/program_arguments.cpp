@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 
 #include "base/notes.h"
 #include "base/text.h"
@@ -60,6 +61,21 @@ int region_number(const std::string& text) {
     if (error != std::errc() || end != text.data() + text.size() || n < 0)
         throw Error(ErrorCode::BadUsage, "expected `program` or a number from 0 after --region, found '" + printable(text) + "'");
     return n;
+}
+
+/// What COLUMNS says, else the terminal's width; in files and pipes lines are as long as it takes.
+std::size_t page_width(bool terminal) {
+    constexpr std::size_t kLeast = 40, kUsual = 100;
+    std::size_t columns = 0;
+    if (const char* said = std::getenv("COLUMNS")) {
+        const std::string_view text = said;
+        if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+            error == std::errc() && end == text.data() + text.size() && columns > 0)
+            return std::max(columns, kLeast);
+    }
+    if (!terminal) return std::numeric_limits<std::size_t>::max();
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? std::max<std::size_t>(size.ws_col, kLeast) : kUsual;
 }
 
 }  // namespace
@@ -171,8 +187,7 @@ Page ProgramArguments::page() const {
     const char* no_colour = std::getenv("NO_COLOR");
     const bool terminal = isatty(STDOUT_FILENO) == 1;
     style.colour = terminal && (!no_colour || *no_colour == '\0');
-    winsize size{};
-    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = std::max<std::size_t>(size.ws_col, 60);
+    style.width = page_width(terminal);
     return {std::cout, style};
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/sharding/distribution.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "calls/families.h"
 #include "calls/remat/remat.h"
@@ -337,8 +338,12 @@ ProgramPtr apply_steps(const Program& program, const std::vector<std::string>& s
         const auto* step = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Step& s) { return name == s.name; });
         if (step == std::end(kSteps)) {
             std::string known;
-            for (const Step& s : kSteps) known += (known.empty() ? "" : ", ") + std::string(s.name);
-            throw Error(ErrorCode::BadUsage, "expected one of the steps " + known + ", found '" + printable(name) + "'");
+            std::vector<std::string_view> names;
+            for (const Step& s : kSteps) {
+                known += (known.empty() ? "" : ", ") + std::string(s.name);
+                names.emplace_back(s.name);
+            }
+            throw unknown_name(ErrorCode::BadUsage, "expected one of the steps " + known, name, names);
         }
         try {
             current = std::make_shared<Program>(step->apply(*current, argument));

@@ -2,17 +2,15 @@
 // The menu bar: every action of the window, with its shortcut.
 #include <QAction>
 #include <QClipboard>
-#include <QDialog>
 #include <QFileDialog>
-#include <QGridLayout>
 #include <QGuiApplication>
-#include <QLabel>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QTabWidget>
+#include <algorithm>
 
 #include "main_window.h"
 #include "picture_export.h"
+#include "preferences.h"
 #include "report/fit/fit_report.h"
 #include "theme/theme.h"
 
@@ -32,19 +30,23 @@ void MainWindow::add_actions() {
     add_file_actions();
     add_edit_actions();
     add_view_actions();
-    QMenu* run = menuBar()->addMenu(tr("&Run"));
+    add_graph_actions();
+    QMenu* run = add_menu(tr("&Run"));
     add_action(run, tr("Run or stop"), QKeySequence(QStringLiteral("Ctrl+R")),
                [this] { session_.running() ? session_.stop_run() : session_.run(); });
     run->addSeparator();
     add_action(run, tr("Ask XLA about the policies (TPU v5p, which needn't be there)"), {}, [this] { ask_xla(QStringLiteral("tpu:v5p")); });
     add_action(run, tr("Ask XLA about the policies (this machine's CPU)"), {}, [this] { ask_xla(QStringLiteral("cpu")); });
-    QMenu* help = menuBar()->addMenu(tr("&Help"));
-    add_action(help, tr("Shortcuts"), QKeySequence(Qt::Key_F1), [this] { show_help(); });
-    add_action(help, tr("About jaxscope"), {}, [this] { show_about(); });
+    add_help_actions();
+}
+
+QMenu* MainWindow::add_menu(const QString& title) {
+    menus_.push_back(menu_bar_->addMenu(title));
+    return menus_.back();
 }
 
 void MainWindow::add_file_actions() {
-    QMenu* file = menuBar()->addMenu(tr("&File"));
+    QMenu* file = add_menu(tr("&File"));
     add_action(file, tr("Open"), QKeySequence::Open, [this] { ask_for_file(); });
     add_action(file, tr("Capture a Python program"), QKeySequence::New, [this] { capture(); });
     add_action(file, tr("Paste a jaxpr"), QKeySequence(QStringLiteral("Ctrl+Shift+V")), [this] { paste_program(); });
@@ -57,15 +59,34 @@ void MainWindow::add_file_actions() {
                [this] { ask_what_to_compare(); });
     add_action(file, tr("Compare with the program as it is"), QKeySequence(QStringLiteral("Ctrl+Shift+D")),
                [this] { compare_with_as_it_is(); });
+    QAction* row = add_action(file, tr("Compare the selected policy with what is chosen"), {}, [this] { compare_row(); });
+    policy_table_->table()->addAction(row);
+    policy_table_->table()->setContextMenuPolicy(Qt::ActionsContextMenu);
     file->addSeparator();
     add_action(file, tr("Export the picture"), QKeySequence(QStringLiteral("Ctrl+E")), [this] { ask_for_export(); });
     add_action(file, tr("Copy the picture"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [this] { copy_picture(); });
+    add_action(file, tr("Export the table"), QKeySequence(QStringLiteral("Ctrl+Shift+E")), [this] { ask_for_table_export(); });
+    add_action(file, tr("Copy the table"), {}, [this] { copy_table(); });
     file->addSeparator();
-    add_action(file, tr("Quit"), QKeySequence::Quit, [this] { close(); });
+    add_tab_actions(file);
+    file->addSeparator();
+    add_action(file, tr("Quit"), QKeySequence::Quit, [this] { isWindow() ? static_cast<void>(close()) : Q_EMIT quit_wanted(); });
+}
+
+/// Several programs at once, and what is kept of them.
+void MainWindow::add_tab_actions(QMenu* file) {
+    add_action(file, tr("New tab"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { Q_EMIT tabs_wanted({}); });
+    add_action(file, tr("Close the tab"), QKeySequence(QStringLiteral("Ctrl+W")), [this] { Q_EMIT tab_close_wanted(); });
+    add_action(file, tr("Next tab"), QKeySequence(QStringLiteral("Ctrl+PgDown")), [this] { Q_EMIT next_tab_wanted(1); });
+    add_action(file, tr("Tab before"), QKeySequence(QStringLiteral("Ctrl+PgUp")), [this] { Q_EMIT next_tab_wanted(-1); });
+    file->addSeparator();
+    add_action(file, tr("Open what was open last"), {}, [this] { Q_EMIT last_wanted(); });
+    add_action(file, tr("Open a workspace"), {}, [this] { Q_EMIT workspace_wanted(false); });
+    add_action(file, tr("Save the workspace"), QKeySequence(QStringLiteral("Ctrl+Shift+S")), [this] { Q_EMIT workspace_wanted(true); });
 }
 
 void MainWindow::add_edit_actions() {
-    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    QMenu* edit = add_menu(tr("&Edit"));
     add_action(edit, tr("Undo choice"), QKeySequence::Undo, [this] { session_.undo(); });
     add_action(edit, tr("Redo choice"), QKeySequence(QStringLiteral("Ctrl+Shift+Z")), [this] { session_.redo(); });
     edit->addSeparator();
@@ -83,7 +104,15 @@ void MainWindow::add_edit_actions() {
     edit->addSeparator();
     add_mark_actions(edit);
     edit->addSeparator();
-    add_action(edit, tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] { selection_.clear(); });
+    respect_ = edit->addMenu(tr("Differentiate with respect to"));
+    connect(respect_, &QMenu::aboutToShow, this, &MainWindow::fill_respect);
+    edit->addSeparator();
+    add_action(edit, tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] {
+        selection_.clear();
+        program_->focus(ProgramView::Focus::Everything);
+    });
+    edit->addSeparator();
+    add_action(edit, tr("Preferences"), QKeySequence(QStringLiteral("Ctrl+,")), [this] { show_preferences(); });
 }
 
 /// What is selected, saved or not by the user's own word; in the menus of the pictures and of the residuals, too.
@@ -102,6 +131,36 @@ void MainWindow::add_mark_actions(QMenu* edit) {
     add_action(edit, tr("Copy the Python of what was marked"), QKeySequence(QStringLiteral("Alt+Shift+C")), [this] { copy_marks(); });
 }
 
+/// The arguments of what is differentiated, or would be: of a program without a gradient its own.
+void MainWindow::fill_respect() {
+    respect_->clear();
+    const Look& look = session_.current();
+    if (!session_.program() || !look.residuals) {
+        respect_->addAction(tr("Nothing is differentiated here"))->setEnabled(false);
+        return;
+    }
+    const ResidualReport& report = *look.residuals;
+    const Program& program = *session_.program();
+    const std::vector<Sym>& names = report.region ? program.regions[static_cast<std::size_t>(*report.region)].arg_names : program.arg_names;
+    for (std::size_t a = 0; a < names.size(); ++a) {
+        QAction* action = respect_->addAction(utf8(names[a].str()));
+        action->setCheckable(true);
+        action->setChecked(std::find(report.wrt.begin(), report.wrt.end(), static_cast<int>(a)) != report.wrt.end());
+        connect(action, &QAction::toggled, this, &MainWindow::choose_respect);
+    }
+}
+
+void MainWindow::choose_respect() {
+    Choices choices = session_.choices();
+    choices.wrt_all = false;
+    choices.wrt.emplace();
+    const QList<QAction*> arguments = respect_->actions();
+    for (int a = 0; a < arguments.size(); ++a)
+        if (arguments[a]->isChecked()) choices.wrt->push_back(a);
+    if (choices.wrt->empty()) return notice_->tell(tr("With respect to nothing there is no gradient: the choice stays as it was."));
+    session_.choose(choices);
+}
+
 /// The figures stand everywhere else; here is what to write.
 void MainWindow::copy_marks() {
     const auto inspection = session_.current().inspection;
@@ -116,13 +175,20 @@ void MainWindow::copy_marks() {
 
 void MainWindow::tell_marks() {
     const Choices& choices = session_.choices();
-    if (!choices.by_hand) return;
-    notice_->tell(tr("Chosen by hand: %n values are saved, all others are computed again.", "", static_cast<int>(choices.by_hand->size())),
-                  tr("Copy the Python"), [this] { copy_marks(); });
+    if (!choices.by_hand) {
+        if (!told_marks_.isEmpty() && notice_->text() == told_marks_) notice_->hide();  // it was undone
+        return;
+    }
+    const std::size_t count = choices.by_hand->size();
+    const QString budget = session_.fitted_row(choices);
+    told_marks_ = tr("%1: %2 saved, all others are computed again.")
+                      .arg(budget.isEmpty() ? tr("Chosen by hand") : tr("For a %1").arg(budget),
+                           count == 1 ? tr("one value is") : tr("%1 values are").arg(count));
+    notice_->tell(told_marks_, tr("Copy the Python"), [this] { copy_marks(); });
 }
 
 void MainWindow::add_view_actions() {
-    QMenu* view = menuBar()->addMenu(tr("&View"));
+    QMenu* view = add_menu(tr("&View"));
     add_action(view, tr("Program"), QKeySequence(QStringLiteral("Alt+1")), [this] { show_tab("program"); });
     add_action(view, tr("Split"), QKeySequence(QStringLiteral("Alt+2")), [this] { show_tab("split"); });
     add_action(view, tr("Memory"), QKeySequence(QStringLiteral("Alt+3")), [this] { show_tab("memory"); });
@@ -130,6 +196,7 @@ void MainWindow::add_view_actions() {
     add_action(view, tr("Source"), QKeySequence(QStringLiteral("Alt+5")), [this] { show_tab("source"); });
     add_action(view, tr("Jaxpr"), QKeySequence(QStringLiteral("Alt+7")), [this] { show_tab("jaxpr"); });
     add_action(view, tr("Transforms"), QKeySequence(QStringLiteral("Alt+8")), [this] { show_tab("transforms"); });
+    add_action(view, tr("Sharding over several devices"), QKeySequence(QStringLiteral("Alt+9")), [this] { show_tab("sharding"); });
     add_action(view, tr("Policies"), QKeySequence(QStringLiteral("Alt+6")), [this] { show_tab("policies"); });
     view->addSeparator();
     const auto picture = [this] { return pictures_->currentWidget() == split_ ? split_->view() : program_->view(); };
@@ -140,7 +207,37 @@ void MainWindow::add_view_actions() {
     view->addSeparator();
     add_action(view, tr("Outline"), QKeySequence(QStringLiteral("Ctrl+B")), [this] { outline_->setVisible(!outline_->isVisible()); });
     add_action(view, tr("Inspector"), QKeySequence(QStringLiteral("Ctrl+I")), [this] { inspector_->setVisible(!inspector_->isVisible()); });
-    add_action(view, tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+T")), [this] { set_dark(!theme().dark()); });
+    add_action(view, tr("Dark or light"), QKeySequence(QStringLiteral("Ctrl+Shift+L")), [this] {
+        set_dark(!theme().dark());
+        keep_theme(theme().dark() ? ThemeChoice::Dark : ThemeChoice::Light);
+    });
+}
+
+/// Of the graph of the program; in its own menu and under the right button, too.
+void MainWindow::add_graph_actions() {
+    QMenu* graph = add_menu(tr("&Graph"));
+    const auto add = [&](const QString& text, const char* keys, std::function<void()> act) {
+        QAction* action = add_action(graph, text, QKeySequence(QString::fromLatin1(keys)), std::move(act));
+        program_->view()->addAction(action);
+    };
+    using Focus = ProgramView::Focus;
+    const auto focus = [this](Focus how) { return [this, how] { program_->focus(how); }; };
+    add(tr("What it is made of"), "Alt+Up", focus(Focus::MadeOf));
+    add(tr("What is made of it"), "Alt+Down", focus(Focus::MadeFrom));
+    add(tr("The way from what was selected before"), "Alt+Shift+P", focus(Focus::Path));
+    add(tr("It alone, with its neighbours"), "Alt+Shift+I", focus(Focus::Alone));
+    add(tr("Hide it"), "Alt+Shift+H", [this] { program_->hide_picked(); });
+    add(tr("Show everything"), "Alt+Shift+A", focus(Focus::Everything));
+    graph->addSeparator();
+    const std::pair<QString, Grouping> ways[] = {{tr("Group as the program suggests"), Grouping::Auto},
+                                                 {tr("Group by name scope"), Grouping::Scope},
+                                                 {tr("Group by function of the source"), Grouping::Function},
+                                                 {tr("Group by nested jaxpr alone"), Grouping::Flat}};
+    for (const auto& [text, grouping] : ways)
+        add_action(graph, text, {}, [this, grouping = grouping] {
+            show_tab("program");
+            program_->set_grouping(grouping);
+        });
 }
 
 void MainWindow::fill_recent(QMenu* menu) {
@@ -166,13 +263,41 @@ void MainWindow::paste_program() {
 }
 
 void MainWindow::ask_for_export() {
-    const QString file =
-        QFileDialog::getSaveFileName(this, tr("Export the picture"), QStringLiteral("jaxscope.png"), tr("Pictures (*.png *.svg *.pdf)"));
+    const QString file = QFileDialog::getSaveFileName(this, tr("Export the picture"), QStringLiteral("jaxscope.png"),
+                                                      tr("Pictures (*.png *.svg *.pdf *.html)"));
     if (!file.isEmpty()) export_picture(file);
 }
 
+TablePanel* MainWindow::front_table() const {
+    QWidget* front = tables_->currentWidget();
+    auto* table = qobject_cast<TablePanel*>(front);
+    return table != nullptr ? table : front->findChild<TablePanel*>();
+}
+
+void MainWindow::ask_for_table_export() {
+    const QString file =
+        QFileDialog::getSaveFileName(this, tr("Export the table"), QStringLiteral("jaxscope.csv"), tr("Tables (*.csv *.tsv *.html)"));
+    if (!file.isEmpty()) export_table(file);
+}
+
+bool MainWindow::export_table(const QString& file) {
+    const TablePanel* table = front_table();
+    const QString problem = write_table(*table->table()->model(), table->table()->accessibleName(), file);
+    notice_->tell(problem.isEmpty() ? tr("The table is in %1.").arg(file) : problem);
+    return problem.isEmpty();
+}
+
+void MainWindow::copy_table() {
+    const TablePanel* table = front_table();
+    QGuiApplication::clipboard()->setText(table_as_text(*table->table()->model(), '\t'));
+    notice_->tell(tr("The table of %1 is on the clipboard, with tabs between its columns.").arg(table->table()->accessibleName()));
+}
+
 bool MainWindow::export_picture(const QString& file) {
-    const QString problem = write_picture(picture_of(*pictures_->currentWidget()), file);
+    // A page is text; with graphs beside it, it is a picture like the others.
+    const auto* page = qobject_cast<PageView*>(pictures_->currentWidget());
+    const bool as_text = page != nullptr && file.endsWith(QLatin1String(".html"), Qt::CaseInsensitive);
+    const QString problem = as_text ? write_html(page->body(), file) : write_picture(picture_of(*pictures_->currentWidget()), file);
     notice_->tell(problem.isEmpty() ? tr("The picture is in %1.").arg(file) : problem);
     return problem.isEmpty();
 }
@@ -180,35 +305,6 @@ bool MainWindow::export_picture(const QString& file) {
 void MainWindow::copy_picture() {
     QGuiApplication::clipboard()->setImage(as_image(picture_of(*pictures_->currentWidget())));
     notice_->tell(tr("The picture is on the clipboard."));
-}
-
-void MainWindow::show_help() {
-    auto* help = new QDialog(this);
-    help->setAttribute(Qt::WA_DeleteOnClose);
-    help->setWindowTitle(tr("Shortcuts"));
-    auto* grid = new QGridLayout(help);
-    grid->setContentsMargins(24, 20, 24, 20);
-    grid->setHorizontalSpacing(24);
-    int row = 0;
-    const auto line = [&](const QString& keys, const QString& text) {
-        grid->addWidget(new QLabel(keys), row, 0);
-        grid->addWidget(new QLabel(text), row++, 1);
-    };
-    for (const QAction* action : actions())
-        if (!action->shortcut().isEmpty()) line(action->shortcut().toString(QKeySequence::NativeText), action->text());
-    line(tr("Double click"), tr("Open or close a group"));
-    line(tr("Ctrl and wheel"), tr("Zoom"));
-    line(tr("Drag the ground"), tr("Pan"));
-    help->open();
-}
-
-void MainWindow::show_about() {
-    auto* box =
-        new QMessageBox(QMessageBox::Information, tr("About jaxscope"),
-                        tr("jaxscope shows where a JAX program's memory goes, and what other choices would cost."), QMessageBox::Ok, this);
-    box->setInformativeText(tr("Apache License 2.0. The window's letters are Inter and JetBrains Mono (SIL Open Font License)."));
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();
 }
 
 }  // namespace jaxscope::app

@@ -6,15 +6,19 @@
 #include <QProcess>
 #include <QUrl>
 
+#include "preferences.h"
+
 namespace jaxscope::app {
 
 QString open_in_editor(const QString& file, int line) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("editor", text); };
-    QStringList words = QProcess::splitCommand(qEnvironmentVariable("JAXSCOPE_EDITOR"));
+    const QString named_here = kept_editor();
+    QStringList words = QProcess::splitCommand(named_here.isEmpty() ? qEnvironmentVariable("JAXSCOPE_EDITOR") : named_here);
     if (words.isEmpty())
         return QDesktopServices::openUrl(QUrl::fromLocalFile(file))
                    ? QString()
-                   : tr("No program is known here that opens %1. JAXSCOPE_EDITOR names one, as in \u201ccode -g {file}:{line}\u201d.")
+                   : tr("No program is known here that opens %1. The preferences name one, or JAXSCOPE_EDITOR, as in \u201ccode -g "
+                        "{file}:{line}\u201d.")
                          .arg(file);
     bool named = false;
     for (QString& word : words) {
@@ -23,7 +27,7 @@ QString open_in_editor(const QString& file, int line) {
     }
     if (!named) words << file;
     const QString program = words.takeFirst();
-    return QProcess::startDetached(program, words) ? QString() : tr("%1, which JAXSCOPE_EDITOR names, can't be started.").arg(program);
+    return QProcess::startDetached(program, words) ? QString() : tr("%1, which is named as the editor, can't be started.").arg(program);
 }
 
 }  // namespace jaxscope::app

@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <QStyleFactory>
 #include <QTimer>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -15,11 +16,14 @@
 #include "background/watchdog.h"
 #include "ir/registry.h"
 #include "main_window.h"
+#include "preferences.h"
 #include "theme/theme.h"
+#include "workbench.h"
 
 namespace {
 
 using jaxscope::app::MainWindow;
+using jaxscope::app::Workbench;
 
 /// An exception that leaves an event's handler would end the process: it is told once, and the window lives on.
 class Application final : public jaxscope::views::WatchedApplication {
@@ -59,7 +63,7 @@ private:
 };
 
 /// Waits until nothing is being computed, saves a picture of the window and ends: pictures of the README and smoke tests.
-void take_screenshot(MainWindow& window, const QString& file, const QString& select) {
+void take_screenshot(MainWindow& window, QWidget& whole, const QString& file, const QString& select) {
     auto* timer = new QTimer(&window);
     auto* clock = new QElapsedTimer;
     clock->start();
@@ -69,7 +73,7 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
         QObject::disconnect(*first);
         delete first;
     });
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, clock, file, select] {
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, &whole, timer, clock, file, select] {
         const bool ready = !window.session()->busy() && !window.session()->running() && !window.program_view()->busy() &&
                            !window.split_view()->busy() && (window.session()->current().done || window.session()->program() == nullptr);
         if (!ready && clock->elapsed() < 60'000) return;
@@ -81,8 +85,8 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
             if (residuals && row < residuals->rows.size()) picked.residual = residuals->rows[row].id;
             window.selection()->pick(picked);
         }
-        QTimer::singleShot(250, &window, [&window, file, clock] {
-            const bool saved = window.grab().save(file);
+        QTimer::singleShot(250, &window, [&whole, file, clock] {
+            const bool saved = whole.grab().save(file);
             if (!saved) std::fprintf(stderr, "jaxscope-gui: expected a picture file that can be written, found %s\n", qUtf8Printable(file));
             std::fprintf(stderr, "jaxscope-gui: %s after %lld ms\n", qUtf8Printable(file), static_cast<long long>(clock->elapsed()));
             delete clock;
@@ -95,6 +99,10 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& sel
         QCoreApplication::exit(2);
     });
     timer->start(50);
+}
+
+bool takes_picture(int argc, char** argv) {
+    return std::any_of(argv + 1, argv + argc, [](const char* a) { return std::string_view(a).starts_with("--screenshot"); });
 }
 
 /// Without a display Qt aborts the process. Pictures need none; a window does, and says so.
@@ -117,21 +125,30 @@ int run(int argc, char** argv) {
         std::fprintf(stderr, "jaxscope-gui: expected a display, found neither DISPLAY nor WAYLAND_DISPLAY (--screenshot PNG needs none)\n");
         return 3;
     }
+    // Read before there is an application, for which the names of settings are needed now.
+    QCoreApplication::setOrganizationName("jaxscope");
+    QCoreApplication::setApplicationName("jaxscope");
+    constexpr int kAsItIs = 100;
+    if (const int scale = jaxscope::app::kept_scale();
+        scale != kAsItIs && !takes_picture(argc, argv) && !qEnvironmentVariableIsSet("QT_SCALE_FACTOR"))
+        qputenv("QT_SCALE_FACTOR", QByteArray::number(scale / 100.0));
     QApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
     QApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
     Application application(argc, argv);
-    QCoreApplication::setOrganizationName("jaxscope");
-    QCoreApplication::setApplicationName("jaxscope");
+    const bool system_dark = jaxscope::app::system_is_dark();
     QApplication::setStyle(QStyleFactory::create("Fusion"));
     jaxscope::register_all_primitives();
 
     QCommandLineParser arguments;
     arguments.setApplicationDescription("Shows where a JAX program's memory goes.");
     arguments.addHelpOption();
-    arguments.addPositionalArgument("FILE", "a capture or jaxpr text");
+    arguments.addPositionalArgument("FILE", "captures, jaxpr texts or workspaces: a tab for each", "[FILE...]");
     const QCommandLineOption screenshot("screenshot", "Saves a picture of the window and ends.", "PNG");
     const QCommandLineOption tab(
-        "tab", "program, split, memory, donated or source; residuals, donation, buffers or policies. May be repeated.", "NAME");
+        "tab",
+        "program, split, memory, lines, donated, source, jaxpr, transforms or sharding; residuals, donation, buffers or "
+        "policies. May be repeated.",
+        "NAME");
     const QCommandLineOption size("size", "WIDTHxHEIGHT of the window.", "SIZE");
     const QCommandLineOption dark("theme", "light or dark.", "NAME");
     const QCommandLineOption policy("policy", "Chooses a policy, as the policy box does.", "POLICY");
@@ -143,11 +160,16 @@ int run(int argc, char** argv) {
 
     if (arguments.isSet(screenshot))
         QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, "/nonexistent");  // no kept state in pictures
-    jaxscope::views::set_theme(arguments.isSet(dark) ? arguments.value(dark) == "dark" : QSettings().value("window/dark", false).toBool());
-    MainWindow window;
-    if (const QStringList parts = arguments.value(size).split('x'); parts.size() == 2) window.resize(parts[0].toInt(), parts[1].toInt());
-    for (const QString& name : arguments.values(tab)) window.show_tab(name);
-    if (!arguments.positionalArguments().isEmpty()) window.open(arguments.positionalArguments().first());
+    jaxscope::views::set_theme(arguments.isSet(dark) ? arguments.value(dark) == "dark"
+                                                     : jaxscope::app::is_dark(jaxscope::app::kept_theme(), system_dark));
+    Workbench workbench(!arguments.isSet(screenshot));
+    MainWindow& window = *workbench.current();
+    if (const QStringList parts = arguments.value(size).split('x'); parts.size() == 2) workbench.resize(parts[0].toInt(), parts[1].toInt());
+    if (!arguments.positionalArguments().isEmpty())
+        workbench.open(arguments.positionalArguments());
+    else if (!arguments.isSet(watch) && !arguments.isSet(screenshot) && jaxscope::app::opens_last_at_start())
+        workbench.open_last();
+    for (const QString& name : arguments.values(tab)) workbench.current()->show_tab(name);
     if (arguments.isSet(policy)) {
         QObject::connect(window.session(), &jaxscope::views::Session::opened, &window, [&window, text = arguments.value(policy)] {
             window.top_bar()->policy_box()->setEditText(text);
@@ -160,9 +182,9 @@ int run(int argc, char** argv) {
             if (look.done && !look.run && !look.problems.contains("run")) window.session()->run();
         });
     }
-    window.show();
+    workbench.show();
     if (arguments.isSet(watch)) window.capture(arguments.value(watch), true);
-    if (arguments.isSet(screenshot)) take_screenshot(window, arguments.value(screenshot), arguments.value(select));
+    if (arguments.isSet(screenshot)) take_screenshot(window, workbench, arguments.value(screenshot), arguments.value(select));
     return QApplication::exec();
 }
 

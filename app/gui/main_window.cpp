@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QScreen>
 #include <QSettings>
@@ -27,6 +28,7 @@ using namespace views;
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent),
+      menu_bar_(menuBar()),
       top_(new TopBar(&session_)),
       outline_(new OutlinePanel(&selection_)),
       program_(new ProgramView(&selection_)),
@@ -40,6 +42,7 @@ MainWindow::MainWindow(QWidget* parent)
       source_(new SourceView(&selection_)),
       text_(new JaxprView(&selection_)),
       transforms_(new TransformView(&selection_)),
+      sharding_(new ShardingView(&selection_)),
       inspector_(new Inspector),
       residuals_(new ResidualModel(this)),
       donations_(new DonationModel(this)),
@@ -50,6 +53,7 @@ MainWindow::MainWindow(QWidget* parent)
       buffer_table_(new TablePanel(buffers_, &selection_)),
       policy_table_(new TablePanel(policies_, &selection_)),
       policy_plot_(new PolicyPlot(policies_)),
+      budget_(new BudgetBox(&session_)),
       compare_(new QSplitter(Qt::Horizontal)),
       pictures_(new QTabWidget),
       tables_(new QTabWidget),
@@ -78,8 +82,11 @@ MainWindow::MainWindow(QWidget* parent)
     changed_.setInterval(300);
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { changed_.start(); });
     connect(&changed_, &QTimer::timeout, this, &MainWindow::file_changed);
-    connect(&selection_, &Selection::changed, this, &MainWindow::explain_selection);
+    explain_.setSingleShot(true);
+    connect(&explain_, &QTimer::timeout, this, &MainWindow::explain_selection);
+    connect(&selection_, &Selection::changed, &explain_, qOverload<>(&QTimer::start));
     connect(outline_, &OutlinePanel::reveal_requested, program_, &ProgramView::reveal);
+    connect(program_, &ProgramView::focus_changed, this, &MainWindow::tell_focus);
     connect(program_, &ProgramView::model_ready, this, [this] { outline_->set_model(program_->model()); });
     connect(theme_changes(), &ThemeChanges::changed, this, [this] {
         program_->restyle();
@@ -87,7 +94,7 @@ MainWindow::MainWindow(QWidget* parent)
         source_->restyle();
         text_->restyle();
         transforms_->restyle();
-        explain_selection();
+        explain_.start();
     });
     const auto show_step = [this](int step) {
         buffers_->show_step(step);
@@ -100,13 +107,25 @@ MainWindow::MainWindow(QWidget* parent)
     connect(source_, &SourceView::open_requested, this, [this](const QString& file, int line) {
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });
+    connect(sharding_, &ShardingView::program_chosen, this, [this](const ProgramPtr& program) { session_.open(program); });
     connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open(file); });
     connect(start_, &StartPage::capture_requested, this, [this] { capture(); });
     connect(start_, &StartPage::paste_requested, this, &MainWindow::paste_program);
+    connect(start_, &StartPage::last_requested, this, &MainWindow::last_wanted);
+    connect(start_, &StartPage::tour_requested, this, &MainWindow::take_tour);
     start_->set_recent(recent_files());
+    tell_state();
     restore_state();
     explain_selection();
     program_->view()->setFocus();
+}
+
+/// Whoever keeps what is open is told when it changes.
+void MainWindow::tell_state() {
+    connect(&session_, &Session::opened, this, &MainWindow::state_changed);
+    connect(&session_, &Session::choices_changed, this, &MainWindow::state_changed);
+    connect(program_, &ProgramView::expanded_changed, this, &MainWindow::state_changed);
+    for (const QTabWidget* tabs : {pictures_, tables_}) connect(tabs, &QTabWidget::currentChanged, this, &MainWindow::state_changed);
 }
 
 void MainWindow::build() {
@@ -120,6 +139,7 @@ void MainWindow::build() {
     pictures_->addTab(source_, tr("Source"));
     pictures_->addTab(text_, tr("Jaxpr"));
     pictures_->addTab(transforms_, tr("Transforms"));
+    pictures_->addTab(sharding_, tr("Sharding"));
     tables_->setDocumentMode(true);
     tables_->addTab(residual_table_, tr("Residuals"));
     tables_->addTab(donation_table_, tr("Donation"));
@@ -175,6 +195,10 @@ void MainWindow::build_compare() {
     tables_->addTab(compare_, tr("Policies"));
     policy_table_->set_widths({230, 84, 100, 96, 76, 84, 84, 76, 120}, PolicyModel::Problem);
     policy_table_->sort_by(PolicyModel::Saved, Qt::DescendingOrder);
+    policy_table_->add_to_head(budget_);
+    connect(budget_, &BudgetBox::refused, this, [this](const QString& problem) { notice_->tell(problem); });
+    connect(&session_, &Session::fitting_changed, this, &MainWindow::tell_fitting);
+    connect(&session_, &Session::fitted, this, [this](const BudgetFit& fit) { notice_->tell(views::words(fit, *session_.program())); });
     const auto apply = [this](int row) { top_->enter_policy(policies_->words(row)); };
     connect(policy_table_, &TablePanel::row_clicked, this, apply);
     connect(policy_plot_, &PolicyPlot::row_clicked, this, apply);
@@ -218,8 +242,29 @@ void MainWindow::tell_asking() {
         notice_->hide();
 }
 
+/// Parts of the picture that are missing are told of as long as they are.
+void MainWindow::tell_focus(const QString& what) {
+    const bool all = program_->focused() == ProgramView::Focus::Everything && !program_->hides();
+    if (what.isEmpty()) {
+        if (notice_->text() == focus_text_) notice_->hide();
+        return;
+    }
+    focus_text_ = what;
+    all ? notice_->tell(what) : notice_->tell(what, tr("Show everything"), [this] { program_->focus(ProgramView::Focus::Everything); });
+}
+
+void MainWindow::tell_fitting() {
+    const QString text = tr("Looking for the values to save so that the step fits: each choice is derived and planned.");
+    if (session_.fitting())
+        notice_->tell(text, tr("Stop"), [this] { session_.stop_fitting(); });
+    else if (notice_->text() == text)
+        notice_->hide();
+}
+
 void MainWindow::open(const QString& file) {
+    if (file.endsWith(QLatin1String(kWorkspaceEnding))) return Q_EMIT files_wanted({file});
     if (QFileInfo::exists(file) && is_xla_text(file.toStdString())) return read_xla({file});
+    again_.reset();
     file_ = QFileInfo::exists(file) ? QFileInfo(file).absoluteFilePath() : file;
     session_.open(file);
 }
@@ -254,6 +299,10 @@ void MainWindow::file_changed() {
 }
 
 void MainWindow::show_tab(const QString& name) {
+    if (name == QLatin1String("lines")) {
+        memory_->lines_button()->click();
+        return show_tab(QStringLiteral("memory"));
+    }
     for (QTabWidget* tabs : {pictures_, tables_})
         for (int t = 0; t < tabs->count(); ++t)
             if (tabs->tabText(t).section(' ', 0, 0).compare(name, Qt::CaseInsensitive) == 0) tabs->setCurrentIndex(t);
@@ -281,8 +330,10 @@ void MainWindow::show_program() {
     source_->set_program(program);
     text_->set_program(program);
     transforms_->set_inspection(nullptr);
+    sharding_->set_inspection(nullptr);
     first_page_->setCurrentWidget(program_);
     show_stages();
+    show_again();
 }
 
 void MainWindow::show_stages() {
@@ -302,9 +353,12 @@ void MainWindow::show_stages() {
     buffers_->set_plan(look.plan);
     split_->set_look(look, residuals_->added_equations());
     if (look.done) transforms_->set_inspection(look.inspection);
+    if (look.done) sharding_->set_inspection(look.inspection);
+    sharding_->set_run(look.run);
     if (look.done) program_->set_saved(look.saved);
     program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
+    memory_->set_look(session_.program(), look);
     const auto& as_it_is = session_.as_it_is().plan;
     const std::int64_t measured = look.run ? look.run->result.measured_peak.value_or(0) : 0;
     timeline_->set_plan(look.plan, as_it_is, measured);
@@ -317,7 +371,7 @@ void MainWindow::show_stages() {
     tables_->setTabText(2, counted(tr("Buffers"), buffers_->rowCount()));
     if (session_.shows_choices()) policies_->note(top_->applied_policy(), look);
     show_policies();
-    explain_selection();
+    explain_.start();
 }
 
 /// One reason is told once, with all that it stands in the way of. Where these would stand only says that they can't be had.
@@ -380,22 +434,22 @@ void MainWindow::dropEvent(QDropEvent* event) {
         if (url.isLocalFile()) files << url.toLocalFile();
     if (files.size() > 1 && std::all_of(files.begin(), files.end(), [](const QString& f) { return is_xla_text(f.toStdString()); }))
         return read_xla(files);
-    if (!files.isEmpty()) open(files.first());
+    if (files.isEmpty()) return;
+    open(files.first());
+    if (files.size() > 1) Q_EMIT files_wanted(files.mid(1));
 }
 
 void MainWindow::restore_state() {
     const QSettings settings;
-    if (settings.contains("window/geometry")) restoreGeometry(settings.value("window/geometry").toByteArray());
+    if (isWindow() && parentWidget() == nullptr && settings.contains("window/geometry"))
+        restoreGeometry(settings.value("window/geometry").toByteArray());
     if (settings.contains("window/across")) across_->restoreState(settings.value("window/across").toByteArray());
     if (settings.contains("window/down")) down_->restoreState(settings.value("window/down").toByteArray());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    QSettings settings;
-    settings.setValue("window/geometry", saveGeometry());
-    settings.setValue("window/across", across_->saveState());
-    settings.setValue("window/down", down_->saveState());
-    settings.setValue("window/dark", theme().dark());
+    QSettings().setValue("window/geometry", saveGeometry());
+    keep_layout();
     QMainWindow::closeEvent(event);
 }
 

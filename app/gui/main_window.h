@@ -11,7 +11,9 @@
 #include "background/background.h"
 #include "command_palette.h"
 #include "commands/notice_bar.h"
+#include "compare/budget_box.h"
 #include "compare/policy_plot.h"
+#include "compare/side_by_side.h"
 #include "donation/donation_view.h"
 #include "graph/program_view.h"
 #include "inspector/inspector.h"
@@ -21,7 +23,9 @@
 #include "models/residual_model.h"
 #include "outline/outline_panel.h"
 #include "page/page_view.h"
+#include "report/compare/diff_report.h"
 #include "session/session.h"
+#include "sharding/sharding_view.h"
 #include "source/source_view.h"
 #include "split/split_view.h"
 #include "start_page.h"
@@ -29,11 +33,13 @@
 #include "text/jaxpr_view.h"
 #include "topbar/top_bar.h"
 #include "transform/transform_view.h"
+#include "workspace.h"
 
 namespace jaxscope::app {
 class CaptureDialog;
 }
 class QMenu;
+class QMenuBar;
 class QSplitter;
 class QStackedWidget;
 class QTabWidget;
@@ -46,8 +52,9 @@ class MainWindow : public QMainWindow {
 public:
     explicit MainWindow(QWidget* parent = nullptr);
     void open(const QString& file);
-    void show_tab(const QString& name);  ///< "program", "split", "memory", "donated", "source", "jaxpr", "transforms"; of the tables:
-                                         ///< "residuals", "donation", "buffers", "policies"
+    /// "program", "split", "memory", "lines", "donated", "source", "jaxpr", "transforms", "sharding"; of the tables: "residuals",
+    /// "donation", "buffers", "policies"
+    void show_tab(const QString& name);
     void set_dark(bool dark);
 
     views::Session* session() { return &session_; }
@@ -64,9 +71,11 @@ public:
     views::SourceView* source_view() { return source_; }
     views::JaxprView* text_view() { return text_; }
     views::TransformView* transform_view() { return transforms_; }
+    views::ShardingView* sharding_view() { return sharding_; }
     views::PolicyModel* policies() { return policies_; }
     views::TablePanel* policy_table() { return policy_table_; }
     views::PolicyPlot* policy_plot() { return policy_plot_; }
+    views::BudgetBox* budget() { return budget_; }
     views::NoticeBar* notice() { return notice_; }
     QStringList recent_files() const;
     /// What the palette offers at once for a text: commands first, then policies, residuals, arguments.
@@ -76,6 +85,10 @@ public:
     /// Writes the picture in front (PNG, SVG or PDF, by the file's name). False: the notice says why.
     bool export_picture(const QString& file);
     void copy_picture();
+    /// The table in front, as it is sorted and filtered: CSV, TSV or HTML by the file's name. False: the notice says why.
+    bool export_table(const QString& file);
+    void copy_table();
+    views::TablePanel* front_table() const;
     /// Opens a jaxpr's text from the clipboard.
     void paste_program();
     StartPage* start_page() { return start_; }
@@ -86,12 +99,39 @@ public:
     /// A page that says what differs: from another program or a report; from the program as it is, with the choices made here.
     void compare_with(const QString& file);
     void compare_with_as_it_is();
+    /// Any two ways to look at the program that is open.
+    void compare_choices(const Choices& first, const QString& first_name, const Choices& second, const QString& second_name);
+    /// The row of the policies that is selected (the right button selects, the left one applies) with what is chosen.
+    void compare_row();
+    views::SideBySide* side_by_side() const { return side_by_side_; }
     /// A page with what XLA's own texts say, by the equations of the program that is open.
     void read_xla(const QStringList& paths);
     /// "Compare", "XLA": in front, made where it isn't there.
     views::PageView* page(const QString& name);
     bool making_page() const { return making_page_.busy(); }
+    /// What of the window outlives it.
+    OpenProgram state() const;
+    void open_again(const OpenProgram& kept);
+    bool nothing_open() const { return !again_ && !session_.program() && !session_.busy(); }
+    QString program_name() const;
+    void keep_layout();
+    /// Of several in one window the keys mean the one in front.
+    void set_in_front(bool in_front);
+    /// Its menus: those of the window that it is in, where it isn't one itself.
+    QMenuBar* menu_bar() const { return menu_bar_; }
+    QMenu* respect_menu() const { return respect_; }
+    void take_tour();
     bool searching() const { return search_.busy() || palette_search_.busy(); }
+
+Q_SIGNALS:
+    void state_changed();                        ///< of what `state` tells
+    void tabs_wanted(const QStringList& files);  ///< a new one, for them or empty
+    void files_wanted(const QStringList& files);
+    void tab_close_wanted();
+    void next_tab_wanted(int step);
+    void workspace_wanted(bool save);
+    void last_wanted();
+    void quit_wanted();
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -102,7 +142,12 @@ private:
     void build();
     void add_actions();
     QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> act);
+    QMenu* add_menu(const QString& title);
     void add_file_actions();
+    void add_tab_actions(QMenu* file);
+    void add_graph_actions();
+    void add_help_actions();
+    void tell_focus(const QString& what);
     void add_edit_actions();
     void add_view_actions();
     void fill_recent(QMenu* menu);
@@ -112,19 +157,34 @@ private:
     void build_compare();
     void ask_xla(const QString& target);
     void tell_asking();
+    void tell_fitting();
     void add_mark_actions(QMenu* edit);
     void copy_marks();
+    void fill_respect();
+    void choose_respect();
     void tell_marks();
     void explain_selection();
     void ask_for_file();
     void ask_what_to_compare();
     void ask_for_xla_texts();
-    void make_page(const QString& name, const QString& doing, std::function<QString()> make);
+    /// `then`: what is to be shown beside the page.
+    void make_page(const QString& name, const QString& doing, std::function<QString()> make, std::function<void()> then = {});
+    struct Compared {
+        ComparedSide a, b;
+        std::shared_ptr<const ProgramDiff> diff;
+    };
+    QWidget* with_graphs(views::PageView* page);
+    void make_comparison(const QString& doing, std::function<std::pair<ComparedSide, ComparedSide>()> sides);
+    void show_compared(const std::shared_ptr<const Compared>& compared);
     void find_next(int step);
     void go_to_found(int step);
     void show_help();
     void show_about();
+    void show_preferences();
+    void show_again();
+    void tell_state();
     void ask_for_export();
+    void ask_for_table_export();
     void remember_file();
     void build_capture();
     void tell_what_changed();
@@ -137,6 +197,11 @@ private:
     void restore_state();
     const VisibleGraph::Node* picked_group() const;
 
+    QMenuBar* menu_bar_;
+    std::vector<QMenu*> menus_;
+    QMenu* respect_ = nullptr;          ///< what is differentiated with respect to
+    std::optional<OpenProgram> again_;  ///< what is to be opened as it was, until it is
+    QStringList lost_;                  ///< of its choices, what its program has no longer
     views::Session session_;
     views::Selection selection_;
     views::TopBar* top_;
@@ -151,6 +216,7 @@ private:
     views::SourceView* source_;
     views::JaxprView* text_;
     views::TransformView* transforms_;
+    views::ShardingView* sharding_;
     views::Inspector* inspector_;
     views::ResidualModel* residuals_;
     views::DonationModel* donations_;
@@ -158,13 +224,17 @@ private:
     views::PolicyModel* policies_;
     views::TablePanel *residual_table_, *donation_table_, *buffer_table_, *policy_table_;
     QMap<QString, views::PageView*> pages_;
+    QMap<QString, QWidget*> page_tabs_;          ///< what holds them
+    views::SideBySide* side_by_side_ = nullptr;  ///< once something was compared
     views::PolicyPlot* policy_plot_;
+    views::BudgetBox* budget_;
     QSplitter* compare_;  ///< table and plot
     QTabWidget *pictures_, *tables_;
     QSplitter *across_, *down_;
     views::NoticeBar* notice_;
     QFileSystemWatcher watcher_;
     QTimer changed_;                    ///< writers write in several steps: told once they are done
+    QTimer explain_;                    ///< what changes in several steps is explained once
     QString file_, opened_;             ///< what was asked to be opened last; what is open
     CaptureDialog* capture_ = nullptr;  ///< made when it is first asked for
     struct Figures {
@@ -175,7 +245,7 @@ private:
     QString compared_target_;        ///< of the policies' figures; empty: this machine
     QString asked_target_;           ///< whose compiler was asked last
     QString told_problems_;          ///< of the stages of what is shown
-    QString found_text_;
+    QString found_text_, focus_text_, told_marks_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;
     views::Latest search_, palette_search_, making_page_;

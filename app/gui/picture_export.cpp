@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "picture_export.h"
 
+#include <QAbstractItemModel>
 #include <QBuffer>
 #include <QCoreApplication>
 #include <QGraphicsScene>
@@ -48,7 +49,8 @@ bool write_pdf(const Picture& picture, QIODevice& out) {
 }  // namespace
 
 Picture picture_of(QWidget& view) {
-    const auto* graph = view.findChild<QGraphicsView*>();
+    const QList<QGraphicsView*> graphs = view.findChildren<QGraphicsView*>();
+    const QGraphicsView* graph = graphs.size() == 1 ? graphs.front() : nullptr;  // of two that are compared, both
     if (graph == nullptr || graph->scene() == nullptr || graph->scene()->items().isEmpty())
         return {view.size(), [&view](QPainter& painter) { view.render(&painter, {}, {}, QWidget::DrawChildren); }};
     QGraphicsScene* scene = graph->scene();
@@ -68,10 +70,75 @@ QImage as_image(const Picture& picture) {
     return image;
 }
 
+namespace {
+
+QString write_bytes(const QByteArray& bytes, const QString& file) {
+    QSaveFile out(file);
+    if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit())
+        return tr("%1 can't be written: %2").arg(file, out.errorString());
+    return {};
+}
+
+/// As in the reports' CSV: quoted where it must be, and what a spreadsheet would take for a formula is kept from being one.
+QString cell_text(QString text, QChar separator) {
+    if (!text.isEmpty() && QStringLiteral("=+-@\t\r").contains(text[0])) text.prepend(QLatin1Char('\''));
+    if (separator == QLatin1Char('\t'))
+        return text.replace(QLatin1Char('\t'), QLatin1Char(' ')).replace(QLatin1Char('\n'), QLatin1Char(' '));
+    const bool plain = !text.contains(separator) && !text.contains(QLatin1Char('"')) && !text.contains(QLatin1Char('\n'));
+    return plain ? text : QLatin1Char('"') + text.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+}
+
+template <class Line>
+void for_each_row(const QAbstractItemModel& table, const Line& line) {
+    for (int row = -1; row < table.rowCount(); ++row) {
+        QStringList cells;
+        for (int c = 0; c < table.columnCount(); ++c)
+            cells << (row < 0 ? table.headerData(c, Qt::Horizontal) : table.index(row, c).data()).toString();
+        line(cells, row < 0);
+    }
+}
+
+QString table_as_html(const QAbstractItemModel& table, const QString& name) {
+    QString out = QStringLiteral("<h2>%1</h2>\n<table>\n").arg(name.toHtmlEscaped());
+    for_each_row(table, [&](const QStringList& cells, bool head) {
+        out += QStringLiteral("<tr>");
+        for (const QString& cell : cells) out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(head ? "th" : "td"), cell.toHtmlEscaped());
+        out += QStringLiteral("</tr>\n");
+    });
+    return out + QStringLiteral("</table>\n");
+}
+
+}  // namespace
+
+QString write_html(const QString& body, const QString& file) {
+    const QString page =
+        QStringLiteral(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>jaxscope</title>\n<style>body { font: 14px "
+            "sans-serif; margin: 24px; color: #1f2933; } td, th { padding: 2px 14px 2px 0; text-align: left; } svg { max-width: "
+            "100%; height: auto; }</style></head>\n<body>\n%1\n</body></html>\n")
+            .arg(body);
+    return write_bytes(page.toUtf8(), file);
+}
+
+QString table_as_text(const QAbstractItemModel& table, QChar separator) {
+    QStringList lines;
+    for_each_row(table, [&](QStringList cells, bool) {
+        for (QString& cell : cells) cell = cell_text(cell, separator);
+        lines << cells.join(separator);
+    });
+    return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+QString write_table(const QAbstractItemModel& table, const QString& name, const QString& file) {
+    const QString kind = file.section('.', -1).toLower();
+    if (kind == QLatin1String("html")) return write_html(table_as_html(table, name), file);
+    if (kind == QLatin1String("csv")) return write_bytes(table_as_text(table, ',').toUtf8(), file);
+    if (kind == QLatin1String("tsv")) return write_bytes(table_as_text(table, '\t').toUtf8(), file);
+    return tr("Expected a name that ends in .csv, .tsv or .html, found %1").arg(file);
+}
+
 QString write_picture(const Picture& picture, const QString& file) {
     const QString kind = file.section('.', -1).toLower();
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly)) return tr("%1 can't be written: %2").arg(file, out.errorString());
     QBuffer bytes;
     bytes.open(QIODevice::WriteOnly);
     bool made = false;
@@ -81,11 +148,14 @@ QString write_picture(const Picture& picture, const QString& file) {
         made = write_svg(picture, bytes);
     else if (kind == QLatin1String("pdf"))
         made = write_pdf(picture, bytes);
+    else if (kind == QLatin1String("html"))
+        made = write_svg(picture, bytes);
     else
-        return tr("Expected a name that ends in .png, .svg or .pdf, found %1").arg(file);
+        return tr("Expected a name that ends in .png, .svg, .pdf or .html, found %1").arg(file);
     if (!made) return tr("%1 couldn't be drawn").arg(file);
-    if (out.write(bytes.data()) != bytes.data().size() || !out.commit()) return tr("%1 can't be written: %2").arg(file, out.errorString());
-    return {};
+    if (kind != QLatin1String("html")) return write_bytes(bytes.data(), file);
+    const QString svg = QString::fromUtf8(bytes.data());
+    return write_html(svg.mid(svg.indexOf(QLatin1String("<svg"))), file);  // without the head of a file of its own
 }
 
 }  // namespace jaxscope::app

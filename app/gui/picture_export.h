@@ -5,6 +5,7 @@
 #include <QString>
 #include <functional>
 
+class QAbstractItemModel;
 class QPainter;
 class QWidget;
 
@@ -18,7 +19,14 @@ struct Picture {
 
 Picture picture_of(QWidget& view);
 QImage as_image(const Picture& picture);
-/// Writes .png, .svg or .pdf, whole or not at all. What is wrong, or empty.
+/// Writes .png, .svg, .pdf, or .html with the picture in it, whole or not at all. What is wrong, or empty.
 QString write_picture(const Picture& picture, const QString& file);
+/// A page that stands alone.
+QString write_html(const QString& body, const QString& file);
+
+/// All rows as they are shown and sorted, with the heads of the columns: for spreadsheets and texts.
+QString table_as_text(const QAbstractItemModel& table, QChar separator);
+/// Writes .csv, .tsv or .html. What is wrong, or empty.
+QString write_table(const QAbstractItemModel& table, const QString& name, const QString& file);
 
 }  // namespace jaxscope::app

@@ -21,7 +21,9 @@ StartPage::StartPage(QWidget* parent)
       samples_(new QListWidget),
       open_(new QPushButton(tr("Open a capture"))),
       capture_(new QPushButton(tr("Capture a Python program"))),
-      paste_(new QPushButton(tr("Paste a jaxpr"))) {
+      paste_(new QPushButton(tr("Paste a jaxpr"))),
+      last_(new QPushButton),
+      tour_(new QPushButton(tr("Tour of the window"))) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     open_->setObjectName(QStringLiteral("primary"));
@@ -33,6 +35,9 @@ StartPage::StartPage(QWidget* parent)
     buttons->addWidget(capture_);
     buttons->addWidget(paste_);
     buttons->addStretch();
+    buttons->addWidget(tour_);
+    tour_->setToolTip(tr("Seven cards, on a sample: what stands where, and what it is for (Shift+F1)"));
+    last_->hide();
     auto* lists = new QHBoxLayout;
     lists->addWidget(titled(tr("Recent files"), recent_));
     lists->addWidget(titled(tr("Samples"), samples_));
@@ -44,6 +49,7 @@ StartPage::StartPage(QWidget* parent)
     column->setContentsMargins(40, 28, 40, 20);
     column->setSpacing(14);
     column->addLayout(buttons);
+    column->addWidget(last_, 0, Qt::AlignLeft);
     column->addLayout(lists, 1);
     column->addWidget(how);
     for (const BundledSample& sample : bundled_samples()) {
@@ -57,6 +63,15 @@ StartPage::StartPage(QWidget* parent)
     connect(open_, &QPushButton::clicked, this, [this] { Q_EMIT open_requested({}); });
     connect(capture_, &QPushButton::clicked, this, &StartPage::capture_requested);
     connect(paste_, &QPushButton::clicked, this, &StartPage::paste_requested);
+    connect(last_, &QPushButton::clicked, this, &StartPage::last_requested);
+    connect(tour_, &QPushButton::clicked, this, &StartPage::tour_requested);
+}
+
+void StartPage::set_last(const QString& names) {
+    constexpr int kRoom = 560;
+    last_->setVisible(!names.isEmpty());
+    last_->setText(last_->fontMetrics().elidedText(tr("Go on with %1").arg(names), Qt::ElideRight, kRoom));
+    last_->setToolTip(tr("What was open last, with the choices that were made: %1").arg(names));
 }
 
 QWidget* StartPage::titled(const QString& title, QListWidget* list) const {

@@ -13,6 +13,10 @@ class StartPage : public QWidget {
 public:
     explicit StartPage(QWidget* parent = nullptr);
     void set_recent(const QStringList& files);
+    /// What was open last, in words; empty: nothing was.
+    void set_last(const QString& names);
+    QPushButton* last_button() const { return last_; }
+    QPushButton* tour_button() const { return tour_; }
     QListWidget* recent() const { return recent_; }
     QListWidget* samples() const { return samples_; }
     QPushButton* capture_button() const { return capture_; }
@@ -22,11 +26,13 @@ Q_SIGNALS:
     void open_requested(const QString& file);  ///< empty: the user is to be asked for one
     void capture_requested();
     void paste_requested();
+    void last_requested();  ///< what was open last
+    void tour_requested();
 
 private:
     QWidget* titled(const QString& title, QListWidget* list) const;
     QListWidget *recent_, *samples_;
-    QPushButton *open_, *capture_, *paste_;
+    QPushButton *open_, *capture_, *paste_, *last_, *tour_;
 };
 
 }  // namespace jaxscope::app

@@ -40,13 +40,14 @@ std::vector<int> same_arguments(const std::vector<int>& arguments, const Program
 bool operator==(const Choices& a, const Choices& b) {
     // Bindings, so that a member that is added must be named here; attributes, because these compare policies by content.
     const auto all = [](const Choices& c) {
-        const auto& [region, wrt, wrt_all, policy, each_block, replaced, by_hand, donate, as_step, expand, project, jit] = c;
+        const auto& [region, wrt, wrt_all, policy, each_block, replaced, by_hand, marked_at, donate, as_step, expand, project, jit] = c;
         const auto& [threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints, target,
                      remat] = jit;
         std::vector<std::pair<std::string, Attr>> sites;
         for (const Choices::Replacement& r : replaced) sites.emplace_back(r.site, to_attr(r.policy));
-        return std::tuple(region, wrt, wrt_all, to_attr(policy), each_block, sites, by_hand, donate, as_step, expand, project, threads,
-                          fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints, target, remat);
+        return std::tuple(region, wrt, wrt_all, to_attr(policy), each_block, sites, by_hand, marked_at, donate, as_step, expand, project,
+                          threads, fuse, recompute_cheap, memory_limit, schedule, over_devices, debug, debug_prints, write_prints, target,
+                          remat);
     };
     return all(a) == all(b);
 }

@@ -18,6 +18,14 @@ struct HandMark {
     friend auto operator<=>(const HandMark&, const HandMark&) = default;
 };
 
+/// In which checkpoints marked values are saved.
+enum class MarkedAt : std::uint8_t {
+    Anywhere,  ///< those that are there, else one around the whole function
+    Blocks,    ///< one around each repeated block
+    ScanBody,  ///< one around the body of the largest scan
+    Function,
+};
+
 /// What one looks at: immutable. Two inspections of one program share the stages on which their choices don't differ.
 struct Choices {
     static constexpr int kAuto = -2;  ///< the program where it says `differentiate` or differentiates nothing inside, else region 0
@@ -35,7 +43,8 @@ struct Choices {
     std::vector<Replacement> replace_policy;
     /// Saves these alone, in the checkpoints that are there or in one around the function (naming/by_hand.h); no policy beside it.
     std::optional<std::vector<HandMark>> by_hand;
-    std::optional<std::vector<int>> donate;  ///< argument numbers instead of the program's own
+    MarkedAt marked_at = MarkedAt::Anywhere;  ///< of `by_hand`
+    std::optional<std::vector<int>> donate;   ///< argument numbers instead of the program's own
     /// Plan and run what a what-if plans and runs, without a policy too: value and gradient of a program that differentiates nothing
     /// (itself, where that can't be had).
     bool as_step = false;
@@ -49,6 +58,7 @@ struct Choices {
         each_block = false;
         replace_policy.clear();
         by_hand.reset();
+        marked_at = MarkedAt::Anywhere;
     }
     /// What stands around the whole function.
     PolicyPtr outer_policy() const { return each_block ? nullptr : policy; }

@@ -40,7 +40,7 @@ std::string subject_key(const Choices& c) {
     std::string s = fmt::format("r{} w{}{} p{}", c.region, c.wrt_all ? "all" : "", numbers_key(c.wrt), c.policy ? policy_words(c) : "-");
     for (const Choices::Replacement& r : c.replace_policy) s += "|" + r.site + "=" + (r.policy ? policy_text(*r.policy) : "none");
     if (c.by_hand) {
-        s += "|by hand";
+        s += fmt::format("|by hand{}", static_cast<int>(c.marked_at));
         for (const HandMark& m : *c.by_hand) s += fmt::format("|{}\n{}\n{}\n{}", m.place, m.primitive, m.aval, m.offload);
     }
     return s;

@@ -100,6 +100,8 @@ std::vector<std::vector<XlaWord>> ask_xla(const std::vector<NamedProgram>& progr
     request.input = question_text(programs, question, folder);
     request.forward_stderr = question.tell && loudness() != Loudness::Quiet;
     add_capture_package(request);
+    // Compilers of targets have processes of their own: no TPU of this machine, nor a libtpu without one, is started in this one.
+    request.environment["JAX_PLATFORMS"] = "cpu";
     const ProcessResult done = run_process(request);
     if (done.cancelled) throw_cancelled();
     if (done.exit_code != 0) refuse(done, python);

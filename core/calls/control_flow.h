@@ -49,17 +49,17 @@ extern const Primitive kScan, kWhile, kCond;
 
 using Flags = std::vector<bool>;
 
-template <class T>
-std::vector<T> part(const std::vector<T>& v, std::size_t begin, std::size_t n) {
+template <class V>
+V part(const V& v, std::size_t begin, std::size_t n) {
     const auto first = v.begin() + static_cast<std::ptrdiff_t>(begin);
-    return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(n));
+    return V(first, first + static_cast<std::ptrdiff_t>(n));
 }
-template <class T>
-std::vector<T> rest(const std::vector<T>& v, std::size_t begin) {
+template <class V>
+V rest(const V& v, std::size_t begin) {
     return part(v, begin, v.size() - begin);
 }
-template <class T, class... More>
-std::vector<T> joined(std::vector<T> a, const More&... more) {
+template <class V, class... More>
+V joined(V a, const More&... more) {
     (a.insert(a.end(), more.begin(), more.end()), ...);
     return a;
 }

@@ -65,12 +65,12 @@ struct LinearSolve {
             throw Error(ErrorCode::BadInput, "custom_linear_solve: expected a matvec and a solve, found none");
         num_b = op.in.size() - num_consts;
     }
-    template <class T>
-    std::vector<T> consts(const std::vector<T>& in, Part p) const {
+    template <class V>
+    V consts(const V& in, Part p) const {
         return part(in, begin[p], num[p]);
     }
-    template <class T>
-    std::vector<T> b(const std::vector<T>& in) const {
+    template <class V>
+    V b(const V& in) const {
         return rest(in, num_consts);
     }
     ParamsRef with(const Parts<JaxprPtr>& bodies) const {

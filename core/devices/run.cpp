@@ -42,6 +42,7 @@ public:
           live_(devices(), 0),
           peak_(devices()),
           held_(devices()),
+          at_work_(devices(), true),
           team_(devices()) {
         if (carrier && looks_.any())
             throw Error(ErrorCode::CannotRun, "expected a program that looks at no values (debug_print) over several processes, found one");
@@ -50,6 +51,7 @@ public:
     DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated) override {
         const std::lock_guard lock(running_);
         peak_.assign(devices(), {});
+        at_work_.assign(devices(), true);
         looks_.clear();
         const KeptInputs kept(*this, inputs, donated);
         return program(steps_, inputs);
@@ -147,13 +149,13 @@ private:
     DeviceArrays program(const DeviceSteps& p, const DeviceArrays& inputs) {
         const Jaxpr& j = *p.jaxpr;
         Frame f(*this, j);
-        for (std::size_t d = 0; d < devices(); ++d) {
+        each_at_work([&](std::size_t d) {
             for (std::uint32_t i = 0; i < j.num_constvars; ++i) {
                 const ArrayPtr known = i < j.consts.size() ? j.consts[i] : nullptr;
                 f.set(d, j.constvar(i), known && known->known() ? known : ArrayPtr(filled(j.aval(j.constvar(i)))));
             }
             for (std::uint32_t i = 0; i < j.num_invars; ++i) f.set(d, j.invar(i), inputs[d].at(i));
-        }
+        });
         for (const DeviceStep& s : p.steps) {
             check_cancelled();
             step(s, f);
@@ -167,7 +169,9 @@ private:
         at_ = &s;
         switch (s.kind) {
             case DeviceStep::Kind::Compute:
-                team_.each([&](std::size_t d) { compute(s, f, d); });
+                team_.each([&](std::size_t d) {
+                    if (at_work_[d]) compute(s, f, d);
+                });
                 return looks_.note(s);
             case DeviceStep::Kind::Meet:
                 return meet(s, f);
@@ -194,22 +198,28 @@ private:
         for (std::size_t k = 0; k < out.size(); ++k) f.set(d, s.out[k], std::move(out[k]));
     }
     void place(const DeviceStep& s, Frame& f) {
-        for (std::size_t d = 0; d < devices(); ++d)
-            f.set(d, s.out[0],
-                  array_of(make_literal(AvalRef(DType::S32, {}), mesh_.position(static_cast<std::int64_t>(here_[d]), s.axes))));
+        each_at_work([&](std::size_t d) {
+            const std::int64_t own = mesh_.position(static_cast<std::int64_t>(here_[d]), s.axes);
+            f.set(d, s.out[0], array_of(make_literal(AvalRef(DType::S32, {}), own)));
+        });
     }
-    std::vector<std::size_t> group_of(std::size_t device, const std::vector<Sym>& axes) const {
-        std::vector<std::size_t> group;
-        for (std::int64_t k = 0; k < mesh_.size_of(axes); ++k)
-            group.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(device), axes, k)));
-        return group;
+    std::vector<std::size_t> group_of(std::size_t device, const DeviceStep& s) const {
+        const std::int64_t own = mesh_.position(static_cast<std::int64_t>(device), s.axes);
+        std::vector<std::size_t> out;
+        for (const auto& group : s.groups) {
+            if (std::find(group.begin(), group.end(), own) == group.end()) continue;
+            for (const std::int64_t k : group)
+                out.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(device), s.axes, k)));
+        }
+        return out;
     }
     /// Groups meet one after the other, in the order of their first devices.
     void meet(const DeviceStep& s, Frame& f) {
         for (std::size_t d = 0; d < devices(); ++d) {
             const std::size_t device = here_[d];
-            if (!carrier_ && mesh_.position(static_cast<std::int64_t>(device), s.axes) != 0) continue;
-            const std::vector<std::size_t> group = group_of(device, s.axes);
+            const std::vector<std::size_t> group = group_of(device, s);
+            if (!carrier_ && group.front() != device) continue;
+            const Meeting& meeting = s.meetings.at(group.size());
             std::vector<ArrayPtr> held, out;
             for (const Atom a : s.in) {
                 const std::vector<ArrayPtr> met = of_all(group, f, a);
@@ -217,10 +227,10 @@ private:
             }
             std::vector<const ArrayConst*> inputs;
             for (const ArrayPtr& a : held) inputs.push_back(a.get());
-            s.executables[0]->run_in_place(inputs, {}, out);
+            meeting.executable->run_in_place(inputs, {}, out);
             for (std::size_t r = 0; r < s.out.size(); ++r)
                 for (std::size_t k = 0; k < group.size(); ++k) {
-                    const ArrayPtr& got = out[s.group.each ? r * group.size() + k : r];
+                    const ArrayPtr& got = out[meeting.group.each ? r * group.size() + k : r];
                     if (!carrier_) f.set(group[k], s.out[r], got);
                     if (carrier_ && group[k] == device) f.set(d, s.out[r], got);
                 }
@@ -264,8 +274,37 @@ private:
         return out;
     }
     void put(const DeviceStep& s, Frame& f, DeviceArrays results) {
-        for (std::size_t d = 0; d < devices(); ++d)
+        each_at_work([&](std::size_t d) {
             for (std::size_t k = 0; k < s.out.size(); ++k) f.set(d, s.out[k], std::move(results[d][k]));
+        });
+    }
+    /// Where devices don't meet in a loop or branch each goes its own way. While this stands, the others wait.
+    class Some {
+    public:
+        explicit Some(Run& run) : run_(run), before_(run.at_work_) {}
+        ~Some() { run_.at_work_ = before_; }
+        Some(const Some&) = delete;
+        Some& operator=(const Some&) = delete;
+        /// Of those that were at work, the ones whose number is `wanted`. None: false.
+        bool choose(const std::vector<std::int64_t>& numbers, std::int64_t wanted) {
+            for (std::size_t d = 0; d < before_.size(); ++d) run_.at_work_[d] = before_[d] && numbers[d] == wanted;
+            return std::find(run_.at_work_.begin(), run_.at_work_.end(), true) != run_.at_work_.end();
+        }
+
+    private:
+        Run& run_;
+        std::vector<bool> before_;
+    };
+    template <class F>
+    void each_at_work(F&& f) const {
+        for (std::size_t d = 0; d < devices(); ++d)
+            if (at_work_[d]) f(d);
+    }
+    template <class Value>
+    std::vector<std::int64_t> of_each(Value&& value) const {
+        std::vector<std::int64_t> out(devices());
+        each_at_work([&](std::size_t d) { out[d] = value(d); });
+        return out;
     }
 
     void scan(const DeviceStep& s, Frame& f) {
@@ -278,13 +317,14 @@ private:
             for (std::size_t k = carries; k < s.out.size(); ++k) of_device.push_back(filled(s.op->out[k]));
         for (std::int64_t i = 0; i < p.length; ++i) {
             const std::int64_t at = p.reverse ? p.length - 1 - i : i;
-            for (std::size_t d = 0; d < devices(); ++d)
+            each_at_work([&](std::size_t d) {
                 for (std::size_t k = consts + carries; k < in[d].size(); ++k) now[d][k] = taken(*in[d][k], at);
+            });
             const DeviceArrays results = program(s.bodies[0], now);
-            for (std::size_t d = 0; d < devices(); ++d) {
+            each_at_work([&](std::size_t d) {
                 for (std::size_t k = 0; k < carries; ++k) now[d][consts + k] = results[d][k];
                 for (std::size_t k = carries; k < s.out.size(); ++k) stack(*stacked[d][k - carries], at, *results[d][k]);
-            }
+            });
         }
         for (std::size_t d = 0; d < devices(); ++d) {
             for (std::size_t k = 0; k < carries; ++k) out[d].push_back(now[d][consts + k]);
@@ -310,12 +350,16 @@ private:
         const DeviceArrays in = f.get(s.in);
         DeviceArrays carry;
         for (const auto& x : in) carry.emplace_back(x.begin() + consts, x.end());
-        for (;;) {
-            check_cancelled();
-            std::vector<std::int64_t> more;
-            for (const auto& answer : program(s.bodies[0], with_front(in, 0, cond_consts, carry))) more.push_back(scalar_of(*answer[0]));
-            if (agreed(s, more, "the condition") == 0) break;
-            carry = program(s.bodies[1], with_front(in, cond_consts, consts, carry));
+        {
+            Some some(*this);
+            for (;;) {
+                check_cancelled();
+                const DeviceArrays answers = program(s.bodies[0], with_front(in, 0, cond_consts, carry));
+                const std::vector<std::int64_t> more = of_each([&](std::size_t d) { return scalar_of(*answers[d][0]); });
+                if (s.meets ? agreed(s, more, "the condition") == 0 : !some.choose(more, 1)) break;
+                DeviceArrays next = program(s.bodies[1], with_front(in, cond_consts, consts, carry));
+                each_at_work([&](std::size_t d) { carry[d] = std::move(next[d]); });
+            }
         }
         put(s, f, std::move(carry));
     }
@@ -329,12 +373,13 @@ private:
     }
     void branch(const DeviceStep& s, Frame& f) {
         DeviceArrays in = f.get(s.in);
-        std::vector<std::int64_t> chosen;
-        for (auto& x : in) {
-            chosen.push_back(std::clamp<std::int64_t>(scalar_of(*x[0]), 0, std::ssize(s.bodies) - 1));
-            x.erase(x.begin());
-        }
-        put(s, f, program(s.bodies[static_cast<std::size_t>(agreed(s, chosen, "the branch"))], in));
+        const std::vector<std::int64_t> chosen =
+            of_each([&](std::size_t d) { return std::clamp<std::int64_t>(scalar_of(*in[d][0]), 0, std::ssize(s.bodies) - 1); });
+        for (auto& x : in) x.erase(x.begin());
+        if (s.meets) return put(s, f, program(s.bodies[static_cast<std::size_t>(agreed(s, chosen, "the branch"))], in));
+        Some some(*this);
+        for (std::size_t b = 0; b < s.bodies.size(); ++b)
+            if (some.choose(chosen, static_cast<std::int64_t>(b))) put(s, f, program(s.bodies[b], in));
     }
 
     sharding::Mesh mesh_;
@@ -346,6 +391,7 @@ private:
     std::vector<std::int64_t> live_;
     std::vector<DevicePeak> peak_;
     std::vector<std::unordered_map<const ArrayConst*, int>> held_;
+    std::vector<bool> at_work_;
     std::mutex running_;
     DeviceTeam team_;
 };

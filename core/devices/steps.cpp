@@ -20,8 +20,12 @@ bool within(const Eqn& e, bool (*is_it)(const Eqn&)) {
         return std::any_of(j->eqns.begin(), j->eqns.end(), [&](const Eqn& inner) { return within(inner, is_it); });
     });
 }
-bool meets(const Eqn& e) {
+/// Does it take other devices, or the device's own place?
+bool of_devices(const Eqn& e) {
     return within(e, [](const Eqn& x) { return is_collective(*x.prim); });
+}
+bool meets(const Eqn& e) {
+    return within(e, [](const Eqn& x) { return is_collective(*x.prim) && x.prim != &kAxisIndex; });
 }
 bool looks(const Eqn& e) {
     return within(e, [](const Eqn& x) { return x.n_out == 0; });
@@ -41,7 +45,7 @@ public:
             const Eqn& e = j_.eqns[i];
             if (e.prim == &kAxisIndex) {
                 out_.steps.push_back(place(e));
-            } else if (meets(e)) {
+            } else if (of_devices(e)) {
                 compute(begin, i);
                 out_.steps.push_back(e.prim->flow == Flow::Straight ? meeting(e) : control(e));
                 begin = i + 1;
@@ -77,8 +81,13 @@ private:
         DeviceStep s = step(DeviceStep::Kind::Meet, e);
         s.axes = collective_axes(*s.op);
         expect_axes(*s.op, s.axes);
-        s.group = collective_over(*s.op, static_cast<std::size_t>(mesh_.size_of(s.axes)));
-        s.executables.push_back(Executable::compile_in_place(s.group.jaxpr));
+        s.groups = collective_groups(*s.op, mesh_.size_of(s.axes));
+        for (const auto& group : s.groups) {
+            Meeting& meeting = s.meetings[group.size()];
+            if (meeting.executable) continue;
+            meeting.group = collective_over(*s.op, group.size());
+            meeting.executable = Executable::compile_in_place(meeting.group.jaxpr);
+        }
         return s;
     }
     DeviceStep control(const Eqn& e) const {
@@ -86,6 +95,7 @@ private:
                             : e.prim->flow == Flow::While ? DeviceStep::Kind::While
                                                           : DeviceStep::Kind::Cond,
                             e);
+        s.meets = meets(e);
         std::vector<JaxprPtr> bodies;
         if (s.kind == DeviceStep::Kind::Scan)
             bodies = {s.op->as<ScanParams>().jaxpr.jaxpr};

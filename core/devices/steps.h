@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A device's program cut at its collectives. In: a flattened jaxpr. Out: steps in order. Never here: threads, arrays.
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,6 +16,12 @@ namespace jaxscope {
 
 struct DeviceSteps;
 
+/// What so many devices compute together.
+struct Meeting {
+    GroupProgram group;
+    std::shared_ptr<Executable> executable;
+};
+
 /// What devices do between two points at which they wait for each other.
 struct DeviceStep {
     enum class Kind : std::uint8_t { Compute, Meet, Place, Scan, While, Cond } kind;
@@ -23,9 +30,11 @@ struct DeviceStep {
     std::vector<Var> last;                                 ///< variables that nothing reads after this step
     std::optional<Op> op;                                  ///< of all but Compute
     JaxprPtr jaxpr;                                        ///< Compute: of `in` to `out`
-    std::vector<std::shared_ptr<Executable>> executables;  ///< Compute: one a device, each with its own arena; Meet: one
+    std::vector<std::shared_ptr<Executable>> executables;  ///< Compute: one a device, each with its own arena
     bool looks = false;                                    ///< Compute: something in it only looks at values
-    GroupProgram group;                                    ///< Meet
+    bool meets = false;                                    ///< Scan, While, Cond: devices meet in it, so that all go the same way
+    std::vector<std::vector<std::int64_t>> groups;         ///< Meet: positions along `axes` that meet apart from each other
+    std::map<std::size_t, Meeting> meetings;               ///< Meet: by how many meet
     std::vector<Sym> axes;                                 ///< Meet, Place
     SourceRef at;                                          ///< where its (last) equation comes from
     std::vector<DeviceSteps> bodies;                       ///< Scan: the body; While: condition, body; Cond: the branches

@@ -33,8 +33,8 @@ struct Pairing {
     std::vector<int> candidates;  ///< donated inputs that the compiled function keeps
     std::vector<int> donors;      ///< left to XLA
     std::vector<int> refused;     ///< warned about
-    std::vector<AvalRef> in_avals;
-    std::vector<AvalRef> in_shares;  ///< one device's parts of them
+    Avals in_avals;
+    Avals in_shares;  ///< one device's parts of them
 
     void at_lowering() {
         std::map<std::uint32_t, std::deque<int>> free_by_aval;

@@ -11,6 +11,8 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/suggest.h"
+#include "base/text.h"
 #include "io/capture/reader.h"
 #include "io/dumps/dump.h"
 #include "io/text/parser.h"
@@ -79,13 +81,25 @@ Error empty(const std::string& file) {
     return Error(ErrorCode::BadInput, "expected a capture or jaxpr text, found nothing").at({file, 0, 0});
 }
 
+Error no_file(const std::string& file) {
+    Error error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
+    if (const std::string near = nearest_file(file); !near.empty()) return error.advise("did you mean " + printable(near) + "?");
+    for (const BundledSample& s : bundled_samples())
+        if (const std::string whole = "sample:" + s.name; s.name == file || edit_distance(whole, file) <= 2)
+            return error.advise("did you mean " + whole + "?");
+    return error;
+}
+
 std::string sample_file(const std::string& name) {
+    const std::vector<BundledSample> samples = bundled_samples();
     std::string known;
-    for (const BundledSample& s : bundled_samples()) {
+    std::vector<std::string_view> names;
+    for (const BundledSample& s : samples) {
         if (s.name == name) return s.capture;
         known += (known.empty() ? "" : ", ") + s.name;
+        names.emplace_back(s.name);
     }
-    throw Error(ErrorCode::NotFound, "expected one of the samples " + known + ", found '" + printable(name) + "'");
+    throw unknown_name(ErrorCode::NotFound, "expected one of the samples " + known, name, names);
 }
 
 }  // namespace
@@ -123,8 +137,7 @@ ProgramPtr load_program(const std::string& file) {
         program = read_capture(sample_file(file.substr(7)));
     } else {
         std::error_code error;
-        if (!fs::exists(file, error))
-            throw Error(ErrorCode::NotFound, "expected a capture or jaxpr text, found no file '" + printable(file) + "'");
+        if (!fs::exists(file, error)) throw no_file(file);
         if (fs::is_directory(file, error)) throw Error(ErrorCode::BadInput, "expected a file, found the folder '" + printable(file) + "'");
         if (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0 && !error && !file.ends_with(".jaxpr")) throw empty(file);
         program = load_file(file);

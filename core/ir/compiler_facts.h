@@ -21,6 +21,16 @@ struct OutOfMemory {
     std::string text;
 };
 
+/// An instruction in which devices meet, of what the compiler made of a program over several of them.
+struct CompiledCollective {
+    std::string kind;                   ///< "all-reduce", "all-gather", ...
+    std::int64_t bytes = 0;             ///< of its result on one device
+    std::int64_t members = 1;           ///< of one group
+    std::optional<std::int64_t> times;  ///< in one run; null: in a loop whose rounds the compiler doesn't know
+    std::string op_name, file;          ///< JAX's name stack; the user's line
+    int line = 0;
+};
+
 /// What a compiler said of the whole program when it was captured: XLA's for the machine's own backend, or one of a device that wasn't
 /// there.
 struct XlaFacts {
@@ -31,7 +41,9 @@ struct XlaFacts {
     std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0, peak = 0;  ///< bytes
     double flops = 0, bytes_accessed = 0, compile_seconds = 0;
     std::vector<std::pair<int, int>> aliases;  ///< (output, input)
-    std::optional<OutOfMemory> out_of_memory;  ///< then there are no figures
+    std::vector<CompiledCollective> collectives;
+    std::vector<std::string> in_specs, out_specs;  ///< P('x', None), per input and result; empty texts: it didn't say
+    std::optional<OutOfMemory> out_of_memory;      ///< then there are no figures
     bool known = false;
 };
 

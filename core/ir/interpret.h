@@ -94,19 +94,19 @@ public:
     Interpreter(const Jaxpr& j, const EqnWalk::Options& options, Lift lift, T unset, More... more)
         : j_(j), walk_(j, options), lift_(std::move(lift)), more_(more...), env_(Columns(make(unset), make(more)...)) {}
 
-    void bind_consts(const std::vector<T>& consts) { bind(std::get<0>(env_), 0, j_.num_constvars, consts); }
-    void bind_inputs(const std::vector<T>& in, const std::vector<More>&... more) {
+    void bind_consts(const ListOf<T>& consts) { bind(std::get<0>(env_), 0, j_.num_constvars, consts); }
+    void bind_inputs(const ListOf<T>& in, const ListOf<More>&... more) {
         const auto given = std::tie(in, more...);
         each([&](auto i) { bind(std::get<i>(env_), j_.num_constvars, j_.num_invars, std::get<i>(given)); });
     }
     /// Constvars and inputs together.
-    void bind_all(const std::vector<T>& values) { bind(std::get<0>(env_), 0, j_.num_constvars + j_.num_invars, values); }
+    void bind_all(const ListOf<T>& values) { bind(std::get<0>(env_), 0, j_.num_constvars + j_.num_invars, values); }
 
     /// Applies all equations in order; returns the results of the jaxpr. `apply(e, inputs...)` returns those of an equation: a vector, or a
     /// struct of vectors, one per type. One that is left empty stands for results that stay unset.
     template <class Apply>
     auto forward(Apply&& apply) {
-        using Results = std::decay_t<std::invoke_result_t<Apply&, const Eqn&, const std::vector<T>&, const std::vector<More>&...>>;
+        using Results = std::decay_t<std::invoke_result_t<Apply&, const Eqn&, const ListOf<T>&, const ListOf<More>&...>>;
         walk_.forward([&](const Eqn& e) { write(e, applied(e, apply)); });
         Columns outs;
         read_all(j_.outvars, outs);
@@ -122,10 +122,10 @@ public:
     T read(Atom a) const { return a.is_literal() ? lift_(a.literal()) : T(std::get<0>(env_)[a.var().index]); }
 
 private:
-    using Columns = std::tuple<std::vector<T>, std::vector<More>...>;
+    using Columns = std::tuple<ListOf<T>, ListOf<More>...>;
     template <class Column>
-    std::vector<Column> make(Column unset) const {
-        return std::vector<Column>(j_.num_vars(), unset);
+    ListOf<Column> make(Column unset) const {
+        return ListOf<Column>(j_.num_vars(), unset);
     }
     /// Calls `f` with 0, 1, ...: the number of each column.
     template <class F>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <atomic>
 #include <functional>
 #include <initializer_list>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "ir/types/attr.h"
 
 namespace jaxscope {
@@ -91,6 +93,7 @@ public:
     ~ParamsRef() { release(); }
     const Params& operator*() const { return p_ ? *p_ : empty(); }
     const Params* operator->() const { return &**this; }
+    bool immortal() const { return !p_ || p_->immortal_; }  ///< holds nothing that may die
     /// By content; parameters that hold jaxprs are equal when those are the same objects.
     friend bool operator==(const ParamsRef& a, const ParamsRef& b);
 
@@ -193,11 +196,94 @@ const P& Params::as() const {
     return made.release()->value;
 }
 
+/// Of a field's type: what tells its values apart. A struct of such fields is made into parameters once for each value that comes again.
+template <class T>
+struct ParamKey {};
+template <class T>
+requires std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_enum_v<T>
+struct ParamKey<T> {
+    static std::size_t hash(T v) { return static_cast<std::size_t>(v); }
+};
+template <>
+struct ParamKey<Sym> {
+    static std::size_t hash(Sym v) { return v.id(); }
+};
+template <>
+struct ParamKey<Attr> {
+    static std::size_t hash(const Attr& v) { return v.hash(); }
+};
+template <>
+struct ParamKey<Dims> {
+    static std::size_t hash(const Dims& v) {
+        std::size_t h = v.size();
+        for (const std::int64_t d : v) h = hash_mix(h, static_cast<std::size_t>(d));
+        return h;
+    }
+};
+template <>
+struct ParamKey<std::vector<bool>> {
+    static std::size_t hash(const std::vector<bool>& v) { return std::hash<std::vector<bool>>{}(v); }
+};
+template <class T>
+concept HasParamKey = requires(const T& v) {
+    ParamKey<T>::hash(v);
+};
+template <HasParamKey T>
+struct ParamKey<std::optional<T>> {
+    static std::size_t hash(const std::optional<T>& v) { return v ? hash_mix(1, ParamKey<T>::hash(*v)) : 0; }
+};
+
+template <class P>
+class KnownParams {
+public:
+    static constexpr bool kPossible = std::apply(
+        [](const auto&... f) { return (HasParamKey<std::decay_t<decltype(std::declval<P>().*(f.member))>> && ...); }, P::kFields);
+    explicit KnownParams(const P& p) : p_(p), hash_(hash()), entry_(entries_[(hash_ >> 7 ^ hash_) % entries_.size()]) {}
+    const ParamsRef* find() const { return entry_.any && entry_.hash == hash_ && same() ? &entry_.made : nullptr; }
+    void keep(const ParamsRef& made) { entry_ = {hash_, true, p_, made}; }
+
+private:
+    struct Entry {
+        std::size_t hash = 0;
+        bool any = false;
+        P params = {};
+        ParamsRef made;
+    };
+    std::size_t hash() const {
+        return std::apply(
+            [&](const auto&... f) {
+                std::size_t h = 0;
+                ((h = hash_mix(h, ParamKey<std::decay_t<decltype(p_.*(f.member))>>::hash(p_.*(f.member)))), ...);
+                return h;
+            },
+            P::kFields);
+    }
+    bool same() const {
+        return std::apply([&](const auto&... f) { return (... && (p_.*(f.member) == entry_.params.*(f.member))); }, P::kFields);
+    }
+    static inline thread_local std::array<Entry, 64> entries_;
+    const P& p_;
+    std::size_t hash_;
+    Entry& entry_;
+};
+
 template <class P>
 ParamsRef make_params(const P& p) {
-    std::vector<Params::Entry> entries;
-    std::apply([&](const auto&... f) { (entries.emplace_back(Sym(f.name), to_attr(p.*(f.member))), ...); }, P::kFields);
-    return Params::make(std::move(entries));
+    const auto made = [&] {
+        std::vector<Params::Entry> entries;
+        entries.reserve(std::tuple_size_v<std::decay_t<decltype(P::kFields)>>);
+        std::apply([&](const auto&... f) { (entries.emplace_back(Sym(f.name), to_attr(p.*(f.member))), ...); }, P::kFields);
+        return Params::make(std::move(entries));
+    };
+    if constexpr (KnownParams<P>::kPossible) {
+        KnownParams<P> known(p);
+        if (const ParamsRef* m = known.find()) return *m;
+        ParamsRef m = made();
+        if (m.immortal()) known.keep(m);
+        return m;
+    } else {
+        return made();
+    }
 }
 
 /// `params` with every jaxpr in it replaced by what `change` gives; the same object when nothing changes.

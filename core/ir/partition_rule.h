@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ir/primitive.h"
+#include "ir/value.h"
 
 namespace jaxscope {
 
@@ -21,6 +23,20 @@ struct PartitionRule {
     Dims divides = {};
     /// Parameters for the parts that a device has, from the shapes of its results; null: they stay.
     ParamsRef (*params)(const Op& op, const std::vector<Dims>& out) = nullptr;
+
+    /// A device's part, where factors that are summed over, or `placed`, are cut and the operation itself doesn't give it.
+    struct Part {
+        const Op& op;                 ///< the whole
+        const Values& in;             ///< what the device has of the operands
+        ParamsRef params;             ///< for these
+        AvalRef out;                  ///< of its part of the result
+        std::optional<Value> of_sum;  ///< which part of what is summed over it has: a scalar; none: all of it
+        std::optional<Value> place;   ///< the same of `placed`
+    };
+    /// Null: the operation itself. With it, factors that are summed over are cut where that sends less than to gather operands.
+    Value (*part)(Builder& b, const Part& part) = nullptr;
+    /// A factor of results that is cut by `part` alone: it has to know which part of it the device has.
+    int placed = kWhole;
 
     /// Result k depends on operand k alone: one axis may cut several of them, each by itself.
     bool apart = false;

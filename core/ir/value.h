@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "ir/types/literal.h"
 
 namespace jaxscope {
@@ -47,6 +48,20 @@ private:
     Value(Kind k, std::uint32_t i) : raw_((static_cast<std::uint32_t>(k) << kIndexBits) | i) {}
     std::uint32_t raw_;
 };
-using Values = std::vector<Value>;
+using Values = InlineVector<Value, 4>;
+
+namespace detail {
+template <class T>
+struct ListOf {
+    using type = std::vector<T>;
+};
+template <>
+struct ListOf<Value> {
+    using type = Values;
+};
+}  // namespace detail
+/// How rules take several of them: Values, else a std::vector.
+template <class T>
+using ListOf = typename detail::ListOf<T>::type;
 
 }  // namespace jaxscope

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "ir/types/aval.h"
 
@@ -16,6 +17,7 @@ struct TargetDevice {
     std::int64_t memory;       ///< bytes that XLA gives to programs (its out-of-memory text: "of 95.74G hbm")
     std::int64_t lanes;        ///< the last dimension of an array in memory is padded to a multiple of this,
     std::int64_t sublanes;     ///< the one before it to a multiple of this (layouts in XLA's scheduled modules: T(8,128))
+    std::int64_t near_memory;  ///< bytes of vector memory in which XLA holds temporaries (color 1 of its buffer assignments)
     bool narrow_products;      ///< products of f32 at default precision read bf16, and what only they read is stored so
     bool fuses_into_products;  ///< element-wise operations run inside the product that reads or makes their values, as XLA:TPU's fusions
                                ///< show
@@ -28,5 +30,7 @@ const TargetDevice& target_device(std::string_view name);
 
 /// Bytes of an array in the device's memory: tiles of the last two dimensions, in the order of dimensions that wastes least.
 std::int64_t padded_bytes(const Aval& aval, const TargetDevice& device);
+/// The same where two dimensions are known to be the last ones, in one order or the other.
+std::int64_t padded_bytes(const Aval& aval, const TargetDevice& device, std::pair<int, int> last);
 
 }  // namespace jaxscope

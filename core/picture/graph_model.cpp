@@ -244,7 +244,9 @@ std::set<std::string> GraphModel::first_look(std::size_t budget, const GraphMark
         queue.erase(most);
         if (saved(item) < total / kLeastShare) break;
         std::vector<GraphItem> inner = children(item);
-        if (shown + inner.size() > budget) continue;
+        // What holds most isn't left closed because trifles around it took the room.
+        const std::size_t room = saved(item) >= total / 2 ? 2 * budget : budget;
+        if (shown + inner.size() > room) continue;
         expanded.insert(item.key);
         add(std::move(inner));
     }

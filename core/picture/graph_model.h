@@ -62,6 +62,7 @@ struct VisibleGraph {
         int frame = kTop;  ///< the expanded node around it
         bool expanded = false;
         GraphMark mark;
+        std::string badge;  ///< what else is to be said of it, where there is no mark
     };
     /// Values that go from one node to another. Where the two don't stand in one frame, the line is drawn between their outermost
     /// containers that do (`from_top`, `to_top`), and tags at the ends tell the rest.

@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "base/units.h"
+#include "picture/inner_ends.h"
 
 namespace jaxscope {
 namespace {
@@ -152,6 +153,7 @@ std::vector<SplitPicture::Crossing> put_small_together(std::vector<SplitPicture:
         if (together->front() != c) continue;
         SplitPicture::Crossing one = all[c];
         one.bytes = 0;
+        one.steps = 1;
         one.residuals.clear();
         for (const std::size_t k : *together) {
             one.bytes += all[k].bytes;
@@ -166,6 +168,7 @@ std::vector<SplitPicture::Crossing> put_small_together(std::vector<SplitPicture:
 std::string crossing_label(const SplitPicture::Crossing& crossing) {
     const std::string bytes = bytes_text(crossing.bytes), count = std::to_string(crossing.residuals.size());
     if (!crossing.small.empty()) return count + " small, " + bytes;
+    if (crossing.steps > 1) return bytes_text(crossing.bytes / crossing.steps) + " \u00d7 " + count_text(crossing.steps) + " steps";
     return bytes + (crossing.residuals.size() > 1 ? " \u00d7" + count : "") + (crossing.arguments ? " args" : "");
 }
 
@@ -243,19 +246,23 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
         if (residual_atoms_[k].is_literal()) continue;
         const std::uint32_t var = residual_atoms_[k].var().index;
         const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[k].var());
-        const std::uint32_t from = eqn == VisibleGraph::kNone ? picture.known.node_of_input[var] : picture.known.node_of_eqn[eqn];
-        if (from == VisibleGraph::kNone) continue;
+        const InnerEnd from = eqn == VisibleGraph::kNone ? InnerEnd{picture.known.node_of_input[var]}
+                                                         : made_at(known_, picture.known, eqn, var - known_.root().eqns[eqn].first_out);
+        if (from.node == VisibleGraph::kNone) continue;
         std::vector<std::uint32_t> seen;
-        for (const std::uint32_t reader : readers_[k]) {
-            const std::uint32_t to = picture.unknown.node_of_eqn[reader];
-            if (std::find(seen.begin(), seen.end(), to) != seen.end() || seen.size() >= 8) continue;  // the rest is told by selecting it
-            seen.push_back(to);
-            auto& crossing = merged[{from, to}];
-            crossing.from = from;
-            crossing.to = to;
-            crossing.bytes += known_.root().aval(residual_atoms_[k])->bytes();
-            crossing.residuals.push_back(k);
-        }
+        for (const std::uint32_t reader : readers_[k])
+            for (const InnerEnd& to : read_at(unknown_, picture.unknown, reader, {unknown_.root().num_constvars + k})) {
+                if (std::find(seen.begin(), seen.end(), to.node) != seen.end() || seen.size() >= 8)
+                    continue;  // selecting it tells the rest
+                seen.push_back(to.node);
+                auto& crossing = merged[{from.node, to.node}];
+                const std::int64_t steps = std::max(from.times, to.times);
+                crossing.steps = crossing.residuals.empty() || crossing.steps == steps ? steps : 1;
+                crossing.from = from.node;
+                crossing.to = to.node;
+                crossing.bytes += known_.root().aval(residual_atoms_[k])->bytes();
+                crossing.residuals.push_back(k);
+            }
     }
     std::vector<SplitPicture::Crossing> all;
     for (auto& [ends, crossing] : merged) {

@@ -19,7 +19,8 @@ struct SplitPicture {
         std::uint32_t from = 0, to = 0;  ///< nodes of `known` and `unknown`
         std::int64_t bytes = 0;
         std::vector<std::uint32_t> residuals;  ///< numbers: the k-th residual result of `known`, input k of `unknown`
-        std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76"
+        std::string label;                     ///< "8.0 KiB", "48.0 KiB \u00d76", "2.0 KiB \u00d7 24 steps"
+        std::int64_t steps = 1;                ///< of the loop that each is made or read in, part by part; 1: in none that is open
         bool arguments = false;                ///< saved arguments of a crowd
         std::vector<std::uint32_t> small;      ///< nodes of `known` that they come from, where several small ones were put together
         bool from_boundary() const { return arguments || !small.empty(); }  ///< there the line begins

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -59,12 +60,44 @@ void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got) {
 }
 void store_is(const char* state) { throw Error(ErrorCode::BadUsage, std::string("Store ") + state); }
 
-PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pair<std::string, Description>> kwargs) {
-    std::sort(kwargs.begin(), kwargs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+namespace {
+/// Positional arguments as they come, then keyword arguments by name.
+std::vector<std::size_t> order_of_call(const char* const* names, std::size_t n) {
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return names[b] && (!names[a] || std::string_view(names[a]) < names[b]); });
+    return order;
+}
+}  // namespace
+
+std::vector<Array> leaves_of_call(const char* const* names, const std::vector<Array>* leaves, std::size_t n) {
+    std::vector<Array> out;
+    for (const std::size_t i : order_of_call(names, n)) out.insert(out.end(), leaves[i].begin(), leaves[i].end());
+    return out;
+}
+std::vector<std::size_t> first_leaves(const char* const* names, const std::vector<std::size_t>& sizes) {
+    std::vector<std::size_t> out(sizes.size());
+    std::size_t first = 0;
+    for (const std::size_t i : order_of_call(names, sizes.size())) {
+        out[i] = first;
+        first += sizes[i];
+    }
+    return out;
+}
+PyTreeDef tree_of_call(const CallPart* given, std::size_t n) {
     struct Parts {
-        const std::vector<Description>& args;
-        const std::vector<std::pair<std::string, Description>>& kwargs;
-    } parts{args, kwargs};
+        std::vector<Description> args;
+        std::vector<std::pair<std::string, Description>> kwargs;
+    } parts;
+    std::vector<const char*> names;
+    for (std::size_t i = 0; i < n; ++i) names.push_back(given[i].name);
+    for (const std::size_t i : order_of_call(names.data(), n)) {
+        if (given[i].name)
+            parts.kwargs.emplace_back(given[i].name, given[i].value);
+        else
+            parts.args.push_back(given[i].value);
+    }
     return make_tree(&parts, [](const void* value, TreeWriter& w) {
         const auto& p = *static_cast<const Parts*>(value);
         w.open(AxisKind::tuple, "", 2);

@@ -268,6 +268,12 @@ std::vector<KeyPath> key_paths(const PyTreeDef& tree) {
         detail::each_path(*root, path, [&](const auto& p) { out.push_back(detail::steps_of(*root, p)); });
     return out;
 }
+std::vector<std::pair<KeyPath, Array>> detail::leaves_with_paths(const PyTreeDef& tree, const std::vector<Array>& leaves) {
+    std::vector<KeyPath> paths = key_paths(tree);
+    std::vector<std::pair<KeyPath, Array>> out;
+    for (std::size_t i = 0; i < leaves.size(); ++i) out.emplace_back(std::move(paths[i]), leaves[i]);
+    return out;
+}
 std::string keystr(const KeyPath& path, const KeystrOptions& options) {
     std::vector<detail::TreeNode::Key> keys;
     for (const KeyEntry& e : path) keys.push_back({e.kind == KeyEntry::Kind::attribute, e.key});

@@ -65,7 +65,11 @@ std::string structure_difference(const TreeNode& prefix, const TreeNode& full, s
                                  const char* leaf_class, bool leaves_are_prefixes);
 /// JAX's name of a node's type, for errors: "tuple", "list", "dict".
 std::string kind_name(const TreeNode& n);
-/// JAX's list of the places where a tree isn't what it was: "  * out['b'] was a tuple of length 2 in the original output, but ...".
-std::string tree_differences(const PyTreeDef& original, const PyTreeDef& other, const std::string& root);
+/// A place where two trees differ, in JAX's words: `['b']`, "a tuple of length 2", "a pytree leaf", "their Python types differ".
+struct TreeDifference {
+    std::string path, one, other, why;
+};
+/// All of them, from the outside in.
+std::vector<TreeDifference> tree_differences(const PyTreeDef& a, const PyTreeDef& b);
 
 }  // namespace jaxscope::jax::detail

@@ -28,6 +28,20 @@ std::string explicit_type(const Jaxpr& program) {
     return {};
 }
 
+/// The first equation that asks for a sum in parts: 'dot_general at FILE:LINE'. Empty: there is none.
+std::string unreduced(const Jaxpr& program) {
+    for (const Jaxpr* j : all_jaxprs(program))
+        for (const Eqn& e : j->eqns)
+            for (const char* name : {"out_sharding", "dst_sharding", "sharding"}) {
+                const Attr* given = e.params->find(name);
+                const Attr::Record* r = given ? given->get_record() : nullptr;
+                if (!r || r->text.str().find("unreduced={") == std::string::npos) continue;
+                const SourceLoc at = e.source.loc();
+                return "" + e.prim->name + (at.file.empty() ? "" : fmt::format(" at {}:{}", at.file, at.line));
+            }
+    return {};
+}
+
 }  // namespace
 
 std::vector<std::string> derivation_caveats(const Program& program, bool text) {
@@ -57,6 +71,10 @@ std::vector<std::string> caveats(const Inspection& inspection) {
                       "arrays that `inspect` and the split show, are the whole program's");
     else
         out.push_back(program + ": every size and time is that of whole arrays, not of one device's share: " + cut.why_global);
+    if (const std::string at = unreduced(*inspection.program().jaxpr); !at.empty())
+        out.push_back(
+            "this program leaves sums unreduced (" + at +
+            "): here the devices' parts are put together where they are made, which changes no value; what is sent, and when, may differ");
     const std::vector<std::string> derived = derivation_caveats(inspection.program(), false);
     out.insert(out.end(), derived.begin(), derived.end());
     return out;

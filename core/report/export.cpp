@@ -6,6 +6,7 @@
 #include "analysis/sharding/per_device.h"
 #include "base/progress.h"
 #include "base/subprocess.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "picture/graph_model.h"
@@ -241,6 +242,15 @@ std::vector<std::string> export_formats() {
     return all;
 }
 
+Error unknown_format(const std::string& format, const std::string& found) {
+    const std::vector<std::string> known = export_formats();
+    std::string list;
+    for (const std::string& f : known) list += (list.empty() ? "" : ", ") + f;
+    Error error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found " + found);
+    suggest(error, format, views_of(known));
+    return error;
+}
+
 std::string format_of_file(std::string_view name) {
     std::string_view found;
     for (const ExportFormat& f : kFormats) {
@@ -255,9 +265,7 @@ std::string format_of_file(std::string_view name) {
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
     for (const ExportFormat& f : kFormats)
         if (format == f.name) return f.write(out, inspection, options);
-    std::string list;
-    for (const std::string& f : export_formats()) list += (list.empty() ? "" : ", ") + f;
-    throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found '" + printable(format) + "'");
+    throw unknown_format(format, "'" + printable(format) + "'");
 }
 
 }  // namespace jaxscope

@@ -25,6 +25,8 @@ struct ExportOptions {
 
 /// The formats of `export_inspection`, as endings: "html", "json", ...
 std::vector<std::string> export_formats();
+/// That `format` is none of these, told as `found`.
+Error unknown_format(const std::string& format, const std::string& found);
 /// Which one a file's name ends in; the longest that fits (`x.perfetto.json` is no report). Empty: none.
 std::string format_of_file(std::string_view name);
 /// Writes one format. Reports: html, json, md. Pictures: svg, png, pdf (the last two through rsvg-convert), dot, mermaid. Text: jaxpr.

@@ -17,7 +17,7 @@ struct PageStyle {
     Format format = Format::Terminal;
     bool colour = false;
     bool all = false;         ///< every row of every table, nothing grouped and nothing cut
-    std::size_t width = 100;  ///< of a terminal: longer rows are wrapped or lose the middle of their cells
+    std::size_t width = 100;  ///< of a terminal: longer rows are wrapped or lose the middle of their cells; the largest number: never
 };
 
 /// A table: columns as wide as their widest cell.

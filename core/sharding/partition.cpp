@@ -73,7 +73,7 @@ public:
     /// `whole`: the program itself, whose results JAX returns whole where devices can't have equal parts of them.
     Written write(bool whole = false) {
         Written w;
-        std::vector<Value> values;
+        Values values;
         for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
             values.push_back(b_.add_constvar(j_.aval(j_.constvar(i)), i < j_.consts.size() ? j_.consts[i] : nullptr));
         for (std::uint32_t i = 0; i < j_.num_invars; ++i) {
@@ -264,9 +264,17 @@ private:
     Cut best_cut(const Eqn& e, const Op& op, const PartitionRule& rule) const {
         Cut cut = cut_of(e, rule);
         if (rule.combine != Combine::Sum || rule.apart) return cut;
-        Cut summed = cut_of(e, rule, true);
-        if (summed.axes == cut.axes) return cut;
-        return sent(e, op, rule, summed) < sent(e, op, rule, cut) ? summed : cut;
+        const auto better = [&](const Cut& other) {
+            if (other.axes != cut.axes && sent(e, op, rule, other) < sent(e, op, rule, cut)) cut = other;
+        };
+        better(cut_of(e, rule, true));
+        if (rule.part) {
+            Cut whole = cut;
+            for (std::size_t f = 0; f < whole.axes.size(); ++f)
+                if (!whole.result[f]) whole.axes[f].clear();
+            better(whole);
+        }
+        return cut;
     }
     std::int64_t sent(const Eqn& e, const Op& op, const PartitionRule& rule, const Cut& cut) const {
         std::int64_t bytes = 0, parts = 1;
@@ -295,7 +303,11 @@ private:
     }
     /// An operand that must be whole where it was cut is worth knowing.
     void note_whole(const Op& op, std::size_t i, const Spec& have, const PartitionRule& rule, const Cut& cut) {
-        const auto whole = [&](int f) { return f < 0 || (rule.combine == Combine::Whole && !cut.result[static_cast<std::size_t>(f)]); };
+        const auto whole = [&](int f) {
+            if (f < 0) return true;
+            const auto k = static_cast<std::size_t>(f);
+            return !cut.result[k] && (rule.combine == Combine::Whole || (rule.part && cut.axes[k].empty()));
+        };
         for (std::size_t d = 0; d < rule.in[i].size(); ++d)
             if (whole(rule.in[i][d]) && !have.at(d).empty()) {
                 const std::int64_t own = bytes_per_device(op.in[i], {report_.mesh, have});
@@ -317,7 +329,7 @@ private:
             for (std::size_t d = 0; d < rule.in[i].size(); ++d) {
                 const int f = rule.in[i][d];
                 const std::int64_t size = op.in[i]->shape[d];
-                if (f < 0 || cut.result[static_cast<std::size_t>(f)] || size % report_.mesh.size_of(spec.at(d)) == 0) continue;
+                if (f < 0 || rule.part || cut.result[static_cast<std::size_t>(f)] || size % report_.mesh.size_of(spec.at(d)) == 0) continue;
                 v = move_.masked(v, d, spec.at(d), size, neutral_of(rule.combine, op.in[i]->dtype));
             }
             in.push_back(v);
@@ -335,11 +347,18 @@ private:
         Avals avals;
         for (std::size_t k = 0; k < op.out.size(); ++k)
             avals.push_back(op.out[k]->is_array() ? with_shape(op.out[k], shapes[k]) : op.out[k]);
-        const Values out = b_.append(*op.prim, in, params, avals, e.effects);
-        if (!manual_.empty() && names_mesh_axes(op)) note_meeting(op, params, in, avals);
         AxisNames summed;
         for (std::size_t f = 0; f < cut.axes.size(); ++f)
             if (!cut.result[f]) summed.insert(summed.end(), cut.axes[f].begin(), cut.axes[f].end());
+        const AxisNames placed = rule.placed >= 0 ? cut.axes[static_cast<std::size_t>(rule.placed)] : AxisNames();
+        Values out;
+        if (rule.part && !(summed.empty() && placed.empty())) {
+            const auto which = [&](const AxisNames& axes) { return axes.empty() ? std::nullopt : std::optional(move_.position(axes)); };
+            out.push_back(rule.part(b_, {op, in, params, avals[0], which(summed), which(placed)}));
+        } else {
+            out = b_.append(*op.prim, in, params, avals, e.effects);
+        }
+        if (!manual_.empty() && names_mesh_axes(op)) note_meeting(op, params, in, avals);
         for (std::uint32_t k = 0; k < out.size(); ++k) finish(e, k, out[k], natural[k], rule.combine, summed);
     }
     /// Puts sums together: where each device keeps a part of them alone, in one step.
@@ -436,7 +455,7 @@ private:
     std::vector<Placed> at_;
     OptionalSpecs wanted_out_;
     AxisNames manual_;
-    std::vector<Value> values_;
+    Values values_;
 };
 
 void note_mesh(const Mesh& m, std::vector<Mesh>& out) {

@@ -37,12 +37,50 @@ PartitionRule rule_of_cond(const Op& op) {
     return rule;
 }
 
-/// Devices that meet along axes of a shard_map may each have a part of the value along others, where it keeps its shape.
+/// Dimensions of the operand and of the result along which devices of a shard_map exchange parts: gathered, scattered, split and joined.
+/// The result may lack one of the operand's, or have one more.
+struct Exchanged {
+    std::vector<std::int64_t> whole;
+    std::int64_t gone = -1, made = -1;
+};
+std::optional<Exchanged> exchanged(const Op& op) {
+    if (op.prim == &kAllGather || op.prim == &kAllGatherInvariant) {
+        const auto& p = op.as<AllGatherParams>();
+        return p.tiled ? Exchanged{.whole = {p.all_gather_dimension}} : Exchanged{.made = p.all_gather_dimension};
+    }
+    if (op.prim == &kReduceScatter) {
+        const auto& p = op.as<ReduceScatterParams>();
+        return Exchanged{.whole = {p.scatter_dimension}, .gone = p.tiled ? -1 : p.scatter_dimension};
+    }
+    if (op.prim == &kAllToAll) {
+        const auto& p = op.as<AllToAllParams>();  // tiled or not: the operand has both dimensions, and so has the result
+        return Exchanged{.whole = {p.split_axis, p.concat_axis}};
+    }
+    return std::nullopt;
+}
+std::optional<PartitionRule> rule_of_exchange(const Op& op) {
+    const auto e = op.in.size() == 1 && op.out.size() == 1 ? exchanged(op) : std::nullopt;
+    if (!e) return std::nullopt;
+    PartitionRule rule;
+    std::vector<int> in = own_factors(rule, op.in[0]);
+    for (const std::int64_t d : e->whole) {
+        if (d < 0 || d >= std::ssize(in)) return std::nullopt;
+        in[static_cast<std::size_t>(d)] = PartitionRule::kWhole;
+    }
+    std::vector<int> out = in;
+    if (e->gone >= 0) out.erase(out.begin() + e->gone);
+    if (e->made >= 0 && e->made <= std::ssize(out)) out.insert(out.begin() + e->made, PartitionRule::kWhole);
+    if (out.size() != op.out[0]->shape.size()) return std::nullopt;
+    rule.in = {in};
+    rule.out = {out};
+    return rule;
+}
+/// Devices that meet along axes of a shard_map may each have a part of the value along others, where its dimensions stay apart.
 PartitionRule rule_of_meeting(const Op& op) {
+    if (auto rule = rule_of_exchange(op)) return *std::move(rule);
     PartitionRule rule;
     const bool alike = op.in.size() == op.out.size() &&
-                       std::equal(op.in.begin(), op.in.end(), op.out.begin(), [](AvalRef a, AvalRef b) { return a->shape == b->shape; }) &&
-                       op.prim != &kAllToAll;
+                       std::equal(op.in.begin(), op.in.end(), op.out.begin(), [](AvalRef a, AvalRef b) { return a->shape == b->shape; });
     for (const AvalRef a : op.in)
         rule.in.push_back(alike ? own_factors(rule, a) : std::vector<int>(a->shape.size(), PartitionRule::kWhole));
     for (std::size_t k = 0; k < op.out.size(); ++k)

@@ -22,8 +22,9 @@ LiteralRef index_literal(std::int64_t i) { return make_literal(AvalRef(DType::S3
 
 void Resharding::note(const Op& op) {
     const AxisNames axes = collective_axes(op);
-    const std::int64_t members = report_.mesh.size_of(axes);
     if (op.prim == &kAxisIndex) return;
+    std::int64_t members = 0;
+    for (const auto& group : collective_groups(op, report_.mesh.size_of(axes))) members = std::max(members, std::ssize(group));
     report_.collectives.push_back(
         {op.prim, axes, members, collective_bytes(op, static_cast<std::size_t>(members)), times, asked_by ? asked_by : op.prim, op.source});
 }

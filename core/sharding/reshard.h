@@ -26,6 +26,8 @@ public:
     Value scattered(Value v, std::size_t dim, const AxisNames& axes);
     /// `v` with `neutral` beyond the end of dimension `dim`, which has `size` elements in all.
     Value masked(Value v, std::size_t dim, const AxisNames& axes, std::int64_t size, LiteralRef neutral);
+    /// Which part of what is cut along `axes` a device has: a scalar.
+    Value position(const AxisNames& axes);
     /// Notes a collective that stands in the program already.
     void note(const Op& op);
 
@@ -33,7 +35,6 @@ private:
     Value collective(const Primitive& prim, Value v, ParamsRef params);
     Value gathered(Value v, std::size_t dim, const AxisNames& axes, std::int64_t size);
     Value part(Value v, std::size_t dim, const AxisNames& axes);
-    Value position(const AxisNames& axes);
     bool exchange(Value& v, AvalRef global, Spec& from, const Spec& to);
     Builder& b_;
     Partitioned& report_;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "sharding/captured.h"
 
@@ -115,9 +115,11 @@ public:
             any = true;
             result(c, k);
         }
-        if (!any)
-            throw Error(ErrorCode::NotFound,
-                        "expected the path of an input" + std::string(call_ ? " or result" : "") + ", found '" + printable(c.path) + "'");
+        if (any) return;
+        std::vector<std::string_view> paths;
+        for (const Sym path : out_.in_paths) paths.emplace_back(path.str());
+        for (std::size_t k = 0; call_ && k < out_.out_paths.size(); ++k) paths.emplace_back(out_.out_paths[k].str());
+        throw unknown_name(ErrorCode::NotFound, "expected the path of an input" + std::string(call_ ? " or result" : ""), c.path, paths);
     }
     Program finish() && {
         out_.jaxpr = std::make_shared<const Jaxpr>(std::move(jaxpr_));

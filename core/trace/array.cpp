@@ -103,25 +103,6 @@ const Node& node_of(const Array& a) {
     return *a.node();
 }
 
-template <class T>
-Array from_elements(const std::vector<T>& values, const Shape& shape, ::jaxscope::DType type) {
-    auto a = std::make_shared<ArrayConst>();
-    a->aval = AvalRef(type, shape.vector());
-    if (a->aval->size() != static_cast<std::int64_t>(values.size()))
-        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", values.size(), shape.str()));
-    const std::int64_t width = byte_size(type);
-    a->data.resize(values.size() * static_cast<std::size_t>(width));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        Element e{};
-        if constexpr (std::is_floating_point_v<T>)
-            e.number = {static_cast<double>(values[i]), 0};
-        else
-            e.integer = values[i];
-        store_element(type, a->data.data() + static_cast<std::int64_t>(i) * width, e);
-    }
-    return concrete(std::move(a));
-}
-
 }  // namespace
 
 }  // namespace detail
@@ -134,16 +115,40 @@ std::string Shape::str() const {
     return "(" + out + (size() == 1 ? ",)" : ")");
 }
 
-Array::Array(const std::vector<float>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
-Array::Array(const std::vector<double>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::F32)) {}
-Array::Array(const std::vector<std::int32_t>& v, const Shape& s) : Array(detail::from_elements(v, s, ::jaxscope::DType::S32)) {}
-Array Array::complex_elements(const void* data, std::size_t count, const Shape& shape) {
+namespace {
+/// Numbers of 64 bits as what JAX makes of them without x64.
+template <class From, class To>
+std::vector<std::byte> halved(const void* data, std::size_t count) {
+    std::vector<std::byte> out(count * sizeof(To));
+    for (std::size_t i = 0; i < count; ++i) {
+        From wide;
+        std::memcpy(&wide, static_cast<const std::byte*>(data) + i * sizeof wide, sizeof wide);
+        const auto narrow = static_cast<To>(wide);
+        if (std::is_integral_v<From> && static_cast<From>(narrow) != wide)
+            throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to {}", wide,
+                                                         std::is_signed_v<From> ? "int32" : "uint32"));
+        std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+    return out;
+}
+}  // namespace
+Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape) {
+    using D = ::jaxscope::DType;
+    const auto given = static_cast<D>(type);
+    const D kept = given == D::F64 ? D::F32 : given == D::S64 ? D::S32 : given == D::U64 ? D::U32 : given;
     auto a = std::make_shared<ArrayConst>();
-    a->aval = AvalRef(::jaxscope::DType::C64, shape.vector());
+    a->aval = AvalRef(kept, shape.vector());
     if (a->aval->size() != static_cast<std::int64_t>(count))
         throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()));
     const auto* bytes = static_cast<const std::byte*>(data);
-    a->data.assign(bytes, bytes + count * 8);
+    if (given == D::F64)
+        a->data = halved<double, float>(data, count);
+    else if (given == D::S64)
+        a->data = halved<std::int64_t, std::int32_t>(data, count);
+    else if (given == D::U64)
+        a->data = halved<std::uint64_t, std::uint32_t>(data, count);
+    else
+        a->data.assign(bytes, bytes + count * static_cast<std::size_t>(byte_size(kept)));
     return detail::concrete(std::move(a));
 }
 /// While a function is traced a number is a literal, as Python's numbers are.
@@ -206,6 +211,8 @@ std::vector<double> Array::to_vector(Where where) const {
     return out;
 }
 
+std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.str(); }
+std::ostream& operator<<(std::ostream& out, dtype type) { return out << info(static_cast<DType>(type)).name; }
 std::ostream& operator<<(std::ostream& out, const Array& a) { return out << (a.has_value() ? a.str() : "None"); }
 
 }  // namespace jaxscope::jax

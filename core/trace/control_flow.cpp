@@ -16,6 +16,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "pytree/tree.h"
+#include "trace/agreement.h"
 #include "trace/functions.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -26,30 +27,6 @@ namespace jaxscope::jax::detail {
 
 namespace {
 
-/// Carries go in as they come out, but for weak types, which may change. Weakly typed ones of another dtype are converted first, as JAX
-/// does; other differences are refused.
-bool promote_carry(Avals& in, const Avals& out, const char* what, const std::vector<std::string>& paths) {
-    bool changed = false;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        if (in[i]->dtype == out[i]->dtype && in[i]->shape == out[i]->shape) continue;
-        const bool wider = in[i]->weak_type && promoted_type({in[i], out[i]}).type != in[i]->dtype;
-        if (wider && in[i]->shape == out[i]->shape) {
-            in[i] = strong(with_dtype(in[i], promoted_type({in[i], out[i]}).type));
-            changed = true;
-        } else {
-            const std::string path = i < paths.size() ? paths[i] : "";
-            throw Error(ErrorCode::TypeMismatch,
-                        fmt::format("{} function carry input and carry output must have equal types, but they differ:\n\n"
-                                    "The input carry {} has type {} but the corresponding output carry component has type {}, so the {} "
-                                    "do not match.\n\nRevise the function so that all output types match the corresponding input types.",
-                                    what, path.empty() ? "c" : "component c" + path, long_aval(in[i]), long_aval(out[i]),
-                                    in[i]->shape != out[i]->shape && in[i]->dtype != out[i]->dtype ? "shapes and dtypes"
-                                    : in[i]->shape != out[i]->shape                                ? "shapes"
-                                                                                                   : "dtypes"));
-        }
-    }
-    return changed;
-}
 std::vector<Array> converted_to(std::vector<Array> arrays, const Avals& types) {
     for (std::size_t i = 0; i < arrays.size(); ++i)
         if (!(arrays[i].node()->aval == types[i]))
@@ -123,24 +100,6 @@ std::string leading_axes_differ(const std::vector<Array>& xs, std::int64_t lengt
     for (const Array& x : xs) sizes += (sizes.empty() ? "" : ", ") + std::to_string(x.node()->aval->shape.empty() ? 0 : x.shape(0));
     if (length < 0) return "scan got values with different leading axis sizes: " + sizes + ".";
     return fmt::format("scan got `length` argument of {} which disagrees with leading axis sizes [{}].", length, sizes);
-}
-/// JAX's sentences on the first result of two branches that differs.
-std::string branches_differ(const Avals& branch, const Avals& first, bool boolean, std::size_t at) {
-    std::string text = "cond branches must have equal output types but they differ.\n\n";
-    const std::string one = boolean ? "true_fun" : "branch 0", other = boolean ? "false_fun" : fmt::format("branch {}", at);
-    // Of cond the branch for false stands first.
-    const Avals &a = boolean ? branch : first, &b = boolean ? first : branch;
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-        const bool shapes = a[i]->shape != b[i]->shape, types = a[i]->dtype != b[i]->dtype;
-        if (!shapes && !types) continue;
-        text += fmt::format("The output of {}{} has type {} but the corresponding output of {} has type {}, so the {} do not match.\n\n",
-                            one, a.size() > 1 ? fmt::format(" at leaf {}", i) : "", long_aval(a[i]), other, long_aval(b[i]),
-                            shapes && types ? "shapes and dtypes"
-                            : shapes        ? "shapes"
-                                            : "dtypes");
-    }
-    return text + (boolean ? "Revise true_fun and/or false_fun so that all output types match."
-                           : "Revise the branches so that all output types match.");
 }
 }  // namespace
 
@@ -230,11 +189,13 @@ std::vector<Array> scan_of(Call& body, const std::vector<Array>& carry, const st
         elements.push_back(unstacked(x.node()->aval));
     }
     if (length < 0) throw Error(ErrorCode::BadUsage, "scan got no values to scan over and `length` not provided.");
-    const std::vector<std::string> paths = make_tree(body.arguments()).children()[0].paths();
+    const PyTreeDef tree = make_tree(body.arguments()).children()[0];
+    const std::vector<std::string> paths = tree.paths();
     TracedCall t;
     do {
         in = joined(types, elements);
         t = trace_call(body, in, "scan", kUnnamed);
+        check_carry_tree("scan body", tree, t.out_tree.children()[0]);
     } while (promote_carry(types, leading(t.traced.jaxpr->out_avals(), carry.size()), "scan body", paths));
     LoopBody b(t.traced, converted_to(carry, types));
     b.make_constant(b.unchanged());
@@ -262,10 +223,13 @@ std::vector<Array> scan_of(Call& body, const std::vector<Array>& carry, const st
 
 std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<Array>& init) {
     Avals types = avals_of(init);
-    const std::vector<std::string> paths = make_tree(body.arguments()).children()[0].paths();
+    const PyTreeDef tree = make_tree(body.arguments()).children()[0];
+    const std::vector<std::string> paths = tree.paths();
     TracedCall b;
-    do b = trace_call(body, types, "while_loop", kUnnamed);
-    while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body", paths));
+    do {
+        b = trace_call(body, types, "while_loop", kUnnamed);
+        check_carry_tree("while_loop body", tree, b.out_tree);
+    } while (promote_carry(types, b.traced.jaxpr->out_avals(), "while_loop body", paths));
     const TracedCall c = trace_call(condition, types, "while_loop", kUnnamed);
     const Avals test = c.traced.jaxpr->out_avals();
     std::string results;
@@ -312,6 +276,15 @@ void refuse_choice(const Operand& index, bool boolean) {
         refuse(fmt::format("Pred type must be either boolean or number, got {}.", info(type).name));
     if (!boolean && !is_integer(type)) refuse(fmt::format("Index type must be an integer, got {} as {}", a.str(), info(type).name));
 }
+/// Branches that return something else than the first one. Of cond the branch for false stands first.
+void refuse_other_branches(const std::vector<TracedCall>& traced, bool boolean, const Where& where) {
+    const auto branch = [&](std::size_t k, const std::string& name) {
+        return Branch{name, fmt::format("{} at {}:{}", kUnnamed, where.file, where.line), traced[k].out_tree,
+                      traced[k].traced.jaxpr->out_avals()};
+    };
+    if (boolean) return check_branches("cond", branch(1, "true_fun"), branch(0, "false_fun"));
+    for (std::size_t k = 1; k < traced.size(); ++k) check_branches("switch", branch(0, "branch 0"), branch(k, fmt::format("branch{}", k)));
+}
 }  // namespace
 
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
@@ -332,6 +305,7 @@ std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches
         for (const Array& a : t.traced.consts)
             if (std::none_of(consts.begin(), consts.end(), [&](const Array& x) { return x.node() == a.node(); })) consts.push_back(a);
     }
+    at_place(index.where, [&] { refuse_other_branches(traced, boolean, index.where); });
     CondParams p;
     const Avals in = joined(avals_of(consts), avals_of(operands));
     for (const TracedCall& t : traced) {
@@ -341,10 +315,6 @@ std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches
                 std::find_if(consts.begin(), consts.end(), [&](const Array& x) { return x.node() == a.node(); }) - consts.begin()));
         for (std::size_t i = 0; i < operands.size(); ++i) position.push_back(static_cast<int>(consts.size() + i));
         p.branches.push_back(consts.empty() ? t.traced.jaxpr : widen_inputs(t.traced.open(), in, position));
-        if (!same_types(t.traced.jaxpr->out_avals(), traced.front().traced.jaxpr->out_avals()))
-            throw Error(ErrorCode::TypeMismatch, branches_differ(t.traced.jaxpr->out_avals(), traced.front().traced.jaxpr->out_avals(),
-                                                                 boolean, static_cast<std::size_t>(&t - traced.data())))
-                .at({index.where.file, index.where.line, 0});
     }
     const auto last = static_cast<std::int64_t>(branches.size()) - 1;
     const Array which = apply1({index}, [&](Builder& b, const Values& v) -> Value {

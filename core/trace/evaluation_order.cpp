@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
-#include <unordered_map>
 
 namespace jaxscope::jax::detail {
 
@@ -17,16 +16,21 @@ void EvaluationOrder::extend(std::size_t count) {
 
 void EvaluationOrder::arrange(const ::jaxscope::Jaxpr& recorded, const std::vector<Part>& parts, const std::vector<std::size_t>& operand) {
     extend(parts.back().end);
-    std::unordered_map<std::uint32_t, std::size_t> operand_of_var;
+    std::uint32_t first = UINT32_MAX, end = 0;
+    for (const Part& p : parts)
+        for (std::uint32_t at = p.begin; at < p.end; ++at) {
+            const Eqn& e = recorded.eqns[order_[at]];
+            first = std::min(first, e.first_out), end = std::max(end, e.first_out + e.n_out);
+        }
+    std::vector<std::size_t> operand_of_var(end > first ? end - first : 0, 0);  // of variables that none of these made: 0
     for (std::size_t p = 0; p < parts.size(); ++p)
         for (std::uint32_t at = parts[p].begin; at < parts[p].end; ++at) {
             const Eqn& e = recorded.eqns[order_[at]];
             for (const Atom a : recorded.inputs(e)) {
-                if (a.is_literal()) continue;
-                const auto made = operand_of_var.find(a.var().index);
-                if (made != operand_of_var.end() && made->second > operand[p]) return;
+                if (a.is_literal() || a.var().index < first || a.var().index >= end) continue;
+                if (operand_of_var[a.var().index - first] > operand[p]) return;
             }
-            for (std::uint32_t k = 0; k < e.n_out; ++k) operand_of_var.emplace(e.first_out + k, operand[p]);
+            for (std::uint32_t k = 0; k < e.n_out; ++k) operand_of_var[e.first_out + k - first] = operand[p];
         }
     std::vector<std::size_t> wanted(parts.size());
     std::iota(wanted.begin(), wanted.end(), std::size_t{0});
@@ -67,6 +71,8 @@ JaxprPtr EvaluationOrder::applied(const JaxprPtr& recorded) const {
     out->num_invars = j.num_invars;
     out->arg_names = j.arg_names;
     out->effects = j.effects;
+    out->eqns.reserve(j.eqns.size());
+    out->atoms.reserve(j.atoms.size());
     std::vector<Var> now(j.num_vars());
     for (const std::uint32_t i : constvars_as_read(j, order_)) {
         now[i] = out->add_var(j.aval(Var{i}), j.dropped(Var{i}));

@@ -23,6 +23,8 @@ namespace detail {
 namespace {
 
 thread_local Trace* t_current = nullptr;
+/// What waits while ensure_compile_time_eval lives: operations on its tracers are still recorded there.
+thread_local Trace* t_waiting = nullptr;
 thread_local NameStack t_scopes;
 std::atomic<std::uint64_t> g_serial{1};
 
@@ -66,11 +68,44 @@ Trace* Trace::find(std::uint64_t serial) {
 }
 
 Trace::Trace(const char* what, std::string function)
-    : what_(what), function_(std::move(function)), serial_(g_serial.fetch_add(1)), outer_(t_current) {
+    : what_(what),
+      function_(std::move(function)),
+      serial_(g_serial.fetch_add(1)),
+      outer_(t_current ? t_current : t_waiting),
+      waits_(t_current == nullptr) {
     initialise();
     t_current = this;
+    t_waiting = nullptr;
 }
-Trace::~Trace() { t_current = outer_; }
+Trace::~Trace() {
+    t_current = waits_ ? nullptr : outer_;
+    t_waiting = waits_ ? outer_ : nullptr;
+}
+
+Trace* Trace::waiting_for(const Node& n) {
+    if (t_current || !n.is_tracer() || n.value.is_literal()) return nullptr;
+    for (Trace* t = t_waiting; t; t = t->outer_)
+        if (t->serial_ == n.trace) return t;
+    return nullptr;
+}
+namespace {
+/// Of two, either of which may be none.
+Trace* inner(Trace* a, Trace* b) { return !a || (b && b->serial() > a->serial()) ? b : a; }
+}  // namespace
+Trace* Trace::waiting_for(const std::vector<Array>& values) {
+    Trace* t = nullptr;
+    if (any_waits())
+        for (const Array& a : values)
+            if (a.has_value()) t = inner(t, waiting_for(*a.node()));
+    return t;
+}
+bool Trace::any_waits() { return t_waiting != nullptr; }
+Trace::Resumed::Resumed(Trace* t) : resumed_(t), waiting_(t_waiting) {
+    if (t) t_current = t, t_waiting = nullptr;
+}
+Trace::Resumed::~Resumed() {
+    if (resumed_) t_current = nullptr, t_waiting = waiting_;
+}
 
 Sym Trace::name_of_input(std::size_t i) {
     if (later_names_) input_names_ = std::exchange(later_names_, nullptr)();
@@ -274,6 +309,11 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
         if (x.kind == Operand::Kind::array && !x.node)
             throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({x.where.file, x.where.line, 0});
     };
+    Trace* waiting = nullptr;
+    if (Trace::any_waits())
+        for (const Operand& x : in)
+            if (x.kind == Operand::Kind::array && x.node) waiting = inner(waiting, Trace::waiting_for(*x.node));
+    const Trace::Resumed now(waiting);
     std::vector<Array> out;
     if (Trace* t = Trace::current()) {
         Values v;
@@ -329,6 +369,7 @@ Array apply1(std::initializer_list<Operand> in, const Where& where, const std::f
 }
 
 std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where) {
+    const Trace::Resumed now(Trace::waiting_for(in));
     std::vector<Array> out;
     if (Trace* t = Trace::current()) {
         Values v;
@@ -384,7 +425,13 @@ named_scope::~named_scope() {
     t_outer_scopes.pop_back();
 }
 
-ensure_compile_time_eval::ensure_compile_time_eval() : trace_(std::exchange(detail::t_current, nullptr)) {}
-ensure_compile_time_eval::~ensure_compile_time_eval() { detail::t_current = static_cast<detail::Trace*>(trace_); }
+ensure_compile_time_eval::ensure_compile_time_eval() : trace_(std::exchange(detail::t_current, nullptr)) {
+    if (trace_) detail::t_waiting = static_cast<detail::Trace*>(trace_);
+}
+ensure_compile_time_eval::~ensure_compile_time_eval() {
+    if (!trace_) return;
+    detail::t_current = static_cast<detail::Trace*>(trace_);
+    detail::t_waiting = nullptr;
+}
 
 }  // namespace jaxscope::jax

@@ -67,6 +67,22 @@ public:
     const std::string& function() const { return function_; }
     /// The innermost one, or null.
     static Trace* current();
+    /// The trace that a value belongs to where it waits for ensure_compile_time_eval to end; else null.
+    static Trace* waiting_for(const Node& n);
+    /// The innermost of all these values.
+    static Trace* waiting_for(const std::vector<Array>& values);
+    static bool any_waits();
+    /// While it lives, a waiting trace is the current one. Null: nothing changes.
+    class Resumed {
+    public:
+        explicit Resumed(Trace* t);
+        ~Resumed();
+        Resumed(const Resumed&) = delete;
+        Resumed& operator=(const Resumed&) = delete;
+
+    private:
+        Trace *resumed_, *waiting_;
+    };
     /// By serial: a trace of this thread's stack, or null.
     static Trace* find(std::uint64_t serial);
 
@@ -77,7 +93,8 @@ private:
     const char* what_;
     std::string function_;
     std::uint64_t serial_;
-    Trace* outer_;
+    Trace* outer_;  ///< the one before it, which may wait
+    bool waits_;    ///< did it?
     bool keeps_numbers_ = false;
     std::vector<Array> numbers_;
     std::vector<Sym> input_names_;

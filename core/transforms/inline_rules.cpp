@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/suggest.h"
 #include "ir/builder.h"
 #include "ir/followed.h"
 #include "ir/interpret.h"
@@ -78,8 +79,8 @@ ProgramPtr inline_rules(const Program& program, const std::vector<std::string>& 
         if (inliner.met.contains(name)) continue;
         std::string known;
         for (const std::string& m : inliner.met) known += (known.empty() ? "" : ", ") + printable(m, 60);
-        throw Error(ErrorCode::NotFound, "expected a function with a custom rule, such as " + (known.empty() ? "none" : known) +
-                                             ", found '" + printable(name, 60) + "'");
+        throw unknown_name(ErrorCode::NotFound, "expected a function with a custom rule, such as " + (known.empty() ? "none" : known), name,
+                           views_of(inliner.met));
     }
     return out;
 }

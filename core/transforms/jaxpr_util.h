@@ -51,9 +51,9 @@ Values inline_evaluated(JaxprBuilder& b, const Jaxpr& j, const Values& consts, c
 Value add_tangents(Builder& b, Value x, Value y);
 
 /// Elements of `items` where `which` is `wanted`.
-template <class T>
-std::vector<T> select(const std::vector<T>& items, const std::vector<bool>& which, bool wanted = true) {
-    std::vector<T> out;
+template <class V>
+V select(const V& items, const std::vector<bool>& which, bool wanted = true) {
+    V out;
     for (std::size_t i = 0; i < items.size(); ++i)
         if (which[i] == wanted) out.push_back(items[i]);
     return out;

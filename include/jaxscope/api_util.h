@@ -10,13 +10,18 @@ namespace jaxscope::jax {
 namespace detail {
 [[noreturn]] void expected_another_tree(const PyTreeDef& expected, const PyTreeDef& got);
 [[noreturn]] void store_is(const char* state);
+/// One argument of a call; `name`: null for a positional one.
+struct CallPart {
+    const char* name;
+    Description value;
+};
 /// Of `((args...), {kwargs})`.
-PyTreeDef tree_of_call(const std::vector<Description>& args, std::vector<std::pair<std::string, Description>> kwargs);
+PyTreeDef tree_of_call(const CallPart* parts, std::size_t n);
+/// The leaves of positional arguments, then of keyword arguments sorted by name.
+std::vector<Array> leaves_of_call(const char* const* names, const std::vector<Array>* leaves, std::size_t n);
+/// Where each argument's leaves begin among all of the call's.
+std::vector<std::size_t> first_leaves(const char* const* names, const std::vector<std::size_t>& sizes);
 std::string formatted(std::string pattern, const std::string& name, const std::string& doc);
-template <class T>
-inline constexpr bool is_keyword = false;
-template <class T>
-inline constexpr bool is_keyword<Keyword<T>> = true;
 
 /// What a function tells when it ran: empty before, and set once.
 template <class T>
@@ -39,35 +44,15 @@ private:
 /// The tree of a call's arguments, `((args...), {kwargs})`; keyword arguments come by `kw`.
 template <class... A>
 PyTreeDef call_structure(const A&... a) {
-    std::vector<detail::Description> args;
-    std::vector<std::pair<std::string, detail::Description>> kwargs;
-    const auto one = [&]<class T>(const T& arg) {
-        if constexpr (detail::is_keyword<T>)
-            kwargs.emplace_back(arg.name, detail::description(arg.value));
-        else
-            args.push_back(detail::description(arg));
-    };
-    (one(a), ...);
-    return detail::tree_of_call(args, std::move(kwargs));
+    const detail::CallPart parts[]{{detail::keyword_name(a), detail::description(detail::unkeyed(a))}..., {}};
+    return detail::tree_of_call(parts, sizeof...(A));
 }
 /// The leaves of positional arguments, then of keyword arguments sorted by name.
 template <class... A>
 std::vector<Array> call_leaves(const A&... a) {
-    std::vector<Array> out;
-    std::vector<std::pair<std::string, std::vector<Array>>> named;
-    const auto one = [&]<class T>(const T& arg) {
-        if constexpr (detail::is_keyword<T>) {
-            auto at = named.begin();
-            while (at != named.end() && at->first < arg.name) ++at;
-            named.insert(at, {arg.name, tree_leaves(arg.value)});
-        } else {
-            detail::each_leaf(arg, [&](const Array& leaf) { out.push_back(leaf); });
-        }
-    };
-    (one(a), ...);
-    for (const auto& entry : named)
-        for (const Array& leaf : entry.second) out.push_back(leaf);
-    return out;
+    const char* const names[]{detail::keyword_name(a)..., nullptr};
+    const std::vector<Array> leaves[]{tree_leaves(detail::unkeyed(a))..., {}};
+    return detail::leaves_of_call(names, leaves, sizeof...(A));
 }
 
 /// A function of flat leaves: those of arguments like its examples. After it ran, once, `out_tree()` is the tree of its result.
@@ -114,20 +99,8 @@ private:
         return k.value;
     }
     static std::vector<std::size_t> begins(const A&... a) {
-        const std::vector<std::size_t> sizes{call_leaves(a).size()...};
-        const std::vector<const char*> names{[](const auto& arg) -> const char* {
-            if constexpr (detail::is_keyword<std::remove_cvref_t<decltype(arg)>>)
-                return arg.name;
-            else
-                return nullptr;
-        }(a)...};
-        std::vector<std::size_t> out(sizes.size());
-        for (std::size_t i = 0; i < sizes.size(); ++i)
-            for (std::size_t k = 0; k < sizes.size(); ++k) {
-                const bool before = !names[i] ? !names[k] && k < i : !names[k] || std::string(names[k]) < names[i];
-                if (before) out[i] += sizes[k];
-            }
-        return out;
+        const char* const names[]{detail::keyword_name(a)..., nullptr};
+        return detail::first_leaves(names, {call_leaves(a).size()...});
     }
     F f_;
     std::tuple<A...> example_;

@@ -16,9 +16,26 @@ struct Where {
     const char* file;
     int line;
     const char* function;
-    constexpr Where(const char* f = __builtin_FILE(), int l = __builtin_LINE(), const char* fn = __builtin_FUNCTION())  // NOLINT
+    struct Here {};
+    constexpr Where(Here = {}, const char* f = __builtin_FILE(), int l = __builtin_LINE(), const char* fn = __builtin_FUNCTION())  // NOLINT
         : file(f), line(l), function(fn) {}
+    constexpr Where(const char* f, int l, const char* fn) : file(f), line(l), function(fn) {}
 };
+/// An option that true or false sets, and no number: `{0, 1}` is no axis with a flag behind it.
+class Flag {
+public:
+    template <class T>
+    requires std::is_same_v<T, bool>
+    constexpr Flag(T v) : set_(v) {}                  // NOLINT(google-explicit-constructor)
+    constexpr operator bool() const { return set_; }  // NOLINT(google-explicit-constructor)
+
+private:
+    bool set_;
+};
+namespace detail {
+/// In a struct of options: no value without a name goes further than this.
+struct ByName {};
+}  // namespace detail
 
 /// Element types, by JAX's names (`numpy.h` has them as `jnp::float32`).
 enum class dtype : unsigned char {
@@ -82,10 +99,33 @@ void retain(const Node* node) noexcept;
 void release(const Node* node) noexcept;
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
+/// A span, a std::array, a vector: numbers in a row.
+template <class R>
+concept NumberRange = requires(const R& r) {
+    r.size();
+    requires Number<std::remove_cvref_t<decltype(*r.data())>>;
+    requires !std::is_same_v<std::remove_cvref_t<decltype(*r.data())>, char>;  // text
+};
+/// How numbers of a C++ type are called.
+template <Number T>
+constexpr dtype dtype_of() {
+    static_assert(sizeof(T) <= 8, "no array has numbers of more than 64 bits");
+    constexpr int size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    constexpr dtype whole[] = {dtype::int8, dtype::int16, dtype::int32, dtype::int64};
+    constexpr dtype positive[] = {dtype::uint8, dtype::uint16, dtype::uint32, dtype::uint64};
+    if constexpr (std::is_same_v<T, bool>)
+        return dtype::bool_;
+    else if constexpr (std::is_floating_point_v<T>)
+        return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+    else
+        return std::is_signed_v<T> ? whole[size] : positive[size];
+}
 }  // namespace detail
 
 class Index;
 class IndexUpdate;
+class Axes;
+struct Operand;
 struct Position;
 
 /// An array, or what stands for one while a function is traced. Copying copies the handle (8 bytes), never the elements.
@@ -113,15 +153,20 @@ public:
     /// A number: a weakly typed scalar, as Python's (a bool is not weak).
     template <detail::Number T>
     Array(T value) : Array(scalar(value)) {}  // NOLINT(google-explicit-constructor)
-    /// Elements in row-major order. Throws Error{BadInput} when their number isn't that of the shape.
-    Array(const std::vector<float>& elements, const Shape& shape);
-    Array(const std::vector<double>& elements, const Shape& shape);  ///< float32 as everywhere without x64
-    Array(const std::vector<std::int32_t>& elements, const Shape& shape);
+    /// Elements in row-major order: a span, a vector, a std::array, or `Array({1.f, 2.f, 3.f, 4.f}, {2, 2})`. Numbers of 64 bits become
+    /// 32-bit ones, as everywhere without x64. Throws Error{BadInput} when their number isn't that of the shape, Error{BadUsage} for
+    /// integers that 32 bits don't hold.
+    template <detail::NumberRange R>
+    Array(const R& elements, const Shape& shape)
+        : Array(numbers(elements.data(), elements.size(), detail::dtype_of<std::remove_cvref_t<decltype(*elements.data())>>(), shape)) {}
+    template <detail::Number T>
+    Array(std::initializer_list<T> elements, const Shape& shape)
+        : Array(numbers(elements.begin(), elements.size(), detail::dtype_of<T>(), shape)) {}
     /// Complex elements, as std::complex<float> has them (complex64).
     template <class C>
     requires(sizeof(C) == 2 * sizeof(float) && std::is_same_v<typename C::value_type, float>)
         Array(const std::vector<C>& elements, const Shape& shape)
-        : Array(complex_elements(elements.data(), elements.size(), shape)) {}
+        : Array(numbers(elements.data(), elements.size(), dtype::complex64, shape)) {}
 
     bool has_value() const noexcept { return node_ != nullptr; }
     Shape shape() const;
@@ -172,6 +217,12 @@ public:
     Array max(Where where = {}) &&;
     Array min(Where where = {}) const&;
     Array min(Where where = {}) &&;
+    Array sum(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array mean(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array max(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array min(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array ravel(Where where = {}) const;
+    Array dot(const Operand& other) const;
 
     const detail::Node* node() const noexcept { return node_; }
     /// Takes over one count of `node`.
@@ -186,7 +237,7 @@ public:
     }
 
 private:
-    static Array complex_elements(const void* data, std::size_t count, const Shape& shape);
+    static Array numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape);
     static Array scalar(bool value);
     static Array scalar(std::int64_t value);
     static Array scalar(double value);
@@ -201,6 +252,8 @@ private:
     const detail::Node* node_ = nullptr;
 };
 std::ostream& operator<<(std::ostream& out, const Array& a);
+std::ostream& operator<<(std::ostream& out, const Shape& s);  ///< `(2, 3)`
+std::ostream& operator<<(std::ostream& out, dtype type);      ///< `float32`
 
 /// What functions of arrays take: an array or a number, with the line that it was given in. Trivial to copy; refers to the array.
 struct Operand {

@@ -9,8 +9,8 @@ namespace jaxscope::jax {
 inline constexpr bool has_aux = true;
 
 struct GradOptions {
-    bool holomorphic = false;
-    bool allow_int = false;                     ///< gradients of integers are float0
+    Flag holomorphic = false;
+    Flag allow_int = false;                     ///< gradients of integers are float0
     std::vector<std::string> reduce_axes = {};  ///< gone, as in JAX: refused in its words
     std::vector<std::string> arg_names = {};    ///< for errors, residuals and findings; else args[i]
     std::vector<std::string> leaf_names = {};   ///< the same for all leaves of the arguments, in place of name and path

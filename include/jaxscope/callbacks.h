@@ -83,7 +83,7 @@ auto pure_callback(F&& f, const R& result_shape_dtypes, const PureCallbackOption
 }
 
 struct IoCallbackOptions {
-    bool ordered = false;  ///< one after the other, as the program has them
+    Flag ordered = false;  ///< one after the other, as the program has them
     const char* name = "<lambda>";
 };
 /// A function that does something: each call is made, once. Not differentiated; what is mapped is called one by one.
@@ -97,8 +97,8 @@ auto io_callback(F&& f, const R& result_shape_dtypes, const IoCallbackOptions& o
 namespace debug {
 
 struct CallbackOptions {
-    bool ordered = false;
-    bool partitioned = false;  ///< each device calls it with its part of the values
+    Flag ordered = false;
+    Flag partitioned = false;  ///< each device calls it with its part of the values
 };
 /// A function that only looks: it gives nothing, and is differentiated and mapped through. `debug::callback(f)(x, y)`.
 template <class F>
@@ -110,8 +110,8 @@ template <class F>
 }
 
 struct PrintOptions {
-    bool ordered = false;      ///< after those that are ordered and stand before it
-    bool partitioned = false;  ///< each device prints its part of the values
+    Flag ordered = false;      ///< after those that are ordered and stand before it
+    Flag partitioned = false;  ///< each device prints its part of the values
 };
 /// The format string of `print`, with the line that it stands in.
 struct PrintFormat {

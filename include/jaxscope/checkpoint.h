@@ -18,7 +18,7 @@ struct CheckpointOptions {
     PreventCse prevent_cse = true;
     std::vector<int> static_argnums = {};
     const char* name = "<unnamed function>";
-    bool concrete = false;  ///< gone, as in JAX: refused in its words
+    Flag concrete = false;  ///< gone, as in JAX: refused in its words
 };
 
 /// While it lives, operations on arrays run at once although a function is being traced.

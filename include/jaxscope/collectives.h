@@ -31,12 +31,12 @@ Array axis_index(const AxisNames& axis_name, Where where = {});
 Array axis_size(const AxisNames& axis_name, Where where = {});
 struct GatherOptions {
     std::int64_t axis = 0;
-    bool tiled = false;
+    Flag tiled = false;
 };
 Array all_gather(const Operand& x, const AxisNames& axis_name, const GatherOptions& options = {});
 struct ScatterOptions {
     std::int64_t scatter_dimension = 0;
-    bool tiled = false;
+    Flag tiled = false;
 };
 /// What the member at `first` has goes to the one at `second`.
 using Permutation = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -44,7 +44,7 @@ Array ppermute(const Operand& x, const AxisNames& axis_name, const Permutation& 
 /// The member at `i` gets what the one at `perm[i]` has.
 Array pshuffle(const Operand& x, const AxisNames& axis_name, const std::vector<std::int64_t>& perm);
 struct ExchangeOptions {
-    bool tiled = false;
+    Flag tiled = false;
 };
 /// The mapped axis stands at `concat_axis`, and what was `split_axis` is mapped.
 Array all_to_all(const Operand& x, const AxisNames& axis_name, std::int64_t split_axis, std::int64_t concat_axis,

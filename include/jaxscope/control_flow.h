@@ -10,13 +10,13 @@ namespace jaxscope::jax::lax {
 
 struct ScanOptions {
     std::int64_t length = -1;
-    bool reverse = false;
+    Flag reverse = false;
     std::int64_t unroll = 1;
 };
 /// Python's None as what a loop carries or gives.
 struct Nothing {};
 struct AssociativeScanOptions {
-    bool reverse = false;
+    Flag reverse = false;
     std::int64_t axis = 0;
 };
 struct MapOptions {

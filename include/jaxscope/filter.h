@@ -132,22 +132,30 @@ void each_place(T& t, F&& f) {
     else
         each_child<true>(t, [&](auto& child) { each_place(child, f); });
 }
+/// The arrays at all places.
+template <class T>
+std::vector<Array> at_places(const T& t) {
+    std::vector<Array> out;
+    each_place(t, [&](const Array& a) { out.push_back(a); });
+    return out;
+}
 }  // namespace detail
 /// At each place the first of the trees' values that isn't None. Where `is_leaf` holds of a node of the first tree, that node is taken
 /// whole.
 template <class T, class... More>
 T combine(const T& first, const More&... more) {
     T out(first);
-    std::vector<Array*> places;
-    detail::each_place(out, [&](Array& a) { places.push_back(&a); });
+    const std::size_t places = detail::at_places(first).size();
     const auto fill = [&](const T& other) {
-        std::vector<const Array*> theirs;
-        detail::each_place(other, [&](const Array& a) { theirs.push_back(&a); });
-        if (theirs.size() != places.size())
+        const std::vector<Array> theirs = detail::at_places(other);
+        if (theirs.size() != places)
             detail::combined_trees_differ(detail::make_tree(detail::description<true>(first)),
                                           detail::make_tree(detail::description<true>(other)));
-        for (std::size_t i = 0; i < places.size(); ++i)
-            if (!places[i]->has_value()) *places[i] = *theirs[i];
+        std::size_t n = 0;
+        detail::each_place(out, [&](Array& a) {
+            if (!a.has_value()) a = theirs[n];
+            ++n;
+        });
     };
     (fill(more), ...);
     return out;
@@ -195,7 +203,7 @@ T tree_at(W&& where, const T& tree, const R& replace) {
 
 struct PrintOptions {
     std::size_t width = 80;
-    bool short_arrays = true;  ///< `f32[3]`
+    Flag short_arrays = true;  ///< `f32[3]`
 };
 namespace detail {
 std::string tree_pformat(const PyTreeDef& tree, const std::vector<Array>& leaves, const PrintOptions& options);
@@ -218,13 +226,24 @@ void tree_pprint(const T& tree, const PrintOptions& options = {}) {
 
 // ---- filter_jit
 
+/// What only jax.jit takes: given at all, it is refused, as Equinox does.
+class JitKeyword {
+public:
+    JitKeyword() = default;
+    JitKeyword(std::initializer_list<int>) : given(true) {}          // NOLINT(google-explicit-constructor)
+    JitKeyword(std::initializer_list<const char*>) : given(true) {}  // NOLINT(google-explicit-constructor)
+    JitKeyword(int) : given(true) {}                                 // NOLINT(google-explicit-constructor)
+    JitKeyword(const char*) : given(true) {}                         // NOLINT(google-explicit-constructor)
+    bool given = false;
+};
 /// `donate`: "all" (all arrays of all arguments), "all-except-first", the same with JAX's warnings ("warn", "warn-except-first"), "none".
 struct FilterJitOptions {
     std::string donate = "none";
     std::vector<std::string> arg_names = {};
     const char* name = "<unnamed function>";
-    bool keep_unused = false;
-    bool inline_ = false;
+    Flag keep_unused = false;
+    Flag inline_ = false;
+    JitKeyword static_argnums = {}, static_argnames = {}, donate_argnums = {}, donate_argnames = {};  ///< filter_jit decides these itself
 };
 namespace detail {
 JitHandle filter_jit(const FilterJitOptions& options, bool function_is_argument, const Where& where);
@@ -258,9 +277,9 @@ public:
     template <class... A>
     auto lower(const A&... a) const {
         if constexpr (kOwn)
-            return Lowered<true, detail::Invoke, F, A...>(detail::Invoke(), state_, f_, a...);
+            return Lowered<true, detail::Invoke, F, A...>(detail::Invoke(), state_, std::tuple<F, A...>(f_, a...));
         else
-            return Lowered<true, F, A...>(f_, state_, a...);
+            return Lowered<true, F, A...>(f_, state_, std::tuple<A...>(a...));
     }
     /// `use` of the call that these arguments make, which isn't run.
     template <class Use, class... A>
@@ -314,18 +333,7 @@ std::vector<Array> inexact_leaves(const T& t) {
     return out;
 }
 /// Their paths in the first argument.
-template <class T>
-std::vector<std::string> inexact_paths(const T& t) {
-    const std::vector<std::string> paths = make_tree(description<true>(t)).paths();
-    std::vector<std::string> out;
-    std::size_t n = 0;
-    each_leaf<true>(t, [&](const Array& a) {
-        if (!a.has_value()) return;
-        if (is_inexact_array(a) && n < paths.size()) out.push_back("args[0]" + paths[n]);
-        ++n;
-    });
-    return out;
-}
+std::vector<std::string> inexact_paths(const PyTreeDef& tree, const std::vector<Array>& places);
 template <class T>
 T with_inexact(const T& t, const std::vector<Array>& leaves) {
     T out(t);
@@ -368,7 +376,8 @@ struct FilterGradient {
             else
                 return r;
         };
-        auto [value, gradients] = jax::value_and_grad(flat, {.leaf_names = inexact_paths(x)}, where)(inexact_leaves(x));
+        auto [value, gradients] = jax::value_and_grad(flat, {.leaf_names = inexact_paths(make_tree(description<true>(x)), at_places(x))},
+                                                      where)(inexact_leaves(x));
         T gradient = gradient_like(x, gradients);
         if constexpr (aux) {
             auto extra = with_arrays(traced.front().second, value.second);
@@ -397,16 +406,15 @@ auto filter_value_and_grad(F&& f, Where where = {}) {
 
 /// jvp over tuples of arguments: where a tangent is None, that array isn't differentiated.
 template <class F, class... A>
-auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents) {
+auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Where where = {}) {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
-    std::vector<const Array*> places;
+    const std::vector<Array> places = detail::at_places(primals);
     std::vector<Array> in, dot;
-    detail::each_place(primals, [&](const Array& a) { places.push_back(&a); });
     std::vector<bool> moves;
     std::size_t n = 0;
     detail::each_place(tangents, [&](const Array& t) {
         moves.push_back(t.has_value());
-        if (t.has_value()) in.push_back(*places.at(n)), dot.push_back(t);
+        if (t.has_value()) in.push_back(places.at(n)), dot.push_back(t);
         ++n;
     });
     std::vector<R> traced;
@@ -420,7 +428,7 @@ auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A.
         traced.assign(1, r);
         return detail::filtered_leaves(r);
     };
-    const auto values = jax::jvp(flat, std::tuple(in), std::tuple(dot));
+    const auto values = jax::jvp(flat, std::tuple(in), std::tuple(dot), where);
     const std::vector<Array>&value = values.first, &tangent = values.second;
     R out = detail::with_arrays(traced.front(), value), out_dot = out;
     n = 0;
@@ -431,9 +439,10 @@ auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A.
 /// Axes by argument; for what is no array they mean nothing, as with Equinox's `if_array(axis)`.
 inline Axis if_array(int axis) { return Axis(axis); }
 template <class F>
-auto filter_vmap(F&& f, VmapOptions options = {}) {
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+auto filter_vmap(F&& f, VmapOptions options = {}, Where where = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where](const auto&... a) {
         detail::FilterCallOf call(f, a...);
+        call.where = where;
         const std::vector<Array> flat = detail::vmap(call, options);
         return detail::with_arrays(call.result(), flat);
     };

@@ -128,12 +128,11 @@ public:
             // None is no gradient: zero.
             Arrays out;
             std::size_t n = 0;
-            std::vector<const Array*> given;
-            detail::each_place(gradient, [&](const Array& g) { given.push_back(&g); });
+            const Arrays given = detail::at_places(gradient);
             std::size_t place = 0;
             detail::each_place(x, [&](const Array& v) {
                 if (is_inexact_array(v)) {
-                    const Array& g = *given.at(place);
+                    const Array& g = given.at(place);
                     out.push_back(g.has_value() ? g : numpy::zeros_like(Operand(diff[n])));
                     ++n;
                 }
@@ -204,12 +203,11 @@ public:
             const auto &out = both.first, &out_dot = both.second;
             // Tangents of results, zero where the rule gave None.
             Arrays values = detail::filtered_leaves(out), moved;
-            std::vector<const Array*> given;
-            detail::each_place(out_dot, [&](const Array& t) { given.push_back(&t); });
+            const Arrays given = detail::at_places(out_dot);
             std::size_t place = 0, n = 0;
             detail::each_place(out, [&](const Array& v) {
                 if (v.has_value()) {
-                    const Array& t = *given.at(place);
+                    const Array& t = given.at(place);
                     moved.push_back(t.has_value() ? t : detail::zeros_array(values[n]));
                     ++n;
                 }

@@ -40,6 +40,14 @@ template <class T>
 struct Unkeyed<Keyword<T>> {
     using type = T;
 };
+/// A struct of values that are no arrays, such as a configuration: it can be told from another one, and is no tree.
+template <class D>
+constexpr bool is_record() {
+    if constexpr (Aggregate<D> && !std::is_empty_v<D> && !Registered<D> && !is_static<D>)
+        return tree_problem<false, D>() == TreeProblem::no_tree && Comparable<D>;
+    else
+        return false;
+}
 /// What an argument is kept as: a number as an Array where the function takes one, other values without arrays as StaticArg. With
 /// `Filter` (filter_jit and its family) every value as it is: what is no array is static.
 template <class A, bool NumbersAreArrays, bool Filter = false>
@@ -54,7 +62,7 @@ struct KeptAs {
             return Array();
         else if constexpr (std::is_convertible_v<D, const char*>)
             return StaticArg<std::string>();
-        else if constexpr (is_plain<D>())
+        else if constexpr (is_plain<D>() || is_record<D>())
             return StaticArg<D>();
         else if constexpr (is_tree<D>())
             return std::type_identity<D>();
@@ -76,7 +84,7 @@ struct KeptAs {
 /// What keeps a value from being an argument.
 template <class D>
 constexpr TreeProblem argument_problem() {
-    if constexpr (Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>())
+    if constexpr (Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>() || is_record<D>())
         return TreeProblem::none;
     else
         return tree_problem<false, D>();
@@ -92,11 +100,21 @@ const T& given(const StaticArg<T>& v) {
     return v.value;
 }
 template <class A>
+inline constexpr bool is_keyword = !std::is_same_v<A, typename Unkeyed<A>::type>;
+template <class A>
 const auto& unkeyed(const A& a) {
-    if constexpr (std::is_same_v<A, typename Unkeyed<A>::type>)
-        return a;
-    else
+    if constexpr (is_keyword<A>)
         return a.value;
+    else
+        return a;
+}
+/// Null of a positional argument.
+template <class A>
+const char* keyword_name(const A& a) {
+    if constexpr (is_keyword<A>)
+        return a.name;
+    else
+        return nullptr;
 }
 
 /// One call of a function, erased.
@@ -229,7 +247,7 @@ public:
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
-                      keyword(a)),
+                      keyword_name(a)),
              ...);
         }
         (std::index_sequence_for<A...>());
@@ -290,7 +308,7 @@ private:
     }
     template <class K, class T>
     static void write_one(CallKey& key, std::vector<Array>& made, const T& arg) {
-        if (const char* name = keyword(arg)) key.text(name);
+        if (const char* name = keyword_name(arg)) key.text(name);
         const auto& v = unkeyed(arg);
         using V = std::remove_cvref_t<decltype(v)>;
         if constexpr (std::is_same_v<K, V>)
@@ -314,14 +332,6 @@ private:
             return K{a};
         else
             return K(a);
-    }
-    template <class T>
-    static const char* keyword(const Keyword<T>& k) {
-        return k.name;
-    }
-    template <class T>
-    static const char* keyword(const T&) {
-        return nullptr;
     }
     const F& f_;
     Args args_;
@@ -362,9 +372,28 @@ T with_leaves(const T& prototype, const Array*& leaves) {
     set_leaves(&out, tree_type<false, T>, leaves);
     return out;
 }
+/// A member function as a function of the object and its arguments.
+template <class M>
+struct Method {
+    M method;
+    Method(M m) : method(m) {}  // NOLINT(google-explicit-constructor)
+    template <class T, class... A>
+    auto operator()(const T& self, const A&... a) const -> decltype((self.*method)(a...)) {
+        return (self.*method)(a...);
+    }
+};
+template <class F>
+struct StoredAs {
+    using type = F;
+};
+template <class F>
+requires std::is_member_function_pointer_v<F>
+struct StoredAs<F> {
+    using type = Method<F>;
+};
 /// A function kept by value: functions as pointers.
 template <class F>
-using Stored = std::decay_t<F>;
+using Stored = typename StoredAs<std::decay_t<F>>::type;
 
 template <class T>
 inline constexpr bool is_pair = false;

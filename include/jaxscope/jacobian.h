@@ -14,7 +14,7 @@ inline constexpr WithAux with_aux{};
 namespace detail {
 
 struct JacobianOptions {
-    bool holomorphic = false, allow_int = false, aux = false;
+    Flag holomorphic = false, allow_int = false, aux = false;
 };
 /// For each differentiated result, for each leaf of the chosen arguments: a block; then what is auxiliary.
 std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, const JacobianOptions& options);

@@ -9,8 +9,8 @@ struct JitOptions {
     std::vector<int> donate_argnums = {}, static_argnums = {};
     std::vector<std::string> donate_argnames = {}, static_argnames = {}, arg_names = {};
     const char* name = "<unnamed function>";
-    bool keep_unused = false;
-    bool inline_ = false;
+    Flag keep_unused = false;
+    Flag inline_ = false;
     /// What keeps recomputation of differentiated checkpoints apart from the first computation: "barrier", or "while", "cond", JAX's of
     /// 2023.
     const char* remat_lowering = "barrier";
@@ -74,33 +74,37 @@ MemoryAnalysis memory_analysis(JitState& state, Call& call);
 std::string donation_report(JitState& state);
 std::string donation_report(JitState& state, Call& call);
 std::vector<std::string> retraces(JitState& state);
+/// Throws JAX's sentences where a call isn't of the types that another one was compiled for.
+void check_compiled(JitState& state, Call& compiled, Call& given);
 }  // namespace detail
 
+template <bool Filter, class F, class... A>
+class Compiled;
 /// What has been lowered for given arguments.
 template <bool Filter, class F, class... A>
 class Lowered {
 public:
-    Lowered(const F& f, detail::JitHandle state, const A&... a) : f_(f), state_(std::move(state)), args_(a...) {}
+    Lowered(const F& f, detail::JitHandle state, const std::tuple<A...>& a) : f_(f), state_(std::move(state)), args_(a) {}
     std::string as_text() const {
         return with_call([&](auto& call) { return detail::jit_program(*state_, call).str(); });
     }
     Jaxpr jaxpr() const {
         return with_call([&](auto& call) { return detail::jit_program(*state_, call); });
     }
-    const Lowered& compile() const { return *this; }
-    MemoryAnalysis memory_analysis() const {
-        return with_call([&](auto& call) { return detail::memory_analysis(*state_, call); });
-    }
+    Compiled<Filter, F, A...> compile() const { return {f_, state_, args_}; }
+    MemoryAnalysis memory_analysis() const { return compile().memory_analysis(); }
     CostAnalysis cost_analysis() const {
         return with_call([&](auto& call) { return detail::cost_analysis(*state_, call); });
     }
 
-private:
+protected:
+    template <class... G>
+    using CallWith = std::conditional_t<Filter, detail::FilterCallOf<F, G...>, detail::CallOf<F, G...>>;
     template <class G>
     auto with_call(G&& g) const {
         return std::apply(
             [&](const auto&... a) {
-                std::conditional_t<Filter, detail::FilterCallOf<F, A...>, detail::CallOf<F, A...>> call(f_, a...);
+                CallWith<A...> call(f_, a...);
                 return g(call);
             },
             args_);
@@ -123,6 +127,28 @@ auto run_jitted(JitState& state, const F& f, const A&... a) {
     }
     return C::filled(r.prototype, r.leaves.data());
 }
+}  // namespace detail
+
+/// A program for arguments of the types that it was compiled for, static ones among them. Others are refused.
+template <bool Filter, class F, class... A>
+class Compiled : public Lowered<Filter, F, A...> {
+    using Base = Lowered<Filter, F, A...>;
+
+public:
+    Compiled(const F& f, detail::JitHandle state, const std::tuple<A...>& a) : Base(f, std::move(state), a) {}
+    template <class... G>
+    auto operator()(const G&... a) const {
+        using C = typename Base::template CallWith<G...>;
+        C given(this->f_, a...);
+        this->with_call([&](auto& call) { detail::check_compiled(*this->state_, call, given); });
+        return detail::run_jitted<C>(*this->state_, this->f_, a...);
+    }
+    MemoryAnalysis memory_analysis() const {
+        return this->with_call([&](auto& call) { return detail::memory_analysis(*this->state_, call); });
+    }
+};
+
+namespace detail {
 /// Number of parameters where a callable tells it: function pointers and lambdas without `auto`; else -1.
 template <class F>
 struct Arity {
@@ -160,7 +186,7 @@ public:
     }
     template <class... A>
     Lowered<false, F, A...> lower(const A&... a) const {
-        return Lowered<false, F, A...>(f_, state_, a...);
+        return {f_, state_, std::tuple<A...>(a...)};
     }
     /// What became of the donated arguments in the calls so far, by argument path.
     std::string donation_report() const { return detail::donation_report(*state_); }

@@ -105,6 +105,8 @@ Array cummax(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array sort(const Operand& x, std::int64_t axis = -1);
 std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
+/// Rounded to what a float of so many bits could hold, in its own type.
+Array reduce_precision(const Operand& x, int exponent_bits, int mantissa_bits);
 Array reduce_sum(const Operand& x, const Shape& axes);
 Array reduce_max(const Operand& x, const Shape& axes);
 Array reduce_min(const Operand& x, const Shape& axes);

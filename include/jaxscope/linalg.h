@@ -14,7 +14,7 @@ struct Slogdet {
 };
 Slogdet slogdet(const Operand& a);
 struct CholeskyOptions {
-    bool upper = false, symmetrize_input = true;
+    Flag upper = false, symmetrize_input = true;
 };
 Array cholesky(const Operand& a, const CholeskyOptions& options = {});
 struct Qr {

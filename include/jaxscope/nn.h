@@ -21,7 +21,7 @@ Array standardize(const Operand& x, const StandardizeOptions& options = {});
 struct AttentionOptions {
     Array bias = {}, mask = {};  ///< (batch or 1, heads or 1, queries, keys)
     double scale = 0;            ///< 0: one divided by the root of a head's size
-    bool is_causal = false;
+    Flag is_causal = false;
     Array query_seq_lengths = {}, key_value_seq_lengths = {};  ///< int32, one for each of the batch: what is behind them is padding
     /// Keys that a query sees before and behind its own place; negative: all.
     std::pair<std::int64_t, std::int64_t> local_window_size = {-1, -1};

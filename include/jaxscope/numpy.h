@@ -24,33 +24,33 @@ public:
 };
 struct Reduction {
     Axes axis = {};
-    bool keepdims = false;
+    Flag keepdims = false;
     Array where = {};  ///< of any and all: the elements that count
 };
 /// Of sums and products. `initial`: a scalar that they begin with; `where`: the elements that count.
 struct Summation {
     Axes axis = {};
     AsType dtype = {};
-    bool keepdims = false;
+    Flag keepdims = false;
     Array initial = {}, where = {};
 };
 struct Averaging {
     Axes axis = {};
     AsType dtype = {};
-    bool keepdims = false;
+    Flag keepdims = false;
     Array where = {};
 };
 /// Of the largest and the least. With `where`, `initial` is what they are of no element.
 struct Extremum {
     Axes axis = {};
-    bool keepdims = false;
+    Flag keepdims = false;
     Array initial = {}, where = {};
 };
 struct Spread {
     Axes axis = {};
     AsType dtype = {};
     std::int64_t ddof = 0;  ///< what the number of elements is lessened by
-    bool keepdims = false;
+    Flag keepdims = false;
     Array where = {};
 };
 /// Of running sums and products.
@@ -60,7 +60,7 @@ struct Running {
 };
 /// Of sorting. JAX sorts stably unless it is told otherwise.
 struct Sorting {
-    bool stable = true, descending = false;
+    Flag stable = true, descending = false;
 };
 using Arrays = std::vector<Array>;
 /// How many parts, or where they are cut.
@@ -201,8 +201,12 @@ Array convolve(const Operand& a, const Operand& v, const char* mode = "full");
 Array polyval(const Operand& p, const Operand& x);
 /// Between the points (xp, fp), whose xp rises, on straight lines; outside of them the value of the nearest one.
 Array interp(const Operand& x, const Operand& xp, const Operand& fp);
-Array trapezoid(const Operand& y);
-Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis = -1);
+struct Neighbours {
+    Array dx = {};  ///< between neighbours; 1
+    std::int64_t axis = -1;
+};
+Array trapezoid(const Operand& y, const Neighbours& how = {});
+Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis = -1);  ///< `x`: where the numbers stand
 Array outer(const Operand& x, const Operand& y);
 /// |x - y| <= atol + rtol |y|; left out, 1e-5 and 1e-8.
 Array isclose(const Operand& x, const Operand& y);
@@ -217,6 +221,19 @@ Array clip(const Operand& x, const Operand& low, const Operand& high);
 Array clip(const Operand& x, const Operand& low, None = {});
 Array clip(const Operand& x, None, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
+Array conjugate(const Operand& x);
+Array angle(const Operand& z, bool deg = false);
+Array isreal(const Operand& x);
+Array iscomplex(const Operand& x);
+Array isposinf(const Operand& x);
+Array isneginf(const Operand& x);
+Array fabs(const Operand& x);
+Array bitwise_invert(const Operand& x);
+Array bitwise_left_shift(const Operand& x, const Operand& y);
+Array bitwise_right_shift(const Operand& x, const Operand& y);
+Array bitwise_count(const Operand& x);  ///< uint8: how many bits are set
+/// What is behind the point, and what stands before it.
+std::pair<Array, Array> modf(const Operand& x);
 
 // ---- Along axes
 Array sum(const Operand& x, const Summation& over = {});
@@ -242,18 +259,25 @@ Array nanmin(const Operand& x, const Extremum& over = {});
 struct Weighting {
     Axes axis = {};
     Array weights = {};
-    bool keepdims = false;
+    Flag keepdims = false;
 };
 Array average(const Operand& x, const Weighting& over = {});
 Array cov(const Operand& x, bool rowvar = true);
 Array argmax(const Operand& x, const Axes& axis = {}, bool keepdims = false);
 Array argmin(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+/// Positions of extremes, of NaNs alone -1; running sums and products with NaNs left out.
+Array nanargmax(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+Array nanargmin(const Operand& x, const Axes& axis = {}, bool keepdims = false);
+Array nancumsum(const Operand& x, const Axes& axis = {});
+Array nancumprod(const Operand& x, const Axes& axis = {});
 Array cumsum(const Operand& x, const Running& along = {});
 Array cumprod(const Operand& x, const Running& along = {});
 Array ptp(const Operand& x, const Reduction& over = {});
 Array count_nonzero(const Operand& x, const Axes& axis = {}, bool keepdims = false);
 Array sort(const Operand& x, std::int64_t axis = -1, const Sorting& how = {});
 Array argsort(const Operand& x, std::int64_t axis = -1, const Sorting& how = {});
+/// The order by several keys, the last one first.
+Array lexsort(const Arrays& keys, std::int64_t axis = -1, Where where = {});
 /// `n` times the difference of neighbours.
 Array diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// Elements at positions along an axis, the other dimensions as those of `indices`.
@@ -263,30 +287,37 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side = "left"
 Array quantile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array percentile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array median(const Operand& x, const Reduction& over = {});
-/// Along one axis: `jnp::sum(x, 0)`.
+/// Along one axis or several: `jnp::sum(x, 0)`, `jnp::sum(x, {0, 1})`.
 #define JAXSCOPE_ALONG(name) \
     template <class T>       \
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis) { return name(x, {.axis = axis}); }
-JAXSCOPE_ALONG(sum)
-JAXSCOPE_ALONG(prod)
-JAXSCOPE_ALONG(mean)
-JAXSCOPE_ALONG(max)
-JAXSCOPE_ALONG(min)
-JAXSCOPE_ALONG(any)
-JAXSCOPE_ALONG(all)
-JAXSCOPE_ALONG(var)
-JAXSCOPE_ALONG(std)
-JAXSCOPE_ALONG(ptp)
-JAXSCOPE_ALONG(median)
-JAXSCOPE_ALONG(nansum)
-JAXSCOPE_ALONG(nanmean)
-JAXSCOPE_ALONG(nanmax)
-JAXSCOPE_ALONG(nanmin)
-JAXSCOPE_ALONG(nanprod)
-JAXSCOPE_ALONG(nanvar)
-JAXSCOPE_ALONG(nanstd)
+#define JAXSCOPE_OVER(name)                                                                                                   \
+    JAXSCOPE_ALONG(name)                                                                                                      \
+    template <class T>                                                                                                        \
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, std::initializer_list<T> axes) { \
+        return name(x, {.axis = Axes(std::vector<std::int64_t>(axes.begin(), axes.end()))});                                  \
+    }
+JAXSCOPE_OVER(sum)
+JAXSCOPE_OVER(prod)
+JAXSCOPE_OVER(mean)
+JAXSCOPE_OVER(max)
+JAXSCOPE_OVER(min)
+JAXSCOPE_OVER(any)
+JAXSCOPE_OVER(all)
+JAXSCOPE_OVER(var)
+JAXSCOPE_OVER(std)
+JAXSCOPE_OVER(ptp)
+JAXSCOPE_OVER(median)
+JAXSCOPE_OVER(nansum)
+JAXSCOPE_OVER(nanmean)
+JAXSCOPE_OVER(nanmax)
+JAXSCOPE_OVER(nanmin)
+JAXSCOPE_OVER(nanprod)
+JAXSCOPE_OVER(nanvar)
+JAXSCOPE_OVER(nanstd)
 JAXSCOPE_ALONG(cumsum)
 JAXSCOPE_ALONG(cumprod)
+#undef JAXSCOPE_OVER
 #undef JAXSCOPE_ALONG
 // ---- Counts and positions
 struct Counting {
@@ -304,11 +335,15 @@ Array argwhere(const Operand& x, std::int64_t size = -1);
 std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
-Array isin(const Operand& element, const Operand& test_elements, bool invert = false);
+struct Membership {
+    Flag assume_unique = false;  ///< makes nothing faster here, as in JAX
+    Flag invert = false;
+};
+Array isin(const Operand& element, const Operand& test_elements, const Membership& how = {});
 struct Binning {
     std::optional<std::pair<double, double>> range = {};  ///< none: from the least to the largest
     Array weights = {};
-    bool density = false;
+    Flag density = false;
 };
 /// Counts, and the edges of the bins.
 std::pair<Array, Array> histogram(const Operand& a, std::int64_t bins = 10, const Binning& how = {});
@@ -419,17 +454,22 @@ Array arange(A start, B stop, C step, AsType type = {}, Where where = {}) {
     return detail::arange_of({static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), true, real}, type, where);
 }
 struct Spacing {
-    bool endpoint = true;  ///< is `stop` the last number?
+    Flag endpoint = true;  ///< is `stop` the last number?
     AsType dtype = {};
 };
 /// Numbers, or scalars, as bounds.
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Spacing& how = {});
 struct Logarithmic {
-    bool endpoint = true;
+    Flag endpoint = true;
     double base = 10;
     AsType dtype = {};
 };
 Array logspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Logarithmic& how = {});
+/// Windows of `n` numbers.
+Array bartlett(std::int64_t n, Where where = {});
+Array hanning(std::int64_t n, Where where = {});
+Array hamming(std::int64_t n, Where where = {});
+Array blackman(std::int64_t n, Where where = {});
 Array vander(const Operand& x, std::int64_t n = -1, bool increasing = false);
 /// Slopes along each axis, or along those given; `spacing`: one number for all, or one for each.
 Arrays gradient(const Operand& f, const std::vector<Operand>& spacing = {}, const Axes& axis = {});
@@ -447,7 +487,10 @@ class Nested {
 public:
     template <detail::Number T>
     Nested(T v) : value(static_cast<double>(v)), real(std::is_floating_point_v<T>), boolean(std::is_same_v<T, bool>) {}  // NOLINT
-    Nested(std::initializer_list<Nested> list) : items(list), is_list(true) {}
+    Nested(std::initializer_list<Nested> list);
+    Nested(const Nested& other);
+    Nested& operator=(const Nested& other);
+    ~Nested();
     double value = 0;
     bool real = false, boolean = false;
     std::vector<Nested> items;

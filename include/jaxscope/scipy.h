@@ -32,7 +32,7 @@ using Factor = std::pair<Array, bool>;
 Factor cho_factor(const Operand& a, bool lower = false);
 Array cho_solve(const Factor& c_and_lower, const Operand& b);
 struct TriangularOptions {
-    bool transposed = false, lower = false, unit_diagonal = false;
+    Flag transposed = false, lower = false, unit_diagonal = false;
 };
 Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptions& options = {});
 Array block_diag(const Arrays& blocks, Where where = {});

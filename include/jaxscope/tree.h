@@ -56,7 +56,7 @@ struct KeyEntry {
 };
 using KeyPath = std::vector<KeyEntry>;
 struct KeystrOptions {
-    bool simple = false;  ///< without brackets, quotes and points
+    Flag simple = false;  ///< without brackets, quotes and points
     std::string separator = {};
 };
 /// `['a'].w[0]`; simple with the separator "/": `a/w/0`.
@@ -64,12 +64,12 @@ std::string keystr(const KeyPath& path, const KeystrOptions& options = {});
 /// The way to each leaf.
 std::vector<KeyPath> key_paths(const PyTreeDef& tree);
 
+namespace detail {
+std::vector<std::pair<KeyPath, Array>> leaves_with_paths(const PyTreeDef& tree, const std::vector<Array>& leaves);
+}
 template <class T>
 std::vector<std::pair<KeyPath, Array>> tree_leaves_with_path(const T& t) {
-    const std::vector<KeyPath> paths = key_paths(tree_structure(t));
-    std::vector<std::pair<KeyPath, Array>> out;
-    detail::each_leaf(t, [&](const Array& a) { out.emplace_back(paths[out.size()], a); });
-    return out;
+    return detail::leaves_with_paths(tree_structure(t), tree_leaves(t));
 }
 template <class T>
 std::pair<std::vector<std::pair<KeyPath, Array>>, PyTreeDef> tree_flatten_with_path(const T& t) {

@@ -27,8 +27,9 @@ public:
     std::vector<Axis> items;
 };
 struct VmapOptions {
-    Axis in_axes = 0;   ///< one for all arguments, or a tuple with one each
-    Axis out_axes = 0;  ///< a prefix of the result's tree
+    detail::ByName by_name = {};  ///< `{0, 1}` would be no axes of two arguments: that is `{.in_axes = {0, 1}}`
+    Axis in_axes = 0;             ///< one for all arguments, or a tuple with one each
+    Axis out_axes = 0;            ///< a prefix of the result's tree
     std::int64_t axis_size = 0;
     std::string axis_name = {};  ///< collectives over it (collectives.h) see all elements
     /// JAX's hint for sharding constraints on the mapped axis. On one device there is nothing that it could change.

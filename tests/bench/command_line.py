@@ -53,12 +53,15 @@ def main():
         row(f"check of 100 captures ({len(names)} different ones)", f"{seconds:.2f} s", "10 s")
         plain = f"{folder}/plain.jaxscope"
         subprocess.run([BINARY, "transform", "sample:llama_7b_unrolled", "-o", plain, "--uncompressed"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        size = os.path.getsize(plain)
-        for command in ("inspect", "residuals", "plan"):
-            _, base = several(3, command, "sample:residuals")  # the code itself, and what a program of a few equations takes
-            seconds, most = several(3, command, plain)
-            row(f"{command} of {size / 2**20:.1f} MiB: memory beyond that of a small one", f"{(most - base) / size:.1f} times it", "4")
-            row(f"{command} of {size / 2**20:.1f} MiB", f"{seconds * 1e3:.0f} ms", "")
+        chain = f"{folder}/chain.jaxscope"
+        Path(chain).write_text(chained(50_000))
+        for what, file in (("a step", plain), ("a chain", chain)):
+            size = os.path.getsize(file)
+            for command in ("inspect", "residuals", "plan"):
+                _, base = several(3, command, "sample:residuals")  # the code itself (two thirds are pages of LLVM), and a few equations
+                seconds, most = several(3, command, file)
+                row(f"{command} of {what}, {size / 2**20:.1f} MiB: beyond a small one's {base / 2**20:.0f} MiB", f"{(most - base) / size:.1f} times it", "4")
+                row(f"{command} of {what}, {size / 2**20:.1f} MiB", f"{seconds * 1e3:.0f} ms", "")
         text = blocks(24)
         (Path(folder) / "blocks.py").write_text(text)
         capture = f"{folder}/blocks.jaxscope"
@@ -67,6 +70,23 @@ def main():
         peak = json.loads(subprocess.run([BINARY, "plan", capture, "--json"], check=True, capture_output=True, text=True).stdout)["memory"]["planned_peak"]
         seconds, _ = run("plan", capture, "--budget", str(peak * 6 // 10))
         row("plan --budget of 24 blocks", f"{seconds:.2f} s", "10 s")
+
+
+def chained(links):
+    """A capture without Python: four equations a link, some 23 bytes each, differentiated as a whole."""
+    equations = []
+    x = 1
+    for k in range(links):
+        at = 2 + 4 * k
+        equations += [[0, [x, 0], [0], 0, 0], [1, [at], [0], 1, 0], [3, [at + 1, x], [0], 3, 0], [4, [at + 2, at], [0], 3, 0]]
+        x = at + 3
+    product = {"dimension_numbers": [[[1], [0]], [[], []]], "out_sharding": None, "precision": None, "preferred_element_type": {"dtype": "float32"}}
+    return json.dumps({
+        "format": "jaxscope.capture", "version": 2, "producer": {"jax": "0.10.2"}, "name": "chain", "strings": ["dot_general", "tanh", "reduce_sum", "add", "mul"],
+        "avals": [["float32", [64, 64]], ["float32", []]], "name_stacks": [""], "sources": [[None, 0, ""]],
+        "params": [product, {"accuracy": None}, {"axes": [0, 1], "out_sharding": None}, {}],
+        "jaxprs": [{"constvars": [], "invars": [0, 0], "eqns": [*equations, [2, [x], [1], 2, 0]], "outvars": [x + 1]}],
+        "program": {"jaxpr": 0, "in_paths": ["w", "x"], "donated": [False, False], "differentiate": [0]}}, separators=(",", ":"))
 
 
 def blocks(count):

@@ -13,6 +13,7 @@
 #include "ir/print/printer.h"
 #include "ir/registry.h"
 #include "jit/jit.h"
+#include "sharding/partition.h"
 #include "transforms/residuals.h"
 #include "transforms/vjp.h"
 
@@ -74,6 +75,17 @@ void BM_Plan(benchmark::State& state) {
     per_equation(state);
 }
 
+/// Over a mesh of 4 x 2, an input by its rows and one by its columns.
+void BM_Partition(benchmark::State& state) {
+    const ProgramPtr p = program_of(static_cast<int>(state.range(0)));
+    const Sym x("x"), y("y");
+    const sharding::Mesh mesh{{{x, 4}, {y, 2}}};
+    const sharding::PartitionRequest request{p->jaxpr, mesh, {sharding::Spec{{{x}, {}}}, sharding::Spec{{{x}, {y}}}}, {}};
+    for (auto _ : state) benchmark::DoNotOptimize(sharding::partition(request));
+    per_equation(state);
+}
+
+BENCHMARK(BM_Partition)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Load)->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Print)->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_LinearizeTranspose)->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);

@@ -25,6 +25,7 @@ const std::map<std::string, std::string> kNoCase = {
     {"reshard", "between shardings of a mesh: tests/differential/test_shard_map.py"},
     {"ppermute", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"all_to_all", "over an axis of a mesh: tests/differential/test_shard_map.py"},
+    {"pbroadcast", "of scalars, over an axis of a mesh: tests/differential/test_sharded_programs.py"},
     {"pvary", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"psum_invariant", "over an axis of a mesh: tests/differential/test_shard_map.py"},
     {"all_gather_invariant", "over an axis of a mesh: tests/differential/test_shard_map.py"},

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.pop("COLUMNS", None), os.unsetenv("COLUMNS")  # readline, which pytest loads, sets it behind Python; pages are as wide as it says
+
 # Programs make their weights before they are captured: XLA needs not do that well.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
@@ -20,7 +22,7 @@ PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT / "tests" / "programs")
 
 def missing(what: str):
     """Something that a build makes isn't there: a reason to skip for who runs one file by hand, a failure in ./test.sh, which has built it."""
-    (pytest.fail if "JAXSCOPE_FULL" in os.environ else pytest.skip)(what)
+    (pytest.fail if "JAXSCOPE_SAMPLE" in os.environ else pytest.skip)(what)
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,7 @@ def test_a_command_that_goes_on(call):
 
 
 @pytest.mark.parametrize("words, line", [
-    (["env", "python", "train.py"], "no jitted function 'stop' was called; there were <lambda>, loss, step"),
+    (["env", "python", "train.py"], "no jitted function 'stop' was called; there were <lambda>, loss, step; did you mean step?"),
     (["sh", "fails.sh"], "no jitted function 'stop' was called; it ended with exit code 4"),
     (["true"], "no Python process of the command imported jax"),
     (["no-such-command"], "cannot run no-such-command: No such file or directory"),

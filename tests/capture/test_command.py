@@ -37,7 +37,9 @@ def refused(done, code=2):
 
 @pytest.mark.parametrize("target, words, traceback", [
     ("none.py:program", "none.py: no such file", None),
-    ("good.py:prgram", "there is no 'prgram' in it; it has program, f, ", None),
+    ("good.py:prgram", "there is no 'prgram' in it; it has f, program, ", None),
+    ("good.py:prgram", "; did you mean program?", None),
+    ("goood.py:program", "goood.py: no such file; did you mean good.py?", None),
     ("good.py:no_mapping", "found int", None),
     ("good.py:fails", "fails() raised KeyError: 'missing'", 'return {}["missing"]'),
     ("good.py:raises_inside", "raised TypeError: add got incompatible shapes", "x + jnp.ones(4)"),
@@ -121,7 +123,7 @@ def test_a_call_in_a_script(command, folder, words):
 
 def test_a_call_that_never_comes(command):
     line = refused(command("--call", "train_stop", "-o", "a.jaxscope", "--", str(PYTHON), "train.py"))
-    assert line == "jaxscope: no jitted function 'train_stop' was called; there were outer, train_step"
+    assert line == "jaxscope: no jitted function 'train_stop' was called; there were outer, train_step; did you mean train_step?"
 
 
 def test_the_script_goes_on(command, folder):

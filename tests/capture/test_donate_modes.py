@@ -47,7 +47,8 @@ def test_five_ways_to_donate(tmp_path):
         assert row["warning"] == "".join(text), mode
         assert row["chosen"] == (mode in ("all-except-first", "warn-except-first")), mode
     assert rows["all"]["planned_peak"] < rows["none"]["planned_peak"]
-    text = subprocess.run([os.environ["JAXSCOPE"], "donation", path], capture_output=True, text=True, check=True).stdout
+    # The environment as Python knows it: readline tells the width of the terminal to what is run without one.
+    text = subprocess.run([os.environ["JAXSCOPE"], "donation", path], capture_output=True, text=True, check=True, env=dict(os.environ)).stdout
     assert "What each `donate` of filter_jit would do" in text
     assert "all-except-first *" in text
     assert "JAX warns (filter_jit shows it under 'warn' and 'warn-except-first' alone):" in text

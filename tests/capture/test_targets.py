@@ -125,6 +125,72 @@ def test_one_line_exit_code_3_and_nothing_lost(capture, folder, case):
     assert written(folder)["program"]["donated"] == [True, False] and "targets" not in written(folder)
 
 
+ASSIGNMENT = """BufferAssignment:
+allocation 0: size 4096, parameter 0, shape |f32[8,8]| at ShapeIndex {}, maybe-live-out:
+ value: <1 w @0> (size=4096,offset=0): f32[8,8]{1,0:T(8,128)}
+allocation 1: size 2048, parameter 1, shape |f32[4,8]| at ShapeIndex {}:
+ value: <2 x @0> (size=2048,offset=0): f32[4,8]{1,0:T(4,128)}
+allocation 2: size 512, maybe-live-out:
+ value: <3 sum @0> (size=4,offset=0): f32[]{:T(128)}
+allocation 3: size 9000, preallocated-temp:
+ value: <4 a{0} @0> (size=4000,offset=0): f32[1000]{0}
+ value: <5 loop{1} (phi) @0> (size=4000,offset=0): f32[1000]{0}
+ value: <6 b @0> (size=3000,offset=5000): f32[750]{0}
+ value: <7 c @0> (size=2000,offset=0): f32[500]{0}
+allocation 4: size 99999, color 1, preallocated-temp:
+ value: <8 near @1> (size=99999,offset=0): f32[1000]{0:S(1)}
+
+Total bytes used: 1
+"""
+RANGES = """HloLiveRange (max 9):
+  InstructionSequence:
+    0:w
+  BufferLiveRange:
+    w{}:0-9
+    a{0}:1-4
+    loop{1}:3-6
+    b{}:4-5
+    c{}:7-8
+    near{}:1-8
+  Live ranges at 4 (peak):
+    a{0}: 4000 bytes (cumulative: 4000 bytes)
+"""
+
+
+def assigning(folder, assignment=ASSIGNMENT):
+    """A compiler that writes its texts as XLA does, and then makes code for ever."""
+    return compiler(folder, f"""
+        texts = asked['texts']
+        assert os.environ['XLA_FLAGS'].endswith('--xla_dump_to=' + texts)
+        json.dump({{'device': 'TPU v5', 'libtpu': '1.2'}}, open(texts + '/device.json', 'w'))
+        stem = texts + '/module_0000.jit_step.cl_1.after_optimizations'
+        open(stem + '-buffer-assignment.txt', 'w').write({assignment!r})
+        open(stem + '-live-range.txt', 'w').write({RANGES!r})
+        open(stem + '.txt', 'w').write('HloModule jit_step, input_output_alias={{ {{0}}: (0, {{}}, may-alias) }}, x\\n')
+        open(stem + '_after_buffer_assignment.txt', 'w').write('')
+        open({str(folder / 'pid')!r}, 'w').write(str(os.getpid()))
+        time.sleep(1000)""")
+
+
+def test_memory_only_ends_the_compiler_behind_its_buffer_assignment(capture, folder):
+    done = capture("--target-python", assigning(folder), "--memory-only")
+    assert done.returncode == 0, done.stderr
+    entry = written(folder)["targets"][0]
+    assert entry["memory_analysis"] == {"argument_size_in_bytes": 6144, "output_size_in_bytes": 4608, "alias_size_in_bytes": 4096, "temp_size_in_bytes": 9000,
+                                        "peak_memory_in_bytes": 4096 + 2048 + 512 + 4000 + 3000}
+    assert (entry["device"], entry["libtpu"], entry["options"], entry["input_output_alias"]) == ("TPU v5", "1.2", request.ONLY_MEMORY, [[0, 0]])
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((folder / "pid").read_text()), 0)
+
+
+def test_memory_only_refuses_what_it_cant_read_and_takes_an_answer_that_comes_first(capture, folder):
+    done = capture("--target-python", assigning(folder, ASSIGNMENT.replace("<6 b @0>", "<6 unknown @0>")), "--memory-only")
+    assert done.returncode == 3 and "buffer assignment can't be read: no live range of unknown{}" in done.stderr.splitlines()[-1]
+    assert "targets" not in written(folder)
+    assert capture("--target-python", compiler(folder, f"print(json.dumps({ANSWER!r}))"), "--memory-only").returncode == 0
+    assert written(folder)["targets"][0]["memory_analysis"] == ANSWER["memory_analysis"]
+
+
 def test_advice_where_the_wheel_is_missing(capture, folder, monkeypatch):
     if subprocess.run([sys.executable, "-c", "import libtpu"], capture_output=True).returncode == 0:
         pytest.skip("this Python has the wheel")

@@ -30,15 +30,15 @@ Attr value_of(const json& v) {
 }
 
 /// `items` with the one at `k` set, gone or there twice.
-template <class T>
-void edit(std::vector<T>& items, std::size_t k, const std::string& what, const T& value) {
+template <class V>
+void edit(V& items, std::size_t k, const std::string& what, const typename V::value_type& value) {
     const auto at = items.begin() + static_cast<std::ptrdiff_t>(k);
     if (what == "set")
         *at = value;
     else if (what == "drop")
         items.erase(at);
     else
-        items.insert(at, T(*at));
+        items.insert(at, typename V::value_type(*at));
 }
 
 std::size_t field_index(const Attr::Record& r, const std::string& name) {
@@ -78,7 +78,7 @@ ParamsRef changed_params(const ParamsRef& params, const json& change) {
 }
 
 Avals changed_inputs(const Avals& in, const json& change) {
-    std::vector<AvalRef> out(in.begin(), in.end());
+    Avals out(in.begin(), in.end());
     const auto k = change.at("input").get<std::size_t>();
     Aval a = *out.at(k);
     if (change.contains("dtype")) a.dtype = *dtype_from_name(change["dtype"].get<std::string>());

@@ -3,7 +3,9 @@ import json
 import pathlib
 import subprocess
 
-from conftest import BINARY
+import pytest
+
+from conftest import BINARY, ROOT
 
 SAMPLE = pathlib.Path(BINARY).parent / "samples" / "cpp" / "sample_mlp_adam"
 
@@ -49,3 +51,28 @@ def test_the_library_exports_what_its_headers_declare():
     names = subprocess.run(["nm", "-DC", "--defined-only", pathlib.Path(BINARY).parent / "libjaxscope.so"], capture_output=True, text=True, check=True).stdout
     for name in ("jaxscope::error_info(std::exception const&)", "jaxscope::jax::detail::save_capture", "jaxscope::jax::random::normal"):
         assert name in names, name
+
+
+CATCHES = """
+#include <jaxscope/jax.h>
+#include <iostream>
+namespace jnp = jaxscope::jax::numpy;
+int main() {
+    try {
+        std::cout << jnp::ones({3}) + jnp::ones({4});
+    } catch (const jaxscope::Error& e) {
+        std::cout << e.fact() << " | " << e.loc.line << " | " << (e.code == jaxscope::ErrorCode::TypeMismatch) << '\\n';
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+def test_errors_are_caught_by_their_type_across_the_library(tmp_path, compiler):
+    (tmp_path / "catches.cpp").write_text(CATCHES)
+    build = pathlib.Path(BINARY).parent
+    made = subprocess.run([compiler, "-std=c++20", f"-I{ROOT / 'include'}", tmp_path / "catches.cpp", "-o", tmp_path / "catches", build / "libjaxscope.so",
+                           f"-Wl,-rpath,{build}"], capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    done = subprocess.run([tmp_path / "catches"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "add got incompatible shapes for broadcasting: (3,), (4,). | 7 | 1\n"

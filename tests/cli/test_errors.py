@@ -104,6 +104,45 @@ def test_text_that_is_no_program(cli, name):
         one_line(done.stderr, code)
 
 
+# What was probably meant: commands, options, files, samples, formats, steps, targets, names, paths.
+MEANT = [
+    (["insect", "x.jaxpr"], "inspect"),
+    (["plan", "x.jaxpr", "--budgte", "3M"], "--budget"),
+    (["plan", "x.jaxpr", "--quite"], "--quiet"),
+    (["inspect", "x.jaxpt"], "x.jaxpr"),
+    (["inspect", "x"], "x.jaxpr"),
+    (["inspect", "mlp"], "sample:mlp"),
+    (["inspect", "sampel:mlp"], "sample:mlp"),
+    (["inspect", "sample:transfomer_lm"], "transformer_lm"),
+    (["samples", "mlpp"], "mlp"),
+    (["transform", "x.jaxpr", "--apply", "gard"], "grad"),
+    (["export", "x.jaxpr", "-o", "a.htm"], "html"),
+    (["export", "x.jaxpr", "-o", "a", "--format", "perfeto.json"], "perfetto.json"),
+    (["export", "x.jaxpr", "-o", "a.csv", "--what", "residual"], "residuals"),
+    (["export", "x.jaxpr", "-o", "a.svg", "--what", "porgram"], "program"),
+    (["check", "x.jaxpr", "--format", "sarf"], "sarif"),
+    (["capture", "f.py:g", "--values", "smal"], "small"),
+    (["plan", "x.jaxpr", "--target", "tpu:v5"], "tpu:v5p"),
+    (["plan", "x.jaxpr", "--remat-lowering", "whlie"], "while"),
+    (["residuals", "x.jaxpr", "--policy", "dots_savable"], "dots_saveable"),
+    (["plan", "sample:transformer_lm", "--save", "atn_out"], "attn_out"),
+    (["plan", "sample:mlp_sharded", "--spec", "params['w_1']=P()"], "params['w1']"),
+    (["--completions", "bsh"], "bash"),
+]
+
+
+@pytest.mark.parametrize("args, meant", MEANT, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_what_was_probably_meant(cli, args, meant):
+    done = cli.raw(*args)
+    assert done.returncode == 2 and f"\n  try: did you mean {meant}?" in done.stderr, done.stderr
+    one_line(done.stderr, 2)
+
+
+def test_what_is_like_nothing_is_not_guessed(cli):
+    for args in (["plan", "x.jaxpr", "--zzzzzzzz"], ["inspect", "qqqqqqqqqq"], ["inspect", "sample:wwwwwwwwww"], ["export", "x.jaxpr", "-o", "a.7"]):
+        assert "did you mean" not in cli.raw(*args).stderr
+
+
 BAD_BYTES = {
     "UTF-16": ("{ lambda ; a:f32[]. let in (a,) }".encode("utf-16"), "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found UTF-16"),
     "gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "bad.jaxpr:1:1: expected the text of a jaxpr ({ lambda ...), found a gzip archive"),

@@ -155,9 +155,23 @@ def test_json_and_pages(cli, hostile, schema):
     assert cli.json("inspect", hostile)["program"]["name"].startswith("<script>")
 
 
-def test_pages_fit_a_hundred_columns(cli):
+def test_pages_fit_the_columns_that_are_said(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     for args in (["report", "sample:transformer_lm", "--no-run"], ["residuals", "sample:transformer_lm", "--expand"], ["donation", "sample:transformer_lm"],
                  ["samples", "mlp"], ["report", "sample:residuals"]):
         for line in cli.ok(*args).splitlines():
             if "│" not in line and not line.startswith("  source: "):
                 assert len(line) <= 110, line
+
+
+def test_files_and_pipes_get_whole_lines(cli, monkeypatch):
+    """A terminal's width is no concern of theirs: nothing loses its middle, no sentence is broken."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    long = "a_name_that_goes_on_" * 12
+    (cli.folder / "long.jaxpr").write_text(f"{{ lambda ; a:f32[8]. let b:f32[8] = name[name={long}] a; c:f32[8] = mul b b; d:f32[] = reduce_sum[axes=(0,)] c in (d,) }}")
+    assert long in cli.ok("residuals", "long.jaxpr")
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = cli.ok("residuals", "long.jaxpr")
+    assert long not in narrow and "\u2026" in narrow and max(map(len, narrow.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "wide")  # no number: as if it weren't there
+    assert long in cli.ok("residuals", "long.jaxpr")

@@ -1,7 +1,11 @@
 """Files that other tools read: their structure as those tools expect it, and our figures in them."""
+import contextlib
 import csv
+import dataclasses
 import io
 import json
+import types
+import typing
 
 import pytest
 
@@ -48,6 +52,38 @@ def test_model_explorer_has_every_equation_and_what_is_saved(cli):
     assert data and set(data) <= set(nodes), set(data) - set(nodes)
     made = [r for r in cli.json("residuals", program)["residuals"] if r["equation"]]
     assert 0 < sum(d["value"] for d in data.values()) <= sum(r["bytes"] for r in made)
+
+
+def built(kind, value):
+    """`value` as Model Explorer's own classes hold it: a key that they lack, or a value of another type, is refused."""
+    if dataclasses.is_dataclass(kind):
+        fields = typing.get_type_hints(kind)
+        assert isinstance(value, dict) and set(value) <= set(fields), (kind, value)
+        return kind(**{k: built(fields[k], v) for k, v in value.items()})
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is list:
+        return [built(inner[0], v) for v in value]
+    if origin is dict:
+        return {k: built(inner[1], v) for k, v in value.items()}
+    if origin in (typing.Union, types.UnionType):
+        for one in inner:
+            with contextlib.suppress(AssertionError, TypeError):
+                return built(one, value)
+    assert inner == () and isinstance(value, kind), (kind, value)
+    return value
+
+
+@pytest.mark.parametrize("program", [SAMPLE, "sample:transformer_lm", "sample:llama_7b", "x.jaxpr"])
+def test_model_explorers_own_package_reads_what_is_written(cli, program):
+    """`pip install ai-edge-model-explorer` (660 MB with what it needs, so not among the requirements)."""
+    graph_builder = pytest.importorskip("model_explorer.graph_builder")
+    from model_explorer import node_data_builder
+    graph, = built(graph_builder.GraphCollection, json.loads(export(cli, "model-explorer.json", program=program))).graphs
+    ids = {n.id for n in graph.nodes}
+    assert len(ids) == len(graph.nodes) > 0 and all(e.sourceNodeId in ids for n in graph.nodes for e in n.incomingEdges)
+    if program != "x.jaxpr":
+        data = {k: built(node_data_builder.GraphNodeData, v) for k, v in json.loads(export(cli, "node-data.json", program=program)).items()}
+        assert set(data["program"].results) <= ids and json.loads(node_data_builder.ModelNodeData(data).to_json_string())
 
 
 def test_mermaid_is_a_flowchart(cli):

@@ -244,6 +244,28 @@ TEST_F(ShardedJit, H_30_SaysWhatItCompiles) {
     sharded_jit(one_more, P{2}, P{2}, {.name = "f"})(jnp::ones({4}));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "Compiling f for 2 devices with args [ShapedArray(float32[4])].\n");
 }
+TEST_F(ShardedJit, H_31_ANestedCallAnnotatesWhatHasASpec) {
+    const Array table = counted({2});
+    const auto inner = sharded_jit([&](const Array& x, const Array& y) { return std::pair(jnp::sin(x) + y * table[0], y * 2); },
+                                   Tree::tuple({P{2, 1}, none}), Tree::tuple({P{2, 1}, none}), {.name = "f"});
+    const auto outer = [&](const Array& x, const Array& y) { return inner(x, y).first + 1; };
+    // In the text it is one equation, with its specs; a constant is an operand in front, of which nothing is said.
+    const std::string text = jax::make_jaxpr(outer)(jnp::ones({4, 3}), jnp::ones({4, 3})).str();
+    EXPECT_EQ(count_of(text, "sharded_call["), 1u) << text;
+    EXPECT_NE(text.find("in_parts=(PartitionSpec(2, 1), None)"), std::string::npos) << text;
+    EXPECT_EQ(text.find("out_parts=("), std::string::npos) << text;
+    // What is around it says nothing of how values lie: each device has half of the rows because of the call inside.
+    const auto f = sharded_jit(outer, none, none, {.num_partitions = 2});
+    const Array x = counted({4, 3}) / 10.0, y = counted({4, 3});
+    const std::string program = f.report(x, y).program;
+    EXPECT_NE(program.find("f32[2,3] = sin"), std::string::npos) << program;
+    EXPECT_EQ(program.find("f32[4,3] = sin"), std::string::npos) << program;
+    EXPECT_EQ(f(x, y).to_vector(), (jnp::sin(x) + y * table[0] + 1).to_vector());
+    // Over another number of devices no axes name the inner call's parts: they are whole, which is said.
+    const auto four = sharded_jit(outer, none, none, {.num_partitions = 4});
+    EXPECT_FALSE(four.report(x, y).findings.empty());
+    EXPECT_EQ(four(x, y).to_vector(), f(x, y).to_vector());
+}
 TEST_F(ShardedJit, H_32_TwoCallsCompileOnce) {
     int traced = 0;
     jax::log_compiles(true);
@@ -253,6 +275,25 @@ TEST_F(ShardedJit, H_32_TwoCallsCompileOnce) {
     f(jnp::ones({4}));
     EXPECT_EQ(count_of(testing::internal::GetCapturedStderr(), "Compiling"), 1u);
     EXPECT_EQ(traced, 1);
+}
+TEST_F(ShardedJit, ANumberThatPartsCantFillIsRefusedWhereItRuns) {
+    const Array x = counted({4, 2});
+    EXPECT_EQ(error_of([&] {
+                  sharded_jit(one_more, P{4, 1}, P{4, 1}, {.num_partitions = 2})(x);
+              }),
+              "expected specifications of 2 parts, as num_partitions says, or of a divisor, found PartitionSpec(4, 1)");
+    EXPECT_EQ(error_of([&] {
+                  sharded_jit(one_more, none, P{2, 1}, {.num_partitions = 3})(x);
+              }),
+              "expected specifications of 3 parts, as num_partitions says, or of a divisor, found PartitionSpec(2, 1)");
+    EXPECT_EQ(sharded_jit(one_more, P{2, 1}, P{2, 1}, {.num_partitions = 4})(x).to_vector(), (x + 1).to_vector());
+}
+TEST_F(ShardedJit, AConstraintIsForAllDimensions) {
+    const auto f = [](const Array& x) { return with_sharding_constraint(x + 1, P{2}); };
+    EXPECT_EQ(error_of([&] {
+                  sharded_jit(f, P{2, 1}, none)(jnp::ones({4, 2}));
+              }),
+              "with_sharding_constraint with partitions=PartitionSpec(2,) is for 1 dimensions, found an array of 2");
 }
 TEST_F(ShardedJit, ResultsAreSharedInputsOfTheNextCall) {
     const auto f = sharded_jit(one_more, P{8}, P{8});

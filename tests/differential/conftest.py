@@ -12,6 +12,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+os.environ.pop("COLUMNS", None), os.unsetenv("COLUMNS")  # readline, which pytest loads, sets it behind Python; pages are as wide as it says
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 SAMPLES = ROOT / "samples" / "python"
@@ -22,11 +24,16 @@ def jaxscope_binary() -> str:
     return os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
 
 
-def made_by(script: str, folder: pathlib.Path, *args, timeout=300) -> pathlib.Path:
-    """The folder, after a script of this one wrote its captures there: in a process of its own, since it sets how many devices JAX sees."""
+def made(script: str, folder: pathlib.Path, *args, timeout=300) -> subprocess.CompletedProcess:
+    """How a script of this folder ended that writes captures to another: in a process of its own, since it sets how many devices JAX sees."""
     path = pathlib.Path(__file__).with_name(script)
-    done = subprocess.run([sys.executable, str(path), str(folder), *map(str, args)], capture_output=True, text=True, timeout=timeout,
+    return subprocess.run([sys.executable, str(path), str(folder), *map(str, args)], capture_output=True, text=True, timeout=timeout,
                           env=dict(os.environ, JAX_PLATFORMS="cpu"))
+
+
+def made_by(script: str, folder: pathlib.Path, *args, timeout=300) -> pathlib.Path:
+    """The folder, after the script wrote its captures there."""
+    done = made(script, folder, *args, timeout=timeout)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
 

@@ -126,6 +126,15 @@ def by_hand(checked):
         f = jax.shard_map(body, mesh=GRID, in_specs=(P(), P("rows")), out_specs=P("rows"), axis_names={"rows"}, check_vma=checked)
         return (f(w, lax.with_sharding_constraint(a, NamedSharding(GRID, P(("rows", "cols"))))) ** 2).sum() * 0.01
 
+    def exchanged_in_some(w, a):  # what is exchanged along `rows` stays cut along `cols`
+        def body(w, a):
+            wide = lax.all_gather(a, "rows", axis=1, tiled=True)
+            part = lax.psum_scatter(wide * 1.5, "rows", scatter_dimension=1, tiled=True)
+            turned = lax.all_to_all(jnp.sin(wide), "rows", 1, 1, tiled=True)
+            return (part + lax.all_gather(a, "rows").sum(0)) @ w * turned.sum()
+        f = jax.shard_map(body, mesh=GRID, in_specs=(P(), P("rows")), out_specs=P("rows"), axis_names={"rows"}, check_vma=checked)
+        return f(w, lax.with_sharding_constraint(a, NamedSharding(GRID, P(("rows", "cols"))))).sum() * 0.01
+
     def two_meshes(w, a):
         h = mapped(lambda w, a: jnp.tanh(a @ w) * lax.axis_index("line"), (P(), P("line")), P("line"), checked, LINE)(w, a)
         g = mapped(lambda h: h * lax.psum(h.sum(), "rows") + lax.axis_index("cols"), P("rows"), P("rows", None) if checked else P(("rows",)), False)(h)
@@ -136,7 +145,7 @@ def by_hand(checked):
         return mapped(lambda h: lax.psum(jnp.sin(h).sum(), "rows") * h.sum(), P("rows"), P(), False)(h)
 
     chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, grid, twice]
-    return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, two_meshes, crossing_meshes] if checked else [])}
+    return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, exchanged_in_some, two_meshes, crossing_meshes] if checked else [])}
 
 
 # ---- Random ones

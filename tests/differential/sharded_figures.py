@@ -49,6 +49,11 @@ def double(x):
     return x * 2.0
 
 
+def picked(x):  # the loss of a language model: of each row the element that the label says
+    loss = lambda v: (jax.nn.logsumexp(v, -1) - jnp.take_along_axis(v, jnp.argmin(v, -1)[:, None], -1)[:, 0]).mean()
+    return jax.value_and_grad(loss)(x)
+
+
 def pair(x, z):
     return x + 1.0, lax.with_sharding_constraint(z * x.sum(), lies(None, "x"))
 
@@ -64,6 +69,7 @@ def cases():
         "donated-to-whole": (double, (array((16, 16), "x"),), lies(), 0),
         "donated-whole": (double, (array((16, 16)),), lies("x"), 0),
         "donated-two": (pair, (array((16, 16), "x"), array((16, 16), "x")), (lies("x"), lies(None, "x")), (0, 1)),
+        "picked": (picked, (array((64, 512), ("x", "y")),), None, ()),
         "uneven": (uneven, (array((32, 8), "x"),), None, ()),
     }
 

@@ -1,5 +1,7 @@
 """Programs over eight forced host devices: captured, and run by JAX. A process of its own, as the number of devices is fixed when JAX starts.
-`sharded_programs.py FOLDER SEED COUNT` writes NAME.jaxscope and NAME.npz (JAX's results) for each."""
+`sharded_programs.py FOLDER hand SEED` writes NAME.jaxscope and then NAME.jax.npz (JAX's results) for each of those written by hand.
+`sharded_programs.py FOLDER random FIRST LAST` does so for random ones, random-NUMBER-...
+`sharded_programs.py FOLDER whole NUMBER...` writes random-NUMBER.whole.npz: what JAX computes of whole arrays, operation by operation, where nothing is compiled together."""
 import os
 import sys
 
@@ -8,16 +10,13 @@ import numpy as np  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+from jax.sharding import NamedSharding, PartitionSpec as P  # noqa: E402
 
 import jaxscope  # noqa: E402
+from random_sharded import mesh_of, random_program, random_spec  # noqa: E402
 
-MESHES = {"x8": ((8,), ("x",)), "x2y4": ((2, 4), ("x", "y")), "x4y2": ((4, 2), ("x", "y")), "x2y2z2": ((2, 2, 2), ("x", "y", "z"))}
-
-
-def mesh_of(name):
-    shape, names = MESHES[name]
-    return Mesh(np.array(jax.devices()[: int(np.prod(shape))]).reshape(shape), names)
+# XLA's programs run once, and are small: what it takes to compile them well is longer than what it saves.
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def array(rng, *shape):
@@ -51,6 +50,29 @@ def collectives(mesh):
         d = lax.cond(lax.psum(1, a) > 1, lambda v: lax.psum(v, a), lambda v: v, x)
         return c, ys[None], w, d
 
+    def groups(x):
+        pairs = [[k, k + n // 2] for k in range(n // 2)]
+        halves = [list(range(n // 2)), list(range(n // 2, n))[::-1]]
+        uneven = [[0], list(range(1, n))]
+        own = lax.psum(x, a, axis_index_groups=halves) + lax.pmax(x, a, axis_index_groups=pairs) + lax.psum(x, a, axis_index_groups=uneven)
+        whole = lax.all_gather(x, a, tiled=True, axis_index_groups=pairs)
+        part = lax.psum_scatter(jnp.tile(x, (n // 2, 1)) * (lax.axis_index(a) + 1), a, tiled=True, axis_index_groups=halves)
+        return own, whole, part, lax.all_to_all(x, a, 0, 1, tiled=True, axis_index_groups=pairs)
+
+    def own_ways(x):  # nobody meets in these loops and branches: each device goes its own way
+        k = lax.axis_index(a)
+        w = lax.while_loop(lambda c: c[0] < k + 1, lambda c: (c[0] + 1, c[1] * 1.5 + lax.axis_index(a)), (0, x))[1]
+        grown = lambda v: lax.while_loop(lambda u: u.sum() < 50.0, lambda u: u * 1.1 + lax.axis_index(a), jnp.abs(v) + 1)
+        s = lax.switch(k % 3, [lambda v: v * lax.axis_index(a), grown, lambda v: -v], x)
+        c, ys = lax.scan(lambda c, r: (lax.cond(lax.axis_index(a) > 0, lambda c: c + r, lambda c: c - r, c), c.sum() * k), x[0], x)
+        return w, s, c[None] + ys.sum(), lax.psum(w, a)
+
+    def turned(x):  # all_to_all that isn't tiled, between different dimensions
+        return lax.all_to_all(jnp.tile(x[:1], (n, 1))[:, None] * (k_of(x) + 1), a, 0, 1)
+
+    def k_of(x):
+        return jnp.arange(x.shape[1], dtype=x.dtype) + lax.axis_index(a)
+
     def over(f, specs):
         return jax.shard_map(f, mesh=mesh, in_specs=P(a), out_specs=specs, check_vma=False)
 
@@ -58,7 +80,7 @@ def collectives(mesh):
         return lax.psum((x * jnp.arange(3.0)).sum(), a), lax.pcast(lax.pmax(x.sum(), a), a, to="varying") + x
 
     split = P(a)
-    return {"sums": over(sums, (P(), P(), P(), P())), "gathers": over(gathers, (split, P(None, a), split)),
+    return {"own_ways": over(own_ways, (split, split, split, P())), "turned": over(turned, split), "groups": over(groups, (split,) * 4), "sums": over(sums, (P(), P(), P(), P())), "gathers": over(gathers, (split, P(None, a), split)),
             "checked": jax.shard_map(checked, mesh=mesh, in_specs=split, out_specs=(P(), split)), "moves": over(moves, (split, split, split, split)), "loops": over(loops, (split, P(), split, P()))}
 
 
@@ -99,49 +121,128 @@ def functions(mesh):
         i = jnp.argsort(x[:, 0])
         return w[i], jnp.take_along_axis(v, i[None, :] % 8, 1), lax.dynamic_slice(v, (2, 0), (4, 16)), v.at[i].add(1.0)
 
+    def picked(x, w, v):  # every row has indices of its own
+        y = wsc(x @ w, a)
+        i = jnp.argsort(x, 1)[:, :2]
+        loss = lambda y: (jax.nn.logsumexp(y, -1) - jnp.take_along_axis(y, i[:, :1], -1)[:, 0]).mean()
+        put = [jax.vmap(lambda r, k, u, how=how: getattr(r.at[k], how)(u))(y, i, wsc(y[:, 2:4], a)) for how in ("set", "add", "multiply", "min", "max", "subtract")]
+        odd = wsc(y[:7] + 1.0, a)  # what no number of devices cuts evenly
+        return jax.value_and_grad(loss)(y), put, jnp.take_along_axis(odd, i[:7], -1), jax.vmap(lambda r, k: r.at[k].add(1.0))(odd, i[:7])
+
+    def rows(x, w, v):  # of tables that devices have parts of, and what is added to tables by parts
+        i = jnp.argsort(x[:, 0]) * 3 - 4  # some outside, on both sides
+        table, odd = wsc(v, a), wsc(jnp.sin(v[:13] * 2.0), a)
+        found = [t.at[i].get(mode=m, **({"fill_value": 7.0} if f else {})) for t in (table, odd) for m, f in (("fill", 0), ("fill", 1), ("clip", 0))]
+        j = jnp.abs(i) % 13
+        tokens = wsc(jnp.abs(i), a)
+        grad = jax.grad(lambda t: (jnp.take(t, tokens, axis=0, mode="clip") ** 2).sum())
+        return (found, table.at[j].get(mode="promise_in_bounds"), odd[j, j], odd[:, j], wsc((v * 9).astype(jnp.int32), a)[j], wsc(v, None, a)[j],
+                grad(v), grad(table), v.at[tokens].add(wsc(x @ w, a), mode="drop"), (v * 9).astype(jnp.int32).at[tokens % 5].add(wsc((x @ w).astype(jnp.int32), a)))
+
+    def written(x, w, v):  # to tables that devices have rows of, some of them outside, on both sides
+        i = jnp.argsort(x[:, 0]) * 3 - 4
+        table, u = wsc(v, a), x @ w
+        put = [getattr(table.at[i], how)(u, mode=m) for how in ("add", "set", "multiply", "min", "max") for m in ("drop", "clip")]
+        counts = wsc((v * 9).astype(jnp.int32), a).at[i].add((u * 5).astype(jnp.int32), mode="drop")
+        rows = wsc(jnp.zeros((16, 16)), a).at[wsc(jnp.abs(i), b if b != a else None) % 16].add(u)
+        return put, counts, rows, table.at[i, 2].add(1.0)
+
     def remat(x, w, v):
         f = jax.checkpoint(lambda p: jnp.sin(jnp.sin(x @ p) @ v))
         return jax.grad(lambda p: f(p).sum())(w)
 
     return {"mlp": mlp, "step": loss, "attention": attention, "norms": norms, "layers": layers, "uneven": uneven, "tables": tables,
-            "remat": remat}
+            "remat": remat, "picked": picked, "rows": rows, "written": written}
 
 
-def random_spec(rng, shape, mesh):
-    names = list(mesh.axis_names)
-    rng.shuffle(names)
-    spec = [[] for _ in shape]
-    for name in names[: rng.integers(0, len(names) + 1)]:
-        d = int(rng.integers(len(shape)))
-        parts = int(np.prod([mesh.shape[n] for n in spec[d]])) * mesh.shape[name]
-        if shape[d] % parts == 0:
-            spec[d].append(name)
-    return P(*[tuple(d) if d else None for d in spec])
-
-
-def write(folder, name, fn, args):
-    jaxscope.capture(fn, values="all")(*args).save(os.path.join(folder, name + ".jaxscope"))
-    out = jax.tree.leaves(jax.jit(fn)(*args))
+def write(folder, name, fn, args, shardings=None, judge=None):
+    """`judge`: what JAX computes instead, where it has no lowering for what stands in `fn`."""
+    options = {} if shardings is None else {"out_shardings": shardings}
+    jaxscope.capture(jax.jit(fn, **options) if options else fn, values="all")(*args).save(os.path.join(folder, name + ".jaxscope"))
+    out = jax.tree.leaves(jax.jit(judge or fn, **options).lower(*args).compile(compiler_options=QUICK)(*args))
     np.savez(os.path.join(folder, name + ".jax.npz"), **{f"out{i}": np.asarray(v) for i, v in enumerate(out)})
 
 
-def main(folder, seed, count):
+def write_pbroadcast(folder, rng):
+    """JAX lowers it for GPUs alone, and says what it is: a psum of zeros but for one device."""
+    mesh = mesh_of("x2y4")
+
+    def over(one):
+        return jax.shard_map(lambda x: jnp.sin(one(x, 1)) + jax.grad(lambda u: one(u.sum(), 3) ** 2)(x), mesh=mesh, in_specs=P("y"), out_specs=P("y"), check_vma=False)
+
+    def masked(x, source):
+        return lax.psum(jnp.where(lax.axis_index("y") == source, x, 0), "y")
+    args = (jax.device_put(array(rng, 16, 3), NamedSharding(mesh, P("y"))),)
+    write(folder, "pbroadcast", over(lambda x, source: lax.pbroadcast(x, "y", source)), args, judge=over(masked))
+
+
+def write_one_row(folder, rng):
+    """JAX 0.10.2's XLA writes a row of a table that was cut by rows to every device's part (as it clamps the place): whole arrays judge."""
+    mesh = mesh_of("x4y2")
+    table = jax.device_put(array(rng, 16, 16), NamedSharding(mesh, P()))
+
+    def written(t):
+        return t.at[3].set(1.0), t.at[-1].add(t[0]), t.at[7].min(0.0)
+    write(folder, "one_row", lambda t: written(lax.with_sharding_constraint(t, NamedSharding(mesh, P("x")))), (table,), judge=written)
+
+
+def write_unreduced(folder, rng):
+    """Explicit types whose sums stay in parts until a reshard."""
+    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+
+    def fn(a, b):
+        parts = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", None, unreduced={"y"}))
+        return jnp.tanh(jax.sharding.reshard(parts, P("x", None)))
+    with jax.set_mesh(mesh):
+        write(folder, "unreduced", fn, (jax.device_put(array(rng, 8, 16), P("x", "y")), jax.device_put(array(rng, 16, 8), P("y", None))))
+
+
+def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
         mesh = mesh_of(m)
         for name, fn in collectives(mesh).items():
             write(folder, f"map-{m}-{name}", fn, (jax.device_put(array(rng, 16, 3), NamedSharding(mesh, P(mesh.axis_names[0]))),))
+    write_pbroadcast(folder, rng)
+    write_one_row(folder, rng)
+    write_unreduced(folder, rng)
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))
-    kinds = list(functions(mesh_of("x8")))
-    for i in range(count):
-        m = str(rng.choice(list(MESHES)))
-        mesh = mesh_of(m)
-        name = kinds[i % len(kinds)]
-        shapes = ((8, 8), (8, 16), (16, 16))
-        args = tuple(jax.device_put(array(rng, *s), NamedSharding(mesh, random_spec(rng, s, mesh))) for s in shapes)
-        write(folder, f"jit-{i}-{m}-{name}", functions(mesh)[name], args)
+    for i, name in enumerate(functions(mesh_of("x8"))):
+        m = ("x8", "x2y4", "x4y2", "x2y2z2")[i % 4]
+        write_shardable(folder, f"jit-{m}-{name}", functions(mesh_of(m))[name], mesh_of(m), rng)
+
+
+def write_shardable(folder, name, fn, mesh, rng):
+    """On shardings by chance; others where XLA's partitioner makes a program that its own verifier refuses."""
+    shapes = ((8, 8), (8, 16), (16, 16))
+    while True:
+        specs = [random_spec(rng, s, mesh) for s in shapes]
+        try:
+            return write(folder, name, fn, tuple(jax.device_put(array(rng, *s), NamedSharding(mesh, p)) for s, p in zip(shapes, specs)))
+        except jax.errors.JaxRuntimeError as refused:
+            if "Failed after spmd-partitioning" not in str(refused):
+                raise
+            print(f"{name}: XLA refuses what it made of {specs}")
+
+
+def at_random(folder, first, last):
+    for number in range(first, last):
+        m, fn, args, kinds, shardings = random_program(number)
+        write(folder, f"random-{number}-{m}-{'-'.join(kinds)}".replace(" ", "")[:150], fn, args, shardings)
+
+
+def whole(folder, number):
+    _, fn, args, _, _ = random_program(number, whole=True)
+    out = jax.tree.leaves(fn(*[jnp.asarray(np.asarray(a)) for a in args]))
+    np.savez(os.path.join(folder, f"random-{number}.whole.npz"), **{f"out{i}": np.asarray(v) for i, v in enumerate(out)})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    to, what, *numbers = sys.argv[1:]
+    numbers = [int(n) for n in numbers]
+    if what == "whole":
+        for n in numbers:
+            whole(to, n)
+    else:
+        {"hand": by_hand, "random": at_random}[what](to, *numbers)

@@ -45,6 +45,15 @@ def test_one_array_given_twice_opens(cli, tmp_path):
     assert [i["path"] for i in cli.json("inspect", file)["program"]["inputs"]] == ["a", "b"]
 
 
+def test_tanh_of_large_numbers_is_one(cli, tmp_path):
+    """What is left of 1 - tanh(x)**2 is multiplied with x**3 in the gradient of gelu."""
+    x = jnp.concatenate([jnp.linspace(-60.0, 60.0, 97), jnp.array([7.95, 8.0, -8.0, 1e6])])
+    fn = lambda x: (1 - jnp.tanh(x) ** 2, jax.vmap(jax.grad(jax.nn.gelu))(x))
+    cli.raw("run", saved(fn, x, path=tmp_path, values="all"), "--outputs", str(tmp_path / "o.npz"))
+    for (_, ours), theirs in zip(np.load(tmp_path / "o.npz").items(), fn(x), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
 ORDERED = {
     "jit": lambda x: jax.jit(lambda x: jnp.sin(x) * jnp.tanh(x))(x).sum(),
     "silu": lambda x: (jax.nn.silu(x) * jnp.cos(x)).sum(),

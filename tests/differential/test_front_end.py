@@ -1,6 +1,7 @@
 """Expressions written in Python and in C++ (tests/trace/pair_driver.cpp): JAX traces and computes the Python text, the front end the C++."""
 import os
 import pathlib
+import random
 import re
 import subprocess
 
@@ -14,6 +15,7 @@ import pytest
 from jax import lax  # noqa: F401  (the expressions name it)
 
 import pair_functions
+from seed import seed_of_sample
 
 BUILD = pathlib.Path(os.environ.get("JAXSCOPE", "")).parent
 DRIVER = BUILD / "tests" / "pair_driver"
@@ -69,11 +71,15 @@ def same_numbers(want, got, nudged=()):
     return None
 
 
-def test_every_pair_traces_and_computes_as_jax(cases):
-    """A-26, I-01: same jaxpr, same types, same numbers."""
+def test_pairs_trace_and_compute_as_jax(cases):
+    """A-26, I-01: same jaxpr, same types, same numbers. A third of them by a printed seed, all with JAXSCOPE_FULL=1."""
+    assert len(cases) > 1400
     args = arguments()
     wrong = []
-    for python, (text, values) in cases.items():
+    seed = seed_of_sample()
+    asked = list(cases) if os.environ.get("JAXSCOPE_FULL") else random.Random(seed).sample(list(cases), len(cases) // 3)
+    for python in asked:
+        text, values = cases[python]
         f = evaluate(python)
         # JAX leaves NumPy's integers in some parameters.
         want = str(jax.make_jaxpr(f)(*args))
@@ -81,8 +87,7 @@ def test_every_pair_traces_and_computes_as_jax(cases):
             wrong.append(f"{python}\n--- JAX\n{want}\n--- C++\n{text}\n{values[:1]}")
         elif problem := same_numbers(f(*args), values):
             wrong.append(f"{python}: {problem}")
-    assert len(cases) > 250
-    assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong)
+    assert not wrong, f"JAXSCOPE_SAMPLE={seed}: {len(wrong)} of {len(asked)}:\n" + "\n".join(wrong)
 
 
 def refusals():
@@ -103,13 +108,18 @@ def refused_by_jax(python):
     except Exception as e:  # noqa: BLE001  (whatever JAX raises)
         # Of a key's implementation JAX prints its functions, which have addresses; errors point at their page.
         text = re.sub(r"key_shape=\(2,\), .*?name=", "key_shape=(2,), name=", str(e)).split("\n\nSee https")[0]
-        return re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
+        return functions_aside(re.sub(r"np\.int64\((-?\d+)\)", r"\1", text))
     return "JAX takes it"
+
+
+def functions_aside(text):
+    """Which functions differ is told by a name and a place, which are each language's own."""
+    return re.sub(r"^((?:true|false)_fun|branch ?\d+) is .*:\d+$", r"\1 is a function", text, flags=re.M)
 
 
 def test_what_jax_refuses_is_refused_in_its_words():
     """With the line of the call, which the driver compares."""
-    found = dict(refusals())
+    found = {python: functions_aside(text) for python, text in refusals()}
     wrong = [f"{python}\n  JAX: {want}\n  C++: {text}" for python, text in found.items() if sorted_classes(want := refused_by_jax(python)) != sorted_classes(text)]
     assert len(found) > 120
     assert not wrong, f"{len(wrong)} of {len(found)}:\n" + "\n".join(wrong)

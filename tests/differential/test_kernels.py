@@ -167,9 +167,21 @@ def test_random_convolutions_and_their_gradients(cli, tmp_path):
 
 
 def test_convolutions_of_bytes_are_exact(cli, tmp_path):
-    x, w = array(jnp.int8, 4, 16, 16, 32), array(jnp.int8, 3, 3, 32, 32)
-    f = lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=DIMS[2], preferred_element_type=jnp.int32)
-    same(cli, tmp_path, f, (x, w), 2)
+    """Pairs of products that 16 bits don't hold, and sums that float32 doesn't."""
+    def f(*pairs):
+        conv = lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=DIMS[2], preferred_element_type=jnp.int32)
+        return [conv(x, w) for x, w in zip(pairs[::2], pairs[1::2])]
+    x, w, deep = array(jnp.int8, 4, 16, 16, 32), array(jnp.int8, 3, 3, 32, 32), array(jnp.int8, 3, 3, 160, 24)
+    least = lambda *shape: jnp.full(shape, -128, jnp.int8)
+    same(cli, tmp_path, f, (x, w, array(jnp.int8, 2, 9, 8, 160), deep, least(2, 8, 8, 32), least(3, 3, 32, 8), least(2, 8, 8, 160), least(3, 3, 160, 8)), 2)
+
+
+def test_products_of_bytes_are_exact(cli, tmp_path):
+    def f(*operands):
+        pairs = list(zip(operands[::2], operands[1::2]))
+        return [lax.dot(s, t, preferred_element_type=jnp.int32) for s, t in pairs] + [lax.dot(s[0], t[:, 0], preferred_element_type=jnp.int32) for s, t in pairs]
+    deep = [jnp.full((40, 5000), v, t) for v, t in ((-128, jnp.int8), (127, jnp.int8), (255, jnp.uint8))]
+    same(cli, tmp_path, f, [m for s in deep for m in (s, deep[0].T)], 2)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -35,7 +35,7 @@ def test_twins(path, tmp_path):
     assert_same_captures(cpp, python, *([r"the argument \S+"] if path.stem == "filter_jit" else []))
 
 
-@pytest.mark.skipif("JAXSCOPE_FULL" not in os.environ, reason="runs what the samples run: JAXSCOPE_FULL")
+@pytest.mark.skipif(not os.environ.get("JAXSCOPE_FULL"), reason="runs what the samples run: JAXSCOPE_FULL")
 @pytest.mark.parametrize("path", TWINS, ids=lambda p: p.stem)
 def test_the_whole_program_runs(path, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "capture"), "JAXSCOPE": str(BINARY)}

@@ -29,7 +29,7 @@ def ask(*args):
 
 def programs(folder):
     found = sorted(p for p in folder.glob("*.jaxscope") if p.stem != "resharded")
-    assert len(found) == 26 + COUNT
+    assert len(found) == 27 + COUNT
     return [(p, json.loads(p.with_suffix(".json").read_text())) for p in found]
 
 
@@ -73,6 +73,12 @@ def test_gradients_on_devices_are_jaxs(folder, tmp_path):
         if far or memory["devices"] != 8:
             wrong.append(f"{p.stem}: {far} differ, {memory['devices']} devices")
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_exchanged_over_some_axes_stays_cut_along_others(folder):
+    sharding = json.loads(ask("plan", folder / "exchanged_in_some-checked.jaxscope", "--json").stdout)["sharding"]
+    assert {("all_gather", ("rows",)), ("reduce_scatter", ("rows",)), ("all_to_all", ("rows",))} <= {(c["kind"], tuple(c["axes"])) for c in sharding["collectives"]}
+    assert sharding["findings"] == [], sharding["findings"]
 
 
 def reshards(text):

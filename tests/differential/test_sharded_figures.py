@@ -9,7 +9,7 @@ import pytest
 from conftest import made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
-CASES = ["step", "step-said", "donated-same", "donated-unsaid", "donated-as-large", "donated-to-whole", "donated-whole", "donated-two", "uneven"]
+CASES = ["step", "step-said", "donated-same", "donated-unsaid", "donated-as-large", "donated-to-whole", "donated-whole", "donated-two", "picked", "uneven"]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,12 @@ def test_devices_send_what_xlas_send(folder, facts, model, layout):
     # A ring sends each byte of n parts 2 (n - 1) / n times; of the scalar loss a byte or two are lost by rounding.
     ours = sum(c["total_bytes"] * c["members"] / (2 * (c["members"] - 1)) for c in collectives)
     assert abs(ours - theirs["reduced"]) < 4
+    # XLA's own are in the capture, and stand beside ours: every byte of its all-reduces, how its results lie.
+    xla = told["sharding"]["xla"]
+    assert {c["kind"] for c in xla["collectives"]} == {"all-reduce"} and all(c["times"] == 1 and c["line"] > 0 for c in xla["collectives"])
+    assert abs(sum(c["total_bytes"] * c["members"] / (2 * (c["members"] - 1)) for c in xla["collectives"]) - theirs["reduced"]) < 4 * len(xla["collectives"])
+    assert xla["sent_bytes"] == told["layouts"][1]["sent_bytes"] == sum(c["total_bytes"] for c in xla["collectives"])
+    assert all(r["xla_spec"].startswith("P(") for rows in ("inputs", "outputs") for r in told["sharding"][rows])
     assert [r["layout"] for r in told["layouts"]][:2] == ["as captured", "as captured, by XLA"]
     assert told["layouts"][1]["planned_peak"] == theirs["peak"]
     assert abs(told["layouts"][0]["planned_peak"] / theirs["peak"] - 1) < 0.25
@@ -87,6 +93,12 @@ def test_what_jax_returns_whole_is_a_finding(folder):
     found = {f["kind"]: f for f in sharding["findings"]}
     assert found["not-honoured"]["aval"] == "f32[17,8]" and found["not-honoured"]["bytes"] == (17 - 3) * 8 * 4
     assert sharding["outputs"][0]["spec"] == "P()" and sharding["outputs"][0]["copies"] == 8
+
+
+def test_what_each_row_picks_is_picked_where_the_row_lies(folder):
+    sharding = ask("plan", folder / "picked.jaxscope")["sharding"]
+    assert sharding["findings"] == []
+    assert {(c["kind"], c["bytes"] < 16) for c in sharding["collectives"]} == {("psum", True)}, sharding["collectives"]  # the mean alone
 
 
 def test_what_cannot_be_cut_says_that_figures_are_global(folder):

@@ -2,42 +2,77 @@
 import json
 import os
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from seed import seed_of_sample
 
-from conftest import largest_error, made_by
+from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
-COUNT = 208 if os.environ.get("JAXSCOPE_FULL") else 8
+COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 200))
+BY_HAND = 31
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return made_by("sharded_programs.py", tmp_path_factory.mktemp("sharded"), seed_of_sample(), COUNT, timeout=1200)
+    folder, first = tmp_path_factory.mktemp("sharded"), seed_of_sample()
+    made_by("sharded_programs.py", folder, "hand", first)
+    last = first + COUNT
+    while first < last:
+        ended = made("sharded_programs.py", folder, "random", first, last, timeout=3600)
+        assert ended.returncode <= 0, ended.stderr[-3000:]
+        # XLA's partitioner aborts on some programs, and takes the process along: what was captured last.
+        reached = max(int(p.stem.split("-")[1]) for p in folder.glob("random-*.jaxscope"))
+        assert ended.returncode == 0 or reached >= first, ended.stderr[-3000:]
+        first = reached + 1
+    return folder
 
 
 def run(path, out):
+    """`out`: a file for the results."""
     return subprocess.run([JAXSCOPE, "run", str(path), "--json", "--outputs", str(out)], capture_output=True, text=True, timeout=120)
 
 
 def test_values_are_jaxs(folder, tmp_path):
     programs = sorted(folder.glob("*.jaxscope"))
-    assert len(programs) == 11 + COUNT
-    wrong = []
-    for p in programs:
-        out = tmp_path / (p.stem + ".npz")
-        done = run(p, out)
+    assert len(programs) == BY_HAND + COUNT
+
+    def compared(p):
+        done = run(p, tmp_path / (p.stem + ".npz"))
         if done.returncode != 0:
-            wrong.append(f"{p.stem}: {done.stderr.strip()}")
-            continue
-        ours, theirs = np.load(out), np.load(folder / (p.stem + ".jax.npz"))
-        for name in theirs.files:
-            error = largest_error(ours[name], theirs[name])
-            if not error < 2e-4:
-                wrong.append(f"{p.stem} {name}: {error}")
-    assert not wrong, "\n".join(wrong)
+            return f"{p.stem}: {done.stderr.strip()}"
+        return differences(p.stem, tmp_path / (p.stem + ".npz"), folder / (p.stem + ".jax.npz"))
+    with ThreadPoolExecutor(2) as pool:
+        wrong = {p.stem: text for p, text in zip(programs, pool.map(compared, programs)) if text}
+    # XLA's CPU compiler has faults of its own: writes over rows that it still reads, convolutions of uneven parts. Where JAX disagrees with itself, what it computes
+    # operation by operation on whole arrays decides. They are few.
+    numbers = {name: name.split("-")[1] for name in wrong if name.startswith("random-")}
+    if numbers:
+        made_by("sharded_programs.py", folder, "whole", *numbers.values())
+    for name, number in numbers.items():
+        if (tmp_path / (name + ".npz")).exists():
+            text = differences(name, tmp_path / (name + ".npz"), folder / f"random-{number}.whole.npz")
+            wrong[name] = f"{wrong[name]}; of whole arrays {text}" if text else ""
+    faults = [name for name, text in wrong.items() if not text]
+    print("JAX disagrees with itself:", *faults)
+    assert not any(wrong.values()), "\n".join(filter(None, wrong.values()))
+    assert len(faults) <= max(3, COUNT // 25), faults
+
+
+def differences(name, ours, theirs):
+    """Empty: there are none."""
+    if not theirs.exists():
+        return f"{name}: JAX computed nothing"
+    a, b = np.load(ours), np.load(theirs)
+    errors = ((key, largest_error(a[key], b[key])) for key in b.files)
+    return "; ".join(f"{name} {key}: {error}" for key, error in errors if not error < 2e-4)
+
+
+def test_what_stays_unreduced_in_jax_is_said(folder, tmp_path):
+    assert "leaves sums unreduced (dot_general at " in run(folder / "unreduced.jaxscope", tmp_path / "o.npz").stderr
 
 
 def test_two_runs_are_the_same_bit_for_bit(folder, tmp_path):
@@ -73,3 +108,25 @@ def test_memory_is_one_devices(folder, tmp_path):
     # f32[8,4] by its first dimension, f32[4] everywhere; f32[1,4] and i32[1] come out.
     assert memory["devices"] == 8 and memory["arguments"] == 16 + 16 and memory["outputs"] == 16 + 4
     assert len(memory["device_peaks"]) == 8 and max(memory["device_peaks"]) == memory["measured_peak"] >= 52
+
+
+REFUSED = {
+    "test_H_34_a_bare_spec": ("jax.lax.with_sharding_constraint(x, P('x'))", "with_sharding_constraint requires a non-empty mesh in context"),
+    "test_H_34_a_rank_too_small": ("jax.lax.with_sharding_constraint(x[0], NamedSharding(mesh, P('x', 'y')))", "is only valid for values of rank at least 2, but was applied to a value of rank 1"),
+    "test_H_35_sizes_that_dont_divide": ("jax.jit(lambda v: v * 2, in_shardings=NamedSharding(mesh, P('x')))(x[:3])", "implies that array axis 0 is partitioned 2 times, but the dimension size is 3"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_jax_refuses_is_told_in_its_words(name, tmp_path):
+    """H-34, H-35: today's constraint and shardings of arguments, in programs that are captured."""
+    expression, words = REFUSED[name]
+    script = tmp_path / "refused.py"
+    script.write_text("import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'\nimport jax, jax.numpy as jnp\n"
+                      "from jax.sharding import NamedSharding, PartitionSpec as P\n\n\ndef program():\n"
+                      "    mesh = jax.make_mesh((2, 4), ('x', 'y'), axis_types=(jax.sharding.AxisType.Auto,) * 2)\n"
+                      f"    return {{'fn': lambda x: {expression}, 'args': (jnp.ones((4, 4)),)}}\n")
+    done = subprocess.run([JAXSCOPE, "capture", f"{script}:program", "-o", str(tmp_path / "o.jaxscope"), "--python", sys.executable],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and words in done.stderr and 'refused.py", line 9' in done.stderr, done.stderr
+    assert not (tmp_path / "o.jaxscope").exists()

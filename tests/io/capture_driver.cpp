@@ -23,8 +23,8 @@ namespace {
 using namespace jaxscope;
 
 /// Types near `a` that differ from it.
-std::vector<AvalRef> lies_about(AvalRef a) {
-    std::vector<AvalRef> out;
+Avals lies_about(AvalRef a) {
+    Avals out;
     if (!a->is_array()) return out;
     const auto with = [&](auto change) {
         Aval lie = *a;

@@ -22,7 +22,7 @@ Value cumsum(JaxprBuilder& b, Value x) {
 /// A training step in the order of a tracer: all gradients, then all updates. "Gradients" are cumulative sums, one of the other.
 JaxprPtr step(int leaves, std::int64_t n) {
     JaxprBuilder b;
-    std::vector<Value> params, grads, out;
+    Values params, grads, out;
     for (int i = 0; i < leaves; ++i) params.push_back(b.add_input(f32({n})));
     Value g = b.add_input(f32({n}));
     for (int i = 0; i < leaves; ++i) grads.push_back(g = cumsum(b, g));
@@ -90,7 +90,7 @@ TEST(Schedule, ValuesAreMadeWhenTheyAreWanted) {
     JaxprBuilder b;
     const std::int64_t n = 1024;
     const Value x = b.add_input(f32({n}));
-    std::vector<Value> early;
+    Values early;
     for (int i = 0; i < 8; ++i) early.push_back(cumsum(b, b.bind1(primitive("mul"), {x, scalar(i + 2)})));
     Value sum = scalar(0);
     const ParamsRef axes = Params::make({{"axes", Attr::tuple({0})}, {"out_sharding", Attr()}});

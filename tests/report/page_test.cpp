@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "report/row_groups.h"
@@ -70,6 +72,17 @@ TEST(Page, WrapsTheLastColumnAndCutsTheMiddleOfOthers) {
     const std::string all = printed(t, {.all = true, .width = 60});
     EXPECT_NE(all.find("on_and_on_and_on_to_the_end"), std::string::npos);
     EXPECT_NE(all.find("somebody who knew that it was so"), std::string::npos);
+}
+
+TEST(Page, CutsNothingWhereThereIsNoWidth) {
+    Table t({{"name", Kind::Code}, {"size", Kind::Number}, {"why"}});
+    const std::string name(300, 'n');
+    t.add({name, "1 B",
+           "because it was said so by somebody who knew that it was so, and who said it at some length, so that it takes its time"});
+    const std::string text = printed(t, {.width = std::numeric_limits<std::size_t>::max()});
+    EXPECT_NE(text.find(name), std::string::npos);
+    EXPECT_NE(text.find("so that it takes its time\n"), std::string::npos);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
 TEST(Page, SaysHowManyRowsAreLeftOut) {

@@ -3,7 +3,9 @@
 
 #include <jaxscope/jax.h>
 
+#include <array>
 #include <complex>
+#include <span>
 
 #include "trace/error_of.h"
 
@@ -269,6 +271,20 @@ TEST(Behaviours, I_01_DoubleSine) {
 TEST(Behaviours, C_26_IntegerInputsAreRefused) {
     const std::string text = error_of([] { jax::grad([](Array i, Array x) { return jnp::sin(x) * i; })(2, 1.); });
     EXPECT_NE(text.find("grad requires real- or complex-valued inputs"), std::string::npos) << text;
+}
+
+TEST(Arrays, AreMadeOfNumbersOfAnyTypeInARow) {
+    const float raw[] = {1, 2, 3, 4};
+    EXPECT_EQ(Array(std::span<const float>(raw), {2, 2}).repr(), "Array([[1., 2.],\n       [3., 4.]], dtype=float32)");
+    EXPECT_EQ(Array(std::array<std::int64_t, 2>{5, -6}, 2).repr(), "Array([ 5, -6], dtype=int32)");
+    EXPECT_EQ(Array(std::vector<std::int8_t>{1, -2}, 2).repr(), "Array([ 1, -2], dtype=int8)");
+    EXPECT_EQ(Array(std::vector<std::uint32_t>{4000000000u}, 1).repr(), "Array([4000000000], dtype=uint32)");
+    EXPECT_EQ(Array(std::array<bool, 2>{true, false}, 2).repr(), "Array([ True, False], dtype=bool)");
+    EXPECT_EQ(Array({1.5, 2.5}, 2).repr(), "Array([1.5, 2.5], dtype=float32)");
+    EXPECT_EQ(Array({1, 2, 3, 4}, {2, 2}).str(), "[[1 2]\n [3 4]]");
+    EXPECT_EQ(error_of([] { Array(std::array<std::int64_t, 1>{std::int64_t{1} << 40}, 1); }),
+              "OverflowError: Python int 1099511627776 too large to convert to int32");
+    EXPECT_EQ(error_of([&] { Array(std::span<const float>(raw), 3); }), "cannot reshape array of size 4 into shape (3,)");
 }
 
 }  // namespace

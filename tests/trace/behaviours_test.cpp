@@ -118,6 +118,20 @@ TEST(Behaviours, A_23_AnUnknownNameIsRefused) {
     EXPECT_EQ(error_of([] { jax::jit([](Array a) { return a; }, {.static_argnames = {"q"}, .arg_names = {"a"}}); }),
               "Jitted function has invalid argnames {'q'} in static_argnames. Function does not take these args.");
 }
+TEST(Behaviours, B_26_NamesNeedASignature) {
+    const auto add = [](Array a, Array b) { return a + b; };
+    const auto refused = [&](const jax::JitOptions& o) { return error_of([&] { jax::jit(add, o)(Array(1), Array(2)); }); };
+    EXPECT_EQ(refused({.donate_argnames = {"b"}}),
+              "Getting the signature of function <unnamed function> failed. Pass donate_argnums instead of donate_argnames.");
+    EXPECT_EQ(refused({.static_argnames = {"b"}, .name = "add"}),
+              "Getting the signature of function add failed. Pass static_argnums instead of static_argnames.");
+    EXPECT_EQ(refused({.donate_argnames = {"q"}, .arg_names = {"a", "b"}}),
+              "Jitted function has invalid argnames {'q'} in donate_argnames. Function does not take these args.");
+    // A name that comes with the call is one, too.
+    const Array kept = jnp::ones(3), given = jnp::ones(3);
+    jax::jit(add, {.donate_argnames = {"b"}})(kept, jax::kw("b", given));
+    EXPECT_TRUE(given.is_deleted() && !kept.is_deleted());
+}
 TEST(Behaviours, A_25_FlattenFunKnowsItsOutputTreeAfterItRan) {
     const std::pair<Array, Map> args{1, Map{{"a", 2}}};
     auto f = jax::flatten_fun(

@@ -179,6 +179,25 @@ TEST(Checkpoint, EnsureCompileTimeEval) {
         return x * 2.;
     })(Array(1.));
     EXPECT_TRUE(positive);
+    // What depends on a tracer is recorded all the same, functions of it and calls of its closures too.
+    const auto mixed = [](Array x) {
+        const auto inner = [&](Array y) {
+            jax::ensure_compile_time_eval now;
+            const Array one = jnp::sin(jnp::array(0.f)) + 1.f;
+            EXPECT_FALSE(one.is_tracer());
+            return jax::jit([&](Array z) { return z + x; })(x * y + one);
+        };
+        return jax::grad(inner)(3.f) + inner(2.f);
+    };
+    EXPECT_EQ(jax::jit(mixed)(Array(5.f)).item<float>(), 5.f + 16.f);
+    jax::jit([](Array x) {
+        jax::ensure_compile_time_eval now;
+        EXPECT_FALSE(jnp::ones(2).is_tracer());
+        const Array y = x + 1;
+        EXPECT_TRUE(y.is_tracer());
+        EXPECT_FALSE(jnp::ones(2).is_tracer());
+        return y;
+    })(Array(1));
 }
 
 TEST(AssociativeScan, RefusesOtherLengths) {

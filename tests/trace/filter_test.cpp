@@ -57,6 +57,15 @@ TEST(Behaviours, B_32_AnUnknownModeIsRefusedAtOnce) {
     EXPECT_EQ(error_of([] { jax::filter_jit([](Array x) { return x; }, {.donate = "arrays"}); }),
               "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.");
 }
+TEST(Behaviours, B_34_WhatTheFilterDecidesIsRefusedAtOnce) {
+    const char* text =
+        "`jitkwargs` cannot contain 'static_argnums', 'static_argnames', 'donate_argnums', 'in_shardings', or 'out_shardings'.";
+    const auto same = [](Array x) { return x; };
+    EXPECT_EQ(error_of([&] { jax::filter_jit(same, {.static_argnames = {"x"}}); }), text);
+    EXPECT_EQ(error_of([&] { jax::filter_jit(same, {.donate_argnums = 0}); }), text);
+    EXPECT_EQ(error_of([&] { jax::filter_jit(same, {.static_argnums = {0, 1}}); }), text);
+    EXPECT_EQ(jax::filter_jit(same)(Array(2)).item<int>(), 2);
+}
 TEST(FilterJit, WarningsAreShownWhereAsked_B_28) {
     const auto heard_of = [](const char* mode) {
         Stderr heard;

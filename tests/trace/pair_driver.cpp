@@ -355,6 +355,7 @@ int main(int argc, char**) {
     mapping();
     named_axes();
     more_functions();
+    numbers();
     composed_functions();
     options();
     arrangements();

@@ -61,7 +61,7 @@ private Q_SLOTS:
         QCOMPARE(window_->donation_table()->table()->selectionModel()->selectedRows().size(), 1);
         QVERIFY(window_->outline()->tree()->currentIndex().isValid());
         const DonatedLeaf& leaf = *find_donated(*look().donation, whole.donated);
-        QCOMPARE(window_->inspector()->explanation().title, leaf.path);
+        QCOMPARE(explained(*window_).title, leaf.path);
         // A click on the donation's row leads back.
         const QModelIndex row = window_->donation_table()->table()->currentIndex();
         window_->selection()->clear();

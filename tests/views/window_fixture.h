@@ -27,6 +27,12 @@ inline bool settled(app::MainWindow& window) {
            !window.split_view()->busy() && !window.searching();
 }
 
+/// What the inspector says of the selection, which is explained once control is back in the event loop.
+inline const Explanation& explained(app::MainWindow& window) {
+    QCoreApplication::processEvents();
+    return window.inspector()->explanation();
+}
+
 /// A window as its user sees it first, with nothing open.
 inline std::unique_ptr<app::MainWindow> new_window() {
     auto window = std::make_unique<app::MainWindow>();

@@ -98,7 +98,7 @@ private Q_SLOTS:
         QVERIFY(picked.program.has_value());
         QVERIFY(window.residual_table()->table()->currentIndex().isValid());
         QVERIFY(window.outline()->tree()->currentIndex().isValid());
-        QVERIFY(window.inspector()->explanation().saved);
+        QVERIFY(explained(window).saved);
         QVERIFY(!window.inspector()->explanation().sentences.empty());
         // And back from the graph's side.
         Picked from_graph;
@@ -335,14 +335,14 @@ private Q_SLOTS:
         QVERIFY(seen >= 4);
         window.selection()->pick(residual(before[row]));
         const Picked was = window.selection()->picked();
-        const std::string title = window.inspector()->explanation().title;
+        const std::string title = explained(window).title;
         QVERIFY(window.inspector()->explanation().saved);
         for (const char* policy : {"everything_saveable", "save_only_these_names('mlp_in')", "nothing_saveable"}) {
             choose(policy);
             const Picked now = window.selection()->picked();
             const ResidualReport& report = *window.session()->current().residuals;
             QVERIFY(now.program == was.program);
-            QCOMPARE(window.inspector()->explanation().title, title);
+            QCOMPARE(explained(window).title, title);
             const NodeItem* marked = window.program_view()->scene()->picked();
             QVERIFY(marked != nullptr && marked == node_of(*window.program_view(), *was.program));
             const ResidualRow* saved = now.residual ? find_residual(report, *now.residual) : nullptr;

@@ -65,6 +65,10 @@ NodeItem::NodeItem(const VisibleGraph::Node& node, const Rect& rect, int part, i
         mark_ = utf8("saved " + bytes_text(node.mark.saved_bytes));
         if (node.mark.saved_values > 1) mark_ += utf8(" \u00d7" + count_text(node.mark.saved_values));
     }
+    if (mark_.isEmpty() && !node.badge.empty()) {
+        mark_ = utf8(node.badge);
+        badge_ = true;
+    }
     setZValue(expanded_ ? -10 : 10);
     setToolTip(title_ + QStringLiteral("\n") + detail_);
     setAcceptHoverEvents(!expanded_);
@@ -124,13 +128,14 @@ void NodeItem::paint_mark(QPainter& painter, double zoom) const {
     const QRectF where = mark_rect();
     const int size = letters(10, zoom, where.height());
     if (size == 0) {
-        painter.fillRect(QRectF(rect_.x(), rect_.bottom() + 1, rect_.width(), 5), theme()(p.residual));
+        painter.fillRect(QRectF(rect_.x(), rect_.bottom() + 1, rect_.width(), 5), theme()(badge_ ? p.ink : p.residual));
         return;
     }
-    painter.setPen(QPen(theme()(p.residual), 1.2));
-    painter.setBrush(theme()(p.panel));
+    painter.setPen(QPen(theme()(badge_ ? p.ink : p.residual), 1.2));
+    painter.setBrush(theme()(badge_ ? p.selected_row : p.panel));
     painter.drawRoundedRect(where, 8, 8);
-    draw_elided(painter, where.adjusted(4, 0, -4, 0), mark_, text_font(size, true), theme()(p.residual_text), Qt::AlignHCenter);
+    draw_elided(painter, where.adjusted(4, 0, -4, 0), mark_, text_font(size, true), theme()(badge_ ? p.ink : p.residual_text),
+                Qt::AlignHCenter);
 }
 
 void NodeItem::paint_frame(QPainter& painter, double zoom) const {

@@ -44,6 +44,7 @@ private:
     void paint_box(QPainter& painter, double zoom) const;
     void paint_mark(QPainter& painter, double zoom) const;
     QString title_, detail_, mark_;
+    bool badge_ = false;  ///< `mark_` is no mark of what is saved
     GraphItem::Kind kind_;
     Role role_;
     QRectF rect_;

@@ -48,7 +48,7 @@ void GraphScene::reset() {
     hover_timer_.stop();
     picked_ = hovered_ = nullptr;
     picked_crossing_ = nullptr;
-    dimmed_ = false;
+    dimmed_ = focused_ = false;
     parts_.clear();
     crossings_.clear();
     clear();
@@ -203,16 +203,47 @@ GraphScene::Lit GraphScene::Part::around(std::size_t node) const {
 
 /// Lines end at the outermost frames: these count as lit when anything in them is.
 void GraphScene::Part::light(const std::vector<bool>& lit) const {
-    std::vector<bool> holds = lit;
-    for (std::size_t n = nodes.size(); n-- > 0;)
-        if (holds[n] && frame[n] != VisibleGraph::kTop) holds[static_cast<std::size_t>(frame[n])] = true;
+    const std::vector<bool> holds = with_frames(lit);
     for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n]->setOpacity(nodes[n]->is_frame() || lit[n] ? 1 : kDimmed);
     for (LineItem* line : lines) line->setOpacity(holds[line->from] && holds[line->to] ? 1 : kDimmed);
 }
 
+std::vector<bool> GraphScene::Part::with_frames(std::vector<bool> shown) const {
+    for (std::size_t n = nodes.size(); n-- > 0;)
+        if (shown[n] && frame[n] != VisibleGraph::kTop) shown[static_cast<std::size_t>(frame[n])] = true;
+    return shown;
+}
+
+void GraphScene::set_focus(int part, const std::vector<bool>& shown, bool hide) {
+    if (part < 0 || static_cast<std::size_t>(part) >= parts_.size()) return;
+    hover_timer_.stop();
+    focused_ = true;
+    const Part& here = parts_[static_cast<std::size_t>(part)];
+    const std::vector<bool> on = here.with_frames(shown);
+    const auto show = [&](QGraphicsItem* item, bool is_on) {
+        item->setOpacity(is_on ? 1 : kDimmed);
+        item->setVisible(is_on || !hide);
+    };
+    for (std::size_t n = 0; n < here.nodes.size(); ++n) show(here.nodes[n], on[n]);
+    for (LineItem* line : here.lines) show(line, on[line->from] && on[line->to]);
+    for (QGraphicsItem* item : items()) {
+        if (item->type() == PortalItem::Type && static_cast<PortalItem*>(item)->part() == part)
+            show(item, on[static_cast<std::size_t>(static_cast<PortalItem*>(item)->node())]);
+        if (item->type() == TieItem::Type) show(item, on[static_cast<std::size_t>(static_cast<TieItem*>(item)->node())]);
+    }
+}
+
+void GraphScene::clear_focus() {
+    focused_ = false;
+    for (QGraphicsItem* item : items()) {
+        item->setOpacity(1);
+        item->setVisible(true);
+    }
+}
+
 /// Lights up a node with what it holds, producers and consumers two steps deep, what is saved of it, and dims the rest.
 void GraphScene::light_up(NodeItem* around) {
-    if (around == nullptr && !dimmed_) return;
+    if (focused_ || (around == nullptr && !dimmed_)) return;
     dimmed_ = around != nullptr;
     std::vector<Lit> lit;
     for (std::size_t p = 0; p < parts_.size(); ++p) {

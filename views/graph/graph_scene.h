@@ -23,6 +23,9 @@ public:
     /// Tags on the inputs whose memory results take (`given`: their numbers among the invars), and on the results: each leads to the other.
     void add_ties(const VisibleGraph& graph, const GraphLayout& layout, std::uint32_t constants, const std::set<int>& given,
                   std::int64_t bytes);
+    /// Shows some nodes of a part alone: the others fade, or aren't there at all. Until `clear_focus` the pointer lights up nothing.
+    void set_focus(int part, const std::vector<bool>& shown, bool hide);
+    void clear_focus();
     void set_picked(int part, int node);     ///< -1: none
     void set_picked_residual(int residual);  ///< -1: none
     NodeItem* node(int part, int index) const;
@@ -56,6 +59,8 @@ private:
     struct Part {
         Lit around(std::size_t node) const;
         void light(const std::vector<bool>& lit) const;
+        /// With the frames around them.
+        std::vector<bool> with_frames(std::vector<bool> nodes) const;
         std::vector<int> frame;  ///< per node: the expanded one around it, or VisibleGraph::kTop
         std::vector<NodeItem*> nodes;
         std::vector<LineItem*> lines;
@@ -66,7 +71,7 @@ private:
     NodeItem *picked_ = nullptr, *hovered_ = nullptr;
     CrossingItem* picked_crossing_ = nullptr;
     QTimer hover_timer_;
-    bool split_ = false, dimmed_ = false;
+    bool split_ = false, dimmed_ = false, focused_ = false;
     double boundary_ = 0;
 };
 

@@ -63,6 +63,7 @@ void ProgramView::set_program(ProgramPtr program) {
     touched_ = false;
     saved_.reset();
     donation_.reset();
+    forget_focus();
     rebuild();
 }
 
@@ -86,8 +87,8 @@ void ProgramView::rebuild() {
     opening_ = std::make_shared<Opening>();
     opening_->model = model_;
     opening_->expanded = expanded_;
-    layouter_->start([program = program_, made = opening_, saved = saved_, touched = touched_] {
-        if (!made->model) made->model = std::make_shared<const GraphModel>(program->jaxpr, Grouping::Auto, input_names(*program));
+    layouter_->start([program = program_, made = opening_, saved = saved_, touched = touched_, grouping = grouping_] {
+        if (!made->model) made->model = std::make_shared<const GraphModel>(program->jaxpr, grouping, input_names(*program));
         const GraphMarks marks = saved ? saved_marks(*made->model, *saved) : GraphMarks{};
         if (!touched) made->expanded = made->model->first_look(kFirstNodes, marks);
         VisibleGraph graph = made->model->visible(made->expanded);
@@ -129,6 +130,7 @@ void ProgramView::fill_scene() {
         const std::uint32_t constants = model_->root().num_constvars;
         scene_->add_ties(graph_, layout_, constants, given, donation_->saved_bytes);
     }
+    apply_focus();
 }
 
 NodeItem* ProgramView::node(const std::string& key) const {
@@ -162,6 +164,13 @@ void ProgramView::set_expanded(const std::string& key, bool expanded) {
         expanded_.insert(key);
     else
         expanded_.erase(key);
+    rebuild();
+    Q_EMIT expanded_changed();
+}
+
+void ProgramView::expand(std::set<std::string> keys) {
+    touched_ = true;
+    expanded_ = std::move(keys);
     rebuild();
     Q_EMIT expanded_changed();
 }
@@ -218,6 +227,10 @@ void ProgramView::mark(const Picked& picked, bool move) {
         if (const auto found = graph_.by_key.find(picked.group); found != graph_.by_key.end()) node = static_cast<int>(found->second);
     }
     scene_->set_picked(0, node);
+    if (const std::string key = picked_key(); !key.empty() && key != picked_now_) {
+        picked_before_ = picked_now_;
+        picked_now_ = key;
+    }
     if (node >= 0 && move) centre_on(node);
 }
 

@@ -28,7 +28,22 @@ public:
     const GraphScene* scene() const { return scene_; }
     GraphView* view() const { return view_; }
     void set_expanded(const std::string& key, bool expanded);
+    /// What is open, by key; and the same once more, as the user had it.
+    const std::set<std::string>& expanded() const { return expanded_; }
+    bool touched() const { return touched_; }
+    void expand(std::set<std::string> keys);
     void collapse_all();
+    /// What of the picture is shown: of what is picked all that it is made of, all that is made of it, the ways to it from what was picked
+    /// before, it alone with what is next to it; or everything but what was hidden.
+    enum class Focus { Everything, MadeOf, MadeFrom, Path, Alone };
+    void focus(Focus how);
+    /// Hides what is picked; `focus(Everything)` brings it back.
+    void hide_picked();
+    Focus focused() const { return focus_; }
+    bool hides() const { return !hidden_.empty(); }
+    /// How equations are put into groups; what was open is chosen anew.
+    void set_grouping(Grouping grouping);
+    Grouping grouping() const { return grouping_; }
     /// Opens what is around an equation and brings it into view.
     void reveal(const EqnPath& path);
     void restyle();
@@ -39,8 +54,14 @@ Q_SIGNALS:
     void laid_out();  ///< the picture shows what was asked for
     void model_ready();
     void expanded_changed();
+    /// In words; empty: everything is shown.
+    void focus_changed(const QString& what);
 
 private:
+    void apply_focus();
+    void forget_focus();
+    std::vector<bool> focused_nodes() const;
+    std::string picked_key() const;
     void rebuild();
     void show_graph(LaidOut& result);
     void fill_scene();
@@ -68,6 +89,11 @@ private:
     QPoint anchor_at_;
     std::shared_ptr<const std::vector<SavedValue>> saved_;
     std::shared_ptr<const DonationReport> donation_;
+    Focus focus_ = Focus::Everything;
+    std::string focus_on_, focus_from_;       ///< keys of the nodes that it is of
+    std::string picked_now_, picked_before_;  ///< keys, for the way from the one to the other
+    std::set<std::string> hidden_;            ///< keys
+    Grouping grouping_ = Grouping::Auto;
     bool touched_ = false;  ///< the user has opened or closed something
     bool fresh_ = false;
     bool own_pick_ = false;  ///< what was picked was clicked here: it is in view

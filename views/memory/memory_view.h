@@ -1,23 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "background/background.h"
+#include "memory/flame_widget.h"
 #include "memory/timeline_widget.h"
+#include "session/session.h"
 
+class QComboBox;
+class QLabel;
+class QStackedWidget;
 class QToolButton;
 
 namespace jaxscope::views {
 
-/// The Memory tab: the timeline, and over it what of it is shown.
+/// The Memory tab: the timeline or the lines of source, and over it what of it is shown.
 class MemoryView : public QWidget {
     Q_OBJECT
 public:
     explicit MemoryView(Selection* selection, QWidget* parent = nullptr);
+    /// What lines of source hold; the timeline has its own plan.
+    void set_look(ProgramPtr program, const Look& look);
     TimelineWidget* timeline() const { return timeline_; }
+    FlameWidget* flame() const { return flame_; }
+    QToolButton* curve_button() const { return curve_; }
     QToolButton* strips_button() const { return strips_; }
+    QToolButton* lines_button() const { return lines_; }
     QToolButton* arguments_button() const { return arguments_; }
+    /// Whose bytes lines of source show.
+    QComboBox* whose() const { return whose_; }
+    bool busy() const { return making_.busy(); }
 
 private:
+    void lay_out();
+    void show_lines();
     TimelineWidget* timeline_;
-    QToolButton *curve_, *strips_, *arguments_;
+    FlameWidget* flame_;
+    QStackedWidget* either_;
+    QToolButton *curve_, *strips_, *lines_, *arguments_;
+    QComboBox* whose_;
+    QLabel* hint_;
+    ProgramPtr program_;
+    std::shared_ptr<const MemoryPlan> plan_;
+    std::shared_ptr<const ResidualReport> residuals_;
+    int step_ = -1;  ///< that was clicked in the timeline; -1: the peak's
+    Latest making_;
 };
 
 }  // namespace jaxscope::views

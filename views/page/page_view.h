@@ -12,6 +12,7 @@ public:
     explicit PageView(const QString& name, QWidget* parent = nullptr);
     /// `body`: as Page writes it in the format Html.
     void set_page(const QString& body);
+    const QString& body() const { return body_; }
     void tell(const QString& sentence);  ///< instead of a page: what is being done, or why there is none
 
 private:

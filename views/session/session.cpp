@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "io/load_program.h"
 #include "theme/theme.h"
 
@@ -98,7 +99,8 @@ Session::Session(QObject* parent)
       mailbox_(std::make_shared<Mailbox>(this)),
       comparing_(this, kStack),
       asking_(this, kStack),
-      marking_(this, kStack) {}
+      marking_(this, kStack),
+      fitting_(this, kStack) {}
 
 Session::~Session() {
     ++generation_;
@@ -125,15 +127,15 @@ void Session::set_busy(const QString& what) {
     Q_EMIT busy_changed(what);
 }
 
-void Session::open(const QString& file) { read(file, false); }
-void Session::reload(const QString& file) { read(file, true); }
+void Session::open(const QString& file, History history) { read(file, false, std::move(history)); }
+void Session::reload(const QString& file) { read(file, true, {}); }
 
-void Session::read(const QString& file, bool again) {
+void Session::read(const QString& file, bool again, History history) {
     const int generation = ++generation_;
     cancel_all();
     set_busy(tr("Reading %1").arg(file));
     reading_ = std::make_shared<CancelToken>();
-    worker_.start([this, file, again, generation, token = reading_, mailbox = mailbox_] {
+    worker_.start([this, file, again, history = std::move(history), generation, token = reading_, mailbox = mailbox_] {
         const CancelScope scope(*token);
         ProgramPtr program;
         QString problem;
@@ -142,7 +144,7 @@ void Session::read(const QString& file, bool again) {
         } catch (const std::exception& e) {
             problem = in_words(e);
         }
-        mailbox->post([this, program, problem, generation, file, again] {
+        mailbox->post([this, program, problem, generation, file, again, history] {
             if (generation != generation_) return;
             set_busy({});
             if (!program) {
@@ -150,7 +152,9 @@ void Session::read(const QString& file, bool again) {
                 return;
             }
             const bool same = again && program_ && file == file_;
-            take(program, same ? kept_history(history_, *program_, *program) : just_opened());
+            take(program, same      ? kept_history(history_, *program_, *program)
+                          : history ? history(*program, just_opened().front())
+                                    : just_opened());
             file_ = file;
         });
     });
@@ -165,8 +169,7 @@ void Session::take(ProgramPtr program, std::vector<Choices> history) {
     program_ = std::move(program);
     history_ = std::move(history);
     undone_.clear();
-    comparing_.cancel();
-    compared_.clear();
+    forget_compared();
     stop_asking_xla();
     other_target_.reset();
     as_it_is_ = current_ = Look{};
@@ -187,8 +190,7 @@ void Session::choose_target(const TargetDevice* target) {
     if (!program_ || target == choices().jit.target) return;
     for (std::vector<Choices>* list : {&history_, &undone_})
         for (Choices& c : *list) c.jit.target = target;
-    comparing_.cancel();
-    compared_.clear();
+    forget_compared();
     if (as_it_is_.done) other_target_ = as_it_is_.inspection;
     as_it_is_ = Look{};
     Q_EMIT choices_changed();
@@ -256,9 +258,8 @@ void Session::inspect() {
 void Session::compare() {
     if (!as_it_is_.done || !program_) return;
     const int region = choices().region;
-    if (region == compared_region_ && (comparing_.busy() || !compared_.empty())) return;
-    compared_.clear();
-    compared_region_ = region;
+    if (region == compared_region_ && (comparing_.busy() || compared_.size() > fitted_.size())) return;
+    compare_region(region);
     Choices plain = history_.front();
     plain.region = region;
     auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
@@ -274,14 +275,90 @@ void Session::take_compared(std::vector<PolicyRow> rows) {
         for (PolicyRow& before : compared_)
             if (before.policy == row.policy && row.compiled.empty()) row.compiled = std::move(before.compiled);
     compared_ = std::move(rows);
+    for (const Fitted& f : fitted_) compared_.push_back(f.row);
     Q_EMIT compared_changed();
+}
+
+void Session::forget_compared() {
+    comparing_.cancel();
+    compared_.clear();
+    fitted_.clear();
+    stop_fitting();
+}
+
+/// Rows are of one region; those of budgets stay as long as it is that.
+void Session::compare_region(int region) {
+    if (region != compared_region_) forget_compared();
+    compared_region_ = region;
+}
+
+void Session::fit(std::int64_t budget) {
+    if (!as_it_is_.done || !program_) return;
+    compare_region(choices().region);
+    Choices plain = history_.front();
+    plain.region = choices().region;
+    auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
+    fitting_.start([this, inspection, plain, budget]() -> std::function<void()> {
+        auto found = std::make_shared<BudgetFit>();
+        QString problem;
+        try {
+            *found = fit_budget(*inspection, budget);
+        } catch (const std::exception& e) {
+            problem = in_words(e);
+        }
+        return [this, found, problem, plain] {
+            problem.isEmpty() ? receive_fit(*found, plain) : Q_EMIT failed(problem);
+            Q_EMIT fitting_changed();
+        };
+    });
+    Q_EMIT fitting_changed();
+}
+
+void Session::stop_fitting() {
+    if (!fitting_.busy()) return;
+    fitting_.cancel();
+    Q_EMIT fitting_changed();
+}
+
+void Session::receive_fit(const BudgetFit& fit, const Choices& plain) {
+    if (!fit.as_it_is) {
+        Fitted made;
+        made.row.policy = "budget " + bytes_text(fit.budget);
+        made.row.residual_bytes = fit.found.residual_bytes;
+        made.row.planned_peak = fit.found.planned_peak;
+        made.row.recomputed_flops = fit.found.recomputed_flops;
+        made.row.total_flops = fit.found.total_flops;
+        made.row.around = fit.placement;
+        if (!fit.fits) made.row.problem = "nothing that was tried fits";
+        made.choices = jaxscope::fitted(plain, fit);
+        std::erase_if(fitted_, [&](const Fitted& f) { return f.row.policy == made.row.policy; });
+        std::erase_if(compared_, [&](const PolicyRow& r) { return r.policy == made.row.policy; });
+        compared_.push_back(made.row);
+        fitted_.push_back(std::move(made));
+        Q_EMIT compared_changed();
+    }
+    Q_EMIT fitted(fit);
+}
+
+const Choices* Session::fitted_choices(const QString& row) const {
+    for (const Fitted& f : fitted_)
+        if (utf8(f.row.policy) == row) return &f.choices;
+    return nullptr;
+}
+
+/// Whatever else is chosen beside it.
+QString Session::fitted_row(const Choices& choices) const {
+    for (const Fitted& f : fitted_)
+        if (f.choices.by_hand && f.choices.by_hand == choices.by_hand && f.choices.marked_at == choices.marked_at)
+            return utf8(f.row.policy);
+    return {};
 }
 
 void Session::ask_xla(const XlaQuestion& question) {
     if (!as_it_is_.done || !program_) return;
     Choices plain = history_.front();
     plain.region = choices().region;
-    compared_region_ = plain.region;
+    compare_region(plain.region);
     comparing_.cancel();
     auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
     asking_.start([this, inspection, question]() -> std::function<void()> {

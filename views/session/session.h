@@ -5,6 +5,7 @@
 #include <QMap>
 #include <QObject>
 #include <QString>
+#include <functional>
 
 #include "analysis/correspondence.h"
 #include "analysis/fit/hand_marks.h"
@@ -48,7 +49,10 @@ public:
     explicit Session(QObject* parent = nullptr);
     ~Session() override;
 
-    void open(const QString& file);
+    /// What was chosen for a program, oldest first; the first one as `plain`, of a program that was just opened.
+    using History = std::function<std::vector<Choices>(const Program& program, const Choices& plain)>;
+    /// `history`: with choices of an earlier day.
+    void open(const QString& file, History history = {});
     void open(ProgramPtr program);
     /// Reads the file again: of the program that is open, choices and their history stay as far as they mean something in what is read.
     void reload(const QString& file);
@@ -72,9 +76,11 @@ public:
     bool can_redo() const { return !undone_.empty(); }
 
     ProgramPtr program() const { return program_; }
+    const QString& file() const { return file_; }  ///< that it was read from; empty: from none
     const Look& as_it_is() const { return as_it_is_; }
     const Look& current() const { return current_; }
     const Choices& choices() const;
+    const std::vector<Choices>& history() const { return history_; }
     /// Are the figures of `current` those of `choices`? Not while it is being inspected.
     bool shows_choices() const { return current_.inspection && current_.inspection->choices() == choices(); }
     bool busy() const { return busy_; }
@@ -87,6 +93,15 @@ public:
     void ask_xla(const XlaQuestion& question);
     void stop_asking_xla();
     bool asking_xla() const { return asking_.busy(); }
+    /// Looks for the cheapest values to save so that the peak is within so many bytes; `fitted` tells what was found, which is a row of
+    /// `compared` then.
+    void fit(std::int64_t budget);
+    void stop_fitting();
+    bool fitting() const { return fitting_.busy(); }
+    /// What a row of a budget chooses; null: it is none.
+    const Choices* fitted_choices(const QString& row) const;
+    /// The row of the budget that these choices come of; empty: of none.
+    QString fitted_row(const Choices& choices) const;
 
 Q_SIGNALS:
     void opened();  ///< a new program; stages follow
@@ -97,13 +112,18 @@ Q_SIGNALS:
     void running_changed();
     void compared_changed();
     void asking_changed();
+    void fitting_changed();
+    void fitted(const jaxscope::BudgetFit& fit);
     void failed(QString message);  ///< of what was asked for in the background
 
 private:
-    void read(const QString& file, bool again);
+    void read(const QString& file, bool again, History history);
     void take(ProgramPtr program, std::vector<Choices> history);
     void inspect();
     void cancel_all();
+    void receive_fit(const BudgetFit& fit, const Choices& plain);
+    void forget_compared();
+    void compare_region(int region);
     void take_compared(std::vector<PolicyRow> rows);
     void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const ApartRun>& run, const QString& problem);
     void set_busy(const QString& what);
@@ -121,7 +141,12 @@ private:
     int generation_ = 0;
     bool busy_ = false;
     std::shared_ptr<const Inspection> other_target_;  ///< of the program as it is, planned for another device: stages to share
-    Latest comparing_, asking_, marking_;
+    Latest comparing_, asking_, marking_, fitting_;
+    struct Fitted {
+        PolicyRow row;
+        Choices choices;
+    };
+    std::vector<Fitted> fitted_;  ///< of the program and region that are looked at
     std::vector<PolicyRow> compared_;
     int compared_region_ = Choices::kAuto;
 };

@@ -216,7 +216,7 @@ void SplitView::paintEvent(QPaintEvent*) {
         return;
     }
     // Over the boundary of the picture, as long as both heads have room.
-    const int middle = std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), width() * 3 / 10, width() * 7 / 10);
+    const int middle = std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), width() * 36 / 100, width() * 64 / 100);
     painter.fillRect(QRect(0, 0, middle, kHeadHeight), theme()(p.known_canvas));
     painter.fillRect(QRect(middle, 0, width() - middle, kHeadHeight), theme()(p.unknown_canvas));
     const QString saved = utf8("saved " + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +

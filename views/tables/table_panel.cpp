@@ -21,6 +21,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
       proxy_(new TableProxy(this)),
       table_(new QTableView),
       filter_(new QLineEdit),
+      head_(new QHBoxLayout),
       total_(new QLabel),
       empty_(new QLabel) {
     proxy_->setSourceModel(model_);
@@ -43,18 +44,17 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     empty_->setMargin(24);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    auto* head = new QHBoxLayout;
-    head->setContentsMargins(14, 6, 14, 4);
-    head->addWidget(total_);
-    head->addStretch();
-    head->addWidget(filter_);
+    head_->setContentsMargins(14, 6, 14, 4);
+    head_->addWidget(total_);
+    head_->addStretch();
+    head_->addWidget(filter_);
     auto* body = new QStackedLayout;
     body->addWidget(table_);
     body->addWidget(empty_);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addLayout(head);
+    layout->addLayout(head_);
     layout->addLayout(body, 1);
     connect(filter_, &QLineEdit::textChanged, proxy_, &TableProxy::set_filter);
     connect(model_, &QAbstractItemModel::modelReset, this, [this, body] {
@@ -75,6 +75,8 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     refresh();
     body->setCurrentIndex(1);
 }
+
+void TablePanel::add_to_head(QWidget* widget) { head_->insertWidget(head_->count() - 1, widget); }
 
 void TablePanel::set_name(const QString& name) {
     table_->setAccessibleName(name);
@@ -110,6 +112,11 @@ QString TablePanel::selected_as_tsv() const {
         lines << cells.join('\t');
     }
     return lines.join('\n');
+}
+
+int TablePanel::current_row() const {
+    const QModelIndex at = table_->currentIndex();
+    return at.isValid() ? proxy_->mapToSource(at).row() : -1;
 }
 
 void TablePanel::follow(const Picked& picked) {

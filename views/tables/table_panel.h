@@ -9,6 +9,8 @@
 #include "models/table_model.h"
 #include "selection/selection.h"
 
+class QHBoxLayout;
+
 namespace jaxscope::views {
 
 /// A table with its total and a filter box above it. Sorted by bytes at first; copying gives TSV; its current row is the selection.
@@ -19,11 +21,14 @@ public:
     void set_widths(const QVector<int>& widths, int stretched);
     void sort_by(int column, Qt::SortOrder order);
     TableModel* model() const { return model_; }
+    /// Beside the filter.
+    void add_to_head(QWidget* widget);
     /// What a screen reader calls it.
     void set_name(const QString& name);
     QTableView* table() const { return table_; }
     QLineEdit* filter() const { return filter_; }
     QString selected_as_tsv() const;
+    int current_row() const;  ///< of the model; -1: none
 
 Q_SIGNALS:
     void row_clicked(int row);  ///< of the model
@@ -36,6 +41,7 @@ private:
     TableProxy* proxy_;
     QTableView* table_;
     QLineEdit* filter_;
+    QHBoxLayout* head_;
     QLabel *total_, *empty_;
     bool following_ = false;
 };

@@ -296,14 +296,16 @@ static QString box_words(const Choices& choices) {
     if (choices.policy)
         return choices.each_block ? utf8(jaxscope::policy_words(choices))
                                   : TopBar::tr("around: %1").arg(utf8(policy_text(*choices.policy)));
-    if (choices.by_hand) return TopBar::tr("by hand: %n values", "", static_cast<int>(choices.by_hand->size()));
+    if (choices.by_hand)
+        return choices.by_hand->size() == 1 ? TopBar::tr("by hand: one value")
+                                            : TopBar::tr("by hand: %1 values").arg(choices.by_hand->size());
     if (choices.replace_policy.empty()) return kAsItIs;
     const PolicyPtr& inside = choices.replace_policy.front().policy;
     return TopBar::tr("inside: %1").arg(inside ? utf8(policy_text(*inside)) : QStringLiteral("none"));
 }
 
 void TopBar::show_policy() {
-    const QString applied = box_words(session_->choices());
+    const QString applied = applied_policy();
     policy_head_->setText(tr("Policy"));
     if (policy_->currentText() == applied && !policy_->lineEdit()->isUndoAvailable()) return;
     if (const int index = policy_->findText(applied); index >= 0) policy_->setCurrentIndex(index);
@@ -311,7 +313,10 @@ void TopBar::show_policy() {
     policy_->lineEdit()->setCursorPosition(0);
 }
 
-QString TopBar::applied_policy() const { return box_words(session_->choices()); }
+QString TopBar::applied_policy() const {
+    const QString budget = session_->fitted_row(session_->choices());
+    return budget.isEmpty() ? box_words(session_->choices()) : budget;
+}
 
 void TopBar::choose_policy(int index) { enter_policy(policy_->itemText(index)); }
 
@@ -321,28 +326,37 @@ void TopBar::edit_policy(const QString& text) {
     policy_->setFocus();
 }
 
-void TopBar::enter_policy(const QString& entered) {
-    if (filling_ || !session_->program()) return;
+Choices TopBar::choices_under(const QString& policy) const {
     Choices choices = session_->choices();
     choices.clear_policies();
-    QString text = entered.trimmed();
+    if (const Choices* budget = session_->fitted_choices(policy)) {
+        choices.by_hand = budget->by_hand;
+        choices.marked_at = budget->marked_at;
+        return choices;
+    }
+    QString text = policy.trimmed();
     Scope scope = Scope::Around;
     if (text.startsWith(QStringLiteral("inside:"))) scope = Scope::Inside;
     if (text.startsWith(QStringLiteral("each block:"))) scope = Scope::EachBlock;
     if (const int colon = text.indexOf(':'); colon > 0) text = text.mid(colon + 1).trimmed();
+    const PolicyPtr named = text.isEmpty() || text == kAsItIs ? nullptr : parse_policy(text.toStdString());
+    choices.each_block = scope == Scope::EachBlock && named;
+    if (scope != Scope::Inside)
+        choices.policy = named;
+    else
+        choices.replace_policy.push_back({{}, named});
+    return choices;
+}
+
+void TopBar::enter_policy(const QString& entered) {
+    if (filling_ || !session_->program()) return;
     try {
-        const PolicyPtr policy = text.isEmpty() || text == kAsItIs ? nullptr : parse_policy(text.toStdString());
-        choices.each_block = scope == Scope::EachBlock && policy;
-        if (scope != Scope::Inside)
-            choices.policy = policy;
-        else
-            choices.replace_policy.push_back({{}, policy});
+        session_->choose(choices_under(entered));
     } catch (const Error& e) {
         show_policy();
-        Q_EMIT policy_problem(in_words(e), entered.trimmed(), box_words(session_->choices()));
+        Q_EMIT policy_problem(in_words(e), entered.trimmed(), applied_policy());
         return;
     }
-    session_->choose(choices);
     show_policy();
 }
 

@@ -25,6 +25,9 @@ public:
     void choose_policy(int index);
     /// As if it had been typed there and entered. What is no policy changes nothing: the box shows what applies, and the text is told of.
     void enter_policy(const QString& text);
+    /// What would be chosen by that: with it the region, the donation and the device that are chosen now. Throws Error for what is no
+    /// policy.
+    Choices choices_under(const QString& policy) const;
     /// What applies, in the box's words: "as it is", "around: dots_saveable".
     QString applied_policy() const;
     /// Puts a text into the box to be corrected; nothing is chosen yet.

@@ -34,15 +34,16 @@ class Capture:
         self.document, self.members, self.equations = document, members, equations
         self._lowered_for, self._shown_path = lowered_for, shown_path
 
-    def compile_for(self, target: str, python: str | None = None, timeout: float | None = None, tell: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    def compile_for(self, target: str, python: str | None = None, timeout: float | None = None, tell: Callable[[str], None] = lambda text: None,
+                    memory_only: bool = False) -> dict[str, Any]:
         """Adds what the compiler of `target` ("tpu:v5p", "tpu:v5p:2x2x1") says of the program, and returns it; raises TargetProblem where it can't be asked.
 
-        A program that doesn't fit has an entry all the same: `out_of_memory` says what would take the memory.
+        `memory_only` ends the compiler once it has assigned its buffers: seconds, and no cost analysis. A program that doesn't fit has an entry all the same: `out_of_memory` says what would take the memory.
         """
         from .targets import names, request
         wanted = names.parse(target)
         deadline = None if timeout is None else time.monotonic() + timeout
-        entry = request.compile_for(wanted, lambda: self._lowered_for("tpu"), python, deadline, tell, self._shown_path)
+        entry = request.compile_for(wanted, lambda: self._lowered_for("tpu"), python, deadline, tell, self._shown_path, memory_only)
         self.document["targets"] = [e for e in self.document.get("targets", []) if e["target"] != wanted.name] + [entry]
         return entry
 
@@ -138,9 +139,10 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
     document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, [*filter(None, [doubt(jax.__version__)]), *warnings])
 
     def lowered_for(platform: str) -> bytes:
-        if any(_is_distributed(i.value) for i in flat.inputs):
-            raise CaptureError("it is spread over several devices, which isn't offered for targets yet")
-        return compat.lowered_module(closed, p.name, entry["donated"], p.keep_unused, platform)
+        spread = [i.value.sharding if _is_distributed(i.value) else None for i in flat.inputs]
+        if len(spread) != len(closed.jaxpr.invars):
+            raise CaptureError("its arguments aren't those of its jaxpr, so where they stand isn't known")
+        return compat.lowered_module(closed, p.name, entry["donated"], p.keep_unused, platform, spread)
     return Capture(document, encoder.arrays.members, compat.count_eqns(closed.jaxpr), lowered_for, tables.paths.short)
 
 

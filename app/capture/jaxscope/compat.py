@@ -110,6 +110,11 @@ def typeof(x: Any) -> Any:
     return core.raise_to_shaped(core.get_aval(x))
 
 
+def partitions(spec: Any) -> tuple[Any, ...]:
+    """A PartitionSpec's dimensions. One with unreduced axes refuses to be gone through since 0.10, lest these be lost: its text keeps them."""
+    return tuple(spec.partitions) if hasattr(spec, "partitions") else tuple(spec)
+
+
 def struct(aval: Any) -> Any:
     """What to trace a function with in the place of a value."""
     weak = {"weak_type": True} if getattr(aval, "weak_type", False) else {}
@@ -417,39 +422,49 @@ def donated_numbers(info: Any) -> tuple[int, ...]:
     return tuple(i for k, i in enumerate(traced) if k in donated)
 
 
-def lowered(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> Any:
-    """A closed jaxpr, lowered as `jax.jit` would for `platform`, whose devices needn't be there."""
+def lowered(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str, shardings: list[Any] | None = None) -> Any:
+    """A closed jaxpr, lowered as `jax.jit` would for `platform`, whose devices needn't be there. `shardings`: of arguments that are spread over devices."""
     def program(*leaves: Any) -> Any:
         return core.jaxpr_as_fun(closed)(*leaves)
     program.__name__ = program.__qualname__ = name
     jitted = jax.jit(program, donate_argnums=tuple(i for i, d in enumerate(donated) if d), keep_unused=keep_unused)
     # Structs of older JAX know no weak types; what is computed is the jaxpr's either way.
-    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, **({"weak_type": True} if getattr(v.aval, "weak_type", False) and VERSION >= (0, 5) else {}))
-              for v in closed.jaxpr.invars]
+    leaves = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, **({"weak_type": True} if getattr(v.aval, "weak_type", False) and VERSION >= (0, 5) else {}),
+                                   **({"sharding": sharding} if sharding is not None else {}))
+              for v, sharding in zip(closed.jaxpr.invars, shardings or [None] * len(closed.jaxpr.invars))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of donations: the capture's own pairs say it
         return jitted.trace(*leaves).lower(lowering_platforms=(platform,))
 
 
-def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str) -> bytes:
+def lowered_module(closed: Any, name: str, donated: list[bool], keep_unused: bool, platform: str, shardings: list[Any] | None = None) -> bytes:
     """The same as the bytes of its StableHLO."""
     written = io.BytesIO()
-    lowered(closed, name, donated, keep_unused, platform).compiler_ir("stablehlo").operation.write_bytecode(written)
+    lowered(closed, name, donated, keep_unused, platform, shardings).compiler_ir("stablehlo").operation.write_bytecode(written)
     return written.getvalue()
 
 
-def compile_module(module: bytes, device: Any) -> Any:
-    """What XLA makes of the bytes of `lowered_module` for one device of a topology that is described, not attached."""
+class OtherTopology(Exception):
+    """A program over more or fewer devices than the topology has."""
+
+
+def compile_module(module: bytes, devices: Any) -> Any:
+    """What XLA makes of the bytes of `lowered_module` for a topology that is described, not attached: for its first device, or spread over all of them."""
     from jax._src import compiler
     from jax._src.interpreters import mlir
     from jax._src.lib import xla_client
     from jax._src.lib.mlir import ir
     with mlir.make_ir_context():
         parsed = ir.Module.parse(module)
-        options = compiler.get_compile_options(num_replicas=1, num_partitions=1, device_assignment=np.array([[device.id]]))
+        attributes = parsed.operation.attributes
+        parts = ir.IntegerAttr(attributes["mhlo.num_partitions"]).value if "mhlo.num_partitions" in attributes else 1
+        if parts not in (1, len(devices)):
+            raise OtherTopology(f"the program is spread over {parts} devices, the topology has {len(devices)}")
+        used = tuple(devices[:parts])
+        options = compiler.get_compile_options(num_replicas=1, num_partitions=parts, device_assignment=np.array([[d.id for d in used]]))
         if hasattr(compiler, "backend_compile_and_load"):
-            return compiler.backend_compile_and_load(device.client, parsed, xla_client.DeviceList((device,)), options, [])
-        return compiler.backend_compile(device.client, parsed, options, [])
+            return compiler.backend_compile_and_load(used[0].client, parsed, xla_client.DeviceList(used), options, [])
+        return compiler.backend_compile(used[0].client, parsed, options, [])
 
 
 @contextlib.contextmanager

@@ -26,6 +26,8 @@ class FftType(enum.IntEnum):
 def primitive_name(eqn: Any) -> str:
     """0.4.30 has two primitives for custom_vjp functions: with a traced body it is what `custom_vjp_call` is today. Its sums inside of a
     shard_map that counts copies are what they are in one that doesn't, which is what such a shard_map is written as."""
+    if eqn.primitive.name == "pbroadcast" and "source" in eqn.params:
+        return "pbroadcast"  # lax's own; shard_map's of that name became pvary
     return _NAMES.get(eqn.primitive.name, eqn.primitive.name)
 
 

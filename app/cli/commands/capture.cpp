@@ -7,6 +7,7 @@
 #include "app/cli/program_arguments.h"
 #include "asking/capture_package.h"
 #include "base/subprocess.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/load_program.h"
@@ -31,6 +32,8 @@ public:
         a.option("--target", targets_,
                  "with --compile: ask XLA's compiler for tpu:KIND[:TOPOLOGY] instead, e.g. tpu:v5p (may be repeated)");
         a.option("--target-python", target_python_, "a Python with that compiler (jax[tpu]), where the program's own has none");
+        a.flag("--memory-only", memory_only_,
+               "with --target: end its compiler once it has assigned its buffers (seconds where code takes minutes; no cost analysis)");
         a.option("--timeout", timeout_, 0, "give up after this many seconds (0: never)");
         a.option("--rule-depth", rule_depth_, 0, "how deep custom rules inside custom rules are traced");
         a.option("--axis-size", axis_sizes_,
@@ -56,9 +59,10 @@ public:
                 .advise("jaxscope capture --call train_step -o OUT -- python train.py ARGS");
         if (output_.empty()) output_ = default_output();
         if (values_ != "all" && values_ != "small" && values_ != "none")
-            throw Error(ErrorCode::BadUsage, "expected all, small or none after --values, found '" + printable(values_) + "'");
+            throw unknown_name(ErrorCode::BadUsage, "expected all, small or none after --values", values_, {"all", "small", "none"});
         if (!compile_ && !(targets_.empty() && target_python_.empty()))
             throw Error(ErrorCode::BadUsage, "expected --compile with --target, found none");
+        if (memory_only_ && targets_.empty()) throw Error(ErrorCode::BadUsage, "expected --target beside --memory-only, found none");
         const WaitForChildren wait;
         const ProcessResult result = run_process(process());
         if (result.truncated) std::cerr << "\n(... more output, left out)\n" << last_line(result) << '\n';
@@ -116,6 +120,7 @@ private:
         if (compile_) r.command.emplace_back("--compile");
         for (const std::string& t : targets_) r.command.push_back("--target=" + t);
         if (!target_python_.empty()) r.command.push_back("--target-python=" + target_python_);
+        if (memory_only_) r.command.emplace_back("--memory-only");
         if (no_source_) r.command.emplace_back("--no-source");
         if (absolute_) r.command.emplace_back("--absolute");
         if (call_.empty()) {
@@ -156,7 +161,7 @@ private:
 
     std::string target_, output_, python_, call_args_, call_kwargs_, values_ = "small", call_, axis_sizes_, target_python_;
     std::vector<std::string> command_, targets_;
-    bool compile_ = false, continue_ = false, json_ = false, no_source_ = false, absolute_ = false;
+    bool compile_ = false, continue_ = false, json_ = false, no_source_ = false, absolute_ = false, memory_only_ = false;
     double timeout_ = 600;
     int nth_ = 1, rule_depth_ = 4;
 };

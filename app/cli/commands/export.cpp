@@ -57,10 +57,7 @@ private:
         if (format.empty() && name.rfind('.') != std::string::npos) format = name.substr(name.rfind('.') + 1);
         const std::vector<std::string> known = export_formats();
         if (std::find(known.begin(), known.end(), format) != known.end()) return format;
-        std::string list;
-        for (const std::string& f : known) list += (list.empty() ? "" : ", ") + f;
-        throw Error(ErrorCode::BadUsage, "expected one of the formats " + list + ", found " +
-                                             (format.empty() ? "no ending in '" + printable(name) + "'" : "'" + printable(format) + "'"));
+        throw unknown_format(format, format.empty() ? "no ending in '" + printable(name) + "'" : "'" + printable(format) + "'");
     }
 
     ProgramArguments args_;

@@ -46,7 +46,7 @@ HandMark mark_of(const Jaxpr& jaxpr, const Eqn& eqn) {
 
 std::vector<HandMark> marks_of(const Inspection& now) {
     std::vector<HandMark> out;
-    for (const SaveCandidate& c : markable(function_of(now)))
+    for (const SaveCandidate& c : markable(function_of(now), now.choices().marked_at))
         if (is_kept(c, now.residuals().rows)) out.push_back(mark_of(c));
     return out;
 }
@@ -57,10 +57,34 @@ Choices marked(const Inspection& now, const HandMark& value, HandVerdict verdict
     std::erase_if(marks, [&](const HandMark& m) { return is_same(m, value); });
     HandMark mark = value;
     mark.offload = verdict == HandVerdict::Offload;
-    mark_by_hand(function_of(now), {mark});  // refuses what can't be named
+    mark_by_hand(function_of(now), {mark}, out.marked_at);  // refuses what can't be named
     if (verdict != HandVerdict::Recompute) marks.push_back(mark);
+    const MarkedAt at = out.marked_at;
     out.clear_policies();
     out.by_hand = std::move(marks);
+    out.marked_at = at;
+    return out;
+}
+
+Choices fitted(const Choices& plain, const BudgetFit& fit) {
+    Choices out = plain;
+    out.clear_policies();
+    if (!fit.placement) return out;
+    out.by_hand.emplace();
+    for (const SaveCandidate& c : fit.saved) out.by_hand->push_back(mark_of(c));
+    switch (fit.placement->kind) {
+        case Placement::Kind::Existing:
+            break;
+        case Placement::Kind::Blocks:
+            out.marked_at = MarkedAt::Blocks;
+            break;
+        case Placement::Kind::ScanBody:
+            out.marked_at = MarkedAt::ScanBody;
+            break;
+        case Placement::Kind::Function:
+            out.marked_at = MarkedAt::Function;
+            break;
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/fit/fit_budget.h"
 #include "analysis/inspection.h"
 #include "analysis/picked_facts.h"
 
@@ -17,5 +18,8 @@ std::vector<HandMark> marks_of(const Inspection& now);
 /// The choices of `now` with one value marked otherwise: what is saved now is marked first, where nothing was marked by hand yet.
 /// Throws Error{NotFound} where Python can't name the value (what stands inside a library's function, an integer, a number).
 Choices marked(const Inspection& now, const HandMark& value, HandVerdict verdict);
+
+/// The choices that a search for a budget ended with: `plain` where the program fits as it is.
+Choices fitted(const Choices& plain, const BudgetFit& fit);
 
 }  // namespace jaxscope

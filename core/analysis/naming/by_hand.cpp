@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "calls/remat/remat.h"
 #include "transforms/policies.h"
@@ -26,14 +27,21 @@ bool names_value(const HandMark& mark, const SaveCandidate& c) {
     return names_place(mark, c) && (mark.primitive.empty() || mark.primitive == c.primitive) && (mark.aval.empty() || mark.aval == c.aval);
 }
 
-/// The checkpoints that are there, else one around everything: a mark says nothing about where others could stand.
-Placement placement_for(const JaxprPtr& function) {
-    Placement found = placements(function).front();
-    if (found.kind == Placement::Kind::Existing) return found;
-    Placement whole;
-    whole.function = function->name.str();
-    whole.jaxpr = checkpoint(function, nullptr);
-    return whole;
+Placement::Kind kind_of(MarkedAt at) {
+    return at == MarkedAt::Blocks     ? Placement::Kind::Blocks
+           : at == MarkedAt::ScanBody ? Placement::Kind::ScanBody
+                                      : Placement::Kind::Function;
+}
+
+/// The checkpoints that are there, else one around everything, where nothing was said about where others could stand.
+Placement placement_for(const JaxprPtr& function, MarkedAt at) {
+    std::vector<Placement> ways = placements(function);
+    if (ways.front().kind == Placement::Kind::Existing) return std::move(ways.front());
+    for (Placement& way : ways)
+        if (way.kind == kind_of(at)) return std::move(way);
+    throw Error(ErrorCode::NotFound, at == MarkedAt::Blocks
+                                         ? "expected repeated blocks in the function, to put a checkpoint around each, found none"
+                                         : "expected a scan in the function, to put a checkpoint around its body, found none");
 }
 
 [[noreturn]] void refuse(const HandMark& mark, const std::vector<SaveCandidate>& all, Placement::Kind where) {
@@ -46,10 +54,14 @@ Placement placement_for(const JaxprPtr& function) {
     for (const auto& [file, line] : places)
         if (n++ < kShown) shown += fmt::format("{}{}:{}", shown.empty() ? "" : ", ", file, line);
     if (n > kShown) shown += fmt::format(" and {} more", n - kShown);
-    throw Error(ErrorCode::NotFound,
+    Error error(ErrorCode::NotFound,
                 fmt::format("expected a value that a checkpoint_name could name at '{}'{}{}, found none; there are such values at {}",
                             printable(mark.place), mark.primitive.empty() ? "" : " (" + printable(mark.primitive) + ")",
                             where == Placement::Kind::Existing ? " in the checkpoints that are there" : "", n == 0 ? "no line" : shown));
+    std::vector<std::string_view> names;
+    for (const SaveCandidate& c : all)
+        if (c.has_name) names.emplace_back(c.name);
+    throw suggest(error, mark.place, names);
 }
 
 std::string listed(const std::vector<SaveCandidate>& marked, const std::vector<bool>& offloaded, bool which) {
@@ -68,13 +80,13 @@ PolicyPtr policy_of(const std::vector<SaveCandidate>& marked, const std::vector<
 
 }  // namespace
 
-std::vector<SaveCandidate> markable(const JaxprPtr& function) {
-    return name_candidates(placement_for(function).jaxpr, SIZE_MAX).candidates;
+std::vector<SaveCandidate> markable(const JaxprPtr& function, MarkedAt at) {
+    return name_candidates(placement_for(function, at).jaxpr, SIZE_MAX).candidates;
 }
 
-ByHand mark_by_hand(const JaxprPtr& function, const std::vector<HandMark>& marks) {
+ByHand mark_by_hand(const JaxprPtr& function, const std::vector<HandMark>& marks, MarkedAt at) {
     ByHand out;
-    out.where = placement_for(function);
+    out.where = placement_for(function, at);
     const std::vector<SaveCandidate> all = name_candidates(out.where.jaxpr, SIZE_MAX).candidates;
     for (const HandMark& mark : marks)
         if (std::none_of(all.begin(), all.end(), [&](const SaveCandidate& c) { return names_value(mark, c); }))

@@ -94,7 +94,7 @@ Subject make_subject(const Program& p, const Choices& c) {
     if (c.by_hand) {
         if (c.policy || !c.replace_policy.empty())
             throw Error(ErrorCode::BadUsage, "expected values marked by hand or a policy, found both");
-        s.jaxpr = mark_by_hand(s.jaxpr, *c.by_hand).jaxpr;
+        s.jaxpr = mark_by_hand(s.jaxpr, *c.by_hand, c.marked_at).jaxpr;
     }
     if (c.each_block && c.policy) s.jaxpr = with_policy_on_blocks(s.jaxpr, c.policy);
     for (const Choices::Replacement& r : c.replace_policy) {

@@ -15,20 +15,20 @@ public:
     const JaxprPtr& body;
     std::size_t num_consts, num_carry, num_xs, num_ys;
 
-    template <class T>
-    std::vector<T> consts(const std::vector<T>& in) const {
+    template <class V>
+    V consts(const V& in) const {
         return part(in, 0, num_consts);
     }
-    template <class T>
-    std::vector<T> carry(const std::vector<T>& in) const {
+    template <class V>
+    V carry(const V& in) const {
         return part(in, num_consts, num_carry);
     }
-    template <class T>
-    std::vector<T> xs(const std::vector<T>& in) const {
+    template <class V>
+    V xs(const V& in) const {
         return rest(in, num_consts + num_carry);
     }
-    template <class T>
-    std::vector<T> carry_out(const std::vector<T>& out) const {
+    template <class V>
+    V carry_out(const V& out) const {
         return part(out, 0, num_carry);
     }
     /// Marks for the body's outputs: those of the carries, none on the stacked ones.

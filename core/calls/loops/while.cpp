@@ -28,16 +28,16 @@ struct WhileView {
           num_cond(static_cast<std::size_t>(params.cond_nconsts)),
           num_body(static_cast<std::size_t>(params.body_nconsts)),
           num_carry(op.in.size() - num_cond - num_body) {}
-    template <class T>
-    std::vector<T> cond_consts(const std::vector<T>& in) const {
+    template <class V>
+    V cond_consts(const V& in) const {
         return part(in, 0, num_cond);
     }
-    template <class T>
-    std::vector<T> body_consts(const std::vector<T>& in) const {
+    template <class V>
+    V body_consts(const V& in) const {
         return part(in, num_cond, num_body);
     }
-    template <class T>
-    std::vector<T> carry(const std::vector<T>& in) const {
+    template <class V>
+    V carry(const V& in) const {
         return rest(in, num_cond + num_body);
     }
     const WhileParams& params;

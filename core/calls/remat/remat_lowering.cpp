@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calls/remat/remat_lowering.h"
 
-#include "base/error.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "calls/control_flow.h"
 #include "ir/interpret.h"
@@ -75,8 +75,7 @@ const char* remat_lowering_name(RematLowering form) { return kNames[static_cast<
 RematLowering parse_remat_lowering(std::string_view name) {
     for (std::size_t i = 0; i < std::size(kNames); ++i)
         if (name == kNames[i]) return static_cast<RematLowering>(i);
-    throw Error(ErrorCode::BadUsage,
-                "expected barrier, while or cond as the lowering of checkpoints, found '" + printable(std::string(name)) + "'");
+    throw unknown_name(ErrorCode::BadUsage, "expected barrier, while or cond as the lowering of checkpoints", name, views_of(kNames));
 }
 
 JaxprPtr lowered_remat(const JaxprPtr& body, RematLowering form) {

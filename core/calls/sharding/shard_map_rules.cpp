@@ -106,9 +106,9 @@ struct Crossing {
         for (Value& v : given)
             if (const AvalRef a = known.aval(v); a->is_array() && a->shape.empty()) v = lax::broadcast_in_dim(known, v, {1}, {});
     }
-    template <class T>
-    std::vector<T> merged(const std::vector<T>& inputs, const std::vector<T>& results, const std::vector<T>& own) const {
-        std::vector<T> out;
+    template <class V>
+    V merged(const V& inputs, const V& results, const V& own) const {
+        V out;
         std::size_t next = 0;
         for (std::size_t k = 0; k < from_input.size(); ++k)
             out.push_back(!leaves(k) ? (from_input[k] != SIZE_MAX ? inputs[from_input[k]] : results[from_result[k]]) : own[next++]);

@@ -78,7 +78,7 @@ private:
     std::vector<Sym> strings_;
     std::vector<NameStack> name_stacks_;
     std::vector<const Primitive*> primitives_;  ///< by string, made at first use
-    std::vector<AvalRef> avals_;
+    Avals avals_;
     std::vector<Frame> frames_;
     std::vector<std::vector<std::uint32_t>> tracebacks_;
     std::size_t frames_held_ = 0;  ///< by sources, each with a list of its own

@@ -3,6 +3,8 @@
 #include "io/capture/output.h"
 #include "io/capture/program.h"
 
+#include <algorithm>
+
 namespace jaxscope {
 
 namespace {
@@ -37,6 +39,26 @@ OutOfMemory read_out_of_memory(const JsonValue& v) {
     return o;
 }
 
+CompiledCollective read_collective(const JsonValue& v) {
+    CompiledCollective c;
+    c.kind = text(v, "kind");
+    c.bytes = size_or_none(v, "bytes").value_or(0);
+    c.members = std::max<std::int64_t>(size_or_none(v, "members").value_or(1), 1);
+    c.times = size_or_none(v, "times");
+    c.op_name = text(v, "op_name");
+    c.file = text(v, "file");
+    c.line = static_cast<int>(std::min<std::int64_t>(size_or_none(v, "line").value_or(0), INT32_MAX));
+    return c;
+}
+std::vector<std::string> texts(const JsonValue& v, std::string_view key) {
+    std::vector<std::string> out;
+    JsonValue found;
+    if (!v.find_value(key, found)) return out;
+    for (JsonValue::Items it(found); it.more(); it.step())
+        out.push_back(it.value().is_null() ? std::string() : std::string(it.value().as_string()));
+    return out;
+}
+
 /// Texts that aren't there are null.
 void entry(JsonWriter& w, const char* key, const std::string& value) {
     w.key(key);
@@ -51,6 +73,29 @@ void entry(JsonWriter& w, const char* key, const std::optional<std::int64_t>& va
         w.value(*value);
     else
         w.null();
+}
+
+void write_over_devices(JsonWriter& w, const XlaFacts& x) {
+    w.key("collectives");
+    w.begin_array();
+    for (const CompiledCollective& c : x.collectives) {
+        w.begin_object();
+        w.entry("kind", c.kind);
+        w.entry("bytes", c.bytes);
+        w.entry("members", c.members);
+        entry(w, "times", c.times);
+        w.entry("op_name", c.op_name);
+        w.entry("file", c.file);
+        w.entry("line", c.line);
+        w.end_object();
+    }
+    w.end_array();
+    for (const auto& [key, specs] : {std::pair("input_specs", &x.in_specs), std::pair("output_specs", &x.out_specs)}) {
+        w.key(key);
+        w.begin_array();
+        for (const std::string& s : *specs) s.empty() ? w.null() : w.value(s);
+        w.end_array();
+    }
 }
 
 void write_figures(JsonWriter& w, const XlaFacts& x) {
@@ -76,6 +121,7 @@ void write_figures(JsonWriter& w, const XlaFacts& x) {
         w.end_array();
     }
     w.end_array();
+    if (!x.collectives.empty() || !x.in_specs.empty() || !x.out_specs.empty()) write_over_devices(w, x);
 }
 
 void write_out_of_memory(JsonWriter& w, const OutOfMemory& o) {
@@ -127,6 +173,10 @@ XlaFacts read_xla(const JsonValue& v) {
             x.aliases.emplace_back(static_cast<int>(pair.at(0).as_int(0, INT32_MAX, "an output")),
                                    static_cast<int>(pair.at(1).as_int(0, INT32_MAX, "an input")));
         }
+    if (v.find_value("collectives", found))
+        for (JsonValue::Items it(found); it.more(); it.step()) x.collectives.push_back(read_collective(it.value()));
+    x.in_specs = texts(v, "input_specs");
+    x.out_specs = texts(v, "output_specs");
     if (v.find_value("out_of_memory", found)) x.out_of_memory = read_out_of_memory(found);
     return x;
 }

@@ -275,6 +275,15 @@ private:
     struct Parameters {
         std::vector<Params::Entry> entries;
         std::vector<std::pair<Sym, std::size_t>> places;  ///< where each stands
+        std::unordered_set<std::uint32_t> names;          ///< once there are many
+
+        bool has(Sym name) {
+            constexpr std::size_t kMany = 16;
+            if (places.size() < kMany) return std::any_of(places.begin(), places.end(), [&](const auto& p) { return p.first == name; });
+            if (names.empty())
+                for (const auto& [known, place] : places) names.insert(known.id());
+            return !names.insert(name.id()).second;
+        }
     };
     Parameters parameters(const Primitive& prim, std::size_t depth, const Avals& result_types) {
         Parameters params;
@@ -285,11 +294,11 @@ private:
             in_.skip_spaces();
             const std::size_t begin = in_.mark().at;
             const std::string name(param_of_today(prim, in_.word("a parameter")));
-            for (const auto& [known, place] : params.places)
-                if (known.str() == name) in_.fail_at(begin, "each parameter once");
+            const Sym param(name);
+            if (params.has(param)) in_.fail_at(begin, "each parameter once");
             in_.expect("=");
-            params.places.emplace_back(name, begin);
-            params.entries.emplace_back(name, parameter(prim, name, layout, depth, result_types));
+            params.places.emplace_back(param, begin);
+            params.entries.emplace_back(param, parameter(prim, name, layout, depth, result_types));
             in_.skip_spaces();
         }
         name_call(prim, params.entries);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "base/sym.h"
 #include "ir/types/dtype.h"
 
@@ -51,7 +52,7 @@ public:
 private:
     std::uint32_t id_ = 0;  ///< 0 is f32[]
 };
-using Avals = std::vector<AvalRef>;
+using Avals = InlineVector<AvalRef, 4>;
 
 /// `f32[3,4]`, `bf16[]`, `key<fry>[2]`, `f32<host>[2]`, `f32[8@x,4]{V:y}`: as JAX prints avals in jaxprs and residual lists (weak types
 /// unmarked).

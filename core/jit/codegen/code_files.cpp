@@ -99,7 +99,9 @@ struct Head {
     char magic[8] = {'j', 'x', 's', 'c', 'o', 'd', 'e', '1'};
     std::uint64_t bytes = 0;
     std::uint8_t hash[20] = {};
+    std::uint8_t none[4] = {};  // named, because heads are compared byte by byte
 };
+static_assert(sizeof(Head) == 40);
 
 Head head_of(const char* object, std::size_t bytes) {
     Head h;

@@ -99,15 +99,19 @@ Value* expm1_f32(const Formula& f, Value* x) {
     return f.b.CreateSelect(small, near, f.b.CreateFSub(u, f.c(1)));
 }
 
-/// tanh: a rational function on [-7.9, 7.9], x itself near 0 (the coefficients that XLA and Eigen use).
+/// tanh: a rational function, x itself near 0 (the coefficients that XLA and Eigen use). From kOne on it is 1 exactly, as in XLA: what is
+/// left of 1 - tanh(x)^2 is multiplied with large numbers in gelu's gradient.
 Value* tanh_f32(const Formula& f, Value* x) {
-    Value* t = f.clamp(x, -7.90531110763549805, 7.90531110763549805);
+    constexpr double kOne = 7.99881172180175781;
+    Value* t = f.clamp(x, -kOne, kOne);
     Value* z = f.b.CreateFMul(t, t);
     Value* p = f.poly(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05,
                           6.37261928875436e-04, 4.89352455891786e-03});
     Value* q = f.poly(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
     Value* y = f.b.CreateFDiv(f.b.CreateFMul(t, p), q);
     y = f.b.CreateSelect(f.b.CreateFCmpOLT(f.fabs(x), f.c(0.0004)), x, y);
+    Value* one = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, f.c(1), x);
+    y = f.b.CreateSelect(f.b.CreateFCmpOGE(f.fabs(x), f.c(kOne)), one, y);
     return f.b.CreateSelect(f.is_nan(x), x, y);
 }
 

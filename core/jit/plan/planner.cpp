@@ -99,6 +99,7 @@ public:
         assign_results();
         add_copies();
         live_ranges();
+        if (options_.target) keep_near();
     }
     /// Largest sum of what is alive together, and what a loop spends on carries that aren't updated in place.
     std::int64_t live_peak() const {
@@ -140,6 +141,7 @@ private:
     }
     bool in_arena(const Buffer& b) const {
         const bool io = b.place == Buffer::Place::Input || b.place == Buffer::Place::Output;
+        if (!near_.empty() && near_[static_cast<std::size_t>(&b - c_->buffers.data())]) return false;
         return b.place != Buffer::Place::Constant && (!io || options_.place_io) && b.last >= b.first;
     }
     std::int64_t lost_carries() const {
@@ -451,6 +453,30 @@ private:
             if (b.place == Buffer::Place::Constant) b.first = -1, b.last = end;
     }
 
+    /// The device's vector memory holds temporaries for as long as they live: those that live shortest first, as far as there is room. A
+    /// loop's body has all of it.
+    void keep_near() {
+        const std::int64_t room = options_.target->near_memory;
+        if (room == 0) return;
+        near_.assign(c_->buffers.size(), false);
+        std::vector<std::int64_t> used(c_->thunks.size() + 2, 0);  // step s at s + 1
+        for (std::size_t s = 0; s < c_->thunks.size(); ++s)
+            if (!c_->thunks[s].bodies.empty()) used[s + 1] = room;
+        std::vector<int> candidates;
+        for (int b = 0; b < static_cast<int>(c_->buffers.size()); ++b)
+            if (buffer(b).place == Buffer::Place::Arena && buffer(b).role != BufferRole::Scratch && in_arena(buffer(b)) &&
+                buffer(b).bytes <= room)
+                candidates.push_back(b);
+        std::stable_sort(candidates.begin(), candidates.end(),
+                         [&](int a, int b) { return buffer(a).last - buffer(a).first < buffer(b).last - buffer(b).first; });
+        for (const int b : candidates) {
+            const auto begin = used.begin() + buffer(b).first + 1, end = used.begin() + buffer(b).last + 2;
+            if (*std::max_element(begin, end) + buffer(b).bytes > room) continue;
+            near_[static_cast<std::size_t>(b)] = true;
+            std::for_each(begin, end, [&](std::int64_t& n) { n += buffer(b).bytes; });
+        }
+    }
+
     void place_buffers() {
         std::vector<ArenaBlock> blocks;
         std::vector<int> number;
@@ -482,6 +508,7 @@ private:
     std::vector<bool> direct_;          ///< output k's value is made in its own buffer
     std::map<int, ValueId> holders_;    ///< buffers taken over: by which value
     std::vector<bool> ends_elsewhere_;  ///< per root: what is made over it, and over that, ends in no output
+    std::vector<bool> near_;            ///< buffers that a target holds in its vector memory
     std::map<int, bool> taken_early_;   ///< buffers of outputs in which what they are made of stands
 };
 
@@ -489,9 +516,11 @@ private:
 
 std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::vector<std::optional<int>>& alias,
                                               const ComputationOptions& options) {
-    const TargetUnits made = options.target ? target_units(*graph, *options.target) : TargetUnits{fuse(*graph, options.fuse), {}};
+    const TargetUnits made = options.target ? target_units(*graph, *options.target) : TargetUnits{fuse(*graph, options.fuse), {}, {}};
     const std::vector<Unit>& units = made.units;
-    const std::vector<Step> steps = make_steps(*graph, units, options);
+    std::vector<Step> steps = make_steps(*graph, units, options);
+    if (options.whole)  // what a loop inside of a loop reads was converted before the outer one
+        for (std::size_t u = 0; u < made.scratch.size(); ++u) steps[u].scratch = checked_add(steps[u].scratch, made.scratch[u]);
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
     Planner planner(graph, alias, options, made.bytes);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "base/cancel.h"
+#include "base/checked.h"
 #include "ir/print/attr_text.h"
 #include "jit/plan/loops.h"
+#include "lax/primitives.h"
 
 namespace jaxscope::exec {
 
@@ -41,6 +44,7 @@ public:
         find_stored();
         if (device_.fuses_into_products) move_behind_products();
         find_narrow();
+        find_convolved();
     }
     TargetUnits run() {
         TargetUnits out;
@@ -52,12 +56,16 @@ public:
             if (n.kind != NodeKind::Barrier && (element_wise(i) || is_product(n)) && !stored_[n.out[0]]) continue;
             unit_of_[i] = static_cast<std::uint32_t>(out.units.size());
             out.units.push_back(unit(i));
+            out.scratch.push_back(n.kind == NodeKind::Scan ? narrow_copies(n) : 0);
         }
         out.bytes.resize(g_.values.size());
         for (ValueId v = 0; v < g_.values.size(); ++v) {
-            const std::int64_t whole = padded_bytes(g_.aval(v), device_);
             // Arguments come as they are.
-            out.bytes[v] = narrow_[g_.root(v)] && g_.values[g_.root(v)].kind == GraphValue::Kind::Result ? whole / 2 : whole;
+            const bool made = g_.values[g_.root(v)].kind == GraphValue::Kind::Result;
+            const auto layout = convolved_.find(g_.aval(v).shape);
+            const std::int64_t whole =
+                made && layout != convolved_.end() ? padded_bytes(g_.aval(v), device_, layout->second) : padded_bytes(g_.aval(v), device_);
+            out.bytes[v] = narrow_[g_.root(v)] && made ? whole / 2 : whole;
         }
         return out;
     }
@@ -116,7 +124,9 @@ private:
             int sum = 1;
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (reads(n, k)) sum = std::min(kLongest + 1, sum + length[g_.root(n.in[k])]);
-            const bool fused = std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return fuses_operands(u); });
+            const bool joined = n.op.prim == &kConcatenate;
+            const bool fused = std::all_of(users_[v].begin(), users_[v].end(),
+                                           [&](std::uint32_t u) { return fuses_operands(u) && !(joined && is_product(g_.nodes[u])); });
             stored_[v] = output_[v] || !fused || (sum > kLongest && users_[v].size() > 1);
             length[v] = stored_[v] ? 0 : sum;
         }
@@ -131,13 +141,33 @@ private:
             ValueId at = made, best = made;
             while (!output_[at] && users_[at].size() == 1) {
                 const Node& next = g_.nodes[users_[at][0]];
-                if (next.kind != NodeKind::Element || g_.aval(next.out[0]).size() != g_.aval(at).size()) break;
+                if (next.kind != NodeKind::Element || is_gather(next)) break;
+                const std::int64_t left = g_.aval(next.out[0]).size(), whole = g_.aval(at).size();
+                if (left > whole || (left < whole && !next.map->copies)) break;
                 at = next.out[0];
-                if (g_.bytes(at) <= g_.bytes(best) || stored_[at]) best = at;
+                // A wide copy that a gather reads stands beside the narrow result that the other readers take.
+                const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
+                if (!beside && (g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
                 if (stored_[at]) break;
             }
             stored_[made] = false;
             stored_[best] = true;
+        }
+    }
+
+    /// Arrays that a convolution reads or makes have its batch and its features in the last two places, and so have those of the same
+    /// shape between convolutions.
+    void find_convolved() {
+        for (const Node& n : g_.nodes) {
+            const auto* conv = n.spec && n.kind == NodeKind::Library ? std::get_if<ConvKernel>(&n.spec->kind) : nullptr;
+            if (!conv) continue;
+            const auto note = [&](ValueId v, const std::vector<int>& spec) {
+                const Dims& shape = g_.aval(v).shape;
+                if (spec.size() > 2 && shape.size() == spec.size()) convolved_.try_emplace(shape, std::pair(spec[1], spec[0]));
+            };
+            note(n.in[0], conv->lhs_spec);
+            note(n.in[1], conv->rhs_spec);
+            note(n.out[0], conv->out_spec);
         }
     }
 
@@ -156,24 +186,44 @@ private:
         if (output_[v] || g_.root(v) != v || g_.aval(v).dtype != DType::F32 || users_[v].empty()) return false;
         return std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
             const Node& n = g_.nodes[u];
+            if (n.kind == NodeKind::Barrier) return true;  // who reads behind it reads this value
             if (is_product(n)) return at_default_precision(n);
             if (n.kind == NodeKind::Element) return n.map->copies && !stored_[n.out[0]] && narrow_[n.out[0]];
             return n.kind == NodeKind::Scan && body_reads_narrow(n, v);
         });
     }
+    const std::vector<bool>& narrow_inputs(const GraphPtr& graph) const {
+        const auto found = bodies_.try_emplace(graph.get());
+        if (found.second) {
+            const Maker body(*graph, device_);
+            for (const ValueId in : graph->inputs) found.first->second.push_back(body.narrow()[in]);
+        }
+        return found.first->second;
+    }
     bool body_reads_narrow(const Node& n, ValueId v) const {
         const LoopShape s = loop_shape(n);
-        const auto found = bodies_.try_emplace(n.bodies[0].get());
-        if (found.second) {
-            const Maker body(*n.bodies[0], device_);
-            for (const ValueId in : n.bodies[0]->inputs) found.first->second.push_back(body.narrow()[in]);
-        }
+        const std::vector<bool>& narrow = narrow_inputs(n.bodies[0]);
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             if (g_.root(n.in[k]) != v) continue;
             const bool carried = k >= s.consts && k < s.consts + s.carries;
-            if (carried || !found.first->second[k]) return false;
+            if (carried || !narrow[k]) return false;
         }
         return true;
+    }
+    /// Arguments in f32 that the products of a loop read in bf16: XLA converts them before the loop, as a whole.
+    std::int64_t narrow_copies(const Node& n) const {
+        if (!device_.narrow_products) return 0;
+        const LoopShape s = loop_shape(n);
+        const std::vector<bool>& narrow = narrow_inputs(n.bodies[0]);
+        std::set<ValueId> counted;
+        std::int64_t bytes = 0;
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const ValueId v = g_.root(n.in[k]);
+            const bool carried = k >= s.consts && k < s.consts + s.carries;
+            if (carried || !narrow[k] || g_.values[v].kind != GraphValue::Kind::Input || !counted.insert(v).second) continue;
+            bytes = checked_add(bytes, padded_bytes(g_.aval(v), device_) / 2);
+        }
+        return bytes;
     }
 
     /// The step that makes what node `i` stores: everything that isn't in memory is computed in it.
@@ -225,6 +275,7 @@ private:
     std::vector<std::vector<std::uint32_t>> users_;             ///< per root
     std::vector<bool> output_, stored_, narrow_;                ///< per root
     std::vector<bool> one_hot_;                                 ///< per node
+    std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
     std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
     mutable std::map<const Graph*, std::vector<bool>> bodies_;  ///< which inputs of a loop's body products alone read
 };
@@ -234,21 +285,27 @@ private:
 TargetUnits target_units(const Graph& g, const TargetDevice& device) { return Maker(g, device).run(); }
 
 bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out) {
-    const auto reads_fine = [&](std::uint32_t i) {
-        const Node& n = g.nodes[i];
-        if (n.kind == NodeKind::Library && n.spec && nodes.size() == 1) {
-            const bool updates =
-                std::holds_alternative<ScatterKernel>(n.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(n.spec->kind);
-            return updates && g.root(n.in[0]) == in && std::count(n.in.begin(), n.in.end(), n.in[0]) == 1;
-        }
-        if (n.kind != NodeKind::Element) return false;
-        for (std::size_t k = 0; k < n.in.size(); ++k)
-            if (g.root(n.in[k]) == in &&
-                (n.map->operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
+    const Node& last = g.nodes[nodes.back()];
+    if (nodes.size() == 1 && last.kind == NodeKind::Library && last.spec) {
+        const bool updates =
+            std::holds_alternative<ScatterKernel>(last.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(last.spec->kind);
+        return updates && g.root(last.in[0]) == in && std::count(last.in.begin(), last.in.end(), last.in[0]) == 1;
+    }
+    // What a product inside of the step reads, at once or through others, it reads as a whole.
+    std::set<ValueId> whole;
+    for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) {
+        const Node& n = g.nodes[*i];
+        const bool one_by_one = n.kind == NodeKind::Element && !whole.count(g.root(n.out[0]));
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            const ValueId read = g.root(n.in[k]);
+            if (!one_by_one)
+                whole.insert(read);
+            else if (read == in &&
+                     (n.map->operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
                 return false;
-        return true;
-    };
-    return std::all_of(nodes.begin(), nodes.end(), reads_fine);
+        }
+    }
+    return !whole.count(in);
 }
 
 }  // namespace jaxscope::exec

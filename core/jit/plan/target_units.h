@@ -9,15 +9,18 @@ namespace jaxscope::exec {
 
 /// What a target's compiler would store, and in which steps it is made.
 struct TargetUnits {
-    std::vector<Unit> units;          ///< without kernels: nobody runs them
-    std::vector<std::int64_t> bytes;  ///< per value, where it stands in memory
+    std::vector<Unit> units;            ///< without kernels: nobody runs them
+    std::vector<std::int64_t> scratch;  ///< per unit
+    std::vector<std::int64_t> bytes;    ///< per value, where it stands in memory
 };
 
 /// XLA's fusions on that device, as its scheduled modules show them:
 ///   an element-wise value isn't stored: every reader computes it again from what is (also expensive ones: tanh, exp), inside products too;
 ///   what a product makes is stored behind the element-wise operations that it alone feeds (bias, residual sum, scale and mask);
 ///   results, and what loops, sorts, scatters, barriers and other routines read, are stored;
-///   an f32 value that products alone read, at default precision, is stored in bf16.
+///   an f32 value that products alone read, at default precision, is stored in bf16; of an f32 argument that those in a loop read a bf16
+///   copy stands beside it as long as the loop runs;
+///   a concatenation that a product reads is stored; of a product of which only a part is read that part is made.
 TargetUnits target_units(const Graph& g, const TargetDevice& device);
 
 /// May `out`, which the step of these nodes makes, take the memory of `in`?

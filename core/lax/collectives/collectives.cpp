@@ -9,6 +9,7 @@
 #include "lax/named_axis.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "lax/vary.h"
@@ -51,7 +52,7 @@ std::vector<Sym> named_axes(const Op& op) {
 }
 Avals eval_all_reduce(const Op& op) {
     const Axes axes = axes_of(op);
-    ParamReads::note("axis_index_groups");  // the types are the same; what runs refuses them
+    ParamReads::note("axis_index_groups");  // the types are the same
     Avals out;
     for (const AvalRef a : op.in) {
         if (!a->is_array()) type_mismatch(op, "arrays", to_text(a));
@@ -166,6 +167,11 @@ Avals eval_ppermute(const Op& op) {
     ParamReads::note("perm");
     return eval_same(op);
 }
+Avals eval_pbroadcast(const Op& op) {
+    ParamReads::note("axis_name");
+    ParamReads::note("source");
+    return eval_same(op);
+}
 Avals eval_pvary(const Op& op) {
     expect_inputs(op, 1);
     return {with_varying(op.in[0], axes_joined(varying_axes(*op.in[0]), named_axes(op)))};
@@ -236,6 +242,7 @@ constexpr Primitive sum_reduce(const char* name, ExpandFn* expand) {
 
 constinit const Primitive kAxisIndex = mapped("axis_index", eval_axis_index, batch_axis_index);
 constinit const Primitive kPpermute = linear("ppermute", eval_ppermute, batch_ppermute, transpose_ppermute);
+constinit const Primitive kPbroadcast = linear("pbroadcast", eval_pbroadcast, batch_pbroadcast, transpose_pbroadcast);
 constinit const Primitive kPsum = sum_reduce("psum", expand_psum);
 constinit const Primitive kPmax = all_reduce("pmax", expand_pmax);
 constinit const Primitive kPmin = all_reduce("pmin", expand_pmin);
@@ -251,6 +258,7 @@ constinit const Primitive kPvary{.name = "pvary",
                                  .batch = batch_unary,
                                  .lower = lower_identity,
                                  .cost = data_movement_cost,
+                                 .partition = partition_elementwise,
                                  .view = always_a_view};
 /// How many devices meet isn't among its parameters: its results are what was recorded, and follow from these.
 constinit const Primitive kAllToAll{.name = "all_to_all",
@@ -261,9 +269,9 @@ constinit const Primitive kAllToAll{.name = "all_to_all",
                                     .lower = NoRule{kMesh}};
 
 std::span<const Primitive* const> collective_primitives() {
-    static constexpr const Primitive* all[] = {&kAxisIndex,         &kPpermute,      &kPsum,  &kPmax,          &kPmin,
-                                               &kAllGather,         &kReduceScatter, &kPvary, &kPsumInvariant, &kAllToAll,
-                                               &kAllGatherInvariant};
+    static constexpr const Primitive* all[] = {&kAxisIndex, &kPpermute,      &kPbroadcast, &kPsum,
+                                               &kPmax,      &kPmin,          &kAllGather,  &kReduceScatter,
+                                               &kPvary,     &kPsumInvariant, &kAllToAll,   &kAllGatherInvariant};
     return all;
 }
 

@@ -10,15 +10,18 @@
 namespace jaxscope {
 
 extern const Primitive kPsum, kPmax, kPmin, kPsumInvariant, kAllGather, kAllGatherInvariant, kReduceScatter, kAllToAll, kPpermute,
-    kAxisIndex, kPvary;
+    kAxisIndex, kPvary, kPbroadcast;
 
 /// Does it need values of other devices, or (axis_index) know its own place?
 bool is_collective(const Primitive& prim);
 /// Do devices meet in it? psum over axes of the operand alone is a sum.
 bool names_mesh_axes(const Op& op);
-/// The mesh axes along which devices meet, as the equation names them. Throws Error{CannotRun} for what isn't written: axis_index_groups.
-/// Axes of the operand that a reduction names beside them aren't among them.
+/// The mesh axes along which devices meet, as the equation names them. Axes of the operand that a reduction names beside them aren't among
+/// them.
 std::vector<Sym> collective_axes(const Op& op);
+/// Positions along these axes, of which there are `positions`, that meet apart from each other: one group of all, or axis_index_groups.
+/// Throws Error{CannotRun} where these don't hold every position once, or differ in size in what isn't a reduction.
+std::vector<std::vector<std::int64_t>> collective_groups(const Op& op, std::int64_t positions);
 /// What the devices of one group compute together. Inputs: per operand the values of all members, in their order. Results: per result one
 /// value that all members get, or (`each`) one for every member. Sums are made in the members' order.
 struct GroupProgram {
@@ -28,7 +31,15 @@ struct GroupProgram {
 GroupProgram collective_over(const Op& op, std::size_t members);
 /// Bytes that one device sends, at least: rings for reductions and gathers.
 std::int64_t collective_bytes(const Op& op, std::size_t members);
+/// How often it sends them on: parts go around a ring, twice where they are reduced and then gathered.
+std::int64_t collective_steps(const Primitive& prim, std::int64_t members);
 
+struct PbroadcastParams {
+    Attr axis_name;
+    std::int64_t source = 0;
+    static constexpr auto kFields =
+        std::tuple(field("axis_name", &PbroadcastParams::axis_name), field("source", &PbroadcastParams::source));
+};
 struct PermuteParams {
     Attr axis_name;
     Attr perm;

@@ -74,9 +74,8 @@ Values exchanged(Builder& b, const AllToAllParams& p, const Values& members) {
     for (std::int64_t to = 0; to < n; ++to) {
         Values parts;
         for (const Value from : members) {
-            Value part = take_part(b, from, static_cast<std::size_t>(p.split_axis), to, n);
-            if (!p.tiled) part = lax::expand_dims(b, lax::squeeze(b, part, {p.split_axis}), {p.concat_axis});
-            parts.push_back(part);
+            // Tiled or not: where `lax.all_to_all` makes and drops dimensions, it does so around the equation.
+            parts.push_back(take_part(b, from, static_cast<std::size_t>(p.split_axis), to, n));
         }
         out.push_back(joined_along(b, parts, static_cast<std::size_t>(p.concat_axis)));
     }
@@ -100,11 +99,19 @@ Values permuted(Builder& b, const Op& op, const Values& members) {
     return out;
 }
 
+/// What one of them has.
+Value sent_by_one(const Op& op, const Values& members) {
+    const std::int64_t source = op.as<PbroadcastParams>().source, n = std::ssize(members);
+    if (source < 0 || source >= n) cannot_run(op, "expected a source below " + std::to_string(n) + ", found " + std::to_string(source));
+    return members[static_cast<std::size_t>(source)];
+}
+
 Values results(Builder& b, const Op& op, const Values& members) {
     if (op.prim == &kAllGather || op.prim == &kAllGatherInvariant) return {gathered(b, op.as<AllGatherParams>(), members)};
     if (op.prim == &kReduceScatter) return scattered(b, op, members);
     if (op.prim == &kAllToAll) return exchanged(b, op.as<AllToAllParams>(), members);
     if (op.prim == &kPpermute) return permuted(b, op, members);
+    if (op.prim == &kPbroadcast) return {sent_by_one(op, members)};
     return {reduced(b, op, members)};
 }
 
@@ -114,7 +121,7 @@ bool is_reduction(const Primitive& prim) { return &prim == &kPsum || &prim == &k
 
 bool is_collective(const Primitive& prim) {
     return is_reduction(prim) || &prim == &kAllGather || &prim == &kAllGatherInvariant || &prim == &kReduceScatter || &prim == &kAllToAll ||
-           &prim == &kPpermute || &prim == &kAxisIndex;
+           &prim == &kPpermute || &prim == &kPbroadcast || &prim == &kAxisIndex;
 }
 
 bool names_mesh_axes(const Op& op) {
@@ -125,8 +132,6 @@ bool names_mesh_axes(const Op& op) {
 }
 
 std::vector<Sym> collective_axes(const Op& op) {
-    if (const Attr* groups = op.params->find("axis_index_groups"); groups && !groups->is_none())
-        cannot_run(op, "expected no axis_index_groups, found groups of devices");
     const Attr* names = op.params->find(is_reduction(*op.prim) ? "axes" : "axis_name");
     std::vector<Sym> out;
     if (const Sym* one = names ? names->get<Sym>() : nullptr) out.push_back(*one);
@@ -136,6 +141,36 @@ std::vector<Sym> collective_axes(const Op& op) {
             if (!name && !(is_reduction(*op.prim) && a.get<std::int64_t>())) cannot_run(op, "expected names of axes, found something else");
             if (name) out.push_back(*name);
         }
+    return out;
+}
+
+std::vector<std::vector<std::int64_t>> collective_groups(const Op& op, std::int64_t positions) {
+    std::vector<std::vector<std::int64_t>> out;
+    const Attr* groups = op.params->find("axis_index_groups");
+    if (!groups || groups->is_none()) {
+        out.emplace_back();
+        for (std::int64_t k = 0; k < positions; ++k) out[0].push_back(k);
+        return out;
+    }
+    const auto refuse = [&] {
+        cannot_run(op, "expected axis_index_groups that hold each of " + std::to_string(positions) + " positions once, found others");
+    };
+    std::vector<bool> met(static_cast<std::size_t>(positions), false);
+    if (!groups->get_seq()) refuse();
+    for (const Attr& one : groups->get_seq()->items) {
+        Dims members;
+        from_attr(one, members);
+        if (members.empty()) refuse();
+        for (const std::int64_t m : members) {
+            if (m < 0 || m >= positions || met[static_cast<std::size_t>(m)]) refuse();
+            met[static_cast<std::size_t>(m)] = true;
+        }
+        if (!out.empty() && out[0].size() != members.size() && !is_reduction(*op.prim))
+            cannot_run(op, "expected axis_index_groups of one size, found " + std::to_string(out[0].size()) + " and " +
+                               std::to_string(members.size()));
+        out.emplace_back(members.begin(), members.end());
+    }
+    if (std::find(met.begin(), met.end(), false) != met.end()) refuse();
     return out;
 }
 
@@ -153,6 +188,12 @@ GroupProgram collective_over(const Op& op, std::size_t members) {
     return out;
 }
 
+std::int64_t collective_steps(const Primitive& prim, std::int64_t members) {
+    if (members < 2 || &prim == &kAxisIndex) return 0;
+    if (&prim == &kPpermute) return 1;
+    return is_reduction(prim) ? 2 * (members - 1) : members - 1;
+}
+
 std::int64_t collective_bytes(const Op& op, std::size_t members) {
     const auto n = static_cast<std::int64_t>(members);
     std::int64_t in = 0, result = 0;
@@ -162,7 +203,7 @@ std::int64_t collective_bytes(const Op& op, std::size_t members) {
     if (op.prim == &kAllGather || op.prim == &kAllGatherInvariant) return in * (n - 1);
     if (op.prim == &kReduceScatter) return result * (n - 1);
     if (op.prim == &kAllToAll) return in * (n - 1) / n;
-    if (op.prim == &kPpermute) return in;
+    if (op.prim == &kPpermute || op.prim == &kPbroadcast) return in;
     return 2 * result * (n - 1) / n;
 }
 

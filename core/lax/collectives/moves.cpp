@@ -38,6 +38,15 @@ Attrs other_names(const Attr& names, Sym left_out) {
             if (const Sym* s = a.get<Sym>(); s && *s != left_out) out.push_back(a);
     return out;
 }
+/// One name, or several.
+std::vector<Sym> names_in(const Attr& names) {
+    std::vector<Sym> out;
+    if (const Sym* one = names.get<Sym>()) out.push_back(*one);
+    if (const Attr::Seq* several = names.get_seq())
+        for (const Attr& a : several->items)
+            if (const Sym* s = a.get<Sym>()) out.push_back(*s);
+    return out;
+}
 Value int_array(Builder& b, const std::vector<std::int32_t>& values) {
     auto a = std::make_shared<ArrayConst>();
     a->aval = AvalRef(DType::S32, {static_cast<std::int64_t>(values.size())});
@@ -168,11 +177,7 @@ Value index_along(Builder& b, const std::vector<Sym>& names) {
 void transpose_all_gather_invariant(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     if (!sink.wanted(0) || ct[0].is_zero()) return;
     const auto& p = op.as<AllGatherParams>();
-    std::vector<Sym> names;
-    if (const Sym* one = p.axis_name.get<Sym>()) names.push_back(*one);
-    if (const Attr::Seq* several = p.axis_name.get_seq())
-        for (const Attr& a : several->items)
-            if (const Sym* s = a.get<Sym>()) names.push_back(*s);
+    const std::vector<Sym> names = names_in(p.axis_name);
     const Dims shape = b.aval(ct[0])->shape;
     const auto dim = static_cast<std::size_t>(p.all_gather_dimension);
     const auto number = [](std::int64_t n) { return Value(make_literal(AvalRef(DType::S32, {}), n)); };
@@ -186,6 +191,35 @@ void transpose_all_gather_invariant(Builder& b, const Op& op, const Values& ct, 
     sizes[dim] = size;
     const Value part = b.bind1(kDynamicSlice, in, make_params(DynamicSliceParams{sizes}));
     sink.add(0, p.tiled ? part : lax::squeeze(b, part, {p.all_gather_dimension}));
+}
+
+// ---- pbroadcast
+
+/// To the one that sent, the sum of all.
+void transpose_pbroadcast(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
+    if (!sink.wanted(0) || ct[0].is_zero()) return;
+    const auto& p = op.as<PbroadcastParams>();
+    if (const Dims shape = b.aval(ct[0])->shape; !shape.empty())
+        throw Error(ErrorCode::NotDifferentiable, "full must be called with scalar fill_value, got fill_value.shape " + shape_text(shape))
+            .at(op.source.loc())
+            .advise(
+                "JAX's own rule of pbroadcast takes scalars alone; psum(where(axis_index(name) == source, x, 0), name) is the same value");
+    const std::vector<Sym> names = names_in(p.axis_name);
+    const Value is_source = lax::eq(b, index_along(b, names), Value(make_literal(AvalRef(DType::S32, {}), p.source)));
+    const Attr axes = Attr::tuple(Attrs(names.begin(), names.end()));
+    const ManualAxes* inside = ManualScope::current();
+    const Value sum = inside && inside->check ? b.bind1(kPsumInvariant, ct, Params::make({{"axes", axes}}))
+                                              : b.bind1(kPsum, ct, Params::make({{"axes", axes}, {"axis_index_groups", Attr()}}));
+    sink.add(0, lax::select(b, is_source, sum, lax::zeros_like(b, b.aval(sum))));
+}
+
+BatchResult batch_pbroadcast(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t) {
+    if (names_axis(op.params, NamedBatchAxis::current()))
+        throw Error(ErrorCode::NoRule, "take requires ndarray or scalar arguments, got <class 'list'> at position 1.")
+            .at(op.source.loc())
+            .advise("JAX's own rule of pbroadcast fails in this way over the name of a vmap");
+    const Attr& names = op.as<PbroadcastParams>().axis_name;
+    return {b.bind(kPbroadcast, x, with_param(op.params, "axis_name", names.get_seq() ? names : Attr::tuple({names}))), dims};
 }
 
 }  // namespace jaxscope

@@ -13,6 +13,10 @@ BatchResult batch_reduce_scatter(Builder& b, const Op& op, const Values& x, cons
 BatchResult batch_ppermute(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 BatchResult batch_all_to_all(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
 
+BatchResult batch_pbroadcast(Builder& b, const Op& op, const Values& x, const std::vector<int>& dims, std::int64_t size);
+/// To the one that sent, the sum of all; JAX's rule has it of scalars alone.
+void transpose_pbroadcast(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
+
 /// The permutation the other way round; each part of a cotangent back to where it came from.
 void transpose_ppermute(Builder& b, const Op& op, const Values& ct, const Values& x, TransposeSink& sink);
 Values jvp_all_to_all(Builder& b, const Op& op, const Values& x, const Values& y, const Values& dx);

@@ -15,6 +15,14 @@ struct DotDims {
 };
 Attr to_attr(const DotDims& v);
 void from_attr(const Attr& a, DotDims& v);
+template <>
+struct ParamKey<DotDims> {
+    static std::size_t hash(const DotDims& v) {
+        std::size_t h = 0;
+        for (const Dims* d : {&v.lhs_contract, &v.rhs_contract, &v.lhs_batch, &v.rhs_batch}) h = hash_mix(h, ParamKey<Dims>::hash(*d));
+        return h;
+    }
+};
 
 struct DotGeneralParams {
     DotDims dimension_numbers;

@@ -17,7 +17,11 @@ PartitionRule partition_concatenate(const Op& op);
 PartitionRule partition_slice(const Op& op);
 PartitionRule partition_dynamic_slice(const Op& op);
 PartitionRule partition_dynamic_update_slice(const Op& op);
-/// What is taken as a whole from the operand, and the indices' own dimensions.
+/// What is taken as a whole from the operand, the indices' own dimensions, and those in which each row has indices of its own. Rows of a
+/// table that devices have parts of: each picks its own, and they are added up.
 PartitionRule partition_gather(const Op& op);
+/// What is put as a whole into the operand, and dimensions in which each row has indices of its own. Sums of what devices have parts of are
+/// added up.
+PartitionRule partition_scatter(const Op& op);
 
 }  // namespace jaxscope

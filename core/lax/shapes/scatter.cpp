@@ -9,6 +9,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/partition_rules.h"
 #include "lax/shapes/scatter_jvp.h"
 #include "lax/shapes/slicing.h"
 
@@ -247,6 +248,7 @@ constinit const Primitive kScatter{
     .kernel = scatter_kernel,
     .expand = scatter_expand,
     .cost = scatter_cost,
+    .partition = partition_scatter,
 };
 
 constinit const Primitive kScatterAdd{
@@ -258,6 +260,7 @@ constinit const Primitive kScatterAdd{
     .lower = NoRule{"runs as a kernel"},
     .kernel = scatter_kernel,
     .cost = scatter_cost,
+    .partition = partition_scatter,
 };
 
 constinit const Primitive kScatterSub{
@@ -280,6 +283,7 @@ constinit const Primitive kScatterMul{
     .lower = NoRule{"runs as a kernel"},
     .kernel = scatter_kernel,
     .cost = scatter_cost,
+    .partition = partition_scatter,
 };
 
 constinit const Primitive kScatterMin{
@@ -291,6 +295,7 @@ constinit const Primitive kScatterMin{
     .lower = NoRule{"runs as a kernel"},
     .kernel = scatter_kernel,
     .cost = scatter_cost,
+    .partition = partition_scatter,
 };
 
 constinit const Primitive kScatterMax{
@@ -302,6 +307,7 @@ constinit const Primitive kScatterMax{
     .lower = NoRule{"runs as a kernel"},
     .kernel = scatter_kernel,
     .cost = scatter_cost,
+    .partition = partition_scatter,
 };
 
 std::span<const Primitive* const> scatter_primitives() {

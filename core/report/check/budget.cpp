@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "report/json/json_file.h"
 
@@ -80,8 +80,7 @@ void read_budget(Budget& budget, const Json& object, const std::string& place, c
         const Entry entry(value, place + "." + key, file);
         if (with_key(budget, key, [&](auto& member) { entry.read(member); })) continue;
         Error error(ErrorCode::BadInput, place + ": expected a limit that jaxscope knows, found '" + printable(key, 60) + "'");
-        if (const std::string_view near = nearest_name(key, kKeys); !near.empty()) error.advise("did you mean " + std::string(near) + "?");
-        throw error.at({file, 0, 0});
+        throw suggest(error, key, views_of(kKeys)).at({file, 0, 0});
     }
 }
 
@@ -101,11 +100,8 @@ BudgetFile read_budgets(const std::string& path, const Budget& given) {
     if (!document.is_object()) Entry(document, "$", path).fail("an object with `defaults` and `programs`");
     for (const auto& [key, value] : document.items())
         if (key != "defaults" && key != "programs" && key != "schema") {
-            constexpr std::string_view kParts[] = {"defaults", "programs", "schema"};
             Error error(ErrorCode::BadInput, "$: expected `defaults` and `programs`, found '" + printable(key, 60) + "'");
-            if (const std::string_view near = nearest_name(key, kParts); !near.empty())
-                error.advise("did you mean " + std::string(near) + "?");
-            throw error.at({path, 0, 0});
+            throw suggest(error, key, {"defaults", "programs", "schema"}).at({path, 0, 0});
         }
     if (document.contains("defaults")) read_budget(out.defaults, document["defaults"], "$.defaults", path);
     if (!document.contains("programs")) return out;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "report/check/findings.h"
 
@@ -252,12 +252,14 @@ constexpr Format kFormats[] = {
 }  // namespace
 
 CheckWriter check_writer(const std::string& format) {
+    std::vector<std::string_view> names;
     std::string known;
     for (const Format& f : kFormats) {
         if (format == f.name) return f.write;
         known += (known.empty() ? "" : &f == std::end(kFormats) - 1 ? " or " : ", ") + std::string(f.name);
+        names.emplace_back(f.name);
     }
-    throw Error(ErrorCode::BadUsage, "expected " + known + " after --format, found '" + printable(format) + "'");
+    throw unknown_name(ErrorCode::BadUsage, "expected " + known + " after --format", format, names);
 }
 
 }  // namespace jaxscope

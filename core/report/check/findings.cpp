@@ -9,7 +9,8 @@
 #include <set>
 
 #include "analysis/sharding/per_device.h"
-#include "base/error.h"
+#include "base/suggest.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/explain_text.h"
 #include "report/measure.h"
@@ -165,9 +166,11 @@ private:
             if (!saved.contains(name)) {
                 std::string others;
                 for (const std::string& s : saved) others += (others.empty() ? "" : ", ") + s;
-                add("must-save", "error",
-                    fmt::format("expected a value named '{}' to be saved, found {}", name,
-                                others.empty() ? "no named value saved" : "these names saved: " + others));
+                Finding& f = add("must-save", "error",
+                                 fmt::format("expected a value named '{}' to be saved, found {}", name,
+                                             others.empty() ? "no named value saved" : "these names saved: " + others));
+                if (const std::string_view near = nearest_name(name, views_of(saved)); !near.empty())
+                    f.remedy = fmt::format("did you mean {}?", printable(near));
             }
         for (const std::string& name : budget_.must_not_save)
             for (const ResidualRow& r : report.rows)

@@ -164,7 +164,7 @@ std::optional<ByHandReport> by_hand_report(const Inspection& inspection) {
     if (!choices.by_hand) return std::nullopt;
     Choices plain = choices;
     plain.clear_policies();
-    const ByHand found = mark_by_hand(make_subject(inspection.program(), plain).jaxpr, *choices.by_hand);
+    const ByHand found = mark_by_hand(make_subject(inspection.program(), plain).jaxpr, *choices.by_hand, choices.marked_at);
     ByHandReport out;
     out.where = words(found.where);
     out.policy = policy_text(*found.policy);

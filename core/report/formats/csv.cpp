@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "report/formats/formats.h"
 #include "report/json/fields.h"
 #include "report/json/report_fields.h"
@@ -67,8 +68,8 @@ void write_csv(std::ostream& out, const Inspection& inspection, const std::strin
     if (what == "policies") return table(out, inspection.policies({}, false));
     if (what == "inputs") return table(out, inspection.summary().inputs);
     if (what == "outputs") return table(out, inspection.summary().outputs);
-    throw Error(ErrorCode::BadUsage,
-                "expected --what residuals, donation, memory, policies, inputs or outputs, found '" + printable(what) + "'");
+    throw unknown_name(ErrorCode::BadUsage, "expected --what residuals, donation, memory, policies, inputs or outputs", what,
+                       {"residuals", "donation", "memory", "policies", "inputs", "outputs"});
 }
 
 }  // namespace jaxscope

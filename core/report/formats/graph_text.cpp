@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "base/units.h"
 #include "picture/split_graph.h"
 
@@ -10,7 +11,7 @@ namespace jaxscope {
 
 bool is_split(const std::string& what) {
     if (what != "split" && what != "program")
-        throw Error(ErrorCode::BadUsage, "expected --what program or split, found '" + printable(what) + "'");
+        throw unknown_name(ErrorCode::BadUsage, "expected --what program or split", what, {"program", "split"});
     return what == "split";
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/sharding/per_device.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "report/sharding/sharding_report.h"
 
 namespace jaxscope {
 
@@ -36,6 +37,7 @@ std::optional<LayoutRow> xla_row(const Inspection& inspection) {
     row.outputs = x.outputs;
     row.aliased = x.aliased;
     row.temporaries = x.temporaries;
+    if (const auto choice = xla_choice(x)) row.sent_bytes = choice->sent_bytes;
     return row;
 }
 

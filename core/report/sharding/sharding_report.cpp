@@ -11,6 +11,7 @@
 #include "analysis/sharding/distribution.h"
 #include "base/units.h"
 #include "ir/primitive.h"
+#include "lax/collectives/collectives.h"
 #include "report/memory_report.h"
 
 namespace jaxscope {
@@ -22,16 +23,20 @@ constexpr std::int64_t kLarge = 1 << 20;  // a value that every device has whole
 
 class Rows {
 public:
-    Rows(const Inspection& inspection, const sharding::Partitioned& cut) : step_(inspection.step()), cut_(cut) {}
+    Rows(const Inspection& inspection, const sharding::Partitioned& cut) : inspection_(inspection), step_(inspection.step()), cut_(cut) {}
 
     ShardingReport all() const {
         ShardingReport r;
         r.devices = cut_.mesh.devices();
         r.mesh = to_text(cut_.mesh);
+        r.over = cut_.mesh;
         r.sent_bytes = sent_bytes(cut_);
         for (std::size_t i = 0; i < cut_.in.size(); ++i) r.inputs.push_back(row(path(step_.in_paths, i), cut_.in_avals[i], cut_.in[i]));
         for (std::size_t k = 0; k < cut_.out.size(); ++k)
             r.outputs.push_back(row(path(step_.out_paths, k), cut_.out_avals[k], cut_.out[k]));
+        put_xla_specs(r.inputs, inspection_.program().xla.in_specs);
+        put_xla_specs(r.outputs, inspection_.program().xla.out_specs);
+        r.xla = xla_choice(inspection_.program().xla);
         r.values = largest_values();
         r.collectives = collectives();
         add_findings(r);
@@ -45,6 +50,8 @@ private:
     ShardRow row(std::string path, AvalRef aval, const sharding::Spec& spec) const {
         const sharding::NamedSharding lies{cut_.mesh, spec};
         ShardRow r{std::move(path), to_text(aval), to_text(spec), local_text(aval, lies), bytes(aval, spec)};
+        r.placed = spec;
+        if (aval->is_array()) r.shape = aval->shape;
         r.copies = cut_.mesh.devices() / cut_.mesh.size_of(spec.axes());
         return r;
     }
@@ -75,6 +82,7 @@ private:
             for (const Sym a : c.axes) r.axes.push_back(a.str()), axes += a.str() + ",";
             r.members = c.members;
             r.bytes = c.bytes;
+            r.steps = collective_steps(*c.kind, c.members);
             if (c.times > 0) r.times = c.times;
             r.asked_by = c.asked_by->name.c_str();
             r.source = c.source->summary().str();
@@ -128,6 +136,12 @@ private:
         }
     }
 
+    /// XLA spoke of the program as it was captured: of a step with another number of inputs or results it said nothing.
+    static void put_xla_specs(std::vector<ShardRow>& rows, const std::vector<std::string>& specs) {
+        for (std::size_t i = 0; rows.size() == specs.size() && i < rows.size(); ++i) rows[i].xla_spec = specs[i];
+    }
+
+    const Inspection& inspection_;
     const Step& step_;
     const sharding::Partitioned& cut_;
 };
@@ -141,10 +155,28 @@ void shard_table(Page& page, const char* heading, const std::vector<ShardRow>& r
              {"aval", Kind::Code},
              {"spec", Kind::Code},
              {"local", Kind::Code},
+             {"by XLA", Kind::Code},
              {"your line"}});
-    for (const ShardRow& r : rows) t.add({size_cell(r.bytes), r.path, r.aval, r.spec, r.local, place(r.file, r.line)});
+    for (const ShardRow& r : rows) t.add({size_cell(r.bytes), r.path, r.aval, r.spec, r.local, r.xla_spec, place(r.file, r.line)});
     t.drop_empty_columns();
     page.table(t, limit);
+}
+
+void xla_section(Page& page, const XlaChoice& xla) {
+    using Kind = Table::Kind;
+    page.heading("Collectives that XLA put in, when the program was captured");
+    page.line(fmt::format("each device sends {} in {} collectives", bytes_text(xla.sent_bytes), xla.collectives.size()));
+    Table t({{"sent", Kind::Number},
+             {"kind", Kind::Code},
+             {"devices", Kind::Number},
+             {"times", Kind::Number},
+             {"for", Kind::Code},
+             {"your line"}});
+    for (const XlaCollectiveRow& c : xla.collectives) {
+        const std::string times = c.times ? count_text(*c.times * c.count) : "each round";
+        t.add({size_cell(c.total_bytes), c.kind, count_text(c.members), times, c.op_name, place(c.file, c.line)});
+    }
+    if (!xla.collectives.empty()) page.table(t, 20);
 }
 
 }  // namespace
@@ -165,18 +197,28 @@ void sharding_section(Page& page, const ShardingReport& r) {
     if (!r.problem.empty()) return page.line("figures are those of whole arrays: " + r.problem);
     page.line(fmt::format("each device sends {} in {} collectives", bytes_text(r.sent_bytes), r.collectives.size()));
     shard_table(page, "Inputs on each device", r.inputs, 20);
+    if (std::any_of(r.outputs.begin(), r.outputs.end(), [](const ShardRow& o) { return !o.xla_spec.empty(); }))
+        shard_table(page, "Results on each device", r.outputs, 20);
     shard_table(page, "Largest values on each device", r.values, 12);
     if (!r.collectives.empty()) {
         page.heading("Collectives");
-        Table t({{"sent", Kind::Number}, {"kind", Kind::Code}, {"over"}, {"times", Kind::Number}, {"asked by", Kind::Code}, {"your line"}});
+        Table t({{"sent", Kind::Number},
+                 {"kind", Kind::Code},
+                 {"over"},
+                 {"steps", Kind::Number},
+                 {"times", Kind::Number},
+                 {"asked by", Kind::Code},
+                 {"your line"}});
         for (const CollectiveRow& c : r.collectives) {
             std::string axes;
             for (const std::string& a : c.axes) axes += (axes.empty() ? "" : ", ") + a;
             const std::string times = c.times ? count_text(*c.times * c.count) : "each round";
-            t.add({size_cell(c.total_bytes), c.kind, fmt::format("{} ({})", axes, c.members), times, c.asked_by, place(c.file, c.line)});
+            t.add({size_cell(c.total_bytes), c.kind, fmt::format("{} ({})", axes, c.members), count_text(c.steps), times, c.asked_by,
+                   place(c.file, c.line)});
         }
         page.table(t, 20);
     }
+    if (r.xla) xla_section(page, *r.xla);
     if (r.findings.empty()) return;
     page.heading("What sharding costs");
     for (const ShardingFindingRow& f : r.findings)

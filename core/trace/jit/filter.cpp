@@ -26,6 +26,17 @@ bool truth_of(const Array& a) {
     return static_cast<bool>(a);
 }
 void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree) { trees_differ(spec, tree, "tree_map"); }
+std::vector<std::string> inexact_paths(const PyTreeDef& tree, const std::vector<Array>& places) {
+    const std::vector<std::string> paths = tree.paths();
+    std::vector<std::string> out;
+    std::size_t n = 0;
+    for (const Array& a : places) {
+        if (!a.has_value()) continue;
+        if (is_inexact(a) && n < paths.size()) out.push_back("args[0]" + paths[n]);
+        ++n;
+    }
+    return out;
+}
 void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b) { trees_differ(a, b, "tree_map"); }
 
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
@@ -46,6 +57,10 @@ JitHandle filter_jit(const FilterJitOptions& o, bool function_is_argument, const
     if (rest && !first && o.donate != "all-except-first" && o.donate != "warn-except-first")
         throw Error(ErrorCode::BadUsage,
                     "`filter_jit(..., donate=...)` must be one of 'all', 'all-except-first', 'warn', 'warn-except-first', or 'none'.")
+            .at({where.file, where.line, 0});
+    if (o.static_argnums.given || o.static_argnames.given || o.donate_argnums.given || o.donate_argnames.given)
+        throw Error(ErrorCode::BadUsage,
+                    "`jitkwargs` cannot contain 'static_argnums', 'static_argnames', 'donate_argnums', 'in_shardings', or 'out_shardings'.")
             .at({where.file, where.line, 0});
     JitHandle handle({.arg_names = o.arg_names, .name = o.name, .keep_unused = o.keep_unused, .inline_ = o.inline_}, where);
     DonationRules& r = (*handle).rules;

@@ -275,7 +275,7 @@ std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
 }
 
 bool jit_again(JitState& s, const CallKey& key, Called& out) {
-    if (!key.exact || Trace::current() || trace_context() != 0) return false;
+    if (!key.exact || Trace::current() || Trace::any_waits() || trace_context() != 0) return false;
     JitEntry* e = nullptr;
     {
         const std::size_t h = hash_of(key);
@@ -301,6 +301,7 @@ bool jit_again(JitState& s, const CallKey& key, Called& out) {
 
 Called jit_call(JitState& s, Call& call, const CallKey& key) {
     initialise();
+    const Trace::Resumed now(Trace::waiting_for(call.leaves));
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
     remember(s, key, *e);
     Called r;
@@ -321,6 +322,11 @@ Jaxpr jit_program(JitState& s, Call& call) {
     Jaxpr out(p);
     p->jaxpr = find_entry(s, call)->traced.jaxpr;
     return out;
+}
+
+void check_compiled(JitState& s, Call& compiled, Call& given) {
+    initialise();
+    check_same_types(s, compiled, given);
 }
 
 MemoryAnalysis memory_analysis(JitState& s, Call& call) {
@@ -379,7 +385,14 @@ std::string report_of(const JitEntry& e, const Call& call) {
 std::string donation_report(JitState& s) {
     const std::shared_lock lock(s.lists);
     std::string out;
-    for (const auto& e : s.entries) out += report_of(*e);
+    // A program each where there are several: types or static values differ between them.
+    std::size_t n = 0;
+    for (const auto& e : s.entries) {
+        const std::string report = report_of(*e);
+        ++n;
+        if (s.entries.size() > 1 && !report.empty()) out += fmt::format("trace {}:\n", n);
+        out += report;
+    }
     return out;
 }
 std::string donation_report(JitState& s, Call& call) {

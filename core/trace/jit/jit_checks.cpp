@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "pytree/tree.h"
+#include "trace/functions.h"
 
 namespace jaxscope::jax::detail {
 
@@ -46,7 +47,7 @@ std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg
 
 }  // namespace
 
-void check_options(const JitState& s, int n, const std::vector<std::string>& names) {
+void check_options(const JitState& s, int n, const std::vector<std::string>& names, bool named) {
     const JitOptions& o = s.options;
     const auto in_range = [&](const char* what, const std::vector<int>& list) {
         for (const int i : list)
@@ -73,13 +74,17 @@ void check_options(const JitState& s, int n, const std::vector<std::string>& nam
         std::string strange;
         for (const std::string& name : list)
             if (!contains(names, name)) strange += (strange.empty() ? "'" : ", '") + name + "'";
-        if (!strange.empty())
+        if (strange.empty()) return;
+        if (!named)
             throw refusal(
-                s, fmt::format("Jitted function has invalid argnames {{{}}} in {}. Function does not take these args.", strange, what));
+                s, fmt::format("Getting the signature of function {} failed. Pass {}_argnums instead of {}_argnames.", o.name, what, what))
+                .advise("name the arguments: {.arg_names = {...}}, or by kw where the function is called");
+        throw refusal(s, fmt::format("Jitted function has invalid argnames {{{}}} in {}_argnames. Function does not take these args.",
+                                     strange, what));
     };
     if (names.size() < count) return;  // names may still come with the call
-    known("static_argnames", o.static_argnames);
-    known("donate_argnames", o.donate_argnames);
+    known("static", o.static_argnames);
+    known("donate", o.donate_argnames);
 }
 
 void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names) {
@@ -90,7 +95,9 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
                 s, fmt::format("the argument passed as '{}' stands in the place of '{}': C++ passes arguments by position, kw names them",
                                call.keywords[i], o.arg_names[i]));
     if (s.rules.filter) return;
-    check_options(s, static_cast<int>(call.static_args.size()), names);
+    bool named = true;
+    for (std::size_t i = o.arg_names.size(); i < call.keywords.size(); ++i) named = named && call.keywords[i];
+    check_options(s, static_cast<int>(call.static_args.size()), names, named);
     for (std::size_t i = 0; i < call.static_args.size(); ++i) {
         const bool fixed =
             contains(o.static_argnums, static_cast<int>(i), call.static_args.size()) || contains(o.static_argnames, names[i]);
@@ -107,6 +114,28 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
                                      "type <class '{0}'>, {1}. The error was:\nTypeError: unhashable type: '{0}'",
                                      type, value));
     }
+}
+
+void check_same_types(const JitState& s, const Call& compiled, const Call& given) {
+    const std::vector<TreeDifference> trees = tree_differences(make_tree(compiled.arguments()), make_tree(given.arguments()));
+    std::string list;
+    for (const TreeDifference& d : trees)  // without their articles
+        list += fmt::format("\n    * at args{}, seen {} but now given {}, so {}", d.path, d.one.substr(2), d.other.substr(2), d.why);
+    if (!trees.empty())
+        throw refusal(s, fmt::format("Function compiled with input pytree does not match the input pytree it was called with. There are {} "
+                                     "mismatches, including:{}",
+                                     trees.size(), list));
+    const ArgumentNames names = argument_names(compiled, s.options.arg_names);
+    for (std::size_t i = 0; i < compiled.leaves.size(); ++i) {
+        const AvalRef a = compiled.leaves[i].node()->aval, b = given.leaves[i].node()->aval;
+        if (a->dtype != b->dtype || a->shape != b->shape)
+            list += fmt::format("\nArgument '{}' compiled with {} and called with {}", names.leaves[i].str(), long_aval(a), long_aval(b));
+    }
+    if (!list.empty())
+        throw refusal(s,
+                      "Argument types differ from the types for which this computation was compiled. Perhaps you are calling the compiled "
+                      "executable with a different enable_x64 mode than when it was AOT compiled? The mismatches are:" +
+                          list);
 }
 
 }  // namespace jaxscope::jax::detail

@@ -9,8 +9,11 @@ bool contains(const std::vector<int>& list, int i, std::size_t count);
 bool contains(const std::vector<std::string>& list, const std::string& name);
 /// "0, 2", "1,": what stands in a tuple of Python's.
 std::string listed(const std::vector<int>& numbers);
-/// JAX's checks of argument numbers and names against a function of `n` parameters.
-void check_options(const JitState& s, int n, const std::vector<std::string>& names);
+/// JAX's checks of argument numbers and names against a function of `n` parameters. `named`: are the names all that there are? A function
+/// of which some aren't known has no signature.
+void check_options(const JitState& s, int n, const std::vector<std::string>& names, bool named = true);
+/// Throws JAX's sentences where a call has another tree or other types than the one that was compiled.
+void check_same_types(const JitState& s, const Call& compiled, const Call& given);
 /// Throws what JAX says of static, donated and unhashable arguments that can't be so.
 void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names);
 

@@ -200,6 +200,10 @@ Array from_nested(std::initializer_list<Nested> list, const dtype* type) {
     return detail::concrete(std::move(a));
 }
 }  // namespace
+Nested::Nested(std::initializer_list<Nested> list) : items(list), is_list(true) {}
+Nested::Nested(const Nested& other) = default;
+Nested& Nested::operator=(const Nested& other) = default;
+Nested::~Nested() = default;
 Array array(std::initializer_list<Nested> list) { return from_nested(list, nullptr); }
 Array array(std::initializer_list<Nested> list, dtype type) { return from_nested(list, &type); }
 

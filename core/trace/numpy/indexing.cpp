@@ -217,5 +217,19 @@ Array Array::max(Where where) const& { return numpy::max(named(*this, where)); }
 Array Array::max(Where where) && { return numpy::max(unnamed(*this, where)); }
 Array Array::min(Where where) const& { return numpy::min(named(*this, where)); }
 Array Array::min(Where where) && { return numpy::min(unnamed(*this, where)); }
+Array Array::sum(const Axes& axis, Flag keepdims, Where where) const {
+    return numpy::sum(named(*this, where), {.axis = axis, .keepdims = keepdims});
+}
+Array Array::mean(const Axes& axis, Flag keepdims, Where where) const {
+    return numpy::mean(named(*this, where), {.axis = axis, .keepdims = keepdims});
+}
+Array Array::max(const Axes& axis, Flag keepdims, Where where) const {
+    return numpy::max(named(*this, where), {.axis = axis, .keepdims = keepdims});
+}
+Array Array::min(const Axes& axis, Flag keepdims, Where where) const {
+    return numpy::min(named(*this, where), {.axis = axis, .keepdims = keepdims});
+}
+Array Array::ravel(Where where) const { return numpy::ravel(named(*this, where)); }
+Array Array::dot(const Operand& other) const { return numpy::dot(named(*this, other.where), other); }
 
 }  // namespace jaxscope::jax

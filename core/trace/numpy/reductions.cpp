@@ -215,6 +215,7 @@ Array cumulative_of(const Primitive& p, const Operand& x, const Running& along) 
 }
 Value reversed(Builder& b, Value x, std::int64_t axis) { return b.bind1(kRev, {x}, make_params(RevParams{{axis}})); }
 Array arg_of(const Primitive& p, const Operand& x, const Axes& axis, bool keepdims) {
+    if (axis.axes.size() > 1) detail::refuse("'tuple' object cannot be interpreted as an integer");
     return apply1({x}, [&](Builder& b, const Values& v) {
         const std::int64_t rank = b.aval(v[0])->rank();
         const Value a = axis.given ? v[0] : ravel_of(b, v[0]);

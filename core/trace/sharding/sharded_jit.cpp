@@ -151,6 +151,11 @@ void compile(const ShardedState& s, ShardedEntry& e, const Avals& global_in, con
                     fmt::format("expected all {} devices in this process, found {} of them: programs over several processes aren't run yet",
                                 counts.devices, counts.local))
             .at({s.where.file, s.where.line, 0});
+    for (const auto* specs : {&e.in, &e.out})
+        for (const sharding::Parts& parts : *specs)
+            if (counts.devices % sharding::part_count(parts).value_or(1) != 0)
+                refuse(s, fmt::format("expected specifications of {} parts, as num_partitions says, or of a divisor, found {}",
+                                      counts.devices, sharding::to_text(parts)));
     for (std::size_t i = 0; i < e.in.size(); ++i) sharding::spec_to_indices(global_in[i]->shape, e.in[i], counts.devices);
     for (std::size_t k = 0; k < e.out.size(); ++k) sharding::spec_to_indices(local_out[k]->shape, e.out[k], counts.devices);
     sharding::NamedProgram named = sharding::named_program(e.traced.jaxpr, e.in, e.out, counts.devices);
@@ -247,6 +252,7 @@ Called stage(ShardedState& s, Call& call) {
     ShardedCallParams params{.call_jaxpr = {t.traced.open(), true}, .in_parts = parts_attr(e->in), .local_in_parts = local_in};
     params.local_nparts = s.local_nparts;
     params.local_out_parts_thunk = params.out_parts_thunk = thunk;
+    params.out_parts = parts_attr(flattened(s, "sharded_jit out_parts", t.out_tree, s.out_parts));
     params.name = s.options.name;
     params.nparts = s.nparts;
     std::vector<Array> in = t.traced.consts;

@@ -280,11 +280,16 @@ void check_given(const LinearState& s, const Avals& in, const PyTreeDef& tree) {
     }
     if (!same_tree && s.half == Half::pushforward)
         throw Error(ErrorCode::TypeMismatch, fmt::format("expected {}, got {}", s.tree.str(), tree.str()));
-    if (!same_tree)
+    if (!same_tree) {
+        std::string places;
+        for (const TreeDifference& d : tree_differences(s.tree, tree))
+            places += fmt::format("{}  * out{} was {} in the original output, but {} here, so {}.", places.empty() ? "" : "\n", d.path,
+                                  d.one, d.other, d.why);
         throw Error(ErrorCode::TypeMismatch,
                     fmt::format("unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree "
                                 "structure of the differentiated function {}.\n\nBut the tree structures differ:\n{}",
-                                s.function, tree_differences(s.tree, tree, "out")));
+                                s.function, places));
+    }
     for (std::size_t i = 0; i < in.size(); ++i) {
         const AvalRef expected = tangent_aval(s.given[i]);
         if ((in[i]->dtype == expected->dtype && in[i]->shape == expected->shape) ||

@@ -66,7 +66,7 @@ public:
             in.push_back(b.add_input(c.node()->aval));
         }
         std::size_t next = 0;
-        std::vector<Value> arguments;
+        Values arguments;
         for (std::size_t i = traced.consts.size(); i < types.size(); ++i) arguments.push_back(b.add_input(types[i]));
         for (const Array& c : traced.consts) x.push_back(c.is_tracer() ? in[next++] : b.constant(elements(*c.node())));
         x.insert(x.end(), arguments.begin(), arguments.end());
@@ -216,7 +216,7 @@ std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
         throw Error(ErrorCode::NoRule,
                     "expected a rule for tangents that are all there, found symbolic_zeros=true, which the C++ front end can't trace yet")
             .at({f.where.file, f.where.line, 0});
-    leaves_of(f);
+    const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
     if (!Trace::current()) return run_directly(f);
     const Avals avals = avals_of(f.leaves);
     const PyTreeDef tree = make_tree(f.arguments());
@@ -329,7 +329,7 @@ void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backw
 }  // namespace
 
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names) {
-    leaves_of(f);
+    const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
     if (!Trace::current()) return run_directly(f);
     const Avals avals = avals_of(f.leaves);
     const PyTreeDef tree = make_tree(f.arguments());

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "calls/control_flow.h"
 #include "pytree/tree.h"
+#include "trace/agreement.h"
 #include "trace/functions.h"
 #include "transforms/jaxpr_util.h"
 
@@ -64,12 +65,9 @@ Loop loop_of(Call& condition, Call& body, const Leaves& init, const eqxi::LoopOp
     const Avals test = c.traced.jaxpr->out_avals(), out = b.traced.jaxpr->out_avals();
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
         throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar");
-    for (std::size_t i = 0; i < types.size(); ++i)
-        if (types[i]->dtype != out[i]->dtype || types[i]->shape != out[i]->shape)
-            throw Error(ErrorCode::TypeMismatch,
-                        fmt::format("while_loop body function carry input and carry output must have equal types, but they differ: "
-                                    "component {} has type {} but becomes {}",
-                                    i, long_aval(types[i]), long_aval(out[i])));
+    const PyTreeDef tree = make_tree(body.arguments()).children()[0];
+    check_carry_tree("while_loop body", tree, b.out_tree);
+    check_carry_types("while_loop body", types, out, tree.paths());
     return {c.traced.open(), b.traced.open(), c.traced.consts, b.traced.consts, o.max_steps, body.where};
 }
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import functools
+import pathlib
+import sys
 from typing import Any, Callable
 
 import jax
@@ -311,6 +313,50 @@ for _p in ("plain", "nothing"):
         for _n, _f in (("resnet", resnet), ("unet", unet), ("lstm", lstm), ("moe", moe), ("mlp", mlp), ("accumulation", accumulation),
                        ("contrastive", contrastive), ("gan", gan)):
             _add(f"{_n}_{_t}_{_p}", _f, dtype=_d, policy=_p)
+
+
+
+sys.modules.setdefault("programs", sys.modules[__name__])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import libraries  # noqa: E402
+import networks  # noqa: E402
+import transformers  # noqa: E402
+
+_T = {"bf16": bf16, "f32": f32}
+# The corpus proper: name, maker, types with the policies that each is compiled under. It was fixed before any of these was estimated.
+_CORPUS: list[tuple[str, Callable, dict[str, str], dict[str, Any]]] = [
+    ("llama", transformers.llama, {"bf16": "plain nothing names dots", "f32": "plain names"}, {"scanned": False}),
+    ("llamascan", transformers.llama, {"bf16": "plain nothing names dots", "f32": "plain nothing dots"}, {"scanned": True, "layers": 6}),
+    ("gptodd", transformers.gpt_sgd, {"bf16": "plain nothing names", "f32": "plain dots"}, {}),
+    ("vitscan", transformers.vit_scan, {"bf16": "plain nothing dots", "f32": "plain names"}, {}),
+    ("dit", transformers.dit, {"bf16": "plain nothing dots", "f32": "plain"}, {}),
+    ("translator", transformers.translator, {"bf16": "plain nothing", "f32": "plain"}, {}),
+    ("prefill", transformers.prefill, {"bf16": "plain", "f32": "plain"}, {}),
+    ("bottleneck", networks.bottleneck, {"bf16": "plain nothing names", "f32": "plain"}, {}),
+    ("convnext", networks.convnext, {"bf16": "plain nothing", "f32": "plain"}, {}),
+    ("unetsmall", networks.unet_small, {"bf16": "plain nothing", "f32": "plain"}, {}),
+    ("gru", networks.gru, {"bf16": "plain nothing", "f32": "plain nothing"}, {}),
+    ("recurrence", networks.recurrence, {"bf16": "plain", "f32": "plain nothing"}, {}),
+    ("experts", networks.experts, {"bf16": "plain nothing", "f32": "plain names"}, {}),
+    ("gansmall", networks.gan_small, {"bf16": "plain", "f32": "plain nothing"}, {}),
+    ("clip", networks.clip, {"bf16": "plain nothing names", "f32": "plain"}, {}),
+    ("vae", networks.vae, {"bf16": "plain", "f32": "plain nothing"}, {}),
+    ("graph", networks.graph, {"bf16": "plain", "f32": "plain"}, {}),
+    ("mixer", networks.mixer, {"bf16": "plain nothing names", "f32": "plain"}, {}),
+    ("summed", networks.steps_of_gradient, {"bf16": "plain nothing", "f32": "nothing"}, {}),
+    ("flaxtransformer", libraries.flax_transformer, {"bf16": "plain nothing", "f32": "plain dots"}, {}),
+    ("flaxcnn", libraries.flax_cnn, {"bf16": "plain", "f32": "nothing"}, {}),
+    ("flaxlstm", libraries.flax_lstm, {"bf16": "plain", "f32": "nothing"}, {}),
+    ("equinoxmlp", libraries.equinox_mlp, {"bf16": "plain", "f32": "plain nothing"}, {}),
+    ("equinoxattention", libraries.equinox_attention, {"bf16": "plain nothing", "f32": "plain"}, {}),
+    ("haikuresnet", libraries.haiku_resnet, {"bf16": "plain nothing", "f32": "plain"}, {}),
+    ("haikugru", libraries.haiku_gru, {"bf16": "plain", "f32": "plain nothing"}, {}),
+]
+for _n, _f, _types, _options in _CORPUS:
+    for _t, _policies in _types.items():
+        for _p in _policies.split():
+            _add(f"{_n}_{_t}_{_p}", _f, dtype=_T[_t], policy=_p, **_options)
+CORPUS = [f"{n}_{t}_{p}" for n, _, types, _ in _CORPUS for t, policies in types.items() for p in policies.split()]
 
 
 def __getattr__(name: str) -> Callable[[], dict[str, Any]]:

@@ -60,7 +60,7 @@ def main():
         if i % 20 == 0:
             print(i, value)
     capture = jaxscope.capture(train_step, donate_argnums=0)(state, batch)
-    print(capture.donation())
+    print(jaxscope.analyze(capture).donation())
     capture.save(sys.argv[1] if len(sys.argv) > 1 else "conv_net.jaxscope")
 
 

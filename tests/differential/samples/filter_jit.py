@@ -55,7 +55,7 @@ def main():
             print(i, value)
     eqx.tree_pprint(model)
     capture = jaxscope.capture(train)(batch, model)
-    print(capture.donation())
+    print(jaxscope.analyze(capture).donation())
     capture.save(sys.argv[1] if len(sys.argv) > 1 else "filter_jit.jaxscope")
 
 

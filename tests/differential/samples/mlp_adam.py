@@ -71,7 +71,7 @@ def main():
     print(jax.make_jaxpr(loss_fn)(state.params, batch))
     print_saved_residuals(loss, state.params, batch)
     capture = jaxscope.capture(train_step, donate_argnums=0)(state, batch)
-    print(capture.donation())
+    print(jaxscope.analyze(capture).donation())
     capture.save(sys.argv[1] if len(sys.argv) > 1 else "mlp_adam.jaxscope")
 
 

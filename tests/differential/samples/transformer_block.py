@@ -56,10 +56,11 @@ def main():
     p = Block(dense(k[0], WIDTH, 3 * WIDTH), dense(k[1], WIDTH, WIDTH), dense(k[2], WIDTH, 4 * WIDTH), dense(k[3], 4 * WIDTH, WIDTH),
               jnp.ones((WIDTH,)), jnp.ones((WIDTH,)))
     x = jax.random.normal(k[4], (BATCH, LENGTH, WIDTH))
-    for policy in (policies.everything_saveable, policies.dots_saveable, policies.nothing_saveable):
+    for name in ("everything_saveable", "dots_saveable", "nothing_saveable"):
+        policy = getattr(policies, name)
         residuals = saved_residuals(loss_under(policy), p, x)
         value, gradient = jax.value_and_grad(loss_under(policy))(p, x)
-        print(f"{policy.__name__}: loss {value}, {len(residuals)} residuals")
+        print(f"{name}: loss {value}, {len(residuals)} residuals")
     names = policies.save_only_these_names("attention", "hidden")
     print_saved_residuals(loss_under(names), p, x)
     capture = jaxscope.capture(jax.value_and_grad(loss_under(names)))(p, x)

@@ -22,7 +22,7 @@ void counts() {
     PAIR("jnp.triu_indices(2, -1, 3)", jnp::triu_indices(2, -1, 3));
     PAIR("jnp.diag_indices(3)", jnp::diag_indices(3));
     PAIR("jnp.isin(n, i)", jnp::isin(n, i));
-    PAIR("jnp.isin(x, v, invert=True)", jnp::isin(x, v, true));
+    PAIR("jnp.isin(x, v, invert=True)", jnp::isin(x, v, {.invert = true}));
     PAIR("jnp.histogram(x[0])", jnp::histogram(x[0]));
     PAIR("jnp.histogram(v, bins=3, density=True)", jnp::histogram(v, 3, {.density = true}));
     PAIR("jnp.histogram(v, bins=4, weights=n)", jnp::histogram(v, 4, {.weights = n}));

@@ -339,10 +339,58 @@ void choices_and_carries() {
             jax::vmap([](Array a) { return std::pair(a, a); }, {.out_axes = {0, jax::none}})(x));
     REFUSED("jax.jvp(lambda a: a, (jnp.arange(3),), (v,))", jax::jvp(same, std::tuple(jnp::arange(3)), std::tuple(v)));
 }
+/// Lists whose length differs, so that C++ sees it only when it runs.
+void other_trees() {
+    using Vec = std::vector<Array>;
+    REFUSED("lax.scan(lambda c, e: (c + [e], e), [v], x)",
+            lax::scan([](Vec c, Array e) { return c.push_back(e), std::pair(c, e); }, Vec{v}, x));
+    REFUSED("lax.scan(lambda c, e: (c[:1], e), [v, v], x)",
+            lax::scan([](Vec c, Array e) { return std::pair(Vec{c[0]}, e); }, Vec{v, v}, x));
+    REFUSED("lax.while_loop(lambda c: c[0].sum() > 0, lambda c: c[:1], [v, v])",
+            lax::while_loop([](Vec c) { return c[0].sum() > 0; }, [](Vec c) { return Vec{c[0]}; }, Vec{v, v}));
+    REFUSED("lax.cond(True, lambda a: [a, a], lambda a: [a], x)", lax::cond(
+                                                                      true,
+                                                                      [](Array a) {
+                                                                          return Vec{a, a};
+                                                                      },
+                                                                      [](Array a) { return Vec{a}; }, x));
+    REFUSED("lax.cond(True, lambda a: (a, [a, a]), lambda a: (a, [a]), x)", lax::cond(
+                                                                                true,
+                                                                                [](Array a) {
+                                                                                    return std::pair{a, Vec{a, a}};
+                                                                                },
+                                                                                [](Array a) {
+                                                                                    return std::pair{a, Vec{a}};
+                                                                                },
+                                                                                x));
+    REFUSED("lax.cond(True, lambda a: (a, a.sum()), lambda a: (a.sum(), a), x)", lax::cond(
+                                                                                     true,
+                                                                                     [](Array a) {
+                                                                                         return std::pair{a, a.sum()};
+                                                                                     },
+                                                                                     [](Array a) {
+                                                                                         return std::pair{a.sum(), a};
+                                                                                     },
+                                                                                     x));
+    REFUSED("lax.cond(True, lambda a: a, lambda a: a.sum(), x)", lax::cond(
+                                                                     true, same, [](Array a) { return a.sum(); }, x));
+    REFUSED("lax.switch(1, [lambda a: a, lambda a: a, lambda a: a.astype('int32')], x)",
+            lax::switch_(1,
+                         std::tuple(
+                             &same, &same, +[](Array a) { return a.astype(jnp::int32); }),
+                         x));
+    REFUSED("lax.scan(lambda c, e: ((c[0].sum(), jnp.concatenate([c[1], c[1]])), e), (v, v), x)",
+            lax::scan(
+                [](std::pair<Array, Array> c, Array e) {
+                    return std::pair{std::pair{c.first.sum(), jnp::concatenate({c.second, c.second})}, e};
+                },
+                std::pair{v, v}, x));
+}
 }  // namespace
 
 void errors() {
     choices_and_carries();
+    other_trees();
     masks_that_nothing_would_look_at();
     types_that_lax_keeps_apart();
     keys_as_numbers();

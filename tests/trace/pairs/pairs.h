@@ -70,6 +70,7 @@ void lax_functions();
 void mapping();
 void named_axes();
 void more_functions();
+void numbers();
 void composed_functions();
 void options();
 void arrangements();

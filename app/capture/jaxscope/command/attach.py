@@ -21,7 +21,7 @@ from argparse import Namespace
 from typing import Any, Iterator, Sequence
 
 from . import usercode
-from ..errors import CaptureError
+from ..errors import CaptureError, meant
 from .request import capture_program
 from .watch import Watch, install, jax_is_there
 
@@ -161,7 +161,7 @@ def never_called(opt: Any, calls: dict[str, int] | None, nested: Sequence[str] =
         return f"{opt.call} was called {count} time{'s' * (count != 1)}, not {opt.nth}"
     if opt.call in nested:
         return f"{opt.call} is only called inside other jitted functions: {_listed(calls)}"
-    return f"no jitted function {opt.call!r} was called" + (f"; there were {_listed(calls)}" if calls else "")
+    return f"no jitted function {opt.call!r} was called" + (f"; there were {_listed(calls)}{meant(opt.call, calls)}" if calls else "")
 
 
 def _listed(calls: dict[str, int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import difflib
 import importlib.machinery
 import importlib.util
 import json
@@ -15,7 +14,7 @@ import sys
 from typing import Any, Iterator, Sequence
 
 from . import usercode
-from ..errors import CaptureError, TimeOut
+from ..errors import CaptureError, TimeOut, meant
 from ..targets import names
 from .request import capture_program, flushed, tell
 
@@ -32,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     ap.add_argument("--compile", action="store_true", help="ask XLA for its memory and cost analysis")
     ap.add_argument("--target", dest="targets", action="append", default=[], metavar="T", help="with --compile: ask the compiler of tpu:KIND[:TOPOLOGY] instead, e.g. tpu:v5p")
     ap.add_argument("--target-python", metavar="EXE", help="a Python with the target's compiler (jax[tpu]), where this one has none")
+    ap.add_argument("--memory-only", action="store_true", help="with --target: end its compiler once it has assigned its buffers (seconds; no cost analysis)")
     ap.add_argument("--timeout", type=float, metavar="S", help="give up after S seconds")
     ap.add_argument("--no-source", action="store_true", help="leave the text of your files out")
     ap.add_argument("--no-compress", action="store_true", help="plain JSON")
@@ -198,6 +198,15 @@ def _told(result: dict[str, Any]) -> str:
                      for r in result.get("captures", [result]))
 
 
+def _file_meant(path: str) -> str:
+    folder, name = os.path.split(path)
+    try:
+        found = sorted(n for n in os.listdir(folder or ".") if n.endswith(".py"))
+    except OSError:
+        return ""
+    return meant(name, found)
+
+
 class _Script(importlib.machinery.SourceFileLoader):
     """Keeps no byte code, as Python keeps none of the script that it runs. On a full disk half of it would be written, and read next time."""
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
@@ -206,7 +215,7 @@ class _Script(importlib.machinery.SourceFileLoader):
 
 def load(path: str) -> Any:
     if not os.path.isfile(path):
-        raise CaptureError(f"{path}: {'a directory, not a file' if os.path.isdir(path) else 'no such file'}")
+        raise CaptureError(f"{path}: a directory, not a file" if os.path.isdir(path) else f"{path}: no such file{_file_meant(path)}")
     spec = importlib.util.spec_from_file_location("jaxscope_program", path)
     if spec is None or spec.loader is None:
         raise CaptureError(f"{path}: expected a Python file")
@@ -225,8 +234,7 @@ def resolve(module: Any, path: str, name: str, opt: Any) -> Any:
     for part in name.split("."):
         if not hasattr(target, part):
             names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_") and getattr(v, "__module__", "") == "jaxscope_program"]
-            like = difflib.get_close_matches(name, names, 1)
-            raise CaptureError(f"{path}: there is no {name!r} in it" + (f"; it has {', '.join(dict.fromkeys(like + names[:12]))}" if names else ""))
+            raise CaptureError(f"{path}: there is no {name!r} in it" + (f"; it has {', '.join(names[:12])}" if names else "") + meant(name, names))
         target = getattr(target, part)
     if opt.args is not None:
         args = usercode.run("--args", eval, opt.args, vars(module))

@@ -33,7 +33,7 @@ def _compile_for_targets(captured: Any, opt: Any) -> None:
     problems = []
     for name in opt.targets:
         try:
-            entry = captured.compile_for(name, opt.target_python, None, tell)
+            entry = captured.compile_for(name, opt.target_python, None, tell, opt.memory_only)
             captured.save(opt.path, compress=not opt.no_compress)
             refused = entry["out_of_memory"]
             if refused is not None:

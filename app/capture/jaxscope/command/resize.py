@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from .. import naming, program
-from ..errors import CaptureError
+from ..errors import CaptureError, meant
 from .request import capture_program, tell
 
 
@@ -63,7 +63,8 @@ def captured_size(p: Any, axes: list[tuple[str, int]]) -> int:
     for wanted, axis in axes:
         below = [(path, leaf) for path, leaf in paths if _below(path, _chosen(p, wanted))]
         if not below:
-            raise CaptureError(f"expected an argument {wanted!r}, found {', '.join(path for path, _ in paths[:12])}{', ...' if len(paths) > 12 else ''}")
+            names = [path for path, _ in paths]
+            raise CaptureError(f"expected an argument {wanted!r}, found {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}{meant(wanted, names)}")
         for path, leaf in below:
             found[f"{path}:{axis}"] = leaf.shape[_dimension(path, leaf, axis)]
     if len(set(found.values())) > 1:

@@ -113,7 +113,7 @@ class Params:
         if isinstance(v, enum.Enum):
             return {"enum": [type(v).__name__, v.name]}
         if isinstance(v, jax.sharding.PartitionSpec):
-            return {"spec": [self.value(e) for e in tuple(v)], "text": self.text(v)}
+            return {"spec": [self.value(e) for e in compat.partitions(v)], "text": self.text(v)}
         if isinstance(v, (frozenset, set)):
             return {"set": sorted((self.value(e) for e in v), key=lambda e: json.dumps(e))}
         if hasattr(v, "_fields") and isinstance(v, tuple):

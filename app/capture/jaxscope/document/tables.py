@@ -202,8 +202,8 @@ def _sharding_text(aval: Any) -> str | None:
     mesh = getattr(sharding, "mesh", None)
     varying = getattr(aval, "vma", None) or getattr(getattr(aval, "mat", None), "varying", None)
     parts = []
-    if spec is not None and any(s is not None for s in spec) and mesh is not None and not getattr(mesh, "empty", True):
-        parts.append(str(spec))
+    if spec is not None and any(s is not None for s in compat.partitions(spec)) and mesh is not None and not getattr(mesh, "empty", True):
+        parts.append(str(jax.sharding.PartitionSpec(*compat.partitions(spec))))
     if varying:
         places = {str(name): n for n, name in enumerate(getattr(mesh, "axis_names", ()))}  # printed in the mesh's order
         parts.append("vma=" + ",".join(sorted(map(str, varying), key=lambda name: (places.get(name, len(places)), name))))

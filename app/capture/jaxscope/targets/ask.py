@@ -79,7 +79,7 @@ class Asker:
                 return backend.of_jaxpr(rebuilt.jaxpr, rebuilt.name, rebuilt.donated)
             deadline = None if not self._timeout else time.monotonic() + self._timeout
             return request.compile_for(names.parse(target), lambda: compat.lowered_module(rebuilt.jaxpr, rebuilt.name, rebuilt.donated, False, "tpu"),
-                                       self._python, deadline, tell)
+                                       self._python, deadline, tell, memory_only=True)
 
 
 def tell(text: str) -> None:
@@ -94,7 +94,7 @@ def _kept_file(path: str, target: str, python: str | None) -> str:
         digest.update(b"\0")
     full = target if target == backend.CPU else names.parse(target).name
     for word in (full, jax.__version__, backend.compiler_version() if target == backend.CPU else request.compiler_version(names.parse(target), python),
-                 os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")):
+                 request.ONLY_MEMORY, os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")):
         digest.update(word.encode() + b"\0")
     return os.path.join(request.cache_folder(), "xla", digest.hexdigest()[:40] + ".json")
 

@@ -11,6 +11,7 @@ import jax
 
 from .. import compat
 from ..document.tables import Paths, number_json
+from . import collectives
 
 _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
            "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
@@ -23,7 +24,7 @@ def facts(p: Any, paths: Paths) -> dict[str, Any]:
         lowered = _lower(p)
         compiled = lowered.compile()
     compiled = getattr(compiled, "compiled", compiled)
-    return {**_figures(compiled),
+    return {**_figures(compiled), **_over_devices(compiled, paths),
             "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
 
 
@@ -41,6 +42,16 @@ def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
 def _figures(compiled: Any) -> dict[str, Any]:
     return {"memory_analysis": memory_json(_attempt(compiled.memory_analysis)), "cost_analysis": cost_json(_attempt(compiled.cost_analysis)),
             "input_output_alias": aliases(compiled.as_text() or "")}
+
+
+def _over_devices(compiled: Any, paths: Paths) -> dict[str, Any]:
+    """Where devices meet, and how inputs and results lie. Nothing of a program for one."""
+    text = compiled.as_text() or ""
+    devices = re.search(r"num_partitions=(\d+)", text[:text.find("\n")])
+    if not devices or int(devices.group(1)) < 2:
+        return {}
+    return {"collectives": collectives.of_hlo(text, paths.in_text), "input_specs": collectives.specs(_attempt(lambda: compiled.input_shardings)),
+            "output_specs": collectives.specs(_attempt(lambda: compiled.output_shardings))}
 
 
 def compiler_version() -> str:

@@ -12,6 +12,9 @@ import sys
 import time
 from typing import Any
 
+from . import assignment
+
+
 def main() -> int:
     own = os.dup(1)
     os.dup2(2, 1)  # libtpu prints
@@ -36,16 +39,22 @@ def _answer(asked: dict[str, Any], module: bytes) -> dict[str, Any]:
         return {"unusable": "has no libtpu"}
     from jax.experimental import topologies
     try:
-        device = topologies.get_topology_desc(platform="tpu", topology_name=asked["topology"]).devices[0]
+        devices = topologies.get_topology_desc(platform="tpu", topology_name=asked["topology"]).devices
     except Exception as e:  # an unknown name, or a wheel that this JAX can't talk to
         return {"topology": str(e)}
     from .. import compat
+    who = {"device": devices[0].device_kind, "libtpu": getattr(libtpu, "__version__", None)}
+    if "texts" in asked:
+        with open(os.path.join(asked["texts"], assignment.DEVICE), "w", encoding="utf-8") as f:
+            json.dump(who, f)
     start = time.monotonic()
     try:
-        compiled = compat.compile_module(module, device)
+        compiled = compat.compile_module(module, devices)
+    except compat.OtherTopology as e:
+        return {"other": str(e)}
     except Exception as e:
-        return {"refused": str(e), "device": device.device_kind, "compile_seconds": time.monotonic() - start}
-    return {"device": device.device_kind, "libtpu": getattr(libtpu, "__version__", None), "compile_seconds": time.monotonic() - start, **_facts(compiled)}
+        return {"refused": str(e), **who, "compile_seconds": time.monotonic() - start}
+    return {**who, "compile_seconds": time.monotonic() - start, **_facts(compiled)}
 
 
 def _facts(compiled: Any) -> dict[str, Any]:

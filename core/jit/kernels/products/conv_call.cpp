@@ -11,12 +11,12 @@ namespace jaxscope::exec {
 
 namespace {
 
-/// An element as the type that sums run in: integers modulo 2^64, floats of at most 32 bits as float.
+/// An element as the type that sums run in: integers modulo 2^32 or 2^64, floats of at most 32 bits as float.
 template <class Sum>
 Sum number(DType d, const std::byte* p) {
     const Element e = load_element(d, p);
-    if constexpr (std::is_same_v<Sum, std::uint64_t>)
-        return static_cast<std::uint64_t>(e.integer);
+    if constexpr (std::is_unsigned_v<Sum>)
+        return static_cast<Sum>(e.integer);
     else if constexpr (std::is_floating_point_v<Sum>)
         return static_cast<Sum>(is_inexact(d) ? e.number.real() : static_cast<double>(e.integer));
     else
@@ -24,7 +24,7 @@ Sum number(DType d, const std::byte* p) {
 }
 template <class Sum>
 Element element(Sum v) {
-    if constexpr (std::is_same_v<Sum, std::uint64_t>)
+    if constexpr (std::is_unsigned_v<Sum>)
         return {static_cast<std::int64_t>(v), {}};
     else
         return {0, std::complex<double>(v)};
@@ -141,6 +141,7 @@ LibraryCallPtr make_plain_conv(const Op& op, const ConvKernel& spec) {
     if (complex) return std::make_shared<PlainConv<std::complex<double>>>(op, spec);
     if (wide) return std::make_shared<PlainConv<double>>(op, spec);
     if (inexact) return std::make_shared<PlainConv<float>>(op, spec);
+    if (byte_size(op.out[0]->dtype) <= 4) return std::make_shared<PlainConv<std::uint32_t>>(op, spec);
     return std::make_shared<PlainConv<std::uint64_t>>(op, spec);
 }
 

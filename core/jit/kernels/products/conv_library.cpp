@@ -83,6 +83,10 @@ std::optional<Chosen> choose(const ConvProblem& p, const Types& t) {
     return choose(p, any_layout(s, t.source), any_layout(w, t.weights), any_layout(d, t.destination));
 }
 
+float as_float(DType type, const std::byte* p) {
+    const Element e = load_element(type, p);
+    return is_inexact(type) ? static_cast<float>(e.number.real()) : static_cast<float>(e.integer);
+}
 /// Copies a side to where it stands in a larger one, whose other elements are zero, as float or as it is.
 void copy_padded(const ConvSide& from, DType type, const void* base, const ConvSide& to, std::int64_t total, bool widen, void* memory) {
     const std::int64_t width = byte_size(type), out_width = widen ? 4 : width;
@@ -96,7 +100,7 @@ void copy_padded(const ConvSide& from, DType type, const void* base, const ConvS
         const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
         std::byte* place = static_cast<std::byte*>(memory) + there * out_width;
         if (widen)
-            *reinterpret_cast<float*>(place) = static_cast<float>(load_element(type, element).number.real());
+            *reinterpret_cast<float*>(place) = as_float(type, element);
         else
             std::memcpy(place, element, static_cast<std::size_t>(run == 1 ? width * from.size[1] : width));
         for (std::size_t d = at.size(); d-- > 0;) {
@@ -117,7 +121,7 @@ void copy_side(const ConvSide& from, DType type, const void* base, std::size_t b
             offset += (d + backwards >= at.size() ? from.size[d] - 1 - at[d] : at[d]) * from.stride[d];
         const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
         if (widen)
-            reinterpret_cast<float*>(out)[i] = static_cast<float>(load_element(type, element).number.real());
+            reinterpret_cast<float*>(out)[i] = as_float(type, element);
         else
             std::memcpy(out + i * width, element, static_cast<std::size_t>(width));
         for (std::size_t d = at.size(); d-- > 0;) {
@@ -132,7 +136,9 @@ void narrow_side(const ConvSide& to, DType type, const float* from, void* base) 
     for (std::int64_t i = 0; i < n; ++i) {
         std::int64_t offset = to.first;
         for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * to.stride[d];
-        store_element(type, static_cast<std::byte*>(base) + offset * width, Element{0, {static_cast<double>(from[i]), 0}});
+        const Element e =
+            is_inexact(type) ? Element{0, {static_cast<double>(from[i]), 0}} : Element{static_cast<std::int64_t>(from[i]), {}};
+        store_element(type, static_cast<std::byte*>(base) + offset * width, e);
         for (std::size_t d = at.size(); d-- > 0;) {
             if (++at[d] < to.size[d]) break;
             at[d] = 0;
@@ -320,6 +326,12 @@ private:
     bool complete_ = true;
 };
 
+/// Sums of products of bytes, in any order, that float32 holds exactly.
+bool exact_as_floats(DType lhs, const ConvProblem& p) {
+    const std::int64_t largest = (lhs == DType::U8 ? 255 : 128) * 128;
+    return p.rhs.elements() / p.rhs.size[0] <= (std::int64_t{1} << 24) / largest;
+}
+
 }  // namespace
 
 LibraryCallPtr make_library_conv(const Op& op, const ConvKernel& spec, int threads) {
@@ -333,7 +345,9 @@ LibraryCallPtr make_library_conv(const Op& op, const ConvKernel& spec, int threa
                         static_cast<double>(std::max<std::int64_t>(op.in[1]->shape[static_cast<std::size_t>(spec.rhs_spec[0])], 1));
     const int shares = work < 1e6 ? 1 : threads;
     for (const bool widen : {false, true}) {
-        if (widen ? bytes : !library_type(l) || !library_type(r) || !library_type(o)) continue;
+        if (bytes && widen == multiplies_bytes_exactly()) continue;
+        if (bytes && widen && !exact_as_floats(l, problems[0])) return nullptr;
+        if (!widen && (!library_type(l) || !library_type(r) || !library_type(o))) continue;
         try {
             auto call = std::make_shared<LibraryConv>(op, problems, widen, shares);
             if (call->complete()) return call;

@@ -27,4 +27,9 @@ std::string instruction_set() {
     }
 }
 
+bool multiplies_bytes_exactly() {
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_vnni || isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+}
+
 }  // namespace jaxscope::exec

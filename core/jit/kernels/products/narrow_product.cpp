@@ -16,7 +16,7 @@ using dnnl::memory;
 
 bool narrow_types(DType l, DType r, DType o) {
     if (l == DType::BF16 && r == DType::BF16) return o == DType::BF16 || o == DType::F32;
-    return (l == DType::S8 || l == DType::U8) && r == DType::S8 && o == DType::S32;
+    return (l == DType::S8 || l == DType::U8) && r == DType::S8 && o == DType::S32 && multiplies_bytes_exactly();
 }
 
 /// A product of a fixed size, with the library's scratch memory.

@@ -33,4 +33,7 @@ inline std::optional<dnnl::memory::data_type> library_type(DType d) {
     }
 }
 
+/// Are its products of bytes exact? Without VNNI it adds pairs of products in 16 bits, which saturate.
+bool multiplies_bytes_exactly();
+
 }  // namespace jaxscope::exec

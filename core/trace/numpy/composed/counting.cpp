@@ -124,7 +124,8 @@ std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k, std::int64_
     return {at[0], at[1]};
 }
 Arrays diag_indices(std::int64_t n, std::int64_t ndim) { return Arrays(static_cast<std::size_t>(ndim), jax::lax::iota(int32, n)); }
-Array isin(const Operand& element, const Operand& test_elements, bool invert) {
+Array isin(const Operand& element, const Operand& test_elements, const Membership& how) {
+    const bool invert = how.invert;
     const auto compared = [&](const Arrays& given) {
         const Arrays v = detail::arrays_of_one_type(given);
         const Array all_of = ravel(v[0]), tests = ravel(v[1]);

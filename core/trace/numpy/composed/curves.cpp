@@ -83,11 +83,21 @@ Array area_below(const Array& y, const Operand& dx, std::int64_t axis) {
     return dx * (whole - ends);
 }
 }  // namespace
-Array trapezoid(const Operand& y) {
-    return composed_one("trapezoid", "", {y}, [](const Arrays& v) { return area_below(v[0], 1., -1); });
+Array trapezoid(const Operand& y, const Neighbours& how) {
+    std::vector<Operand> in{y};
+    if (how.dx.has_value()) in.emplace_back(how.dx, y.where.file, y.where.line, y.where.function);
+    return composed_one("trapezoid", fmt::format("{}", how.axis), in,
+                        [&](const Arrays& v) { return area_below(v[0], v.size() > 1 ? Operand(v[1]) : Operand(1.), how.axis); });
 }
-Array trapezoid(const Operand& y, const Operand& dx, std::int64_t axis) {
-    return composed_one("trapezoid", fmt::format("{}", axis), {y, dx}, [&](const Arrays& v) { return area_below(v[0], v[1], axis); });
+Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis) {
+    return composed_one("trapezoid", fmt::format("x {}", axis), {y, x}, [&](const Arrays& in) {
+        const Arrays given = detail::arrays_of_one_type(in, true);
+        const Array steps = given[1].ndim() == 1 ? diff(given[1]) : moveaxis(diff(given[1], 1, axis), axis, -1);
+        const Array v = moveaxis(given[0], axis, -1);
+        const Array later = v[{ellipsis, slice(1, none)}], earlier = v[{ellipsis, slice(none, -1)}];
+        const Array both = later + earlier;
+        return 0.5 * sum(steps * both, -1);
+    });
 }
 
 Array convolve(const Operand& a, const Operand& v, const char* mode) {

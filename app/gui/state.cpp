@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the window outlives it: which program is open, with which choices, and what of it is in front.
+#include <QAction>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QSettings>
+#include <QSplitter>
+#include <QTabWidget>
+
+#include "main_window.h"
+#include "session/kept_choices.h"
+#include "theme/theme.h"
+
+namespace jaxscope::app {
+
+using namespace views;
+
+namespace {
+
+constexpr qint64 kMostText = 4 << 20;  // of a pasted jaxpr that a workspace keeps
+
+QString front_of(const QTabWidget& tabs) { return tabs.tabText(tabs.currentIndex()).section(' ', 0, 0).toLower(); }
+
+}  // namespace
+
+QString MainWindow::program_name() const {
+    if (again_) return again_->file.isEmpty() ? tr("pasted") : QFileInfo(again_->file).completeBaseName();
+    return session_.program() ? views::utf8(program_title(*session_.program())) : QString();
+}
+
+/// Of what couldn't be opened again all that was kept: the file may come back.
+OpenProgram MainWindow::state() const {
+    if (again_) return *again_;
+    OpenProgram out;
+    if (!session_.program()) return out;
+    out.file = session_.file();
+    if (out.file.startsWith(pasted_.path())) {
+        QFile text(out.file);
+        if (text.size() <= kMostText && text.open(QIODevice::ReadOnly)) out.text = QString::fromUtf8(text.readAll());
+        out.file.clear();
+    }
+    const std::vector<Choices>& history = session_.history();
+    for (std::size_t c = 1; c < history.size(); ++c) out.choices.append(kept_choices(history[c], *session_.program()));
+    out.picture = front_of(*pictures_);
+    out.table = front_of(*tables_);
+    out.touched = program_->touched();
+    for (const std::string& key : program_->expanded()) out.expanded << utf8(key);
+    return out;
+}
+
+void MainWindow::open_again(const OpenProgram& kept) {
+    again_ = kept;
+    file_ = kept.file;
+    if (!kept.text.isEmpty()) {
+        file_ = pasted_.filePath(QStringLiteral("pasted.jaxpr"));
+        QFile text(file_);
+        if (!text.open(QIODevice::WriteOnly) || text.write(kept.text.toUtf8()) < 0) return notice_->tell(text.errorString());
+    } else if (QFileInfo::exists(file_)) {
+        file_ = QFileInfo(file_).absoluteFilePath();
+    }
+    lost_.clear();
+    session_.open(file_, [this, choices = kept.choices](const Program& program, const Choices& plain) {
+        std::vector<Choices> history{plain};
+        for (const QJsonValue& value : choices)
+            if (Choices c = choices_again(value.toObject(), plain, program, lost_); !(c == history.back())) history.push_back(std::move(c));
+        return history;
+    });
+}
+
+/// The program is there: its tabs and groups as they were, and what of its choices couldn't be had.
+void MainWindow::show_again() {
+    if (!again_) return;
+    const OpenProgram kept = *again_;
+    again_.reset();
+    show_tab(kept.picture);
+    show_tab(kept.table);
+    if (kept.touched) {
+        std::set<std::string> keys;
+        for (const QString& key : kept.expanded) keys.insert(key.toStdString());
+        program_->expand(std::move(keys));
+    }
+    lost_.removeDuplicates();
+    if (!lost_.isEmpty())
+        notice_->tell(tr("What was chosen here before isn't in the program any more: %1.").arg(lost_.join(QStringLiteral(", "))));
+}
+
+/// Shortcuts are found by the window, whatever of it is hidden.
+void MainWindow::set_in_front(bool in_front) {
+    for (QAction* action : actions()) action->setEnabled(in_front);
+}
+
+void MainWindow::keep_layout() {
+    QSettings settings;
+    settings.setValue("window/across", across_->saveState());
+    settings.setValue("window/down", down_->saveState());
+}
+
+}  // namespace jaxscope::app

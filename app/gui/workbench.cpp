@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workbench.h"
+
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QMenuBar>
+#include <QScreen>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "main_window.h"
+#include "theme/theme.h"
+
+namespace jaxscope::app {
+
+namespace {
+
+constexpr int kSoon = 400;  // ms
+
+bool is_workspace(const QString& file) { return file.endsWith(QLatin1String(kWorkspaceEnding)); }
+
+}  // namespace
+
+Workbench::Workbench(bool keeps, QWidget* parent)
+    : QMainWindow(parent),
+      menus_(new QStackedWidget),
+      programs_(new QStackedWidget),
+      tabs_(new QTabBar),
+      autosave_(keeps ? workspace_folder() : QString()) {
+    resize(QSize(1440, 900).boundedTo(QGuiApplication::primaryScreen()->availableSize()));
+    menus_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    setMenuWidget(menus_);
+    tabs_->setAccessibleName(tr("Programs"));
+    tabs_->setTabsClosable(true);
+    tabs_->setMovable(false);
+    tabs_->setExpanding(false);
+    tabs_->setElideMode(Qt::ElideMiddle);
+    tabs_->setFont(views::text_font(12, true));
+    tabs_->setAutoHide(true);
+    auto* centre = new QWidget;
+    auto* column = new QVBoxLayout(centre);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(tabs_);
+    column->addWidget(programs_, 1);
+    setCentralWidget(centre);
+    connect(tabs_, &QTabBar::currentChanged, this, &Workbench::show_current);
+    connect(tabs_, &QTabBar::tabCloseRequested, this, &Workbench::close_tab);
+    soon_.setSingleShot(true);
+    soon_.setInterval(kSoon);
+    connect(&soon_, &QTimer::timeout, this, &Workbench::keep);
+    if (const QByteArray geometry = QSettings().value("window/geometry").toByteArray(); !geometry.isEmpty()) restoreGeometry(geometry);
+    offer_last(add());
+}
+
+Workbench::~Workbench() = default;
+
+MainWindow* Workbench::at(int tab) const { return qobject_cast<MainWindow*>(programs_->widget(tab)); }
+MainWindow* Workbench::current() const { return at(tabs_->currentIndex()); }
+int Workbench::count() const { return programs_->count(); }
+void Workbench::set_current(int tab) { tabs_->setCurrentIndex(tab); }
+
+MainWindow* Workbench::add() {
+    auto* program = new MainWindow(this);
+    program->setWindowFlags(Qt::Widget);
+    menus_->addWidget(program->menu_bar());
+    programs_->addWidget(program);
+    connect_program(program);
+    const int tab = tabs_->addTab(QString());
+    name_tab(tab);
+    tabs_->setCurrentIndex(tab);
+    show_current();
+    if (isVisible()) activateWindow();  // a window that became part of this one may have taken that along
+    return program;
+}
+
+void Workbench::connect_program(MainWindow* program) {
+    connect(program, &QWidget::windowTitleChanged, this, [this, program] {
+        name_tab(programs_->indexOf(program));
+        if (program == current()) setWindowTitle(program->windowTitle());
+    });
+    connect(program, &MainWindow::state_changed, &soon_, QOverload<>::of(&QTimer::start));
+    connect(program, &MainWindow::tabs_wanted, this, [this](const QStringList& files) {
+        add();
+        if (!files.isEmpty()) open(files);
+    });
+    connect(program, &MainWindow::files_wanted, this, &Workbench::open);
+    connect(program, &MainWindow::tab_close_wanted, this, [this, program] { close_tab(programs_->indexOf(program)); });
+    connect(program, &MainWindow::next_tab_wanted, this, [this](int step) {
+        if (count() > 0) set_current((tabs_->currentIndex() + step + count()) % count());
+    });
+    connect(program, &MainWindow::workspace_wanted, this, &Workbench::ask_for_workspace);
+    connect(program, &MainWindow::last_wanted, this, &Workbench::open_last);
+    connect(program, &MainWindow::quit_wanted, this, &QWidget::close);
+}
+
+void Workbench::name_tab(int tab) {
+    if (tab < 0) return;
+    const MainWindow* program = at(tab);
+    tabs_->setTabText(tab, program->program_name().isEmpty() ? tr("New tab") : program->program_name());
+    tabs_->setTabToolTip(tab, program->state().file);
+}
+
+void Workbench::show_current() {
+    const int tab = tabs_->currentIndex();
+    if (tab < 0 || tab >= programs_->count()) return;
+    menus_->setCurrentIndex(tab);
+    programs_->setCurrentIndex(tab);
+    for (int t = 0; t < count(); ++t) at(t)->set_in_front(t == tab);
+    setWindowTitle(current()->windowTitle());
+    current()->program_view()->view()->setFocus();
+    soon_.start();
+}
+
+void Workbench::open(const QStringList& files) {
+    for (const QString& file : files) {
+        if (is_workspace(file)) {
+            open_workspace(file);
+            continue;
+        }
+        if (!current()->nothing_open()) add();
+        current()->open(file);
+    }
+}
+
+void Workbench::close_tab(int tab) {
+    MainWindow* program = at(tab);
+    if (program == nullptr) return;
+    if (count() == 1) add();
+    QWidget* menu = menus_->widget(tab);
+    programs_->removeWidget(program);
+    menus_->removeWidget(menu);
+    tabs_->removeTab(tab);
+    program->deleteLater();
+    menu->deleteLater();
+    show_current();
+}
+
+Workspace Workbench::workspace() const {
+    Workspace out;
+    for (int tab = 0; tab < count(); ++tab) {
+        if (tab == tabs_->currentIndex()) out.front = out.programs.size();
+        if (const OpenProgram state = at(tab)->state(); !state.empty()) out.programs << state;
+    }
+    return out;
+}
+
+void Workbench::take(const Workspace& workspace) {
+    int front = -1;
+    for (int p = 0; p < workspace.programs.size(); ++p) {
+        if (!current()->nothing_open()) add();
+        current()->open_again(workspace.programs[p]);
+        if (p == workspace.front) front = tabs_->currentIndex();
+    }
+    if (front >= 0) set_current(front);
+}
+
+bool Workbench::open_workspace(const QString& file) {
+    Workspace read;
+    if (const QString problem = read_workspace(file, read); !problem.isEmpty()) {
+        current()->notice()->tell(problem);
+        return false;
+    }
+    take(read);
+    named_ = QFileInfo(file).absoluteFilePath();
+    return true;
+}
+
+void Workbench::open_last() {
+    Workspace read;
+    const QString file = autosave_.last();
+    const QString problem = file.isEmpty() ? tr("Nothing was open before.") : read_workspace(file, read);
+    if (!problem.isEmpty()) return current()->notice()->tell(problem);
+    current()->notice()->hide();
+    take(read);
+}
+
+bool Workbench::save_workspace(const QString& file) {
+    const QString problem = write_workspace(workspace_text(workspace()), file);
+    if (problem.isEmpty()) named_ = QFileInfo(file).absoluteFilePath();
+    current()->notice()->tell(problem.isEmpty() ? tr("The workspace is in %1, and is kept in step with what is open here.").arg(file)
+                                                : problem);
+    return problem.isEmpty();
+}
+
+void Workbench::ask_for_workspace(bool save) {
+    const QString kinds = tr("Workspaces (*%1)").arg(QLatin1String(kWorkspaceEnding));
+    QString file = save ? QFileDialog::getSaveFileName(this, tr("Save the workspace"), named_, kinds)
+                        : QFileDialog::getOpenFileName(this, tr("Open a workspace"), {}, kinds);
+    if (file.isEmpty()) return;
+    if (save && !is_workspace(file)) file += QLatin1String(kWorkspaceEnding);
+    save ? save_workspace(file) : open_workspace(file);
+}
+
+void Workbench::keep() {
+    const Workspace now = workspace();
+    autosave_.keep(now);
+    if (named_.isEmpty() || now.programs.isEmpty()) return;
+    writer_.drop();
+    writer_.start([text = workspace_text(now), file = named_] { write_workspace(text, file); });
+}
+
+/// After a crash it is said at once; else the start page has it.
+void Workbench::offer_last(MainWindow* program) {
+    Workspace last;
+    if (autosave_.last().isEmpty() || !read_workspace(autosave_.last(), last).isEmpty() || last.programs.isEmpty()) return;
+    QStringList names;
+    for (const OpenProgram& open : last.programs)
+        names << (open.file.isEmpty() ? tr("a pasted jaxpr") : QFileInfo(open.file).completeBaseName());
+    const QString what = names.join(QStringLiteral(", "));
+    program->start_page()->set_last(what);
+    if (autosave_.after_crash())
+        program->notice()->tell(tr("jaxscope ended without being closed. Open then: %1.").arg(what), tr("Open again"),
+                                [this] { open_last(); });
+}
+
+void Workbench::closeEvent(QCloseEvent* event) {
+    soon_.stop();
+    QSettings().setValue("window/geometry", saveGeometry());
+    current()->keep_layout();
+    const Workspace now = workspace();
+    autosave_.close(now);
+    if (!named_.isEmpty() && !now.programs.isEmpty()) write_workspace(workspace_text(now), named_);
+    QMainWindow::closeEvent(event);
+}
+
+}  // namespace jaxscope::app

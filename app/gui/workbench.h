@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The window around the programs: a tab for each. Comes in: files, workspaces. Goes out: which program is in front, what is kept on disk of
+// all of them. Never here: what a program shows (MainWindow).
+#include <QMainWindow>
+#include <QTimer>
+
+#include "workspace.h"
+
+class QStackedWidget;
+class QTabBar;
+
+namespace jaxscope::app {
+
+class MainWindow;
+
+/// Several programs, one in front; with one alone there are no tabs to be seen. What is open, and what was chosen there, is kept on disk
+/// while the window is there, and where the user says so in a file of his own.
+class Workbench : public QMainWindow {
+    Q_OBJECT
+public:
+    /// `keeps`: what is open is kept on disk, and what was open last is offered.
+    explicit Workbench(bool keeps = true, QWidget* parent = nullptr);
+    ~Workbench() override;
+    MainWindow* current() const;
+    int count() const;
+    MainWindow* at(int tab) const;
+    void set_current(int tab);
+    /// An empty tab, in front.
+    MainWindow* add();
+    /// In the tab in front where nothing is open there, the others in tabs of their own. A workspace's programs come with their choices.
+    void open(const QStringList& files);
+    /// The last one that goes leaves an empty one.
+    void close_tab(int tab);
+    Workspace workspace() const;
+    /// False: a notice says why.
+    bool save_workspace(const QString& file);
+    bool open_workspace(const QString& file);
+    /// What was open when the last window was closed, or ended without being closed.
+    void open_last();
+    QTabBar* tabs() const { return tabs_; }
+    const Autosave& autosave() const { return autosave_; }
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+
+private:
+    void take(const Workspace& workspace);
+    void show_current();
+    void name_tab(int tab);
+    void connect_program(MainWindow* program);
+    void ask_for_workspace(bool save);
+    void keep();
+    void offer_last(MainWindow* program);
+
+    QStackedWidget *menus_, *programs_;
+    QTabBar* tabs_;
+    Autosave autosave_;
+    QString named_;  ///< the user's own file, kept in step with what is open
+    QTimer soon_;    ///< choices come in quick succession
+    views::BackgroundThread writer_;
+};
+
+}  // namespace jaxscope::app

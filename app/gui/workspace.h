@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Workspaces: what is open, and what was chosen there. Comes in: what each window knows of itself. Goes out: files that are whole at any
+// moment, and what was in them. Never here: widgets.
+#include <QJsonArray>
+#include <QLockFile>
+#include <QString>
+#include <QStringList>
+#include <QVector>
+#include <memory>
+#include <mutex>
+
+#include "background/background.h"
+
+namespace jaxscope::app {
+
+/// One program that is open: everything that opening its file doesn't bring back by itself.
+struct OpenProgram {
+    QString file;            ///< as it was opened; empty: `text`, or nothing
+    QString text;            ///< of a jaxpr that came from the clipboard
+    QJsonArray choices;      ///< oldest first, without the first one, which is as every program is opened (views/session/kept_choices.h)
+    QString picture, table;  ///< which are in front
+    QStringList expanded;    ///< in the graph of the program
+    bool touched = false;    ///< the user has opened or closed something there
+    bool empty() const { return file.isEmpty() && text.isEmpty(); }
+};
+
+struct Workspace {
+    QVector<OpenProgram> programs;
+    int front = 0;
+};
+
+constexpr const char* kWorkspaceEnding = ".jaxscope-workspace";
+
+QByteArray workspace_text(const Workspace& workspace);
+/// Replaces the file in one step. What is wrong, or empty.
+QString write_workspace(const QByteArray& text, const QString& file);
+/// What is wrong, or empty.
+QString read_workspace(const QString& file, Workspace& out);
+
+/// Keeps a workspace on disk while its window is there. A window that goes leaves it as the last one; one that is killed leaves it as well,
+/// for the next to find.
+class Autosave {
+public:
+    /// `folder`: for all windows of this user; empty: nothing is kept.
+    explicit Autosave(QString folder);
+    ~Autosave();
+    Autosave(const Autosave&) = delete;
+    Autosave& operator=(const Autosave&) = delete;
+    /// Written in the background; the last one counts. Nothing changes where it is what was kept.
+    void keep(const Workspace& workspace);
+    /// The window goes: written at once, for the next one.
+    void close(const Workspace& workspace);
+    /// The file that holds what was open last, or empty.
+    QString last() const;
+    /// Did the window that left it end without being closed?
+    bool after_crash() const { return crashed_; }
+    /// This one's own file.
+    QString file() const { return file_; }
+
+private:
+    void adopt_left_behind();
+    QString folder_, file_;
+    std::unique_ptr<QLockFile> lock_;
+    QByteArray kept_;
+    bool crashed_ = false;
+    struct Writing {
+        std::mutex mutex;
+        bool closed = false;
+    };
+    std::shared_ptr<Writing> writing_ = std::make_shared<Writing>();
+    views::BackgroundThread writer_;
+};
+
+/// Where Autosave keeps them: beside the settings.
+QString workspace_folder();
+
+}  // namespace jaxscope::app

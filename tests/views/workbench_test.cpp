@@ -1,0 +1,365 @@
+// Several programs in tabs, and what is kept of them: autosaved, found again after a crash, in files of the user's own. Preferences,
+// shortcuts, the tour.
+#include <QAction>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDialog>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMenu>
+#include <QMenuBar>
+#include <QProcess>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QtTest>
+
+#include "io/load_program.h"
+#include "preferences.h"
+#include "session/kept_choices.h"
+#include "tour.h"
+#include "views/window_fixture.h"
+#include "workbench.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using namespace jaxscope::app;
+
+class WorkbenchTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { QVERIFY(fixture_.prepare() && folder_.isValid()); }
+    void init() {
+        QSettings().clear();
+        QDir(workspace_folder()).removeRecursively();
+        make();
+    }
+    void cleanup() { bench_.reset(); }
+
+    void programs_open_in_tabs_of_their_own() {
+        QVERIFY(!bench_->tabs()->isVisible());
+        open({kSample, sample("mlp")});
+        QCOMPARE(bench_->count(), 2);
+        QVERIFY(bench_->tabs()->isVisible());
+        QCOMPARE(bench_->tabs()->tabText(0), QStringLiteral("transformer_lm"));
+        QCOMPARE(bench_->windowTitle().left(3), QStringLiteral("mlp"));
+        bench_->current()->top_bar()->enter_policy("nothing_saveable");
+        QVERIFY(bench_->at(0)->session()->choices().policy == nullptr);
+        QTest::keyClick(bench_.get(), Qt::Key_PageUp, Qt::ControlModifier);
+        QCOMPARE(bench_->tabs()->currentIndex(), 0);
+        QVERIFY(bench_->windowTitle().startsWith("transformer_lm"));
+        // The menus are those of the program in front: one bar is to be seen.
+        int bars = 0;
+        for (const QMenuBar* bar : bench_->findChildren<QMenuBar*>()) bars += bar->isVisible();
+        QCOMPARE(bars, 1);
+        QVERIFY(bench_->current()->menu_bar()->isVisible());
+        QTest::keyClick(bench_.get(), Qt::Key_W, Qt::ControlModifier);
+        QCOMPARE(bench_->count(), 1);
+        QVERIFY(bench_->windowTitle().startsWith("mlp"));
+        QVERIFY(bench_->current()->session()->choices().policy != nullptr);
+        QTest::keyClick(bench_.get(), Qt::Key_W, Qt::ControlModifier);
+        QCOMPARE(bench_->count(), 1);
+        QVERIFY(bench_->current()->nothing_open());
+    }
+
+    void shortcuts_work_on_the_program_in_front_alone() {
+        open({kSample, sample("mlp")});
+        QTest::keyClick(bench_.get(), Qt::Key_3, Qt::AltModifier);
+        QCOMPARE(bench_->at(1)->state().picture, QStringLiteral("memory"));
+        QCOMPARE(bench_->at(0)->state().picture, QStringLiteral("program"));
+    }
+
+    void what_was_open_is_open_again_with_its_choices() {
+        open({kSample, sample("mlp")});
+        MainWindow* first = bench_->at(0);
+        bench_->set_current(0);
+        first->top_bar()->enter_policy("each block: dots_saveable");
+        first->top_bar()->enter_policy("inside: nothing_saveable");
+        first->show_tab("split");
+        first->show_tab("donation");
+        first->program_view()->collapse_all();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*first), kPatience);
+        const OpenProgram kept = first->state();
+        const Choices chosen = first->session()->choices();
+        const auto expanded = first->program_view()->expanded();
+        QCOMPARE(kept.choices.size(), 2);
+        bench_->close();
+        make();
+        QVERIFY(!bench_->autosave().after_crash());
+        QVERIFY(bench_->current()->start_page()->last_button()->text().contains("transformer_lm"));
+        bench_->current()->start_page()->last_button()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->count() == 2 && bench_->at(0)->session()->program() && settled(*bench_->at(0)), kPatience);
+        QCOMPARE(bench_->tabs()->currentIndex(), 0);
+        QVERIFY(bench_->at(0)->session()->choices() == chosen);
+        QCOMPARE(bench_->at(0)->state().picture, QStringLiteral("split"));
+        QCOMPARE(bench_->at(0)->state().table, QStringLiteral("donation"));
+        QVERIFY(bench_->at(0)->program_view()->expanded() == expanded);
+        bench_->at(0)->session()->undo();
+        QVERIFY(bench_->at(0)->session()->choices().each_block);
+    }
+
+    void marks_by_hand_regions_and_donations_are_kept() {
+        open({kSample});
+        MainWindow* window = bench_->current();
+        Choices choices = window->session()->choices();
+        choices.by_hand = {{"model.py:24", "dot_general", "f32[4]", true}, {"attn_out", "", "", false}};
+        choices.marked_at = MarkedAt::Function;
+        choices.region = 0;
+        choices.donate = std::vector<int>{1};
+        const Program& program = *window->session()->program();
+        QStringList lost;
+        const Choices plain = window->session()->history().front();
+        QVERIFY(choices_again(kept_choices(choices, program), plain, program, lost) == choices);
+        QVERIFY2(lost.isEmpty(), qPrintable(lost.join(' ')));
+        // Of another program, what has no meaning there is said.
+        const ProgramPtr other = load_program(sample("mlp").toStdString());
+        QJsonObject kept = kept_choices(choices, program);
+        kept["donate"] = QJsonArray{"no_such_argument"};
+        kept["region"] = QJsonObject{{"name", "no_such_region"}, {"number", 0}};
+        choices_again(kept, plain, *other, lost);
+        QVERIFY2(lost.join(' ').contains("no_such_argument") && lost.join(' ').contains("no_such_region"), qPrintable(lost.join(' ')));
+        kept = {{"policy", "no_such_policy"}};
+        lost.clear();
+        QVERIFY(choices_again(kept, plain, program, lost) == plain);
+        QCOMPARE(lost.size(), 1);
+    }
+
+    void a_window_that_is_killed_loses_nothing() {
+        bench_.reset();
+        QProcess gui;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        const QString config = folder_.filePath("config");
+        environment.insert("XDG_CONFIG_HOME", config);
+        gui.setProcessEnvironment(environment);
+        gui.start(kGui, {kSample, sample("mlp")});
+        QVERIFY(gui.waitForStarted());
+        const QDir kept(config + "/jaxscope/workspaces");
+        const auto saved = [&] {
+            const QStringList files = kept.entryList({"autosave-*.jaxscope-workspace"});
+            Workspace workspace;
+            return files.size() == 1 && read_workspace(kept.filePath(files.front()), workspace).isEmpty() && workspace.programs.size() == 2;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(saved(), kPatience);
+        {
+            const Autosave beside(kept.path());  // another window: the first one still has its own
+            QVERIFY(!beside.after_crash() && beside.last().isEmpty());
+        }
+        gui.kill();
+        QVERIFY(gui.waitForFinished());
+        const Autosave next(kept.path());
+        QVERIFY(next.after_crash());
+        Workspace found;
+        QCOMPARE(read_workspace(next.last(), found), QString());
+        QCOMPARE(found.programs.size(), 2);
+        QCOMPARE(found.programs[0].file, kSample);
+    }
+
+    void a_crash_is_told_and_mended_by_one_click() {
+        open({sample("mlp")});
+        QTRY_VERIFY_WITH_TIMEOUT(QFileInfo::exists(bench_->autosave().file()), kPatience);
+        bench_.reset();  // without having been closed
+        make();
+        QVERIFY(bench_->autosave().after_crash());
+        QVERIFY2(bench_->current()->notice()->text().contains("mlp"), qPrintable(bench_->current()->notice()->text()));
+        bench_->current()->notice()->findChild<QPushButton*>()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->windowTitle().startsWith("mlp"), kPatience);
+    }
+
+    void a_workspace_of_the_users_own_is_kept_in_step() {
+        open({kSample});
+        const QString file = folder_.filePath("mine.jaxscope-workspace");
+        QVERIFY(bench_->save_workspace(file));
+        bench_->current()->top_bar()->enter_policy("dots_saveable");
+        const auto choices = [&] {
+            Workspace now;
+            return read_workspace(file, now).isEmpty() && now.programs.size() == 1 ? now.programs[0].choices.size() : -1;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(choices(), 1, kPatience);
+        make();
+        bench_->open({file});
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->session()->program() && settled(*bench_->current()), kPatience);
+        QVERIFY(bench_->current()->session()->choices().policy != nullptr);
+    }
+
+    void files_that_are_no_workspace_are_refused_by_name() {
+        open({sample("mlp")});
+        const QByteArray texts[] = {"",
+                                    "{",
+                                    "[]",
+                                    "{\"format\": \"jaxscope-workspace\", \"version\": 99}",
+                                    "{\"format\": \"jaxscope-workspace\", \"version\": 1}",
+                                    "{\"format\": \"jaxscope-workspace\", \"version\": 1, \"programs\": [3]}",
+                                    "{\"format\": \"jaxscope-workspace\", \"version\": 1, \"programs\": [{\"file\": 3}]}"};
+        for (const QByteArray& text : texts) {
+            const QString name = write("broken.jaxscope-workspace", text);
+            QVERIFY2(!bench_->open_workspace(name), text.constData());
+            QVERIFY2(bench_->current()->notice()->text().contains("expected"), qPrintable(bench_->current()->notice()->text()));
+        }
+        QVERIFY(!bench_->open_workspace(folder_.filePath("missing.jaxscope-workspace")));
+        QVERIFY(bench_->windowTitle().startsWith("mlp"));
+        QVERIFY(!bench_->save_workspace(folder_.filePath("no/such/folder/w.jaxscope-workspace")));
+        // A program whose file is gone stays in the workspace.
+        Workspace gone;
+        gone.programs << OpenProgram{
+            folder_.filePath("gone.jaxscope"), {}, {QJsonObject{{"policy", "dots_saveable"}}}, "split", "donation", {}, false};
+        const QString file = folder_.filePath("gone.jaxscope-workspace");
+        QCOMPARE(write_workspace(workspace_text(gone), file), QString());
+        make();
+        bench_->open({file});
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->notice()->text().contains("gone.jaxscope"), kPatience);
+        QCOMPARE(workspace_text(bench_->workspace()), workspace_text(gone));
+    }
+
+    void pasted_text_is_kept_itself() {
+        qApp->clipboard()->setText("{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }");
+        bench_->current()->paste_program();
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->session()->program() && settled(*bench_->current()), kPatience);
+        const Workspace kept = bench_->workspace();
+        QVERIFY(kept.programs[0].file.isEmpty() && kept.programs[0].text.contains("sin a"));
+        make();
+        bench_->current()->open_again(kept.programs[0]);
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->session()->program() && settled(*bench_->current()), kPatience);
+        QCOMPARE(bench_->current()->session()->program()->jaxpr->eqns.size(), std::size_t{1});
+    }
+
+    void preferences_hold_at_once_and_tomorrow() {
+        Preferences preferences;
+        preferences.show();
+        preferences.theme_box()->setCurrentIndex(2);
+        Q_EMIT preferences.theme_box()->activated(2);
+        QVERIFY(theme().dark() && kept_theme() == ThemeChoice::Dark);
+        preferences.theme_box()->setCurrentIndex(0);
+        Q_EMIT preferences.theme_box()->activated(0);
+        QVERIFY(!theme().dark() && is_dark(ThemeChoice::System, true));
+        preferences.editor()->setText("vim +{line} {file}");
+        QCOMPARE(kept_editor(), QStringLiteral("vim +{line} {file}"));
+        preferences.open_last()->setChecked(true);
+        QVERIFY(opens_last_at_start());
+        QCOMPARE(kept_scale(), 100);
+        preferences.scale_box()->setCurrentIndex(preferences.scale_box()->findData(150));
+        Q_EMIT preferences.scale_box()->activated(preferences.scale_box()->currentIndex());
+        QCOMPARE(kept_scale(), 150);
+        QSettings().setValue("window/scale", 12345);
+        QCOMPARE(kept_scale(), 100);
+        if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
+            preferences.grab().save(pictures + "/preferences.png");
+    }
+
+    void one_differentiates_with_respect_to_what_one_likes() {
+        open({sample("mlp_adam")});
+        MainWindow* window = bench_->current();
+        QMenu* menu = window->respect_menu();
+        Q_EMIT menu->aboutToShow();
+        const std::int64_t before = window->session()->current().residuals->total_bytes;
+        QStringList names;
+        QAction* off = nullptr;
+        int on = 0;
+        for (QAction* action : menu->actions()) {
+            names << action->text();
+            on += action->isChecked();
+            if (!action->isChecked() && off == nullptr) off = action;
+        }
+        QVERIFY2(on > 0 && names.size() > 1, qPrintable(names.join(' ')));
+        QVERIFY(off != nullptr);
+        off->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window), kPatience);
+        QVERIFY(window->session()->choices().wrt.has_value());
+        QCOMPARE(static_cast<int>(window->session()->choices().wrt->size()), on + 1);
+        window->session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window), kPatience);
+        QCOMPARE(window->session()->current().residuals->total_bytes, before);
+        Q_EMIT menu->aboutToShow();
+        for (QAction* action : menu->actions())
+            if (action->isChecked()) action->trigger();
+        QVERIFY2(window->notice()->text().contains("no gradient"), qPrintable(window->notice()->text()));
+    }
+
+    void every_shortcut_is_listed_and_none_twice() {
+        QMap<QString, QString> seen;
+        for (const QAction* action : bench_->current()->actions()) {
+            QVERIFY(!action->text().isEmpty());
+            const QString keys = action->shortcut().toString();
+            if (keys.isEmpty()) continue;
+            QVERIFY2(!seen.contains(keys), qPrintable(keys + ": " + seen.value(keys) + ", " + action->text()));
+            seen[keys] = action->text();
+        }
+        QVERIFY(seen.size() >= 35);
+        trigger("Shortcuts");
+        QDialog* help = bench_->findChild<QDialog*>();
+        QVERIFY(help != nullptr && help->isVisible());
+        QStringList texts;
+        for (const QLabel* label : help->findChildren<QLabel*>()) {
+            texts << label->text();
+            QVERIFY2(label->width() >= label->sizeHint().width(), qPrintable(label->text()));
+        }
+        for (const QString& text : seen) QVERIFY2(texts.contains(text), qPrintable(text));
+        QVERIFY(help->height() <= bench_->height());
+        if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
+            help->grab().save(pictures + "/shortcuts.png");
+        help->close();
+    }
+
+    void the_tour_leads_through_the_window() {
+        bench_->current()->start_page()->tour_button()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->session()->program() && settled(*bench_->current()), kPatience);
+        QPointer<Tour> tour = bench_->findChild<Tour*>();
+        QVERIFY(tour != nullptr && tour->isVisible());
+        QVERIFY(tour->steps() >= 5);
+        QSet<QString> titles;
+        for (int step = 0; step < tour->steps(); ++step) {
+            QCOMPARE(tour->step(), step);
+            titles.insert(tour->title());
+            QVERIFY2(!tour->bright().isEmpty(), qPrintable(tour->title()));
+            QVERIFY2(tour->rect().contains(tour->card()), qPrintable(tour->title()));
+            for (const QLabel* label : tour->findChildren<QLabel*>())
+                QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text()));
+            if (const QString pictures = qEnvironmentVariable("JAXSCOPE_PICTURES"); !pictures.isEmpty())
+                bench_->grab().save(QStringLiteral("%1/tour-%2.png").arg(pictures).arg(step));
+            QTest::keyClick(tour, Qt::Key_Right);
+            QTest::qWait(20);
+            if (tour.isNull() || !tour->isVisible()) break;
+        }
+        QCOMPARE(titles.size(), 7);
+        QTRY_VERIFY(tour.isNull());
+        trigger("Tour of the window");
+        tour = bench_->findChild<Tour*>();
+        QTest::keyClick(tour, Qt::Key_Escape);
+        QTRY_VERIFY(tour.isNull());
+    }
+
+private:
+    void make() {
+        bench_ = std::make_unique<Workbench>();
+        bench_->resize(1280, 800);
+        bench_->show();
+        QVERIFY(QTest::qWaitForWindowActive(bench_.get()));
+    }
+    void open(const QStringList& files) {
+        for (const QString& file : files) {
+            bench_->open({file});
+            QTRY_VERIFY_WITH_TIMEOUT(bench_->current()->session()->program() && settled(*bench_->current()), kPatience);
+        }
+        bench_->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(bench_.get()));
+    }
+    void trigger(const char* name) {
+        for (QAction* action : bench_->current()->actions())
+            if (action->text() == QString::fromUtf8(name)) action->trigger();
+    }
+    QString write(const char* name, const QByteArray& text) {
+        QFile file(folder_.filePath(QString::fromUtf8(name)));
+        if (file.open(QIODevice::WriteOnly)) file.write(text);
+        return file.fileName();
+    }
+    static QString sample(const char* name) {
+        return QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/%1.jaxscope").arg(QString::fromUtf8(name));
+    }
+    const QString kGui = QStringLiteral(JAXSCOPE_BINARY_DIR "/jaxscope-gui");
+    WindowFixture fixture_;
+    QTemporaryDir folder_;
+    std::unique_ptr<Workbench> bench_;
+};
+
+QTEST_MAIN(WorkbenchTest)
+#include "workbench_test.moc"
