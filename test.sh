@@ -47,7 +47,7 @@ for target in "${FUZZERS[@]}"; do
   seeds=tests/fuzz/corpus/$target
   [ $target = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
   build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 10) -timeout=20 -rss_limit_mb=4096 \
-    -verbosity=0 -print_final_stats=1 "$corpus" $seeds
+    -seed=$((JAXSCOPE_SAMPLE % 1000000 + 1)) -verbosity=0 -print_final_stats=1 "$corpus" $seeds
   rm -rf "$corpus"
 done
 

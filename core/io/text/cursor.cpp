@@ -385,11 +385,12 @@ std::size_t TextCursor::value_end(const Layout& layout, bool brackets) const {
         const char c = text_[i];
         if (c == '\n') {
             quote = 0;
-            // One parameter a line: another begins in the same column, the bracket stands before it.
+            // One parameter a line: another begins in the same column, the bracket stands before it. Outside of brackets a line that
+            // begins as one is one in any column, as it would be in a row.
             const std::size_t next = spaces_from(i);
             const std::size_t column = next - (text_.rfind('\n', next) + 1);
             if (layout.lines && next < text_.size() && (open == 0 || !brackets)) {
-                if (column == layout.column && parameter_begins(next)) return i;
+                if ((column == layout.column || brackets) && parameter_begins(next)) return i;
                 if (column < layout.column && text_[next] == ']') return i;
             }
         }
