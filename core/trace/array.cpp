@@ -41,7 +41,10 @@ std::string long_aval(AvalRef aval) {
 }
 
 const ArrayPtr& elements(const Node& n) {
-    if (n.is_tracer()) concretization_error(n, "array", n.where);
+    if (n.is_tracer()) {
+        if (!Trace::find(n.trace) && !Trace::waiting_for(n)) leaked(n);
+        concretization_error(n, "array", n.where);
+    }
     if (!n.array) {
         // JAX deletes the words of a key, and names those.
         AvalRef aval = n.aval;

@@ -287,6 +287,10 @@ void refuse_other_branches(const std::vector<TracedCall>& traced, bool boolean, 
 }
 }  // namespace
 
+void refuse_no_branches(const Operand& index) {
+    throw Error(ErrorCode::BadUsage, "Empty branch sequence").at({index.where.file, index.where.line, 0});
+}
+
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
     refuse_choice(index, boolean);
     const std::vector<Array>& operands = leaves_of(*branches.front());

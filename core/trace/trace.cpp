@@ -28,22 +28,30 @@ thread_local Trace* t_waiting = nullptr;
 thread_local NameStack t_scopes;
 std::atomic<std::uint64_t> g_serial{1};
 
-[[noreturn]] void leaked(const Node& n) {
-    if (n.trace == Node::kAbstract)
-        throw Error(ErrorCode::BadUsage,
-                    "expected an array, found a ShapeDtypeStruct of type " + long_aval(n.aval) + ", which has no elements")
-            .at({n.where.file, n.where.line, 0});
-    throw Error(
-        ErrorCode::BadUsage,
-        fmt::format("Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an "
-                    "intermediate value with type {} wrapped in a tracer to escape the scope of the transformation. The leaked value "
-                    "was created on line {}:{} ({})",
-                    long_aval(n.aval), n.where.file, n.where.line, n.where.function))
-        .at({n.where.file, n.where.line, 0})
-        .advise("return the value from the transformed function instead of keeping it elsewhere");
-}
+/// The last traces of this thread that ended: a value that outlived one is told by it.
+struct Ended {
+    std::uint64_t serial = 0;
+    const char* what = "";
+    std::string function;
+};
+thread_local std::array<Ended, 256> t_ended;
 
 }  // namespace
+
+void leaked(const Node& n) {
+    if (n.trace == Node::kAbstract)
+        throw Error(ErrorCode::BadUsage,
+                    "expected an array, found a ShapeDtypeStruct of type " + long_aval(n.aval) + ", which has no elements");
+    std::string text = fmt::format(
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an "
+        "intermediate value with type {} wrapped in a tracer to escape the scope of the transformation.",
+        long_aval(n.aval));
+    if (const Ended& t = t_ended[n.trace % t_ended.size()]; t.serial == n.trace)
+        text += fmt::format(" The function being traced when the value leaked was {} traced for {}.", t.function, t.what);
+    text += n.where.line > 0 ? fmt::format(" The leaked value was created on line {}:{} ({})", n.where.file, n.where.line, n.where.function)
+                             : std::string(" The leaked value is an argument of the function");
+    throw Error(ErrorCode::BadUsage, text).advise("return the value from the transformed function instead of keeping it elsewhere");
+}
 
 void initialise() {
     static const bool done = [] {
@@ -78,6 +86,7 @@ Trace::Trace(const char* what, std::string function)
     t_waiting = nullptr;
 }
 Trace::~Trace() {
+    t_ended[serial_ % t_ended.size()] = {serial_, what_, std::move(function_)};
     t_current = waits_ ? nullptr : outer_;
     t_waiting = waits_ ? outer_ : nullptr;
 }
@@ -316,14 +325,14 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
     const Trace::Resumed now(waiting);
     std::vector<Array> out;
     if (Trace* t = Trace::current()) {
-        Values v;
-        for (const Operand& x : in) {
-            missing(x);
-            v.push_back(x.kind == Operand::Kind::array ? t->lift(*x.node) : Value(literal_of(x)));
-        }
-        const std::uint32_t begin = t->evaluate_in_order(in, where);
-        t->builder().source = source_of(where);
         try {
+            Values v;
+            for (const Operand& x : in) {
+                missing(x);
+                v.push_back(x.kind == Operand::Kind::array ? t->lift(*x.node) : Value(literal_of(x)));
+            }
+            const std::uint32_t begin = t->evaluate_in_order(in, where);
+            t->builder().source = source_of(where);
             for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
         } catch (Error& e) {
             const Where& users = t_users_line ? *t_users_line : where;
@@ -336,22 +345,16 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
     JaxprBuilder b;
     Values v;
     std::vector<ArrayPtr> arrays;
-    for (const Operand& x : in) {
+    const auto value_of = [&](const Operand& x) -> Value {
         missing(x);
-        if (x.kind != Operand::Kind::array) {
-            v.push_back(literal_of(x));
-            continue;
-        }
-        if (x.node->is_tracer()) {
-            if (!x.node->value.is_literal()) leaked(*x.node);
-            v.push_back(x.node->value);
-            continue;
-        }
+        if (x.kind != Operand::Kind::array) return literal_of(x);
+        if (x.node->is_tracer() && x.node->value.is_literal()) return x.node->value;
         arrays.push_back(elements(*x.node));
-        v.push_back(b.add_input(x.node->aval));
-    }
-    b.source = source_of(where);
+        return b.add_input(x.node->aval);
+    };
     try {
+        for (const Operand& x : in) v.push_back(value_of(x));
+        b.source = source_of(where);
         const Values r = emit(b, v);
         for (ArrayPtr& a : run_jaxpr(b.finish(r), arrays)) out.push_back(concrete(std::move(a)));
     } catch (Error& e) {

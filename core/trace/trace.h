@@ -138,6 +138,8 @@ private:
 SourceRef source_of(const Where& where);
 /// JAX's error for a tracer whose value is asked for; `function`: "bool", "float", ...
 [[noreturn]] void concretization_error(const Node& n, const char* function, const Where& where);
+/// JAX's error for a tracer whose trace has ended.
+[[noreturn]] void leaked(const Node& n);
 LiteralRef literal_of(const Operand& number);
 
 /// Throws what JAX does where a constraint of sharded_jit would run outside of one (sharding/constraint.cpp).

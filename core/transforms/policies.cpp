@@ -450,6 +450,19 @@ std::string printed_by_jax(const Known& k, const Attrs& args) {
     return function(name + ".<locals>." + (k.args == Known::Args::Names ? "<lambda>" : "policy"));
 }
 
+/// The sentence of JAX's ValueError.
+void refuse_names_on_both_sides(const Attrs& saved, const Attrs& offloaded) {
+    Attrs both;
+    for (const Attr& a : saved)
+        if (lists_name(offloaded, text_of(a))) both.push_back(a);
+    if (both.empty()) return;
+    const auto set = [](const Attrs& names) { return printable(repr_text(Attr::seq(Attr::SeqKind::Set, names))); };
+    throw Error(ErrorCode::BadUsage,
+                "The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+                "`names_which_can_be_offloaded`. Got names_which_can_be_saved=" +
+                    set(saved) + ", names_which_can_be_offloaded=" + set(offloaded) + " and the intersection=" + set(both));
+}
+
 }  // namespace
 
 PolicyPtr make_policy(Sym name, Attrs args) {
@@ -459,13 +472,7 @@ PolicyPtr make_policy(Sym name, Attrs args) {
         throw Error(ErrorCode::BadUsage, std::string("expected ") + (k ? k->info.usage : "a policy of jax.checkpoint_policies") +
                                              ", found " + printable(policy_text(found)));
     }
-    if (k->args == Known::Args::Lists)
-        for (const Attr& a : list_of(args[0]))
-            if (lists_name(list_of(args[1]), text_of(a)))
-                throw Error(ErrorCode::BadUsage,
-                            "The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
-                            "`names_which_can_be_offloaded`. Got '" +
-                                printable(text_of(a).str()) + "' in both");
+    if (k->args == Known::Args::Lists) refuse_names_on_both_sides(list_of(args[0]), list_of(args[1]));
     PolicySpec p{name, std::move(args), {}, {}};
     p.text = printed_by_jax(*k, p.args);
     return std::make_shared<const PolicySpec>(std::move(p));

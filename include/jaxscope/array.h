@@ -187,6 +187,7 @@ public:
     T item(Where where = {}) const {
         return static_cast<T>(number(where));
     }
+    double item(Where where = {}) const { return number(where); }
     explicit operator bool() const;  ///< of one element; throws for a tracer
     /// All elements, row-major.
     std::vector<double> to_vector(Where where = {}) const;
@@ -200,6 +201,21 @@ public:
     Array operator[](std::initializer_list<Index> indices) &&;
     /// `x.at({1, all}).set(y)`: a copy with other elements there.
     IndexUpdate at(std::initializer_list<Index> indices, Where where = {}) const;
+    IndexUpdate at(const Position& i, Where where = {}) const;
+    /// `for (Array row : x)`: along the first dimension.
+    class Rows;
+    Rows begin(Where where = {}) const;
+    Rows end(Where where = {}) const;
+    /// Another array, which the name is given to, as Python's `x += y` on arrays that don't change.
+    Array& operator+=(const Operand& y) &;
+    Array& operator-=(const Operand& y) &;
+    Array& operator*=(const Operand& y) &;
+    Array& operator/=(const Operand& y) &;
+    Array& operator%=(const Operand& y) &;
+    Array& operator&=(const Operand& y) &;
+    Array& operator|=(const Operand& y) &;
+    Array& operator^=(const Operand& y) &;
+    const Array& block_until_ready() const { return *this; }  ///< what isn't traced has been computed
     // Of an array without a name, as in `f(x).sum()`, the operations belong to the expression that is evaluated.
     Array astype(jax::dtype type, Where where = {}) const&;
     Array astype(jax::dtype type, Where where = {}) &&;
@@ -223,6 +239,41 @@ public:
     Array min(const Axes& axis, Flag keepdims = false, Where where = {}) const;
     Array ravel(Where where = {}) const;
     Array dot(const Operand& other) const;
+    Array prod(Where where = {}) const;
+    Array prod(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array any(Where where = {}) const;
+    Array any(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array all(Where where = {}) const;
+    Array all(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array argmax(Where where = {}) const;
+    Array argmax(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array argmin(Where where = {}) const;
+    Array argmin(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array std(Where where = {}) const;
+    Array std(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array var(Where where = {}) const;
+    Array var(const Axes& axis, Flag keepdims = false, Where where = {}) const;
+    Array cumsum(Where where = {}) const;
+    Array cumsum(const Axes& axis, Where where = {}) const;
+    Array cumprod(Where where = {}) const;
+    Array cumprod(const Axes& axis, Where where = {}) const;
+    Array squeeze(Where where = {}) const;
+    Array squeeze(const Axes& axis, Where where = {}) const;
+    Array sort(std::int64_t axis = -1, Where where = {}) const;
+    Array argsort(std::int64_t axis = -1, Where where = {}) const;
+    Array transpose(Where where = {}) const;
+    Array transpose(const Shape& axes, Where where = {}) const;
+    Array swapaxes(std::int64_t a, std::int64_t b, Where where = {}) const;
+    Array flatten(Where where = {}) const;
+    Array mT(Where where = {}) const;
+    Array round(std::int64_t decimals = 0, Where where = {}) const;
+    Array conj(Where where = {}) const;
+    Array real(Where where = {}) const;
+    Array imag(Where where = {}) const;
+    Array repeat(std::int64_t repeats, Where where = {}) const;
+    Array repeat(std::int64_t repeats, std::int64_t axis, Where where = {}) const;
+    Array take(const Operand& indices) const;
+    Array take(const Operand& indices, const Axes& axis) const;
 
     const detail::Node* node() const noexcept { return node_; }
     /// Takes over one count of `node`.
@@ -250,6 +301,23 @@ private:
     }
     double number(Where where) const;
     const detail::Node* node_ = nullptr;
+};
+/// All are cut before the first is looked at, as JAX does.
+class Array::Rows {
+public:
+    const Array& operator*() const { return rows_[at_]; }
+    Rows& operator++() {
+        ++at_;
+        return *this;
+    }
+    friend bool operator!=(const Rows& a, const Rows& b) { return a.at_ != b.at_; }
+    friend bool operator==(const Rows& a, const Rows& b) { return a.at_ == b.at_; }
+
+private:
+    friend class Array;
+    Rows(std::vector<Array> rows, std::size_t at) : rows_(static_cast<std::vector<Array>&&>(rows)), at_(at) {}
+    std::vector<Array> rows_;
+    std::size_t at_;
 };
 std::ostream& operator<<(std::ostream& out, const Array& a);
 std::ostream& operator<<(std::ostream& out, const Shape& s);  ///< `(2, 3)`
@@ -355,22 +423,41 @@ Array operator/(const T&, const Array&) {
     return Array();
 }
 
-/// What `Array::at` gives: the places that its functions write to.
+/// What is promised of indices. `mode`: what becomes of those that lie outside: "fill" or "drop" (nothing is written, `fill_value` is
+/// read), "clip" (the last place counts), "promise_in_bounds"; null: JAX's choice, dropped where one writes and clipped where one reads.
+struct Writing {
+    Flag indices_are_sorted = false, unique_indices = false;
+    const char* mode = nullptr;
+};
+struct Reading {
+    Flag indices_are_sorted = false, unique_indices = false;
+    const char* mode = nullptr;
+    Array fill_value = {};  ///< one number; none: NaN, the least integer, the largest one without a sign
+};
+/// What `Array::at` gives: the places that its functions write to, or read.
 class IndexUpdate {
 public:
-    Array set(const Operand& values) const;
-    Array add(const Operand& values) const;
-    Array subtract(const Operand& values) const;
-    Array multiply(const Operand& values) const;
-    Array mul(const Operand& values) const;
-    Array divide(const Operand& values) const;
-    Array power(const Operand& values) const;
-    Array min(const Operand& values) const;
-    Array max(const Operand& values) const;
+    Array set(const Operand& values, const Writing& how = {}) const;
+    Array add(const Operand& values, const Writing& how = {}) const;
+    Array subtract(const Operand& values, const Writing& how = {}) const;
+    Array multiply(const Operand& values, const Writing& how = {}) const;
+    Array mul(const Operand& values, const Writing& how = {}) const;
+    Array divide(const Operand& values, const Writing& how = {}) const;
+    Array power(const Operand& values, const Writing& how = {}) const;
+    Array min(const Operand& values, const Writing& how = {}) const;
+    Array max(const Operand& values, const Writing& how = {}) const;
+    Array get(const Reading& how = {}, Where where = {}) const;
+    /// A function of one element. Throws Error{BadUsage} where its result is no number of the array's type.
+    template <class F>
+    Array apply(const F& f, const Writing& how = {}) const {
+        return applied(
+            &f, [](const void* function, const Array& x) -> Array { return (*static_cast<const F*>(function))(x); }, how);
+    }
 
 private:
     friend class Array;
     IndexUpdate(const Array& x, std::vector<Index> indices, Where where);
+    Array applied(const void* f, Array (*call)(const void* f, const Array& x), const Writing& how) const;
     Array x_;
     std::vector<Index> indices_;
     Where where_;

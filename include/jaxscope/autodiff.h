@@ -9,6 +9,7 @@ namespace jaxscope::jax {
 inline constexpr bool has_aux = true;
 
 struct GradOptions {
+    Flag has_aux = false;  ///< a std::pair tells without it; a function that gives none is refused
     Flag holomorphic = false;
     Flag allow_int = false;                     ///< gradients of integers are float0
     std::vector<std::string> reduce_axes = {};  ///< gone, as in JAX: refused in its words

@@ -14,7 +14,7 @@ struct ScanOptions {
     std::int64_t unroll = 1;
 };
 /// Python's None as what a loop carries or gives.
-struct Nothing {};
+using Nothing = None;
 struct AssociativeScanOptions {
     Flag reverse = false;
     std::int64_t axis = 0;
@@ -49,6 +49,17 @@ auto with_calls(const Operand& index, std::vector<Call*>& calls, const Args& arg
         },
         args);
 }
+/// The same for functions of one type, as many as there are.
+template <class F, class... A>
+typename CallOf<F, A...>::Result with_calls_of(const Operand& index, std::vector<Call*>& calls, const F* f, const F* end, const A&... a) {
+    CallOf<F, A...> call(*f, a...);
+    calls.push_back(&call);
+    if (f + 1 != end) return with_calls_of(index, calls, f + 1, end, a...);
+    const std::vector<Array> flat = cond(index, calls, false);
+    const Array* at = flat.data();
+    return with_leaves(call.result(), at);
+}
+[[noreturn]] void refuse_no_branches(const Operand& index);
 /// Two lists of leaves into one: what associative_scan combines with.
 class Combine {
 public:
@@ -67,20 +78,8 @@ Batches batches_of(const std::vector<Array>& xs, std::int64_t batch_size);
 std::vector<Array> rejoined(const std::vector<Array>& batched, const std::vector<Array>& rest);
 /// What a loop carries: Arrays where it begins with numbers.
 template <class T>
-struct AsCarry {
-    using type = std::conditional_t<Number<T>, Array, T>;
-};
-template <class A, class B>
-struct AsCarry<std::pair<A, B>> {
-    using type = std::pair<typename AsCarry<A>::type, typename AsCarry<B>::type>;
-};
-template <class... T>
-struct AsCarry<std::tuple<T...>> {
-    using type = std::tuple<typename AsCarry<T>::type...>;
-};
-template <class T>
 decltype(auto) as_carry(const T& init) {
-    using Carry = typename AsCarry<T>::type;
+    using Carry = typename WithArrays<T>::type;
     if constexpr (std::is_same_v<Carry, T>)
         return (init);
     else
@@ -90,6 +89,8 @@ template <class R, class C>
 inline constexpr bool is_step = false;
 template <class C, class Y>
 inline constexpr bool is_step<std::pair<C, Y>, C> = true;
+template <class C, class Y>
+inline constexpr bool is_step<std::tuple<C, Y>, C> = true;
 /// Of one integer type; throws where they are no integer scalars.
 std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper, const Where& where);
 /// Bounds that are no tracers: they are known. Those of floats are cut off at the point.
@@ -178,6 +179,13 @@ template <class... F, class... A>
 auto switch_(const Operand& index, const std::tuple<F...>& branches, const A&... a) {
     std::vector<detail::Call*> calls;
     return std::apply([&](const auto&... f) { return detail::with_calls(index, calls, std::tuple<const A&...>(a...), f...); }, branches);
+}
+/// As many branches of one type as the vector has: functions, or std::function.
+template <class F, class... A>
+auto switch_(const Operand& index, const std::vector<F>& branches, const A&... a) {
+    if (branches.empty()) detail::refuse_no_branches(index);
+    std::vector<detail::Call*> calls;
+    return detail::with_calls_of(index, calls, branches.data(), branches.data() + branches.size(), a...);
 }
 template <class F, class X>
 auto map(const F& f, const X& xs, const MapOptions& options = {}, Where where = {}) {

@@ -184,6 +184,20 @@ void move_leaves(void* value, const TreeType& type, Array* leaves);
 /// Its arrays' places stay, without arrays.
 void empty_leaves(void* value, const TreeType& type);
 
+/// Arrays for the numbers that a function gives or a loop begins with.
+template <class T>
+struct WithArrays {
+    using type = std::conditional_t<Number<T>, Array, T>;
+};
+template <class A, class B>
+struct WithArrays<std::pair<A, B>> {
+    using type = std::pair<typename WithArrays<A>::type, typename WithArrays<B>::type>;
+};
+template <class... T>
+struct WithArrays<std::tuple<T...>> {
+    using type = std::tuple<typename WithArrays<T>::type...>;
+};
+
 /// What the arguments of a call are kept as. All numbers are Arrays where the function takes them so; else one after the other becomes an
 /// Array where the function takes it together with the others as they are: `f(Array x, bool flag)` called with `f(1.f, true)`.
 template <bool Filter, class F, class... A>
@@ -220,7 +234,11 @@ private:
     static auto args_of(std::index_sequence<I...>) -> std::tuple<At<I, kArrays>...>;
     static auto result_of() {
         if constexpr (takes<kArrays>()) return []<std::size_t... I>(std::index_sequence<I...>) {
-                return std::type_identity<std::remove_cvref_t<std::invoke_result_t<const F&, const Given<At<I, kArrays>>&...>>>();
+                using R = std::remove_cvref_t<std::invoke_result_t<const F&, const Given<At<I, kArrays>>&...>>;
+                if constexpr (Filter)
+                    return std::type_identity<R>();
+                else
+                    return std::type_identity<typename WithArrays<R>::type>();
             }
         (std::index_sequence_for<A...>());
         else return std::type_identity<Array>();  // so that one sentence says what is wrong
@@ -231,6 +249,12 @@ public:
     static constexpr bool callable = takes<kArrays>();
     using Result = typename decltype(result_of())::type;
 };
+
+template <bool Filter, class F, class Args, bool... ByKeyword>
+const void* call_tag() {
+    static const char here = 0;
+    return &here;
+}
 
 /// A call of `f` with these arguments. Its own types stand in CallOf and FilterCallOf.
 template <bool Filter, class F, class... A>
@@ -253,11 +277,8 @@ public:
         (std::index_sequence_for<A...>());
     }
 
-    /// The same for calls of one type.
-    static const void* tag() {
-        static const char here = 0;
-        return &here;
-    }
+    /// The same for calls of one type: a function sees what its arguments are kept as, so 2.0, 2.0f and an array's 2.0 are one.
+    static const void* tag() { return call_tag<Filter, F, Args, is_keyword<A>...>(); }
     /// Writes the key of a call with these arguments, which aren't copied; `made` keeps what a number became.
     static void write(CallKey& key, std::vector<Array>& made, const A&... a) {
         [&]<std::size_t... I>(std::index_sequence<I...>) { (write_one<std::tuple_element_t<I, Args>>(key, made, a), ...); }

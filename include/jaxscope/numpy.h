@@ -482,6 +482,24 @@ Array identity(std::int64_t n, dtype type = float32, Where where = {});
 Array asarray(const Operand& x);
 Array asarray(const Operand& x, dtype type);
 Array array(const Operand& x);
+Array array(const Operand& x, dtype type);
+/// Numbers in a row.
+template <detail::NumberRange R>
+Array array(const R& numbers) {
+    return Array(numbers, Shape(numbers.size()));
+}
+template <detail::NumberRange R>
+Array array(const R& numbers, dtype type) {
+    return astype(array(numbers), type);
+}
+template <detail::NumberRange R>
+Array asarray(const R& numbers) {
+    return array(numbers);
+}
+template <detail::NumberRange R>
+Array asarray(const R& numbers, dtype type) {
+    return array(numbers, type);
+}
 /// `array({{1., 2.}, {3., 4.}})`
 class Nested {
 public:

@@ -320,6 +320,8 @@ struct TypeOf {
             return {.kind = Kind::structure, .children = children, .name = type_name<T>, .list = [] {
                         return jaxscope_member_names(static_cast<const T*>(nullptr));
                     }};
+        } else if constexpr (std::is_same_v<T, None>) {  // an optional that never has a value
+            return {.kind = Kind::optional, .count = [](const void*) { return std::size_t{0}; }, .children = children};
         } else if constexpr (Optional<T>) {
             return {.kind = Kind::optional, .count = count, .children = children};
         } else if constexpr (Variant<T>) {

@@ -109,6 +109,10 @@ TEST(Tracing, ALeakedTracerIsCaughtWithItsLine) {
     const std::string text = error_of([&] { leaked + 1; });
     EXPECT_NE(text.find("Encountered an unexpected tracer"), std::string::npos) << text;
     EXPECT_NE(text.find("array_test.cpp"), std::string::npos) << text;
+    EXPECT_NE(text.find("traced for make_jaxpr"), std::string::npos) << text;
+    jax::jit([&](Array x) { return leaked = x; })(1.);
+    const std::string argument = error_of([&] { leaked + 1; });
+    EXPECT_NE(argument.find("is an argument of the function"), std::string::npos) << argument;
 }
 TEST(Behaviours, B_01_ADonatedArgumentIsConsumedAndItsMemoryTaken) {
     const auto f = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}});

@@ -364,5 +364,6 @@ int main(int argc, char**) {
     more_random();
     loops_that_close_over();
     indexing();
+    methods();
     weak_types();
 }

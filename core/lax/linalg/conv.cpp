@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/checked.h"
 #include "ir/kernel_builder.h"
 #include "lax/families.h"
@@ -32,18 +34,33 @@ void check_spec(const Op& op, const Dims& spec, const Aval& aval) {
         type_mismatch(op, "a spec that orders the dimensions of " + shape_text(aval.shape), shape_text(spec));
 }
 
+/// In JAX's order and words.
 void check_groups(const Op& op, const ConvParams& p) {
     const ConvDims& d = p.dimension_numbers;
     const auto dim = [&](std::size_t operand, std::int64_t at) { return op.in[operand]->shape[static_cast<std::size_t>(at)]; };
+    const auto refuse = [](const std::string& what) { throw Error(ErrorCode::TypeMismatch, "conv_general_dilated " + what); };
     const std::int64_t features = p.feature_group_count, batches = p.batch_group_count;
-    if (features < 1 || batches < 1 || (features > 1 && batches > 1))
-        type_mismatch(op, "group counts of 1 and more, at most one above 1", shape_text({features, batches}));
-    if (dim(0, d.lhs_spec[1]) % features != 0 || dim(0, d.lhs_spec[1]) / features != dim(1, d.rhs_spec[1]))
-        type_mismatch(op, "lhs features to be feature_group_count times the kernel's input features",
-                      shape_text({dim(0, d.lhs_spec[1]), features, dim(1, d.rhs_spec[1])}));
-    if (dim(1, d.rhs_spec[0]) % features != 0 || dim(1, d.rhs_spec[0]) % batches != 0 || dim(0, d.lhs_spec[0]) % batches != 0)
-        type_mismatch(op, "group counts that divide the batch and the kernel's output features",
-                      shape_text({dim(0, d.lhs_spec[0]), dim(1, d.rhs_spec[0]), features, batches}));
+    const std::int64_t in_features = dim(0, d.lhs_spec[1]), batch = dim(0, d.lhs_spec[0]);
+    const std::int64_t window_features = dim(1, d.rhs_spec[1]), out_features = dim(1, d.rhs_spec[0]);
+    if (features < 1) refuse(fmt::format("feature_group_count must be a positive integer, got {}.", features));
+    if (in_features % features)
+        refuse(
+            fmt::format("feature_group_count must divide lhs feature dimension size, but {} does not divide {}.", features, in_features));
+    if (in_features / features != window_features)
+        refuse(
+            fmt::format("lhs feature dimension size divided by feature_group_count must equal the rhs input feature dimension size, but "
+                        "{} // {} != {}.",
+                        in_features, features, window_features));
+    const char* multiple = "rhs output feature dimension size must be a multiple of {}, but {} is not a multiple of {}.";
+    if (out_features % features) refuse(fmt::format(fmt::runtime(multiple), "feature_group_count", out_features, features));
+    if (batches < 1) refuse(fmt::format("batch_group_count must be a positive integer, got {}.", batches));
+    if (batch % batches)
+        refuse(fmt::format("batch_group_count must divide lhs batch dimension size, but {} does not divide {}.", batches, batch));
+    if (out_features % batches) refuse(fmt::format(fmt::runtime(multiple), "batch_group_count", out_features, batches));
+    if (batches > 1 && features > 1)
+        throw Error(ErrorCode::TypeMismatch, fmt::format("At most one of batch_group_count and feature_group_count may be > 1, got "
+                                                         "batch_group_count={} and feature_group_count={}",
+                                                         batches, features));
 }
 
 /// JAX's _validate_preferred_element_type: of the same kind, no narrower, integers with the same sign or floating.

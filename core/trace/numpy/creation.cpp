@@ -168,6 +168,11 @@ Array asarray(const Operand& x, dtype type) {
 Array array(const Operand& x) {
     return apply1({x}, [](Builder& b, const Values& v) { return v[0].is_literal() ? v[0] : b.bind1(kCopy, v); });
 }
+Array array(const Operand& x, dtype type) {
+    return apply1({x}, [&](Builder& b, const Values& v) {
+        return detail::converted(b, v[0].is_literal() ? v[0] : b.bind1(kCopy, v), static_cast<D>(type), false);
+    });
+}
 
 namespace {
 void gather_nested(const Nested& n, std::size_t depth, Dims& shape, std::vector<double>& out, bool& real, bool& boolean) {

@@ -44,8 +44,15 @@ Values alike(Builder& b, Value x, Value y) {
     return {detail::converted(b, x, to.type, to.weak), detail::converted(b, y, to.type, to.weak)};
 }
 
-Array updated(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& values,
-              const ::jaxscope::Primitive& scatter, const ::jaxscope::Primitive* op) {
+/// How a scatter combines what is there with what comes.
+struct Combining {
+    const ::jaxscope::Primitive& scatter;
+    const ::jaxscope::Primitive* op = nullptr;
+    JaxprPtr function = nullptr;  ///< of a scatter that applies one, of the element and a zero
+};
+Array updated(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& values, const Combining& how,
+              const Writing& given) {
+    const std::optional<OutOfBounds> mode = detail::index_mode(given.mode, where);
     const detail::Indexer indexer(indices, x.shape().vector(), where);
     std::vector<Operand> in = indexer.arrays();
     in.insert(in.begin(), {Operand(x, where.file, where.line, where.function), values});
@@ -59,10 +66,17 @@ Array updated(const Array& x, const std::vector<Index>& indices, const Where& wh
                    Value update = cl::squeeze(b, detail::broadcast_to(b, both[1], g.result), g.added);
                    if (!g.reversed.empty()) update = b.bind1(kRev, {update}, make_params(RevParams{g.reversed}));
                    ScatterParams p{.dimension_numbers = {g.dims.offset_dims, g.dims.collapsed_slice_dims, g.dims.start_index_map, {}, {}}};
-                   p.indices_are_sorted = p.unique_indices = !g.repeats;
-                   p.update_jaxpr = combining(op, b.aval(both[0])->dtype);
+                   p.indices_are_sorted = !g.repeats || given.indices_are_sorted;
+                   p.unique_indices = !g.repeats || given.unique_indices;
+                   p.mode = mode.value_or(OutOfBounds::FillOrDrop);
+                   p.update_jaxpr = combining(how.op, b.aval(both[0])->dtype);
+                   if (how.function) {
+                       p.update_jaxpr = Attr(Attr::JaxprRef{how.function, false});
+                       // What is written is a zero of its own in JAX, not the one that came.
+                       update = detail::broadcast_to(b, detail::zero_of(b.aval(update)->dtype), b.aval(update)->shape);
+                   }
                    const Value wide = indexer.with_truths(b, both[0]);
-                   const Value out = cl::squeeze(b, b.bind1(scatter, {wide, g.indices, update}, make_params(p)), indexer.truths());
+                   const Value out = cl::squeeze(b, b.bind1(how.scatter, {wide, g.indices, update}, make_params(p)), indexer.truths());
                    return Values{cl::convert_element_type(b, out, a->dtype, a->weak_type)};
                })
         .front();
@@ -76,30 +90,54 @@ IndexUpdate::IndexUpdate(const Array& x, std::vector<Index> indices, Where where
 }
 IndexUpdate Array::at(std::initializer_list<Index> indices, Where where) const { return {*this, std::vector<Index>(indices), where}; }
 
-Array IndexUpdate::set(const Operand& v) const { return updated(x_, indices_, where_, v, kScatter, nullptr); }
-Array IndexUpdate::add(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterAdd, &kAdd); }
-Array IndexUpdate::subtract(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterSub, &kSub); }
-Array IndexUpdate::multiply(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterMul, &kMul); }
-Array IndexUpdate::mul(const Operand& v) const { return multiply(v); }
+IndexUpdate Array::at(const Position& i, Where where) const { return {*this, {i.at}, where}; }
+
+Array IndexUpdate::set(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatter}, how); }
+Array IndexUpdate::add(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatterAdd, &kAdd}, how); }
+Array IndexUpdate::subtract(const Operand& v, const Writing& how) const {
+    return updated(x_, indices_, where_, v, {kScatterSub, &kSub}, how);
+}
+Array IndexUpdate::multiply(const Operand& v, const Writing& how) const {
+    return updated(x_, indices_, where_, v, {kScatterMul, &kMul}, how);
+}
+Array IndexUpdate::mul(const Operand& v, const Writing& how) const { return multiply(v, how); }
 namespace {
 /// A copy that is one elsewhere: what a quotient or power leaves alone there.
-Array ones_with(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& v) {
+Array ones_with(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& v, const Writing& how) {
     const Operand like(x, where.file, where.line, where.function);
-    return updated(numpy::ones_like(like), indices, where, v, kScatterMul, &kMul);
+    return updated(numpy::ones_like(like), indices, where, v, {kScatterMul, &kMul}, how);
 }
 }  // namespace
-Array IndexUpdate::divide(const Operand& v) const {
+Array IndexUpdate::divide(const Operand& v, const Writing& how) const {
     const detail::InUsersLine line(where_);
-    const Array by = ones_with(x_, indices_, where_, v);
+    const Array by = ones_with(x_, indices_, where_, v, how);
     return numpy::divide(x_, by);
 }
-Array IndexUpdate::power(const Operand& v) const {
+Array IndexUpdate::power(const Operand& v, const Writing& how) const {
     const detail::InUsersLine line(where_);
-    const Array by = ones_with(x_, indices_, where_, v);
+    const Array by = ones_with(x_, indices_, where_, v, how);
     return numpy::power(x_, by);
 }
-Array IndexUpdate::min(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterMin, &kMin); }
-Array IndexUpdate::max(const Operand& v) const { return updated(x_, indices_, where_, v, kScatterMax, &kMax); }
+Array IndexUpdate::min(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatterMin, &kMin}, how); }
+Array IndexUpdate::max(const Operand& v, const Writing& how) const { return updated(x_, indices_, where_, v, {kScatterMax, &kMax}, how); }
+Array IndexUpdate::applied(const void* f, Array (*call)(const void* f, const Array& x), const Writing& how) const {
+    const AvalRef element(x_.node()->aval->dtype, {});
+    const detail::Traced t = [&] {
+        detail::Trace trace("scatter_apply", "scatter_apply");
+        const Array x = trace.input(element);
+        trace.input(element);
+        return trace.finish({call(f, x)});
+    }();
+    const AvalRef made = t.jaxpr->out_avals().front();
+    if (made->dtype != element->dtype || !made->shape.empty())
+        throw Error(ErrorCode::BadUsage, fmt::format("apply: expected a function of one element that gives {}, found one that gives {}",
+                                                     detail::long_aval(element), detail::long_aval(made)))
+            .at({where_.file, where_.line, 0});
+    if (!t.consts.empty())
+        throw Error(ErrorCode::BadUsage, "apply: the function closes over an array; give it numbers, or use set with what it computes")
+            .at({where_.file, where_.line, 0});
+    return updated(x_, indices_, where_, Operand(0, where_.file, where_.line, where_.function), {kScatter, nullptr, t.jaxpr}, how);
+}
 
 namespace ops {
 

@@ -55,6 +55,10 @@ private:
     bool together_ = true;  ///< numbers and index arrays stand side by side: their dimensions stay where they are
 };
 
+/// What becomes of indices that lie outside, by JAX's name; null: none was given. Throws JAX's error for other names.
+std::optional<OutOfBounds> index_mode(const char* name, const Where& where);
+Value zero_of(::jaxscope::DType type);
+
 /// The place where the user wrote the list.
 Where place_of(const std::vector<Index>& list, const Where& otherwise);
 

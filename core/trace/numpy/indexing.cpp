@@ -10,6 +10,7 @@
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
+#include "lax/shapes/slicing.h"
 #include "trace/numpy/composed/composed.h"
 #include "trace/numpy/elementwise_parts.h"
 #include "trace/numpy/indexer.h"
@@ -29,43 +30,65 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-Value zero_of(D type) {
-    const AvalRef a(type, {});
-    return is_inexact(type) ? make_literal(a, 0.0) : make_literal(a, std::int64_t{0});
+/// What stands where a gather reads outside.
+Attr fill_of(const Reading& how) {
+    if (!how.fill_value.has_value()) return {};
+    return how.fill_value.dtype() == jax::dtype::float32 ? Attr(how.fill_value.item<double>()) : Attr(how.fill_value.item<std::int64_t>());
 }
-Value gathered(Builder& b, Value x, const detail::Indexer& indexer, const Values& arrays) {
+Value gathered(Builder& b, Value x, const detail::Indexer& indexer, const Values& arrays, const Reading& how, const Where& where) {
     const detail::Indexer::Gather g = indexer.gather(b, arrays);
     x = indexer.with_truths(b, x);
-    if (element_count(g.result) == 0) return detail::broadcast_to(b, zero_of(b.aval(x)->dtype), g.result);
+    if (element_count(g.result) == 0) return detail::broadcast_to(b, detail::zero_of(b.aval(x)->dtype), g.result);
     if (element_count(b.aval(g.indices)->shape) != 0) {
-        GatherParams p{.dimension_numbers = g.dims};
-        p.indices_are_sorted = p.unique_indices = !g.repeats;
+        GatherParams p;
+        p.dimension_numbers = g.dims;
+        p.indices_are_sorted = !g.repeats || how.indices_are_sorted;
+        p.unique_indices = !g.repeats || how.unique_indices;
         p.slice_sizes = g.sizes;
-        x = b.bind1(kGather, {x, g.indices}, make_params(p));
+        p.mode = detail::index_mode(how.mode, where).value_or(OutOfBounds::PromiseInBounds);
+        p.fill_value = fill_of(how);
+        x = cl::gather(b, x, g.indices, p);
     }
     if (!g.reversed.empty()) x = b.bind1(kRev, {x}, make_params(RevParams{g.reversed}));
     return g.added.empty() ? x : cl::expand_dims(b, x, g.added);
 }
 
-Array at_indices(const Operand& x, std::initializer_list<Index> indices) {
-    const std::vector<Index> list(indices);
+Array at_indices(const Operand& x, const std::vector<Index>& list, const Reading& how = {}) {
     const Where where = detail::place_of(list, x.where);
     if (!x.node) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({where.file, where.line, 0});
     const detail::Indexer indexer(list, Array::of(x.node).shape().vector(), where);
-    if (indexer.slices()) return apply1({x}, where, [&](Builder& b, const Values& v) { return indexer.slice(b, v[0]); });
+    // What may be filled is gathered, even where all is known to lie inside.
+    const bool filled = detail::index_mode(how.mode, where) == OutOfBounds::FillOrDrop;
+    if (indexer.slices() && !filled) return apply1({x}, where, [&](Builder& b, const Values& v) { return indexer.slice(b, v[0]); });
     std::vector<Operand> in = indexer.arrays();
     in.insert(in.begin(), x);
-    return detail::apply(
-               in, where,
-               [&](Builder& b, const Values& v) {
-                   const Values arrays(v.begin() + 1, v.end());
-                   return Values{indexer.slices_at_starts() ? indexer.dynamic_slice(b, v[0], arrays) : gathered(b, v[0], indexer, arrays)};
-               })
+    return detail::apply(in, where,
+                         [&](Builder& b, const Values& v) {
+                             const Values arrays(v.begin() + 1, v.end());
+                             return Values{indexer.slices_at_starts() && !filled ? indexer.dynamic_slice(b, v[0], arrays)
+                                                                                 : gathered(b, v[0], indexer, arrays, how, where)};
+                         })
         .front();
 }
 Array at_position(const Operand& x, const Position& i) { return at_indices(x, {i.at}); }
 
 }  // namespace
+
+std::optional<OutOfBounds> detail::index_mode(const char* name, const Where& where) {
+    if (!name) return {};
+    const std::string_view mode = name;
+    if (mode == "fill" || mode == "drop") return OutOfBounds::FillOrDrop;
+    if (mode == "clip") return OutOfBounds::Clip;
+    if (mode == "promise_in_bounds") return OutOfBounds::PromiseInBounds;
+    throw Error(ErrorCode::BadUsage, fmt::format("Unknown gather mode \"{}\"", mode)).at({where.file, where.line, 0});
+}
+Value detail::zero_of(D type) {
+    const AvalRef a(type, {});
+    return is_inexact(type) ? make_literal(a, 0.0) : make_literal(a, std::int64_t{0});
+}
+Array IndexUpdate::get(const Reading& how, Where where) const {
+    return at_indices(Operand(x_, where.file, where.line, where.function), indices_, how);
+}
 
 // Of an array without a name, as in `f(x)[0]`: its operations belong to the expression that is evaluated.
 Array Array::operator[](const Position& i) const& { return at_position(*this, i); }
@@ -192,44 +215,5 @@ Array lax::dynamic_update_index_in_dim(const Operand& x, const Operand& update, 
         return updated_along(v[0], v[1].ndim() == v[0].ndim() ? v[1] : expand_dims(v[1], a), v[2], a);
     });
 }
-
-namespace {
-Operand named(const Array& a, const Where& w) { return {a, w.file, w.line, w.function}; }
-Operand unnamed(Array& a, const Where& w) { return {static_cast<Array&&>(a), w.file, w.line, w.function}; }
-Array copied(const Operand& x) {
-    return apply1({x}, [](Builder& b, const Values& v) { return b.bind1(kCopy, v, {}); });
-}
-}  // namespace
-
-Array Array::astype(jax::dtype type, Where where) const& { return numpy::astype(named(*this, where), type); }
-Array Array::astype(jax::dtype type, Where where) && { return numpy::astype(unnamed(*this, where), type); }
-Array Array::copy(Where where) const& { return copied(named(*this, where)); }
-Array Array::copy(Where where) && { return copied(unnamed(*this, where)); }
-Array Array::reshape(const Shape& s, Where where) const& { return numpy::reshape(named(*this, where), s); }
-Array Array::reshape(const Shape& s, Where where) && { return numpy::reshape(unnamed(*this, where), s); }
-Array Array::T(Where where) const& { return numpy::transpose(named(*this, where)); }
-Array Array::T(Where where) && { return numpy::transpose(unnamed(*this, where)); }
-Array Array::sum(Where where) const& { return numpy::sum(named(*this, where)); }
-Array Array::sum(Where where) && { return numpy::sum(unnamed(*this, where)); }
-Array Array::mean(Where where) const& { return numpy::mean(named(*this, where)); }
-Array Array::mean(Where where) && { return numpy::mean(unnamed(*this, where)); }
-Array Array::max(Where where) const& { return numpy::max(named(*this, where)); }
-Array Array::max(Where where) && { return numpy::max(unnamed(*this, where)); }
-Array Array::min(Where where) const& { return numpy::min(named(*this, where)); }
-Array Array::min(Where where) && { return numpy::min(unnamed(*this, where)); }
-Array Array::sum(const Axes& axis, Flag keepdims, Where where) const {
-    return numpy::sum(named(*this, where), {.axis = axis, .keepdims = keepdims});
-}
-Array Array::mean(const Axes& axis, Flag keepdims, Where where) const {
-    return numpy::mean(named(*this, where), {.axis = axis, .keepdims = keepdims});
-}
-Array Array::max(const Axes& axis, Flag keepdims, Where where) const {
-    return numpy::max(named(*this, where), {.axis = axis, .keepdims = keepdims});
-}
-Array Array::min(const Axes& axis, Flag keepdims, Where where) const {
-    return numpy::min(named(*this, where), {.axis = axis, .keepdims = keepdims});
-}
-Array Array::ravel(Where where) const { return numpy::ravel(named(*this, where)); }
-Array Array::dot(const Operand& other) const { return numpy::dot(named(*this, other.where), other); }
 
 }  // namespace jaxscope::jax

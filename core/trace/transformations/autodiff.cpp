@@ -81,6 +81,9 @@ void refuse_keywords(const Call& call, const std::vector<std::size_t>& argnums) 
 
 std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& argnums, bool has_aux, const char* what,
                                   const GradOptions& options) {
+    if (options.has_aux && !has_aux)
+        throw Error(ErrorCode::BadUsage, "has_aux: the function must return std::pair(output, aux)")
+            .at({call.where.file, call.where.line, 0});
     if (!options.reduce_axes.empty())
         throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
     refuse_keywords(call, argnums);
@@ -260,13 +263,20 @@ Linearized linear_transpose_call(Call& call) {
 
 namespace {
 
-std::string short_texts(const Avals& avals) {
+/// A tuple of types and a list of arrays, as Python prints them.
+std::string tuple_of_types(const Avals& avals) {
     std::string text;
-    for (const AvalRef a : avals) text += (text.empty() ? "" : ", ") + to_text(a);
+    for (const AvalRef a : avals) text += (text.empty() ? "ShapedArray(" : ", ShapedArray(") + long_aval(a) + ")";
+    return "(" + text + (avals.size() == 1 ? ",)" : ")");
+}
+std::string list_of_values(const std::vector<Array>& arrays) {
+    std::string text;
+    for (const Array& a : arrays) text += (text.empty() ? "" : ", ") + (a.is_tracer() ? a.aval() : a.repr());
     return "[" + text + "]";
 }
 
-void check_given(const LinearState& s, const Avals& in, const PyTreeDef& tree) {
+void check_given(const LinearState& s, const std::vector<Array>& given, const PyTreeDef& tree) {
+    const Avals in = avals_of(given);
     const bool same_tree = s.tree == tree;
     if (s.transposes) {
         if (!same_tree)
@@ -275,7 +285,7 @@ void check_given(const LinearState& s, const Avals& in, const PyTreeDef& tree) {
         for (std::size_t i = 0; i < in.size(); ++i)
             if (in[i]->dtype != s.given[i]->dtype || in[i]->shape != s.given[i]->shape)
                 throw Error(ErrorCode::TypeMismatch, fmt::format("cotangent type does not match function output, expected {} but got {}",
-                                                                 short_texts(s.given), short_texts(in)));
+                                                                 tuple_of_types(s.given), list_of_values(given)));
         return;
     }
     if (!same_tree && s.half == Half::pushforward)
@@ -313,7 +323,7 @@ void check_given(const LinearState& s, const Avals& in, const PyTreeDef& tree) {
 std::vector<Array> apply_linear(Kept& kept, const std::vector<Array>& in, const Description& tree, const Where& where) {
     auto& s = static_cast<LinearState&>(kept);
     return at_place(where, [&] {
-        check_given(s, avals_of(in), make_tree(tree));
+        check_given(s, in, make_tree(tree));
         std::vector<Array> operands = s.residuals;
         for (std::size_t i = 0; i < in.size(); ++i)
             if (s.taken[i]) operands.push_back(in[i]);

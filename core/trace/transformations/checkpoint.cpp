@@ -55,9 +55,12 @@ Attr prevent_cse_of(const PreventCse& given, const Call& call, const std::vector
     if (given.by_argument.size() != call.leaves_of_arg.size())
         throw Error(
             ErrorCode::BadUsage,
-            fmt::format("pytree structure error: different lengths of tuple: prevent_cse has {} entries, but the function was called "
-                        "with {} arguments",
-                        given.by_argument.size(), call.leaves_of_arg.size()));
+            fmt::format("pytree structure error: different lengths of tuple at key path\n"
+                        "    broadcast_prefix prefix_tree\n"
+                        "At that key path, the prefix pytree broadcast_prefix prefix_tree has a subtree of type tuple of length {}, but "
+                        "the full pytree has a subtree of the same type but of length {}.",
+                        given.by_argument.size(), call.leaves_of_arg.size()))
+            .advise("prevent_cse is one bool, or one for each argument");
     Attrs out(consts, Attr(false));
     std::size_t leaf = 0;
     for (std::size_t i = 0; i < call.leaves_of_arg.size(); ++i)
@@ -154,7 +157,10 @@ Called checkpoint(Call& call, Kept& kept) {
         std::vector<Array> in = e->traced.traced.consts;
         for (std::size_t i = 0; i < fixed.size(); ++i)
             if (!fixed[i]) in.push_back(call.leaves[i]);
-        return Called{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
+        Called r{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
+        // Its equations were run one by one: an inner jit has taken what it was given.
+        if (!Trace::current()) consume_donated(*p.jaxpr.jaxpr, in);
+        return r;
     });
 }
 

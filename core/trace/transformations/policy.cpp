@@ -93,11 +93,12 @@ Verdict NamedPolicy::operator()(const Application& a) const { return Policy(*thi
 
 namespace policies {
 namespace {
-Policy of_names(const char* policy, const std::vector<std::string>& names) {
-    std::string text = std::string(policy) + "(";
-    for (std::size_t i = 0; i < names.size(); ++i) text += (i ? ", '" : "'") + names[i] + "'";
-    return {text + ")"};
+std::string listed(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& n : names) out += (out.empty() ? "" : ", ") + repr_text(Attr(Sym(n)));
+    return out;
 }
+Policy of_names(const char* policy, const std::vector<std::string>& names) { return {std::string(policy) + "(" + listed(names) + ")"}; }
 }  // namespace
 Policy save_only_these_names(const std::vector<std::string>& names) { return of_names("save_only_these_names", names); }
 Policy save_any_names_but_these(const std::vector<std::string>& names) { return of_names("save_any_names_but_these", names); }
@@ -120,15 +121,13 @@ Policy save_from_both_policies(const Policy& a, const Policy& b) {
 }
 Policy save_and_offload_only_these_names(const std::vector<std::string>& saved, const std::vector<std::string>& offloaded,
                                          const std::string& source, const std::string& destination) {
-    const auto list = [](const std::vector<std::string>& names) {
-        std::string out;
-        for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
-        return "[" + out + "]";
-    };
-    return {"save_and_offload_only_these_names(" + list(saved) + ", " + list(offloaded) + ", '" + source + "', '" + destination + "')"};
+    Policy p{"save_and_offload_only_these_names([" + listed(saved) + "], [" + listed(offloaded) + "], " + listed({source, destination}) +
+             ")"};
+    detail::policy_spec(p);  // refuses a name on both sides here, where JAX does
+    return p;
 }
 Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination) {
-    return {"offload_dot_with_no_batch_dims('" + source + "', '" + destination + "')"};
+    return {"offload_dot_with_no_batch_dims(" + listed({source, destination}) + ")"};
 }
 }  // namespace policies
 

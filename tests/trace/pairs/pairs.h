@@ -79,6 +79,7 @@ void sorted_arrays();
 void more_random();
 void loops_that_close_over();
 void indexing();
+void methods();
 void weak_types();
 void errors();  ///< what is refused: its text alone
 
