@@ -1,4 +1,5 @@
 // The Program tab shows what the tool is for: what is saved, how much, and which inputs' memory the results take.
+#include <QScrollBar>
 #include <QtTest>
 
 #include "base/units.h"
@@ -19,6 +20,19 @@ std::vector<const Item*> items_of(const GraphScene& scene) {
 }
 
 }  // namespace
+
+/// But for how smooth edges are rounded where a part that is painted ends.
+static bool look_alike(const QImage& a, const QImage& b) {
+    constexpr int kRounding = 3;
+    if (a.size() != b.size()) return false;
+    for (int y = 0; y < a.height(); ++y)
+        for (int x = 0; x < a.width(); ++x) {
+            const QRgb p = a.pixel(x, y), q = b.pixel(x, y);
+            const std::initializer_list<int> off{qRed(p) - qRed(q), qGreen(p) - qGreen(q), qBlue(p) - qBlue(q)};
+            if (std::any_of(off.begin(), off.end(), [](int d) { return std::abs(d) > kRounding; })) return false;
+        }
+    return true;
+}
 
 class ProgramViewTest : public QObject {
     Q_OBJECT
@@ -127,6 +141,44 @@ private Q_SLOTS:
             for (std::size_t b = 0; b < a; ++b) QVERIFY(!taken[a].intersects(taken[b]));
         for (const TieItem* tie : items_of<TieItem>(*view()->scene()))
             for (const QRectF& node : taken) QVERIFY(!node.intersects(tie->boundingRect().adjusted(2, 2, -2, -2)));
+    }
+
+    void a_crowd_that_moves_is_painted_as_if_anew() {
+        for (int turn = 0; turn < 12 && view()->scene()->crowd() < 2000; ++turn) {
+            std::set<std::string> keys = view()->expanded();
+            for (const auto& node : graph().nodes)
+                if (node.expandable) keys.insert(node.key);
+            view()->expand(std::move(keys));
+            QTRY_VERIFY_WITH_TIMEOUT(!view()->busy(), kPatience);
+        }
+        QVERIFY(view()->scene()->crowd() >= 2000);
+        GraphView* picture = view()->view();
+        const auto seen = [&] { return picture->viewport()->grab().toImage(); };
+        for (const double zoom : {0.15, 0.5}) {
+            picture->resetTransform();
+            picture->zoom_by(zoom);
+            picture->centerOn(view()->scene()->sceneRect().center());
+            QImage before = seen();
+            for (const QPoint step : {QPoint(7, 9), QPoint(-40, 0), QPoint(0, -900), QPoint(3, 250)}) {
+                picture->horizontalScrollBar()->setValue(picture->horizontalScrollBar()->value() + step.x());
+                picture->verticalScrollBar()->setValue(picture->verticalScrollBar()->value() + step.y());
+                const QImage moved = seen();
+                QVERIFY(moved != before);
+                view()->restyle();  // nothing is kept then
+                QVERIFY(look_alike(seen(), moved));
+                before = moved;
+            }
+        }
+        // Whatever changes is seen at once.
+        picture->resetTransform();
+        const NodeItem* node = items_of<NodeItem>(*view()->scene()).back();
+        picture->centerOn(node->rect().center());
+        const QImage plain = seen();
+        QTest::mouseClick(picture->viewport(), Qt::LeftButton, {}, picture->mapFromScene(node->rect().center()));
+        QVERIFY(view()->scene()->picked() != nullptr);
+        QVERIFY(seen() != plain);
+        window_->selection()->clear();
+        QCOMPARE(seen(), plain);
     }
 
     void labels_are_never_too_small_to_read() {

@@ -44,7 +44,20 @@ GraphScene::GraphScene(QObject* parent) : QGraphicsScene(parent) {
     connect(&hover_timer_, &QTimer::timeout, this, [this] { light_up(hovered_); });
 }
 
+void GraphScene::changed_now() {
+    static quint64 last = 0;
+    version_ = ++last;
+}
+
+void GraphScene::add(QGraphicsItem* item) {
+    addItem(item);
+    ++crowd_;
+    changed_now();
+}
+
 void GraphScene::reset() {
+    changed_now();
+    crowd_ = 0;
     hover_timer_.stop();
     picked_ = hovered_ = nullptr;
     picked_crossing_ = nullptr;
@@ -62,16 +75,16 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
         part.nodes.push_back(new NodeItem(graph.nodes[n], layout.nodes[n], number, static_cast<int>(n)));
         part.frame.push_back(graph.nodes[n].frame);
-        addItem(part.nodes.back());
+        add(part.nodes.back());
     }
     for (const auto& line : layout.lines) {
         part.lines.push_back(new LineItem(line, line_tip(graph, line)));
-        addItem(part.lines.back());
+        add(part.lines.back());
     }
     for (const Portal& portal : layout.portals) {
         const bool on_frame = graph.nodes[portal.node].expanded;
         if (on_frame) part.nodes[portal.node]->keep_clear(portal.rect);
-        addItem(new PortalItem(portal, layout.nodes[portal.node], number, on_frame, portal_tip(graph, portal)));
+        add(new PortalItem(portal, layout.nodes[portal.node], number, on_frame, portal_tip(graph, portal)));
     }
     for (const auto& edge : graph.edges) {
         part.below[edge.from].push_back(edge.to);
@@ -86,7 +99,7 @@ void GraphScene::add_crossings(const SplitPicture& picture, const std::vector<bo
         crossings_.push_back(new CrossingItem(crossing, {picture.boundary, crossing.label_y}, is_new));
         crossings_.back()->setToolTip(utf8(picture.known.nodes[crossing.from].title + " \u2192 " +
                                            picture.unknown.nodes[crossing.to].title + "\nsaved, " + crossing.label));
-        addItem(crossings_.back());
+        add(crossings_.back());
     }
 }
 
@@ -104,7 +117,7 @@ void GraphScene::add_ties(const VisibleGraph& graph, const GraphLayout& layout, 
     }
     if (results < 0 || inputs.empty()) return;
     const auto tag = [&](int node, int target, const std::string& text, const std::string& tip) {
-        addItem(new TieItem(layout.nodes[static_cast<std::size_t>(node)], node, target, utf8(text), utf8(tip)));
+        add(new TieItem(layout.nodes[static_cast<std::size_t>(node)], node, target, utf8(text), utf8(tip)));
     };
     for (const int input : inputs) {
         const auto& node = graph.nodes[static_cast<std::size_t>(input)];
@@ -129,6 +142,7 @@ CrossingItem* GraphScene::crossing_of(int residual) const {
 }
 
 void GraphScene::set_picked(int part, int index) {
+    changed_now();
     if (picked_ != nullptr) picked_->set_picked(false);
     picked_ = node(part, index);
     if (picked_ != nullptr) picked_->set_picked(true);
@@ -137,6 +151,7 @@ void GraphScene::set_picked(int part, int index) {
 }
 
 void GraphScene::set_picked_residual(int residual) {
+    changed_now();
     if (picked_crossing_ != nullptr) picked_crossing_->set_picked(false);
     picked_crossing_ = crossing_of(residual);
     if (picked_crossing_ != nullptr) picked_crossing_->set_picked(true);
@@ -217,6 +232,7 @@ std::vector<bool> GraphScene::Part::with_frames(std::vector<bool> shown) const {
 void GraphScene::set_focus(int part, const std::vector<bool>& shown, bool hide) {
     if (part < 0 || static_cast<std::size_t>(part) >= parts_.size()) return;
     hover_timer_.stop();
+    changed_now();
     focused_ = true;
     const Part& here = parts_[static_cast<std::size_t>(part)];
     const std::vector<bool> on = here.with_frames(shown);
@@ -234,6 +250,7 @@ void GraphScene::set_focus(int part, const std::vector<bool>& shown, bool hide) 
 }
 
 void GraphScene::clear_focus() {
+    changed_now();
     focused_ = false;
     for (QGraphicsItem* item : items()) {
         item->setOpacity(1);
@@ -245,6 +262,7 @@ void GraphScene::clear_focus() {
 void GraphScene::light_up(NodeItem* around) {
     if (focused_ || (around == nullptr && !dimmed_)) return;
     dimmed_ = around != nullptr;
+    changed_now();
     std::vector<Lit> lit;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
         const std::size_t n = parts_[p].nodes.size();

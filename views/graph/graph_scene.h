@@ -32,7 +32,10 @@ public:
     const NodeItem* picked() const { return picked_; }  ///< the marked one, or null
     CrossingItem* crossing_of(int residual) const;
     /// Grounds of the two halves of a split, and where they meet; a program has none.
-    void set_halves(bool split, double boundary = 0) { split_ = split, boundary_ = boundary; }
+    void set_halves(bool split, double boundary = 0) { split_ = split, boundary_ = boundary, changed_now(); }
+    /// Another number after every change of what is seen, told at once: no other scene has it.
+    quint64 version() const { return version_; }
+    std::size_t crowd() const { return crowd_; }  ///< how many items there are
 
 Q_SIGNALS:
     void node_clicked(int part, int node);
@@ -50,6 +53,8 @@ protected:
     void drawBackground(QPainter* painter, const QRectF& rect) override;
 
 private:
+    void changed_now();
+    void add(QGraphicsItem* item);
     void light_up(NodeItem* around);
     NodeItem* next(const NodeItem& from, int key) const;
     /// Lights up a node, what it holds, and what is two steps away; `own` is the node and what it holds.
@@ -73,6 +78,8 @@ private:
     QTimer hover_timer_;
     bool split_ = false, dimmed_ = false, focused_ = false;
     double boundary_ = 0;
+    quint64 version_ = 0;
+    std::size_t crowd_ = 0;
 };
 
 }  // namespace jaxscope::views

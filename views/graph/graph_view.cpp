@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "graph/graph_items.h"
+#include "graph/graph_scene.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -15,7 +16,8 @@ namespace {
 
 constexpr double kMinZoom = 0.05, kMaxZoom = 3;
 constexpr int kMapWidth = 120, kMapHeight = 84, kMapMargin = 12;
-constexpr int kMostMapItems = 3000;  // a map of more is a grey block
+constexpr int kMostMapItems = 3000;   // a map of more is a grey block
+constexpr std::size_t kCrowd = 1500;  // items: fewer are painted within a frame's time
 
 }  // namespace
 
@@ -135,8 +137,27 @@ void GraphView::resizeEvent(QResizeEvent* event) {
     Q_EMIT moved();
 }
 
+void GraphView::paintEvent(QPaintEvent* event) {
+    const auto* graph = qobject_cast<const GraphScene*>(scene());
+    if (graph == nullptr || graph->crowd() < kCrowd || devicePixelRatioF() != 1) {
+        picture_.forget();
+        return QGraphicsView::paintEvent(event);
+    }
+    const auto paint = [this](QPainter& painter, const QRect& part) {
+        painter.setRenderHints(renderHints());
+        into_kept_ = true;
+        render(&painter, part, part, Qt::IgnoreAspectRatio);
+        into_kept_ = false;
+    };
+    QPainter painter(viewport());
+    painter.setClipRegion(event->region());
+    painter.drawPixmap(0, 0, picture_.pixels(viewport()->size(), viewportTransform(), graph->version(), paint));
+    drawForeground(&painter, {});
+}
+
 /// What stands still while the picture moves is painted in the viewport's own coordinates.
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
+    if (into_kept_) return;
     painter->save();
     painter->resetTransform();
     if (scene() == nullptr || scene()->items().isEmpty()) {
@@ -150,9 +171,34 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
 }
 
 bool GraphView::hides_a_node(const QRect& map) const {
-    for (const QGraphicsItem* item : scene()->items(mapToScene(map.adjusted(-6, -6, 6, 6)).boundingRect()))
-        if (item->type() == NodeItem::Type && !static_cast<const NodeItem*>(item)->is_frame()) return true;
+    const QRectF area = mapToScene(map.adjusted(-6, -6, 6, 6)).boundingRect();
+    for (const QGraphicsItem* item : scene()->items(area, Qt::IntersectsItemBoundingRect))
+        if (item->type() == NodeItem::Type && item->isVisible()) {
+            const auto* node = static_cast<const NodeItem*>(item);
+            if (!node->is_frame() && node->rect().intersects(area)) return true;
+        }
     return false;
+}
+
+/// A part of the picture, on its map.
+static QRectF on_map(const QRectF& part, const QRectF& all) {
+    return {(part.x() - all.x()) / all.width() * kMapWidth, (part.y() - all.y()) / all.height() * kMapHeight,
+            std::max(1.5, part.width() / all.width() * kMapWidth), std::max(1.0, part.height() / all.height() * kMapHeight)};
+}
+
+QPixmap GraphView::draw_map() const {
+    QPixmap pixels(QSize(kMapWidth, kMapHeight) * devicePixelRatioF());
+    pixels.setDevicePixelRatio(devicePixelRatioF());
+    pixels.fill(theme()(theme().palette().panel));
+    QPainter painter(&pixels);
+    int painted = 0;
+    for (const QGraphicsItem* item : scene()->items()) {
+        if (item->type() != NodeItem::Type || static_cast<const NodeItem*>(item)->is_frame()) continue;
+        const auto* node = static_cast<const NodeItem*>(item);
+        painter.fillRect(on_map(node->rect(), scene()->sceneRect()), node->map_colour());
+        if (++painted > kMostMapItems) break;
+    }
+    return pixels;
 }
 
 void GraphView::paint_map(QPainter& painter) const {
@@ -166,20 +212,13 @@ void GraphView::paint_map(QPainter& painter) const {
     painter.setPen(theme()(p.rule));
     painter.setBrush(theme()(p.panel));
     painter.drawRect(map.adjusted(-3, -3, 3, 3));
-    const auto place = [&](const QRectF& r) {
-        return QRectF(map.x() + (r.x() - all.x()) / all.width() * kMapWidth, map.y() + (r.y() - all.y()) / all.height() * kMapHeight,
-                      std::max(1.5, r.width() / all.width() * kMapWidth), std::max(1.0, r.height() / all.height() * kMapHeight));
-    };
-    const QList<QGraphicsItem*> items = scene()->items();
-    int painted = 0;
-    for (QGraphicsItem* item : items) {
-        if (item->type() != NodeItem::Type || static_cast<NodeItem*>(item)->is_frame()) continue;
-        painter.fillRect(place(static_cast<NodeItem*>(item)->rect()), static_cast<NodeItem*>(item)->map_colour());
-        if (++painted > kMostMapItems) break;
-    }
+    const auto* graph = qobject_cast<const GraphScene*>(scene());
+    if (graph == nullptr || map_.version != graph->version() || map_.of != all)
+        map_ = {draw_map(), graph == nullptr ? 0 : graph->version(), all};
+    painter.drawPixmap(map.topLeft(), map_.pixels);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme()(p.ink), 1));
-    painter.drawRect(place(seen & all));
+    painter.drawRect(on_map(seen & all, all).translated(map.topLeft()));
 }
 
 }  // namespace jaxscope::views

@@ -3,6 +3,8 @@
 #include <QGraphicsView>
 #include <optional>
 
+#include "graph/kept_picture.h"
+
 namespace jaxscope::views {
 
 /// Shows a GraphScene: the wheel scrolls, Ctrl and wheel zooms, dragging the ground pans; a small map of the whole in the corner, where
@@ -32,14 +34,24 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void drawForeground(QPainter* painter, const QRectF& rect) override;
+    void paintEvent(QPaintEvent* event) override;
     void scrollContentsBy(int dx, int dy) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
     QRect map_rect() const;
     void paint_map(QPainter& painter) const;
+    QPixmap draw_map() const;
     bool hides_a_node(const QRect& map) const;
     QString empty_text_;
+    KeptPicture picture_;
+    bool into_kept_ = false;  ///< what is being painted moves with the picture
+    struct Map {
+        QPixmap pixels;
+        quint64 version = 0;
+        QRectF of;
+    };
+    mutable Map map_;
 };
 
 }  // namespace jaxscope::views

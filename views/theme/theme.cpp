@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QDir>
 #include <QFontDatabase>
+#include <QHash>
 
 namespace jaxscope::views {
 namespace {
@@ -25,7 +26,28 @@ QString family(const char* wanted, QFontDatabase::SystemFont fallback) {
     return installed.contains(QLatin1String(wanted)) ? QString::fromLatin1(wanted) : QFontDatabase::systemFont(fallback).family();
 }
 
+/// Painting asks for fonts by the thousand: one that was made has its letters at hand, and looking through what is installed takes longer
+/// than drawing. Never destroyed: what it holds of Qt goes before it would.
+QFont kept_font(bool mono, int pixels, bool bold) {
+    thread_local auto* const made = new QHash<int, QFont>;
+    const int key = pixels * 4 + (mono ? 2 : 0) + (bold ? 1 : 0);
+    if (const auto known = made->constFind(key); known != made->constEnd()) return *known;
+    QFont font(mono ? family("JetBrains Mono", QFontDatabase::FixedFont) : family("Inter", QFontDatabase::GeneralFont));
+    font.setPixelSize(pixels);
+    if (bold) font.setWeight(QFont::DemiBold);
+    if (mono) font.setStyleHint(QFont::Monospace);
+    return *made->insert(key, font);
+}
+
+/// "#rrggbb", which is what palettes are made of.
+int hex_digit(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
+
 }  // namespace
+
+QColor Theme::operator()(const char* colour) const {
+    const auto part = [&](int at) { return hex_digit(colour[at]) * 16 + hex_digit(colour[at + 1]); };
+    return {part(1), part(3), part(5)};
+}
 
 const Theme& theme() { return current(); }
 
@@ -42,19 +64,8 @@ ThemeChanges* theme_changes() {
     return &changes;
 }
 
-QFont text_font(int pixels, bool bold) {
-    QFont font(family("Inter", QFontDatabase::GeneralFont));
-    font.setPixelSize(pixels);
-    if (bold) font.setWeight(QFont::DemiBold);
-    return font;
-}
-
-QFont mono_font(int pixels) {
-    QFont font(family("JetBrains Mono", QFontDatabase::FixedFont));
-    font.setPixelSize(pixels);
-    font.setStyleHint(QFont::Monospace);
-    return font;
-}
+QFont text_font(int pixels, bool bold) { return kept_font(false, pixels, bold); }
+QFont mono_font(int pixels) { return kept_font(true, pixels, false); }
 
 QFont head_font() {
     QFont font = text_font(10, true);

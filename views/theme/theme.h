@@ -19,7 +19,7 @@ public:
     explicit Theme(bool dark_theme = false) : dark_(dark_theme) {}
     bool dark() const { return dark_; }
     const Palette& palette() const { return dark_ ? dark_palette() : light_palette(); }
-    QColor operator()(const char* colour) const { return QColor(QLatin1String(colour)); }
+    QColor operator()(const char* colour) const;  ///< one of `palette`
     QPalette widget_palette() const;
     QString style_sheet() const;
 
