@@ -174,7 +174,7 @@ void bend_to(Point next, std::vector<Point>& points) {
     points.insert(points.end(), {{last.x, middle}, {next.x, middle}, next});
 }
 
-/// Lines pass a row straight down, over its whole height: a frame in it may be tall.
+/// Lines pass a row straight down, over its whole height: a frame in it may be tall. So they do in the rows of their ends.
 void route(const LevelGraph& graph, const Layers& layers, const std::vector<Index>& ranks, const std::vector<double>& row_top,
            const std::vector<double>& row_bottom, LevelLayout& out) {
     out.routes.resize(graph.edges.size());
@@ -184,12 +184,20 @@ void route(const LevelGraph& graph, const Layers& layers, const std::vector<Inde
         const Index from = graph.edges[e].from, to = graph.edges[e].to;
         auto& points = out.routes[e];
         points.push_back({out.axis[from].x, out.axis[from].y + graph.nodes[from].bottom});
+        const auto straight_to = [&](double y) {
+            constexpr double kLeast = 1;
+            if (y > points.back().y + kLeast) bend_to({points.back().x, y}, points);
+        };
+        straight_to(row_bottom[ranks[from]]);
         for (std::size_t k = 1; k + 1 < chain.size(); ++k) {
             const double x = layers.slots[chain[k]].x;
             bend_to({x, row_top[ranks[from] + k]}, points);
             bend_to({x, row_bottom[ranks[from] + k]}, points);
         }
-        bend_to({out.axis[to].x, out.axis[to].y + graph.nodes[to].top}, points);
+        const Point end{out.axis[to].x, out.axis[to].y + graph.nodes[to].top};
+        bend_to({end.x, std::min(row_top[ranks[to]], end.y)}, points);
+        straight_to(end.y);
+        points.back() = end;
     }
 }
 

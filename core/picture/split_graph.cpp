@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "base/units.h"
+#include "picture/crossing_routes.h"
 #include "picture/inner_ends.h"
 
 namespace jaxscope {
@@ -102,35 +103,6 @@ void level_crossings(const VisibleGraph& graph, GraphLayout& layout, const std::
     for (auto& line : layout.lines)
         for (Point& p : line.points) p.y = moved_to(rows, p.y);
     if (!rows.empty()) layout.height += rows.back().moved;
-}
-
-/// Labels stand on the boundary, pushed apart where several lines cross it at one height.
-void place_labels(std::vector<SplitPicture::Crossing>& crossings) {
-    constexpr double kPitch = graph_style::kTagHeight + 1;
-    std::vector<SplitPicture::Crossing*> order;
-    for (auto& crossing : crossings) order.push_back(&crossing);
-    std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->begin.y + a->end.y < b->begin.y + b->end.y; });
-    double free_from = -1e9;
-    for (auto* crossing : order) {
-        crossing->label_y = std::max((crossing->begin.y + crossing->end.y) / 2, free_from);
-        free_from = crossing->label_y + kPitch;
-    }
-}
-
-/// From end to end through the crossing's own label, level there, so that no line runs through another's.
-void route(SplitPicture::Crossing& crossing, double boundary) {
-    constexpr double kArrow = 6, kLeast = 20;
-    const double label = graph_style::tag_width(crossing.label) / 2;
-    const Point in{boundary - label, crossing.label_y}, out{boundary + label, crossing.label_y};
-    const auto to = [&](const Point& next) {
-        const Point last = crossing.points.back();
-        const double reach = std::max(kLeast, (next.x - last.x) / 2);
-        crossing.points.insert(crossing.points.end(), {{last.x + reach, last.y}, {next.x - reach, next.y}, next});
-    };
-    crossing.points = {crossing.from_boundary() ? in : crossing.begin};
-    if (!crossing.from_boundary()) to(in);
-    to(out);
-    to({crossing.end.x - kArrow, crossing.end.y});
 }
 
 /// Lines that carry next to nothing, beside what is saved in all, hide those that matter: one for each node that they lead to.
@@ -277,8 +249,6 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
         crossing.end = {to.x, to.cy()};
         if (crossing.from_boundary()) crossing.begin = {picture.boundary, crossing.end.y};
     }
-    place_labels(out);
-    for (auto& crossing : out) route(crossing, picture.boundary);
     return out;
 }
 
@@ -307,6 +277,8 @@ SplitPicture SplitGraph::picture(const std::set<std::string>& expanded_known, co
     level_crossings(picture.known, picture.known_layout, ties(picture, true), tallest);
     picture.height = std::max(picture.known_layout.height, picture.unknown_layout.height);
     picture.crossings = crossings(picture);
+    place_labels(picture.crossings);
+    route_crossings(picture);
     return picture;
 }
 

@@ -40,6 +40,31 @@ TEST_P(SplitPictures, EveryResidualCrossesTheBoundary) {
     EXPECT_TRUE(std::all_of(crosses.begin(), crosses.end(), [](bool c) { return c; }));
 }
 
+TEST_P(SplitPictures, LinesRunThroughNoBoxes) {
+    const auto runs_through = [](const Rect& box, const std::vector<Point>& points) {
+        constexpr double kEdge = 1;
+        for (std::size_t k = 0; k + 3 < points.size(); k += 3)
+            for (double t = 0; t <= 1; t += 1.0 / 64) {
+                const Point* p = &points[k];
+                const double x = bezier(p[0].x, p[1].x, p[2].x, p[3].x, t), y = bezier(p[0].y, p[1].y, p[2].y, p[3].y, t);
+                if (x > box.x + kEdge && x < box.right() - kEdge && y > box.y + kEdge && y < box.bottom() - kEdge) return true;
+            }
+        return false;
+    };
+    for (const bool of_known : {true, false}) {
+        const VisibleGraph& graph = of_known ? picture_.known : picture_.unknown;
+        const GraphLayout& layout = of_known ? picture_.known_layout : picture_.unknown_layout;
+        for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+            if (graph.nodes[n].expanded) continue;
+            for (const auto& crossing : picture_.crossings)
+                EXPECT_FALSE(runs_through(layout.nodes[n], crossing.points)) << crossing.label << " through " << graph.nodes[n].title;
+            for (const auto& line : layout.lines)
+                EXPECT_FALSE(runs_through(layout.nodes[n], line.points))
+                    << graph.nodes[line.from].title << " to " << graph.nodes[line.to].title << " through " << graph.nodes[n].title;
+        }
+    }
+}
+
 TEST_P(SplitPictures, LabelsDontOverlap) {
     std::vector<double> at;
     for (const auto& crossing : picture_.crossings) at.push_back(crossing.label_y);
