@@ -30,7 +30,7 @@ th,td{text-align:left;padding:3px 12px;border-bottom:1px solid var(--rule);white
 tr:last-child td{border-bottom:none}tbody tr:hover{background:var(--hover)}
 th{position:sticky;top:0;background:var(--panel);font-size:12px;cursor:pointer;user-select:none}
 th.n{text-align:right}td.n{text-align:right;font-family:"JetBrains Mono",monospace}td.c{font-family:"JetBrains Mono",monospace;font-size:13px}
-td.w{white-space:normal;min-width:360px}
+td.w{white-space:normal;min-width:360px}td.l{white-space:normal;overflow-wrap:anywhere;min-width:360px}
 .bar{display:inline-block;height:9px;background:var(--residual);vertical-align:middle;border-radius:2px;min-width:1px}
 pre{overflow:auto;max-height:560px;padding:12px;border:1px solid var(--rule);border-radius:6px;background:var(--panel);font:13px/1.5 "JetBrains Mono",monospace}
 .picture{overflow:auto}svg{max-width:100%;min-width:900px;height:auto;display:block}
@@ -108,8 +108,9 @@ void Page::html_table(const Table& table) {
         for (std::size_t c = 0; c < table.columns().size(); ++c) {
             const Table::Column& column = table.columns()[c];
             const Table::Cell& cell = table.rows()[r][c];
+            // A path's end tells it apart: a cell of code that is too long for a line is broken, not cut.
             const char* kind = column.kind == Table::Kind::Number ? "n"
-                               : column.kind == Table::Kind::Code ? "c"
+                               : column.kind == Table::Kind::Code ? (cell.text.size() > 80 ? "\"c l\"" : "c")
                                : cell.text.size() > 48            ? "w"
                                                                   : "t";
             out_ << "<td class=" << kind;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "base/units.h"
 #include "report/row_groups.h"
@@ -23,14 +24,15 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
 
 std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-/// An output's path without what it has in common with the argument that it reuses: "[0]['w']" after "params['w']" is "[0]...".
+/// An output's path beside the argument that it reuses: of what stands in the argument's too, the middle is left out,
+/// "[0]['params']...['w']" after "state['params']['blocks'][2]['w']".
 std::string beside(const std::string& argument, const std::string& output) {
-    std::size_t same = 0;
-    while (same < argument.size() && same < output.size() && argument[argument.size() - 1 - same] == output[output.size() - 1 - same])
-        ++same;
-    std::size_t cut = output.size() - same;
-    while (cut < output.size() && output[cut] != '[' && output[cut] != '.') ++cut;
-    return output.size() - cut < 8 ? output : output.substr(0, cut) + "...";
+    const auto key_from = [&](std::size_t at) { return std::min(output.find_first_of("[.", at), output.size()); };
+    const auto same = std::mismatch(output.rbegin(), output.rend(), argument.rbegin(), argument.rend()).first - output.rbegin();
+    const std::size_t cut = key_from(key_from(output.size() - static_cast<std::size_t>(same)) + 1);
+    const std::size_t last = output.rfind(output.ends_with(']') ? '[' : '.');
+    constexpr std::string_view kCut = "...";
+    return last == std::string::npos || last < cut + 2 * kCut.size() ? output : output.substr(0, cut).append(kCut) + output.substr(last);
 }
 
 Table::Cell count_cell(std::int64_t count) { return {count_text(count), static_cast<double>(count)}; }
@@ -283,15 +285,16 @@ void donation_section(Page& page, const Inspection& inspection) {
             reused.push_back({l.bytes,
                               1,
                               {l.aval, l.path,
-                               !l.output    ? ""
-                               : page.all() ? l.output_path
-                                            : beside(l.path, l.output_path),
+                               !l.output                           ? ""
+                               : page.is_terminal() && !page.all() ? beside(l.path, l.output_path)
+                                                                   : l.output_path,
                                l.at_lowering && l.output ? "" : l.reason}});
     }
     if (!page.all()) lost = by_reason(d.donated);
     if (!lost.empty()) sized_table(page, lost, {{"aval", Kind::Code}, {"not reused", Kind::Code}, {"why"}}, {1}, 12);
     if (!lost.empty() && !reused.empty()) page.line("");
-    if (!reused.empty()) sized_table(page, reused, {{"aval", Kind::Code}, {"reused", Kind::Code}, {"by output"}, {"how"}}, {1, 2}, 12);
+    if (!reused.empty())
+        sized_table(page, reused, {{"aval", Kind::Code}, {"reused", Kind::Code}, {"by output", Kind::Code}, {"how"}}, {1, 2}, 12);
     if (d.warning) {
         // Its text is the compiler's. Which of the two a capture has, it doesn't tell.
         const bool filtered = inspection.program().jit == Sym("eqx");
