@@ -3,6 +3,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/paged_list.h"
 #include "io/capture/array_filler.h"
 #include "io/capture/tables.h"
 
@@ -107,6 +108,7 @@ private:
 
     // The jaxpr being read.
     std::shared_ptr<Jaxpr> jaxpr_;
+    PagedList<Eqn> eqns_;  ///< most of what a capture takes in memory
     int jaxpr_depth_ = 0;
     bool has_constvars_ = false, has_invars_ = false, has_eqns_ = false, has_outvars_ = false;
     // The array being read.

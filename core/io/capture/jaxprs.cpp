@@ -70,6 +70,7 @@ void CaptureDocument::end_array() {
 
 void CaptureDocument::begin_jaxpr() {
     jaxpr_ = std::make_shared<Jaxpr>();
+    eqns_ = {};
     jaxpr_depth_ = 0;
     has_constvars_ = has_invars_ = has_eqns_ = has_outvars_ = false;
 }
@@ -81,7 +82,7 @@ void CaptureDocument::end_jaxpr() {
     if (static_cast<std::size_t>(jaxpr_depth_) + 1 > kMaxNesting.value)
         throw Error(ErrorCode::LimitExceeded,
                     json_path(steps_) + ": expected jaxprs nested at most " + std::to_string(kMaxNesting.value) + " deep, found more");
-    jaxpr_->eqns.shrink_to_fit();
+    jaxpr_->eqns = eqns_.take();
     jaxpr_->atoms.shrink_to_fit();
     tables_.add_jaxpr(std::move(jaxpr_), jaxpr_depth_ + 1);
 }
@@ -207,7 +208,7 @@ void CaptureDocument::eqn(const JsonValue& v) {
     if (it.more()) e.source = tables_.source(next(false));
     if (it.more()) e.context = tables_.context(next(false));
     if (it.more()) e.effects = effects(next(false));
-    jaxpr_->eqns.push_back(std::move(e));
+    eqns_.push_back(std::move(e));
 }
 
 }  // namespace jaxscope
