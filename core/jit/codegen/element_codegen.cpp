@@ -260,7 +260,7 @@ ElementCodegen::Scalar* ElementCodegen::operand_value(const KernelNode& n, std::
             break;
     }
     const KernelNode& from = kernel_.nodes[r.index];
-    if (from.on_demand) return evaluate(r.index, rerank(i, aval.shape, from.shape));
+    if (from.on_demand) return evaluate(r.index, rerank(i, aval.shape, from.shape()));
     node_value(r.index);
     return values_[r.index];
 }
@@ -282,7 +282,7 @@ Number ElementCodegen::node_value(std::uint32_t node) {
     if (!values_[node]) {
         const KernelNode& n = kernel_.nodes[node];
         JAXSCOPE_ASSERT(n.kind == NodeKind::Element);
-        values_[node] = evaluate(node, identity(n.shape, n.row_level));
+        values_[node] = evaluate(node, identity(n.shape(), n.row_level));
     }
     return values_[node]->n;
 }

@@ -172,7 +172,7 @@ private:
         constexpr std::int64_t kWorthALoop = 32;
         for (const KernelNode& n : k_.nodes) {
             if (n.kind != NodeKind::Reduction && !full_member(n)) continue;
-            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op.in[0]->shape : n.shape);
+            const Dims shape = without_ones(n.kind == NodeKind::Reduction ? n.op.in[0]->shape : n.shape());
             std::int64_t columns = 1;
             std::size_t d = shape.size();
             while (d > 0 && columns < k_.cols) columns *= shape[--d];

@@ -56,6 +56,9 @@ public:
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
+        const std::size_t expected = most_nodes(j);
+        graph_.nodes.reserve(expected);
+        graph_.values.reserve(expected + j.num_constvars + j.num_invars);
         const std::vector<ValueId> consts = constants(j);
         for (std::uint32_t i = 0; i < j.num_invars; ++i)
             graph_.inputs.push_back(rewrite_.add_value(j.aval(j.invar(i)), GraphValue::Kind::Input, i));
@@ -67,6 +70,15 @@ public:
     }
 
 private:
+    /// About how many there will be: nodes are what a plan needs most memory for, and a vector that doubles has room for twice as many.
+    static std::size_t most_nodes(const Jaxpr& j) {
+        std::size_t inlined = 0;
+        for (const Eqn& e : j.eqns)
+            if (e.prim->flow == Flow::Call || e.prim->flow == Flow::RuledCall || e.prim->flow == Flow::Remat)
+                for (const JaxprPtr& body : e.params->jaxprs()) inlined += body->eqns.size();
+        return j.eqns.size() + std::min(inlined, j.eqns.size());
+    }
+
     std::vector<ValueId> constants(const Jaxpr& j) {
         std::vector<ValueId> out;
         for (std::uint32_t i = 0; i < j.num_constvars; ++i)

@@ -20,11 +20,11 @@ struct KernelNode {
     NodeKind kind = NodeKind::Element;  ///< or Reduction
     ReduceKind reduce = ReduceKind::Sum;
     std::vector<KernelRef> operands;
-    Dims shape;              ///< of the result
     std::int16_t phase = 0;  ///< the pass over the columns that computes it (row level: before which pass it is there)
     bool row_level = false;  ///< one element per row
     bool on_demand = false;  ///< computed at whatever index a consumer asks for: broadcasts, iotas
     bool spilled = false;    ///< kept in a scratch row for a later pass
+    const Dims& shape() const { return op.out[0]->shape; }
 };
 
 struct KernelExtern {

@@ -18,6 +18,7 @@ public:
 
     void run() {
         for (const std::uint32_t i : unit_.nodes) member_.insert(i);
+        kernel_->nodes.reserve(unit_.nodes.size());
         for (const std::uint32_t i : unit_.nodes) add(i, true);
         for (const std::uint32_t i : unit_.nodes) {
             const ValueId v = g_.nodes[i].out[0];
@@ -40,9 +41,9 @@ private:
         k.op = n.op;
         k.kind = n.kind;
         k.reduce = n.reduction.kind;
-        k.shape = n.op.out[0]->shape;
         k.row_level = member && parts_.row_level[i];
         k.on_demand = !member;
+        k.operands.reserve(n.in.size());
         for (const ValueId v : n.in) k.operands.push_back(operand(v));
         kernel_->cost += n.kind == NodeKind::Element ? n.map->cost : 1;
         const auto index = static_cast<std::uint32_t>(kernel_->nodes.size());

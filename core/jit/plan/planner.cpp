@@ -51,6 +51,7 @@ std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, con
         return plan_computation(body, alias, inside);
     };
     std::vector<Step> steps;
+    steps.reserve(units.size());
     for (const Unit& u : units) {
         const Node& n = g.nodes[options.target ? u.nodes.back() : u.nodes[0]];
         Step s;
@@ -90,6 +91,7 @@ public:
 
     /// Buffers and live ranges; no offsets yet.
     void assign(const std::vector<Step>& all, const Order& order) {
+        c_->thunks.reserve(order.size());
         for (const std::uint32_t i : order)
             if (!all[i].barrier) add_thunk(all[i]);
         buffer_of_.assign(g_.values.size(), kNoBuffer);
@@ -124,6 +126,7 @@ public:
 private:
     Buffer& buffer(int b) { return c_->buffers[static_cast<std::size_t>(b)]; }
     int steps() const { return static_cast<int>(c_->thunks.size()); }
+    const Step& step(int s) const { return *step_of_[static_cast<std::size_t>(s)]; }
 
     int add_buffer(Buffer::Place place, std::uint32_t index, ValueId v) {
         const int b = add_buffer(place, index, g_.values[v].aval);
@@ -157,16 +160,15 @@ private:
             c_->thunks.back().scratch = add_buffer(Buffer::Place::Arena, 0, AvalRef(DType::U8, {s.scratch}));
             buffer(c_->thunks.back().scratch).role = BufferRole::Scratch;
         }
-        reads_.push_back(s.reads);
-        writes_.push_back(s.writes);
+        step_of_.push_back(&s);
     }
 
     void find_uses() {
         last_read_.assign(g_.values.size(), -1);
         made_at_.assign(g_.values.size(), -1);
         for (int s = 0; s < steps(); ++s) {
-            for (const ValueId v : reads_[static_cast<std::size_t>(s)]) last_read_[v] = s;
-            for (const ValueId v : writes_[static_cast<std::size_t>(s)]) made_at_[v] = s;
+            for (const ValueId v : step(s).reads) last_read_[v] = s;
+            for (const ValueId v : step(s).writes) made_at_[v] = s;
         }
     }
 
@@ -202,12 +204,11 @@ private:
         if (read < made) return true;
         return read == made && can_overwrite(made, in, root);
     }
-    bool can_overwrite(int step, ValueId in, ValueId out) const {
-        const auto s = static_cast<std::size_t>(step);
-        const Thunk& t = c_->thunks[s];
+    bool can_overwrite(int made_in, ValueId in, ValueId out) const {
+        const Thunk& t = c_->thunks[static_cast<std::size_t>(made_in)];
         if (options_.target && t.bodies.empty()) return target_in_place(g_, t.nodes, in, out);
-        const auto& reads = reads_[s];
-        const auto w = static_cast<std::size_t>(std::find(writes_[s].begin(), writes_[s].end(), out) - writes_[s].begin());
+        const auto &reads = step(made_in).reads, &writes = step(made_in).writes;
+        const auto w = static_cast<std::size_t>(std::find(writes.begin(), writes.end(), out) - writes.begin());
         for (std::size_t r = 0; r < reads.size(); ++r) {
             if (reads[r] != in) continue;
             const bool fine = t.kernel    ? t.kernel->in_place(r, w)
@@ -278,9 +279,9 @@ private:
         for (int s = 0; s < steps(); ++s) {
             check_cancelled();
             Thunk& t = c_->thunks[static_cast<std::size_t>(s)];
-            for (const ValueId v : reads_[static_cast<std::size_t>(s)]) t.reads.push_back(memory_of(v));
+            for (const ValueId v : step(s).reads) t.reads.push_back(memory_of(v));
             std::vector<int> taken;
-            for (const ValueId v : writes_[static_cast<std::size_t>(s)]) {
+            for (const ValueId v : step(s).writes) {
                 if (buffer_of_[v] == kNoBuffer) stand_in_output(v);
                 if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = dying_operand(s, v, taken);
                 if (buffer_of_[v] == kNoBuffer) buffer_of_[v] = add_buffer(Buffer::Place::Arena, 0, v);
@@ -331,17 +332,17 @@ private:
     }
     /// The value that the last reader of `v` may make in its memory, or kNoValue.
     ValueId overwriting(ValueId v) const {
-        for (const ValueId out : writes_[static_cast<std::size_t>(last_read_[v])])
+        for (const ValueId out : step(last_read_[v]).writes)
             if (bytes(out) == bytes(v) && can_overwrite(last_read_[v], v, out)) return out;
         return kNoValue;
     }
     /// A temporary read for the last time by the step that makes `v`, whose memory `v` may take.
-    int dying_operand(int step, ValueId v, const std::vector<int>& taken) {
-        for (const ValueId in : reads_[static_cast<std::size_t>(step)]) {
+    int dying_operand(int at, ValueId v, const std::vector<int>& taken) {
+        for (const ValueId in : step(at).reads) {
             const int b = buffer_of_[in];
-            if (b == kNoBuffer || buffer(b).place != Buffer::Place::Arena || last_read_[in] != step || last_use(b) != step) continue;
+            if (b == kNoBuffer || buffer(b).place != Buffer::Place::Arena || last_read_[in] != at || last_use(b) != at) continue;
             if (std::find(taken.begin(), taken.end(), b) != taken.end() || is_output_[in]) continue;
-            if (bytes(in) == bytes(v) && buffer(b).bytes == bytes(v) && can_overwrite(step, in, v)) {
+            if (bytes(in) == bytes(v) && buffer(b).bytes == bytes(v) && can_overwrite(at, in, v)) {
                 holders_[b] = v;
                 return b;
             }
@@ -356,7 +357,7 @@ private:
     int last_read_of_first(int b) const {
         const Buffer& buf = c_->buffers[static_cast<std::size_t>(b)];
         if (buf.thunk < 0) return -1;
-        for (const ValueId v : writes_[static_cast<std::size_t>(buf.thunk)])
+        for (const ValueId v : step(buf.thunk).writes)
             if (buffer_of_[v] == b) return last_read_[v];
         return -1;
     }
@@ -501,8 +502,8 @@ private:
     const ComputationOptions& options_;
     const std::vector<std::int64_t>& bytes_;
     std::shared_ptr<Computation> c_;
-    std::vector<std::vector<ValueId>> reads_, writes_;  ///< per thunk, roots
-    std::vector<int> buffer_of_;                        ///< per root
+    std::vector<const Step*> step_of_;  ///< per thunk, but for copies: whose reads and writes it has
+    std::vector<int> buffer_of_;        ///< per root
     std::vector<int> last_read_, made_at_;
     std::vector<bool> is_output_;       ///< per root
     std::vector<bool> direct_;          ///< output k's value is made in its own buffer
