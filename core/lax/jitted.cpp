@@ -75,7 +75,7 @@ Attr value_outside(DType type) {
 }
 }  // namespace
 
-Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where) {
+Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where, bool unique) {
     const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
     const auto a = static_cast<std::size_t>(axis);
     const DType type = b.aval(at)->dtype;
@@ -100,18 +100,23 @@ Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBound
     p.slice_sizes = shape;
     p.slice_sizes[a] = 1;
     p.mode = mode;
+    p.unique_indices = unique;
     if (mode == OutOfBounds::FillOrDrop) p.fill_value = value_outside(b.aval(x)->dtype);
     return b.bind1(kGather, {x, index}, make_params(p));
 }
 
 Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode,
-           Value (*inside)(Builder& b, Value at, std::int64_t size)) {
-    const std::string key = (axis ? std::to_string(*axis) : "flat") + (inside ? ",wrap" : mode == OutOfBounds::Clip ? ",clip" : "");
-    return jitted(b, "_take", key, {x, at}, [axis, mode, inside](Builder& i, const Values& v) {
+           Value (*inside)(Builder& b, Value at, std::int64_t size), bool unique) {
+    const std::string key = (axis ? std::to_string(*axis) : "flat") +
+                            (inside                      ? ",wrap"
+                             : mode == OutOfBounds::Clip ? ",clip"
+                                                         : "") +
+                            (unique ? ",unique" : "");
+    return jitted(b, "_take", key, {x, at}, [axis, mode, inside, unique](Builder& i, const Values& v) {
         const Value from = axis ? v[0] : lax::reshape(i, v[0], {element_count(i.aval(v[0])->shape)});
         const std::int64_t along = axis.value_or(0);
         const Value positions = inside ? inside(i, v[1], i.aval(from)->shape[static_cast<std::size_t>(along)]) : v[1];
-        return indexed_along(i, from, positions, along, mode, true);
+        return indexed_along(i, from, positions, along, mode, true, unique);
     });
 }
 

@@ -19,10 +19,10 @@ Values jitted(Builder& b, const char* name, const std::string& key, const Values
 
 /// x[at] along one axis, for an array of positions, as jax.numpy indexes; from the end only where `mode` is FillOrDrop. `through_where`: by
 /// its jitted `_where`, else a select.
-Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where);
+Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where, bool unique = false);
 /// jnp.take: the call of its jitted function. No axis: of the flattened array. `mode`: FillOrDrop or Clip; PromiseInBounds where `inside`
-/// first brings the positions into an axis of so many elements.
+/// first brings the positions into an axis of so many elements. `unique`: it says of them that they differ.
 Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode = OutOfBounds::FillOrDrop,
-           Value (*inside)(Builder& b, Value at, std::int64_t size) = nullptr);
+           Value (*inside)(Builder& b, Value at, std::int64_t size) = nullptr, bool unique = false);
 
 }  // namespace jaxscope

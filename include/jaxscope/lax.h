@@ -57,6 +57,10 @@ Array shift_left(const Operand& x, const Operand& y);
 Array shift_right_logical(const Operand& x, const Operand& y);
 Array shift_right_arithmetic(const Operand& x, const Operand& y);
 Array polygamma(const Operand& x, const Operand& y);
+Array igamma(const Operand& a, const Operand& x);
+Array igammac(const Operand& a, const Operand& x);
+Array betainc(const Operand& a, const Operand& b, const Operand& x);
+Array zeta(const Operand& x, const Operand& q);
 Array complex(const Operand& x, const Operand& y);
 Array exp(const Operand& x);
 Array log(const Operand& x);
@@ -103,6 +107,9 @@ Array cumsum(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array cumprod(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array cummax(const Operand& x, std::int64_t axis = 0, bool reverse = false);
 Array sort(const Operand& x, std::int64_t axis = -1);
+/// All of them in the order of the first `num_keys`.
+std::vector<Array> sort(const std::vector<Array>& operands, std::int64_t dimension = -1, std::int64_t num_keys = 1, Flag is_stable = true,
+                        Where where = {});
 std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension = -1);
 std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
 /// Rounded to what a float of so many bits could hold, in its own type.

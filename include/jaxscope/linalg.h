@@ -45,5 +45,31 @@ struct Order {
     bool given = false;
 };
 Array norm(const Operand& x, const Order& ord, const Reduction& over = {});
+struct VectorNorm {
+    Order ord = none;  ///< none: 2
+    Axes axis = {};
+    Flag keepdims = false;
+};
+Array vector_norm(const Operand& x, const VectorNorm& how = {});
+Array matrix_norm(const Operand& x, const Order& ord = "fro", bool keepdims = false);
+/// The pseudo-inverse: singular values up to `rtol` times the largest one count as zero.
+Array pinv(const Operand& a, const Array& rtol = {});
+Array matrix_rank(const Operand& a, const Array& rtol = {});  ///< `rtol`: what singular values have to be larger than
+/// How much larger errors become: the norm times that of the inverse; without `p` the ratio of singular values.
+Array cond(const Operand& a, const Order& p = none);
+struct Lstsq {
+    Array x, resid, rank, s;
+};
+/// x for which a x comes nearest to b. `rcond`: singular values up to as much of the largest one count as zero.
+Lstsq lstsq(const Operand& a, const Operand& b, const Array& rcond = {});
+/// The product of several, in the order that needs fewest operations.
+Array multi_dot(const Arrays& arrays, const ProductOptions& how = {}, Where where = {});
+Array outer(const Operand& x, const Operand& y);
+Array diagonal(const Operand& x, std::int64_t offset = 0);
+Array trace(const Operand& x, std::int64_t offset = 0);
+using numpy::matmul;
+using numpy::matrix_transpose;
+using numpy::tensordot;
+using numpy::vecdot;
 
 }  // namespace jaxscope::jax::numpy::linalg

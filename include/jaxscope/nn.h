@@ -9,9 +9,12 @@ Array sigmoid(const Operand& x);
 Array silu(const Operand& x);
 Array swish(const Operand& x);
 Array soft_sign(const Operand& x);
-Array leaky_relu(const Operand& x, double negative_slope = 0.01);
+Array leaky_relu(const Operand& x);
+Array leaky_relu(const Operand& x, const Operand& negative_slope);
 Array gelu(const Operand& x, bool approximate = true);
-Array softmax(const Operand& x, std::int64_t axis = -1);
+/// `where`: the elements that count; the others become 0, -inf of log_softmax.
+Array softmax(const Operand& x, const Axes& axis = -1, const Array& where = {});
+Array log_softmax(const Operand& x, const Axes& axis = -1, const Array& where = {});
 struct StandardizeOptions {
     std::int64_t axis = -1;
     double epsilon = 0;  ///< 0: 1e-5
@@ -29,16 +32,28 @@ struct AttentionOptions {
 /// Queries (batch, length, heads, size); keys and values may have fewer heads, which groups of queries share. Products of 16-bit floats
 /// are summed in 32 bits; the shares are made in float32 always.
 Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
-Array log_softmax(const Operand& x, std::int64_t axis = -1);
-Array logsumexp(const Operand& x, const Reduction& over = {});
-Array one_hot(const Operand& x, std::int64_t num_classes, dtype type = dtype::float32);
+struct ExponentialSum {
+    Axes axis = {};
+    Flag keepdims = false;
+    Array b = {};  ///< what the exponentials are multiplied with
+    Array where = {};
+};
+Array logsumexp(const Operand& x, const ExponentialSum& over = {});
+struct OneHot {
+    AsType dtype = {};  ///< none: float32
+    std::int64_t axis = -1;
+};
+Array one_hot(const Operand& x, std::int64_t num_classes, const OneHot& how = {});
+Array one_hot(const Operand& x, std::int64_t num_classes, dtype type);
 Array tanh(const Operand& x);
+Array identity(const Operand& x);
 Array relu(const Operand& x);
 Array relu6(const Operand& x);
 Array elu(const Operand& x);
 Array elu(const Operand& x, const Operand& alpha);
 Array selu(const Operand& x);
 Array celu(const Operand& x);
+Array celu(const Operand& x, const Operand& alpha);
 Array glu(const Operand& x, std::int64_t axis = -1);
 Array hard_tanh(const Operand& x);
 Array hard_sigmoid(const Operand& x);

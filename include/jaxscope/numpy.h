@@ -76,6 +76,16 @@ public:
 };
 
 namespace detail {
+/// What result_type is asked about: a type, an array, a number.
+struct TypeSource {
+    dtype type;
+    bool weak = false;
+    TypeSource(dtype t) : type(t) {}  // NOLINT(google-explicit-constructor)
+    TypeSource(const Array& a);       // NOLINT(google-explicit-constructor)
+    template <Number T>
+    TypeSource(T v) : TypeSource(Array(v)) {}  // NOLINT(google-explicit-constructor)
+};
+dtype result_type(std::initializer_list<TypeSource> of);
 struct Progression {
     double start = 0, stop = 0, step = 1;
     bool has_step = false, real = false;
@@ -102,6 +112,12 @@ struct IntInfo {
 };
 FloatInfo finfo(dtype type);  ///< Throws Error{BadUsage} for types without fractions, iinfo for those with
 IntInfo iinfo(dtype type);
+/// What these are promoted to together.
+template <class... T>
+dtype result_type(const T&... of) {
+    return detail::result_type({detail::TypeSource(of)...});
+}
+dtype promote_types(dtype a, dtype b);
 inline constexpr double pi = 3.141592653589793, e = 2.718281828459045;
 inline constexpr double inf = __builtin_huge_val();
 inline const double nan = __builtin_nan("");
@@ -170,6 +186,7 @@ Array remainder(const Operand& x, const Operand& y);
 Array mod(const Operand& x, const Operand& y);
 Array fmod(const Operand& x, const Operand& y);
 Array power(const Operand& x, const Operand& y);
+Array pow(const Operand& x, const Operand& y);
 Array maximum(const Operand& x, const Operand& y);
 Array minimum(const Operand& x, const Operand& y);
 Array fmax(const Operand& x, const Operand& y);
@@ -197,8 +214,11 @@ Array kron(const Operand& x, const Operand& y);
 Array cross(const Operand& x, const Operand& y);
 /// `mode`: "full", "same" or "valid".
 Array convolve(const Operand& a, const Operand& v, const char* mode = "full");
+Array correlate(const Operand& a, const Operand& v, const char* mode = "valid");
 /// A polynomial's value by its coefficients, the highest power first.
 Array polyval(const Operand& p, const Operand& x);
+/// The coefficients of degree `deg` that come nearest to the points (x, y).
+Array polyfit(const Operand& x, const Operand& y, std::int64_t deg);
 /// Between the points (xp, fp), whose xp rises, on straight lines; outside of them the value of the nearest one.
 Array interp(const Operand& x, const Operand& xp, const Operand& fp);
 struct Neighbours {
@@ -216,11 +236,16 @@ Array allclose(const Operand& x, const Operand& y);
 Array allclose(const Operand& x, const Operand& y, const Operand& rtol);
 Array allclose(const Operand& x, const Operand& y, const Operand& rtol, const Operand& atol);
 Array array_equal(const Operand& x, const Operand& y);
+Array array_equiv(const Operand& x, const Operand& y);  ///< equal where both are broadcast
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
 Array clip(const Operand& x, const Operand& low, None = {});
 Array clip(const Operand& x, None, const Operand& high);
 Array logaddexp(const Operand& x, const Operand& y);
+Array logaddexp2(const Operand& x, const Operand& y);
+Array sinc(const Operand& x);  ///< sin(pi x) / (pi x)
+Array gcd(const Operand& x, const Operand& y);
+Array lcm(const Operand& x, const Operand& y);
 Array conjugate(const Operand& x);
 Array angle(const Operand& z, bool deg = false);
 Array isreal(const Operand& x);
@@ -263,6 +288,7 @@ struct Weighting {
 };
 Array average(const Operand& x, const Weighting& over = {});
 Array cov(const Operand& x, bool rowvar = true);
+Array corrcoef(const Operand& x, bool rowvar = true);
 Array argmax(const Operand& x, const Axes& axis = {}, bool keepdims = false);
 Array argmin(const Operand& x, const Axes& axis = {}, bool keepdims = false);
 /// Positions of extremes, of NaNs alone -1; running sums and products with NaNs left out.
@@ -282,11 +308,16 @@ Array lexsort(const Arrays& keys, std::int64_t axis = -1, Where where = {});
 Array diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// Elements at positions along an axis, the other dimensions as those of `indices`.
 Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis);
+/// A copy with `values` there. Without an axis of the flattened array.
+Array put_along_axis(const Operand& x, const Operand& indices, const Operand& values, const Axes& axis);
 /// Where `v` belongs in the sorted vector `a`: before ("left") or behind ("right") what equals it.
 Array searchsorted(const Operand& a, const Operand& v, const char* side = "left");
 Array quantile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array percentile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array median(const Operand& x, const Reduction& over = {});
+Array nanquantile(const Operand& x, const Operand& q, const Reduction& over = {});
+Array nanpercentile(const Operand& x, const Operand& q, const Reduction& over = {});
+Array nanmedian(const Operand& x, const Reduction& over = {});
 /// Along one axis or several: `jnp::sum(x, 0)`, `jnp::sum(x, {0, 1})`.
 #define JAXSCOPE_ALONG(name) \
     template <class T>       \
@@ -308,6 +339,7 @@ JAXSCOPE_OVER(var)
 JAXSCOPE_OVER(std)
 JAXSCOPE_OVER(ptp)
 JAXSCOPE_OVER(median)
+JAXSCOPE_OVER(nanmedian)
 JAXSCOPE_OVER(nansum)
 JAXSCOPE_OVER(nanmean)
 JAXSCOPE_OVER(nanmax)
@@ -328,10 +360,41 @@ struct Counting {
 Array bincount(const Operand& x, const Counting& how = {});
 /// In which bin each number is: bins[i - 1] <= x < bins[i]; `right`: bins[i - 1] < x <= bins[i].
 Array digitize(const Operand& x, const Operand& bins, bool right = false);
-/// Positions of what isn't zero, of each dimension an array of `size` numbers; what is too much is left out, what is missing is 0.
-Arrays nonzero(const Operand& x, std::int64_t size = -1);
-Array flatnonzero(const Operand& x, std::int64_t size = -1);
-Array argwhere(const Operand& x, std::int64_t size = -1);
+/// Positions of what isn't zero, of each dimension an array of `size` numbers; what is too much is left out, what is missing is
+/// `fill_value`, 0 where there is none.
+Arrays nonzero(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
+Array flatnonzero(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
+Array argwhere(const Operand& x, std::int64_t size = -1, const Array& fill_value = {});
+struct Sized {
+    std::int64_t size = -1;
+    Array fill_value = {};
+};
+Arrays where(const Operand& condition, const Sized& how);  ///< nonzero
+struct Distinct {
+    /// Of the result: what is too much is left out, what is missing is `fill_value`. -1: as many as there are, which has to be known.
+    std::int64_t size = -1;
+    Array fill_value = {};  ///< none: the least one
+    Axes axis = {};         ///< none: of the elements in a row
+    Flag equal_nan = true;
+};
+/// Sorted, each once.
+Array unique(const Operand& x, const Distinct& how = {});
+struct Unique {
+    Array values, indices, inverse_indices, counts;
+};
+/// Where each is first, which of them each element is, and how often each is there.
+Unique unique_all(const Operand& x, const Sized& how = {});
+Unique unique_counts(const Operand& x, const Sized& how = {});
+Unique unique_inverse(const Operand& x, const Sized& how = {});
+/// In one, in the other, or in both.
+Array union1d(const Operand& x, const Operand& y, const Sized& how = {});
+/// Positions in `shape` by those in a row, and back.
+Arrays unravel_index(const Operand& indices, const Shape& shape);
+struct Raveling {
+    const char* mode = "raise";  ///< of positions outside: "raise" (they have to be known), "wrap", "clip" or "ignore"
+    const char* order = "C";     ///< or "F": the first dimension is the fastest
+};
+Array ravel_multi_index(const Arrays& multi_index, const Shape& dims, const Raveling& how = {}, Where where = {});
 std::pair<Array, Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 std::pair<Array, Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::int64_t m = -1);
 Arrays diag_indices(std::int64_t n, std::int64_t ndim = 2);
@@ -404,11 +467,32 @@ Array delete_(const Operand& x, std::int64_t index, const Axes& axis = {});  ///
 Array tile(const Operand& x, const Shape& reps);
 Array repeat(const Operand& x, std::int64_t repeats);  ///< of the elements in a row
 Array repeat(const Operand& x, std::int64_t repeats, std::int64_t axis);
+struct Repeating {
+    Axes axis = {};  ///< none: of the elements in a row
+    /// Of the result; -1: as many as `repeats` ask for, which have to be known.
+    std::int64_t total_repeat_length = -1;
+};
+/// Each part as often as its number says.
+Array repeat(const Operand& x, const Array& repeats, const Repeating& how = {});
+Array repeat(const Operand& x, const Array& repeats, std::int64_t axis);
 Array roll(const Operand& x, std::int64_t shift);
 Array roll(const Operand& x, const Shape& shift, const Shape& axis);
 Array pad(const Operand& x, std::int64_t width);
 /// Before and behind each dimension.
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const Operand& value = 0);
+/// "edge", "wrap", "reflect", "symmetric", "linear_ramp" (to zero), "maximum", "minimum", "mean", "median", "empty", "constant" (zero).
+struct PadMode {
+    template <std::size_t N>
+    PadMode(const char (&text)[N]) : name(text) {}  // NOLINT(google-explicit-constructor): no number is one
+    const char* name;
+};
+struct PadOptions {
+    const char* reflect_type = "even";  ///< or "odd": turned round at the edge
+    std::int64_t stat_length = -1;      ///< of how many elements at each edge; -1: of all
+};
+Array pad(const Operand& x, std::int64_t width, const PadMode& mode, const PadOptions& how = {});
+Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, const PadMode& mode,
+          const PadOptions& how = {});
 Array tril(const Operand& x, std::int64_t k = 0);
 Array triu(const Operand& x, std::int64_t k = 0);
 struct TakeOptions {
@@ -456,15 +540,17 @@ Array arange(A start, B stop, C step, AsType type = {}, Where where = {}) {
 struct Spacing {
     Flag endpoint = true;  ///< is `stop` the last number?
     AsType dtype = {};
+    std::int64_t axis = 0;  ///< of the result, where bounds are arrays
 };
-/// Numbers, or scalars, as bounds.
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Spacing& how = {});
 struct Logarithmic {
     Flag endpoint = true;
     double base = 10;
     AsType dtype = {};
+    std::int64_t axis = 0;
 };
 Array logspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Logarithmic& how = {});
+Array geomspace(const Operand& start, const Operand& stop, std::int64_t num = 50, const Spacing& how = {});
 /// Windows of `n` numbers.
 Array bartlett(std::int64_t n, Where where = {});
 Array hanning(std::int64_t n, Where where = {});

@@ -16,13 +16,33 @@ Array logit(const Operand& x);
 Array ndtr(const Operand& x);  ///< the normal distribution's share below x
 Array xlogy(const Operand& x, const Operand& y);
 Array xlog1py(const Operand& x, const Operand& y);
+Array gamma(const Operand& x);
+Array gammasgn(const Operand& x);  ///< the sign of the gamma function
+Array factorial(const Operand& n);
+Array beta(const Operand& a, const Operand& b);
+Array betaln(const Operand& a, const Operand& b);
+Array betainc(const Operand& a, const Operand& b, const Operand& x);  ///< incomplete, regularised, as the next two
+Array gammainc(const Operand& a, const Operand& x);
+Array gammaincc(const Operand& a, const Operand& x);
+Array polygamma(const Operand& n, const Operand& x);
+Array multigammaln(const Operand& a, std::int64_t d);
+Array entr(const Operand& x);  ///< -x log x
+Array rel_entr(const Operand& p, const Operand& q);
+Array kl_div(const Operand& p, const Operand& q);
+Array i0(const Operand& x);
+Array i0e(const Operand& x);
+Array i1(const Operand& x);
+Array i1e(const Operand& x);
+using nn::log_softmax;
 using nn::logsumexp;
+using nn::softmax;
 }  // namespace special
 
 namespace stats::norm {
 Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array pdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
 Array cdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);
+Array sf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);  ///< 1 - cdf
 }  // namespace stats::norm
 
 namespace linalg {

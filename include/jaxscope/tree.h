@@ -89,4 +89,45 @@ R tree_reduce(F&& f, const T& t, R initial) {
     return initial;
 }
 
+/// jax.tree: the same functions by shorter names.
+namespace tree {
+template <class F, class T, class... More>
+T map(F&& f, const T& t, const More&... more) {
+    return tree_map(static_cast<F&&>(f), t, more...);
+}
+template <class T>
+std::vector<Array> leaves(const T& t) {
+    return tree_leaves(t);
+}
+template <class T>
+PyTreeDef structure(const T& t) {
+    return tree_structure(t);
+}
+template <class T>
+auto flatten(const T& t) {
+    return tree_flatten(t);
+}
+template <class T>
+T unflatten(const T& prototype, const std::vector<Array>& leaves) {
+    return tree_unflatten(prototype, leaves);
+}
+template <class F, class T, class R>
+R reduce(F&& f, const T& t, R initial) {
+    return tree_reduce(static_cast<F&&>(f), t, static_cast<R&&>(initial));
+}
+template <class F, class T, class... More>
+T map_with_path(F&& f, const T& t, const More&... more) {
+    return tree_map_with_path(static_cast<F&&>(f), t, more...);
+}
+template <class T>
+auto leaves_with_path(const T& t) {
+    return tree_leaves_with_path(t);
+}
+}  // namespace tree
+/// The arrays as they are: here they lie in memory that a program can read.
+template <class T>
+T device_get(const T& t) {
+    return t;
+}
+
 }  // namespace jaxscope::jax

@@ -6,6 +6,8 @@ import re
 import subprocess
 
 import jax
+import jax.flatten_util
+import jax.image
 import jax.nn as nn
 import jax.numpy as jnp
 import jax.random as jr
@@ -73,7 +75,7 @@ def same_numbers(want, got, nudged=()):
 
 def test_pairs_trace_and_compute_as_jax(cases):
     """A-26, I-01: same jaxpr, same types, same numbers. A third of them by a printed seed, all with JAXSCOPE_FULL=1."""
-    assert len(cases) > 1400
+    assert len(cases) > 1600
     args = arguments()
     wrong = []
     seed = seed_of_sample()

@@ -356,6 +356,8 @@ int main(int argc, char**) {
     named_axes();
     more_functions();
     numbers();
+    positions();
+    options_of_nn();
     composed_functions();
     options();
     arrangements();

@@ -66,19 +66,37 @@ Array made(const Where& where, const std::function<Value(Builder&)>& f) {
 namespace numpy {
 
 namespace {
-Value linspace_in(Builder& i, const Values& bounds, std::int64_t num, bool endpoint, D type) {
+/// How many numbers, what they are, and where their dimension is among those of the bounds.
+struct Numbers {
+    std::int64_t num, axis;
+    bool endpoint;
+    D type;
+    std::string key() const { return fmt::format("{} {} {} {}", num, endpoint, info(type).name, axis); }
+};
+Value linspace_in(Builder& i, const Values& bounds, const Numbers& n) {
+    const D type = detail::inexact(n.type);
     const Value from = cl::convert_element_type(i, bounds[0], type), to = cl::convert_element_type(i, bounds[1], type);
-    if (num == 0) return detail::broadcast_to(i, number_of(type, 0), {0});
-    if (num == 1) return cl::reshape(i, from, {1});
-    const std::int64_t gaps = endpoint ? num - 1 : num;
+    Dims shape = detail::broadcast_shapes(detail::shapes_of(i, {from, to}));
+    const Value first = detail::broadcast_to(i, from, shape), last = detail::broadcast_to(i, to, shape);
+    const auto axis = detail::axis_in(n.axis, static_cast<std::int64_t>(shape.size()) + 1);
+    shape.insert(shape.begin() + axis, 1);
+    if (n.num == 0) {
+        shape[static_cast<std::size_t>(axis)] = 0;
+        return detail::broadcast_to(i, number_of(n.type, 0), shape);
+    }
+    if (n.num == 1) return cl::reshape(i, first, shape);
+    const std::int64_t gaps = n.endpoint ? n.num - 1 : n.num;
     const Value parts = number_of(type, static_cast<double>(gaps));
-    cl::div(i, cl::sub(i, to, from), parts);
-    const Value step = cl::div(i, iota_of(i, type, {gaps}, 0), parts);
-    const Value wide = cl::reshape(i, from, {1});
+    const Values ends = detail::promoted(i, {to, from});
+    cl::div(i, cl::sub(i, ends[0], ends[1]), parts);
+    Dims along(shape.size(), 1);
+    along[static_cast<std::size_t>(axis)] = gaps;
+    const Value step = cl::div(i, cl::reshape(i, iota_of(i, type, {gaps}, 0), along), parts);
+    const Value wide = cl::reshape(i, first, shape);
     const Value low = cl::mul(i, wide, cl::sub(i, number_of(type, 1), step));
-    const Value high = cl::mul(i, cl::reshape(i, to, {1}), step);
+    const Value high = cl::mul(i, cl::reshape(i, last, shape), step);
     const Value inner = cl::add(i, low, high);
-    return endpoint ? cl::concatenate(i, {inner, cl::broadcast_in_dim(i, to, {1}, {})}, 0) : inner;
+    return n.endpoint ? cl::concatenate(i, {inner, cl::expand_dims(i, last, {axis})}, axis) : inner;
 }
 /// A value as `type`; as it is where none is asked for.
 Value typed(Builder& b, Value v, const AsType& type) { return type.given ? detail::converted(b, v, static_cast<D>(type.type), false) : v; }
@@ -122,15 +140,16 @@ Array linspace(const Operand& start, const Operand& stop, std::int64_t num, cons
     if (num < 0)
         throw Error(ErrorCode::BadUsage, fmt::format("Number of samples, {}, must be non-negative.", num))
             .at({start.where.file, start.where.line, 0});
-    const D type = how.dtype.given ? static_cast<D>(how.dtype.type) : D::F32;
-    if (!is_inexact(type) || is_complex(type))
-        detail::refuse("linspace of integers and of complex numbers isn't there: convert the result");
-    const std::string key = fmt::format("{} {} {}", num, how.endpoint, info(type).name);
+    if (how.dtype.given && is_complex(static_cast<D>(how.dtype.type)))
+        detail::refuse("linspace of complex numbers isn't there: convert the result");
     return apply1({start, stop}, [&](Builder& b, const Values& v) {
-        for (const Value bound : v)
-            if (b.aval(bound)->rank() > 0)
-                detail::refuse("linspace: expected numbers or scalars as bounds, found " + detail::long_aval(b.aval(bound)));
-        return jitted(b, "_linspace", key, v, [&](Builder& i, const Values& w) { return linspace_in(i, w, num, how.endpoint, type); });
+        const D own = detail::inexact(detail::promoted_type({b.aval(v[0]), b.aval(v[1])}).type);
+        const Numbers n{num, how.axis, how.endpoint, how.dtype.given ? static_cast<D>(how.dtype.type) : own};
+        return jitted(b, "_linspace", n.key(), v, [&](Builder& i, const Values& w) {
+            const Value out = linspace_in(i, w, n);
+            const bool rounds = is_integer(n.type) && is_inexact(i.aval(out)->dtype);
+            return cl::convert_element_type(i, rounds ? cl::floor(i, out) : out, n.type);
+        });
     });
 }
 Array eye(std::int64_t n, dtype type, Where where) {

@@ -303,6 +303,7 @@ Value integer_power(Builder& b, Value x, Value y) {
     return out;
 }
 }  // namespace
+Array pow(const Operand& x, const Operand& y) { return power(x, y); }
 Array power(const Operand& x, const Operand& y) {
     return apply1({x, y}, [&](Builder& b, const Values& v) {
         if (y.kind == Operand::Kind::integer || y.kind == Operand::Kind::boolean)

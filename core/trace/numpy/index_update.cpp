@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "base/error.h"
 #include "lax/ops.h"
@@ -28,12 +30,19 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-/// How old and new elements are combined: JAX keeps it as a jaxpr beside the primitive.
+/// How old and new elements are combined: JAX keeps it as a jaxpr beside the primitive, one for all that do the same.
 Attr combining(const ::jaxscope::Primitive* op, D type) {
     if (!op) return {};
-    JaxprBuilder b;
-    const Values in{b.add_input(AvalRef(type, {})), b.add_input(AvalRef(type, {}))};
-    return Attr(Attr::JaxprRef{b.finish({b.bind1(*op, in)}), false});
+    static std::mutex mutex;
+    static auto& made = *new std::map<std::pair<const ::jaxscope::Primitive*, D>, JaxprPtr>();
+    const std::lock_guard lock(mutex);
+    JaxprPtr& jaxpr = made[{op, type}];
+    if (!jaxpr) {
+        JaxprBuilder b;
+        const Values in{b.add_input(AvalRef(type, {})), b.add_input(AvalRef(type, {}))};
+        jaxpr = b.finish({b.bind1(*op, in)});
+    }
+    return Attr(Attr::JaxprRef{jaxpr, false});
 }
 
 /// Both in the type that they promote to; an integer takes the type of integers.
@@ -84,6 +93,9 @@ Array updated(const Array& x, const std::vector<Index>& indices, const Where& wh
 
 }  // namespace
 
+Array detail::set_at(const Array& x, const std::vector<Index>& indices, const Where& where, const Operand& values) {
+    return updated(x, indices, where, values, {kScatter}, {});
+}
 IndexUpdate::IndexUpdate(const Array& x, std::vector<Index> indices, Where where) : x_(x), indices_(std::move(indices)), where_(where) {
     if (!x.has_value())
         throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({where.file, where.line, 0});

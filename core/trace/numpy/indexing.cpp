@@ -53,7 +53,9 @@ Value gathered(Builder& b, Value x, const detail::Indexer& indexer, const Values
     return g.added.empty() ? x : cl::expand_dims(b, x, g.added);
 }
 
-Array at_indices(const Operand& x, const std::vector<Index>& list, const Reading& how = {}) {
+}  // namespace
+
+Array detail::at_indices(const Operand& x, const std::vector<Index>& list, const Reading& how) {
     const Where where = detail::place_of(list, x.where);
     if (!x.node) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value").at({where.file, where.line, 0});
     const detail::Indexer indexer(list, Array::of(x.node).shape().vector(), where);
@@ -70,8 +72,8 @@ Array at_indices(const Operand& x, const std::vector<Index>& list, const Reading
                          })
         .front();
 }
-Array at_position(const Operand& x, const Position& i) { return at_indices(x, {i.at}); }
-
+namespace {
+Array at_position(const Operand& x, const Position& i) { return detail::at_indices(x, {i.at}); }
 }  // namespace
 
 std::optional<OutOfBounds> detail::index_mode(const char* name, const Where& where) {
@@ -87,14 +89,14 @@ Value detail::zero_of(D type) {
     return is_inexact(type) ? make_literal(a, 0.0) : make_literal(a, std::int64_t{0});
 }
 Array IndexUpdate::get(const Reading& how, Where where) const {
-    return at_indices(Operand(x_, where.file, where.line, where.function), indices_, how);
+    return detail::at_indices(Operand(x_, where.file, where.line, where.function), indices_, how);
 }
 
 // Of an array without a name, as in `f(x)[0]`: its operations belong to the expression that is evaluated.
 Array Array::operator[](const Position& i) const& { return at_position(*this, i); }
 Array Array::operator[](const Position& i) && { return at_position(static_cast<Array&&>(*this), i); }
-Array Array::operator[](std::initializer_list<Index> indices) const& { return at_indices(*this, indices); }
-Array Array::operator[](std::initializer_list<Index> indices) && { return at_indices(static_cast<Array&&>(*this), indices); }
+Array Array::operator[](std::initializer_list<Index> indices) const& { return detail::at_indices(*this, indices); }
+Array Array::operator[](std::initializer_list<Index> indices) && { return detail::at_indices(static_cast<Array&&>(*this), indices); }
 namespace {
 /// Positions beyond the end go round.
 Value counted_around(Builder& b, Value at, std::int64_t size) {

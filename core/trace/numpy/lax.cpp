@@ -12,6 +12,7 @@
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
+#include "lax/routine_primitives.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -115,6 +116,10 @@ Array bitwise_xor(const Operand& x, const Operand& y) { return plain(kXor, {x, y
 Array shift_left(const Operand& x, const Operand& y) { return plain(kShiftLeft, {x, y}); }
 Array shift_right_logical(const Operand& x, const Operand& y) { return plain(kShiftRightLogical, {x, y}); }
 Array shift_right_arithmetic(const Operand& x, const Operand& y) { return plain(kShiftRightArithmetic, {x, y}); }
+Array igamma(const Operand& a, const Operand& x) { return plain(kIgamma, {a, x}); }
+Array igammac(const Operand& a, const Operand& x) { return plain(kIgammac, {a, x}); }
+Array betainc(const Operand& a, const Operand& b, const Operand& x) { return plain(kBetainc, {a, b, x}); }
+Array zeta(const Operand& x, const Operand& q) { return plain(kZeta, {x, q}); }
 Array polygamma(const Operand& x, const Operand& y) { return plain(kPolygamma, {x, y}); }
 Array round(const Operand& x) {
     return apply1({x}, [](Builder& b, const Values& v) {
@@ -253,14 +258,12 @@ Array slice(const Operand& x, const Shape& start, const Shape& limit, const Shap
     return apply1({x}, [&](Builder& b, const Values& v) {
         std::optional<Dims> steps;
         if (strides.size()) steps = strides.vector();
-        return cl::slice(b, v[0], start.vector(), limit.vector(), steps);
+        return b.bind1(kSlice, {v[0]}, make_params(SliceParams{start.vector(), limit.vector(), steps}));
     });
 }
 namespace {
 /// With its strides, ones too, as JAX's functions of one dimension leave them.
 Value sliced(Builder& b, Value x, const Dims& from, const Dims& to, const Dims& steps) {
-    const Dims& shape = b.aval(x)->shape;
-    if (to == shape && from == Dims(shape.size(), 0) && steps == Dims(shape.size(), 1)) return x;
     return b.bind1(kSlice, {x}, make_params(SliceParams{from, to, steps}));
 }
 }  // namespace

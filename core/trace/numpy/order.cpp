@@ -20,6 +20,7 @@
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed/composed.h"
+#include "trace/numpy/quantile.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
@@ -127,16 +128,10 @@ Array positions_in(const Array& sorted, const Array& query, bool right, int mapp
 
 // ---- quantile
 
-struct Quantile {
-    bool all = true;
-    bool tuple = false;  ///< several axes, which become the last one
-    Dims axes;
-    bool keepdims = false, midpoint = false;
-    std::int64_t axis = 0;
-    std::string key() const { return fmt::format("{} {} {} {} {}", all, tuple, Shape(axes).str(), keepdims, midpoint); }
-};
-/// The chosen axes as the last one. The others come first, each changing places with what stood there, as JAX permutes.
-Value axes_last(Builder& b, Value x, const Quantile& o) {
+}  // namespace
+
+std::string Quantile::key() const { return fmt::format("{} {} {} {} {}", all, tuple, Shape(axes).str(), keepdims, midpoint); }
+Value quantile_axes_last(Builder& b, Value x, const Quantile& o) {
     const Dims shape = b.aval(x)->shape;
     Dims order, sizes;
     std::int64_t together = 1;
@@ -152,6 +147,8 @@ Value axes_last(Builder& b, Value x, const Quantile& o) {
     sizes.push_back(together);
     return cl::reshape(b, x, sizes, order);
 }
+namespace {
+
 Value row_at(Builder& b, Value x, Value index, const Quantile& o) {
     const Dims at = b.aval(index)->shape;
     Dims with_one = at, dims;
@@ -175,7 +172,7 @@ Value quantile_in(Builder& b, Value x, Value q, Quantile o) {
     } else if (o.tuple) {
         if (o.keepdims) kept = b.aval(x)->shape;
         for (const std::int64_t a : o.keepdims ? o.axes : Dims()) kept[static_cast<std::size_t>(a)] = 1;
-        x = axes_last(b, x, o);
+        x = quantile_axes_last(b, x, o);
         o.axis = b.aval(x)->rank() - 1;
     } else {
         o.axis = o.axes.front();
@@ -218,7 +215,9 @@ Value quantile_call(Builder& b, Value x, Value q, const Quantile& o) {
     return jitted(b, "quantile", o.key(), {x, q},
                   [&](Builder& i, const Values& w) { return quantile_in(i, detail::inexact_operand(i, w[0]), w[1], o); });
 }
-Quantile options_of(Builder& b, Value x, const Reduction& over) {
+}  // namespace
+
+Quantile quantile_options(Builder& b, Value x, const Reduction& over) {
     if (is_complex(b.aval(x)->dtype)) detail::refuse("quantile does not support complex input, as the operation is poorly defined.");
     Quantile o{.all = !over.axis.given, .tuple = over.axis.tuple, .axes = {}, .keepdims = over.keepdims};
     for (const std::int64_t a : over.axis.axes) o.axes.push_back(detail::axis_in(a, b.aval(x)->rank()));
@@ -227,11 +226,9 @@ Quantile options_of(Builder& b, Value x, const Reduction& over) {
     if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end()) detail::refuse("repeated axis");
     return o;
 }
-void check_q(AvalRef q) {
+void check_quantile(AvalRef q) {
     if (q->rank() > 1) detail::refuse("q must be have rank <= 1, got shape " + Shape(q->shape).str());
 }
-
-}  // namespace
 
 Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis) {
     return apply1({x, indices}, [&](Builder& b, const Values& v) {
@@ -269,16 +266,16 @@ Array searchsorted(const Operand& a, const Operand& v, const char* side) {
 Array quantile(const Operand& x, const Operand& q, const Reduction& over) {
     detail::refuse_mask("quantile", x, over, "select the elements first");
     return apply1({x, q}, [&](Builder& b, const Values& v) {
-        const Quantile o = options_of(b, v[0], over);
-        check_q(b.aval(v[1]));
+        const Quantile o = quantile_options(b, v[0], over);
+        check_quantile(b.aval(v[1]));
         return quantile_call(b, v[0], v[1], o);
     });
 }
 Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
     detail::refuse_mask("percentile", x, over, "select the elements first");
     return apply1({x, q}, [&](Builder& b, const Values& v) {
-        const Quantile o = options_of(b, v[0], over);
-        check_q(b.aval(v[1]));
+        const Quantile o = quantile_options(b, v[0], over);
+        check_quantile(b.aval(v[1]));
         return jitted(b, "percentile", o.key(), v,
                       [&](Builder& i, const Values& w) { return quantile_call(i, w[0], cl::div(i, w[1], cl::constant(i, w[1], 100)), o); });
     });
@@ -286,7 +283,7 @@ Array percentile(const Operand& x, const Operand& q, const Reduction& over) {
 Array median(const Operand& x, const Reduction& over) {
     detail::refuse_mask("median", x, over, "select the elements first");
     return apply1({x}, [&](Builder& b, const Values& v) {
-        Quantile o = options_of(b, v[0], over);
+        Quantile o = quantile_options(b, v[0], over);
         o.midpoint = true;
         return jitted(b, "median", o.key(), v, [&](Builder& i, const Values& w) { return quantile_call(i, w[0], f32(0.5), o); });
     });

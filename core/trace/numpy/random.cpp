@@ -39,26 +39,8 @@ namespace random {
 
 namespace {
 
-/// The numbers of a sort by random bits, repeated as often as the chance of equal 32-bit keys asks for.
-Value shuffled(Builder& b, Value key, Value x) {
-    const std::int64_t n = b.aval(x)->shape[0];
-    const auto rounds = static_cast<int>(std::ceil(3 * std::log(std::max<std::int64_t>(1, n)) / std::log(4294967295.0)));
-    return jitted(b, "_shuffle", fmt::format("{}", rounds), {key, x}, [&](Builder& i, const Values& w) {
-        Value next = w[0], out = w[1];
-        for (int r = 0; r < rounds; ++r) {
-            const Value both = split_in(i, next, 2);
-            next = one_of(i, both, 0);
-            const Value order = bits_of(i, one_of(i, both, 1), {n});
-            out = i.bind(kSort, {order, out}, make_params(SortParams{.dimension = 0, .is_stable = true, .num_keys = 1}))[1];
-        }
-        return out;
-    });
-}
-
-// ---- randint
-/// `number`: is the bound a number (weakly typed), or of int32?
-Value clipped(Builder& b, Value x, bool number = true) {
-    const AvalRef bound(D::S32, {}, number);
+Value clipped(Builder& b, Value x) {
+    const AvalRef bound(D::S32, {}, b.aval(x)->weak_type);
     const std::int64_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
     return jitted(b, "clip", "", {x, make_literal(bound, low), make_literal(bound, high)}, [](Builder& i, const Values& w) {
         const Value least = i.bind1(kMax, detail::promoted(i, {w[1], w[0]}));
@@ -68,20 +50,19 @@ Value clipped(Builder& b, Value x, bool number = true) {
 /// Of two words the remainder by the span, so that no number below it is likelier.
 Value randint_of(Builder& b, Value key, Value low, Value high, const Dims& shape) {
     return jitted(b, "_randint", Shape(shape).str(), {key, low, high}, [&](Builder& i, const Values& w) {
-        const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}), false);
+        const Value most = clipped(i, make_literal(AvalRef(D::S32, {}), std::int64_t{std::numeric_limits<std::int32_t>::max()}));
         const Value beyond = cl::gt(i, w[2], most);
         Value from = cl::convert_element_type(i, clipped(i, w[1]), D::S32);
         Value to = cl::convert_element_type(i, clipped(i, w[2]), D::S32);
-        const Dims ones(shape.size(), 1);
-        from = cl::broadcast_in_dim(i, from, ones, {});
-        to = cl::broadcast_in_dim(i, to, ones, {});
+        from = with_rank(i, from, shape.size());
+        to = with_rank(i, to, shape.size());
         const Value both = split_in(i, w[0], 2);
         const Value first = one_of(i, both, 0), second = one_of(i, both, 1);
         const Value upper = bits_of(i, first, shape), lower = bits_of(i, second, shape);
         Value span = cl::convert_element_type(i, cl::sub(i, to, from), D::U32);
         const Value none = cl::le(i, to, from);
-        span = cl::select(i, none, cl::broadcast_in_dim(i, word(1), ones, {}), span);
-        const Value all_words = i.bind1(kAnd, {beyond, cl::gt(i, to, from)});
+        span = cl::select(i, none, detail::broadcast_to(i, word(1), i.aval(span)->shape), span);
+        const Value all_words = i.bind1(kAnd, detail::promoted(i, {beyond, cl::gt(i, to, from)}));
         span = cl::select(i, all_words, cl::add(i, span, word(1)), span);
         Value multiplier = i.bind1(kRem, {word(65536), span});
         multiplier = i.bind1(kRem, {cl::mul(i, multiplier, multiplier), span});
@@ -173,21 +154,11 @@ Array bernoulli(const Operand& k, const Operand& p, const Shape& shape) {
     });
 }
 
-Array permutation(const Operand& k, std::int64_t n) {
-    return keyed("permutation", {k}, [&](Builder& b, const Values& v) {
-        return shuffled(b, v[0], b.bind1(kIota, {}, make_params(IotaParams{.dtype = D::S32, .shape = {n}})));
-    });
-}
-Array permutation(const Operand& k, const Array& x) {
-    if (x.ndim() != 1)
-        throw Error(ErrorCode::NoRule, "random::permutation of an array that isn't a vector isn't there: permute its indices and take them")
-            .at({k.where.file, k.where.line, 0});
-    return keyed("permutation", {k, Operand(x, k.where.file, k.where.line, k.where.function)},
-                 [&](Builder& b, const Values& v) { return shuffled(b, v[0], v[1]); });
-}
 Array randint(const Operand& k, const Shape& shape, const Operand& minval, const Operand& maxval) {
-    return keyed("randint", {k, minval, maxval},
-                 [&](Builder& b, const Values& v) { return randint_of(b, v[0], v[1], v[2], shape.vector()); });
+    return keyed("randint", {k, minval, maxval}, [&](Builder& b, const Values& v) {
+        check_shape("randint", shape, detail::shapes_of(b, {v[1], v[2]}));
+        return randint_of(b, v[0], v[1], v[2], shape.vector());
+    });
 }
 Array gumbel(const Operand& k, const Shape& shape, dtype type) {
     const D d = sampler_type("gumbel", k, type);
@@ -222,14 +193,14 @@ Array cauchy(const Operand& k, const Shape& shape, dtype type) {
         return b.bind1(kTan, {cl::mul(b, number_of(d, M_PI), centred)}, make_params(AccuracyParams{}));
     });
 }
-Array rademacher(const Operand& k, const Shape& shape) {
-    return sampled(k, "_rademacher", shape, D::S32, [&](Builder& b, Value key) {
+Array rademacher(const Operand& k, const Shape& shape, dtype type) {
+    const D d = static_cast<D>(type);
+    return sampled(k, "_rademacher", shape, d, [&](Builder& b, Value key) {
         const Value heads = jitted(b, "_bernoulli", shape.str(), {key, f32(0.5)}, [&](Builder& i, const Values& w) {
             return cl::lt(i, uniform_of(i, w[0], weak_f32(0), weak_f32(1), shape.vector()), w[1]);
         });
-        const AvalRef integer(D::S32, {});
-        const Value twice = cl::mul(b, make_literal(integer, std::int64_t{2}), cl::convert_element_type(b, heads, D::S32));
-        return cl::sub(b, twice, make_literal(integer, std::int64_t{1}));
+        const Value twice = cl::mul(b, number_of(d, 2), cl::convert_element_type(b, heads, d));
+        return cl::sub(b, twice, number_of(d, 1));
     });
 }
 Array truncated_normal(const Operand& k, const Operand& lower, const Operand& upper, const Shape& shape, dtype type) {
@@ -332,40 +303,6 @@ Array categories(const Operand& k, const Operand& logits, std::int64_t axis, con
 Array categorical(const Operand& k, const Operand& logits, std::int64_t axis) { return categories(k, logits, axis, nullptr); }
 Array categorical(const Operand& k, const Operand& logits, std::int64_t axis, const Shape& shape) {
     return categories(k, logits, axis, &shape);
-}
-
-Array choice(const Operand& k, std::int64_t n, const Shape& shape, bool replace) {
-    const detail::InUsersLine line(k.where);
-    if (replace) return randint(k, shape, 0, n);
-    std::int64_t count = 1;
-    for (const std::int64_t s : shape) count *= s;
-    if (count > n)
-        throw Error(ErrorCode::BadUsage, "Cannot take a larger sample than population when 'replace=False'")
-            .at({k.where.file, k.where.line, 0});
-    const Array order = permutation(k, n);
-    return numpy::reshape(order[{slice(count)}], shape);
-}
-Array choice(const Operand& k, const Array& x, const Shape& shape, bool replace) {
-    const detail::InUsersLine line(k.where);
-    if (x.ndim() == 0)
-        throw Error(ErrorCode::BadUsage, "choice from a number that is traced: give it as an integer").at({k.where.file, k.where.line, 0});
-    if (replace) return numpy::take(x, randint(k, shape, 0, x.shape(0)), 0);
-    std::int64_t count = 1;
-    for (const std::int64_t s : shape) count *= s;
-    if (count > x.shape(0))
-        throw Error(ErrorCode::BadUsage, "Cannot take a larger sample than population when 'replace=False'")
-            .at({k.where.file, k.where.line, 0});
-    const Array order = permutation(k, x);
-    return numpy::reshape(order[{slice(count)}], shape);
-}
-Array choice(const Operand& k, const Array& x, const Shape& shape, const Array& p) {
-    const detail::InUsersLine line(k.where);
-    const Array sums = numpy::cumsum(p);
-    const Array total = sums[{-1}];
-    const Array u = uniform(k, shape);
-    const Array rest = 1 - u;
-    const Array at = total * rest;
-    return numpy::take(x, numpy::searchsorted(sums, at), 0);
 }
 
 }  // namespace random

@@ -50,13 +50,13 @@ Value unit_of(Builder& b, Value key, const Dims& shape, D type) {
     const Value mantissa = b.bind1(kOr, {shifted, word_of(bias << format.mantissa_bits)});
     return cl::sub(b, b.bind1(kBitcastConvertType, {mantissa}, make_params(BitcastParams{type})), number_of(type, 1));
 }
+}  // namespace
 Value with_rank(Builder& b, Value x, std::size_t rank) {
     Dims front;
     for (std::int64_t d = b.aval(x)->rank(); d < static_cast<std::int64_t>(rank); ++d)
         front.push_back(static_cast<std::int64_t>(front.size()));
     return b.aval(x)->rank() == 0 ? cl::broadcast_in_dim(b, x, Dims(rank, 1), {}) : cl::expand_dims(b, x, front);
 }
-}  // namespace
 Value uniform_of(Builder& b, Value key, Value low, Value high, const Dims& shape, bool by_name, D type) {
     const Values in = by_name ? Values{key, high, low} : Values{key, low, high};
     const std::string static_arguments = Shape(shape).str() + info(type).name + (by_name ? " by name" : "");
@@ -80,6 +80,14 @@ Dims shape_for(Builder& b, const Shape& given, const Values& parameters) {
     std::vector<Dims> shapes;
     for (const Value p : parameters) shapes.push_back(b.aval(p)->shape);
     return given.size() ? given.vector() : detail::broadcast_shapes(shapes);
+}
+void check_shape(const char* name, const Shape& shape, std::vector<Dims> parameters) {
+    parameters.insert(parameters.begin(), shape.vector());
+    if (const Dims common = detail::broadcast_shapes(parameters); common != shape.vector())
+        detail::refuse(
+            fmt::format("{} parameter shapes must be broadcast-compatible with shape argument, and the result of broadcasting the shapes "
+                        "must equal the shape argument, but got result {} for shape argument {}.",
+                        name, Shape(common).str(), shape.str()));
 }
 Array keyed(const char* name, std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit) {
     return apply1(in, [&](Builder& b, Values v) {

@@ -22,6 +22,8 @@ Value bits_of(Builder& b, Value key, const ::jaxscope::Dims& shape, std::int64_t
 /// `by_name`: the bounds were given by keyword, which sorts them: maxval, minval.
 Value uniform_of(Builder& b, Value key, Value low, Value high, const ::jaxscope::Dims& shape, bool by_name = false,
                  ::jaxscope::DType type = ::jaxscope::DType::F32);
+/// With dimensions of one in front, up to this many.
+Value with_rank(Builder& b, Value x, std::size_t rank);
 /// Key number `at` of a split.
 Value one_of(Builder& b, Value keys, std::int64_t at);
 Value split_in(Builder& b, Value key, std::int64_t n);
@@ -31,6 +33,9 @@ Value gamma_of(Builder& b, Value key, Value a, const ::jaxscope::Dims& shape, bo
 Value gumbel_of(Builder& b, Value key, const ::jaxscope::Dims& shape, ::jaxscope::DType type = ::jaxscope::DType::F32);
 /// A sampler's shape: as given, else that of its parameters.
 ::jaxscope::Dims shape_for(Builder& b, const Shape& given, const Values& parameters);
+
+/// Throws JAX's sentence where parameters don't broadcast to a shape that was asked for.
+void check_shape(const char* name, const Shape& shape, std::vector<::jaxscope::Dims> parameters);
 
 /// The first operand is a key, checked; `name`: whose it is.
 Array keyed(const char* name, std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit);

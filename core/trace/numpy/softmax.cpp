@@ -2,20 +2,19 @@
 // jax.nn's functions that JAX traces in line, softmax and its kin among them.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include <jaxscope/lax.h>
 #include <jaxscope/nn.h>
 
-#include "base/error.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
+#include "trace/numpy/composed/composed.h"
 #include "trace/promote.h"
-#include "trace/refusals.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax {
@@ -38,19 +37,6 @@ Array of_floats(const Operand& x, F f) {
     return apply1({x}, [&](Builder& b, const Values& v) { return f(b, detail::inexact_operand(b, v[0])); });
 }
 Value like(Builder& b, Value x, double v) { return cl::constant(b, x, v); }
-Value last_axis(Builder& b, Value x, std::int64_t axis, Dims& axes) {
-    axes = {detail::axis_in(axis, b.aval(x)->rank())};
-    const Value top = b.bind1(kReduceMax, {detail::strong_operand(b, x)}, make_params(ReduceParams{axes}));
-    // What comes before the first is -inf as the type holds it: for whole numbers of fewer bits, and without a sign, that is zero.
-    const D type = b.aval(top)->dtype;
-    const bool zero = is_integer(type) && (is_unsigned_int(type) || ::jaxscope::byte_size(type) < 4);
-    return b.bind1(kMax, {detail::neutral_of(type, zero ? 0 : -INFINITY), top});
-}
-/// What the largest number is taken off of: it is plain, so the result is.
-Value less_top(Builder& b, Value x, Value top, const Dims& axes) {
-    const Values p = promoted(b, {x, b.bind1(kStopGradient, {cl::expand_dims(b, top, axes)})});
-    return cl::sub(b, p[0], p[1]);
-}
 Value times(Builder& b, Value x, Value y) {
     const Values p = promoted(b, {x, y});
     return cl::mul(b, p[0], p[1]);
@@ -68,15 +54,6 @@ Array silu(const Operand& x) {
     });
 }
 Array swish(const Operand& x) { return silu(x); }
-Array leaky_relu(const Operand& x, double slope) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "leaky_relu", fmt::format("{}", slope), v, [&](Builder& i, const Values& w) {
-            const Value a = detail::inexact_operand(i, w[0]);
-            const Value above = cl::ge(i, a, like(i, a, 0)), below = cl::mul(i, detail::number_beside(i, a, slope), a);
-            return jitted(i, "_where", "", {above, a, below}, [](Builder& c, const Values& u) { return cl::select(c, u[0], u[1], u[2]); });
-        });
-    });
-}
 Array gelu(const Operand& x, bool approximate) {
     return of_floats(x, [&](Builder& b, Value v) {
         if (!approximate) {
@@ -90,56 +67,103 @@ Array gelu(const Operand& x, bool approximate) {
         return times(b, v, cl::mul(b, like(b, v, 0.5), cdf));
     });
 }
-Array softmax(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        Dims axes;
-        const Value top = last_axis(b, v[0], axis, axes);
-        const Value shifted = less_top(b, v[0], top, axes);
-        const Value e = cl::exp(b, detail::inexact_operand(b, shifted));
-        return cl::div(b, e, detail::summed_over(b, e, axes, true));
+namespace {
+
+/// The array, and what of masks and factors there is beside it.
+std::vector<Operand> with_options(const Operand& x, std::initializer_list<Array> options) {
+    std::vector<Operand> in{x};
+    for (const Array& a : options)
+        if (a.has_value()) in.emplace_back(a, x.where.file, x.where.line, x.where.function);
+    return in;
+}
+struct Shifted {
+    Array numbers, exponentials, sum;
+};
+/// Less the largest, which is a constant of them.
+Shifted shifted_exponentials(const Array& x, const Axes& axis, const Array& mask) {
+    // What comes before the first is -inf as the type holds it: for whole numbers of fewer bits, and without a sign, that is zero.
+    const D type = static_cast<D>(x.dtype());
+    const bool zero = is_integer(type) && (is_unsigned_int(type) || ::jaxscope::byte_size(type) < 4);
+    const auto neutral = [&](Builder&) { return detail::neutral_of(type, zero ? 0 : -INFINITY); };
+    const Array least = is_integer(type) ? detail::made(Where("", 0, ""), neutral) : Array(-numpy::inf);
+    const Array top = numpy::max(x, {.axis = axis, .keepdims = true, .initial = least, .where = mask});
+    const Array safe = mask.has_value() ? numpy::where(mask, x, -numpy::inf) : x;
+    const Array plain = lax::stop_gradient(top);
+    const Array numbers = safe - plain, e = numpy::exp(numbers);
+    return {numbers, e, numpy::sum(e, {.axis = axis, .keepdims = true, .where = mask})};
+}
+
+}  // namespace
+
+Array softmax(const Operand& x, const Axes& axis, const Array& where) {
+    const auto shares = [&](const Arrays& v) {
+        const Array mask = v.size() > 1 ? v[1] : Array();
+        const Shifted s = shifted_exponentials(v[0], axis, mask);
+        const Array out = s.exponentials / s.sum;
+        return Arrays{mask.has_value() ? numpy::where(mask, out, 0) : out};
+    };
+    return detail::in_line(with_options(x, {where}), shares).front();
+}
+Array log_softmax(const Operand& x, const Axes& axis, const Array& where) {
+    const std::string key = Shape(axis.axes).str() + (where.has_value() ? " where" : "");
+    return detail::composed_one("log_softmax", key, with_options(x, {where}), [&](const Arrays& v) {
+        const Array mask = v.size() > 1 ? v[1] : Array();
+        const Shifted s = shifted_exponentials(v[0], axis, mask);
+        const Array out = s.numbers - numpy::log(s.sum);
+        return mask.has_value() ? numpy::where(mask, out, -numpy::inf) : out;
     });
 }
-Array log_softmax(const Operand& x, std::int64_t axis) {
-    return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "log_softmax", fmt::format("{}", axis), v, [&](Builder& i, const Values& w) {
-            Dims axes;
-            const Value top = last_axis(i, w[0], axis, axes);
-            const Value shifted = less_top(i, w[0], top, axes);
-            const Value e = cl::exp(i, detail::inexact_operand(i, shifted));
-            const Value logs = cl::log(i, detail::summed_over(i, e, axes, true));
-            return cl::sub(i, detail::inexact_operand(i, shifted), logs);
-        });
-    });
+namespace {
+
+Array log_of_sum(const Array& given, const Array& factors, const Array& mask, const ExponentialSum& over) {
+    Array a = mask.has_value() ? numpy::where(mask, given, 0) : given, b;
+    if (factors.has_value()) {
+        const Arrays p = detail::promoted_arrays({a, factors}, true);
+        b = p[1];
+        a = numpy::where(b != 0, p[0], -numpy::inf);
+    } else {
+        a = detail::inexact_of(a);
+    }
+    const bool complex = is_complex(static_cast<D>(a.dtype()));
+    const Axes axes = detail::axes_of(over.axis, a.ndim());
+    const Array re = complex ? lax::real(a) : a;
+    Array top = numpy::max(re, {.axis = axes, .keepdims = over.keepdims, .initial = -numpy::inf, .where = mask});
+    const Array finite = numpy::isfinite(top);
+    top = lax::stop_gradient(lax::select(finite, top, numpy::full_like(top, 0)));
+    const Array shift = over.keepdims ? top : lax::expand_dims(top, axes.axes);
+    Array e = lax::exp(lax::sub(a, shift.astype(a.dtype())));
+    if (b.has_value()) e = lax::mul(e, b);
+    Array sum = numpy::sum(e, {.axis = axes, .keepdims = over.keepdims, .where = mask});
+    const Array sign = lax::sign(sum);
+    if (!complex) sum = lax::abs(sum);
+    const Array logs = lax::log(sum), out = lax::add(logs, top.astype(sum.dtype()));
+    if (!b.has_value() || complex) return out;
+    const Array negative = sign < 0;
+    return numpy::where(negative, numpy::full({}, numpy::nan, out.dtype()), out);
 }
-Array logsumexp(const Operand& x, const Reduction& over) {
-    detail::refuse_mask("logsumexp", x, over, "put the least number there: jnp::where(mask, x, -jnp::inf)");
-    return of_floats(x, [&](Builder& b, Value v) {
-        Dims axes;
-        for (std::int64_t i = 0; i < b.aval(v)->rank() && !over.axis.given; ++i) axes.push_back(i);
-        for (const std::int64_t a : over.axis.axes) axes.push_back(detail::axis_in(a, b.aval(v)->rank()));
-        Value top = b.bind1(kReduceMax, {detail::strong_operand(b, v)}, make_params(ReduceParams{axes}));
-        top = b.bind1(kMax, {like(b, top, -INFINITY), top});
-        const Value finite = b.bind1(kIsFinite, {top});
-        top = b.bind1(kStopGradient, {cl::select(b, finite, top, cl::full(b, b.aval(top), 0.0))});
-        const Value e = cl::exp(b, cl::sub(b, v, cl::expand_dims(b, top, axes)));
-        const Value sum = detail::summed_over(b, e, axes);
-        cl::sign(b, sum);
-        const Value out = cl::add(b, cl::log(b, cl::abs(b, sum)), top);
-        return over.keepdims ? cl::expand_dims(b, out, axes) : out;
-    });
+
+}  // namespace
+
+Array logsumexp(const Operand& x, const ExponentialSum& over) {
+    const bool factors = over.b.has_value(), mask = over.where.has_value();
+    const auto body = [&](const Arrays& v) { return Arrays{log_of_sum(v[0], factors ? v[1] : Array(), mask ? v.back() : Array(), over)}; };
+    return detail::in_line(with_options(x, {over.b, over.where}), body).front();
 }
-Array one_hot(const Operand& x, std::int64_t n, dtype type) {
+Array one_hot(const Operand& x, std::int64_t n, const OneHot& how) {
+    const D type = how.dtype.given ? static_cast<D>(how.dtype.type) : D::F32;
     return apply1({x}, [&](Builder& b, const Values& v) {
-        return jitted(b, "_one_hot", fmt::format("{} {}", n, static_cast<int>(type)), v, [&](Builder& i, const Values& w) {
-            const std::int64_t rank = i.aval(w[0])->rank();
+        const std::int64_t rank = b.aval(v[0])->rank(), axis = detail::axis_in(how.axis, rank + 1);
+        const std::string key = fmt::format("{} {} {}", n, static_cast<int>(type), axis);
+        return jitted(b, "_one_hot", key, v, [&](Builder& i, const Values& w) {
             Dims shape(static_cast<std::size_t>(rank), 1);
-            shape.push_back(n);
-            const Value column = cl::expand_dims(i, w[0], {rank});
-            const Value classes = i.bind1(kIota, {}, make_params(IotaParams{i.aval(w[0])->dtype, shape, rank}));
-            return cl::convert_element_type(i, cl::eq(i, column, classes), static_cast<D>(type));
+            shape.insert(shape.begin() + axis, n);
+            const Value column = cl::expand_dims(i, w[0], {axis});
+            const Value classes = i.bind1(kIota, {}, make_params(IotaParams{i.aval(w[0])->dtype, shape, axis}));
+            return cl::convert_element_type(i, cl::eq(i, column, classes), type);
         });
     });
 }
+Array one_hot(const Operand& x, std::int64_t n, dtype type) { return one_hot(x, n, {.dtype = type}); }
 
 }  // namespace nn
 }  // namespace jaxscope::jax

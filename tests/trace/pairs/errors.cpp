@@ -386,9 +386,30 @@ void other_trees() {
                 },
                 std::pair{v, v}, x));
 }
+void wholes_and_positions() {
+    REFUSED("jnp.gcd(x, 2)", jnp::gcd(x, 2));
+    REFUSED("jnp.lcm(x, 2.)", jnp::lcm(x, 2.));
+    REFUSED("jnp.correlate(x, v)", jnp::correlate(x, v));
+    REFUSED("jnp.polyfit(v, x, 1)", jnp::polyfit(v, x, 1));
+    REFUSED("jnp.put_along_axis(x, i, 1., axis=0, inplace=False)", jnp::put_along_axis(x, i, 1., 0));
+    REFUSED("jnp.pad(x, -1, mode='edge')", jnp::pad(x, -1, "edge"));
+    REFUSED("jr.choice(k, v, (9,), replace=False)", jax::random::choice(k, v, {9}, false));
+    REFUSED("jr.choice(k, x, (2,), p=v)", jax::random::choice(k, x, {2}, v));
+    REFUSED("jr.randint(k, (3,), n, 20)", jax::random::randint(k, 3, n, 20));
+    REFUSED("jnp.linalg.cond(v)", jnp::linalg::cond(v));
+    REFUSED("jnp.linalg.lstsq(x, v)", jnp::linalg::lstsq(x, v).x);
+    REFUSED("jnp.linalg.multi_dot([x, x[None], v])", jnp::linalg::multi_dot({x, x[{none}], v}));
+    REFUSED("jnp.linalg.outer(x, v)", jnp::linalg::outer(x, v));
+    REFUSED("jnp.fft.fft(x, -1)", jnp::fft::fft(x, -1));
+    REFUSED("jnp.fft.fftn(x, axes=(0, 0))", jnp::fft::fftn(x, {.axes = {0, 0}}));
+    REFUSED("jnp.fft.fftn(x, s=(2, 2), axes=(0,))", jnp::fft::fftn(x, {.s = {2, 2}, .axes = {0}}));
+    REFUSED("jnp.fft.fft(x, norm='half')", jnp::fft::fft(x, {.norm = "half"}));
+    REFUSED("lax.sort((n, v), num_keys=3)", lax::sort({n, v}, -1, 3));
+}
 }  // namespace
 
 void errors() {
+    wholes_and_positions();
     choices_and_carries();
     other_trees();
     masks_that_nothing_would_look_at();

@@ -71,6 +71,8 @@ void mapping();
 void named_axes();
 void more_functions();
 void numbers();
+void options_of_nn();
+void positions();
 void composed_functions();
 void options();
 void arrangements();

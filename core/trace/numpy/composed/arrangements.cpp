@@ -119,13 +119,36 @@ Array delete_(const Operand& x, std::int64_t index, const Axes& axis) {
         .front();
 }
 
+namespace {
+/// What jax.numpy's progressions are made in, and what they are given back as.
+dtype progression_type(const Arrays& bounds, const AsType& wanted) {
+    const dtype own = result_type(bounds[0], bounds[1]);
+    return wanted.given ? wanted.type : static_cast<dtype>(detail::inexact(static_cast<::jaxscope::DType>(own)));
+}
+dtype with_fractions(dtype type) { return static_cast<dtype>(detail::inexact(static_cast<::jaxscope::DType>(type))); }
+std::string progression_key(std::int64_t num, const Spacing& how) {
+    return fmt::format("{} {} {} {}", num, how.endpoint, how.dtype.given ? static_cast<int>(how.dtype.type) : -1, how.axis);
+}
+}  // namespace
 Array logspace(const Operand& start, const Operand& stop, std::int64_t num, const Logarithmic& how) {
-    const std::string key = fmt::format("{} {} {}", num, how.endpoint, how.dtype.given ? static_cast<int>(how.dtype.type) : -1);
-    return composed_one("_logspace", key, {start, stop, Operand(how.base)}, [&](const Arrays& v) {
-        const dtype type = how.dtype.given ? how.dtype.type : float32;
-        const Array from = v[0].astype(type), to = v[1].astype(type);
-        const Array lin = linspace(from, to, num, {.endpoint = how.endpoint, .dtype = type});
-        return power(v[2], lin).astype(type);
+    const Spacing spacing{how.endpoint, how.dtype, how.axis};
+    return composed_one("_logspace", progression_key(num, spacing), {start, stop, Operand(how.base)}, [&](const Arrays& v) {
+        const dtype type = progression_type({v[0], v[1]}, how.dtype), inner = with_fractions(type);
+        const Array from = v[0].astype(inner), to = v[1].astype(inner);
+        const Array lin = linspace(from, to, num, {.endpoint = how.endpoint, .axis = how.axis});
+        return jax::lax::convert_element_type(power(v[2], lin), type);
+    });
+}
+Array geomspace(const Operand& start, const Operand& stop, std::int64_t num, const Spacing& how) {
+    return composed_one("_geomspace", progression_key(num, how), {start, stop}, [&](const Arrays& v) {
+        const dtype type = progression_type(v, how.dtype), inner = with_fractions(type);
+        const Array from = v[0].astype(inner), to = v[1].astype(inner);
+        const Array sides = sign(from);
+        const Array low = log10(from / sides), high = log10(to / sides);
+        const Array sizes = logspace(low, high, num, {.endpoint = how.endpoint, .dtype = inner});
+        const Array out = sides * sizes;
+        const std::int64_t axis = detail::axis_in(how.axis, out.ndim());
+        return jax::lax::convert_element_type(axis ? moveaxis(out, 0, axis) : out, type);
     });
 }
 Array vander(const Operand& x, std::int64_t n, bool increasing) {

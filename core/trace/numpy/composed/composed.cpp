@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/numpy/composed/composed.h"
 
+#include <jaxscope/numpy.h>
+
 #include "base/error.h"
 #include "lax/jitted.h"
+#include "trace/promote.h"
 #include "trace/trace.h"
 
 namespace jaxscope::jax::detail {
@@ -41,6 +44,10 @@ std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body) {
 std::vector<Array> arrays_of_one_type(const std::vector<Array>& in, bool to_inexact) {
     const std::vector<Operand> operands(in.begin(), in.end());
     return apply(operands, Where("", 0, ""), [&](Builder& b, const Values& v) { return of_one_type(b, v, to_inexact); });
+}
+std::vector<Array> promoted_arrays(const std::vector<Array>& in, bool to_inexact) {
+    const std::vector<Operand> operands(in.begin(), in.end());
+    return apply(operands, Where("", 0, ""), [&](Builder& b, const Values& v) { return promoted(b, v, to_inexact); });
 }
 Array inexact_of(const Array& a) {
     return apply1({Operand(a)}, [](Builder& b, const Values& v) { return inexact_operand(b, v[0]); });

@@ -23,7 +23,11 @@ std::vector<Array> in_line(const std::vector<Operand>& in, const Body& body);
 // What such bodies begin with.
 /// Of one type, whatever their shapes; of one with fractions, where `to_inexact` says so.
 std::vector<Array> arrays_of_one_type(const std::vector<Array>& in, bool to_inexact = false);
+/// Of one type and one rank, as operators of jax.numpy have them.
+std::vector<Array> promoted_arrays(const std::vector<Array>& in, bool to_inexact = false);
 Array inexact_of(const Array& a);
+/// jnp.lexsort by the rows of an array, the last one first.
+Array lexsort_rows(const Array& keys);
 /// With dimensions of one in front, up to this many.
 Array with_rank(const Array& x, int rank);
 

@@ -35,8 +35,8 @@ Array counted(const Array& given, std::int64_t length, const Array& weights) {
     const Array empty = zeros(length, weights.has_value() ? weights.dtype() : int32);
     return empty.at({clip(x, 0)}).add(weights.has_value() ? weights : one);
 }
-/// The positions of what isn't zero, dimension by dimension; too few of them are followed by zeros.
-Arrays positions(const Array& a, std::int64_t size) {
+/// The positions of what isn't zero, dimension by dimension; too few of them are followed by `fill`, by zeros where there is none.
+Arrays positions(const Array& a, std::int64_t size, const Array& fill = {}) {
     if (a.ndim() == 0) detail::refuse("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.");
     Arrays out;
     if (a.size() == 0 || size == 0) {
@@ -53,21 +53,30 @@ Arrays positions(const Array& a, std::int64_t size) {
         Array rows = floor_divide(before, strong);
         out.push_back(rows % a.shape(d));
     }
+    if (!fill.has_value()) return out;
+    if (fill.ndim() != 0) detail::refuse(fmt::format("fill_value must be a scalar or a tuple of length {}; got {}", a.ndim(), fill.str()));
+    const Array numbers = jax::lax::iota(int32, size), missing = numbers >= sum(mask);
+    for (Array& at : out) at = where(missing, fill, at);
     return out;
+}
+std::vector<Operand> with_fill_value(const Operand& x, const Array& option) {
+    std::vector<Operand> in{x};
+    if (option.has_value()) in.emplace_back(option, x.where.file, x.where.line, x.where.function);
+    return in;
 }
 std::int64_t upper_part(std::int64_t n, std::int64_t m, std::int64_t k) {
     std::int64_t count = 0;
     for (std::int64_t row = 0; row < n; ++row) count += std::clamp<std::int64_t>(m - (row + k), 0, m);
     return count;
 }
-Arrays positions_of(const Operand& x, std::int64_t size) {
+Arrays positions_of(const Operand& x, std::int64_t size, const Array& fill) {
     if (size < 0)
         throw Error(ErrorCode::BadUsage,
                     "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
                     "transformations.")
             .at({x.where.file, x.where.line, 0})
             .advise("say how many there are at most: jnp::nonzero(x, 8)");
-    return detail::in_line({x}, [&](const Arrays& v) { return positions(v[0], size); });
+    return detail::in_line(with_fill_value(x, fill), [&](const Arrays& v) { return positions(v[0], size, v.size() > 1 ? v[1] : Array()); });
 }
 
 }  // namespace
@@ -100,14 +109,15 @@ Array digitize(const Operand& x, const Operand& bins, bool right) {
         return where(rising, up, down);
     });
 }
-Arrays nonzero(const Operand& x, std::int64_t size) { return positions_of(x, size); }
-Array flatnonzero(const Operand& x, std::int64_t size) {
-    return detail::in_line({x}, [&](const Arrays& v) { return positions_of(ravel(v[0]), size); }).front();
+Arrays nonzero(const Operand& x, std::int64_t size, const Array& fill_value) { return positions_of(x, size, fill_value); }
+Arrays where(const Operand& condition, const Sized& how) { return positions_of(condition, how.size, how.fill_value); }
+Array flatnonzero(const Operand& x, std::int64_t size, const Array& fill_value) {
+    return detail::in_line({x}, [&](const Arrays& v) { return positions_of(ravel(v[0]), size, fill_value); }).front();
 }
-Array argwhere(const Operand& x, std::int64_t size) {
+Array argwhere(const Operand& x, std::int64_t size, const Array& fill_value) {
     return detail::in_line({x},
                            [&](const Arrays& v) {
-                               const Arrays at = positions_of(atleast_1d(v[0]), size);
+                               const Arrays at = positions_of(atleast_1d(v[0]), size, fill_value);
                                const Array rows = transpose(vstack(at));
                                return Arrays{reshape(rows, {rows.shape(0), v[0].ndim()})};
                            })

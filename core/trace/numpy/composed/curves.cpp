@@ -100,27 +100,35 @@ Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis) {
     });
 }
 
-Array convolve(const Operand& a, const Operand& v, const char* mode) {
+namespace {
+Array slid_over(const Operand& a, const Operand& v, const char* mode, const char* name) {
     const std::string_view m = mode;
+    const bool correlates = std::string_view(name) == "correlate";
     if (m != "full" && m != "same" && m != "valid") refused_at(a.where, "mode must be one of ['full', 'same', 'valid']");
-    return composed_one("convolve", mode, {a, v}, [&](const Arrays& in) {
-        return composed_one("_conv", mode, {in[0], in[1]}, [&](const Arrays& given) {
-            if (given[0].ndim() != 1 || given[1].ndim() != 1) refused_at(a.where, "convolve() only support 1-dimensional inputs.");
-            Arrays p = detail::arrays_of_one_type(given, true);
-            if (p[0].shape(0) < p[1].shape(0)) std::swap(p[0], p[1]);
-            const std::int64_t n = p[1].shape(0);
-            if (n == 0)
-                refused_at(a.where, fmt::format("convolve: inputs cannot be empty, got shapes {} and {}.", given[0].shape().str(),
-                                                given[1].shape().str()));
-            const Array kernel = flip(p[1]);
-            const std::pair<std::int64_t, std::int64_t> around = m == "valid"  ? std::pair<std::int64_t, std::int64_t>{0, 0}
-                                                                 : m == "same" ? std::pair{n / 2, n - n / 2 - 1}
-                                                                               : std::pair{n - 1, n - 1};
-            Array signal = p[0][{none, none, jax::all}];
-            const Array out = jax::lax::conv_general_dilated(signal, kernel[{none, none, jax::all}], 1, std::vector{around});
-            return out[{0, 0}];
-        });
+    const auto body = [&](const Arrays& given) {
+        if (given[0].ndim() != 1 || given[1].ndim() != 1) refused_at(a.where, fmt::format("{}() only support 1-dimensional inputs.", name));
+        Arrays p = detail::arrays_of_one_type(given, true);
+        if (p[0].shape(0) == 0 || p[1].shape(0) == 0)
+            refused_at(a.where, fmt::format("{}: inputs cannot be empty, got shapes {} and {}.", name, given[0].shape().str(),
+                                            given[1].shape().str()));
+        if (correlates) p[1] = conj(p[1]);
+        const bool swapped = p[0].shape(0) < p[1].shape(0);
+        if (swapped) std::swap(p[0], p[1]);
+        const std::int64_t n = p[1].shape(0);
+        const Array kernel = correlates ? p[1] : flip(p[1]);
+        const std::pair<std::int64_t, std::int64_t> around = m == "valid"  ? std::pair<std::int64_t, std::int64_t>{0, 0}
+                                                             : m == "same" ? std::pair{n / 2, n - n / 2 - 1}
+                                                                           : std::pair{n - 1, n - 1};
+        Array signal = p[0][{none, none, jax::all}];
+        const Array out = jax::lax::conv_general_dilated(signal, kernel[{none, none, jax::all}], 1, std::vector{around});
+        return correlates && swapped ? out[{0, 0, slice(none, none, -1)}] : out[{0, 0}];
+    };
+    return composed_one(name, mode, {a, v}, [&](const Arrays& in) {
+        return composed_one("_conv", std::string(name) + mode, {in[0], in[1]}, body);
     });
 }
+}  // namespace
+Array convolve(const Operand& a, const Operand& v, const char* mode) { return slid_over(a, v, mode, "convolve"); }
+Array correlate(const Operand& a, const Operand& v, const char* mode) { return slid_over(a, v, mode, "correlate"); }
 
 }  // namespace jaxscope::jax::numpy

@@ -5,12 +5,14 @@
 #include <jaxscope/filter.h>
 #include <jaxscope/lax.h>
 
+#include "base/error.h"
 #include "lax/ops.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/sort.h"
 #include "lax/primitives.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/numpy/composed/composed.h"
+#include "trace/promote.h"
 #include "trace/refusals.h"
 #include "trace/trace.h"
 
@@ -164,35 +166,49 @@ Array blackman(std::int64_t n, Where where) {
     return slow + 0.08 * swing(k, 2);
 }
 
+namespace {
+Array order_by(const Arrays& keys, std::int64_t axis) {
+    for (const Array& k : keys)
+        if (!(k.shape() == keys[0].shape())) detail::refuse("all keys need to be the same shape");
+    if (keys[0].ndim() == 0) return zeros({}, int32);
+    const std::int64_t along = detail::axis_in(axis, keys[0].ndim());
+    Arrays all{keys.rbegin(), keys.rend()};
+    all.push_back(jax::lax::broadcasted_iota(int32, keys[0].shape(), along));
+    return jax::lax::sort(all, along, static_cast<std::int64_t>(keys.size())).back();
+}
+}  // namespace
 Array lexsort(const Arrays& keys, std::int64_t axis, Where where) {
     if (keys.empty()) detail::refuse("need sequence of keys with len > 0 in lexsort");
-    const std::vector<Operand> in = [&] {
-        std::vector<Operand> out;
-        for (const Array& k : keys) out.emplace_back(k, where.file, where.line, where.function);
-        return out;
-    }();
-    return composed_one("lexsort", std::to_string(axis), in, [&](const Arrays& v) {
-        for (const Array& k : v)
-            if (!(k.shape() == v[0].shape())) detail::refuse("all keys need to be the same shape");
-        if (v[0].ndim() == 0) return zeros({}, int32);
-        const std::int64_t along = detail::axis_in(axis, v[0].ndim());
-        Arrays all{v.rbegin(), v.rend()};
-        all.push_back(jax::lax::broadcasted_iota(int32, v[0].shape(), along));
-        const std::vector<Operand> operands(all.begin(), all.end());
-        return detail::apply(
-                   operands, where,
-                   [&](::jaxscope::Builder& b, const ::jaxscope::Values& w) {
-                       return b.bind(
-                           kSort, w,
-                           make_params(SortParams{.dimension = along, .is_stable = true, .num_keys = static_cast<std::int64_t>(v.size())}));
-                   })
-            .back();
+    std::vector<Operand> in;
+    for (const Array& k : keys) in.emplace_back(k, where.file, where.line, where.function);
+    return composed_one("lexsort", std::to_string(axis), in, [&](const Arrays& v) { return order_by(v, axis); });
+}
+}  // namespace jaxscope::jax::numpy
+
+namespace jaxscope::jax {
+
+Array detail::lexsort_rows(const Array& keys) {
+    return detail::composed_one("lexsort", "rows", {Operand(keys)}, [](const Arrays& v) {
+        return numpy::order_by(detail::unpacked(v[0], static_cast<std::size_t>(v[0].shape(0))), -1);
     });
 }
 
-}  // namespace jaxscope::jax::numpy
+}  // namespace jaxscope::jax
 
 namespace jaxscope::jax::lax {
+
+Arrays sort(const Arrays& operands, std::int64_t dimension, std::int64_t num_keys, Flag is_stable, Where where) {
+    const auto refuse_at = [&](const std::string& text) { throw Error(ErrorCode::BadUsage, text).at({where.file, where.line, 0}); };
+    if (operands.empty()) refuse_at("Sort requires at least one operand");
+    if (num_keys < 1 || num_keys > static_cast<std::int64_t>(operands.size()))
+        refuse_at(fmt::format("num_keys={} must be between 1 and len(operand)={}", num_keys, operands.size()));
+    std::vector<Operand> in;
+    for (const Array& a : operands) in.emplace_back(a, where.file, where.line, where.function);
+    return detail::apply(in, where, [&](::jaxscope::Builder& b, const ::jaxscope::Values& v) {
+        const std::int64_t along = detail::axis_in(dimension, b.aval(v[0])->rank());
+        return b.bind(kSort, v, make_params(SortParams{.dimension = along, .is_stable = is_stable, .num_keys = num_keys}));
+    });
+}
 
 Array reduce_precision(const Operand& x, int exponent_bits, int mantissa_bits) {
     return detail::apply1({x}, [&](::jaxscope::Builder& b, const ::jaxscope::Values& v) {

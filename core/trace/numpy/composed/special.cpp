@@ -150,6 +150,13 @@ Array cdf(const Operand& x, const Operand& loc, const Operand& scale) {
     });
 }
 
+Array sf(const Operand& x, const Operand& loc, const Operand& scale) {
+    return of_promoted({x, loc, scale}, [](const Arrays& v) {
+        Array turned = -v[0];
+        return cdf(turned, -v[1], v[2]);
+    });
+}
+
 }  // namespace stats::norm
 
 }  // namespace jaxscope::jax::scipy

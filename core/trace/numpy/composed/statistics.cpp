@@ -164,4 +164,18 @@ Array cov(const Operand& x, bool rowvar) {
     });
 }
 
+Array corrcoef(const Operand& x, bool rowvar) {
+    return composed_one("corrcoef", rowvar ? "" : "columns", {x}, [&](const Arrays& v) {
+        const Array c = cov(v[0], rowvar);
+        if (c.ndim() == 0) return divide(c, c);
+        const Array variances = diag(c);
+        const Array deviation = sqrt(real(variances)).astype(c.dtype());
+        const Array by_rows = c / deviation[{jax::all, none}];
+        const Array both = by_rows / deviation[{none, jax::all}];
+        const Array re = clip(real(both), -1, 1);
+        if (c.dtype() == re.dtype()) return re;
+        return jax::lax::complex(re, clip(imag(both), -1, 1));
+    });
+}
+
 }  // namespace jaxscope::jax::numpy

@@ -125,7 +125,7 @@ Value diagonal_of(Builder& b, Value x, const Diagonal& which) {
 
 }  // namespace
 
-Array trace_of(const Operand& x, const Diagonal& which) {
+Array trace_of(const Operand& x, const Diagonal& which, bool with_offset) {
     // The offset is an argument of JAX's jitted function; where none was given there is none.
     const auto traced = [&](Builder& b, const Values& v) {
         const std::int64_t rank = b.aval(v[0])->rank();
@@ -142,7 +142,7 @@ Array trace_of(const Operand& x, const Diagonal& which) {
             return detail::summed_over(i, kept, {last - 1, last});
         });
     };
-    if (which.offset == 0) return apply1({x}, traced);
+    if (which.offset == 0 && !with_offset) return apply1({x}, traced);
     return apply1({x, Operand(which.offset)}, traced);
 }
 

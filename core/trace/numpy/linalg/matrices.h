@@ -15,7 +15,8 @@ void expect_matrix(const Array& a, const char* function, const Where& where);
 /// Where the row's number and the offset make that of the column.
 ::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape, std::int64_t offset = 0);
 ::jaxscope::Value on_diagonal(::jaxscope::Builder& b, const ::jaxscope::Dims& shape, ::jaxscope::Value offset);
-Array trace_of(const Operand& x, const Diagonal& which);
+/// `with_offset`: it is an argument, even of 0.
+Array trace_of(const Operand& x, const Diagonal& which, bool with_offset = false);
 Array triangular(const Array& a, const Array& b, bool lower, bool unit, bool transposed);
 
 }  // namespace jaxscope::jax::numpy::matrices
