@@ -25,6 +25,7 @@
 #include <jaxscope/fft.h>
 #include <jaxscope/filter.h>
 #include <jaxscope/filter_rules.h>
+#include <jaxscope/filter_trees.h>
 #include <jaxscope/initializers.h>
 #include <jaxscope/jacobian.h>
 #include <jaxscope/lax.h>

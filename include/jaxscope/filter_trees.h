@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Equinox's functions on models as they are trained: updates, equality, Jacobians by the floating-point arrays, files.
+#include <jaxscope/filter.h>
+#include <jaxscope/jacobian.h>
+
+namespace jaxscope::jax {
+
+/// The model plus its updates; what has none stays.
+template <class T>
+T apply_updates(const T& model, const T& updates, Where where = {}) {
+    T out(model);
+    const std::vector<Array> by = detail::at_places(updates);
+    std::size_t n = 0;
+    detail::each_place(out, [&](Array& a) {
+        if (const Array& u = by.at(n++); u.has_value())
+            a = Operand(a, where.file, where.line, where.function) + Operand(u, where.file, where.line, where.function);
+    });
+    return out;
+}
+
+struct TreeEquality {
+    double rtol = 0, atol = 0;  ///< of floating-point arrays
+};
+namespace detail {
+Array trees_equal(const std::vector<Array>& a, const std::vector<Array>& b, const TreeEquality& how, const Where& where);
+void write_leaves(const std::string& path, const std::vector<Array>& leaves);
+std::vector<Array> read_leaves(const std::string& path, const std::vector<Array>& like);
+}  // namespace detail
+/// Have both the same arrays in the same places? A boolean; within jit one that is known when it runs. Members that are no arrays aren't
+/// looked at.
+template <class T>
+Array tree_equal(const T& a, const T& b, const TreeEquality& how = {}, Where where = {}) {
+    return detail::trees_equal(detail::at_places(a), detail::at_places(b), how, where);
+}
+
+namespace detail {
+template <bool Forward, class F>
+struct FilterJacobian {
+    F f;
+    Where where;
+    template <class T, class... A>
+    auto operator()(const T& x, const A&... a) const {
+        using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&, const A&...>>;
+        using P = typename Product<R, T>::type;
+        std::vector<R> traced;
+        const auto flat = [&](const std::vector<Array>& leaves) {
+            R r = f(with_inexact(x, leaves), a...);
+            traced.assign(1, r);
+            return tree_leaves(r);
+        };
+        const std::vector<std::vector<Array>> blocks = [&] {
+            if constexpr (Forward)
+                return jax::jacfwd(flat, GradOptions(), where)(inexact_leaves(x));
+            else
+                return jax::jacrev(flat, GradOptions(), where)(inexact_leaves(x));
+        }();
+        const std::vector<Array> places = at_places(traced.front());
+        std::size_t place = 0, leaf = 0;
+        return product_of<P>(traced.front(), [&] {
+            const bool there = places.at(place++).has_value();
+            return gradient_like(x, there ? blocks.at(leaf++) : std::vector<Array>(inexact_leaves(x).size()));
+        });
+    }
+};
+}  // namespace detail
+/// By the floating-point arrays of the first argument; None for its other arrays. The function's result holds arrays alone.
+template <class F>
+auto filter_jacfwd(F&& f, Where where = {}) {
+    return detail::FilterJacobian<true, detail::Stored<F>>{static_cast<F&&>(f), where};
+}
+template <class F>
+auto filter_jacrev(F&& f, Where where = {}) {
+    return detail::FilterJacobian<false, detail::Stored<F>>{static_cast<F&&>(f), where};
+}
+template <class F>
+auto filter_hessian(F&& f, Where where = {}) {
+    return filter_jacfwd(filter_jacrev(static_cast<F&&>(f), where), where);
+}
+
+/// The arrays of a tree in a file, as Equinox writes those of a tree of arrays; without a suffix it ends in ".eqx".
+template <class T>
+void tree_serialise_leaves(const std::string& path, const T& tree) {
+    detail::write_leaves(path, detail::filtered_leaves(tree));
+}
+/// A tree like `like` with the arrays of the file. Throws where theirs are of other shapes or types.
+template <class T>
+T tree_deserialise_leaves(const std::string& path, const T& like) {
+    return detail::with_arrays(like, detail::read_leaves(path, detail::filtered_leaves(like)));
+}
+
+}  // namespace jaxscope::jax
