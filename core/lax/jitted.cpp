@@ -13,6 +13,7 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
+#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 
@@ -63,18 +64,6 @@ Value jitted(Builder& b, const char* name, const std::string& key, const Values&
     return jitted(b, name, key, in, trace).front();
 }
 
-namespace {
-/// What jax.numpy reads where there is nothing.
-Attr value_outside(DType type) {
-    if (is_inexact(type)) return Attr(__builtin_nan(""));
-    if (type == DType::Bool) return Attr(true);
-    if (!is_integer(type)) return {};
-    const std::int64_t bits = 8 * byte_size(type);
-    if (is_signed_int(type)) return Attr(-(std::int64_t{1} << (bits - 1)));
-    return bits < 64 ? Attr((std::int64_t{1} << bits) - 1) : Attr();
-}
-}  // namespace
-
 Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBounds mode, bool through_where, bool unique) {
     const Dims shape = b.aval(x)->shape, positions = b.aval(at)->shape;
     const auto a = static_cast<std::size_t>(axis);
@@ -101,8 +90,7 @@ Value indexed_along(Builder& b, Value x, Value at, std::int64_t axis, OutOfBound
     p.slice_sizes[a] = 1;
     p.mode = mode;
     p.unique_indices = unique;
-    if (mode == OutOfBounds::FillOrDrop) p.fill_value = value_outside(b.aval(x)->dtype);
-    return b.bind1(kGather, {x, index}, make_params(p));
+    return lax::gather(b, x, index, p);
 }
 
 Value take(Builder& b, Value x, Value at, std::optional<std::int64_t> axis, OutOfBounds mode,

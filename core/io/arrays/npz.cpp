@@ -16,14 +16,6 @@ namespace jaxscope {
 
 namespace {
 
-/// One header of the npy format: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
-struct NpyHeader {
-    std::string descr;
-    bool fortran = false;
-    Dims shape;
-    std::size_t data = 0;  ///< where the elements begin
-};
-
 class NpyHeaderParser {
 public:
     NpyHeaderParser(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
@@ -89,12 +81,14 @@ std::optional<DType> numpy_dtype(std::string_view kind) {
         if (name == kind) return dtype;
     return std::nullopt;
 }
-std::string numpy_descr(DType d) {
+}  // namespace
+std::string npy_descr(DType d) {
     for (const char* kind : {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"})
         if (numpy_dtype(kind) == d) return (byte_size(d) == 1 ? "|" : "<") + std::string(kind);
     if (is_key(d)) return "<u4";
     return (byte_size(d) == 1 ? "|V" : "<V") + std::to_string(byte_size(d));
 }
+namespace {
 
 void swap_bytes(std::vector<std::byte>& data, std::size_t width) {
     for (std::size_t i = 0; i + width <= data.size(); i += width)
@@ -122,7 +116,7 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& data, const Dims
 bool stored_as(std::string_view kind, DType d) {
     const std::string width = std::to_string(byte_size(d));
     return !is_key(d) &&
-           (kind == "V" + width || (numpy_descr(d).find('V') != std::string::npos && (kind == "u" + width || kind == "i" + width)));
+           (kind == "V" + width || (npy_descr(d).find('V') != std::string::npos && (kind == "u" + width || kind == "i" + width)));
 }
 
 [[noreturn]] void wrong_array(const std::string& name, const std::string& expected, const std::string& found) {
@@ -142,7 +136,7 @@ Aval stored_aval(AvalRef as) {
 }
 
 std::shared_ptr<ArrayConst> parse_npy_as(std::string_view bytes, const std::string& name, const AvalRef* as) {
-    const NpyHeader h = NpyHeaderParser(bytes, name).parse();
+    const NpyHeader h = parse_npy_header(bytes, name);
     const bool big_endian = h.descr.starts_with('>');
     const std::string_view kind = std::string_view(h.descr).substr(h.descr.find_first_of("<>|=") == 0 ? 1 : 0);
     Aval found;
@@ -169,7 +163,7 @@ std::shared_ptr<ArrayConst> parse_npy_as(std::string_view bytes, const std::stri
 }
 
 std::string npy_header(const Aval& stored) {
-    std::string dict = "{'descr': '" + numpy_descr(stored.dtype) + "', 'fortran_order': False, 'shape': (";
+    std::string dict = "{'descr': '" + npy_descr(stored.dtype) + "', 'fortran_order': False, 'shape': (";
     for (std::size_t i = 0; i < stored.shape.size(); ++i) dict += (i ? ", " : "") + std::to_string(stored.shape[i]);
     dict += stored.shape.size() == 1 ? ",), }" : "), }";
     while ((10 + dict.size() + 1) % 64 != 0) dict += ' ';
@@ -182,7 +176,9 @@ std::string npy_header(const Aval& stored) {
 
 }  // namespace
 
+NpyHeader parse_npy_header(std::string_view bytes, const std::string& name) { return NpyHeaderParser(bytes, name).parse(); }
 ArrayPtr parse_npy(std::string_view bytes, const std::string& name) { return parse_npy_as(bytes, name, nullptr); }
+ArrayPtr parse_npy(std::string_view bytes, const std::string& name, AvalRef as) { return parse_npy_as(bytes, name, &as); }
 std::string npy_bytes(const ArrayConst& array) {
     std::string out = npy_header(stored_aval(array.aval));
     return out.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());

@@ -44,9 +44,20 @@ private:
 void write_npz(const std::string& path, const std::vector<NpzArray>& arrays);
 /// The same, into a file that is put in place together with others.
 void write_npz(std::ostream& out, const std::vector<NpzArray>& arrays);
+/// The header of a `.npy` file: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
+struct NpyHeader {
+    std::string descr;
+    bool fortran = false;
+    Dims shape;
+    std::size_t data = 0;  ///< where the elements begin
+};
+std::string npy_descr(DType d);  ///< how files call a type
 /// The bytes of one `.npy` member.
 std::string npy_bytes(const ArrayConst& array);
+/// Of bytes that more may follow. Throws Error{BadInput}, as all that read here.
+NpyHeader parse_npy_header(std::string_view bytes, const std::string& name);
 ArrayPtr parse_npy(std::string_view bytes, const std::string& name);
+ArrayPtr parse_npy(std::string_view bytes, const std::string& name, AvalRef as);
 
 /// The archive next to a capture: `train.jaxscope` (or `train.jaxscope.zst`) has its arrays in `train.npz`.
 std::string archive_of(const std::string& capture);

@@ -139,25 +139,23 @@ KScalar gather_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
     return fills ? k.masked_load(0, from, inside, fill_scalar(k, p.fill_value, op.out[0]->dtype)) : k.load(0, from);
 }
 
-}  // namespace
-
-namespace {
-/// What JAX reads outside where nobody says what: NaN, the least number of a signed type, the largest of one without sign.
-Attr usual_fill(DType type) {
+/// What JAX reads outside where nobody says what.
+Attr value_outside(DType type) {
     if (is_inexact(type)) return Attr(std::numeric_limits<double>::quiet_NaN());
     if (type == DType::Bool) return Attr(true);
     if (!is_integer(type)) return {};
-    const int bits = static_cast<int>(8 * byte_size(type));
-    if (is_signed_int(type)) return Attr(static_cast<std::int64_t>(~std::uint64_t{0} << (bits - 1)));
-    return Attr(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - bits)));
+    const std::int64_t bits = 8 * byte_size(type);
+    if (is_signed_int(type)) return Attr(-1 - static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits)));
+    return bits < 64 ? Attr((std::int64_t{1} << bits) - 1) : Attr();
 }
+
 }  // namespace
 
 Value lax::gather(Builder& b, Value operand, Value indices, GatherParams params) {
     if (params.mode != OutOfBounds::FillOrDrop)
         params.fill_value = Attr();
     else if (params.fill_value.is_none())
-        params.fill_value = usual_fill(b.aval(operand)->dtype);
+        params.fill_value = value_outside(b.aval(operand)->dtype);
     return b.bind1(kGather, {operand, indices}, make_params(params));
 }
 
