@@ -13,7 +13,6 @@
 #include "lax/ops.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
-#include "lax/shapes/slicing.h"
 
 namespace jaxscope {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/registry.h"
 #include "ir/types/manual_axes.h"
@@ -176,6 +177,27 @@ Value concatenate(Builder& b, const Values& parts, std::int64_t dimension) {
     if (parts.size() == 1) return parts[0];
     return b.bind1(kConcatenate, parts, make_params(ConcatenateParams{dimension}));
 }
+
+namespace {
+/// What JAX reads outside where nobody says what.
+Attr value_outside(DType type) {
+    if (is_inexact(type)) return Attr(std::numeric_limits<double>::quiet_NaN());
+    if (type == DType::Bool) return Attr(true);
+    if (!is_integer(type)) return {};
+    const std::int64_t bits = 8 * byte_size(type);
+    if (is_signed_int(type)) return Attr(-1 - static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits)));
+    return bits < 64 ? Attr((std::int64_t{1} << bits) - 1) : Attr();
+}
+}  // namespace
+
+Value gather(Builder& b, Value operand, Value indices, GatherParams params) {
+    if (params.mode != OutOfBounds::FillOrDrop)
+        params.fill_value = Attr();
+    else if (params.fill_value.is_none())
+        params.fill_value = value_outside(b.aval(operand)->dtype);
+    return b.bind1(kGather, {operand, indices}, make_params(params));
+}
+
 Value reduce_sum(Builder& b, Value x, Dims axes, Attr sharding) {
     return b.bind1(kReduceSum, {x}, make_params(ReduceSumParams{std::move(axes), std::move(sharding)}));
 }

@@ -7,6 +7,10 @@
 #include "ir/builder.h"
 #include "lax/params/shapes.h"
 
+namespace jaxscope {
+struct GatherParams;
+}
+
 namespace jaxscope::lax {
 
 // What jax.lax's functions emit, shortcuts included: rules written with these emit the equations that JAX's rules emit.
@@ -81,6 +85,8 @@ Value transpose(Builder& b, Value x, Dims permutation);
 Value pad(Builder& b, Value x, Value padding_value, PadConfig config);
 Value slice(Builder& b, Value x, Dims start, Dims limit, std::optional<Dims> strides = {});
 Value concatenate(Builder& b, const Values& parts, std::int64_t dimension);
+/// lax.gather: the mode decides whether `fill_value` is kept; None stands for JAX's default of the dtype (NaN, ...).
+Value gather(Builder& b, Value operand, Value indices, GatherParams params);
 Value reduce_sum(Builder& b, Value x, Dims axes, Attr sharding = {});
 /// Sums away what an implicit broadcast from `aval` added (JAX's _unbroadcast).
 Value unbroadcast(Builder& b, AvalRef aval, Value x);

@@ -139,25 +139,7 @@ KScalar gather_lower(ElementBuilder& k, const Op& op, const KIndex& i) {
     return fills ? k.masked_load(0, from, inside, fill_scalar(k, p.fill_value, op.out[0]->dtype)) : k.load(0, from);
 }
 
-/// What JAX reads outside where nobody says what.
-Attr value_outside(DType type) {
-    if (is_inexact(type)) return Attr(std::numeric_limits<double>::quiet_NaN());
-    if (type == DType::Bool) return Attr(true);
-    if (!is_integer(type)) return {};
-    const std::int64_t bits = 8 * byte_size(type);
-    if (is_signed_int(type)) return Attr(-1 - static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits)));
-    return bits < 64 ? Attr((std::int64_t{1} << bits) - 1) : Attr();
-}
-
 }  // namespace
-
-Value lax::gather(Builder& b, Value operand, Value indices, GatherParams params) {
-    if (params.mode != OutOfBounds::FillOrDrop)
-        params.fill_value = Attr();
-    else if (params.fill_value.is_none())
-        params.fill_value = value_outside(b.aval(operand)->dtype);
-    return b.bind1(kGather, {operand, indices}, make_params(params));
-}
 
 BatchResult gather_batch(Builder& b, Value operand, int operand_dim, Value indices, int indices_dim, GatherParams p) {
     GatherDims& g = p.dimension_numbers;

@@ -17,8 +17,6 @@ ScatterDims inverse_scatter(const GatherDims& dims);
 Dims scatter_window_sizes(const ScatterDims& dims, int operand_rank, const Dims& updates);
 
 namespace lax {
-/// lax.gather: the mode decides whether `fill_value` is kept; None stands for JAX's default of the dtype (NaN, ...).
-Value gather(Builder& b, Value operand, Value indices, GatherParams params);
 /// lax.scatter and its kin: adds the combining jaxpr that JAX keeps in the parameters.
 Value scatter(Builder& b, const Primitive& prim, Value operand, Value indices, Value updates, ScatterParams params);
 }  // namespace lax
