@@ -30,7 +30,7 @@ const TargetDevice& target_device(std::string_view name);
 
 /// Bytes of an array in the device's memory: tiles of the last two dimensions, in the order of dimensions that wastes least.
 std::int64_t padded_bytes(const Aval& aval, const TargetDevice& device);
-/// The same where two dimensions are known to be the last ones, in one order or the other.
-std::int64_t padded_bytes(const Aval& aval, const TargetDevice& device, std::pair<int, int> last);
+/// The same where the last dimension is known to be `minor`, and the one before it `second`.
+std::int64_t padded_bytes(const Aval& aval, const TargetDevice& device, int minor, int second);
 
 }  // namespace jaxscope

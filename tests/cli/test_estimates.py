@@ -32,6 +32,18 @@ def test_no_estimate_of_the_corpus_is_worse_than_told(cli, path):
         assert low - 0.005 <= off <= high + 0.005, target
 
 
+@pytest.mark.parametrize("name, within", [
+    ("bottleneck_bf16_plain", 0.02),  # a copy of the images, what pooling makes, and what its gradient reads
+    ("flaxcnn_bf16_plain", 0.1),  # what pooling's gradient reads is made again, just before it
+    ("recurrence_bf16_plain", 0.1),  # slices with strides, pads between elements
+    ("gptodd_bf16_nothing", 0.1),  # the gradient of a tied embedding doesn't wait for its other part
+    ("vitscan_bf16_dots", 0.1)])  # images again, in front of a scan
+def test_what_xla_stores_is_counted(cli, name, within):
+    path = next(p for p in CAPTURES if p.name == f"{name}.jaxscope")
+    (off,) = [off for target, off, _ in offsets(cli, path) if target == "tpu:v5p"]
+    assert abs(off) <= within
+
+
 @pytest.mark.skipif(not os.environ.get("JAXSCOPE_FULL"), reason="all of the corpus: --full")
 def test_the_distribution_that_is_told_is_that_of_the_corpus(cli):
     found = {t: [] for t in TARGETS}

@@ -16,10 +16,13 @@
 #include "jit/graph/known_params.h"
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
+#include "jit/targets.h"
 #include "lax/collectives/collectives.h"
+#include "lax/params/products.h"
 #include "lax/params/shapes.h"
 #include "lax/params/slicing.h"
 #include "lax/primitives.h"
+#include "lax/reductions/windows.h"
 
 namespace jaxscope::exec {
 
@@ -52,7 +55,7 @@ public:
     };
     using Bodies = std::unordered_map<const Jaxpr*, Body>;
     GraphBuilder(Bodies& bodies, bool in_branch, const GraphOptions& options)
-        : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_, options.for_target) {}
+        : bodies_(bodies), in_branch_(in_branch), options_(options), rewrite_(graph_, options.target != nullptr) {}
 
     GraphPtr build(const Jaxpr& j, Sym prefix) {
         graph_.path = prefix;
@@ -153,6 +156,8 @@ private:
         if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
         if (host_function(op.params)) return add_routine(op, in);  // each call is one: equal ones aren't merged
         if (auto out = without_elements(op)) return *out;
+        if (options_.target && is_window_op(*op.prim)) return add_routine(op, in);
+        if (options_.target && op.prim == &kConvGeneralDilated) return add_convolution(op, in);
         if (only_looks(op) && op.prim->kernel) return add_onlooker(std::move(op), in);
         JaxprPtr instead = op.prim->expand && op.prim->kernel ? op.prim->expand.fn(op) : nullptr;
         if (!instead) {
@@ -160,6 +165,31 @@ private:
             if (op.prim->expand) instead = op.prim->expand.fn(op);
         }
         if (instead) return inline_jaxpr(*instead, constants(*instead), in, prefix);  // its equations stand for this one
+        refuse(op);
+    }
+
+    /// An argument comes in the layout that wastes least memory. Where that isn't the convolution's, it reads a copy, and all that read the
+    /// same argument read the same copy: images of three colours, whose batch is smaller than a row of lanes.
+    std::vector<ValueId> add_convolution(const Op& op, std::vector<ValueId> in) {
+        const Dims& spec = op.as<ConvParams>().dimension_numbers.lhs_spec;
+        const Aval& x = *op.in[0];
+        const bool given = graph_.values[graph_.root(in[0])].kind == GraphValue::Kind::Input;
+        const int batch = static_cast<int>(spec[0]), features = static_cast<int>(spec[1]);
+        const TargetDevice& device = *options_.target;
+        const bool rows_of_lanes = x.shape[static_cast<std::size_t>(batch)] % device.lanes == 0;  // it comes with its batch last
+        if (given && !rows_of_lanes &&
+            padded_bytes(x, device) < std::min(padded_bytes(x, device, batch, features), padded_bytes(x, device, features, batch))) {
+            const auto [copy, is_new] = relaid_.try_emplace(graph_.root(in[0]), in[0]);
+            if (is_new) {
+                Op relay = op;
+                relay.prim = &kCopyP;
+                relay.params = {};
+                relay.in = relay.out = {op.in[0]};
+                copy->second = add_routine(relay, {in[0]}).front();
+            }
+            in[0] = copy->second;
+        }
+        if (auto out = rewrite_.add(op, in)) return *out;
         refuse(op);
     }
 
@@ -339,6 +369,7 @@ private:
     GraphOptions options_;
     Graph graph_;
     GraphRewriter rewrite_;
+    std::map<ValueId, ValueId> relaid_;  ///< argument -> what convolutions read of it
     std::set<std::pair<const Primitive*, const Params*>> checked_;
     bool backward_ = false;
 };

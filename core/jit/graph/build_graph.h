@@ -3,6 +3,10 @@
 #include "calls/remat/remat_lowering.h"
 #include "jit/graph/graph.h"
 
+namespace jaxscope {
+struct TargetDevice;
+}
+
 namespace jaxscope::exec {
 
 struct GraphOptions {
@@ -10,7 +14,9 @@ struct GraphOptions {
     bool over_devices = false;   ///< collectives over axes of a mesh are nodes, which nothing but a plan can have
     bool show_operands = false;  ///< what has no result (debug_print) reads its operands, so that they are in memory; else it is only met
     bool write_prints = false;   ///< debug_print reads its operands and writes its text
-    bool for_target = false;     ///< nobody runs it: what is best done by a routine of this processor is element by element
+    /// Nobody runs it: what is best done by a routine of this processor is element by element, what that device's compiler has a routine
+    /// for is one node, and what a convolution reads of an argument that comes otherwise is a copy as the convolution wants it.
+    const TargetDevice* target = nullptr;
 };
 
 /// Inlines calls (jit, closed_call, custom_jvp_call, ...; remat behind a barrier, or in the loop or branch of `options.remat`, where JAX

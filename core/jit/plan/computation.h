@@ -52,6 +52,7 @@ struct Computation {
     std::vector<std::optional<int>> granted;  ///< per output: the input whose memory it really takes
     std::vector<CopiedPair> copied;
     std::int64_t arena_bytes = 0;
+    std::int64_t near_bytes = 0;       ///< most that stands in a target's vector memory at once (TargetDevice::near_memory)
     bool guarded = false;              ///< debug mode: see GuardedArena
     std::vector<std::int64_t> guards;  ///< offsets of pages in the arena that nobody may touch
     int threads = 1;

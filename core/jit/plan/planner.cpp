@@ -454,15 +454,15 @@ private:
             if (b.place == Buffer::Place::Constant) b.first = -1, b.last = end;
     }
 
-    /// The device's vector memory holds temporaries for as long as they live: those that live shortest first, as far as there is room. A
-    /// loop's body has all of it.
+    /// The device's vector memory holds temporaries for as long as they live: those that live shortest first, as far as there is room. What
+    /// a loop's body holds there is taken while it runs.
     void keep_near() {
         const std::int64_t room = options_.target->near_memory;
         if (room == 0) return;
         near_.assign(c_->buffers.size(), false);
         std::vector<std::int64_t> used(c_->thunks.size() + 2, 0);  // step s at s + 1
         for (std::size_t s = 0; s < c_->thunks.size(); ++s)
-            if (!c_->thunks[s].bodies.empty()) used[s + 1] = room;
+            for (const ComputationPtr& body : c_->thunks[s].bodies) used[s + 1] = std::max(used[s + 1], body->near_bytes);
         std::vector<int> candidates;
         for (int b = 0; b < static_cast<int>(c_->buffers.size()); ++b)
             if (buffer(b).place == Buffer::Place::Arena && buffer(b).role != BufferRole::Scratch && in_arena(buffer(b)) &&
@@ -476,6 +476,7 @@ private:
             near_[static_cast<std::size_t>(b)] = true;
             std::for_each(begin, end, [&](std::int64_t& n) { n += buffer(b).bytes; });
         }
+        c_->near_bytes = *std::max_element(used.begin(), used.end());
     }
 
     void place_buffers() {

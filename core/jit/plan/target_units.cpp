@@ -10,6 +10,8 @@
 #include "base/checked.h"
 #include "ir/print/attr_text.h"
 #include "jit/plan/loops.h"
+#include "lax/params/shapes.h"
+#include "lax/params/slicing.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {
@@ -20,14 +22,36 @@ constexpr std::uint32_t kNoUnit = ~0u;
 constexpr int kLongest = 100;  ///< operations that several readers compute again; a longer chain is stored
 
 bool is_loop_node(const Node& n) { return n.kind == NodeKind::Scan || n.kind == NodeKind::While || n.kind == NodeKind::Cond; }
+/// A product over one position: what it makes is a product of two elements, and no routine's work.
+bool is_outer_product(const Node& n) {
+    const auto* dot = n.kind == NodeKind::Library && n.spec ? std::get_if<DotKernel>(&n.spec->kind) : nullptr;
+    return dot != nullptr && std::all_of(dot->lhs_contract.begin(), dot->lhs_contract.end(),
+                                         [&](int d) { return n.op.in[0]->shape[static_cast<std::size_t>(d)] == 1; });
+}
 bool is_product(const Node& n) {
-    return n.kind == NodeKind::Library && n.spec &&
+    return !is_outer_product(n) && n.kind == NodeKind::Library && n.spec &&
            (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
 }
 /// Elements by a list of indices: XLA reads them from memory. A slice at a place that is computed isn't one.
 bool is_gather(const Node& n) {
     return n.kind == NodeKind::Element && n.in.size() == 2 && n.map->operands[0].access == IndexMap::Access::General &&
            n.op.in[1]->size() > 1 && is_integer(n.op.in[1]->dtype);
+}
+/// By one list of indices, as graphs do: what is picked is stored, row after row.
+bool picks_rows(const Node& n) {
+    if (!is_gather(n)) return false;
+    const Dims& indices = n.op.in[1]->shape;
+    return indices.size() == 1 || (indices.size() == 2 && indices[1] == 1);
+}
+/// Every second element, or elements with room between them: XLA's fusions hold none of these (the steps of an associative scan).
+bool skips_elements(const Node& n) {
+    if (n.op.prim == &kSlice) {
+        const auto& strides = n.op.as<SliceParams>().strides;
+        return strides && std::any_of(strides->begin(), strides->end(), [](std::int64_t s) { return s > 1; });
+    }
+    if (n.op.prim != &kPad) return false;
+    const PadConfig& config = n.op.as<PadParams>().padding_config;
+    return std::any_of(config.begin(), config.end(), [](const auto& d) { return d.interior > 0; });
 }
 /// XLA's default: no precision is asked for, or DEFAULT of every operand.
 bool at_default_precision(const Node& n) {
@@ -41,10 +65,13 @@ class Maker {
 public:
     Maker(const Graph& g, const TargetDevice& device) : g_(g), device_(device) {
         find_users();
+        find_convolved();
         find_stored();
+        find_late();
+        find_newest();
         if (device_.fuses_into_products) move_behind_products();
         find_narrow();
-        find_convolved();
+        find_rows();
     }
     TargetUnits run() {
         TargetUnits out;
@@ -62,9 +89,7 @@ public:
         for (ValueId v = 0; v < g_.values.size(); ++v) {
             // Arguments come as they are.
             const bool made = g_.values[g_.root(v)].kind == GraphValue::Kind::Result;
-            const auto layout = convolved_.find(g_.aval(v).shape);
-            const std::int64_t whole =
-                made && layout != convolved_.end() ? padded_bytes(g_.aval(v), device_, layout->second) : padded_bytes(g_.aval(v), device_);
+            const std::int64_t whole = made ? bytes_made(g_.aval(v)) : padded_bytes(g_.aval(v), device_);
             out.bytes[v] = narrow_[g_.root(v)] && made ? whole / 2 : whole;
         }
         return out;
@@ -90,9 +115,12 @@ private:
     bool fuses_operands(std::uint32_t i) const {
         const Node& n = g_.nodes[i];
         if (is_gather(n)) return false;
+        if (n.op.prim == &kReduceWindowSum || n.op.prim == &kReduceWindowMax || n.op.prim == &kReduceWindowMin) return true;
         return element_wise(i) || n.kind == NodeKind::Reduction || (is_product(n) && device_.fuses_into_products);
     }
-    bool element_wise(std::uint32_t i) const { return g_.nodes[i].kind == NodeKind::Element || one_hot_[i]; }
+    bool element_wise(std::uint32_t i) const {
+        return g_.nodes[i].kind == NodeKind::Element || one_hot_[i] || is_outer_product(g_.nodes[i]);
+    }
 
     /// A scatter into a constant, one element for each row along one dimension (what a gradient of take_along_axis is): XLA compares an
     /// iota with the index instead.
@@ -114,6 +142,13 @@ private:
                std::any_of(out.shape.begin(), out.shape.end(), [&](std::int64_t d) { return d > 1 && updates == out.size() / d; });
     }
 
+    /// Along the features of what a convolution reads: the parts' lanes are put together in memory.
+    bool joins_features(const Node& n) const {
+        if (n.op.prim != &kConcatenate) return false;
+        const auto layout = convolved_.find(n.op.out[0]->shape);
+        return layout != convolved_.end() && n.op.as<ConcatenateParams>().dimension == layout->second.first;
+    }
+
     void find_stored() {
         stored_.assign(g_.values.size(), true);
         std::vector<int> length(g_.values.size(), 0);
@@ -127,21 +162,50 @@ private:
             const bool joined = n.op.prim == &kConcatenate;
             const bool fused = std::all_of(users_[v].begin(), users_[v].end(),
                                            [&](std::uint32_t u) { return fuses_operands(u) && !(joined && is_product(g_.nodes[u])); });
-            stored_[v] = output_[v] || !fused || (sum > kLongest && users_[v].size() > 1);
+            stored_[v] =
+                output_[v] || !fused || skips_elements(n) || picks_rows(n) || joins_features(n) || (sum > kLongest && users_[v].size() > 1);
             length[v] = stored_[v] ? 0 : sum;
         }
     }
 
-    /// A product's result that one element-wise operation reads is never stored: the product ends with it, and so on along the chain. The
-    /// chain ends where several read, and what is stored is its smallest value, the last one of several.
-    void move_behind_products() {
+    /// What a select_and_scatter reads is stored for it alone: all others that can compute it as they read it do. But what a product ends
+    /// with it writes as well.
+    void find_late() {
+        late_.assign(g_.values.size(), false);
         for (const Node& n : g_.nodes) {
+            if (n.op.prim != &kSelectAndScatterAdd) continue;
+            const ValueId v = g_.root(n.in[1]);
+            const GraphValue& value = g_.values[v];
+            late_[v] = value.kind == GraphValue::Kind::Result && element_wise(value.index) && !output_[v] && !ends_a_product(v);
+        }
+    }
+    /// Is it made of a product's result and of what is there from the beginning?
+    bool ends_a_product(ValueId v) const {
+        while (g_.values[v].kind == GraphValue::Kind::Result) {
+            const Node& n = g_.nodes[g_.values[v].index];
+            if (is_product(n)) return true;
+            if (n.kind != NodeKind::Element) return false;
+            std::set<ValueId> made;
+            for (const ValueId in : n.in)
+                if (g_.values[g_.root(in)].kind == GraphValue::Kind::Result) made.insert(g_.root(in));
+            if (made.size() != 1) return false;
+            v = *made.begin();
+        }
+        return false;
+    }
+
+    /// A product's result that one element-wise operation reads is never stored: the product ends with it, and so on along the chain. The
+    /// chain ends where several read, or where it would have to wait for what is made after it (the other part of a gradient's sum), and
+    /// what is stored is its smallest value, the last one of several.
+    void move_behind_products() {
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            const Node& n = g_.nodes[i];
             if (!is_product(n)) continue;
             const ValueId made = n.out[0];
             ValueId at = made, best = made;
             while (!output_[at] && users_[at].size() == 1) {
                 const Node& next = g_.nodes[users_[at][0]];
-                if (next.kind != NodeKind::Element || is_gather(next)) break;
+                if (next.kind != NodeKind::Element || is_gather(next) || waits(next, at, i)) break;
                 const std::int64_t left = g_.aval(next.out[0]).size(), whole = g_.aval(at).size();
                 if (left > whole || (left < whole && !next.map->copies)) break;
                 at = next.out[0];
@@ -152,6 +216,26 @@ private:
             }
             stored_[made] = false;
             stored_[best] = true;
+        }
+    }
+
+    /// Does an operand other than `at` come of what stands behind node `i`?
+    bool waits(const Node& n, ValueId at, std::uint32_t i) const {
+        return std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) {
+            const ValueId other = g_.root(v);
+            return other != at && newest_[other] > static_cast<int>(i) && g_.aval(v).size() > 1;
+        });
+    }
+    /// What is computed where it is read is as new as the newest thing in memory that it is made of.
+    void find_newest() {
+        newest_.assign(g_.values.size(), -1);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            const Node& n = g_.nodes[i];
+            const bool computed = element_wise(i) && !stored_[n.out[0]];
+            int newest = computed ? -1 : static_cast<int>(i);
+            if (computed)
+                for (const ValueId v : n.in) newest = std::max(newest, newest_[g_.root(v)]);
+            for (const ValueId v : n.out) newest_[v] = newest;
         }
     }
 
@@ -169,6 +253,29 @@ private:
             note(n.in[1], conv->rhs_spec);
             note(n.out[0], conv->out_spec);
         }
+    }
+
+    /// Rows that are gathered or scattered stand one after the other, and so do arrays of their shape in between.
+    void find_rows() {
+        const auto note = [&](ValueId v) {
+            const Dims& shape = g_.aval(v).shape;
+            if (shape.size() > 1 && !convolved_.contains(shape)) rows_.insert(shape);
+        };
+        for (const Node& n : g_.nodes) {
+            if (picks_rows(n)) note(n.out[0]);
+            if (n.kind == NodeKind::Library && n.spec && std::holds_alternative<ScatterKernel>(n.spec->kind)) note(n.out[0]), note(n.in[2]);
+        }
+    }
+    std::int64_t bytes_made(const Aval& aval) const {
+        if (const auto layout = convolved_.find(aval.shape); layout != convolved_.end()) {
+            const auto [features, batch] = layout->second;
+            const std::int64_t f = aval.shape[static_cast<std::size_t>(features)], b = aval.shape[static_cast<std::size_t>(batch)];
+            const bool batch_last = f < device_.sublanes || (f < device_.lanes && b % device_.lanes == 0);
+            return batch_last ? padded_bytes(aval, device_, batch, features) : padded_bytes(aval, device_, features, batch);
+        }
+        if (!rows_.contains(aval.shape)) return padded_bytes(aval, device_);
+        const int rank = static_cast<int>(aval.shape.size());
+        return padded_bytes(aval, device_, rank - 1, rank - 2);
     }
 
     /// Backwards: whom a value is read by.
@@ -239,7 +346,7 @@ private:
             const Node& n = g_.nodes[at];
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (reads(n, k) && (at == i && !fuses_operands(at) ? true : g_.values[n.in[k]].kind != GraphValue::Kind::Literal))
-                    operand(n.in[k], self, u, open);
+                    operand(n.in[k], fuses_operands(at), self, u, open);
         }
         std::sort(u.nodes.begin(), u.nodes.end());
         if (g_.nodes[i].kind != NodeKind::Barrier)
@@ -252,7 +359,8 @@ private:
         once(u.after);
         return u;
     }
-    void operand(ValueId v, std::uint32_t self, Unit& u, std::vector<std::uint32_t>& open) {
+    /// `fuses`: the reader can compute it.
+    void operand(ValueId v, bool fuses, std::uint32_t self, Unit& u, std::vector<std::uint32_t>& open) {
         const GraphValue& value = g_.values[v];
         const ValueId root = g_.root(v);
         const auto wait_for = [&](std::uint32_t node) {
@@ -261,7 +369,7 @@ private:
         if (value.kind == GraphValue::Kind::Result && g_.nodes[value.index].kind == NodeKind::Barrier) wait_for(value.index);
         if (g_.values[root].kind == GraphValue::Kind::Result) {
             const std::uint32_t maker = g_.values[root].index;
-            if (!stored_[root]) {
+            if (!stored_[root] || (late_[root] && fuses)) {
                 if (seen_[maker] != self) seen_[maker] = self, open.push_back(maker);
                 return;
             }
@@ -273,9 +381,11 @@ private:
     const Graph& g_;
     const TargetDevice& device_;
     std::vector<std::vector<std::uint32_t>> users_;             ///< per root
-    std::vector<bool> output_, stored_, narrow_;                ///< per root
+    std::vector<bool> output_, stored_, narrow_, late_;         ///< per root
     std::vector<bool> one_hot_;                                 ///< per node
     std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
+    std::set<Dims> rows_;                                       ///< shapes whose own last dimensions stand last
+    std::vector<int> newest_;                                   ///< per root: the node
     std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
     mutable std::map<const Graph*, std::vector<bool>> bodies_;  ///< which inputs of a loop's body products alone read
 };

@@ -54,8 +54,8 @@ struct Planned {
 Planned make_plan(const JaxprPtr& program, const Aliases& aliases, const std::vector<bool>& kept, const JitOptions& options,
                   bool in_place = false) {
     check(*program, aliases);
-    const GraphPtr graph = build_graph(
-        program, {options.remat_lowering, options.over_devices, options.debug_prints, options.write_prints, options.target != nullptr});
+    const GraphPtr graph =
+        build_graph(program, {options.remat_lowering, options.over_devices, options.debug_prints, options.write_prints, options.target});
     ComputationOptions c;
     c.threads = usable_threads(options.threads);
     c.fuse.fuse = options.fuse;

@@ -17,6 +17,9 @@ bool selects_largest(const Attr& select_prim);
 /// The scalar that loses against all others: -inf, the smallest integer, False; with `largest` false the opposite.
 LiteralRef extremum_identity(DType dtype, bool largest);
 
+/// Of windows over a plain operation (sum, extremum, choice), which compilers of accelerators have routines for.
+bool is_window_op(const Primitive& prim);
+
 /// What they compute in terms of slices, comparisons and a scatter, dimension by dimension.
 JaxprPtr reduce_window_expand(const Op& op);
 JaxprPtr select_and_gather_expand(const Op& op);

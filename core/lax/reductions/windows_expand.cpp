@@ -93,6 +93,11 @@ LiteralRef extremum_identity(DType dtype, bool largest) {
     return make_literal(scalar, largest ? std::int64_t{0} : highest);
 }
 
+bool is_window_op(const Primitive& prim) {
+    return prim.expand.fn == reduce_window_expand || prim.expand.fn == select_and_gather_expand ||
+           prim.expand.fn == select_and_scatter_expand;
+}
+
 JaxprPtr reduce_window_expand(const Op& op) {
     const auto& p = op.as<ReduceWindowParams>();
     const Primitive& combine = op.prim == &kReduceWindowSum ? kAdd : op.prim == &kReduceWindowMax ? kMax : kMin;

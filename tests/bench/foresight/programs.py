@@ -318,6 +318,7 @@ for _p in ("plain", "nothing"):
 
 sys.modules.setdefault("programs", sys.modules[__name__])
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import later  # noqa: E402
 import libraries  # noqa: E402
 import networks  # noqa: E402
 import transformers  # noqa: E402
@@ -352,6 +353,7 @@ _CORPUS: list[tuple[str, Callable, dict[str, str], dict[str, Any]]] = [
     ("haikuresnet", libraries.haiku_resnet, {"bf16": "plain nothing", "f32": "plain"}, {}),
     ("haikugru", libraries.haiku_gru, {"bf16": "plain", "f32": "plain nothing"}, {}),
 ]
+_CORPUS += later.LATER
 for _n, _f, _types, _options in _CORPUS:
     for _t, _policies in _types.items():
         for _p in _policies.split():
