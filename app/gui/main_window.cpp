@@ -96,8 +96,8 @@ MainWindow::MainWindow(QWidget* parent)
         transforms_->restyle();
         explain_.start();
     });
-    const auto show_step = [this](int step) {
-        buffers_->show_step(step);
+    const auto show_step = [this](const std::shared_ptr<const MemoryPlan>& plan, int step) {
+        buffers_->show_step(plan, step);
         tables_->setCurrentWidget(buffer_table_);
     };
     connect(timeline_, &TimelineWidget::step_picked, this, show_step);
@@ -125,6 +125,8 @@ void MainWindow::tell_state() {
     connect(&session_, &Session::opened, this, &MainWindow::state_changed);
     connect(&session_, &Session::choices_changed, this, &MainWindow::state_changed);
     connect(program_, &ProgramView::expanded_changed, this, &MainWindow::state_changed);
+    connect(program_->view(), &GraphView::moved, this, &MainWindow::state_changed);
+    connect(&selection_, &Selection::changed, this, &MainWindow::state_changed);
     for (const QTabWidget* tabs : {pictures_, tables_}) connect(tabs, &QTabWidget::currentChanged, this, &MainWindow::state_changed);
 }
 
@@ -358,11 +360,11 @@ void MainWindow::show_stages() {
     if (look.done) program_->set_saved(look.saved);
     program_->set_donation(look.donation);
     selection_.set_correspondence(look.correspondence, look.inspection ? look.inspection->derivation() : 0);
-    memory_->set_look(session_.program(), look);
     const auto& as_it_is = session_.as_it_is().plan;
     const std::int64_t measured = look.run ? look.run->result.measured_peak.value_or(0) : 0;
     timeline_->set_plan(look.plan, as_it_is, measured);
     strip_->set_plan(look.plan, as_it_is, measured);
+    memory_->set_look(session_.program(), look);
     const auto counted = [](const QString& name, int rows) {
         return rows > 0 ? name + QStringLiteral("  ") + QString::number(rows) : name;
     };

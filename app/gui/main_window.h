@@ -195,6 +195,7 @@ private:
     void reveal_equation(const EqnPath& path);
     void select_row(const QString& table, const Picked& picked);
     void restore_state();
+    void select_again(const OpenProgram& kept);
     const VisibleGraph::Node* picked_group() const;
 
     QMenuBar* menu_bar_;

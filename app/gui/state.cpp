@@ -42,6 +42,10 @@ OpenProgram MainWindow::state() const {
     }
     const std::vector<Choices>& history = session_.history();
     for (std::size_t c = 1; c < history.size(); ++c) out.choices.append(kept_choices(history[c], *session_.program()));
+    for (const Choices& undone : session_.undone()) out.undone.append(kept_choices(undone, *session_.program()));
+    if (const std::optional<EqnPath>& picked = selection_.picked().program) out.picked = utf8(to_text(*picked));
+    if (selection_.picked().group_in == Picked::Where::Program) out.group = utf8(selection_.picked().group);
+    if (const auto place = program_->view()->chosen_place()) out.place = {place->zoom, place->middle.x(), place->middle.y()};
     out.picture = front_of(*pictures_);
     out.table = front_of(*tables_);
     out.touched = program_->touched();
@@ -80,9 +84,31 @@ void MainWindow::show_again() {
         for (const QString& key : kept.expanded) keys.insert(key.toStdString());
         program_->expand(std::move(keys));
     }
+    if (const QJsonArray& p = kept.place; p.size() == 3)
+        program_->view()->start_at(GraphView::Place{p[0].toDouble(), {p[1].toDouble(), p[2].toDouble()}});
+    std::vector<Choices> undone;
+    for (const QJsonValue& value : kept.undone)
+        undone.push_back(choices_again(value.toObject(), session_.history().front(), *session_.program(), lost_));
+    session_.set_undone(std::move(undone));
+    select_again(kept);
     lost_.removeDuplicates();
     if (!lost_.isEmpty())
         notice_->tell(tr("What was chosen here before isn't in the program any more: %1.").arg(lost_.join(QStringLiteral(", "))));
+}
+
+/// What a file names that isn't in the program is not selected.
+void MainWindow::select_again(const OpenProgram& kept) {
+    Picked picked;
+    picked.group = kept.group.toStdString();
+    try {
+        if (!kept.picked.isEmpty()) {
+            picked.program = parse_eqn_path(kept.picked.toStdString());
+            resolve(*session_.program()->jaxpr, *picked.program);
+        }
+    } catch (const Error&) {
+        picked.program.reset();
+    }
+    if (!picked.empty()) selection_.pick(picked);
 }
 
 /// Shortcuts are found by the window, whatever of it is hidden.

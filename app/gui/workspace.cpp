@@ -35,15 +35,20 @@ QStringList strings(const QJsonArray& array) {
 QJsonObject to_json(const OpenProgram& program) {
     QJsonObject out{{"file", program.file}, {"choices", program.choices}, {"picture", program.picture}, {"table", program.table}};
     if (!program.text.isEmpty()) out["text"] = program.text;
+    if (!program.undone.isEmpty()) out["undone"] = program.undone;
+    if (!program.picked.isEmpty()) out["picked"] = program.picked;
+    if (!program.group.isEmpty()) out["group"] = program.group;
+    if (!program.place.isEmpty()) out["place"] = program.place;
     if (program.touched) out["expanded"] = QJsonArray::fromStringList(program.expanded);
     return out;
 }
 
 /// What of `object` isn't what a program of a workspace has; empty: nothing.
 QString wrong_in(const QJsonObject& object) {
-    const std::pair<const char*, QJsonValue::Type> kinds[] = {{"file", QJsonValue::String},    {"text", QJsonValue::String},
-                                                              {"picture", QJsonValue::String}, {"table", QJsonValue::String},
-                                                              {"choices", QJsonValue::Array},  {"expanded", QJsonValue::Array}};
+    const std::pair<const char*, QJsonValue::Type> kinds[] = {
+        {"file", QJsonValue::String},    {"text", QJsonValue::String},  {"picture", QJsonValue::String}, {"table", QJsonValue::String},
+        {"picked", QJsonValue::String},  {"group", QJsonValue::String}, {"choices", QJsonValue::Array},  {"undone", QJsonValue::Array},
+        {"expanded", QJsonValue::Array}, {"place", QJsonValue::Array}};
     for (const auto& [name, kind] : kinds)
         if (const QJsonValue value = object[QLatin1String(name)]; !value.isUndefined() && value.type() != kind)
             return QString::fromUtf8(name);
@@ -51,8 +56,11 @@ QString wrong_in(const QJsonObject& object) {
 }
 
 OpenProgram from_json(const QJsonObject& object) {
-    return {object["file"].toString(),    object["text"].toString(),  object["choices"].toArray(),
-            object["picture"].toString(), object["table"].toString(), strings(object["expanded"].toArray()),
+    return {object["file"].toString(),    object["text"].toString(),
+            object["choices"].toArray(),  object["undone"].toArray(),
+            object["picture"].toString(), object["table"].toString(),
+            object["picked"].toString(),  object["group"].toString(),
+            object["place"].toArray(),    strings(object["expanded"].toArray()),
             object.contains("expanded")};
 }
 

@@ -19,7 +19,11 @@ struct OpenProgram {
     QString file;            ///< as it was opened; empty: `text`, or nothing
     QString text;            ///< of a jaxpr that came from the clipboard
     QJsonArray choices;      ///< oldest first, without the first one, which is as every program is opened (views/session/kept_choices.h)
+    QJsonArray undone;       ///< choices that can be done again, the next one last
     QString picture, table;  ///< which are in front
+    QString picked;          ///< the selected equation of the program ("12/jaxpr/3"),
+    QString group;           ///< or the key of the selected group of its graph
+    QJsonArray place;        ///< of its graph in the window: zoom and middle; empty: as it is shown first
     QStringList expanded;    ///< in the graph of the program
     bool touched = false;    ///< the user has opened or closed something there
     bool empty() const { return file.isEmpty() && text.isEmpty(); }

@@ -234,8 +234,8 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
     }
     if (picked.donated >= 0) picked.input = picked.donated;
     if (const PlannedBuffer* buffer = in.stages.find(picked.buffer); buffer != nullptr && !picked.program && !picked.known) {
-        if (buffer->role == BufferRole::Argument) {  // whatever else lies in its memory later
-            picked.input = buffer->number;
+        if (buffer->role == BufferRole::Argument) {                            // whatever else lies in its memory later
+            if (picked.buffer->opened.empty()) picked.input = buffer->number;  // a body's arguments are none of the program's
             return {};
         }
         const std::optional<EqnPath> path = parsed(buffer->eqn);

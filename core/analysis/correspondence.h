@@ -44,10 +44,7 @@ struct KnownStages {
     const ResidualRow* find(const std::optional<ResidualId>& id) const {
         return residuals && id ? find_residual(*residuals, *id) : nullptr;
     }
-    const PlannedBuffer* find(const std::optional<BufferId>& id) const {
-        const int b = plan && id ? buffer_index(*plan, *id) : -1;
-        return b < 0 ? nullptr : &plan->buffers[static_cast<std::size_t>(b)];
-    }
+    const PlannedBuffer* find(const std::optional<BufferId>& id) const { return plan && id ? find_buffer(*plan, *id) : nullptr; }
     const DonatedLeaf* donated(int input) const { return donation && input >= 0 ? find_donated(*donation, input) : nullptr; }
 };
 

@@ -12,7 +12,8 @@ BufferId plain_id(const MemoryPlan& plan, const PlannedBuffer& b) {
     BufferId id;
     id.role = b.role;
     id.number = b.number;
-    if (b.role == BufferRole::Argument || b.role == BufferRole::Output) return id;
+    id.opened = plan.opened;
+    if (id.opened.empty() && (b.role == BufferRole::Argument || b.role == BufferRole::Output)) return id;
     id.derivation = plan.derivation;
     id.eqn = b.eqn;
     return id;
@@ -35,6 +36,24 @@ int buffer_index(const MemoryPlan& plan, const BufferId& id) {
     for (std::size_t b = 0; b < plan.buffers.size(); ++b)
         if (plain_id(plan, plan.buffers[b]) == wanted && nth++ == id.nth) return static_cast<int>(b);
     return -1;
+}
+
+const PlannedBuffer* find_buffer(const MemoryPlan& whole, const BufferId& id) {
+    if (id.opened.empty() || id.derivation != whole.derivation) {
+        const int b = buffer_index(whole, id);
+        return b < 0 ? nullptr : &whole.buffers[static_cast<std::size_t>(b)];
+    }
+    const MemoryPlan* plan = &whole;
+    for (const int step : id.opened) {
+        if (step < 0 || static_cast<std::size_t>(step) >= plan->steps.size()) return nullptr;
+        plan = plan->steps[static_cast<std::size_t>(step)].inside.get();
+        if (plan == nullptr) return nullptr;
+    }
+    // What stands inside of a plan doesn't know where it was opened.
+    int nth = 0;
+    for (const PlannedBuffer& b : plan->buffers)
+        if (b.role == id.role && b.number == id.number && b.eqn == id.eqn && nth++ == id.nth) return &b;
+    return nullptr;
 }
 
 const ResidualRow* find_residual(const ResidualReport& report, const ResidualId& id) {

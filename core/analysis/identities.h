@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analysis/stages/stages.h"
 
@@ -17,6 +18,7 @@ struct BufferId {
     int number = -1;               ///< of the argument, output or constant
     std::uint64_t derivation = 0;  ///< which program `eqn` stands in (MemoryPlan::derivation); 0 for arguments and outputs
     std::string eqn;               ///< path of the equation that makes it
+    std::vector<int> opened;       ///< steps inside of which it is (MemoryPlan::opened)
     int nth = 0;                   ///< among the buffers for which all of the above is the same
     friend bool operator==(const BufferId&, const BufferId&) = default;
 };
@@ -24,6 +26,8 @@ struct BufferId {
 BufferId id_of(const MemoryPlan& plan, int buffer);
 /// Index into `plan.buffers`, or -1. Linear in the buffers.
 int buffer_index(const MemoryPlan& plan, const BufferId& id);
+/// The buffer in a whole program's plan or inside of its steps; null: there is none.
+const PlannedBuffer* find_buffer(const MemoryPlan& whole, const BufferId& id);
 
 /// Null: the report has no such residual.
 const ResidualRow* find_residual(const ResidualReport& report, const ResidualId& id);

@@ -33,6 +33,17 @@ MemoryTimeline memory_timeline(const MemoryPlan& plan) {
     return out;
 }
 
+std::shared_ptr<const MemoryPlan> open_step(const MemoryPlan& plan, int step) {
+    const PlannedStep& s = plan.steps[static_cast<std::size_t>(step)];
+    if (!s.inside) return nullptr;
+    auto opened = std::make_shared<MemoryPlan>(*s.inside);
+    opened->derivation = plan.derivation;
+    opened->target = plan.target;
+    opened->opened = plan.opened;
+    opened->opened.push_back(step);
+    return opened;
+}
+
 std::vector<int> alive_at(const MemoryPlan& plan, int step) {
     std::vector<int> alive;
     for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {

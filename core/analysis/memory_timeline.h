@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "jit/jit.h"
@@ -19,6 +20,9 @@ struct MemoryTimeline {
 
 /// Linear in steps and buffers. An output in a donated argument's memory counts once, as the argument.
 MemoryTimeline memory_timeline(const MemoryPlan& plan);
+
+/// What runs inside of a step (PlannedStep::inside), as a plan that can be looked at on its own; null where nothing does.
+std::shared_ptr<const MemoryPlan> open_step(const MemoryPlan& plan, int step);
 
 /// Buffers that live in a step, largest first.
 std::vector<int> alive_at(const MemoryPlan& plan, int step);

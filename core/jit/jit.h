@@ -53,6 +53,8 @@ struct PlannedBuffer {
     SourceRef source;
 };
 
+struct MemoryPlan;
+
 /// One thunk: a fused kernel, a library call, a copy, or a loop with its own steps inside.
 struct PlannedStep {
     std::string eqn;                ///< the equation that names the step (the last one of a fused kernel)
@@ -61,6 +63,10 @@ struct PlannedStep {
     SourceRef source;
     std::vector<int> reads, writes;  ///< indices into `buffers`: everything the step touches
     std::int64_t live_bytes = 0;     ///< while the step runs
+    /// One iteration of a loop or one branch of a cond, of several the one that needs most: its arguments are what it reads from outside,
+    /// its arena holds what is its own. Null: nothing runs inside of the step.
+    std::shared_ptr<const MemoryPlan> inside;
+    std::int64_t iterations = 0;  ///< of a scan, how often `inside` runs; else 0
 };
 
 /// A donated input whose output is made while the input is still to be read: the output stands in a temporary and is copied in the end.
@@ -97,6 +103,7 @@ struct MemoryPlan {
     std::vector<CopiedPair> copied;
     std::vector<SpaceUse> spaces;          ///< device and host, where anything stands on the host; else empty
     std::uint64_t derivation = 0;          ///< whose plan it is, where the caller tells programs apart by number
+    std::vector<int> opened;               ///< of what runs inside of a step: the steps that were opened to get there (open_step)
     const TargetDevice* target = nullptr;  ///< whose needs were estimated; null: the plan of this machine's executor
 };
 

@@ -1,5 +1,6 @@
 // From the start page to memory's strips: what one does with the window day by day, by mouse and by keyboard.
 #include <QAbstractButton>
+#include <QAccessible>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDropEvent>
@@ -115,6 +116,35 @@ private Q_SLOTS:
             QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
             QCOMPARE(view->graph().nodes[view->graph().by_key.at(key)].expanded, open);
         }
+    }
+
+    void a_screen_reader_finds_the_nodes() {
+        open_sample();
+        ProgramView* view = window_->program_view();
+        QAccessibleInterface* graph = QAccessible::queryAccessibleInterface(view->view());
+        QVERIFY(graph != nullptr && graph->isValid());
+        QCOMPARE(graph->childCount(), static_cast<int>(view->graph().nodes.size()));
+        QAccessibleInterface* group = nullptr;
+        for (int n = 0; n < graph->childCount(); ++n) {
+            QAccessibleInterface* node = graph->child(n);
+            QVERIFY(node != nullptr && node->isValid() && node->parent() == graph);
+            QVERIFY2(node->text(QAccessible::Name).startsWith(utf8(view->graph().nodes[static_cast<std::size_t>(n)].title)),
+                     qPrintable(node->text(QAccessible::Name)));
+            QCOMPARE(graph->indexOfChild(node), n);
+            if (group == nullptr && node->state().collapsed && !node->state().offscreen) group = node;
+        }
+        QVERIFY(graph->child(-1) == nullptr && graph->child(graph->childCount()) == nullptr);
+        // Pressing one picks it, as a click does; toggling opens it.
+        QVERIFY(group != nullptr);
+        QCOMPARE(graph->childAt(group->rect().center().x(), group->rect().center().y()), group);
+        group->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+        QVERIFY(group->state().selected && graph->focusChild() == group);
+        const QString name = group->text(QAccessible::Name);
+        QVERIFY(name.endsWith("closed"));
+        group->actionInterface()->doAction(QAccessibleActionInterface::toggleAction());
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(graph->focusChild()->state().expanded);
+        QVERIFY(graph->focusChild()->text(QAccessible::Name).endsWith("open"));
     }
 
     void every_control_has_a_name() {

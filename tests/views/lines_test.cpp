@@ -104,6 +104,44 @@ private Q_SLOTS:
         QVERIFY(flame->graph().bytes > 0 && flame->graph().bytes < window_->session()->current().plan->live_peak);
     }
 
+    void a_loop_is_opened_in_the_curve_and_left_again() {
+        QVERIFY(opens(*window_, QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/transformer_lm_scan.jaxscope")));
+        window_->show_tab("memory");
+        MemoryView* memory = window_->memory_view();
+        TimelineWidget* timeline = memory->timeline();
+        QVERIFY(memory->open_button()->isVisible() && !memory->open_button()->isEnabled() && !memory->back_button()->isVisible());
+        const MemoryPlan& plan = *window_->session()->current().plan;
+        int loop = 0;
+        while (!timeline->can_open(loop)) ++loop;
+        const auto middle_of = [&](int step) { return QPointF(timeline->x_of(step + 0.5), timeline->height() / 2.0).toPoint(); };
+        QTest::mouseClick(timeline, Qt::LeftButton, {}, middle_of(loop));
+        QVERIFY(memory->open_button()->isEnabled());
+        memory->open_button()->click();
+        QVERIFY(timeline->opened() && memory->back_button()->isVisible());
+        QVERIFY2(timeline->where().startsWith("one of 6 iterations of scan at "), qPrintable(timeline->where()));
+        QVERIFY(timeline->shown()->planned_peak < plan.planned_peak);
+        takes_pictures(*window_, "iteration");
+        // What is picked inside is an equation of the loop's body, everywhere.
+        memory->strips_button()->click();
+        memory->arguments_button()->click();
+        int strip = -1;
+        for (const int b : timeline->shown()->at_peak)
+            if (strip < 0 && !timeline->shown()->buffers[static_cast<std::size_t>(b)].eqn.empty()) strip = b;
+        QTest::mouseClick(timeline, Qt::LeftButton, {}, timeline->strip_of(strip).center().toPoint());
+        const Picked& picked = window_->selection()->picked();
+        QVERIFY(picked.buffer && picked.buffer->opened == std::vector<int>{loop});
+        QVERIFY(picked.program && to_text(*picked.program).find('/') != std::string::npos);
+        // Another policy's plan is another: nothing of it is open.
+        memory->back_button()->click();
+        QVERIFY(!timeline->opened() && timeline->shown().get() == &plan);
+        memory->curve_button()->click();
+        QTest::mouseDClick(timeline, Qt::LeftButton, {}, middle_of(loop));
+        QVERIFY(timeline->opened());
+        window_->top_bar()->enter_policy("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(!timeline->opened() && !memory->back_button()->isVisible());
+    }
+
     void two_programs_stand_side_by_side() {
         QVERIFY(opens(*window_));
         window_->top_bar()->enter_policy("nothing_saveable");

@@ -160,7 +160,7 @@ private Q_SLOTS:
         model.set_plan(plan());
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(model.total(), QStringLiteral("3 buffers, 210 B at the peak"));
-        model.show_step(2);
+        model.show_step(plan(), 2);
         QCOMPARE(model.rowCount(), 2);
         QVERIFY(model.picked(1).buffer == id_of(*plan(), 2));
     }

@@ -80,7 +80,20 @@ private Q_SLOTS:
         first->show_tab("donation");
         first->program_view()->collapse_all();
         QTRY_VERIFY_WITH_TIMEOUT(settled(*first), kPatience);
+        first->top_bar()->enter_policy("nothing_saveable");
+        first->session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*first), kPatience);
+        Picked picked;
+        picked.program = parse_eqn_path("0");
+        first->selection()->pick(picked);
+        GraphView* graph = first->program_view()->view();
+        first->show_tab("program");
+        QTRY_VERIFY(graph->isVisible());
+        graph->fit();
+        const GraphView::Place place = *graph->chosen_place();
+        first->show_tab("split");
         const OpenProgram kept = first->state();
+        QCOMPARE(kept.picked, QStringLiteral("0"));
         const Choices chosen = first->session()->choices();
         const auto expanded = first->program_view()->expanded();
         QCOMPARE(kept.choices.size(), 2);
@@ -95,6 +108,13 @@ private Q_SLOTS:
         QCOMPARE(bench_->at(0)->state().picture, QStringLiteral("split"));
         QCOMPARE(bench_->at(0)->state().table, QStringLiteral("donation"));
         QVERIFY(bench_->at(0)->program_view()->expanded() == expanded);
+        QVERIFY(bench_->at(0)->selection()->picked().program == parse_eqn_path("0"));
+        QVERIFY(bench_->at(0)->session()->can_redo() && bench_->at(0)->session()->undone().back().policy != nullptr);
+        bench_->at(0)->show_tab("program");
+        const GraphView* again = bench_->at(0)->program_view()->view();
+        QTRY_COMPARE(again->zoom(), place.zoom);
+        QVERIFY2(QLineF(again->chosen_place()->middle, place.middle).length() * place.zoom < 2, "the picture stands elsewhere");
+        bench_->at(0)->show_tab("split");
         bench_->at(0)->session()->undo();
         QVERIFY(bench_->at(0)->session()->choices().each_block);
     }
@@ -201,8 +221,13 @@ private Q_SLOTS:
         QVERIFY(!bench_->save_workspace(folder_.filePath("no/such/folder/w.jaxscope-workspace")));
         // A program whose file is gone stays in the workspace.
         Workspace gone;
-        gone.programs << OpenProgram{
-            folder_.filePath("gone.jaxscope"), {}, {QJsonObject{{"policy", "dots_saveable"}}}, "split", "donation", {}, false};
+        OpenProgram program;
+        program.file = folder_.filePath("gone.jaxscope");
+        program.choices = {QJsonObject{{"policy", "dots_saveable"}}};
+        program.undone = {QJsonObject{{"policy", "nothing_saveable"}}};
+        program.picture = "split", program.table = "donation";
+        program.picked = "3", program.place = {0.5, 10.0, 20.0};
+        gone.programs << program;
         const QString file = folder_.filePath("gone.jaxscope-workspace");
         QCOMPARE(write_workspace(workspace_text(gone), file), QString());
         make();

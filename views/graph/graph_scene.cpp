@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/graph_scene.h"
 
+#include <QAccessible>
 #include <QGraphicsSceneMouseEvent>
 #include <QGraphicsView>
 #include <QKeyEvent>
@@ -9,6 +10,8 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "graph/accessible_graph.h"
+#include "graph/graph_view.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -133,6 +136,12 @@ NodeItem* GraphScene::node(int part, int index) const {
     return index < 0 || static_cast<std::size_t>(index) >= nodes.size() ? nullptr : nodes[static_cast<std::size_t>(index)];
 }
 
+int GraphScene::nodes() const {
+    int all = 0;
+    for (int part = 0; part < parts(); ++part) all += nodes(part);
+    return all;
+}
+
 CrossingItem* GraphScene::crossing_of(int residual) const {
     for (CrossingItem* item : crossings_) {
         const auto& which = item->crossing().residuals;
@@ -147,7 +156,14 @@ void GraphScene::set_picked(int part, int index) {
     picked_ = node(part, index);
     if (picked_ != nullptr) picked_->set_picked(true);
     // What a screen reader says of the picture.
-    for (QGraphicsView* view : views()) view->setAccessibleDescription(picked_ == nullptr ? QString() : picked_->words());
+    for (QGraphicsView* view : views()) {
+        view->setAccessibleDescription(picked_ == nullptr ? QString() : picked_->words());
+        const auto* graph = qobject_cast<const GraphView*>(view);
+        if (picked_ == nullptr || graph == nullptr || !graph->hasFocus()) continue;
+        QAccessibleEvent told(view, QAccessible::Focus);
+        told.setChild(accessible_child(*graph, picked_->part(), picked_->index()));
+        QAccessible::updateAccessibility(&told);
+    }
 }
 
 void GraphScene::set_picked_residual(int residual) {

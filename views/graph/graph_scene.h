@@ -29,6 +29,9 @@ public:
     void set_picked(int part, int node);     ///< -1: none
     void set_picked_residual(int residual);  ///< -1: none
     NodeItem* node(int part, int index) const;
+    int parts() const { return static_cast<int>(parts_.size()); }
+    int nodes(int part) const { return static_cast<int>(parts_[static_cast<std::size_t>(part)].nodes.size()); }
+    int nodes() const;                                  ///< of all parts
     const NodeItem* picked() const { return picked_; }  ///< the marked one, or null
     CrossingItem* crossing_of(int residual) const;
     /// Grounds of the two halves of a split, and where they meet; a program has none.

@@ -7,6 +7,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 
+#include "graph/accessible_graph.h"
 #include "graph/graph_items.h"
 #include "graph/graph_scene.h"
 #include "theme/theme.h"
@@ -29,6 +30,7 @@ GraphView::GraphView(QWidget* parent) : QGraphicsView(parent) {
     setOptimizationFlags(QGraphicsView::DontSavePainterState);
     setMouseTracking(true);
     viewport()->setCursor(Qt::ArrowCursor);
+    install_accessible_graphs();
 }
 
 void GraphView::set_empty_text(const QString& text) {
@@ -36,7 +38,19 @@ void GraphView::set_empty_text(const QString& text) {
     viewport()->update();
 }
 
+std::optional<GraphView::Place> GraphView::chosen_place() const {
+    if (start_) return start_;
+    if (!moved_) return {};
+    return Place{zoom(), mapToScene(viewport()->rect().center())};
+}
+
+void GraphView::leave_first_look() {
+    start_.reset();
+    moved_ = true;
+}
+
 void GraphView::zoom_by(double factor) {
+    leave_first_look();
     const double wanted = std::clamp(zoom() * factor, kMinZoom, kMaxZoom);
     scale(wanted / zoom(), wanted / zoom());
     Q_EMIT moved();
@@ -44,6 +58,7 @@ void GraphView::zoom_by(double factor) {
 
 void GraphView::fit() {
     if (scene() == nullptr || scene()->sceneRect().isEmpty()) return;
+    leave_first_look();
     fitInView(scene()->sceneRect(), Qt::KeepAspectRatio);
     if (zoom() > 1) resetTransform();
     Q_EMIT moved();
@@ -51,6 +66,15 @@ void GraphView::fit() {
 
 void GraphView::first_look(std::optional<double> middle) {
     if (scene() == nullptr) return;
+    moved_ = false;
+    if (start_) {
+        const double kept = std::clamp(start_->zoom, kMinZoom, kMaxZoom);
+        resetTransform();
+        scale(kept, kept);
+        centerOn(start_->middle);
+        Q_EMIT moved();
+        return;
+    }
     const QRectF all = scene()->sceneRect();
     const double whole = std::min(viewport()->width() / all.width(), viewport()->height() / all.height());
     const double wide = viewport()->width() / all.width();
@@ -64,6 +88,7 @@ void GraphView::first_look(std::optional<double> middle) {
 
 void GraphView::bring_into_view(const QRectF& what) {
     if (scene() == nullptr) return;
+    leave_first_look();
     if (zoom() < kFullZoom) {
         resetTransform();
         Q_EMIT moved();
@@ -84,6 +109,7 @@ void GraphView::keep(QPointF scene_point, QPoint at) {
 }
 
 void GraphView::wheelEvent(QWheelEvent* event) {
+    leave_first_look();
     if ((event->modifiers() & Qt::ControlModifier) == 0) return QGraphicsView::wheelEvent(event);
     zoom_by(std::pow(1.0015, event->angleDelta().y()));
     event->accept();
@@ -110,6 +136,7 @@ QRect GraphView::map_rect() const {
 }
 
 void GraphView::mousePressEvent(QMouseEvent* event) {
+    leave_first_look();
     if (event->button() == Qt::LeftButton && map_rect().contains(event->pos()) && scene() != nullptr && !scene()->items().isEmpty() &&
         !hides_a_node(map_rect()))
         return mouseMoveEvent(event);

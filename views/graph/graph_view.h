@@ -19,6 +19,16 @@ public:
     /// 100 %, top of the picture in view, unless the picture fits a view at a readable zoom.
     /// `middle`: what to have in the middle where the picture is wider than the view; nothing: its own.
     void first_look(std::optional<double> middle = {});
+    /// What part is in view.
+    struct Place {
+        double zoom = 1;
+        QPointF middle;  ///< of the view, in the scene
+    };
+    /// Where the user has moved to; nothing: the picture stands as it is shown first.
+    std::optional<Place> chosen_place() const;
+    /// First looks are at this place until the user moves.
+    void start_at(std::optional<Place> place) { start_ = place; }
+    bool has_start() const { return start_.has_value(); }
     /// Brings something into view, so that it can be read.
     void bring_into_view(const QRectF& what);
     /// Keeps `scene` point at the same place of the window when the picture changes.
@@ -46,6 +56,9 @@ private:
     QString empty_text_;
     KeptPicture picture_;
     bool into_kept_ = false;  ///< what is being painted moves with the picture
+    std::optional<Place> start_;
+    bool moved_ = false;  ///< since the first look
+    void leave_first_look();
     struct Map {
         QPixmap pixels;
         quint64 version = 0;

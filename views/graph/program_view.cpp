@@ -39,7 +39,10 @@ ProgramView::ProgramView(Selection* selection, QWidget* parent)
         const std::string key = graph_.nodes[static_cast<std::size_t>(node)].key;
         set_expanded(key, !expanded_.contains(key));
     });
-    connect(selection_, &Selection::changed, this, [this](const Picked& picked) { mark(picked, !own_pick_); });
+    connect(selection_, &Selection::changed, this, [this](const Picked& picked) {
+        const bool another = picked.program != marked_ || picked.group != marked_group_;
+        mark(picked, another && !own_pick_);
+    });
     connect(layouter_, &GraphLayouter::done, this, [this](const std::shared_ptr<LaidOut>& result) { show_graph(*result); });
 }
 
@@ -61,6 +64,7 @@ void ProgramView::set_program(ProgramPtr program) {
     fresh_ = true;
     if (!program_) return;
     touched_ = false;
+    view_->start_at({});
     saved_.reset();
     donation_.reset();
     forget_focus();
@@ -115,7 +119,8 @@ void ProgramView::show_graph(LaidOut& result) {
     const NodeItem* anchor = node(anchor_);
     if (anchor != nullptr) view_->keep(anchor->rect().topLeft(), anchor_at_);
     anchor_.clear();
-    mark(selection_->picked(), anchor == nullptr);  // what was opened stays where it is, whatever is selected
+    // What was opened stays where it is, whatever is selected; so does what the user had in view.
+    mark(selection_->picked(), anchor == nullptr && !view_->has_start());
     if (first) Q_EMIT model_ready();
     Q_EMIT laid_out();
 }
@@ -227,6 +232,8 @@ void ProgramView::mark(const Picked& picked, bool move) {
         if (const auto found = graph_.by_key.find(picked.group); found != graph_.by_key.end()) node = static_cast<int>(found->second);
     }
     scene_->set_picked(0, node);
+    marked_ = picked.program;
+    marked_group_ = picked.group;
     if (const std::string key = picked_key(); !key.empty() && key != picked_now_) {
         picked_before_ = picked_now_;
         picked_now_ = key;

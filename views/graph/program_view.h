@@ -89,6 +89,8 @@ private:
     QPoint anchor_at_;
     std::shared_ptr<const std::vector<SavedValue>> saved_;
     std::shared_ptr<const DonationReport> donation_;
+    std::optional<EqnPath> marked_;  ///< what the selection was when it was marked last:
+    std::string marked_group_;       ///< that more becomes known of it moves nothing
     Focus focus_ = Focus::Everything;
     std::string focus_on_, focus_from_;       ///< keys of the nodes that it is of
     std::string picked_now_, picked_before_;  ///< keys, for the way from the one to the other

@@ -22,6 +22,8 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
       strips_(new QToolButton),
       lines_(new QToolButton),
       arguments_(new QToolButton),
+      open_(new QToolButton),
+      back_(new QToolButton),
       whose_(new ChoiceBox),
       hint_(new QLabel),
       making_(this) {
@@ -33,6 +35,10 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
     lines_->setToolTip(tr("Bytes by source line and the calls that lead there: a flame graph"));
     arguments_->setText(tr("Arguments"));
     arguments_->setToolTip(tr("Show the memory of arguments, too"));
+    open_->setText(tr("Open the loop"));
+    open_->setToolTip(tr("Shows one iteration of the loop, or the branch, that was clicked in the picture (a double click does, too)"));
+    back_->setText(tr("Back to the run"));
+    back_->setToolTip(tr("Shows the whole run again"));
     whose_->addItems({tr("alive at the peak"), tr("saved for the backward pass")});
     whose_->setAccessibleName(tr("Bytes of what"));
     whose_->setToolTip(tr("Whose bytes the lines show. A click on a step of the curve shows what is alive there"));
@@ -42,10 +48,14 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
     connect(lines_, &QToolButton::toggled, this, &MemoryView::show_lines);
     connect(arguments_, &QToolButton::toggled, timeline_, &TimelineWidget::show_arguments);
     connect(whose_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, &MemoryView::show_lines);
-    connect(timeline_, &TimelineWidget::step_picked, this, [this](int step) {
+    connect(timeline_, &TimelineWidget::step_picked, this, [this](const std::shared_ptr<const MemoryPlan>& plan, int step) {
+        clicked_ = plan;
         step_ = step;
-        whose_->setItemText(0, tr("alive in step %1").arg(utf8(count_text(step))));
+        whose_->setItemText(0, (timeline_->opened() ? tr("alive in step %1 inside") : tr("alive in step %1")).arg(utf8(count_text(step))));
+        tell_what_opens();
     });
+    connect(open_, &QToolButton::clicked, this, [this] { timeline_->open(step_); });
+    connect(back_, &QToolButton::clicked, timeline_, &TimelineWidget::close);
     show_lines();
 }
 
@@ -60,13 +70,16 @@ void MemoryView::lay_out() {
     row->addSpacing(12);
     row->addWidget(arguments_);
     row->addWidget(whose_);
+    row->addSpacing(6);
+    row->addWidget(open_);
+    row->addWidget(back_);
+    row->addSpacing(12);
     row->addStretch();
     row->addWidget(hint_);
     hint_->setMinimumWidth(10);
-    for (QToolButton* button : {curve_, strips_, lines_, arguments_}) {
-        button->setCheckable(true);
-        button->setAccessibleName(button->text());
-    }
+    for (QToolButton* button : {curve_, strips_, lines_, arguments_}) button->setCheckable(true);
+    for (QToolButton* button : {open_, back_}) button->setProperty("lettered", true);
+    for (QToolButton* button : {curve_, strips_, lines_, arguments_, open_, back_}) button->setAccessibleName(button->text());
     curve_->setChecked(true);
     arguments_->setChecked(true);
     either_->addWidget(timeline_);
@@ -83,13 +96,25 @@ void MemoryView::lay_out() {
 void MemoryView::set_look(ProgramPtr program, const Look& look) {
     if (program == program_ && look.plan == plan_ && look.residuals == residuals_) return;
     if (look.plan != plan_) {
+        clicked_ = look.plan;
         step_ = -1;
         whose_->setItemText(0, tr("alive at the peak"));
     }
     program_ = std::move(program);
     plan_ = look.plan;
     residuals_ = look.residuals;
+    tell_what_opens();
     if (lines_->isChecked()) show_lines();
+}
+
+void MemoryView::tell_what_opens() {
+    const bool picture = !lines_->isChecked();
+    open_->setVisible(picture && timeline_->can_open_any());
+    open_->setEnabled(clicked_ == timeline_->shown() && timeline_->can_open(step_));
+    back_->setVisible(picture && timeline_->opened());
+    hint_->setText(!picture                    ? tr("A double click widens a line, Backspace goes back")
+                   : timeline_->can_open_any() ? tr("A double click opens a loop, else it shows all")
+                                               : tr("Ctrl and wheel zooms, dragging moves, a double click shows all"));
 }
 
 /// Made when somebody looks, in the background: a large program has many stacks.
@@ -98,21 +123,21 @@ void MemoryView::show_lines() {
     either_->setCurrentWidget(lines ? static_cast<QWidget*>(flame_) : timeline_);
     arguments_->setVisible(!lines);
     whose_->setVisible(lines);
-    hint_->setText(lines ? tr("A double click widens a line, Backspace goes back")
-                         : tr("Ctrl and wheel zooms, dragging moves, a double click shows all"));
+    tell_what_opens();
     if (!lines) return;
     const bool saved = whose_->currentIndex() == 1;
     const QString what = tr("Bytes by source line, %1").arg(whose_->currentText());
-    if (!program_ || (saved ? !residuals_ : !plan_))
+    if (!program_ || (saved ? !residuals_ : !clicked_))
         return flame_->set_graph({}, what,
                                  saved ? tr("Nothing is differentiated here, so nothing is saved.") : tr("There is no memory plan."));
-    making_.start([this, program = program_, plan = plan_, residuals = residuals_, step = step_, saved, what]() -> std::function<void()> {
-        auto made = std::make_shared<FlameGraph>(saved ? flame_of_residuals(*program, *residuals)
-                                                       : flame_of_step(*program, *plan, step < 0 ? plan->peak_step : step));
-        return [this, made, what, saved] {
-            flame_->set_graph(std::move(*made), what, saved ? tr("Nothing is saved.") : tr("Nothing is alive."));
-        };
-    });
+    making_.start(
+        [this, program = program_, plan = clicked_, residuals = residuals_, step = step_, saved, what]() -> std::function<void()> {
+            auto made = std::make_shared<FlameGraph>(saved ? flame_of_residuals(*program, *residuals)
+                                                           : flame_of_step(*program, *plan, step < 0 ? plan->peak_step : step));
+            return [this, made, what, saved] {
+                flame_->set_graph(std::move(*made), what, saved ? tr("Nothing is saved.") : tr("Nothing is alive."));
+            };
+        });
 }
 
 }  // namespace jaxscope::views

@@ -25,6 +25,9 @@ public:
     QToolButton* strips_button() const { return strips_; }
     QToolButton* lines_button() const { return lines_; }
     QToolButton* arguments_button() const { return arguments_; }
+    /// Opens the loop that was clicked in the timeline, and leads back.
+    QToolButton* open_button() const { return open_; }
+    QToolButton* back_button() const { return back_; }
     /// Whose bytes lines of source show.
     QComboBox* whose() const { return whose_; }
     bool busy() const { return making_.busy(); }
@@ -35,13 +38,15 @@ private:
     TimelineWidget* timeline_;
     FlameWidget* flame_;
     QStackedWidget* either_;
-    QToolButton *curve_, *strips_, *lines_, *arguments_;
+    void tell_what_opens();
+    QToolButton *curve_, *strips_, *lines_, *arguments_, *open_, *back_;
     QComboBox* whose_;
     QLabel* hint_;
     ProgramPtr program_;
     std::shared_ptr<const MemoryPlan> plan_;
     std::shared_ptr<const ResidualReport> residuals_;
-    int step_ = -1;  ///< that was clicked in the timeline; -1: the peak's
+    std::shared_ptr<const MemoryPlan> clicked_;  ///< whose step was clicked: `plan_`, or what was opened of it
+    int step_ = -1;                              ///< that was clicked in the timeline; -1: the peak's
     Latest making_;
 };
 

@@ -25,12 +25,19 @@ TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* pare
 void TimelineWidget::set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const MemoryPlan> as_it_is,
                               std::int64_t measured_peak) {
     if (plan == as_it_is) as_it_is.reset();
+    as_it_is_ = std::move(as_it_is);
+    as_it_is_peak_ = as_it_is_ ? as_it_is_->planned_peak : 0;
+    measured_peak_ = measured_peak;
+    if (opened() && plan == above_.front()) return update();  // a run was measured: what is open stays open
+    above_.clear();
+    show(std::move(plan));
+}
+
+void TimelineWidget::show(std::shared_ptr<const MemoryPlan> plan) {
     plan_ = std::move(plan);
     timeline_ = plan_ ? memory_timeline(*plan_) : MemoryTimeline{};
-    before_ = as_it_is ? memory_timeline(*as_it_is) : MemoryTimeline{};
-    as_it_is_peak_ = as_it_is ? as_it_is->planned_peak : 0;
+    before_ = as_it_is_ && !opened() ? memory_timeline(*as_it_is_) : MemoryTimeline{};
     scale_.set_steps(static_cast<int>(timeline_.live.size()));
-    measured_peak_ = measured_peak;
     hovered_ = -1;
     measure();
 }
@@ -123,16 +130,17 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
 
 void TimelineWidget::paint_head(QPainter& painter) const {
     const Palette& p = theme().palette();
-    painter.setFont(head_font());
+    painter.setFont(opened() ? text_font(11, true) : head_font());  // names of files keep their letters
     painter.setPen(theme()(p.muted));
     const QRectF head(16, 6, width() - 32, 18);
-    painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, tr("Memory over the run"));
+    painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, opened() ? tr("Memory in ") + where() : tr("Memory over the run"));
     if (!plan_) return;
     painter.setFont(text_font(11));
     std::string text = plan_->target != nullptr ? std::string("estimated for ") + plan_->target->name + " " : "planned ";
     text += bytes_text(plan_->planned_peak);
-    if (measured_peak_ > 0) text += " \u00b7 measured " + bytes_text(measured_peak_);
-    if (as_it_is_peak_ > 0 && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
+    if (opened()) text += " of its own";
+    if (measured_peak_ > 0 && !opened()) text += " \u00b7 measured " + bytes_text(measured_peak_);
+    if (as_it_is_peak_ > 0 && !opened() && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
     if (compact_) return;
     double x = 16;
@@ -161,7 +169,9 @@ void TimelineWidget::paint_axis(QPainter& painter) const {
         painter.drawText(QRectF(4, y - 9, plot().left() - 12, 18), Qt::AlignRight | Qt::AlignVCenter,
                          utf8(bytes_text(static_cast<std::int64_t>(bytes))));
     }
+    paint_openable(painter);
     painter.setFont(text_font(11));
+    painter.setPen(theme()(p.muted));
     painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignLeft,
                      scale_.shows_all() ? tr("start") : utf8("step " + count_text(static_cast<std::int64_t>(scale_.first()))));
     painter.drawText(QRectF(plot().left(), plot().bottom() + 18, plot().width(), 18), Qt::AlignRight,
@@ -305,6 +315,7 @@ void TimelineWidget::tell_step(int step, QPoint at) const {
     std::string text =
         "step " + count_text(step) + ": " + here.kind.str() + "\n" + bytes_text(timeline_.live[static_cast<std::size_t>(step)]) + " alive";
     if (const SourceLoc loc = here.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
+    if (!compact_ && can_open(step)) text += "\nA double click shows what is inside";
     QToolTip::showText(at, utf8(text));
 }
 
@@ -330,10 +341,11 @@ void TimelineWidget::pick(QPointF at) {
     else if (!here.writes.empty())
         picked.buffer = id_of(*plan_, here.writes.front());
     selection_->pick(picked);
-    Q_EMIT step_picked(step);
+    Q_EMIT step_picked(plan_, step);
 }
 
-void TimelineWidget::mouseDoubleClickEvent(QMouseEvent*) {
+void TimelineWidget::mouseDoubleClickEvent(QMouseEvent* event) {
+    if (const int step = step_at(event->x()); !compact_ && can_open(step)) return open(step);
     scale_.show_all();
     update();
 }

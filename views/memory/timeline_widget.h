@@ -13,7 +13,8 @@ namespace jaxscope::views {
 
 /// Live bytes over the steps of a run, stacked by role, the peak marked. Hovering tells the step, clicking picks what it computes.
 /// A selected buffer's life is a bar under the curve. Ctrl and the wheel zooms in time, the wheel or dragging moves, a double click shows
-/// all. Instead of the curve, each buffer can be a strip at its place in memory; arguments can be left out.
+/// all. Instead of the curve, each buffer can be a strip at its place in memory; arguments can be left out. A loop is one step, which can
+/// be opened: then the steps are those of one iteration.
 class TimelineWidget : public QWidget {
     Q_OBJECT
 public:
@@ -23,11 +24,23 @@ public:
     void set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const MemoryPlan> as_it_is, std::int64_t measured_peak);
     /// Why there is no plan; empty: nothing stands in its way.
     void set_problem(const QString& problem);
+    /// Does anything run inside of this step of what is shown?
+    bool can_open(int step) const;
+    bool can_open_any() const;
+    void open(int step);
+    /// Back to the run, out of all that was opened.
+    void close();
+    bool opened() const { return !above_.empty(); }
+    const std::shared_ptr<const MemoryPlan>& shown() const { return plan_; }
+    /// "one of 32 iterations of scan at model.py:31"; empty where the whole run is shown.
+    QString where() const;
     enum class Mode { Curve, Strips };
     void set_mode(Mode mode);
     Mode mode() const { return mode_; }
     void show_arguments(bool shown);
     const TimeScale& scale() const { return scale_; }
+    /// Where a step begins in the widget.
+    double x_of(double step) const;
     /// The buffer whose strip is drawn at a place of the widget; -1: none.
     int strip_at(QPointF at) const;
     QRectF strip_of(int buffer) const;
@@ -35,7 +48,8 @@ public:
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
 Q_SIGNALS:
-    void step_picked(int step);
+    /// A step of `plan` was clicked, or what is shown changed to `plan`, whose peak this is.
+    void step_picked(std::shared_ptr<const jaxscope::MemoryPlan> plan, int step);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -48,6 +62,8 @@ protected:
 
 private:
     QRectF plot() const;
+    void show(std::shared_ptr<const MemoryPlan> plan);
+    void paint_openable(QPainter& painter) const;
     std::int64_t live(const MemoryTimeline& timeline, std::size_t step) const;
     std::int64_t top() const;
     /// What the vertical axis shows, once the plan or what is shown of it changes.
@@ -56,7 +72,6 @@ private:
     void paint_strips(QPainter& painter) const;
     void tell_step(int step, QPoint at) const;
     void pick(QPointF at);
-    double x_of(double step) const;
     double y_of(double bytes) const;
     int step_at(double x) const;
     void paint_axis(QPainter& painter) const;
@@ -68,10 +83,12 @@ private:
 
     Selection* selection_;
     bool compact_;
-    std::shared_ptr<const MemoryPlan> plan_;
+    std::shared_ptr<const MemoryPlan> plan_;                ///< that is shown
+    std::vector<std::shared_ptr<const MemoryPlan>> above_;  ///< in whose steps it was opened, the whole program's first
     MemoryTimeline timeline_;
     QString problem_;
-    MemoryTimeline before_;  ///< of the program as it is; empty where that is what is shown
+    MemoryTimeline before_;  ///< of the program as it is; empty where that is what is shown, or an iteration
+    std::shared_ptr<const MemoryPlan> as_it_is_;
     std::int64_t as_it_is_peak_ = 0, measured_peak_ = 0;
     int hovered_ = -1;
     TimeScale scale_;

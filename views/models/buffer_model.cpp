@@ -15,12 +15,15 @@ BufferModel::BufferModel(QObject* parent) : TableModel(parent) {
 }
 
 void BufferModel::set_plan(std::shared_ptr<const MemoryPlan> plan) {
-    plan_ = std::move(plan);
-    show_step(plan_ ? plan_->peak_step : 0);
+    if (plan && plan == whole_) return;  // what was chosen to be shown of it stays
+    whole_ = plan;
+    const int peak = plan ? plan->peak_step : 0;
+    show_step(std::move(plan), peak);
 }
 
-void BufferModel::show_step(int step) {
+void BufferModel::show_step(std::shared_ptr<const MemoryPlan> plan, int step) {
     beginResetModel();
+    plan_ = std::move(plan);
     step_ = step;
     alive_ = plan_ ? alive_at(*plan_, step) : std::vector<int>{};
     bytes_ = 0;
@@ -58,7 +61,8 @@ QVariant BufferModel::data(const QModelIndex& index, int role) const {
 QString BufferModel::total() const {
     if (!plan_) return {};
     return utf8(count_text(static_cast<std::int64_t>(alive_.size())) + " buffers, " + bytes_text(bytes_) +
-                (step_ == plan_->peak_step ? " at the peak" : " in step " + std::to_string(step_)));
+                (step_ == plan_->peak_step ? " at the peak" : " in step " + std::to_string(step_)) +
+                (plan_->opened.empty() ? "" : " inside of the loop"));
 }
 
 Picked BufferModel::picked(int row) const {

@@ -11,7 +11,8 @@ public:
     enum Column { Bytes, Value, Role_, Made, Place, Lives };
     explicit BufferModel(QObject* parent = nullptr);
     void set_plan(std::shared_ptr<const MemoryPlan> plan);
-    void show_step(int step);
+    /// Of the plan that is set, or of what runs inside of its steps.
+    void show_step(std::shared_ptr<const MemoryPlan> plan, int step);
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QString total() const override;
@@ -20,7 +21,7 @@ public:
     QString empty_text() const override;
 
 private:
-    std::shared_ptr<const MemoryPlan> plan_;
+    std::shared_ptr<const MemoryPlan> whole_, plan_;  ///< that is set, and whose step is shown
     int step_ = 0;
     std::vector<int> alive_;
     std::int64_t bytes_ = 0;

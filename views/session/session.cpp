@@ -223,6 +223,11 @@ void Session::undo() {
     inspect();
 }
 
+void Session::set_undone(std::vector<Choices> undone) {
+    undone_ = std::move(undone);
+    Q_EMIT choices_changed();
+}
+
 void Session::redo() {
     if (!can_redo()) return;
     history_.push_back(std::move(undone_.back()));

@@ -81,6 +81,8 @@ public:
     const Look& current() const { return current_; }
     const Choices& choices() const;
     const std::vector<Choices>& history() const { return history_; }
+    const std::vector<Choices>& undone() const { return undone_; }  ///< the next to be done again is the last
+    void set_undone(std::vector<Choices> undone);                   ///< of an earlier day
     /// Are the figures of `current` those of `choices`? Not while it is being inspected.
     bool shows_choices() const { return current_.inspection && current_.inspection->choices() == choices(); }
     bool busy() const { return busy_; }

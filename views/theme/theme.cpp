@@ -127,7 +127,7 @@ QString Theme::style_sheet() const {
         "QPushButton:hover { background: @hover; } QPushButton:disabled { color: @muted; }"
         "QPushButton:focus { border-color: @known; }"
         "QPushButton#primary { background: @known; color: @onknown; border-color: @known; font-weight: 600; }"
-        "QToolButton[checkable=\"true\"] { background: @panel; color: @ink; border: 1px solid @rule; border-radius: 4px; padding: 3px 8px; "
+        "QToolButton[checkable=\"true\"], QToolButton[lettered=\"true\"] { background: @panel; color: @ink; border: 1px solid @rule; border-radius: 4px; padding: 3px 8px; "
         "}"
         "QToolButton[checkable=\"true\"]:checked { background: @selected; border-color: @known; }"
         "QMenu { background: @panel; color: @ink; border: 1px solid @rule; } QMenu::item:selected { background: @selected; }"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/cancel.h"
 #include "base/checked.h"
@@ -123,14 +124,42 @@ std::size_t largest_body(const Thunk& t) {
     return best;
 }
 
+/// The same plan with paths as seen from `loop`.
+std::shared_ptr<const MemoryPlan> seen_from(const Node& loop, std::size_t k, std::shared_ptr<const MemoryPlan> inside) {
+    if (loop.bodies[k]->path == loop.body_paths[k]) return inside;
+    auto seen = std::make_shared<MemoryPlan>(*inside);
+    for (PlannedBuffer& b : seen->buffers) b.eqn = path_from(loop, k, b.eqn);
+    for (PlannedStep& s : seen->steps) {
+        s.eqn = path_from(loop, k, s.eqn);
+        for (std::string& eqn : s.eqns) eqn = path_from(loop, k, eqn);
+        if (s.inside) s.inside = seen_from(loop, k, s.inside);
+    }
+    return seen;
+}
+
+/// Plans of bodies, as each was built: several loops may have one.
+using Bodies = std::unordered_map<const Computation*, std::shared_ptr<const MemoryPlan>>;
+MemoryPlan report(const Computation& c, const std::vector<std::optional<int>>& pairs, Bodies& bodies);
+
+std::shared_ptr<const MemoryPlan> plan_of_body(const Computation& body, Bodies& bodies) {
+    const auto known = bodies.find(&body);
+    if (known != bodies.end()) return known->second;
+    auto plan = std::make_shared<MemoryPlan>(report(body, std::vector<std::optional<int>>(body.output_buffer.size()), bodies));
+    return bodies.emplace(&body, std::move(plan)).first->second;
+}
+
 /// A loop is one step of the plan, and all that its body needs one piece of scratch memory. For people the body's values are buffers like
 /// any others: what a scan stacks and carries is named by the equation of the body that makes it, and in place of the scratch memory stand
 /// the second places of its carries and what is alive in the body at the body's own peak.
-void open_loop(const Computation& c, int step, MemoryPlan& plan) {
+void open_loop(const Computation& c, int step, MemoryPlan& plan, Bodies& bodies) {
     const Thunk& t = c.thunks[static_cast<std::size_t>(step)];
     name_results(c, t, plan);
-    if (t.scratch < 0) return;
     const Node& loop = node_of(c, t);
+    const std::size_t body = largest_body(t);
+    const std::shared_ptr<const MemoryPlan> inside = seen_from(loop, body, plan_of_body(*t.bodies[body], bodies));
+    plan.steps[static_cast<std::size_t>(step)].inside = inside;
+    if (t.kind == Thunk::Kind::Scan) plan.steps[static_cast<std::size_t>(step)].iterations = loop_shape(loop).length;
+    if (t.scratch < 0) return;
     const std::int64_t base = plan.buffers[static_cast<std::size_t>(t.scratch)].offset;
     PlannedBuffer& scratch = plan.buffers[static_cast<std::size_t>(t.scratch)];
     PlannedBuffer like = scratch;
@@ -154,12 +183,9 @@ void open_loop(const Computation& c, int step, MemoryPlan& plan) {
         name_by_maker(carry, loop, loop.bodies.size() - 1, k);
         add(std::move(carry));
     }
-    const std::size_t body = largest_body(t);
-    const MemoryPlan inside = report_plan(*t.bodies[body], std::vector<std::optional<int>>(t.bodies[body]->output_buffer.size()));
-    for (const int i : inside.at_peak) {
-        PlannedBuffer b = inside.buffers[static_cast<std::size_t>(i)];
+    for (const int i : inside->at_peak) {
+        PlannedBuffer b = inside->buffers[static_cast<std::size_t>(i)];
         b.offset += base + t.body_arena;
-        b.eqn = path_from(loop, body, b.eqn);
         add(std::move(b));
     }
 }
@@ -228,9 +254,7 @@ void count_spaces(const Computation& c, MemoryPlan& plan) {
     }
 }
 
-}  // namespace
-
-MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int>>& pairs) {
+MemoryPlan report(const Computation& c, const std::vector<std::optional<int>>& pairs, Bodies& bodies) {
     MemoryPlan plan;
     for (const Buffer& b : c.buffers) plan.buffers.push_back(describe(c, b));
     for (const Thunk& t : c.thunks) {
@@ -246,7 +270,7 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     }
     mark_residuals(c, plan.buffers);
     for (std::size_t s = 0; s < c.thunks.size(); ++s)
-        if (!c.thunks[s].bodies.empty()) open_loop(c, static_cast<int>(s), plan);
+        if (!c.thunks[s].bodies.empty()) open_loop(c, static_cast<int>(s), plan, bodies);
     plan.copied = c.copied;
     plan.alias_of_output.resize(c.output_buffer.size());
     std::vector<bool> used(c.input_buffer.size(), false);
@@ -272,6 +296,13 @@ MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int
     count_live(plan);
     count_spaces(c, plan);
     return plan;
+}
+
+}  // namespace
+
+MemoryPlan report_plan(const Computation& c, const std::vector<std::optional<int>>& pairs) {
+    Bodies bodies;
+    return report(c, pairs, bodies);
 }
 
 }  // namespace jaxscope::exec
