@@ -83,6 +83,7 @@ inline bool takes_pictures(app::MainWindow& window, const char* name) {
     if (folder.isEmpty()) return false;
     for (const bool dark : {false, true}) {
         window.set_dark(dark);
+        QTest::qWait(300);  // what follows in a moment (layouts, the words beside the picture) belongs to it
         window.grab().save(QStringLiteral("%1/%2-%3.png").arg(folder, QString::fromUtf8(name), dark ? "dark" : "light"));
     }
     window.set_dark(false);

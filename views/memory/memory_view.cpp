@@ -113,6 +113,7 @@ void MemoryView::tell_what_opens() {
     open_->setEnabled(clicked_ == timeline_->shown() && timeline_->can_open(step_));
     back_->setVisible(picture && timeline_->opened());
     hint_->setText(!picture                    ? tr("A double click widens a line, Backspace goes back")
+                   : timeline_->opened()       ? QString()
                    : timeline_->can_open_any() ? tr("A double click opens a loop, else it shows all")
                                                : tr("Ctrl and wheel zooms, dragging moves, a double click shows all"));
 }
