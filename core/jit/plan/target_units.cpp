@@ -72,6 +72,7 @@ public:
         if (device_.fuses_into_products) move_behind_products();
         find_narrow();
         find_rows();
+        find_regrouped();
     }
     TargetUnits run() {
         TargetUnits out;
@@ -91,6 +92,7 @@ public:
             const bool made = g_.values[g_.root(v)].kind == GraphValue::Kind::Result;
             const std::int64_t whole = made ? bytes_made(g_.aval(v)) : padded_bytes(g_.aval(v), device_);
             out.bytes[v] = narrow_[g_.root(v)] && made ? whole / 2 : whole;
+            if (made && regrouped_.contains(g_.root(v))) out.bytes[v] = checked_mul(out.bytes[v], 2);
         }
         return out;
     }
@@ -211,7 +213,9 @@ private:
                 at = next.out[0];
                 // A wide copy that a gather reads stands beside the narrow result that the other readers take.
                 const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
-                if (!beside && (g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
+                // What is computed in a wide type is stored in it; a mere copy in a wide type is made again by who reads it.
+                const bool computed = !next.map->copies && next.op.prim != &kConvertElementType;
+                if (!beside && (computed || g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
                 if (stored_[at]) break;
             }
             stored_[made] = false;
@@ -265,6 +269,20 @@ private:
             if (picks_rows(n)) note(n.out[0]);
             if (n.kind == NodeKind::Library && n.spec && std::holds_alternative<ScatterKernel>(n.spec->kind)) note(n.out[0]), note(n.in[2]);
         }
+    }
+    /// What a convolution made and somebody reads in groups of features (a group norm) stands in memory twice: features that are last can't
+    /// be divided where they are.
+    void find_regrouped() {
+        for (const Node& n : g_.nodes)
+            for (const ValueId v : n.in) {
+                const ValueId root = g_.root(v);
+                const auto layout = convolved_.find(g_.aval(root).shape);
+                if (root == v || layout == convolved_.end() || g_.values[root].kind != GraphValue::Kind::Result) continue;
+                const Dims &whole = g_.aval(root).shape, &read = g_.aval(v).shape;
+                const bool last = layout->second.first == std::ssize(whole) - 1;
+                if (last && read.size() > whole.size() && read.back() < whole.back() && whole.back() % read.back() == 0)
+                    regrouped_.insert(root);
+            }
     }
     std::int64_t bytes_made(const Aval& aval) const {
         if (const auto layout = convolved_.find(aval.shape); layout != convolved_.end()) {
@@ -384,6 +402,7 @@ private:
     std::vector<bool> output_, stored_, narrow_, late_;         ///< per root
     std::vector<bool> one_hot_;                                 ///< per node
     std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
+    std::set<ValueId> regrouped_;                               ///< roots that are read in groups of features
     std::set<Dims> rows_;                                       ///< shapes whose own last dimensions stand last
     std::vector<int> newest_;                                   ///< per root: the node
     std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
