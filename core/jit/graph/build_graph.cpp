@@ -168,12 +168,19 @@ private:
         refuse(op);
     }
 
+    /// An argument, or one that was only converted.
+    bool comes_from_outside(ValueId root) const {
+        const GraphValue& value = graph_.values[root];
+        if (value.kind != GraphValue::Kind::Result) return value.kind == GraphValue::Kind::Input;
+        const Node& n = graph_.nodes[value.index];
+        return n.op.prim == &kConvertElementType && graph_.values[graph_.root(n.in[0])].kind == GraphValue::Kind::Input;
+    }
     /// An argument comes in the layout that wastes least memory. Where that isn't the convolution's, it reads a copy, and all that read the
     /// same argument read the same copy: images of three colours, whose batch is smaller than a row of lanes.
     std::vector<ValueId> add_convolution(const Op& op, std::vector<ValueId> in) {
         const Dims& spec = op.as<ConvParams>().dimension_numbers.lhs_spec;
         const Aval& x = *op.in[0];
-        const bool given = graph_.values[graph_.root(in[0])].kind == GraphValue::Kind::Input;
+        const bool given = comes_from_outside(graph_.root(in[0]));
         const int batch = static_cast<int>(spec[0]), features = static_cast<int>(spec[1]);
         const TargetDevice& device = *options_.target;
         const bool rows_of_lanes = x.shape[static_cast<std::size_t>(batch)] % device.lanes == 0;  // it comes with its batch last

@@ -267,6 +267,8 @@ private:
         };
         for (const Node& n : g_.nodes) {
             if (picks_rows(n)) note(n.out[0]);
+            if (joins_features(n))
+                for (const ValueId v : n.in) parts_.insert(g_.aval(v).shape);
             if (n.kind == NodeKind::Library && n.spec && std::holds_alternative<ScatterKernel>(n.spec->kind)) note(n.out[0]), note(n.in[2]);
         }
     }
@@ -276,6 +278,11 @@ private:
         for (const Node& n : g_.nodes)
             for (const ValueId v : n.in) {
                 const ValueId root = g_.root(v);
+                // Sums are made where it stands; what is computed with the groups' own figures isn't.
+                const bool with_others = n.kind == NodeKind::Element && std::any_of(n.in.begin(), n.in.end(), [&](ValueId other) {
+                                             return g_.root(other) != root && g_.values[g_.root(other)].kind == GraphValue::Kind::Result;
+                                         });
+                if (!with_others) continue;
                 const auto layout = convolved_.find(g_.aval(root).shape);
                 if (root == v || layout == convolved_.end() || g_.values[root].kind != GraphValue::Kind::Result) continue;
                 const Dims &whole = g_.aval(root).shape, &read = g_.aval(v).shape;
@@ -287,9 +294,8 @@ private:
     std::int64_t bytes_made(const Aval& aval) const {
         if (const auto layout = convolved_.find(aval.shape); layout != convolved_.end()) {
             const auto [features, batch] = layout->second;
-            const std::int64_t f = aval.shape[static_cast<std::size_t>(features)], b = aval.shape[static_cast<std::size_t>(batch)];
-            const bool batch_last = f < device_.sublanes || (f < device_.lanes && b % device_.lanes == 0);
-            return batch_last ? padded_bytes(aval, device_, batch, features) : padded_bytes(aval, device_, features, batch);
+            const std::int64_t by_features = padded_bytes(aval, device_, features, batch);
+            return parts_.contains(aval.shape) ? by_features : std::min(by_features, padded_bytes(aval, device_, batch, features));
         }
         if (!rows_.contains(aval.shape)) return padded_bytes(aval, device_);
         const int rank = static_cast<int>(aval.shape.size());
@@ -309,9 +315,11 @@ private:
     }
     bool read_narrow(ValueId v) const {
         if (output_[v] || g_.root(v) != v || g_.aval(v).dtype != DType::F32 || users_[v].empty()) return false;
+        const bool product = std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return is_product(g_.nodes[u]); });
         return std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
             const Node& n = g_.nodes[u];
-            if (n.kind == NodeKind::Barrier) return true;  // who reads behind it reads this value
+            if (n.kind == NodeKind::Barrier) return true;               // who reads behind it reads this value
+            if (n.kind == NodeKind::Reduction && product) return true;  // made in one step with it (a bias's gradient)
             if (is_product(n)) return at_default_precision(n);
             if (n.kind == NodeKind::Element) return n.map->copies && !stored_[n.out[0]] && narrow_[n.out[0]];
             return n.kind == NodeKind::Scan && body_reads_narrow(n, v);
@@ -403,6 +411,7 @@ private:
     std::vector<bool> one_hot_;                                 ///< per node
     std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
     std::set<ValueId> regrouped_;                               ///< roots that are read in groups of features
+    std::set<Dims> parts_;                                      ///< shapes of what is joined along a convolution's features
     std::set<Dims> rows_;                                       ///< shapes whose own last dimensions stand last
     std::vector<int> newest_;                                   ///< per root: the node
     std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
