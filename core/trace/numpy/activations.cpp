@@ -58,7 +58,7 @@ Array wrapped_angle(const Array& x, float half) {
 template <bool Two>
 Array log_of_sum(const Array& x, const Array& y) {
     const auto power = [](const Array& a) { return Two ? lax::exp2(a) : lax::exp(a); };
-    const auto logarithm = [](const Array& a) { return Two ? lax::mul(1 / M_LN2, lax::log1p(a)) : lax::log1p(a); };
+    const auto logarithm = [](const Array& a) { return Two ? 1 / M_LN2 * lax::log1p(a) : lax::log1p(a); };
     Array top = lax::max(x, y);
     if (is_complex(x)) {
         Array sum = lax::add(x, y);
@@ -143,7 +143,7 @@ Array logaddexp2(const Operand& x, const Operand& y) { return log_of_promoted<tr
 Array sinc(const Operand& x) {
     return detail::composed_one("sinc", "", {x}, [](const Arrays& v) {
         const Array a = detail::inexact_of(v[0]);
-        Array zero = lax::eq(a, 0.), scaled = lax::mul(M_PI, a);
+        Array zero = a == 0., scaled = lax::mul(full({}, M_PI, a.dtype()), a);
         Array safe = numpy::where(zero, ones({}, a.dtype()), scaled);
         Array series = series_of_sinc<0>(scaled);
         return numpy::where(zero, series, lax::div(lax::sin(safe), safe));
