@@ -39,17 +39,26 @@ if [ -n "$full" ]; then
   done
 fi
 
-FUZZERS=(capture dump npz text transform zstd)
-build fuzz build/fuzz "${FUZZERS[@]/#/jaxscope_fuzz_}"
+# fuzz SECONDS BUILD: every fuzzer that stands in BUILD.
+fuzz() {
+  local fuzzer target corpus seeds
+  for fuzzer in "$2"/tests/fuzz/jaxscope_fuzz_*; do
+    target=${fuzzer##*_fuzz_}
+    corpus=$(mktemp -d)
+    seeds=tests/fuzz/corpus/$target
+    [ "$target" = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
+    # shellcheck disable=SC2086
+    "$fuzzer" -max_total_time="$1" -timeout=20 -rss_limit_mb=4096 -seed=$((JAXSCOPE_SAMPLE % 1000000 + 1)) -verbosity=0 -print_final_stats=1 \
+      "$corpus" $seeds
+    rm -rf "$corpus"
+  done
+}
 say "Fuzzing"
-for target in "${FUZZERS[@]}"; do
-  corpus=$(mktemp -d)
-  seeds=tests/fuzz/corpus/$target
-  [ $target = transform ] && seeds="$seeds tests/transforms/behaviours tests/golden/primitives tests/golden/transform"
-  build/fuzz/tests/fuzz/jaxscope_fuzz_$target -max_total_time=$([ -n "$full" ] && echo 300 || echo 10) -timeout=20 -rss_limit_mb=4096 \
-    -seed=$((JAXSCOPE_SAMPLE % 1000000 + 1)) -verbosity=0 -print_final_stats=1 "$corpus" $seeds
-  rm -rf "$corpus"
-done
+fuzz 10 build/asan
+if [ -n "$full" ]; then
+  build fuzz build/fuzz
+  fuzz 300 build/fuzz
+fi
 
 if [ -n "$full" ]; then
   build tsan build/tsan jaxscope_test_pool jaxscope_test_concurrent

@@ -107,13 +107,13 @@ private:
     }
 
     /// Between memory spaces a value is copied: what it holds on the device can go while it stands on the host.
-    std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in, bool writes = false) {
+    std::vector<ValueId> add_routine(const Op& op, const std::vector<ValueId>& in, bool writes = false, bool once = false) {
         Node n;
         n.kind = NodeKind::Library;
         n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{writes}});
         n.op = op;
         n.in = in;
-        return rewrite_.add_node(std::move(n));
+        return once ? rewrite_.merged(std::move(n)) : rewrite_.add_node(std::move(n));
     }
 
     /// It is met, and reads nothing unless somebody wants to see what it looks at.
@@ -153,7 +153,9 @@ private:
             case Flow::Straight:
                 break;
         }
-        if (moves_between_spaces(op) || (options_.over_devices && names_mesh_axes(op))) return add_routine(op, in);
+        if (moves_between_spaces(op)) return add_routine(op, in);
+        // XLA merges equal collectives, and keeps what was gathered for all who read it.
+        if (options_.over_devices && names_mesh_axes(op)) return add_routine(op, in, false, options_.target != nullptr);
         if (host_function(op.params)) return add_routine(op, in);  // each call is one: equal ones aren't merged
         if (auto out = without_elements(op)) return *out;
         if (options_.target && is_window_op(*op.prim)) return add_routine(op, in);

@@ -95,7 +95,6 @@ std::vector<ValueId> GraphRewriter::add_node(Node n) {
     return graph_.nodes.back().out;
 }
 
-/// Adds a pure node, or finds the equal one that is there.
 std::vector<ValueId> GraphRewriter::merged(Node n) {
     std::size_t h = hash_mix(reinterpret_cast<std::uintptr_t>(n.op.prim), n.op.params->hash());
     for (const ValueId v : n.in) h = hash_mix(h, v);

@@ -24,6 +24,8 @@ public:
     /// The results of an equation with a kernel of its own; nothing when it has none.
     std::optional<std::vector<ValueId>> add(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_node(Node n);
+    /// Adds a node that does nothing but make its results, or finds the equal one that is there.
+    std::vector<ValueId> merged(Node n);
     /// The one result of `prim`, which has a kernel, where it stands for (a part of) `whole`.
     ValueId add_part(const Op& whole, const Primitive& prim, const ParamsRef& params, const std::vector<ValueId>& in, AvalRef out);
 
@@ -36,7 +38,6 @@ private:
     Reduction first_stage(ValueId v, const Reduction& r) const;
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);
     std::shared_ptr<const IndexMap> index_map(const Op& op);
-    std::vector<ValueId> merged(Node n);
 
     Graph& graph_;
     bool elements_only_;

@@ -82,6 +82,12 @@ public:
             check_cancelled();
             const Node& n = g_.nodes[i];
             if (n.kind != NodeKind::Barrier && (element_wise(i) || is_product(n)) && !stored_[n.out[0]]) continue;
+            if (const auto beside = beside_.find(i); beside != beside_.end()) {
+                Unit& with = out.units[unit_of_[i] = unit_of_[g_.values[beside->second].index]];
+                with.nodes.push_back(i);
+                with.writes.push_back(n.out[0]);
+                continue;
+            }
             unit_of_[i] = static_cast<std::uint32_t>(out.units.size());
             out.units.push_back(unit(i));
             out.scratch.push_back(n.kind == NodeKind::Scan ? narrow_copies(n) : 0);
@@ -213,6 +219,7 @@ private:
                 at = next.out[0];
                 // A wide copy that a gather reads stands beside the narrow result that the other readers take.
                 const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
+                if (beside && next.op.prim == &kConvertElementType && g_.root(next.in[0]) == best) beside_.emplace(users_[best][0], best);
                 // What is computed in a wide type is stored in it; a mere copy in a wide type is made again by who reads it.
                 const bool computed = !next.map->copies && next.op.prim != &kConvertElementType;
                 if (!beside && (computed || g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
@@ -395,7 +402,7 @@ private:
         if (value.kind == GraphValue::Kind::Result && g_.nodes[value.index].kind == NodeKind::Barrier) wait_for(value.index);
         if (g_.values[root].kind == GraphValue::Kind::Result) {
             const std::uint32_t maker = g_.values[root].index;
-            if (!stored_[root] || (late_[root] && fuses)) {
+            if (!stored_[root] || (fuses && (late_[root] || beside_.contains(maker)))) {
                 if (seen_[maker] != self) seen_[maker] = self, open.push_back(maker);
                 return;
             }
@@ -408,6 +415,7 @@ private:
     const TargetDevice& device_;
     std::vector<std::vector<std::uint32_t>> users_;             ///< per root
     std::vector<bool> output_, stored_, narrow_, late_;         ///< per root
+    std::map<std::uint32_t, ValueId> beside_;                   ///< a conversion that a product makes beside the narrow value it stores
     std::vector<bool> one_hot_;                                 ///< per node
     std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
     std::set<ValueId> regrouped_;                               ///< roots that are read in groups of features
