@@ -81,7 +81,7 @@ void refuse_over_devices(const Jaxpr& step, const JitOptions& options) {
                                 " of " + e.prim->name)
                     .at(e.source.loc());
     if (options.debug) throw of_one_device("debug mode");
-    if (options.target) throw of_one_device("an estimate for another device");
+    if (options.target && !options.target->sharded) throw of_one_device((std::string("an estimate for ") + options.target->name).c_str());
     if (options.remat_lowering != RematLowering::Barrier) throw of_one_device("another lowering of recomputation");
 }
 

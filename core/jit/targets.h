@@ -22,6 +22,7 @@ struct TargetDevice {
     bool fuses_into_products;  ///< element-wise operations run inside the product that reads or makes their values, as XLA:TPU's fusions
                                ///< show
     const char* accuracy;      ///< how far such estimates were off, measured (docs/foresight.md)
+    const char* sharded;       ///< the same of one device of a program over several; null: not measured, so not offered
 };
 
 std::span<const TargetDevice> target_devices();

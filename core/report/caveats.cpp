@@ -6,6 +6,7 @@
 #include "analysis/inspection.h"
 #include "analysis/sharding/distribution.h"
 #include "analysis/sharding/per_device.h"
+#include "jit/targets.h"
 #include "sharding/partition.h"
 
 namespace jaxscope {
@@ -71,6 +72,8 @@ std::vector<std::string> caveats(const Inspection& inspection) {
                       "arrays that `inspect` and the split show, are the whole program's");
     else
         out.push_back(program + ": every size and time is that of whole arrays, not of one device's share: " + cut.why_global);
+    if (const TargetDevice* target = inspection.choices().jit.target; cut && target && target->sharded)
+        out.push_back(fmt::format("estimates of one device of several, for {}: {}", target->name, target->sharded));
     if (const std::string at = unreduced(*inspection.program().jaxpr); !at.empty())
         out.push_back(
             "this program leaves sums unreduced (" + at +

@@ -9,6 +9,7 @@ CAPTURES = sorted((pathlib.Path(__file__).resolve().parents[1] / "bench" / "fore
 TARGETS = ("tpu:v5p", "tpu:v5e")
 
 
+SHARDED = sorted((CAPTURES[0].parent / "sharded").glob("*.jaxscope"))  # one device's figures of steps over 4 to 256
 SMALLEST = 100 << 20  # of the table: below it the vector memory decides
 
 
@@ -32,6 +33,18 @@ def test_no_estimate_of_the_corpus_is_worse_than_told(cli, path):
         assert low - 0.005 <= off <= high + 0.005, target
 
 
+@pytest.mark.parametrize("path", [p for p in SHARDED if p.name.startswith(("fsdp_flat", "tensor_flat_64"))], ids=lambda p: p.name)
+def test_one_device_of_several_is_estimated(cli, path):
+    """Weights that FSDP gathers are gathered once, and stand beside the logits in both types."""
+    ((_, off, report),) = offsets(cli, path)
+    assert abs(off) <= 0.1 and any(n.startswith("estimates of one device of several, for tpu:v5p: ") for n in report["notes"])
+
+
+def test_estimates_of_sharded_programs_are_offered_where_they_were_measured(cli):
+    done = cli.raw("plan", str(SHARDED[0]), "--target", "tpu:v5e")
+    assert done.returncode == 3 and "expected an estimate for tpu:v5e of a program of one device, found one of several" in done.stderr
+
+
 @pytest.mark.parametrize("name, within", [
     ("bottleneck_bf16_plain", 0.02),  # a copy of the images, what pooling makes, and what its gradient reads
     ("flaxcnn_bf16_plain", 0.1),  # what pooling's gradient reads is made again, just before it
@@ -52,9 +65,14 @@ def test_the_distribution_that_is_told_is_that_of_the_corpus(cli):
         for target, off, report in offsets(cli, path):
             found[target].append(off)
             said[target] = report["notes"][-1]
+    found["sharded"] = []
+    for path in SHARDED:
+        for _, off, report in offsets(cli, path):
+            found["sharded"].append(off)
+            said["sharded"] = next(n for n in report["notes"] if n.startswith("estimates of one device"))
     for target, off in found.items():
         within = [sum(abs(o) <= x for o in off) for x in (0.10, 0.25)]
-        assert f"of {len(off)} train steps measured, {within[0]} were within 10 % of XLA's peak, {within[1]} within 25 %" in said[target]
+        assert re.search(rf"of {len(off)} (train )?steps measured( \(.*\))?, {within[0]} were within 10 % of XLA's peak, {within[1]} within 25 %", said[target])
         low, high = (float(n) / 100 for n in re.search(r"from ([+-]\d+) % to ([+-]\d+) %", said[target]).groups())
         assert abs(min(off) - low) <= 0.005 and abs(max(off) - high) <= 0.005
 

@@ -2,8 +2,8 @@
 
   python tests/bench/foresight/compare.py [--captures DIR] [--targets v5p,v5e] [--only NAME,...] [--compile] [--target-python EXE] [--jaxscope BIN] [--write]
 
-DIR (that of the repository, if not given) holds a capture a program with XLA's word for each target in it, so nothing but jaxscope is needed. With --compile those of the corpus
-(programs.py) that are missing are made, one at a time: seconds each, as XLA's compiler is ended once it has assigned its buffers; Ctrl-C keeps what is there. --write puts the tables into
+DIR (that of the repository, if not given) holds a capture a program with XLA's word for each target in it, and in its folder `sharded` those of programs over several devices, so nothing
+but jaxscope is needed. With --compile those of the corpus (programs.py, sharded.py) that are missing are made, one at a time: seconds each, as XLA's compiler is ended once it has assigned its buffers; Ctrl-C keeps what is there. --write puts the tables into
 docs/foresight.md. Peaks of less than 100 MiB are left out.
 """
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,11 +26,11 @@ SMALLEST = 100 * MIB
 POLICIES = {"plain", "nothing", "dots", "names"}
 
 
-def make(name: str, path: pathlib.Path, args: argparse.Namespace) -> str | None:
+def make(name: str, path: pathlib.Path, args: argparse.Namespace, file: str, targets: list[str]) -> str | None:
     """None, or why there is no capture."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "capture"), "JAX_PLATFORMS": "cpu"}
-    words = [sys.executable, "-m", "jaxscope", f"{HERE / 'programs.py'}:{name}", "-o", str(path), "--values", "none", "--no-source", "--compile", "--memory-only",
-             *(f"--target=tpu:{t}" for t in args.targets)]
+    words = [sys.executable, "-m", "jaxscope", f"{HERE / file}:{name}", "-o", str(path), "--values", "none", "--no-source", "--compile", "--memory-only",
+             *(f"--target=tpu:{t}" for t in targets)]
     done = subprocess.run([*words, *(["--target-python", args.target_python] if args.target_python else [])], env=env, capture_output=True, text=True)
     return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
 
@@ -95,6 +95,32 @@ def table(target: str, rows: list[dict[str, Any]], held_out: Any) -> list[str]:
     return lines
 
 
+def sharded_table(rows: list[dict[str, Any]]) -> list[str]:
+    """A row a layout, one device's figures over as many devices as a column says."""
+    sizes = sorted({int(r["program"].rsplit("_", 1)[1]) for r in rows})
+    found = {r["program"]: r for r in rows}
+    layouts = sorted({r["program"].rsplit("_", 1)[0] for r in rows})
+    lines = ["### v5p, one device of several", "", "| layout | " + " | ".join(f"{n} devices: XLA, estimated (MiB)" for n in sizes) + " |", "|---|" + "--:|" * len(sizes)]
+    for layout in layouts:
+        cells = [f"{r['xla'] / MIB:,.1f}, {r['planned'] / MIB:,.1f} ({r['off']:+.1%})" if (r := found.get(f"{layout}_{n}")) else "-" for n in sizes]
+        lines.append(f"| {layout} | {' | '.join(cells)} |")
+    return [*lines, "", f"- Estimates of sharded programs: {distribution(rows)}.", ""]
+
+
+def make_missing(names: list[str], folder: pathlib.Path, args: argparse.Namespace, file: str, targets: Callable[[str], list[str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        path = folder / f"{name}.jaxscope"
+        if not path.exists() and (problem := make(name, path, args, file, targets(name))):
+            print(f"{name}: {problem}", file=sys.stderr)
+
+
+def compared_all(folder: pathlib.Path, names: set[str], args: argparse.Namespace) -> list[dict[str, Any]]:
+    paths = [path for path in sorted(folder.glob("*.jaxscope")) if not names or path.name.removesuffix(".jaxscope") in names]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return [r for of in pool.map(lambda path: compared(path, args), paths) for r in of]
+
+
 def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--captures", type=pathlib.Path, default=HERE / "captures")
@@ -105,23 +131,22 @@ def main() -> int:
     ap.add_argument("--target-python", default=os.environ.get("JAXSCOPE_TPU_PYTHON"))
     ap.add_argument("--jaxscope", default=os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope")))
     args = ap.parse_args()
-    names = set(args.only.split(",")) if args.only else {p.name.removesuffix(".jaxscope") for p in args.captures.glob("*.jaxscope")}
+    names = set(args.only.split(",")) if args.only else set()
+    wanted = lambda all_of: sorted(n for n in all_of if not names or n in names)
     if args.compile:
         sys.path.insert(0, str(HERE))
         import programs
-        for name in sorted(names if args.only else programs.CORPUS):
-            path = args.captures / f"{name}.jaxscope"
-            if not path.exists() and (problem := make(name, path, args)):
-                print(f"{name}: {problem}", file=sys.stderr)
-            names.add(name)
-    paths = [path for name in sorted(names) if (path := args.captures / f"{name}.jaxscope").exists()]
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        rows = [r for of in pool.map(lambda path: compared(path, args), paths) for r in of]
-    if not rows:
+        import sharded
+        make_missing(sorted(names - set(sharded.PROGRAMS)) if names else sorted(programs.CORPUS), args.captures, args, "programs.py", lambda name: args.targets)
+        make_missing(wanted(sharded.PROGRAMS), args.captures / "sharded", args, "sharded.py", lambda name: [f"v5p:{sharded.TOPOLOGIES[int(name.rsplit('_', 1)[1])]}"])
+    rows = compared_all(args.captures, names, args)
+    spread = compared_all(args.captures / "sharded", names, args)
+    if not rows and not spread:
         print("nothing to compare: --compile makes the captures", file=sys.stderr)
         return 1
     from held_out import held_out
     lines = [line for t in args.targets if (of := [r for r in rows if r["target"] == t]) for line in table(t, of, held_out)]
+    lines += sharded_table(spread) if spread else []
     if args.write:
         head, _, rest = DOCUMENT.read_text().partition("<!-- tables -->\n")
         DOCUMENT.write_text(head + "<!-- tables -->\n" + "\n".join(lines) + "<!-- end -->\n" + rest.partition("<!-- end -->\n")[2])
