@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <numeric>
 #include <ostream>
 
 #include "base/error.h"
@@ -46,9 +47,18 @@ std::string static_text(const Call& call, std::size_t arg) {
     return fmt::format("Argument {} of type <class '{}'> is not a valid JAX type", text.empty() ? "<unknown>" : text, type);
 }
 
+void refuse_statics(const Call& call, const std::vector<std::size_t>& argnums) {
+    for (const std::size_t i : argnums)
+        if (call.static_args[i])
+            throw Error(ErrorCode::BadUsage, static_text(call, i) + ".")
+                .at({call.where.file, call.where.line, 0})
+                .advise("what is differentiated by is an Array, or a tree of them; a parameter of another type of C++ can't be traced");
+}
+
 void refuse_statics(const Call& call) {
-    for (std::size_t i = 0; i < call.static_args.size(); ++i)
-        if (call.static_args[i]) throw Error(ErrorCode::BadUsage, static_text(call, i) + ".").at({call.where.file, call.where.line, 0});
+    std::vector<std::size_t> all(call.static_args.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    refuse_statics(call, all);
 }
 
 Avals avals_of(const std::vector<Array>& arrays) {

@@ -38,6 +38,8 @@ const std::vector<Array>& leaves_of(const Call& call);
 std::string static_text(const Call& call, std::size_t arg);
 /// Arguments that hold no arrays are refused where everything is differentiated.
 void refuse_statics(const Call& call);
+/// The same of the arguments that one differentiates by.
+void refuse_statics(const Call& call, const std::vector<std::size_t>& argnums);
 /// What `f` gives; errors without a place get this one.
 template <class F>
 auto at_place(const Where& where, F&& f) {

@@ -356,7 +356,18 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
         for (const Operand& x : in) v.push_back(value_of(x));
         b.source = source_of(where);
         const Values r = emit(b, v);
-        for (ArrayPtr& a : run_jaxpr(b.finish(r), arrays)) out.push_back(concrete(std::move(a)));
+        // What comes back as it was given is the same array, as in JAX: donated or consumed, it is so under both names.
+        std::vector<const Node*> given;
+        Values computed;
+        for (const Value& x : r) {
+            const auto same = x.is_literal() ? v.end() : std::find(v.begin(), v.end(), x);
+            given.push_back(same == v.end() ? nullptr : in[static_cast<std::size_t>(same - v.begin())].node);
+            if (!given.back()) computed.push_back(x);
+        }
+        std::vector<ArrayPtr> made;
+        if (!computed.empty()) made = run_jaxpr(b.finish(computed), arrays);
+        auto next = made.begin();
+        for (const Node* node : given) out.push_back(node ? Array::of(node) : concrete(std::move(*next++)));
     } catch (Error& e) {
         e.at({where.file, where.line, 0});
         throw;
@@ -396,6 +407,11 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     refuse_constraints(*open);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
     consume_donated(*open, in);
+    // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in
+    // JAX.
+    for (std::size_t k = 0; k < out.size(); ++k)
+        for (std::uint32_t i = 0; i < open->num_invars; ++i)
+            if (open->outvars[k].is_var() && open->outvars[k].var() == open->invar(i) && in[i].is_deleted()) out[k] = in[i];
     return out;
 }
 

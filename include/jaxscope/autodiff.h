@@ -88,6 +88,7 @@ private:
 
 template <bool WithValue, class F, std::size_t... I>
 struct Gradient {
+    using Transformed = F;
     F f;
     GradOptions options;
     Where where;

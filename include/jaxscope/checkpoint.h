@@ -48,6 +48,7 @@ Called checkpoint(Call& call, Kept& traces);
 
 template <class F>
 struct Checkpointed {
+    using Transformed = F;
     F f;
     Where where;
     detail::KeptHandle traces;

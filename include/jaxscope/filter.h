@@ -251,7 +251,14 @@ JitHandle filter_jit(const FilterJitOptions& options, bool function_is_argument,
 /// A function object that is a tree is an argument of its own: its arrays are traced, too.
 template <class F>
 constexpr bool has_arrays_of_its_own() {
-    return (Registered<F> || Aggregate<F>)&&!std::is_empty_v<F>;
+    if constexpr (requires { typename F::Transformed; }) {  // it holds no arrays but those of the function that it transforms
+        constexpr bool of_function = has_arrays_of_its_own<typename F::Transformed>();
+        static_assert(!of_function,
+                      "filter_jit: of a transformed module; give the module as an argument: filter_jit(transform(f))(module, x)");
+        return false;
+    } else {
+        return (Registered<F> || Aggregate<F>)&&!std::is_empty_v<F>;
+    }
 }
 struct Invoke {
     template <class F, class... A>
@@ -359,12 +366,29 @@ R with_arrays(const R& traced, const std::vector<Array>& leaves) {
     return out;
 }
 
+/// Arguments of a filtered transformation that differentiates by the first one.
+template <class F, class T, class... A>
+constexpr bool differentiates_first() {
+    constexpr bool arrays = !is_keyword<T> && tree_problem<true, T>() == TreeProblem::none && !is_plain<T>();
+    static_assert(arrays, "the first argument, by which is differentiated, must be an Array or a tree of them");
+    constexpr bool callable = std::is_invocable_v<const F&, const T&, const typename Unkeyed<A>::type&...>;
+    static_assert(!arrays || callable, "the function can't be called with these arguments");
+    return arrays && callable;
+}
+
 template <bool WithValue, class F>
 struct FilterGradient {
+    using Transformed = F;
     F f;
     Where where;
     template <class T, class... A>
     auto operator()(const T& x, const A&... a) const {
+        if constexpr (differentiates_first<F, T, A...>()) return differentiate(x, unkeyed(a)...);
+    }
+
+private:
+    template <class T, class... A>
+    auto differentiate(const T& x, const A&... a) const {
         using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&, const A&...>>;
         constexpr bool aux = is_pair<R>;
         std::vector<R> traced;

@@ -27,20 +27,28 @@ Array trees_equal(const std::vector<Array>& a, const std::vector<Array>& b, cons
 void write_leaves(const std::string& path, const std::vector<Array>& leaves);
 std::vector<Array> read_leaves(const std::string& path, const std::vector<Array>& like);
 }  // namespace detail
-/// Have both the same arrays in the same places? A boolean; within jit one that is known when it runs. Members that are no arrays aren't
-/// looked at.
+/// Have both the same arrays in the same places, and are all other members equal (==)? A boolean; within jit one that is known when it
+/// runs.
 template <class T>
 Array tree_equal(const T& a, const T& b, const TreeEquality& how = {}, Where where = {}) {
+    if (!(detail::make_tree(detail::description<true>(a)) == detail::make_tree(detail::description<true>(b)))) return false;
     return detail::trees_equal(detail::at_places(a), detail::at_places(b), how, where);
 }
 
 namespace detail {
 template <bool Forward, class F>
 struct FilterJacobian {
+    using Transformed = F;
     F f;
     Where where;
     template <class T, class... A>
     auto operator()(const T& x, const A&... a) const {
+        if constexpr (differentiates_first<F, T, A...>()) return differentiate(x, unkeyed(a)...);
+    }
+
+private:
+    template <class T, class... A>
+    auto differentiate(const T& x, const A&... a) const {
         using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&, const A&...>>;
         using P = typename Product<R, T>::type;
         std::vector<R> traced;

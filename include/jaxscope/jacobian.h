@@ -22,6 +22,7 @@ std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, c
 
 template <bool Forward, bool Aux, class F, std::size_t... I>
 struct Jacobian {
+    using Transformed = F;
     F f;
     GradOptions options;
     Where where;

@@ -42,6 +42,7 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options);
 
 template <class F>
 struct Mapped {
+    using Transformed = F;
     F f;
     VmapOptions options;
     Where where;

@@ -180,6 +180,16 @@ TEST(Behaviours, B_16_TheForwardPassOfADonatingJitConsumesItsInput) {
         jax::make_jaxpr([&](Array x, Array y) { return jax::jvp(f, std::tuple(x, y), std::tuple(x, y)); })(1., 2.).str();
     EXPECT_NE(text.find("donated_invars=(True, False, True, False)"), std::string::npos) << text;
 }
+TEST(Behaviours, B_16_ABackwardPassThatNeedsADonatedInputFindsItDeleted) {
+    const auto f = jax::jit([](Array x, Array y) { return x * y; }, {.donate_argnums = {0}});
+    const Array x = jnp::ones(2);
+    const auto [y, f_vjp] = jax::vjp(f, x, jnp::ones(2));
+    EXPECT_TRUE(x.is_deleted());
+    const auto square = jax::jit([](Array v) { return v * v; }, {.donate_argnums = {0}});
+    const auto [z, push] = jax::linearize(square, jnp::ones(2));
+    EXPECT_EQ(error_of([&, &back = f_vjp, &ct = y] { back(ct); }), "Array has been deleted with shape=float32[2].");
+    EXPECT_EQ(error_of([&, &forward = push] { forward(jnp::ones(2)); }), "Array has been deleted with shape=float32[2].");
+}
 TEST(Behaviours, B_17_BatchingADonatingJitDonatesTheBatch) {
     const auto f = jax::vmap(jax::jit([](Array x) { return x + 1; }, {.donate_argnums = {0}}));
     const Array x = jnp::ones({3, 2});

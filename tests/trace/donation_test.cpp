@@ -15,6 +15,13 @@ namespace {
 
 std::string numbers(const Array& a) { return a.str(); }
 
+TEST(Donation, WhatComesBackAsItWasGivenIsOneArrayUnderTwoNames) {
+    const Array x = jnp::ones(4), same = jnp::asarray(x), typed = x.astype(jnp::float32), shaped = x.reshape({4}), copied = jnp::array(x);
+    jax::jit([](Array v) { return v + 1; }, {.donate_argnums = {0}})(x);
+    EXPECT_TRUE(same.is_deleted() && typed.is_deleted() && shaped.is_deleted());
+    EXPECT_FALSE(copied.is_deleted());
+}
+
 TEST(InPlace, PairsThatCrossStillTakeTheMemoryOfBoth_B_08) {
     const auto f = jax::jit([](Array x, Array y) { return std::tuple(y * 2, x * 3, x + y); }, {.donate_argnums = {0, 1}});
     const Array x = jnp::full(4, 1.0), y = jnp::full(4, 10.0);

@@ -23,6 +23,16 @@ Array same(const Array& x) { return x; }
 
 }  // namespace
 
+TEST(AutodiffErrors, ByWhatIsNoArray) {
+    const auto scaled = [](double x, Array y) { return y * x; };
+    const std::string refused = "Argument 2.0 of type <class 'float'> is not a valid JAX type.";
+    EXPECT_EQ(error_of([&] { jax::grad(scaled)(2., 3.); }), refused);
+    EXPECT_EQ(error_of([&] { jax::value_and_grad(scaled)(2., 3.); }), refused);
+    EXPECT_EQ(error_of([&] { jax::jacfwd(scaled)(2., 3.); }), refused);
+    EXPECT_EQ(error_of([&] { jax::jacrev(scaled)(2., 3.); }), refused);
+    EXPECT_EQ(jax::grad<1>(scaled)(2., 3.).item<double>(), 2.);
+}
+
 TEST(AutodiffErrors, Grad) {
     const Array three = jnp::array({1., 2., 3.});
     EXPECT_EQ(error_of([&] { jax::grad(same)(three); }), "Gradient only defined for scalar-output functions. Output had shape: (3,).");

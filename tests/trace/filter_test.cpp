@@ -23,6 +23,23 @@ struct Model {
 };
 Model model() { return {jnp::ones(3), 3, "net", Array(std::vector<std::int32_t>{0, 1}, {2}), {jnp::zeros(2)}}; }
 
+TEST(FilterJit, TakesTransformedFunctions) {
+    const auto loss = [](const Model& m, Array x) { return jnp::sum(m.w * x) * m.n; };
+    const auto [value, gradient] = jax::filter_jit(jax::filter_value_and_grad(loss))(model(), jnp::ones(3));
+    EXPECT_EQ(value.item<double>(), 9.);
+    EXPECT_EQ(gradient.w.str(), "[3. 3. 3.]");
+    const auto square = [](Array x) { return x * x; };
+    EXPECT_EQ(jax::filter_jit(jax::grad(square))(3.).item<double>(), 6.);
+    EXPECT_EQ(jax::filter_jit(jax::vmap(square))(jnp::ones(3)).str(), "[1. 1. 1.]");
+    EXPECT_EQ(jax::filter_jit(jax::checkpoint(square))(jnp::ones(3)).str(), "[1. 1. 1.]");
+    EXPECT_EQ(jax::filter_jit(jax::hessian(square))(3.).item<double>(), 2.);
+}
+TEST(FilterGrad, PassesKeywordsOn) {
+    const auto scaled = [](Array x, Array y) { return x * y; };
+    EXPECT_EQ(jax::filter_grad(scaled)(jnp::ones({}), jax::kw("y", 4.)).item<double>(), 4.);
+    EXPECT_EQ(jax::filter_jacrev(scaled)(jnp::ones({}), jax::kw("y", 4.)).item<double>(), 4.);
+}
+
 struct Stderr {
     Stderr() { testing::internal::CaptureStderr(); }
     std::string text() { return testing::internal::GetCapturedStderr(); }

@@ -43,6 +43,10 @@ TEST(TreeEqual, LooksAtShapesTypesAndNumbers) {
     other.b = affine().b.astype(jnp::bfloat16);
     EXPECT_FALSE(static_cast<bool>(jax::tree_equal(affine(), other)));
 }
+TEST(TreeEqual, LooksAtWhatIsNoArray) {
+    EXPECT_TRUE(static_cast<bool>(jax::tree_equal(Trained{jnp::ones(2), 3, {}}, Trained{jnp::ones(2), 3, {}})));
+    EXPECT_FALSE(static_cast<bool>(jax::tree_equal(Trained{jnp::ones(2), 3, {}}, Trained{jnp::ones(2), 4, {}})));
+}
 
 TEST(FilterJacobians, AreOfTheFloatingPointArrays) {
     const auto f = [](const Trained& m, const Array& x) { return jnp::sin(m.w) * x; };

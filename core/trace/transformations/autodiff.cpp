@@ -87,6 +87,7 @@ std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& ar
     if (!options.reduce_axes.empty())
         throw Error(ErrorCode::BadUsage, "reduce_axes argument to grad is deprecated").at({call.where.file, call.where.line, 0});
     refuse_keywords(call, argnums);
+    refuse_statics(call, argnums);
     leaves_of(call);
     RecordedRegion region(what);
     const TracedCall t = [&] {

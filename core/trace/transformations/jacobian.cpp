@@ -105,6 +105,7 @@ std::vector<std::size_t> positions(const Call& call, const std::vector<std::size
 
 std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, const JacobianOptions& o) {
     return at_place(call.where, [&] {
+        refuse_statics(call, argnums);
         leaves_of(call);
         const Chosen by = chosen_of(call, argnums);
         for (const AvalRef a : by.avals) check_forward_input(a, o.holomorphic);
@@ -140,6 +141,7 @@ std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, c
 
 std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, const JacobianOptions& o) {
     return at_place(call.where, [&] {
+        refuse_statics(call, argnums);
         leaves_of(call);
         const Chosen by = chosen_of(call, argnums);
         const GradientTypes types{o.holomorphic, o.allow_int};
