@@ -149,6 +149,9 @@ AvalRef JaxprBuilder::aval(Value v) const {
     return jaxpr_->aval(Var{v.index()});
 }
 
+/// Where a constant is read until `finish`: no variable of the jaxpr, so that nobody takes it for the first one.
+constexpr Var kConstantPlace{0x3fffffff};
+
 void JaxprBuilder::add_atom(std::vector<Atom>& to, Value v) {
     switch (v.kind()) {
         case Value::Kind::Known:
@@ -162,7 +165,7 @@ void JaxprBuilder::add_atom(std::vector<Atom>& to, Value v) {
             return;
         case Value::Kind::Constant:
             late_uses_.push_back({&to == &jaxpr_->outvars, static_cast<std::uint32_t>(to.size()), v.index()});
-            to.emplace_back();
+            to.emplace_back(kConstantPlace);
             return;
         case Value::Kind::Mark:
             if (v.is_linear()) refuse_nonlinear();

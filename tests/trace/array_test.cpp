@@ -78,6 +78,11 @@ TEST(Errors, SayWhichArgumentsAValueDependsOn) {
     const std::string text = error_of([&] { f(1., 2., 3.); });
     EXPECT_NE(text.find("This occurred in the item() method of jax.Array"), std::string::npos) << text;
     EXPECT_NE(text.find("because it depends on the values of the arguments x and y."), std::string::npos) << text;
+    const Array closed_over(1.);
+    const auto branch = jax::jit([&](const Array& x) { return closed_over > 0 ? x : -x; }, {.arg_names = {"x"}});
+    const std::string of_none = error_of([&] { branch(3.); });
+    EXPECT_EQ(of_none.find("argument x"), std::string::npos) << of_none;
+    EXPECT_NE(of_none.find("This value became a tracer due to an operation on line"), std::string::npos) << of_none;
     EXPECT_EQ(error_of([] { jnp::ones(3) + jnp::ones(4); }), "add got incompatible shapes for broadcasting: (3,), (4,).");
 }
 TEST(Errors, OfLoopsStandInTheUsersLine) {
