@@ -2,6 +2,7 @@
 #include "sharding/flatten.h"
 
 #include "base/error.h"
+#include "calls/control_flow.h"
 #include "ir/builder.h"
 #include "ir/interpret.h"
 #include "ir/primitive.h"
@@ -76,6 +77,15 @@ private:
         if (e.prim->flow == Flow::Straight && !e.prim->partition && e.prim->expand && e.effects.empty() &&
             !names_mesh_axes(make_op(j, e))) {
             if (const JaxprPtr expanded = e.prim->expand.fn(make_op(j, e))) return body(*expanded, with_consts(*expanded, in));
+        }
+        if (e.prim->flow == Flow::While) {
+            // One answer an example, under vmap: devices go on or not as one bool says, so the loop is written as one over that.
+            Op op = make_op(j, e);
+            if (op.as<WhileParams>().cond_jaxpr.jaxpr->out_avals().at(0)->rank() > 0) {
+                for (AvalRef& a : op.in) a = without_sharding(a);
+                op.params = without_shardings(op.params);
+                return body(*e.prim->expand.fn(op), in);
+            }
         }
         if (e.prim == &kReshard) return {constrained(in[0], e.params->find("dst_sharding"))};
         return b_.append(*e.prim, in, e.prim == &kShardingConstraint ? e.params : without_shardings(e.params), plain_results(j, e),
