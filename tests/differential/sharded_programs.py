@@ -233,6 +233,34 @@ def write_unreduced(folder, rng):
         write(folder, "unreduced", fn, (jax.device_put(array(rng, 8, 16), P("x", "y")), jax.device_put(array(rng, 16, 8), P("y", None))))
 
 
+def write_hosted(folder, rng):
+    """Weights that lie in the host's memory, and what is put there in between."""
+    mesh = mesh_of("x2y4")
+
+    def lies(*spec, **kind):
+        return NamedSharding(mesh, P(*spec), **kind)
+
+    def fn(w, x):
+        h = jnp.tanh(x @ jax.device_put(w, lies("y", "x")))
+        away = jax.device_put(h, lies("y", memory_kind="pinned_host"))
+        return h.sum(0), jax.device_put(away, jax.memory.Space.Device) * 2 + x
+    given = (lies("y", "x", memory_kind="pinned_host"), lies("x"))
+    args = tuple(jax.device_put(array(rng, 8, 8), s) for s in given)
+    write(folder, "hosted", jax.jit(fn, in_shardings=given), args)
+
+
+def write_masked(folder, rng):
+    """A causal mask of attention: what `where` fills in is one number, and its gradient leaves zeros that nobody reads."""
+    mesh = mesh_of("x4y2")
+
+    def loss(w, x):
+        h = jnp.einsum("btd,bsd->bts", x @ w, x)
+        h = jnp.where(jnp.tril(jnp.ones(h.shape[1:], bool)), h, -1e9)
+        return jnp.einsum("bts,bsd->btd", jax.nn.softmax(h, -1), x).mean()
+    args = (array(rng, 4, 4), jax.device_put(array(rng, 8, 256, 4), NamedSharding(mesh, P("x"))))
+    write(folder, "masked", jax.grad(loss), args)
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -242,6 +270,9 @@ def by_hand(folder, seed):
     write_pbroadcast(folder, rng)
     write_one_row(folder, rng)
     write_unreduced(folder, rng)
+    write_hosted(folder, rng)
+    write_masked(folder, rng)
+    write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))
     for i, name in enumerate(functions(mesh_of("x8"))):
