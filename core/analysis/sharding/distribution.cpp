@@ -54,9 +54,7 @@ public:
             }
         }
     }
-    std::optional<Distribution> found() const {
-        return spread_ || best_.devices > 1 ? std::optional(best_) : std::nullopt;
-    }
+    std::optional<Distribution> found() const { return spread_ || best_.devices > 1 ? std::optional(best_) : std::nullopt; }
 
 private:
     void take(const Attr::Record& mesh) {
