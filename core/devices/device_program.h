@@ -37,8 +37,8 @@ public:
                                                      Carrier* carrier = nullptr);
     virtual ~DeviceExecutable() = default;
     /// One run at a time; inputs and results are those of this process' devices. `donated`: per input, may its memory go when nothing reads
-    /// it any more; empty: all stay until the end. Throws Error{CannotRun} where devices disagree on a branch or loop that holds
-    /// collectives: real ones would wait for each other forever.
+    /// it any more; empty: all stay until the end. Throws Error{CannotRun} where devices disagree on a branch or loop in which
+    /// they meet: real ones would wait for each other forever.
     virtual DeviceArrays run(const DeviceArrays& inputs, const std::vector<bool>& donated = {}) = 0;
     /// Per device of this process, of the last run: the most bytes that its values, with the arena of the step at work, took at once.
     virtual const std::vector<DevicePeak>& peaks() const = 0;

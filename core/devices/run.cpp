@@ -29,7 +29,10 @@ std::shared_ptr<ArrayConst> filled(AvalRef aval) {
     a->data.resize(static_cast<std::size_t>(aval->bytes()));
     return a;
 }
-std::int64_t scalar_of(const ArrayConst& a) { return load_element(a.aval->dtype, a.data.data()).integer; }
+std::int64_t scalar_of(const ArrayConst& a) {
+    JAXSCOPE_ASSERT(a.aval->rank() == 0);
+    return load_element(a.aval->dtype, a.data.data()).integer;
+}
 
 class Run final : public DeviceExecutable {
 public:
@@ -203,22 +206,12 @@ private:
             f.set(d, s.out[0], array_of(make_literal(AvalRef(DType::S32, {}), own)));
         });
     }
-    std::vector<std::size_t> group_of(std::size_t device, const DeviceStep& s) const {
-        const std::int64_t own = mesh_.position(static_cast<std::int64_t>(device), s.axes);
-        std::vector<std::size_t> out;
-        for (const auto& group : s.groups) {
-            if (std::find(group.begin(), group.end(), own) == group.end()) continue;
-            for (const std::int64_t k : group)
-                out.push_back(static_cast<std::size_t>(mesh_.moved(static_cast<std::int64_t>(device), s.axes, k)));
-        }
-        return out;
-    }
     /// Groups meet one after the other, in the order of their first devices.
     void meet(const DeviceStep& s, Frame& f) {
         for (std::size_t d = 0; d < devices(); ++d) {
             const std::size_t device = here_[d];
-            const std::vector<std::size_t> group = group_of(device, s);
-            if (!carrier_ && group.front() != device) continue;
+            const std::vector<std::size_t> group = group_of(mesh_, s, device);
+            if (!at_work_[d] || (!carrier_ && group.front() != device)) continue;
             const Meeting& meeting = s.meetings.at(group.size());
             std::vector<ArrayPtr> held, out;
             for (const Atom a : s.in) {
@@ -253,23 +246,26 @@ private:
         return out;
     }
 
-    /// The same on all devices, or none of them would arrive where the others wait.
-    std::int64_t agreed(const DeviceStep& s, std::vector<std::int64_t> values, const char* what) const {
-        if (carrier_) values = numbers_of_all(values[0]);
-        for (std::size_t d = 1; d < values.size(); ++d)
-            if (values[d] != values[0])
-                throw Error(ErrorCode::CannotRun, std::string("expected all devices to agree on ") + what + " of a " + s.op->prim->name +
-                                                      " that holds collectives, found device " + std::to_string(d) +
-                                                      " elsewhere than device 0: on real devices they "
-                                                      "would wait for each other forever")
+    /// The same on all who meet in it, or none of them would arrive where the others wait.
+    void expect_agreement(const DeviceStep& s, const std::vector<std::int64_t>& values, const char* what) const {
+        if (s.with.empty()) return;
+        const auto expect_same = [&](std::size_t device, std::int64_t value, std::size_t first, std::int64_t firsts) {
+            if (value != firsts)
+                throw Error(ErrorCode::CannotRun, std::string("expected all devices that meet in a ") + s.op->prim->name + " to agree on " +
+                                                      what + ", found device " + std::to_string(device) + " elsewhere than device " +
+                                                      std::to_string(first) + ": on real devices they would wait for each other forever")
                     .at(s.op->source.loc());
-        return values[0];
+        };
+        if (!carrier_) return each_at_work([&](std::size_t d) { expect_same(d, values[d], s.with[d], values[s.with[d]]); });
+        std::vector<std::size_t> all;
+        for (std::size_t d = 0; d < s.with.size(); ++d)
+            if (s.with[d] == s.with[here_[0]]) all.push_back(d);
+        const std::vector<std::int64_t> theirs = numbers_of(all, values[0]);
+        for (std::size_t k = 1; k < all.size(); ++k) expect_same(all[k], theirs[k], all[0], theirs[0]);
     }
-    std::vector<std::int64_t> numbers_of_all(std::int64_t own) const {
-        std::vector<std::size_t> everybody(carrier_->size());
-        std::iota(everybody.begin(), everybody.end(), std::size_t{0});
+    std::vector<std::int64_t> numbers_of(const std::vector<std::size_t>& group, std::int64_t own) const {
         std::vector<std::int64_t> out;
-        for (const std::vector<std::byte>& bytes : carrier_->exchange(everybody, std::as_bytes(std::span(&own, 1))))
+        for (const std::vector<std::byte>& bytes : carrier_->exchange(group, std::as_bytes(std::span(&own, 1))))
             std::memcpy(&out.emplace_back(), bytes.data(), sizeof(own));
         return out;
     }
@@ -278,7 +274,7 @@ private:
             for (std::size_t k = 0; k < s.out.size(); ++k) f.set(d, s.out[k], std::move(results[d][k]));
         });
     }
-    /// Where devices don't meet in a loop or branch each goes its own way. While this stands, the others wait.
+    /// Devices that don't meet in a loop or branch go their own ways. While this stands, the others wait.
     class Some {
     public:
         explicit Some(Run& run) : run_(run), before_(run.at_work_) {}
@@ -356,7 +352,8 @@ private:
                 check_cancelled();
                 const DeviceArrays answers = program(s.bodies[0], with_front(in, 0, cond_consts, carry));
                 const std::vector<std::int64_t> more = of_each([&](std::size_t d) { return scalar_of(*answers[d][0]); });
-                if (s.meets ? agreed(s, more, "the condition") == 0 : !some.choose(more, 1)) break;
+                expect_agreement(s, more, "the condition");
+                if (!some.choose(more, 1)) break;
                 DeviceArrays next = program(s.bodies[1], with_front(in, cond_consts, consts, carry));
                 each_at_work([&](std::size_t d) { carry[d] = std::move(next[d]); });
             }
@@ -376,7 +373,7 @@ private:
         const std::vector<std::int64_t> chosen =
             of_each([&](std::size_t d) { return std::clamp<std::int64_t>(scalar_of(*in[d][0]), 0, std::ssize(s.bodies) - 1); });
         for (auto& x : in) x.erase(x.begin());
-        if (s.meets) return put(s, f, program(s.bodies[static_cast<std::size_t>(agreed(s, chosen, "the branch"))], in));
+        expect_agreement(s, chosen, "the branch");
         Some some(*this);
         for (std::size_t b = 0; b < s.bodies.size(); ++b)
             if (some.choose(chosen, static_cast<std::int64_t>(b))) put(s, f, program(s.bodies[b], in));

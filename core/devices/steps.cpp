@@ -2,6 +2,7 @@
 #include "devices/steps.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "calls/control_flow.h"
@@ -23,9 +24,6 @@ bool within(const Eqn& e, bool (*is_it)(const Eqn&)) {
 /// Does it take other devices, or the device's own place?
 bool of_devices(const Eqn& e) {
     return within(e, [](const Eqn& x) { return is_collective(*x.prim); });
-}
-bool meets(const Eqn& e) {
-    return within(e, [](const Eqn& x) { return is_collective(*x.prim) && x.prim != &kAxisIndex; });
 }
 bool looks(const Eqn& e) {
     return within(e, [](const Eqn& x) { return x.n_out == 0; });
@@ -95,7 +93,6 @@ private:
                             : e.prim->flow == Flow::While ? DeviceStep::Kind::While
                                                           : DeviceStep::Kind::Cond,
                             e);
-        s.meets = meets(e);
         std::vector<JaxprPtr> bodies;
         if (s.kind == DeviceStep::Kind::Scan)
             bodies = {s.op->as<ScanParams>().jaxpr.jaxpr};
@@ -106,7 +103,29 @@ private:
         else
             throw Error(ErrorCode::CannotRun, std::string("expected no collective in the body of ") + e.prim->name).at(e.source.loc());
         for (const JaxprPtr& body : bodies) s.bodies.push_back(cut_into_steps(body, mesh_, here_, debug_prints_));
+        s.with = who_meets(s.bodies);
         return s;
+    }
+    /// Of each device the first of those whom it meets in one of these, directly or through others.
+    std::vector<std::size_t> who_meets(const std::vector<DeviceSteps>& bodies) const {
+        std::vector<std::size_t> first(static_cast<std::size_t>(mesh_.devices()));
+        std::iota(first.begin(), first.end(), std::size_t{0});
+        bool any = false;
+        const auto join = [&](std::size_t a, std::size_t b) {
+            any = true;
+            const std::size_t low = std::min(first[a], first[b]), high = std::max(first[a], first[b]);
+            if (low != high) std::replace(first.begin(), first.end(), high, low);
+        };
+        for (const DeviceSteps& body : bodies)
+            for (const DeviceStep& s : body.steps)
+                for (std::size_t d = 0; d < first.size(); ++d) {
+                    if (s.kind == DeviceStep::Kind::Meet) {
+                        if (s.op->prim == &kPpermute) join(d, 0);  // XLA's waits for all devices, whoever sends
+                        for (const std::size_t other : group_of(mesh_, s, d)) join(d, other);
+                    }
+                    if (!s.with.empty()) join(d, s.with[d]);
+                }
+        return any ? first : std::vector<std::size_t>();
     }
 
     /// Equations [begin, end) without those that say a device's place, as a program of their own.
@@ -152,6 +171,18 @@ private:
 };
 
 }  // namespace
+
+std::vector<std::size_t> group_of(const sharding::Mesh& mesh, const DeviceStep& s, std::size_t device) {
+    const std::int64_t own = mesh.position(static_cast<std::int64_t>(device), s.axes);
+    std::vector<std::size_t> out;
+    for (const auto& group : s.groups) {
+        if (std::find(group.begin(), group.end(), own) == group.end()) continue;
+        for (const std::int64_t k : group)
+            out.push_back(static_cast<std::size_t>(mesh.moved(static_cast<std::int64_t>(device), s.axes, k)));
+    }
+    if (s.meetings.at(out.size()).group.mesh_order) std::sort(out.begin(), out.end());
+    return out;
+}
 
 DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, std::size_t here, bool debug_prints) {
     return Cutter(sharding::flattened(*body), mesh, here, debug_prints).run();

@@ -32,7 +32,8 @@ struct DeviceStep {
     JaxprPtr jaxpr;                                        ///< Compute: of `in` to `out`
     std::vector<std::shared_ptr<Executable>> executables;  ///< Compute: one a device, each with its own arena
     bool looks = false;                                    ///< Compute: something in it only looks at values
-    bool meets = false;                                    ///< Scan, While, Cond: devices meet in it, so that all go the same way
+    std::vector<std::size_t> with;                         ///< While, Cond in which devices meet: of each of the mesh, the first of those
+                                                           ///< that it meets there, who all go the same way. Empty: nobody meets
     std::vector<std::vector<std::int64_t>> groups;         ///< Meet: positions along `axes` that meet apart from each other
     std::map<std::size_t, Meeting> meetings;               ///< Meet: by how many meet
     std::vector<Sym> axes;                                 ///< Meet, Place
@@ -43,6 +44,9 @@ struct DeviceSteps {
     JaxprPtr jaxpr;
     std::vector<DeviceStep> steps;
 };
+
+/// Whom `device` meets in a step of kind Meet, itself among them, in the order in which the members stand.
+std::vector<std::size_t> group_of(const sharding::Mesh& mesh, const DeviceStep& step, std::size_t device);
 
 /// Compiles, for so many devices of this process. Throws as DeviceExecutable::compile.
 DeviceSteps cut_into_steps(const JaxprPtr& body, const sharding::Mesh& mesh, std::size_t here, bool debug_prints);

@@ -133,6 +133,15 @@ std::string nearest_output(const Program& program, const Pairing& p, int input) 
     return {};
 }
 
+/// How an output came to an input's buffer that the lowering didn't give it. `alike`: whole arrays have one type.
+const char* why_by_xla(const Slot& o, AvalRef share, bool alike) {
+    if (o.share != share)
+        return alike ? "reused by XLA for an output of the same type, which is cut otherwise and whose parts are as large"
+                     : "reused by XLA for an output of the same size but another type";
+    return o.said ? "reused by XLA for an output of the same type"
+                  : "reused by XLA for an output of the same type, which lies as XLA decides: nothing pairs them before";
+}
+
 std::string why_unused(const Program& program, const Pairing& p, int input, bool pruned) {
     const AvalRef a = p.in_avals[static_cast<std::size_t>(input)];
     if (pruned) return "the program never reads it, so jit drops it from the compiled function: nothing is donated and it stays valid";
@@ -222,7 +231,9 @@ DonationReport pair_donations(const Program& program, std::vector<bool> donated,
             }
             leaf.reason = o.number < 0       ? "taken by the extra int32 output that filter_jit adds"
                           : leaf.at_lowering ? "reused by the first free output of the same type"
-                                             : "reused by XLA for an output of the same size but another type";
+                                             : why_by_xla(o, p.in_shares[i],
+                                                          stripped(j.aval(j.outvars[static_cast<std::size_t>(o.number)])) ==
+                                                              stripped(j.aval(j.invar(static_cast<std::uint32_t>(i)))));
         }
         if (leaf.used)
             report.saved_bytes += leaf.bytes;

@@ -63,7 +63,9 @@ std::vector<std::string> caveats(const Inspection& inspection) {
     if (!spread) return {};
     const PerDevice& cut = inspection.per_device();
     const std::string program = fmt::format("this program is sharded over {} ({})",
-                                            spread->devices ? std::to_string(spread->devices) + " devices" : "several devices",
+                                            spread->devices == 1 ? "1 device"
+                                            : spread->devices    ? std::to_string(spread->devices) + " devices"
+                                                                 : "several devices",
                                             spread->mesh.empty() ? "a mesh" : spread->mesh);
     std::vector<std::string> out;
     if (cut)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharding/flatten.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "calls/control_flow.h"
 #include "ir/builder.h"
 #include "ir/interpret.h"
 #include "ir/primitive.h"
@@ -77,9 +80,34 @@ private:
             !names_mesh_axes(make_op(j, e))) {
             if (const JaxprPtr expanded = e.prim->expand.fn(make_op(j, e))) return body(*expanded, with_consts(*expanded, in));
         }
+        if (e.prim->flow == Flow::While) {
+            // One answer an example, under vmap: devices go on or not as one bool says, so the loop is written as one over that.
+            Op op = make_op(j, e);
+            if (op.as<WhileParams>().cond_jaxpr.jaxpr->out_avals().at(0)->rank() > 0) {
+                for (AvalRef& a : op.in) a = without_sharding(a);
+                op.params = without_shardings(op.params);
+                return body(*e.prim->expand.fn(op), in);
+            }
+        }
+        if (e.prim == &kDevicePut) return between_spaces(make_op(j, e), in);
         if (e.prim == &kReshard) return {constrained(in[0], e.params->find("dst_sharding"))};
         return b_.append(*e.prim, in, e.prim == &kShardingConstraint ? e.params : without_shardings(e.params), plain_results(j, e),
                          e.effects);
+    }
+    /// What goes from one memory space to another goes as it lies; where a sharding says how it is to lie, the device's side does so.
+    Values between_spaces(const Op& op, Values x) {
+        const auto& p = op.as<DevicePutParams>();
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const AvalRef to = without_sharding(op.out[i]);
+            if (to->space == op.in[i]->space) continue;
+            const bool away = to->space == MemorySpace::Host;
+            if (away) x[i] = constrained(x[i], &p.devices[i]);
+            DevicePutParams alone{.devices = {Attr(Attr::Enum{"MemorySpace", away ? "Host" : "Device"})}, .srcs = {Attr()}};
+            if (i < p.copy_semantics.size()) alone.copy_semantics = {p.copy_semantics[i]};
+            x[i] = b_.append(kDevicePut, {x[i]}, make_params(alone), {to})[0];
+            if (!away) x[i] = constrained(x[i], &p.devices[i]);
+        }
+        return x;
     }
     Values called(const Eqn& e, Values in) {
         const Attr* held = e.params->find(e.prim->body);
@@ -118,12 +146,35 @@ private:
     JaxprBuilder& b_;
 };
 
+/// What calls take or give and nobody reads is left behind where they were inlined. Nobody computes it: it has no place on any device.
+JaxprPtr without_unread(const JaxprPtr& given) {
+    const Jaxpr& j = *given;
+    std::vector<bool> read(j.num_vars(), false), live(j.eqns.size(), false);
+    const auto note = [&](Atom a) {
+        if (a.is_var()) read[a.var().index] = true;
+    };
+    for (const Atom a : j.outvars) note(a);
+    for (std::size_t i = j.eqns.size(); i-- > 0;) {
+        const Eqn& e = j.eqns[i];
+        live[i] = e.n_out == 0 || !e.effects.empty();
+        for (std::uint32_t k = 0; k < e.n_out; ++k) live[i] = live[i] || read[e.first_out + k];
+        for (const Atom a : j.inputs(e))
+            if (live[i]) note(a);
+    }
+    if (std::find(live.begin(), live.end(), false) == live.end()) return given;
+    Jaxpr out = j;
+    out.eqns.clear();
+    for (std::size_t i = 0; i < live.size(); ++i)
+        if (live[i]) out.eqns.push_back(j.eqns[i]);
+    return std::make_shared<const Jaxpr>(std::move(out));
+}
+
 }  // namespace
 
 JaxprPtr flattened(const Jaxpr& j) {
     JaxprBuilder b;
     const Values in = signature(b, j);
-    return b.finish(Flattening(b).body(j, in), j.name);
+    return without_unread(b.finish(Flattening(b).body(j, in), j.name));
 }
 
 JaxprPtr without_shardings(const Jaxpr& j) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A program as the partitioner walks it: calls inlined, shardings of jit as constraints, nothing that expands left.
+// A program as the partitioner walks it: calls inlined, shardings of jit as constraints, nothing that expands or that nobody reads left.
 #include "ir/jaxpr.h"
 
 namespace jaxscope::sharding {

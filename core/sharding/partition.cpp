@@ -10,6 +10,7 @@
 #include "calls/host/debug.h"
 #include "calls/loops/scan.h"
 #include "ir/interpret.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "sharding/flatten.h"
 #include "sharding/one_mesh.h"
@@ -65,6 +66,7 @@ public:
           report_(report),
           move_(b_, report),
           at_(propagate(*flat, report.mesh, in, out)),
+          kept_(kept()),
           wanted_out_(out),
           manual_(std::move(manual)) {
         move_.times = times;
@@ -132,7 +134,7 @@ private:
         const Op op = make_op(j_, e);
         for (std::uint32_t k = 0; k < e.n_out; ++k) {
             const Placed& p = at_[e.first_out + k];
-            report_.values.push_back({e.prim, e.params, e.source, op.out[k], p.spec, p.fixed});
+            report_.values.push_back({e.prim, e.params, e.source, op.out[k], p.spec, p.fixed, filled(op, e.first_out)});
         }
         move_.asked_by = op.prim;
         if (op.prim == &kShardingConstraint) return constraint(e, op);
@@ -142,6 +144,19 @@ private:
         if (op.prim == &kCond) return cond(e, op);
         if (op.out.empty() && each_device_looks(e.params)) return look(e);
         plain(e, op);
+    }
+    bool filled(const Op& op, std::uint32_t out) const { return op.prim == &kBroadcastInDim && op.in[0]->rank() == 0 && !kept_[out]; }
+    /// What another than an elementwise equation reads, or a result is.
+    std::vector<bool> kept() const {
+        std::vector<bool> out(j_.num_vars(), false);
+        const auto note = [&](Atom a) {
+            if (a.is_var()) out[a.var().index] = true;
+        };
+        for (const Atom a : j_.outvars) note(a);
+        for (const Eqn& e : j_.eqns)
+            if (e.prim->partition.fn != partition_elementwise)
+                for (const Atom a : j_.inputs(e)) note(a);
+        return out;
     }
     /// Values as each device has them: nobody asks for more.
     void look(const Eqn& e) {
@@ -453,6 +468,7 @@ private:
     JaxprBuilder b_;
     Resharding move_;
     std::vector<Placed> at_;
+    std::vector<bool> kept_;
     OptionalSpecs wanted_out_;
     AxisNames manual_;
     Values values_;

@@ -44,7 +44,8 @@ struct PlacedValue {
     SourceRef source;
     AvalRef aval;  ///< of the whole value
     Spec spec;
-    bool fixed = false;  ///< somebody said so
+    bool fixed = false;   ///< somebody said so
+    bool filled = false;  ///< one number everywhere, that only elementwise equations read: nobody keeps it
 };
 
 struct PartitionRequest {

@@ -1,4 +1,5 @@
 """`capture --call NAME -- COMMAND`: commands as people type them, functions as they name them, processes that others start."""
+import json
 import os
 import subprocess
 import sys
@@ -87,6 +88,44 @@ def test_commands(call, words, heard):
 def test_a_command_that_goes_on(call):
     done = call("step", "env", "FOO=1", "python", "train.py", options=["--continue"])
     assert done.returncode == 0 and "step 1 1" in done.stderr and done.stdout.startswith("a.jaxscope: step"), done.stderr
+
+
+PMAPPED = """
+import functools
+import jax, jax.numpy as jnp
+import equinox as eqx
+@functools.partial(jax.pmap, axis_name="i", donate_argnums=0)
+def step(w, x): return w - jax.lax.pmean(x, "i"), x.sum()
+@functools.partial(jax.pmap, static_broadcasted_argnums=1)
+def power(x, n, y): return x ** n + y
+scale = jax.pmap(lambda x: x * 2)
+mlp = eqx.filter_vmap(lambda k: eqx.nn.MLP(3, 2, 8, 2, key=k))(jax.random.split(jax.random.key(0), 4))
+@eqx.filter_pmap(donate="all")
+def grads(m, x, how): return eqx.filter_grad(lambda m: (m(x) ** 2).sum() if how == "square" else m(x).sum())(m)
+x = jnp.ones((4, 3))
+for i in range(2):
+    w, _ = step(jnp.ones((4, 3)), x)
+    power(w, 3, x)
+    jax.jit(scale)(x)
+    scale(x)
+    grads(jax.tree.map(lambda a: a + 0 if eqx.is_array(a) else a, mlp), jnp.ones((4, 3)), "square")
+"""
+
+
+@pytest.mark.parametrize("name, donated", [("step", ["w"]), ("power", []), ("scale", []), ("grads", ["m.layers[0].weight", "x"])])
+def test_pmapped_functions(call, tmp_path, binary, name, donated):
+    (tmp_path / "mapped.py").write_text(PMAPPED)
+    done = call(name, "env", "XLA_FLAGS=--xla_force_host_platform_device_count=4", "python", "mapped.py", options=["--nth", "2"])
+    assert done.returncode == 0, done.stderr
+    found = subprocess.run([binary, "donation", str(tmp_path / "a.jaxscope"), "--json"], capture_output=True, text=True, timeout=100)
+    paths = [d["path"] for d in json.loads(found.stdout)["donated"]]
+    assert set(donated) <= set(paths) and bool(donated) == bool(paths), paths
+
+
+def test_pmapped_functions_are_listed(call, tmp_path):
+    (tmp_path / "mapped.py").write_text(PMAPPED)
+    done = call("stop", "env", "XLA_FLAGS=--xla_force_host_platform_device_count=4", "python", "mapped.py")
+    assert "there were <lambda>, grads, power, step" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("words, line", [

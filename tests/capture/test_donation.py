@@ -27,6 +27,24 @@ def test_pmap():
     assert program(captured)["donated"] == [True, False]
 
 
+def test_static_arguments_of_pmap():
+    power = jax.pmap(lambda x, n, y: x ** n + y, static_broadcasted_argnums=1, donate_argnums=2)
+    p = program(jaxscope.capture(power)(jnp.ones((1, 3)), 3, jnp.ones((1, 3))))
+    assert p["donated"] == [False, True] and p["in_paths"] == ["x", "y"] and p["static"] == [{"path": "n", "text": "3"}]
+
+
+@pytest.mark.parametrize("donate, want", [("all", True), ("warn", True), ("none", False)])
+def test_filter_pmap(donate, want):
+    eqx = pytest.importorskip("equinox")
+    model = eqx.filter_vmap(lambda k: eqx.nn.MLP(3, 2, 8, 1, key=k))(jax.random.split(jax.random.key(0), 1))
+
+    def f(m, x, how):
+        return m(x) if how == "plain" else m
+    p = program(jaxscope.capture(eqx.filter_pmap(f, donate=donate))(model, jnp.ones((1, 3)), "plain"))
+    assert p["donated"] == [want] * 5 and p["in_paths"][-1] == "x" and p["in_paths"][0] == "m.layers[0].weight" and p["jit"] == "jax"
+    assert {"path": "how", "text": "'plain'"} in p["static"]
+
+
 def test_static_and_donated():
     for given in ({"static_argnums": 0, "donate_argnums": 0}, {"static_argnames": "n", "donate_argnames": "n"}):
         with pytest.raises(CaptureError, match="static_argn(ums|ames) and donate_argn(ums|ames) cannot intersect"):

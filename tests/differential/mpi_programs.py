@@ -47,6 +47,15 @@ def loops(a):
     return jax.shard_map(body, mesh=LINE, in_specs=P("line"), out_specs=(P("line"), P("line")), check_vma=False)(a)
 
 
+def apart(a):
+    """Who meets along one axis agrees there; rows of processes go their own ways. Axes in another order than the mesh's."""
+    def body(a):
+        a = lax.while_loop(lambda c: lax.psum(jnp.abs(c).sum(), "y") > 1.0, lambda c: c * 0.7 + lax.pmean(c, "y") * 0.1, a + lax.axis_index("x"))
+        a = lax.cond(lax.axis_index("x") > 0, lambda v: v + lax.psum(v, "y"), lambda v: v, a)
+        return lax.ppermute(a, ("y", "x"), [(0, 1), (1, 2), (2, 3), (3, 0)])
+    return jax.shard_map(body, mesh=GRID, in_specs=P(("x", "y")), out_specs=P(("x", "y")), check_vma=False)(a)
+
+
 def spin(a):
     """Works for minutes."""
     def body(a):
@@ -63,5 +72,5 @@ def alone(a):
 
 
 if __name__ == "__main__":
-    for f, args in ((moves, (A,)), (step, (W, A)), (loops, (A,)), (spin, (A,)), (uneven, (A,)), (alone, (A,))):
+    for f, args in ((moves, (A,)), (step, (W, A)), (loops, (A,)), (apart, (A,)), (spin, (A,)), (uneven, (A,)), (alone, (A,))):
         jaxscope.capture(f)(*args).save(os.path.join(sys.argv[1], f.__name__ + ".jaxscope"))

@@ -116,6 +116,19 @@ class Steps:
             return lax.cond(w.sum() > 0, lambda u: jnp.sin(u), lambda u: u * 0.5, v)
         return step
 
+    def examples(self):
+        """A loop for each row, that ends when it wants; a function of rows, some of them twice. JAX goes through neither backwards."""
+        kind = int(self.rng.integers(2))
+        at = self.rng.integers(0, 4, 5)
+
+        def step(v, w):
+            fixed = lax.stop_gradient(v)
+            if kind == 0:  # how often is a matter of whole numbers, not of rounding
+                run = lambda r, n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 0.9 + 0.1 * c[1].mean()), (0, r))[1]
+                return v * 0.5 + jax.vmap(run)(fixed, jnp.arange(v.shape[0]) % 4)
+            return v * 0.5 + fixed.at[jnp.asarray(at) % v.shape[0]].apply(lambda u: u * 0.5 + 0.1)
+        return step
+
     def region(self):
         f = self._one(lambda v: jax.checkpoint(lambda u: jnp.sin(jnp.sin(u) * u.mean(0)))(v), lambda v: jax.jit(lambda u: u * 2 + u.mean())(v),
                       lambda v: jax.vmap(lambda r: r * r.sum())(v), lambda v: _with_rule(v))
@@ -158,7 +171,7 @@ def _bounded(step):
 
 
 GROWING = ("two", "product", "batched_product", "region")
-KINDS = ("elementwise", "two", "product", "batched_product", "shape", "part", "reduction", "normalised", "along", "indexed", "loop", "region", "convolution", "noise",
+KINDS = ("elementwise", "two", "product", "batched_product", "shape", "part", "reduction", "normalised", "along", "indexed", "loop", "examples", "region", "convolution", "noise",
          "constraint", "constraint")
 SIZES = (4, 6, 8, 12, 16)
 

@@ -67,6 +67,26 @@ def collectives(mesh):
         c, ys = lax.scan(lambda c, r: (lax.cond(lax.axis_index(a) > 0, lambda c: c + r, lambda c: c - r, c), c.sum() * k), x[0], x)
         return w, s, c[None] + ys.sum(), lax.psum(w, a)
 
+    def apart(x):  # devices meet along one axis, and go their own ways along the others
+        x = jnp.abs(x) + 1 + (lax.axis_index(a) if a != b else 0)
+        w = lax.while_loop(lambda c: lax.psum(c.sum(), b) < 900.0, lambda c: c * 1.1 + lax.pmean(c, b) * 0.1, x)
+        d = lax.cond(lax.pmax(w.sum(), b) > 120, lambda v: lax.psum(v, b), lambda v: v * 2, w)
+        return w, d
+
+    def crossed(x):  # axes named in another order than the mesh's: JAX sorts who takes part in a permute, and nobody else
+        names = mesh.axis_names[::-1]
+        x = x * (lax.axis_index(names) + 1)
+        ring = lambda v: lax.ppermute(v, names, [(i, (i + 3) % 8) for i in range(8)])
+        some = lax.ppermute(x, names, [(1, 2), (5, 0)])
+        moved = lax.all_to_all(jnp.tile(x, (8, 1)), names, 0, 1, tiled=True)
+        d = jax.grad(lambda v: ((ring(jnp.sin(v)) * (lax.axis_index(names) + 1)) ** 2).sum())(x)
+        return tuple(lax.all_gather(v, b) if a != b else v for v in (ring(x), some, d)), moved[:, :6]
+
+    def every(x):  # a condition for each row, where devices meet
+        def run(r):
+            return lax.while_loop(lambda c: lax.psum(c.sum(), a) < 20.0, lambda c: c * 1.3 + lax.pmean(c, a) * 0.1 + 0.5, r)
+        return lax.scan(lambda c, _: (jax.vmap(run)(c) * 0.2, None), jnp.abs(x), None, length=2)[0]
+
     def turned(x):  # all_to_all that isn't tiled, between different dimensions
         return lax.all_to_all(jnp.tile(x[:1], (n, 1))[:, None] * (k_of(x) + 1), a, 0, 1)
 
@@ -80,7 +100,8 @@ def collectives(mesh):
         return lax.psum((x * jnp.arange(3.0)).sum(), a), lax.pcast(lax.pmax(x.sum(), a), a, to="varying") + x
 
     split = P(a)
-    return {"own_ways": over(own_ways, (split, split, split, P())), "turned": over(turned, split), "groups": over(groups, (split,) * 4), "sums": over(sums, (P(), P(), P(), P())), "gathers": over(gathers, (split, P(None, a), split)),
+    gathered = P(None, a) if a != b else split
+    return {"apart": over(apart, (split, split)), "crossed": over(crossed, ((gathered,) * 3, P(mesh.axis_names))), "every": over(every, split), "own_ways": over(own_ways, (split, split, split, P())), "turned": over(turned, split), "groups": over(groups, (split,) * 4), "sums": over(sums, (P(), P(), P(), P())), "gathers": over(gathers, (split, P(None, a), split)),
             "checked": jax.shard_map(checked, mesh=mesh, in_specs=split, out_specs=(P(), split)), "moves": over(moves, (split, split, split, split)), "loops": over(loops, (split, P(), split, P()))}
 
 
@@ -147,12 +168,27 @@ def functions(mesh):
         rows = wsc(jnp.zeros((16, 16)), a).at[wsc(jnp.abs(i), b if b != a else None) % 16].add(u)
         return put, counts, rows, table.at[i, 2].add(1.0)
 
+    def applied(x, w, v):  # a function of rows that devices have parts of: some met twice, some outside
+        i = jnp.argsort(x[:, 0]) * 3 - 4
+        table, odd = wsc(v, a), wsc(jnp.sin(v[:13] * 2.0), a)
+        f = lambda u: u * 1.5 + 1
+        put = [t.at[i].apply(f, mode=m) for t in (table, odd) for m in ("drop", "clip")]
+        every = jax.vmap(lambda r, k: r.at[k].apply(f))(wsc(x, a, b if b != a else None), jnp.argsort(x, 1)[:, :3] // 2)
+        return put, every, table.at[3].apply(f), wsc(w, None, a).at[:, i % 5].apply(f), odd.at[i, i].apply(f), table.at[wsc(jnp.arange(0, 16, 2), a)].apply(f, unique_indices=True)
+
+    def examples(x, w, v):  # each goes on for as long as it wants
+        run = jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 20.0, lambda c: c * 1.5 + 1, r))
+        x = jnp.abs(x)
+        count = jax.vmap(lambda r, n: lax.fori_loop(0, n, lambda i, c: c * 1.5 + i, r))
+        alone = jax.vmap(jax.vmap(lambda r: lax.while_loop(lambda c: c < 9.0, lambda c: c * 2 + 0.25, r)))
+        return run(wsc(x, a)), run(wsc(x * 2, None, a)), run(wsc(x[:7], a)), count(wsc(x, a), jnp.argsort(x[:, 0])), alone(wsc(x, a)), lax.scan(lambda c, _: (run(c) * 0.1, None), wsc(x, a), None, length=2)[0]
+
     def remat(x, w, v):
         f = jax.checkpoint(lambda p: jnp.sin(jnp.sin(x @ p) @ v))
         return jax.grad(lambda p: f(p).sum())(w)
 
     return {"mlp": mlp, "step": loss, "attention": attention, "norms": norms, "layers": layers, "uneven": uneven, "tables": tables,
-            "remat": remat, "picked": picked, "rows": rows, "written": written}
+            "remat": remat, "picked": picked, "rows": rows, "written": written, "applied": applied, "examples": examples}
 
 
 def write(folder, name, fn, args, shardings=None, judge=None):
@@ -197,6 +233,34 @@ def write_unreduced(folder, rng):
         write(folder, "unreduced", fn, (jax.device_put(array(rng, 8, 16), P("x", "y")), jax.device_put(array(rng, 16, 8), P("y", None))))
 
 
+def write_hosted(folder, rng):
+    """Weights that lie in the host's memory, and what is put there in between."""
+    mesh = mesh_of("x2y4")
+
+    def lies(*spec, **kind):
+        return NamedSharding(mesh, P(*spec), **kind)
+
+    def fn(w, x):
+        h = jnp.tanh(x @ jax.device_put(w, lies("y", "x")))
+        away = jax.device_put(h, lies("y", memory_kind="pinned_host"))
+        return h.sum(0), jax.device_put(away, jax.memory.Space.Device) * 2 + x
+    given = (lies("y", "x", memory_kind="pinned_host"), lies("x"))
+    args = tuple(jax.device_put(array(rng, 8, 8), s) for s in given)
+    write(folder, "hosted", jax.jit(fn, in_shardings=given), args)
+
+
+def write_masked(folder, rng):
+    """A causal mask of attention: what `where` fills in is one number, and its gradient leaves zeros that nobody reads."""
+    mesh = mesh_of("x4y2")
+
+    def loss(w, x):
+        h = jnp.einsum("btd,bsd->bts", x @ w, x)
+        h = jnp.where(jnp.tril(jnp.ones(h.shape[1:], bool)), h, -1e9)
+        return jnp.einsum("bts,bsd->btd", jax.nn.softmax(h, -1), x).mean()
+    args = (array(rng, 4, 4), jax.device_put(array(rng, 8, 256, 4), NamedSharding(mesh, P("x"))))
+    write(folder, "masked", jax.grad(loss), args)
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -206,6 +270,9 @@ def by_hand(folder, seed):
     write_pbroadcast(folder, rng)
     write_one_row(folder, rng)
     write_unreduced(folder, rng)
+    write_hosted(folder, rng)
+    write_masked(folder, rng)
+    write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))
     for i, name in enumerate(functions(mesh_of("x8"))):

@@ -31,7 +31,7 @@ def ran(command):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=ENV)
 
 
-@pytest.mark.parametrize("name", ["moves", "step", "loops", "uneven"])
+@pytest.mark.parametrize("name", ["moves", "step", "loops", "apart", "uneven"])
 def test_processes_give_what_threads_give_bit_for_bit(folder, tmp_path, name):
     p = folder / f"{name}.jaxscope"
     reports = []

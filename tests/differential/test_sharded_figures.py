@@ -39,6 +39,8 @@ def test_arguments_results_and_donations_are_xlas(folder, facts, name):
     assert memory["outputs"] in (facts[name]["outputs"], facts[name]["outputs"] - table)
     assert memory["aliased"] == donation["saved_bytes"] == facts[name]["aliased"]
     assert donation["warning"] == facts[name]["warning"]
+    words = {"donated-unsaid": "same type, which lies as XLA decides", "donated-as-large": "same type, which is cut otherwise"}.get(name, "")
+    assert all(words in d["reason"] for d in donation["donated"]), donation["donated"]
 
 
 def test_residuals_of_each_device_are_xlas(folder, facts):

@@ -13,7 +13,7 @@ from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 200))
-BY_HAND = 31
+BY_HAND = 42
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,29 @@ def test_memory_is_one_devices(folder, tmp_path):
     # f32[8,4] by its first dimension, f32[4] everywhere; f32[1,4] and i32[1] come out.
     assert memory["devices"] == 8 and memory["arguments"] == 16 + 16 and memory["outputs"] == 16 + 4
     assert len(memory["device_peaks"]) == 8 and max(memory["device_peaks"]) == memory["measured_peak"] >= 52
+
+
+def test_numbers_that_nobody_keeps_cost_nothing(folder, tmp_path):
+    sharding = report(folder / "masked.jaxscope", tmp_path / "o.npz")["sharding"]
+    assert [v for v in sharding["values"] if v["aval"] == "f32[8,256,256]"]
+    assert not [v for v in sharding["values"] if v["aval"] == "f32[8,256,256]" and v["copies"] == 8]
+    assert not [f for f in sharding["findings"] if f["kind"] == "replicated"]
+
+
+@pytest.mark.parametrize("name, body", {
+    "in_a_group": "jax.lax.while_loop(lambda c: c[0] < jax.lax.axis_index('y'), lambda c: (c[0] + 1, jax.lax.psum(c[1], 'y')), (0, v))[1]",
+    "in_a_permute": "jax.lax.cond(jax.lax.axis_index('x') > 0, lambda v: jax.lax.ppermute(v, 'y', [(0, 1)]), lambda v: v, v)"}.items())
+def test_devices_that_would_wait_forever_are_told(name, body, tmp_path):
+    script = tmp_path / "apart.py"
+    script.write_text("import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'\nimport jax, jax.numpy as jnp\n"
+                      "from jax.sharding import PartitionSpec as P\n\n\ndef program():\n    mesh = jax.make_mesh((2, 4), ('x', 'y'), axis_types=(jax.sharding.AxisType.Auto,) * 2)\n"
+                      f"    fn = jax.shard_map(lambda v: {body}, mesh=mesh, in_specs=P('x', 'y'), out_specs=P('x', 'y'), check_vma=False)\n"
+                      "    return {'fn': fn, 'args': (jnp.ones((4, 4)),)}\n")
+    made = subprocess.run([JAXSCOPE, "capture", f"{script}:program", "-o", str(tmp_path / "o.jaxscope"), "--python", sys.executable],
+                          capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+    done = run(tmp_path / "o.jaxscope", tmp_path / "o.npz")
+    assert done.returncode == 3 and "expected all devices that meet in a" in done.stderr and "apart.py:9" in done.stderr, done.stderr
 
 
 REFUSED = {

@@ -80,6 +80,12 @@ def _take_from_jit(p: Program) -> None:
         p.donate_argnames = p.donate_argnames or tuple(info.donate_argnames)
         p.keep_unused = bool(getattr(info, "keep_unused", False))
         return
+    if compat.is_pmapped(p.fn):  # what it donates stands in the call that it makes
+        p.static_argnums = p.static_argnums or compat.pmap_static(p.fn)
+        return
+    if _is_filter_pmap(p.fn):
+        p.donate = "all" if p.fn._pmapkwargs.get("donate_argnums") else "none"
+        return
     if type(p.fn).__name__ == "_JitWrapper" and type(p.fn).__module__.startswith("equinox"):
         p.jit = "eqx"
         first, rest = bool(getattr(p.fn, "donate_first", False)), bool(getattr(p.fn, "donate_rest", False))
@@ -137,7 +143,12 @@ class Flat:
 
 
 def flatten(p: Program) -> Flat:
-    return _flatten_equinox(p) if p.jit == "eqx" else _flatten_jax(p)
+    return _flatten_equinox(p) if p.jit == "eqx" or _is_filter_pmap(p.fn) else _flatten_jax(p)
+
+
+def _is_filter_pmap(fn: Any) -> bool:
+    """What filter_pmap makes: arrays are traced and all else is static, as under filter_jit, but nothing is added to the compiled function."""
+    return type(fn).__name__ == "_PmapWrapper" and type(fn).__module__.startswith("equinox")
 
 
 def _flatten_jax(p: Program) -> Flat:

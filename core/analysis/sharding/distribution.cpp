@@ -40,9 +40,11 @@ public:
         std::unordered_set<const Params*> seen;
         std::vector<bool> seen_avals;
         for (const Jaxpr* j : all_jaxprs(root)) {
-            for (const Eqn& e : j->eqns)
-                if (!e.params->entries().empty() && seen.insert(&*e.params).second)
-                    for (const auto& [name, value] : e.params->entries()) look(value);
+            for (const Eqn& e : j->eqns) {
+                if (e.params->entries().empty() || !seen.insert(&*e.params).second) continue;
+                spread_ = spread_ || e.params->find("in_specs");  // a device's program, though it be one device
+                for (const auto& [name, value] : e.params->entries()) look(value);
+            }
             for (std::uint32_t v = 0; v < j->num_vars() && !spread_; ++v) {
                 const AvalRef a = j->aval(Var{v});
                 if (a.id() >= seen_avals.size()) seen_avals.resize(a.id() + 1, false);
@@ -52,10 +54,7 @@ public:
             }
         }
     }
-    std::optional<Distribution> found() const {
-        if (best_.devices > 1) return best_;
-        return spread_ ? std::optional(Distribution{}) : std::nullopt;
-    }
+    std::optional<Distribution> found() const { return spread_ || best_.devices > 1 ? std::optional(best_) : std::nullopt; }
 
 private:
     void take(const Attr::Record& mesh) {
@@ -63,7 +62,7 @@ private:
     }
     inline static const Sym kMesh{"Mesh"};
     Distribution best_;
-    bool spread_ = false;  ///< over devices whose number nothing says
+    bool spread_ = false;  ///< over devices, whose number maybe nothing says
 };
 
 }  // namespace

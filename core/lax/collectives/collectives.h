@@ -27,6 +27,7 @@ std::vector<std::vector<std::int64_t>> collective_groups(const Op& op, std::int6
 struct GroupProgram {
     JaxprPtr jaxpr;
     bool each = false;
+    bool mesh_order = false;  ///< members stand as the mesh has them, however the equation names the axes: JAX sorts ppermute's
 };
 GroupProgram collective_over(const Op& op, std::size_t members);
 /// Bytes that one device sends, at least: rings for reductions and gathers.

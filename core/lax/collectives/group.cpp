@@ -176,6 +176,7 @@ std::vector<std::vector<std::int64_t>> collective_groups(const Op& op, std::int6
 
 GroupProgram collective_over(const Op& op, std::size_t members) {
     GroupProgram out;
+    out.mesh_order = op.prim == &kPpermute;
     out.each = op.prim == &kReduceScatter || op.prim == &kAllToAll || op.prim == &kPpermute;
     JaxprBuilder b;
     std::vector<Values> in(op.in.size());

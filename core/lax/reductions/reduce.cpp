@@ -121,6 +121,13 @@ PartitionRule partition_reduce(const Op& op) {
     from_attr(*op.params->find("axes"), axes);
     return partition_reduction(op, axes, kCombine);
 }
+/// Of bools it is an extremum; of integers it goes bit by bit.
+template <ReduceKind kKind>
+PartitionRule partition_logical(const Op& op) {
+    if (op.in[0]->dtype != DType::Bool || kKind == ReduceKind::Xor) return partition_reduce<Combine::Whole>(op);
+    constexpr Combine kExtremum = kKind == ReduceKind::Or ? Combine::Max : Combine::Min;
+    return partition_reduce<kExtremum>(op);
+}
 Cost cost_of_input(const Op& op) { return {static_cast<double>(op.in[0]->size()), 0}; }
 
 template <unsigned kClasses, ReduceKind kKind>
@@ -143,7 +150,7 @@ constexpr Primitive logical(const char* name) {
             .batch = batch_reduce,
             .kernel = kernel_reduce<kKind>,
             .cost = cost_of_input,
-            .partition = partition_reduce<Combine::Whole>};
+            .partition = partition_logical<kKind>};
 }
 template <ReduceKind kKind>
 constexpr Primitive arg_extremum(const char* name) {

@@ -219,7 +219,8 @@ Value scatter_own(Builder& b, const PartitionRule::Part& part) {
         p.mode = OutOfBounds::FillOrDrop;
         p.indices_are_sorted = false;
     }
-    return lax::scatter(b, *part.op.prim, begun, indices, part.in[2], p);
+    // With the function that it combines or applies.
+    return b.bind1(*part.op.prim, {begun, indices, part.in[2]}, make_params(p));
 }
 
 }  // namespace

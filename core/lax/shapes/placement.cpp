@@ -12,6 +12,7 @@
 #include "lax/jitted.h"
 #include "lax/ops.h"
 #include "lax/params/mesh_spec.h"
+#include "lax/partition.h"
 #include "lax/primitives.h"
 #include "lax/rule_support.h"
 #include "lax/shapes/slicing.h"
@@ -27,6 +28,7 @@ std::optional<MemorySpace> named_space(const Attr& device) {
     std::string text;
     if (const auto* e = device.get<Attr::Enum>()) text = e->member.str();
     if (const auto* o = device.get<Attr::Object>()) text = o->text.str();
+    if (const Attr::Record* r = device.get_record()) text = r->text.str();
     if (text == "Host" || text == "HOST" || text.find("pinned_host") != std::string::npos) return MemorySpace::Host;
     if (text == "Device" || text == "DEVICE" || text.find("memory_kind=device") != std::string::npos) return MemorySpace::Device;
     return std::nullopt;
@@ -334,6 +336,7 @@ constinit const Primitive kDevicePut{
     .lower = NoRule{"expands to its operands"},
     .expand = device_put_expand,
     .cost = data_movement_cost,
+    .partition = partition_one_to_one,
     .view = always_a_view,
 };
 

@@ -136,7 +136,7 @@ private:
     /// Whose figures are those of a program over several devices.
     std::string on_each_device() const {
         const PerDevice& cut = inspection_.per_device();
-        return cut ? fmt::format(" on each of {} devices", cut.program->mesh.devices()) : "";
+        return cut && cut.program->mesh.devices() > 1 ? fmt::format(" on each of {} devices", cut.program->mesh.devices()) : "";
     }
     static std::string above(const char* what, std::int64_t now, std::int64_t limit, const std::string& where) {
         return fmt::format("{} {}{}, {} above the limit of {}", what, bytes_text(now), where, bytes_text(now - limit), bytes_text(limit));

@@ -67,7 +67,8 @@ private:
     }
     std::vector<ShardRow> largest_values() const {
         std::vector<std::pair<std::int64_t, const sharding::PlacedValue*>> order;
-        for (const sharding::PlacedValue& v : cut_.values) order.emplace_back(bytes(v.aval, v.spec), &v);
+        for (const sharding::PlacedValue& v : cut_.values)
+            if (!v.filled) order.emplace_back(bytes(v.aval, v.spec), &v);
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
         std::vector<ShardRow> out;
         for (std::size_t i = 0; i < std::min(kMostValues, order.size()); ++i) out.push_back(row(*order[i].second));
@@ -119,7 +120,7 @@ private:
             set_own_line(rows.back(), f.source);
         }
         const auto replicated = [&](const ShardRow& v, const char* primitive) {
-            if (v.copies < r.devices || v.bytes < kLarge) return;
+            if (r.devices < 2 || v.copies < r.devices || v.bytes < kLarge) return;
             const std::string what = *primitive ? fmt::format("what {} makes", primitive) : v.path;
             rows.push_back({"replicated", primitive, v.aval, v.spec, v.bytes,
                             fmt::format("{} ({}) is whole on all {} devices: {} on each", what, v.aval, r.devices, bytes_text(v.bytes)),
@@ -193,7 +194,7 @@ std::optional<ShardingReport> sharding_report(const Inspection& inspection) {
 
 void sharding_section(Page& page, const ShardingReport& r) {
     using Kind = Table::Kind;
-    page.heading(fmt::format("Sharding over {} devices: {}", r.devices, r.mesh));
+    page.heading(fmt::format("Sharding over {} device{}: {}", r.devices, r.devices == 1 ? "" : "s", r.mesh));
     if (!r.problem.empty()) return page.line("figures are those of whole arrays: " + r.problem);
     page.line(fmt::format("each device sends {} in {} collectives", bytes_text(r.sent_bytes), r.collectives.size()));
     shard_table(page, "Inputs on each device", r.inputs, 20);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting, in a process that runs the user's code, for the call of a jitted function.
+"""Waiting, in a process that runs the user's code, for the call of a jitted or pmapped function.
 
-JAX asks `_infer_params` (jax._src.pjit) about every call of a jitted function that its C++ cache doesn't answer. It is
+JAX asks `_infer_params` (jax._src.pjit) about every call of a jitted function that its C++ cache doesn't answer; a call of
+a pmapped one is that of what pmap jits. It is
 replaced when JAX gets imported, and the cache is kept from answering, so that every call can be counted. `jax.jit`
 itself stays what it is: what the script's libraries test for (types, attributes) is untouched.
 """
@@ -37,6 +38,9 @@ class Watch:
         if self.busy or self.result is not None or os.getpid() != self.pid:
             return
         from ..naming import function_name
+        called = _pmap_call(fun)
+        if called is not None:
+            fun, args, kwargs = called.fun, called.args, called.kwargs
         name = function_name(fun)
         if name != self.name and _is_called(self.name, fun):
             name = self.name
@@ -50,7 +54,7 @@ class Watch:
             return
         self.busy = True
         try:
-            self.result = self.take(_program(fun, info, args, kwargs, name))
+            self.result = self.take(_program(fun, info, args, kwargs, name, called))
         except CaptureError as e:
             self.error = e
             if self.fail is not None:
@@ -63,7 +67,9 @@ class Watch:
 
 
 def _is_jaxs(fun: Any) -> bool:
-    return (getattr(fun, "__module__", None) or "").split(".")[0] in ("jax", "jaxlib")
+    """Or what filter_pmap asks for the types of its results with."""
+    module = getattr(fun, "__module__", None) or ""
+    return module.split(".")[0] in ("jax", "jaxlib") or module == "equinox._vmap_pmap"
 
 
 def _is_called(name: str, fun: Any) -> bool:
@@ -82,8 +88,10 @@ def _has_tracers(args: tuple, kwargs: dict[str, Any]) -> bool:
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs)))
 
 
-def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str) -> Any:
+def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str, called: Any) -> Any:
     from .. import compat, program
+    if called is not None:
+        return program.make_program(called.pmapped(), args, kwargs, name=name)
     code = getattr(fun, "__code__", None)
     if code is not None and code.co_filename.replace("\\", "/").endswith("equinox/_jit.py"):
         found = _equinox_call()
@@ -94,6 +102,22 @@ def _program(fun: Any, info: Any, args: tuple, kwargs: dict[str, Any], name: str
             return p
     return program.make_program(fun, args, kwargs, name=name, static_argnums=info.static_argnums, static_argnames=info.static_argnames,
                                 donate_argnums=compat.donated_numbers(info), donate_argnames=info.donate_argnames)
+
+
+def _pmap_call(fun: Any) -> Any:
+    """pmap and filter_pmap hand JAX functions of their own; the user's call stands further up."""
+    from .. import compat
+    called = compat.pmap_call(fun, sys._getframe(2))
+    code = getattr(called.fun, "__code__", None) if called is not None else None
+    if code is None or not code.co_filename.replace("\\", "/").endswith("equinox/_vmap_pmap.py"):
+        return called
+    frame = called.frame.f_back
+    while frame is not None and not (frame.f_code.co_name == "_call" and frame.f_code.co_filename == code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return called
+    wrapper = frame.f_locals["self"]
+    return called._replace(fun=wrapper.__wrapped__, args=tuple(frame.f_locals["args"]), kwargs={}, pmapped=lambda: wrapper)
 
 
 def _equinox_call() -> Any:
