@@ -149,6 +149,7 @@ std::vector<ProgramFigures> read_baseline(const std::string& path) {
                            {},
                            {},
                            {},
+                           {},
                            {}});
         return out;
     }

@@ -31,6 +31,7 @@ struct ProgramFigures {
     std::optional<double> recomputed_share;        ///< percent
     std::string problem;                           ///< why a figure is missing
     std::optional<std::int64_t> threads;           ///< that the peak is planned for
+    std::string peak_of;                           ///< what the peak is of, in words: residuals are always of a differentiation
     std::vector<std::string> rules;                ///< what it was held to: ids of CheckRules
 };
 

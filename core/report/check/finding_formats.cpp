@@ -54,9 +54,14 @@ void write_text(Page& page, const CheckReport& r) {
         if (!f.remedy.empty()) page.line("    " + f.remedy);
     }
     if (!r.findings.empty()) page.line("");
-    Table t({{"program"}, {"peak", Table::Kind::Number}, {"residuals", Table::Kind::Number}, {"recomputed", Table::Kind::Number}, {""}});
+    Table t({{"program"},
+             {"peak", Table::Kind::Number},
+             {"of"},
+             {"residuals", Table::Kind::Number},
+             {"recomputed", Table::Kind::Number},
+             {""}});
     for (const ProgramFigures& p : r.programs)
-        t.add({p.file, figure(p.planned_peak), figure(p.residual_bytes),
+        t.add({p.file, figure(p.planned_peak), p.peak_of, figure(p.residual_bytes),
                p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-", verdict_on(r, p)});
     page.table(t);
 }
@@ -77,9 +82,9 @@ void write_markdown(std::ostream& out, const CheckReport& r) {
         << (is_unlimited(r) ? "without a limit"
             : r.passed      ? "passed"
                             : "failed")
-        << "\n\n| program | peak | residuals | recomputed | |\n|---|--:|--:|--:|---|\n";
+        << "\n\n| program | peak | of | residuals | recomputed | |\n|---|--:|---|--:|--:|---|\n";
     for (const ProgramFigures& p : r.programs)
-        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << figure(p.residual_bytes) << " | "
+        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << p.peak_of << " | " << figure(p.residual_bytes) << " | "
             << (p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-") << " | "
             << (passed(r, p) ? verdict_on(r, p) : "**failed**") << " |\n";
     if (r.findings.empty()) return;

@@ -74,10 +74,7 @@ public:
         parts_.push_back({&inspection, "", {}});
         for (const auto& other : others_) parts_.push_back({other.get(), "", {}});
         if (others_.empty()) return;
-        for (Part& part : parts_) {
-            const int number = *part.inspection->region();
-            part.of = fmt::format(" in {} (region {})", program.regions[static_cast<std::size_t>(number)].name.str(), number);
-        }
+        for (Part& part : parts_) part.of = region_words(program, part.inspection->region());
     }
 
     std::vector<Finding> run() {
@@ -89,6 +86,7 @@ public:
             attempt([&] { figures_.residual_bytes = std::max(bytes_kept(part), figures_.residual_bytes.value_or(0)); }, residuals_asked());
         for (Part& part : parts_) attempt([&] { recomputed(part); }, budget_.max_recomputed.has_value());
         attempt([&] { figures_.planned_peak = inspection_.plan().planned_peak; }, budget_.max_peak || budget_.max_peak_growth);
+        if (figures_.planned_peak) figures_.peak_of = words(inspection_.step().of);
         attempt([&] { donations(); }, budget_.max_unused_donations.has_value());
         if (figures_.planned_peak && inspection_.plan().threads > 0) figures_.threads = inspection_.plan().threads;
         if (figures_.planned_peak) peak();
@@ -155,8 +153,8 @@ private:
         const std::int64_t now = *figures_.planned_peak;
         const auto by = [&] { return heaviest(memory_report(inspection_, nullptr).at_peak); };
         if (budget_.max_peak && now > *budget_.max_peak)
-            too_much("peak", above("the planned peak is", now, *budget_.max_peak, on_each_device()), by(), static_cast<double>(now),
-                     static_cast<double>(*budget_.max_peak))
+            too_much("peak", above("the planned peak of " + figures_.peak_of + " is", now, *budget_.max_peak, on_each_device()), by(),
+                     static_cast<double>(now), static_cast<double>(*budget_.max_peak))
                 .remedy = least_remedy("peak", &PolicyRow::planned_peak, *budget_.max_peak);
         growth("peak-growth", budget_.max_peak_growth, now, baseline_ ? baseline_->planned_peak : std::nullopt, "the planned peak", by);
     }
@@ -184,7 +182,7 @@ private:
         const PerDevice& cut = inspection_.per_device();
         return cut ? fmt::format(" on each of {} devices", cut.program->mesh.devices()) : "";
     }
-    static std::string above(const char* what, std::int64_t now, std::int64_t limit, const std::string& where) {
+    static std::string above(const std::string& what, std::int64_t now, std::int64_t limit, const std::string& where) {
         return fmt::format("{} {}{}, {} above the limit of {}", what, bytes_text(now), where, bytes_text(now - limit), bytes_text(limit));
     }
     template <class By>

@@ -72,6 +72,7 @@ struct ReportFields<ProgramFigures> {
                                               report_field("recomputed_share", &ProgramFigures::recomputed_share, "percent of all work"),
                                               report_field("problem", &ProgramFigures::problem, "why a figure is missing"),
                                               report_field("threads", &ProgramFigures::threads, "that the peak is planned for"),
+                                              report_field("peak_of", &ProgramFigures::peak_of, "what is planned"),
                                               report_field("rules", &ProgramFigures::rules, "what it was held to"));
 };
 template <>
