@@ -96,6 +96,7 @@ struct Looked {
     std::optional<Change> best;
     std::vector<std::string> left_out;  ///< differentiations that there was no time for
     std::vector<PolicyRow> rows;        ///< of the one that keeps most: why nothing helps is said of it
+    std::string rows_of;                ///< which one that is
     std::int64_t kept = -1;
 };
 
@@ -111,6 +112,7 @@ void look_at(Looked& out, const Inspection& inspection, std::vector<PolicyRow> r
     if (const std::int64_t kept = rows.front().residual_bytes.value_or(0); kept > out.kept) {
         out.kept = kept;
         out.rows = std::move(rows);
+        out.rows_of = of;
     }
 }
 
@@ -135,7 +137,7 @@ Looked look(const Inspection& inspection, const std::vector<PolicyRow>& rows, st
 }
 
 /// Of checkpoints that don't help: what holds the peak in their place.
-std::string why_not(const std::vector<PolicyRow>& rows, const MemoryReport& memory) {
+std::string why_not(const std::vector<PolicyRow>& rows, const std::string& of, const MemoryReport& memory) {
     const std::int64_t now = *rows.front().planned_peak;
     const std::int64_t fixed = memory.arguments + memory.outputs - memory.aliased;
     if (share(fixed, now) >= 1 - 2 * kWorthwhile)
@@ -151,7 +153,7 @@ std::string why_not(const std::vector<PolicyRow>& rows, const MemoryReport& memo
         return fmt::format(
             " {} keeps {} of residuals instead of {}, but recomputes the forward pass at once when the backward pass begins, so "
             "the peak stays ({}){}.",
-            policy_in_words(*around), bytes_text(*around->residual_bytes), bytes_text(kept), bytes_text(*around->planned_peak),
+            policy_in_words(*around) + of, bytes_text(*around->residual_bytes), bytes_text(kept), bytes_text(*around->planned_peak),
             block ? fmt::format("; with one around each block it is {}", bytes_text(*block->planned_peak))
                   : ": checkpoint parts of the function instead, such as each of its blocks");
     return fmt::format(
@@ -171,7 +173,7 @@ std::string change_sentence(const Inspection& inspection, const MemoryReport& me
                            percent(looked.best->more_work));
     else
         text = fmt::format("No checkpoint that was tried lowers the peak of {} by {} % or more.{}", words(rows.front().of),
-                           percent(kWorthwhile), why_not(looked.rows.empty() ? rows : looked.rows, memory));
+                           percent(kWorthwhile), why_not(looked.rows, looked.rows_of, memory));
     if (!looked.left_out.empty()) text += fmt::format(" Not looked at, for want of time: checkpoints{}.", fmt::join(looked.left_out, ","));
     return text;
 }
