@@ -43,7 +43,7 @@ void Arguments::option(const char* name, int& value, int least, const char* help
     app_.add_option_function<std::string>(
             name, [=, &value](const std::string& text) { value = parse_number(name, text, least, "a whole number"); }, help)
         ->type_name("N")
-        ->default_str(std::to_string(value));
+        ->default_str(value < least ? "" : std::to_string(value));
 }
 void Arguments::option(const char* name, double& value, double least, const char* help, const char* unit) {
     app_.add_option_function<std::string>(

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "ir/print/printer.h"
 #include "picture/graph_model.h"
+#include "picture/split_graph.h"
 #include "report/caveats.h"
 #include "report/formats/dot.h"
 #include "report/formats/formats.h"
@@ -75,18 +76,19 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
     return full;
 }
 
-std::string inspection_svg(const Inspection& inspection, const std::string& what) {
+std::string inspection_svg(const Inspection& inspection, const std::string& what, Depth depth) {
     SvgOptions options;
     options.title = inspection.program().name.str();
     if (is_split(what)) {
         const SplitReport& split = inspection.split();
         if (!split.residuals.region_name.empty()) options.title += ": " + split.residuals.region_name;
         options.subtitle = std::to_string(split.num_residuals) + " residuals, " + bytes_text(split.residuals.total_bytes);
-        return split_svg(split, options);
+        const SplitGraph graph(split);
+        return split_svg(graph.picture(opened_groups(graph.known(), depth, 24), opened_groups(graph.unknown(), depth, 24)), split, options);
     }
     options.subtitle = count_text(inspection.summary().equations) + " equations";
     const GraphModel model(inspection.program().jaxpr, Grouping::Auto, inspection.program().in_paths);
-    return program_svg(model, model.first_look(), options);
+    return program_svg(model, opened_groups(model, depth), options);
 }
 
 void write_outputs(JsonWriter& w, const Step& step, const RunReport& report) {
@@ -187,7 +189,7 @@ namespace {
 void write_report(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {
     const FullReport full = make_full_report(inspection, {options.run, options.run, 3, options.load_seconds});
     if (format == "json") return write_report_json(out, inspection, full);
-    if (format == "html") return write_report_html(out, inspection, full, options.all);
+    if (format == "html") return write_report_html(out, inspection, full, options.all, options.depth);
     Page page(out, {.format = PageStyle::Format::Markdown, .all = options.all});
     out << "# jaxscope report\n";
     write_report_page(page, inspection, full);
@@ -221,11 +223,11 @@ constexpr ExportFormat kFormats[] = {
     {"html", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "html", o); }},
     {"json", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "json", o); }},
     {"md", [](auto& out, const auto& i, const auto& o) { write_report(out, i, "md", o); }},
-    {"svg", [](auto& out, const auto& i, const auto& o) { out << inspection_svg(i, picture_of(o)); }},
-    {"png", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o)), "png"); }},
-    {"pdf", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o)), "pdf"); }},
-    {"dot", [](auto& out, const auto& i, const auto& o) { out << inspection_dot(i, picture_of(o)); }},
-    {"mermaid", [](auto& out, const auto& i, const auto& o) { write_mermaid(out, i, picture_of(o)); }},
+    {"svg", [](auto& out, const auto& i, const auto& o) { out << inspection_svg(i, picture_of(o), o.depth); }},
+    {"png", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o), o.depth), "png"); }},
+    {"pdf", [](auto& out, const auto& i, const auto& o) { write_converted(out, inspection_svg(i, picture_of(o), o.depth), "pdf"); }},
+    {"dot", [](auto& out, const auto& i, const auto& o) { out << inspection_dot(i, picture_of(o), o.depth); }},
+    {"mermaid", [](auto& out, const auto& i, const auto& o) { write_mermaid(out, i, picture_of(o), o.depth); }},
     {"jaxpr", [](auto& out, const auto& i, const auto&) { out << to_text(*i.program().jaxpr, {}) << '\n'; }},
     {"csv", [](auto& out, const auto& i, const auto& o) { write_csv(out, i, o.what.empty() ? "residuals" : o.what); }},
     {"perfetto.json", [](auto& out, const auto& i, const auto&) { write_perfetto(out, i); }},
@@ -260,6 +262,11 @@ std::string format_of_file(std::string_view name) {
             found = ending;
     }
     return std::string(found);
+}
+
+bool has_picture(std::string_view format) {
+    constexpr std::string_view kPictures[] = {"html", "svg", "png", "pdf", "dot", "mermaid"};
+    return std::find(std::begin(kPictures), std::end(kPictures), format) != std::end(kPictures);
 }
 
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options) {

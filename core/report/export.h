@@ -10,6 +10,7 @@
 
 #include "analysis/inspection.h"
 #include "base/json_writer.h"
+#include "picture/opened_groups.h"
 #include "report/memory_report.h"
 #include "report/page.h"
 #include "report/profile.h"
@@ -19,6 +20,7 @@ namespace jaxscope {
 struct ExportOptions {
     std::string what;         ///< of pictures: "program" or "split" (where it is empty); of csv which table, "residuals" where it is empty
     bool run = false;         ///< of reports: execute, for measured memory and time
+    Depth depth;              ///< of pictures
     bool all = false;         ///< of reports for people: every row, nothing grouped
     double load_seconds = 0;  ///< what reading the program took, for the reports
 };
@@ -29,13 +31,15 @@ std::vector<std::string> export_formats();
 Error unknown_format(const std::string& format, const std::string& found);
 /// Which one a file's name ends in; the longest that fits (`x.perfetto.json` is no report). Empty: none.
 std::string format_of_file(std::string_view name);
+/// Has a format a picture, whose groups open?
+bool has_picture(std::string_view format);
 /// Writes one format. Reports: html, json, md. Pictures: svg, png, pdf (the last two through rsvg-convert), dot, mermaid. Text: jaxpr.
 /// Tables: csv. For other tools: report/formats/formats.h.
 /// Throws Error{BadUsage} for any other, Error{NotFound} where a picture's converter isn't installed.
 void export_inspection(std::ostream& out, const Inspection& inspection, const std::string& format, const ExportOptions& options);
 
 /// The picture of the program or of the split, as one SVG.
-std::string inspection_svg(const Inspection& inspection, const std::string& what);
+std::string inspection_svg(const Inspection& inspection, const std::string& what, Depth depth = {});
 
 /// All stages of one inspection, as the reports show them.
 struct FullReport {
@@ -59,7 +63,7 @@ void write_report_json(std::ostream& out, const Inspection& inspection, const Fu
 /// The sections of the report on a page: a terminal's or Markdown.
 void write_report_page(Page& page, const Inspection& inspection, const FullReport& report);
 /// One self-contained file that opens offline.
-void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report, bool all = false);
+void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& report, bool all = false, Depth depth = {});
 void write_report_schema(std::ostream& out);
 /// The field `outputs` of `run`: values as oracle.py has them.
 void write_outputs(JsonWriter& w, const Step& step, const RunReport& report);

@@ -129,7 +129,7 @@ void Page::html_table(const Table& table) {
     if (table.rows().size() > kMostRows) out_ << "<p class=muted>" << table.rows().size() - kMostRows << " more rows</p>\n";
 }
 
-void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& full, bool all) {
+void write_report_html(std::ostream& out, const Inspection& inspection, const FullReport& full, bool all, Depth depth) {
     const ProgramSummary& s = inspection.summary();
     head(out, s.name);
     out << "<h1>" << html_escape(s.name.empty() ? "Program" : s.name) << "</h1>\n<div class=figures>\n";
@@ -138,9 +138,9 @@ void write_report_html(std::ostream& out, const Inspection& inspection, const Fu
     std::string picture, problem;
     try {
         figure(out, "residuals", bytes_text(inspection.residuals().total_bytes));
-        picture = inspection_svg(inspection, "split");
+        picture = inspection_svg(inspection, "split", depth);
     } catch (const Error& e) {
-        if (e.code == ErrorCode::Cancelled) throw;
+        if (e.code == ErrorCode::Cancelled || (depth && e.code == ErrorCode::LimitExceeded)) throw;
         problem = full_text(e);
     }
     figure(out, "aliased by donation", bytes_text(full.memory.aliased));
@@ -149,7 +149,7 @@ void write_report_html(std::ostream& out, const Inspection& inspection, const Fu
     Page page(out, {.format = PageStyle::Format::Html, .all = all});
     write_report_page(page, inspection, full);
     page.heading("Graph");
-    write_graph_page(out, inspection);
+    write_graph_page(out, inspection, depth);
     if (problem.empty()) {
         page.heading("Picture of the split");
         out << "<div class=picture>" << picture << "</div>\n";

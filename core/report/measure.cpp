@@ -93,6 +93,11 @@ std::string words(const StepName& name) {
     return {};
 }
 
+std::string region_words(const Program& program, const std::optional<int>& region) {
+    if (!region) return {};
+    return fmt::format(" in {} (region {})", program.regions[static_cast<std::size_t>(*region)].name.str(), *region);
+}
+
 std::string words(const Placement& p) {
     const std::string function = p.function.empty() ? "" : " of " + p.function;
     const std::string place = p.loc.file.empty() ? "" : fmt::format(" ({})", short_place(p.loc.file, p.loc.line));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/stages/stages.h"
+#include "ir/program.h"
 #include "ir/source.h"
 
 namespace jaxscope {
@@ -14,6 +15,8 @@ namespace jaxscope {
 std::string words(const StepName& name);
 /// "around each of 6 calls of block (model.py:40)"
 std::string words(const Placement& where);
+/// " in critic (region 1)"; empty where no region is given.
+std::string region_words(const Program& program, const std::optional<int>& region);
 /// "dots_saveable around the function"
 std::string policy_in_words(const PolicyRow& row);
 

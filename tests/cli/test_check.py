@@ -32,7 +32,14 @@ def test_within_its_limits_it_passes(cli, schema):
                              "--max-recomputed", "50", "--no-unsupported", code=0))
     schema.validate(found)
     assert found["passed"] and found["findings"] == []
-    assert figures == {**found["programs"][0]}
+    (held,) = found["programs"]
+    assert figures == {**held, "rules": []} and held["rules"] == ["peak", "residuals", "recomputed", "unsupported"]
+
+
+def test_no_limit_is_no_pass_without_a_word(cli):
+    (one,) = findings(cli, LM)
+    assert (one["rule"], one["level"]) == ("no-limit", "warning")
+    assert check(cli, LM, code=0).splitlines()[1] == "check: no limit was given, nothing is held to anything"
 
 
 def test_one_byte_too_much_fails_at_the_users_line(cli):
@@ -68,7 +75,7 @@ def test_donations_and_what_cannot_be_differentiated(cli):
     assert one["rule"] == "unsupported" and "frobnicate" in one["message"]
     (one,) = findings(cli, "eigh.jaxpr", "--max-residuals", "1G")
     assert one["rule"] == "cannot-check" and "frobnicate" in one["message"]
-    assert findings(cli, "eigh.jaxpr") == []  # nothing was asked about it
+    assert findings(cli, "eigh.jaxpr", "--no-unused-donations") == []  # nothing was asked about it that it stops
 
 
 def test_growth_against_an_earlier_report(cli):
@@ -80,7 +87,9 @@ def test_growth_against_an_earlier_report(cli):
     (one,) = findings(cli, LM, "--baseline", "base.json", "--max-residual-growth", "99")
     assert one["rule"] == "residual-growth" and abs(one["measured"] - 100) < 1
     (one,) = findings(cli, "sample:mlp", "--baseline", "base.json", "--max-residual-growth", "5")
-    assert (one["rule"], one["level"]) == ("no-baseline", "warning")
+    assert (one["rule"], one["level"]) == ("no-baseline", "error") and "--baseline" in one["remedy"]
+    Path(cli.folder / "budgets.json").write_text(json.dumps({"defaults": {"max_peak_growth": 5}}))
+    assert json.loads(check(cli, LM, "--budgets", "budgets.json", "--json", code=1))["findings"][0]["rule"] == "no-baseline"
     Path(cli.folder / "residuals.json").write_text(cli.ok("residuals", LM, "--json"))
     assert findings(cli, LM, "--baseline", "residuals.json", "--max-residual-growth", "0") == []
 
@@ -93,7 +102,18 @@ def test_budgets_by_program(cli):
         "defaults": {"max_residuals": "1K"}, "programs": {"../lm.jaxscope": {"max_residuals": "1G"}, "../mlp.jaxscope": {}}}))
     (one,) = findings(cli, "--budgets", "ci/budgets.json")
     assert one["program"].endswith("mlp.jaxscope") and one["limit"] == 1024
-    assert findings(cli, "lm.jaxscope", "--budgets", "ci/budgets.json") == []
+    # In parts: whoever isn't given is named, and fails nothing.
+    (other,) = json.loads(check(cli, "lm.jaxscope", "--budgets", "ci/budgets.json", "--json", code=0))["findings"]
+    assert (other["rule"], other["level"]) == ("no-budget", "warning") and "mlp.jaxscope" in other["message"]
+    # A file that no entry names, beside entries that name nothing: a misspelt limit holds for nobody.
+    Path(cli.folder / "ci" / "budgets.json").write_text(json.dumps({"programs": {"../ml.jaxscope": {"max_residuals": 1}}}))
+    first = json.loads(check(cli, "lm.jaxscope", "--budgets", "ci/budgets.json", "--json", code=1))["findings"][0]
+    assert (first["rule"], first["level"]) == ("no-budget", "error") and "did you mean lm.jaxscope" in first["remedy"]
+    # A capture made elsewhere is known by its own name, where one entry and one file have it.
+    os.makedirs(cli.folder / "made")
+    shutil.move(cli.folder / "lm.jaxscope", cli.folder / "made" / "lm.jaxscope")
+    Path(cli.folder / "ci" / "budgets.json").write_text(json.dumps({"programs": {"../lm.jaxscope": {"max_residuals": 1}}}))
+    assert [f["rule"] for f in findings(cli, "made/lm.jaxscope", "--budgets", "ci/budgets.json")] == ["residuals", "no-budget"]
 
 
 @pytest.mark.parametrize("text,message", [
@@ -160,16 +180,83 @@ def test_junit_as_its_client_reads_it(cli):
     xml.fromstring(text)
     suites = list(junitparser.JUnitXml.fromstring(text.encode()))
     assert [s.name for s in suites] == [HOSTILE, "sample:mlp"]
-    assert [sum(1 for c in s if c.result) for s in suites] == [1, 1]
+    assert [[c.name for c in s if c.result] for s in suites] == [["residuals"], ["residuals"]]
+    for s in suites:
+        assert (s.tests, s.failures) == (1, 1)  # what nobody asked for is no case
     passed = list(junitparser.JUnitXml.fromstring(check(cli, LM, "--format", "junit", code=0).encode()))
     assert sum(1 for c in passed[0] if c.result) == 0
+
+
+def test_junit_is_utf_8_whatever_files_are_called(cli):
+    name = os.fsencode(cli.folder) + b"/na\xefme.jaxpr"
+    shutil.copy(cli.folder / "x.jaxpr", name)
+    done = subprocess.run([BINARY, "check", name, "--max-peak", "1", "--format", "junit"], capture_output=True, timeout=120)
+    assert xml.fromstring(done.stdout)[0].get("name").endswith("na\\xefme.jaxpr")
+
+
+TWO = """
+import jax, jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+def gen(w, x):
+    return jnp.sum(jnp.tanh(x @ w) ** 2)
+def layer(w, x):
+    return checkpoint_name(jnp.tanh(jnp.sin(x @ w) * 2), "act")
+def critic(ws, x):
+    for w in ws: x = layer(w, x)
+    return jnp.mean(x)
+def step(gw, cw, x):
+    g = jax.grad(gen)(gw, x)
+    c = jax.grad(critic)(cw, x)
+    return gw - .1 * g, [a - .1 * b for a, b in zip(cw, c)]
+def program():
+    S = lambda *s: jax.ShapeDtypeStruct(s, jnp.float32)
+    return dict(fn=step, args=(S(64, 64), [S(64, 64)] * 6, S(1024, 64)), donate_argnums=(0, 1))
+def undonated():
+    return dict(program(), donate_argnums=(2,))
+"""
+
+
+@pytest.fixture
+def two(cli, monkeypatch):
+    monkeypatch.setenv("JAXSCOPE_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
+    os.makedirs(cli.folder / "src")
+    Path(cli.folder / "src" / "two.py").write_text(TWO)
+    cli.ok("capture", "src/two.py:program", "-o", "two.jaxscope")
+    return "two.jaxscope"
+
+
+def test_limits_hold_for_every_differentiation(cli, two):
+    kept = [json.loads(cli.ok("residuals", two, "--json", "--region", n))["total_bytes"] for n in "01"]
+    assert kept[0] < kept[1]
+    report = json.loads(check(cli, two, "--max-residuals", str(kept[0]), "--json", code=1))
+    (one,) = report["findings"]
+    assert one["measured"] == kept[1] == report["programs"][0]["residual_bytes"] and "in critic (region 1)" in one["message"] + one["remedy"]
+    check(cli, two, "--max-residuals", str(kept[0]), "--region", "0", code=0)
+    check(cli, two, "--must-save", "act", code=0)  # the one that has the name saves it
+    (saved,) = findings(cli, two, "--must-not-save", "act")  # blocks of one line
+    assert "5 values such as" in saved["message"] and "region 1" in saved["message"] and saved["remedy"]
+
+
+def test_findings_stand_at_files_as_seen_from_here(cli, two):
+    (one,) = findings(cli, two, "--max-residuals", "1", "--region", "1")
+    assert one["file"] == "src/two.py"
+    os.makedirs(cli.folder / "old")
+    Path(cli.folder / "old" / "two.py").write_text(TWO + "# changed since\n")
+    (one,) = findings(cli, two, "--max-residuals", "1", "--region", "1")
+    assert one["file"] == "src/two.py"  # the one that the capture was made from
+    shutil.copy(cli.folder / "src" / "two.py", cli.folder / "old" / "two.py")
+    one, note = findings(cli, two, "--max-residuals", "1", "--region", "1")
+    assert one["file"] == "two.py" and note["level"] == "note" and "old/two.py, src/two.py" in note["message"]
+    cli.ok("capture", "src/two.py:undonated", "-o", "two.jaxscope")
+    (lost,) = [f for f in findings(cli, two, "--no-unused-donations", "--project", "src") if f["rule"] == "unused-donation"]
+    assert lost["file"] == "src/two.py" and lost["line"] > 0 and lost["remedy"].startswith("don't donate x")
 
 
 def test_github_and_markdown_take_nothing_of_a_name_for_their_own(cli):
     annotation = check(cli, *hostile(cli), "--format", "github", code=1)
     assert annotation.startswith('::error file=a|b<c>&"d%2Ce%3Af%25.jaxpr,title=jaxscope residuals::')
     rows = [line for line in check(cli, *hostile(cli), "--format", "markdown", code=1).splitlines() if line.startswith("| a")]
-    assert all(line.replace("\\|", "").count("|") in (5, 6) and "<c>" not in line for line in rows) and rows
+    assert all(line.replace("\\|", "").count("|") in (5, 7) and "<c>" not in line for line in rows) and rows
 
 
 def test_text_says_the_answer_first(cli):
@@ -191,7 +278,8 @@ def project(tmp_path) -> dict:
 
 
 def budget(project, size):
-    (project["cwd"] / "budgets.json").write_text(json.dumps({"defaults": {"max_residuals": size}, "programs": {"train.jaxscope": {}}}))
+    """The program's own limit: the defaults have none."""
+    (project["cwd"] / "budgets.json").write_text(json.dumps({"programs": {"train.jaxscope": {"max_residuals": size}}}))
 
 
 def test_the_workflow_in_docs(project):

@@ -117,3 +117,34 @@ def test_an_unused_donation_is_named(cli, tmp_path):
     dump = cli.json("xla", str(tmp_path / "hlo.txt"), "--capture", capture(path, tmp_path))["dump"]
     assert [a["input_path"] for a in dump["aliases"]] == ["x"] or [a["input_path"] for a in dump["aliases"]] == ["y"]
     assert len(dump["unused_donations"]) == 1
+
+
+BLOCKS = """
+import jax, jax.numpy as jnp
+
+def block(x, w):
+    return x + jnp.tanh(x @ w)
+
+def loss(ws, x):
+    for w in ws:
+        x = CHECKPOINT(block)(x, w)
+    return jnp.mean(x ** 2)
+
+def program():
+    return {"fn": jax.value_and_grad(loss), "args": ([jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 4, jax.ShapeDtypeStruct((128, 64), jnp.float32))}
+"""
+
+
+def test_kept_recomputation_is_what_xla_computes_more_than_without_checkpoints(cli, tmp_path):
+    rows = {}
+    for name, checkpoint in (("with", "jax.checkpoint"), ("without", "(lambda f: f)")):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = folder / "blocks.py"
+        path.write_text(BLOCKS.replace("CHECKPOINT", checkpoint))
+        compiled(path, folder)
+        hlo = (folder / "hlo.txt").read_text()
+        products = sum(" dot(" in line or "__onednn$matmul" in line for line in hlo.splitlines())
+        rows[name] = products, cli.json("xla", str(folder / "hlo.txt"), "--capture", capture(path, folder))["dump"]["recomputed"]
+    (row,) = rows["with"][1]
+    assert row["asked"] == 4 and row["kept"] == rows["with"][0] - rows["without"][0] and rows["without"][1] == []

@@ -10,6 +10,7 @@
 #include "io/load_program.h"
 #include "report/caveats.h"
 #include "report/check/findings.h"
+#include "report/check/sources.h"
 
 namespace jaxscope::cli {
 
@@ -76,7 +77,8 @@ private:
         ProgramFigures figures;
         std::vector<Finding> findings;
     };
-    Looked look_at(const std::string& file) const {
+    Looked look_at(const std::string& file, const BudgetMatch& match) const {
+        const Budget& budget = match.entry ? limits_.programs[*match.entry].second : limits_.defaults;
         Looked out;
         out.figures.file = file;
         try {
@@ -92,8 +94,9 @@ private:
                 note.level = "note";
                 out.findings.push_back(std::move(note));
             }
-            auto found = check_program(inspection, limits_.of(file), baseline_of(before_, file), out.figures);
+            auto found = check_program(inspection, budget, baseline_of(before_, file), out.figures);
             out.findings.insert(out.findings.end(), found.begin(), found.end());
+            put_at_sources(out.findings, *program, args_.project);
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
             out.figures.problem = e.fact();
@@ -107,6 +110,7 @@ private:
     /// Files are looked at side by side and told in the order given.
     CheckReport look() const {
         std::vector<Looked> looked(files_.size());
+        const std::vector<BudgetMatch> matches = match_budgets(limits_, files_);
         std::atomic<std::size_t> next{0};
         std::atomic<bool> cancelled{false};
         Progress progress("programs", static_cast<std::int64_t>(files_.size()));
@@ -114,7 +118,7 @@ private:
             try {
                 for (std::size_t i = next++; i < files_.size(); i = next++) {
                     progress.begin(files_[i]);
-                    looked[i] = look_at(files_[i]);
+                    looked[i] = look_at(files_[i], matches[i]);
                 }
             } catch (const Error&) {  // Cancelled: for all
                 cancelled = true;
@@ -133,6 +137,7 @@ private:
         }
         if (cancelled) throw_cancelled();
         CheckReport report;
+        report.findings = match_findings(limits_, files_, matches);
         for (Looked& l : looked) {
             report.programs.push_back(std::move(l.figures));
             std::move(l.findings.begin(), l.findings.end(), std::back_inserter(report.findings));

@@ -24,17 +24,22 @@ public:
         a.option("--format", format_, "one of these, whatever the file's ending");
         a.option("--what", what_,
                  "pictures: program or split (the default); csv: residuals (the default), donation, memory, policies, inputs or outputs");
+        a.option("--depth", depth_, 0, "pictures: how many levels of groups are open (0: none; else as many as are easy to read)");
         a.flag("--run", run_, "reports: execute the program too, for measured memory and time");
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write").advise("-o report.html");
         const std::string format = chosen_format();
+        if (depth_ >= 0 && !has_picture(format))
+            throw Error(ErrorCode::BadUsage,
+                        "expected --depth beside a picture (html, svg, png, pdf, dot, mermaid), found it beside " + format);
         const auto inspection = args_.inspect();
         AtomicFile file(output_);
         ExportOptions options;
         options.what = what_;
         options.run = run_;
+        if (depth_ >= 0) options.depth = depth_;
         options.all = args_.all;
         options.load_seconds = args_.load_seconds;
         export_inspection(file.stream(), *inspection, format, options);
@@ -63,6 +68,7 @@ private:
     ProgramArguments args_;
     std::string output_, format_, what_;
     bool run_ = false;
+    int depth_ = -1;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ public:
         a.option("-d,--directory", directory_, "where report.json, report.html and split.svg go");
         a.option("--repeat", repeat_, 1, "how often to run");
         a.flag("--debug-prints", args_.debug_prints, "the texts of debug_print, in the order of the run");
+        a.flag("--policies", policies_, "the what-if table: every report has it");
         a.flag("--no-run", no_run_, "plan only, don't execute");
         a.flag("--run", run_, "execute even what takes minutes or most of this machine's memory");
     }
@@ -55,7 +56,7 @@ private:
     ProgramArguments args_;
     std::string directory_;
     int repeat_ = 3;
-    bool no_run_ = false, run_ = false;
+    bool no_run_ = false, run_ = false, policies_ = false;
 };
 
 }  // namespace

@@ -255,7 +255,7 @@ private:
     int fit(const Inspection& inspection) const {
         if (inspection.choices().changes_program())
             throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
-        const BudgetFit fit = fit_budget(inspection, parse_size(budget_), budget_seconds_);
+        const BudgetFit fit = fit_budget_anywhere(inspection, parse_size(budget_), budget_seconds_);
         FitReport found = fit_report(fit, inspection.program());
         if (prove_ && fit.placement) found.proof = proof(fit, inspection);
         if (const PerDevice& cut = inspection.per_device()) found.devices = cut.program->mesh.devices();
@@ -276,8 +276,12 @@ private:
     FitProof proof(const BudgetFit& fit, const Inspection& inspection) const {
         if (!steps_.empty() || !specs_.empty())
             throw Error(ErrorCode::BadUsage, "expected --prove without --apply and --spec, found one of them");
+        Choices searched = inspection.choices();
+        searched.as_step = true;
+        if (fit.region) searched.region = *fit.region;
+        const Inspection step(inspection.program_ptr(), searched, &inspection);
         const WaitForChildren wait;
-        return prove_fit(fit, inspection, {args_.file, call_args_, call_kwargs_, {}, python_}, why_not_run(inspection, 1));
+        return prove_fit(fit, step, {args_.file, call_args_, call_kwargs_, {}, python_}, why_not_run(step, 1));
     }
 
     ProgramArguments args_;

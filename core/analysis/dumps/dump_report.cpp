@@ -138,16 +138,18 @@ public:
     void recomputed() {
         const CompilerDump* hlo = of_kind(dumps_, DumpKind::Hlo);
         if (!index_ || !hlo || !hlo->scheduled) return;
-        std::map<std::pair<std::string, std::pair<std::string, int>>, std::int64_t> kept;
+        // Whichever of two equal products XLA keeps, the recomputed one's name may be the one that stays: so all are counted, whatever they
+        // are called, and those that the line needs without recomputation are taken off.
+        std::map<std::pair<std::string, std::pair<std::string, int>>, std::int64_t> there;
         for (const DumpOperation& op : hlo->operations) {
             // Of an operation and the fusion round it, the operation counts.
-            if (op.opcode == "fusion" || !says_rematted(op.op_name) || !computes_product(op.opcode)) continue;
+            if (op.opcode == "fusion" || !computes_product(op.opcode)) continue;
             const OwnPlace place = index_->place(*hlo, op.frame);
-            ++kept[{std::string(primitive_in(op.op_name)), {place.file, place.line}}];
+            ++there[{std::string(primitive_in(op.op_name)), {place.file, place.line}}];
         }
         for (const EquationIndex::Recomputed& r : index_->recomputed_products()) {
-            const std::int64_t found = kept[{r.primitive, {r.place.file, r.place.line}}];
-            report_.recomputed.push_back({r.primitive, r.place.file, r.place.line, r.count, std::min(found, r.count)});
+            const std::int64_t more = there[{r.primitive, {r.place.file, r.place.line}}] - r.needed;
+            report_.recomputed.push_back({r.primitive, r.place.file, r.place.line, r.count, std::clamp<std::int64_t>(more, 0, r.count)});
         }
     }
     void aliases() {

@@ -148,10 +148,14 @@ EquationIndex::Found EquationIndex::look_up(const OwnPlace& place, std::string_v
 std::vector<EquationIndex::Recomputed> EquationIndex::recomputed_products() const {
     std::vector<Recomputed> out;
     for (const auto& [place, entries] : by_place_) {
-        std::map<std::string, std::int64_t> counts;
+        std::map<std::string, Recomputed> counts;
         for (const Entry& e : entries)
-            if (e.rematted && e.primitive->product != Product::None) counts[e.primitive->name.c_str()] += e.times;
-        for (const auto& [primitive, count] : counts) out.push_back({primitive, {place.first, place.second}, count});
+            if (e.primitive->product != Product::None) {
+                Recomputed& r = counts[e.primitive->name.c_str()];
+                (e.rematted ? r.count : r.needed) += e.times;
+            }
+        for (auto& [primitive, r] : counts)
+            if (r.count > 0) out.push_back({primitive, {place.first, place.second}, r.count, r.needed});
     }
     return out;
 }

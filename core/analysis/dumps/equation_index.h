@@ -40,6 +40,7 @@ public:
         std::string primitive;
         OwnPlace place;
         std::int64_t count = 0;
+        std::int64_t needed = 0;  ///< of the same line and primitive, without recomputation: the forward pass and the backward pass proper
     };
     std::vector<Recomputed> recomputed_products() const;
 

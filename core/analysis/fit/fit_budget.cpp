@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "analysis/stages/subject.h"
 #include "base/cancel.h"
@@ -194,6 +195,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     plain.clear_policies();
     const Inspection as_it_is(inspection.program_ptr(), plain, &inspection);
     out.before = out.found = figures_of(as_it_is);
+    out.of = as_it_is.step().of;
     out.tried = 1;
     if (out.before.fits(budget)) {
         out.fits = out.as_it_is = true;
@@ -223,6 +225,51 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     }
     out.fits = out.found.fits(budget);
     return out;
+}
+
+std::vector<Choices> places_for_policies(const Program& program, const Choices& choices) {
+    std::vector<Choices> out;
+    std::set<std::pair<std::string, std::string>> seen;  // one line's differentiations get a policy together
+    for (Choices& c : each_region(program, choices)) {
+        const std::optional<int> number = chosen_region(program, c);
+        if (number) {
+            const Region& r = program.regions[static_cast<std::size_t>(*number)];
+            const std::string place = r.source->summary().str();
+            if (!place.empty() && !seen.emplace(r.name.str(), place).second) continue;
+        }
+        out.push_back(std::move(c));
+    }
+    return out;
+}
+
+BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget, double seconds) {
+    const std::vector<Choices> places = places_for_policies(inspection.program(), inspection.choices());
+    const double each = seconds / static_cast<double>(places.size());
+    BudgetFit best = fit_budget(inspection, budget, each);
+    if (places.size() == 1 || best.as_it_is) return best;
+    if (best.placement) best.region = inspection.region();
+    for (std::size_t k = 1; k < places.size(); ++k) {
+        const std::int64_t tried = best.tried;
+        std::vector<std::string> problems = std::move(best.problems);
+        try {
+            BudgetFit other = fit_budget(Inspection(inspection.program_ptr(), places[k], &inspection), budget, each);
+            problems.insert(problems.end(), other.problems.begin(), other.problems.end());
+            if (other.placement && (!best.placement || is_better(other.found, best.found, budget))) {
+                const std::int64_t others = other.tried;
+                best = std::move(other);
+                best.region = places[k].region;
+                best.tried = tried + others;
+            } else {
+                best.tried = tried + other.tried;
+            }
+        } catch (const Error& e) {
+            if (e.code == ErrorCode::Cancelled) throw;
+            problems.emplace_back(e.fact());
+        }
+        best.problems = std::move(problems);
+    }
+    best.exhaustive = false;  // checkpoints in several differentiations at once aren't tried
+    return best;
 }
 
 }  // namespace jaxscope

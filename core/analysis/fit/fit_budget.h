@@ -23,6 +23,8 @@ struct FitFigures {
 /// How a step comes to fit a budget of memory.
 struct BudgetFit {
     std::int64_t budget = 0;
+    StepName of;                ///< what all peaks are of
+    std::optional<int> region;  ///< of several differentiations the one that `placement` stands in
     bool fits = false;
     bool as_it_is = false;               ///< it fits without any change
     FitFigures before;                   ///< the program as it is
@@ -40,5 +42,10 @@ struct BudgetFit {
 /// bytes first, then by exchanges. Values whose saving spares less than 0.2 % of the work are left out in the end. Every figure comes from
 /// deriving and planning the step. Throws  what planning the program as it is throws; Error{Cancelled}.
 BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double seconds = 8);
+/// The best of that for each differentiation in the step, one at a time, where the choices leave open which; together in `seconds`.
+BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget, double seconds = 8);
+
+/// The choices that differ in where a policy would stand: of each_region (stages/subject.h) one for each line of the user's.
+std::vector<Choices> places_for_policies(const Program& program, const Choices& choices);
 
 }  // namespace jaxscope

@@ -88,6 +88,20 @@ std::optional<int> chosen_region(const Program& p, const Choices& c) {
                                   : fmt::format("expected a region from 0 to {}, found {}", p.regions.size() - 1, c.region));
 }
 
+std::vector<Choices> each_region(const Program& p, const Choices& c) {
+    std::vector<Choices> out = {c};
+    if (c.region != Choices::kAuto || !chosen_region(p, c)) return out;
+    for (std::size_t r = 1; r < p.regions.size(); ++r) {
+        Choices other = c;
+        other.clear_policies();
+        other.wrt.reset();
+        other.wrt_all = false;
+        other.region = static_cast<int>(r);
+        out.push_back(std::move(other));
+    }
+    return out;
+}
+
 Subject make_subject(const Program& p, const Choices& c) {
     const std::optional<int> region = chosen_region(p, c);
     Subject s = region ? region_subject(p, *region, c) : whole_program(p, c);

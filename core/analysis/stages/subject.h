@@ -24,6 +24,10 @@ struct Subject {
 /// Which region `choices` mean (nothing: the program). Throws Error{NotFound} when there is no such region.
 std::optional<int> chosen_region(const Program& program, const Choices& choices);
 
+/// Where `choices` leave open which differentiation is meant: the same choices for each that stands in the program, their own first. What
+/// they change of that one (policies, arguments) the others don't have. Else the choices alone.
+std::vector<Choices> each_region(const Program& program, const Choices& choices);
+
 /// Throws Error{NotFound} for argument numbers that the function doesn't have.
 Subject make_subject(const Program& program, const Choices& choices);
 

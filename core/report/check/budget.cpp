@@ -2,6 +2,7 @@
 #include "report/check/budget.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
@@ -86,17 +87,33 @@ void read_budget(Budget& budget, const Json& object, const std::string& place, c
 
 }  // namespace
 
-const Budget& BudgetFile::of(const std::string& file) const {
+std::vector<BudgetMatch> match_budgets(const BudgetFile& budgets, const std::vector<std::string>& files) {
+    std::vector<BudgetMatch> out(files.size());
+    std::vector<bool> taken(budgets.programs.size());
     std::error_code none;
-    for (const auto& [name, budget] : programs)
-        if (name == file || fs::equivalent(name, file, none)) return budget;
-    return defaults;
+    for (std::size_t f = 0; f < files.size(); ++f)
+        for (std::size_t k = 0; k < budgets.programs.size() && !out[f].entry; ++k) {
+            const std::string& name = budgets.programs[k].first;
+            if (name != files[f] && !fs::equivalent(name, files[f], none)) continue;
+            out[f].entry = k;
+            taken[k] = true;
+        }
+    const auto own_name = [](const std::string& file) { return fs::path(file).filename().string(); };
+    std::map<std::string, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> left;  // files and entries of one name
+    for (std::size_t f = 0; f < files.size(); ++f)
+        if (!out[f].entry) left[own_name(files[f])].first.push_back(f);
+    for (std::size_t k = 0; k < taken.size(); ++k)
+        if (!taken[k]) left[own_name(budgets.programs[k].first)].second.push_back(k);
+    for (const auto& [name, both] : left)
+        if (both.first.size() == 1 && both.second.size() == 1) out[both.first[0]] = {both.second[0], true};
+    return out;
 }
 
 BudgetFile read_budgets(const std::string& path, const Budget& given) {
     const Json document = read_json_file(path, "budgets");
     BudgetFile out;
     out.defaults = given;
+    out.path = path;
     if (!document.is_object()) Entry(document, "$", path).fail("an object with `defaults` and `programs`");
     for (const auto& [key, value] : document.items())
         if (key != "defaults" && key != "programs" && key != "schema") {
@@ -128,6 +145,9 @@ std::vector<ProgramFigures> read_baseline(const std::string& path) {
                            p.value("name", ""),
                            integer_field(p, "planned_peak"),
                            integer_field(p, "residual_bytes"),
+                           {},
+                           {},
+                           {},
                            {},
                            {},
                            {}});

@@ -31,15 +31,23 @@ struct ProgramFigures {
     std::optional<double> recomputed_share;        ///< percent
     std::string problem;                           ///< why a figure is missing
     std::optional<std::int64_t> threads;           ///< that the peak is planned for
+    std::string peak_of;                           ///< what the peak is of, in words: residuals are always of a differentiation
+    std::vector<std::string> rules;                ///< what it was held to: ids of CheckRules
 };
 
 /// budgets.json: `defaults`, and `programs` by file. Files are relative to the folder of budgets.json.
 struct BudgetFile {
     Budget defaults;
     std::vector<std::pair<std::string, Budget>> programs;  ///< defaults included
-    /// The budget of a file: the one that names it, else the defaults.
-    const Budget& of(const std::string& file) const;
+    std::string path;                                      ///< empty: there is no such file, only flags
 };
+/// Which of `programs` a file is held to; nothing: the defaults alone.
+struct BudgetMatch {
+    std::optional<std::size_t> entry;
+    bool by_name = false;  ///< by the file's own name: it lies elsewhere, as a capture that a hook makes does
+};
+/// One for each file: the entry of its path; else that of its own name, where one free entry and one such file have that name.
+std::vector<BudgetMatch> match_budgets(const BudgetFile& budgets, const std::vector<std::string>& files);
 /// Throws Error{BadInput} with the JSON path, for unknown keys too; Error{NotFound}. What the file doesn't say, `given` says.
 BudgetFile read_budgets(const std::string& path, const Budget& given);
 

@@ -29,28 +29,40 @@ std::string with_remedy(const Finding& f) { return f.remedy.empty() ? f.message 
 
 std::string place(const Finding& f) { return f.line > 0 ? fmt::format("{}:{}", f.file, f.line) : f.file; }
 
-std::int64_t count(const CheckReport& r, std::string_view level) {
-    return std::count_if(r.findings.begin(), r.findings.end(), [&](const Finding& f) { return f.level == level; });
-}
 bool passed(const CheckReport& r, const ProgramFigures& p) {
     return std::none_of(r.findings.begin(), r.findings.end(), [&](const Finding& f) { return f.program == p.file && f.level == "error"; });
 }
 std::string figure(const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : "-"; }
+/// In a word; a program that nothing was asked of hasn't passed anything.
+const char* verdict_on(const CheckReport& r, const ProgramFigures& p) {
+    if (!passed(r, p)) return "failed";
+    return p.rules.empty() && p.problem.empty() ? "no limit" : "passed";
+}
+bool is_unlimited(const CheckReport& r) {
+    return r.passed && std::all_of(r.programs.begin(), r.programs.end(), [](const ProgramFigures& p) { return p.rules.empty(); });
+}
 
 void write_text(Page& page, const CheckReport& r) {
-    const auto good = std::count_if(r.programs.begin(), r.programs.end(), [&](const ProgramFigures& p) { return passed(r, p); });
-    page.heading(fmt::format("check {}: {} of {} {} within budget", r.passed ? "passed" : "failed", good, r.programs.size(),
-                             r.programs.size() == 1 ? "program" : "programs"));
+    const auto good = std::count_if(r.programs.begin(), r.programs.end(),
+                                    [&](const ProgramFigures& p) { return std::string_view(verdict_on(r, p)) == "passed"; });
+    page.heading(is_unlimited(r) ? std::string("check: no limit was given, nothing is held to anything")
+                                 : fmt::format("check {}: {} of {} {} within budget", r.passed ? "passed" : "failed", good,
+                                               r.programs.size(), r.programs.size() == 1 ? "program" : "programs"));
     for (const Finding& f : r.findings) {
         page.line(fmt::format("{}: {}: {} [{}]", place(f), f.level, f.message, f.rule));
         if (place(f) != f.program && f.file != f.program) page.line("    in " + f.program);
         if (!f.remedy.empty()) page.line("    " + f.remedy);
     }
     if (!r.findings.empty()) page.line("");
-    Table t({{"program"}, {"peak", Table::Kind::Number}, {"residuals", Table::Kind::Number}, {"recomputed", Table::Kind::Number}, {""}});
+    Table t({{"program"},
+             {"peak", Table::Kind::Number},
+             {"of"},
+             {"residuals", Table::Kind::Number},
+             {"recomputed", Table::Kind::Number},
+             {""}});
     for (const ProgramFigures& p : r.programs)
-        t.add({p.file, figure(p.planned_peak), figure(p.residual_bytes),
-               p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-", passed(r, p) ? "passed" : "failed"});
+        t.add({p.file, figure(p.planned_peak), p.peak_of, figure(p.residual_bytes),
+               p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-", verdict_on(r, p)});
     page.table(t);
 }
 
@@ -66,12 +78,15 @@ void write_markdown(std::ostream& out, const CheckReport& r) {
                                {'\n', " "},
                                {'\r', " "}});
     };
-    out << "### jaxscope check " << (r.passed ? "passed" : "failed")
-        << "\n\n| program | peak | residuals | recomputed | |\n|---|--:|--:|--:|---|\n";
+    out << "### jaxscope check "
+        << (is_unlimited(r) ? "without a limit"
+            : r.passed      ? "passed"
+                            : "failed")
+        << "\n\n| program | peak | of | residuals | recomputed | |\n|---|--:|---|--:|--:|---|\n";
     for (const ProgramFigures& p : r.programs)
-        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << figure(p.residual_bytes) << " | "
+        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << p.peak_of << " | " << figure(p.residual_bytes) << " | "
             << (p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-") << " | "
-            << (passed(r, p) ? "passed" : "**failed**") << " |\n";
+            << (passed(r, p) ? verdict_on(r, p) : "**failed**") << " |\n";
     if (r.findings.empty()) return;
     out << "\n| where | | what | rule |\n|---|---|---|---|\n";
     for (const Finding& f : r.findings)
@@ -90,34 +105,67 @@ void write_github(std::ostream& out, const CheckReport& r) {
     }
 }
 
-/// For XML 1.0, which has no place at all for most control characters.
+/// For XML 1.0 in UTF-8: what has no place there, control characters and stray bytes of names, is spelt \xNN.
 std::string xml(std::string_view text) {
     std::string out;
-    for (const char c : text)
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
+    for (;;) {
+        const std::size_t end = text.find('\n');
+        out += printable(text.substr(0, end), std::string_view::npos / 2);
+        if (end == std::string_view::npos) break;
+        out += '\n';
+        text.remove_prefix(end + 1);
+    }
     return replaced(out, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\n', "&#10;"}});
 }
 
-/// A suite for each program, a case for each rule: one that nothing was found against has passed.
+/// The cases of a suite: the rules that a program was held to, and those that it broke unasked.
+std::vector<std::string> cases_of(const CheckReport& r, const std::string& program, std::vector<std::string> asked) {
+    for (const Finding& f : r.findings)
+        if (f.program == program && f.level == "error" && std::find(asked.begin(), asked.end(), f.rule) == asked.end())
+            asked.push_back(f.rule);
+    return asked;
+}
+
+/// One case: all that was found against the rule is one failure, as readers count them.
+void write_case(std::ostream& out, const CheckReport& r, const std::string& program, const std::string& rule) {
+    std::string first, text;
+    for (const Finding& f : r.findings) {
+        if (f.program != program || f.rule != rule || f.level != "error") continue;
+        if (first.empty()) first = f.message;
+        text += (text.empty() ? "" : "\n") + place(f) + ": " + with_remedy(f);
+    }
+    out << "    <testcase classname=\"" << xml(program) << "\" name=\"" << xml(rule) << "\">";
+    if (!text.empty()) out << "\n      <failure message=\"" << xml(first) << "\">" << xml(text) << "</failure>";
+    out << "</testcase>\n";
+}
+
+/// A suite for each program, and for whatever else was found about; a case for each rule that was asked for. Warnings and notes are output.
 void write_junit(std::ostream& out, const CheckReport& r) {
-    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"jaxscope check\" tests=\""
-        << r.programs.size() * check_rules().size() << "\" failures=\"" << count(r, "error") << "\">\n";
-    for (const ProgramFigures& p : r.programs) {
-        const auto errors = std::count_if(r.findings.begin(), r.findings.end(),
-                                          [&](const Finding& f) { return f.program == p.file && f.level == "error"; });
-        out << "  <testsuite name=\"" << xml(p.file) << "\" tests=\"" << check_rules().size() << "\" failures=\"" << errors << "\">\n";
-        for (const CheckRule& rule : check_rules()) {
-            out << "    <testcase classname=\"" << xml(p.file) << "\" name=\"" << rule.id << "\">";
-            for (const Finding& f : r.findings) {
-                if (f.program != p.file || f.rule != rule.id) continue;
-                const std::string text = xml(place(f) + ": " + with_remedy(f));
-                if (f.level == "error")
-                    out << "\n      <failure message=\"" << xml(f.message) << "\">" << text << "</failure>";
-                else
-                    out << "\n      <system-out>" << text << "</system-out>";
-            }
-            out << "</testcase>\n";
-        }
+    std::vector<std::pair<std::string, std::vector<std::string>>> suites;
+    for (const ProgramFigures& p : r.programs) suites.emplace_back(p.file, cases_of(r, p.file, p.rules));
+    for (const Finding& f : r.findings)
+        if (std::none_of(suites.begin(), suites.end(), [&](const auto& s) { return s.first == f.program; }))
+            suites.emplace_back(f.program, cases_of(r, f.program, {}));
+    const auto failed = [&](const auto& suite) {
+        return std::count_if(suite.second.begin(), suite.second.end(), [&](const std::string& rule) {
+            return std::any_of(r.findings.begin(), r.findings.end(),
+                               [&](const Finding& f) { return f.program == suite.first && f.rule == rule && f.level == "error"; });
+        });
+    };
+    std::size_t tests = 0;
+    std::ptrdiff_t failures = 0;
+    for (const auto& suite : suites) tests += suite.second.size(), failures += failed(suite);
+    out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"jaxscope check\" tests=\"" << tests << "\" failures=\""
+        << failures << "\">\n";
+    for (const auto& suite : suites) {
+        const auto& [program, rules] = suite;
+        out << "  <testsuite name=\"" << xml(program) << "\" tests=\"" << rules.size() << "\" failures=\"" << failed(suite) << "\">\n";
+        for (const std::string& rule : rules) write_case(out, r, program, rule);
+        std::string said;
+        for (const Finding& f : r.findings)
+            if (f.program == program && f.level != "error")
+                said += fmt::format("{}: {}: {} [{}]\n", place(f), f.level, with_remedy(f), f.rule);
+        if (!said.empty()) out << "    <system-out>" << xml(said) << "</system-out>\n";
         out << "  </testsuite>\n";
     }
     out << "</testsuites>\n";

@@ -31,6 +31,8 @@ struct CheckRule {
 };
 /// All rules that a finding may name.
 std::span<const CheckRule> check_rules();
+/// Those that a budget asks for.
+std::vector<std::string> asked_rules(const Budget& budget);
 
 struct CheckReport {
     bool passed = true;
@@ -42,6 +44,9 @@ struct CheckReport {
 /// Error{Cancelled}.
 std::vector<Finding> check_program(const Inspection& inspection, const Budget& budget, const ProgramFigures* baseline,
                                    ProgramFigures& figures);
+/// What the budgets' entries and the files have to do with each other: limits that hold for no file, files that nothing is asked of.
+std::vector<Finding> match_findings(const BudgetFile& budgets, const std::vector<std::string>& files,
+                                    const std::vector<BudgetMatch>& matches);
 /// A file that couldn't be opened.
 Finding unreadable(const std::string& program, const std::string& message, const SourceLoc& loc);
 
@@ -66,7 +71,9 @@ struct ReportFields<ProgramFigures> {
                                               report_field("unused_donations", &ProgramFigures::unused_donations, "bytes"),
                                               report_field("recomputed_share", &ProgramFigures::recomputed_share, "percent of all work"),
                                               report_field("problem", &ProgramFigures::problem, "why a figure is missing"),
-                                              report_field("threads", &ProgramFigures::threads, "that the peak is planned for"));
+                                              report_field("threads", &ProgramFigures::threads, "that the peak is planned for"),
+                                              report_field("peak_of", &ProgramFigures::peak_of, "what is planned"),
+                                              report_field("rules", &ProgramFigures::rules, "what it was held to"));
 };
 template <>
 struct ReportFields<CheckReport> {

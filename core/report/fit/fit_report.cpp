@@ -125,7 +125,9 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
     out.as_it_is = fit.as_it_is;
     out.before = fit.before;
     out.found = fit.found;
-    if (fit.placement) out.where = words(*fit.placement);
+    out.of = words(fit.of);
+    out.region = fit.region;
+    if (fit.placement) out.where = words(*fit.placement) + region_words(program, fit.region);
     out.policy = fit.policy;
     for (const SaveCandidate& c : fit.saved) out.saved.push_back(saved_row(c));
     if (fit.placement) out.python = python_text(*fit.placement, out.saved, program);
@@ -136,8 +138,8 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
 }
 
 void fit_section(Page& page, const FitReport& fit) {
-    page.heading(
-        fmt::format("Budget of {}{}", bytes_text(fit.budget), fit.devices > 1 ? fmt::format(" on each of {} devices", fit.devices) : ""));
+    page.heading(fmt::format("Budget of {} for {}{}", bytes_text(fit.budget), fit.of,
+                             fit.devices > 1 ? fmt::format(" on each of {} devices", fit.devices) : ""));
     if (fit.as_it_is) {
         page.paragraph(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
         return;

@@ -26,6 +26,8 @@ struct SavedRow {
 struct FitReport {
     std::int64_t budget = 0;
     bool fits = false, as_it_is = false;
+    std::string of;             ///< what the peaks are of: "the step", "value and gradient"
+    std::optional<int> region;  ///< of several differentiations the one that the checkpoint stands in
     FitFigures before, found;
     std::string where;  ///< the checkpoint that the policy stands in: "around each of 6 calls of block (model.py:40)"
     std::string policy;
@@ -89,9 +91,11 @@ template <>
 struct ReportFields<FitReport> {
     static constexpr auto fields = std::tuple(
         report_field("budget", &FitReport::budget), report_field("fits", &FitReport::fits),
-        report_field("as_it_is", &FitReport::as_it_is, "without any change"), report_field("before", &FitReport::before),
-        report_field("found", &FitReport::found), report_field("where", &FitReport::where), report_field("policy", &FitReport::policy),
-        report_field("saved", &FitReport::saved), report_field("python", &FitReport::python, "what to write"),
+        report_field("as_it_is", &FitReport::as_it_is, "without any change"), report_field("of", &FitReport::of, "what the peaks are of"),
+        report_field("region", &FitReport::region, "of several differentiations the one that the checkpoint stands in"),
+        report_field("before", &FitReport::before), report_field("found", &FitReport::found), report_field("where", &FitReport::where),
+        report_field("policy", &FitReport::policy), report_field("saved", &FitReport::saved),
+        report_field("python", &FitReport::python, "what to write"),
         report_field("tried", &FitReport::tried, "choices that were derived and planned"),
         report_field("exhaustive", &FitReport::exhaustive, "all subsets of the candidates were"),
         report_field("problems", &FitReport::problems),

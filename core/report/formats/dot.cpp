@@ -64,9 +64,9 @@ private:
 
 }  // namespace
 
-std::string inspection_dot(const Inspection& inspection, const std::string& what) {
+std::string inspection_dot(const Inspection& inspection, const std::string& what, Depth depth) {
     DotWriter w;
-    w.write(inspection, what);
+    w.write(inspection, what, depth);
     return std::move(w).finish();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/inspection.h"
+#include "picture/opened_groups.h"
 
 namespace jaxscope {
 
@@ -13,7 +14,7 @@ namespace jaxscope {
 /// bytes by role as a counter. The plan knows no times: a microsecond is a step.
 void write_perfetto(std::ostream& out, const Inspection& inspection);
 /// A flowchart for Markdown pages. `what`: "program" or "split".
-void write_mermaid(std::ostream& out, const Inspection& inspection, const std::string& what);
+void write_mermaid(std::ostream& out, const Inspection& inspection, const std::string& what, Depth depth = {});
 /// A graph collection for Model Explorer: every equation, in namespaces by scope and call.
 void write_model_explorer(std::ostream& out, const Inspection& inspection);
 /// Node data for that graph: bytes of what the backward pass keeps, by the equation that makes it.

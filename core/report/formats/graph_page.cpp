@@ -33,7 +33,8 @@ svg.gview{width:100%;min-width:0;max-width:none;height:560px;margin:8px 0;touch-
 /// One graph as JSON: nodes are arrays, in the order that graph_page.js names.
 class GraphJson {
 public:
-    GraphJson(JsonWriter& w, const GraphModel& model, const GraphMarks& marks) : w_(w), model_(model), marks_(marks) {}
+    GraphJson(JsonWriter& w, const GraphModel& model, const GraphMarks& marks, Depth depth)
+        : w_(w), model_(model), marks_(marks), depth_(depth) {}
 
     void write(const char* name) {
         const VisibleGraph graph = model_.visible(model_.first_look(kMostGraphNodes));
@@ -53,7 +54,7 @@ public:
         w_.end_array();
         w_.key("open");
         w_.begin_array();
-        for (const std::string& key : model_.first_look(40, marks_))
+        for (const std::string& key : depth_ ? opened_groups(model_, depth_) : model_.first_look(40, marks_))
             if (const auto it = graph.by_key.find(key); it != graph.by_key.end()) w_.value(static_cast<std::int64_t>(it->second));
         w_.end_array();
         w_.key("lines");
@@ -100,11 +101,12 @@ private:
     JsonWriter& w_;
     const GraphModel& model_;
     const GraphMarks& marks_;
+    Depth depth_;
     std::map<std::string, int> number_;
     std::vector<std::string> lines_;
 };
 
-std::string graphs_json(const Inspection& inspection) {
+std::string graphs_json(const Inspection& inspection, Depth depth) {
     std::ostringstream text;
     JsonWriter w(text, false);
     w.begin_array();
@@ -118,11 +120,11 @@ std::string graphs_json(const Inspection& inspection) {
         if (e.code == ErrorCode::Cancelled) throw;
         differentiable = false;  // the page says why where its residuals would stand
     }
-    GraphJson(w, whole, marks).write("Program");
+    GraphJson(w, whole, marks, depth).write("Program");
     if (differentiable) {
         const SplitGraph halves(inspection.split());
-        GraphJson(w, halves.known(), {}).write("Known (forward)");
-        GraphJson(w, halves.unknown(), {}).write("Unknown (backward)");
+        GraphJson(w, halves.known(), {}, depth).write("Known (forward)");
+        GraphJson(w, halves.unknown(), {}, depth).write("Unknown (backward)");
     }
     w.end_array();
     return text.str();
@@ -130,9 +132,9 @@ std::string graphs_json(const Inspection& inspection) {
 
 }  // namespace
 
-void write_graph_page(std::ostream& out, const Inspection& inspection) {
+void write_graph_page(std::ostream& out, const Inspection& inspection, Depth depth) {
     out << kStyle << "<div id=graph></div>\n<script type=\"application/json\" id=\"graph-data\">";
-    for (const char c : graphs_json(inspection)) {  // "</script>" in a name must not end the element
+    for (const char c : graphs_json(inspection, depth)) {  // "</script>" in a name must not end the element
         if (c == '<')
             out << "\\u003c";
         else

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "analysis/inspection.h"
+#include "picture/opened_groups.h"
 
 namespace jaxscope {
 
@@ -10,6 +11,6 @@ namespace jaxscope {
 /// page with its data, style and script. Needs nothing from a network. Titles, lines and names are data that the script sets as text. At
 /// most kMostGraphNodes nodes a graph are written; groups below them stay closed, and the page says how many equations these hold.
 constexpr std::size_t kMostGraphNodes = 6000;
-void write_graph_page(std::ostream& out, const Inspection& inspection);
+void write_graph_page(std::ostream& out, const Inspection& inspection, Depth depth = {});
 
 }  // namespace jaxscope

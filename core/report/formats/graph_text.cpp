@@ -15,17 +15,17 @@ bool is_split(const std::string& what) {
     return what == "split";
 }
 
-void GraphText::write(const Inspection& inspection, const std::string& what) {
+void GraphText::write(const Inspection& inspection, const std::string& what, Depth depth) {
     const Program& program = inspection.program();
     if (is_split(what)) {
         const SplitReport& report = inspection.split();
         begin(fmt::format("{}: {} residuals, {}", report.residuals.region_name.empty() ? program.name.str() : report.residuals.region_name,
                           report.num_residuals, bytes_text(report.residuals.total_bytes)));
-        return split(report);
+        return split(report, depth);
     }
     begin(program.name.str());
     const GraphModel model(program.jaxpr, Grouping::Auto, program.in_paths);
-    graph(model.visible(model.first_look()), "n");
+    graph(model.visible(opened_groups(model, depth)), "n");
 }
 
 /// Nodes come containers first: a container stays open until a node of another frame comes.
@@ -47,9 +47,9 @@ void GraphText::graph(const VisibleGraph& g, const std::string& prefix) {
         if (!g.nodes[e.from].expanded && !g.nodes[e.to].expanded) edge(id(e.from), id(e.to), bytes_text(e.bytes));
 }
 
-void GraphText::split(const SplitReport& report) {
+void GraphText::split(const SplitReport& report, Depth depth) {
     const SplitGraph halves(report);
-    const SplitPicture picture = halves.picture(halves.known().first_look(24), halves.unknown().first_look(24));
+    const SplitPicture picture = halves.picture(opened_groups(halves.known(), depth, 24), opened_groups(halves.unknown(), depth, 24));
     half("known", "known, forward");
     graph(picture.known, "known");
     close();

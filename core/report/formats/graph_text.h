@@ -5,6 +5,7 @@
 
 #include "analysis/inspection.h"
 #include "picture/graph_model.h"
+#include "picture/opened_groups.h"
 
 namespace jaxscope {
 
@@ -16,8 +17,8 @@ bool is_split(const std::string& what);
 class GraphText {
 public:
     virtual ~GraphText() = default;
-    /// The program or the split (is_split), as far open as a first look.
-    void write(const Inspection& inspection, const std::string& what);
+    /// The program or the split (is_split), open as `depth` says.
+    void write(const Inspection& inspection, const std::string& what, Depth depth);
 
 protected:
     virtual void begin(const std::string& title) = 0;
@@ -30,7 +31,7 @@ protected:
 
 private:
     void graph(const VisibleGraph& g, const std::string& prefix);
-    void split(const SplitReport& split);
+    void split(const SplitReport& split, Depth depth);
 };
 
 }  // namespace jaxscope

@@ -63,9 +63,9 @@ private:
 
 }  // namespace
 
-void write_mermaid(std::ostream& out, const Inspection& inspection, const std::string& what) {
+void write_mermaid(std::ostream& out, const Inspection& inspection, const std::string& what, Depth depth) {
     MermaidWriter w(out);
-    w.write(inspection, what);
+    w.write(inspection, what, depth);
     w.classes();
 }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/phase.h"
+
+#include "analysis/equations/eqn_path.h"
+#include "analysis/sharding/per_device.h"
+#include "picture/scope_tree.h"
+
+namespace jaxscope {
+
+namespace {
+
+/// Inside a call the stack is relative to it: whatever a call around says holds too.
+Role role_of_path(const Jaxpr& root, const EqnPath& path) {
+    Role role = Role::Plain;
+    const auto add = [&](const Eqn& eqn) { role = std::max(role, role_of(*eqn.source)); };
+    const Jaxpr* at = &root;
+    for (std::size_t depth = 0; depth < path.jaxpr.steps.size(); ++depth) {
+        add(at->eqns.at(path.jaxpr.steps[depth].eqn));
+        JaxprPath below;
+        below.steps.assign(path.jaxpr.steps.begin(), path.jaxpr.steps.begin() + static_cast<std::ptrdiff_t>(depth) + 1);
+        at = &resolve(root, below);
+    }
+    add(resolve(root, path));
+    return role;
+}
+
+Role role_of_step(const Jaxpr& root, const PlannedStep& step) {
+    if (step.eqn.empty()) return role_of(*step.source);
+    try {
+        return std::max(role_of(*step.source), role_of_path(root, parse_eqn_path(step.eqn)));
+    } catch (const Error&) {  // a step that is no equation's
+        return role_of(*step.source);
+    }
+}
+
+bool is_backward(Role role) { return role == Role::Backward || role == Role::Recomputed; }
+
+/// Of a step that says nothing itself.
+Phase phase_between(const std::vector<Role>& roles, std::size_t peak) {
+    const auto at = roles.begin() + static_cast<std::ptrdiff_t>(peak);
+    const bool before = std::any_of(roles.begin(), at, is_backward), behind = std::any_of(at, roles.end(), is_backward);
+    if (before) return behind ? Phase::Backward : Phase::Update;
+    return behind ? Phase::Forward : Phase::Unknown;
+}
+
+}  // namespace
+
+Phase phase_at_peak(const Inspection& inspection) {
+    const MemoryPlan& plan = inspection.plan();
+    if (plan.peak_step < 0 || static_cast<std::size_t>(plan.peak_step) >= plan.steps.size()) return Phase::Unknown;
+    const PerDevice& cut = inspection.per_device();
+    const Jaxpr& root = cut ? *cut.program->body : *inspection.step().jaxpr;
+    std::vector<Role> roles;
+    for (const PlannedStep& step : plan.steps) roles.push_back(role_of_step(root, step));
+    const auto peak = static_cast<std::size_t>(plan.peak_step);
+    switch (roles[peak]) {
+        case Role::Forward:
+            return Phase::Forward;
+        case Role::Backward:
+            return Phase::Backward;
+        case Role::Recomputed:
+            return Phase::Recomputed;
+        case Role::Plain:
+            break;
+    }
+    return phase_between(roles, peak);
+}
+
+std::string words(Phase phase) {
+    switch (phase) {
+        case Phase::Forward:
+            return "in the forward pass";
+        case Phase::Backward:
+            return "in the backward pass";
+        case Phase::Recomputed:
+            return "where the backward pass recomputes";
+        case Phase::Update:
+            return "behind the backward pass, where the state is updated";
+        case Phase::Unknown:
+            break;
+    }
+    return "";
+}
+
+}  // namespace jaxscope
