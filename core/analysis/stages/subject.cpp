@@ -88,6 +88,8 @@ std::optional<int> chosen_region(const Program& p, const Choices& c) {
                                   : fmt::format("expected a region from 0 to {}, found {}", p.regions.size() - 1, c.region));
 }
 
+bool is_differentiated(const Program& p) { return p.differentiate_given || !p.regions.empty(); }
+
 Subject make_subject(const Program& p, const Choices& c) {
     const std::optional<int> region = chosen_region(p, c);
     Subject s = region ? region_subject(p, *region, c) : whole_program(p, c);

@@ -24,6 +24,9 @@ struct Subject {
 /// Which region `choices` mean (nothing: the program). Throws Error{NotFound} when there is no such region.
 std::optional<int> chosen_region(const Program& program, const Choices& choices);
 
+/// Does the program hold a gradient, or does its capture ask for one (`differentiate`)? Else to differentiate it is a what-if.
+bool is_differentiated(const Program& program);
+
 /// Throws Error{NotFound} for argument numbers that the function doesn't have.
 Subject make_subject(const Program& program, const Choices& choices);
 
