@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <algorithm>
 
+#include "capture_dialog.h"
 #include "main_window.h"
 #include "picture_export.h"
 #include "preferences.h"
@@ -104,6 +105,9 @@ void MainWindow::add_edit_actions() {
     edit->addSeparator();
     add_mark_actions(edit);
     edit->addSeparator();
+    QAction* differentiated = add_action(edit, tr("Differentiate it"), {}, [this] { top_->differentiate(!session_.choices().as_step); });
+    differentiated->setCheckable(true);
+    connect(edit, &QMenu::aboutToShow, this, [this, differentiated] { differentiated->setChecked(session_.choices().as_step); });
     respect_ = edit->addMenu(tr("Differentiate with respect to"));
     connect(respect_, &QMenu::aboutToShow, this, &MainWindow::fill_respect);
     edit->addSeparator();
@@ -158,6 +162,7 @@ void MainWindow::choose_respect() {
     for (int a = 0; a < arguments.size(); ++a)
         if (arguments[a]->isChecked()) choices.wrt->push_back(a);
     if (choices.wrt->empty()) return notice_->tell(tr("With respect to nothing there is no gradient: the choice stays as it was."));
+    choices.as_step = true;
     session_.choose(choices);
 }
 
@@ -184,6 +189,7 @@ void MainWindow::tell_marks() {
     told_marks_ = tr("%1: %2 saved, all others are computed again.")
                       .arg(budget.isEmpty() ? tr("Chosen by hand") : tr("For a %1").arg(budget),
                            count == 1 ? tr("one value is") : tr("%1 values are").arg(count));
+    if (session_.misses_budget(choices)) told_marks_ += tr(" It doesn't fit: of what was tried it is the nearest.");
     notice_->tell(told_marks_, tr("Copy the Python"), [this] { copy_marks(); });
 }
 
@@ -242,20 +248,29 @@ void MainWindow::add_graph_actions() {
 
 void MainWindow::fill_recent(QMenu* menu) {
     menu->clear();
-    for (const QString& file : recent_files()) menu->addAction(file, this, [this, file] { open(file); });
+    for (const QString& file : recent_files()) menu->addAction(file, this, [this, file] { open_apart(file); });
     if (menu->isEmpty()) menu->addAction(tr("No file was opened yet"))->setEnabled(false);
 }
 
 void MainWindow::ask_for_file() {
     const QString file =
         QFileDialog::getOpenFileName(this, tr("Open a capture"), {}, tr("Programs (*.jaxscope *.jaxpr *.txt);;All files (*)"));
-    if (!file.isEmpty()) open(file);
+    if (!file.isEmpty()) open_apart(file);
 }
+
+/// Choices and what is watched aren't given up for another program: it comes in a tab of its own, where there are tabs.
+bool MainWindow::has_own_state() const { return !isWindow() && (session_.can_undo() || (capture_ && capture_->watching())); }
+
+void MainWindow::open_apart(const QString& file) { has_own_state() ? Q_EMIT tabs_wanted({file}) : open(file); }
 
 void MainWindow::paste_program() {
     const QByteArray text = QGuiApplication::clipboard()->text().toUtf8();
     if (text.trimmed().isEmpty())
         return notice_->tell(tr("There is no text on the clipboard. Copy what print(jax.make_jaxpr(f)(x)) wrote."));
+    has_own_state() ? Q_EMIT text_wanted(text) : open_text(text);
+}
+
+void MainWindow::open_text(const QByteArray& text) {
     QFile file(pasted_.filePath(QStringLiteral("pasted.jaxpr")));
     if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) return notice_->tell(file.errorString());
     file.close();

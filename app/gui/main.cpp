@@ -164,7 +164,10 @@ int run(int argc, char** argv) {
                                                      : jaxscope::app::is_dark(jaxscope::app::kept_theme(), system_dark));
     Workbench workbench(!arguments.isSet(screenshot));
     MainWindow& window = *workbench.current();
-    if (const QStringList parts = arguments.value(size).split('x'); parts.size() == 2) workbench.resize(parts[0].toInt(), parts[1].toInt());
+    if (const QStringList parts = arguments.value(size).split('x'); parts.size() == 2) {
+        workbench.setWindowState(Qt::WindowNoState);  // as it was closed it may have been maximised
+        workbench.resize(parts[0].toInt(), parts[1].toInt());
+    }
     if (!arguments.positionalArguments().isEmpty())
         workbench.open(arguments.positionalArguments());
     else if (!arguments.isSet(watch) && !arguments.isSet(screenshot) && jaxscope::app::opens_last_at_start())

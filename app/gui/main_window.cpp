@@ -15,11 +15,14 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "analysis/stages/subject.h"
 #include "asking/xla_texts.h"
 #include "base/units.h"
 #include "editor.h"
 #include "jit/targets.h"
 #include "picture/find.h"
+#include "report/measure.h"
+#include "report/memory_report.h"
 #include "theme/theme.h"
 
 namespace jaxscope::app {
@@ -78,6 +81,8 @@ MainWindow::MainWindow(QWidget* parent)
         picked.program = equation_at_line(*session_.program()->jaxpr, file.toStdString(), line);
         if (picked.program) selection_.pick(picked);
     });
+    connect(inspector_, &Inspector::python_copied, this,
+            [this](const QString& python) { notice_->tell(tr("On the clipboard: %1").arg(python)); });
     changed_.setSingleShot(true);
     changed_.setInterval(300);
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { changed_.start(); });
@@ -108,7 +113,7 @@ MainWindow::MainWindow(QWidget* parent)
         if (const QString problem = open_in_editor(file, line); !problem.isEmpty()) notice_->tell(problem);
     });
     connect(sharding_, &ShardingView::program_chosen, this, [this](const ProgramPtr& program) { session_.open(program); });
-    connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open(file); });
+    connect(start_, &StartPage::open_requested, this, [this](const QString& file) { file.isEmpty() ? ask_for_file() : open_apart(file); });
     connect(start_, &StartPage::capture_requested, this, [this] { capture(); });
     connect(start_, &StartPage::paste_requested, this, &MainWindow::paste_program);
     connect(start_, &StartPage::last_requested, this, &MainWindow::last_wanted);
@@ -201,7 +206,7 @@ void MainWindow::build_compare() {
     connect(budget_, &BudgetBox::refused, this, [this](const QString& problem) { notice_->tell(problem); });
     connect(&session_, &Session::fitting_changed, this, &MainWindow::tell_fitting);
     connect(&session_, &Session::fitted, this, [this](const BudgetFit& fit) { notice_->tell(views::words(fit, *session_.program())); });
-    const auto apply = [this](int row) { top_->enter_policy(policies_->words(row)); };
+    const auto apply = [this](int row) { top_->enter_policy(policies_->words(row), true); };  // as all rows are
     connect(policy_table_, &TablePanel::row_clicked, this, apply);
     connect(policy_plot_, &PolicyPlot::row_clicked, this, apply);
     connect(tables_, &QTabWidget::currentChanged, this, &MainWindow::show_policies);
@@ -221,7 +226,8 @@ void MainWindow::show_policies() {
         policies_->set_target(name);
     }
     if (tables_->currentWidget() == compare_) session_.compare();
-    policies_->set_applied(top_->applied_policy());
+    const bool gradient = !session_.program() || is_differentiated(*session_.program()) || session_.choices().as_step;
+    policies_->set_applied(gradient ? top_->applied_policy() : QString());
 }
 
 /// The Python is the one that captures: JAX and XLA are its.
@@ -334,6 +340,7 @@ void MainWindow::show_program() {
     transforms_->set_inspection(nullptr);
     sharding_->set_inspection(nullptr);
     first_page_->setCurrentWidget(program_);
+    forget_comparison();
     show_stages();
     show_again();
 }
@@ -345,8 +352,9 @@ void MainWindow::show_stages() {
     donations_->set_problem(look.problems.value(QStringLiteral("donation")));
     for (TimelineWidget* timeline : {timeline_, strip_}) timeline->set_problem(look.problems.value(QStringLiteral("memory")));
     buffers_->set_problem(look.problems.value(QStringLiteral("memory")));
-    if (look.residuals.get() != residuals_->report() || !look.residuals) {
-        residuals_->set_report(look.residuals, session_.as_it_is().residuals);
+    const bool would_be = look.only_would_differentiate();
+    if (look.residuals.get() != residuals_->report() || !look.residuals || would_be != residuals_->would_be()) {
+        residuals_->set_report(look.residuals, session_.as_it_is().residuals, would_be);
         outline_->set_residuals(look.residuals.get());
     }
     donations_->set_report(look.donation);
@@ -371,7 +379,7 @@ void MainWindow::show_stages() {
     tables_->setTabText(0, counted(tr("Residuals"), look.residuals ? static_cast<int>(look.residuals->rows.size()) : 0));
     tables_->setTabText(1, counted(tr("Donation"), donations_->rowCount()));
     tables_->setTabText(2, counted(tr("Buffers"), buffers_->rowCount()));
-    if (session_.shows_choices()) policies_->note(top_->applied_policy(), look);
+    if (session_.shows_choices() && !would_be) policies_->note(top_->applied_policy(), look);  // rows are of gradients
     show_policies();
     explain_.start();
 }
@@ -408,6 +416,9 @@ void MainWindow::explain_selection() {
     }
     const Look& look = session_.current();
     Explanation explanation = explain(*program, selection_.picked(), look.stages(), session_.choices());
+    if (selection_.picked().empty() && look.run && look.plan && look.step)
+        if (const std::string why = memory_report(*look.step, *look.plan, look.run.get()).difference; !why.empty())
+            explanation.sentences.push_back("The peak was " + why + ".");
     if (const VisibleGraph::Node* group = picked_group(); group != nullptr && explanation.sentences.empty()) {
         explanation.title = group->title;
         explanation.subtitle = group->detail;
@@ -437,7 +448,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
     if (files.size() > 1 && std::all_of(files.begin(), files.end(), [](const QString& f) { return is_xla_text(f.toStdString()); }))
         return read_xla(files);
     if (files.isEmpty()) return;
-    open(files.first());
+    open_apart(files.first());
     if (files.size() > 1) Q_EMIT files_wanted(files.mid(1));
 }
 

@@ -91,6 +91,8 @@ public:
     views::TablePanel* front_table() const;
     /// Opens a jaxpr's text from the clipboard.
     void paste_program();
+    /// A jaxpr, as text.
+    void open_text(const QByteArray& text);
     StartPage* start_page() { return start_; }
     /// Asks what of which Python file is to be captured, and opens what was. `target` (FILE.py:NAME) begins at once; `watch`: and captures
     /// it again whenever the file is saved.
@@ -109,6 +111,7 @@ public:
     /// "Compare", "XLA": in front, made where it isn't there.
     views::PageView* page(const QString& name);
     bool making_page() const { return making_page_.busy(); }
+    QString making_;  ///< the page that is being made
     /// What of the window outlives it.
     OpenProgram state() const;
     void open_again(const OpenProgram& kept);
@@ -125,6 +128,7 @@ public:
 
 Q_SIGNALS:
     void state_changed();                        ///< of what `state` tells
+    void text_wanted(const QByteArray& text);    ///< a new one, for a jaxpr that was pasted
     void tabs_wanted(const QStringList& files);  ///< a new one, for them or empty
     void files_wanted(const QStringList& files);
     void tab_close_wanted();
@@ -174,6 +178,9 @@ private:
         std::shared_ptr<const ProgramDiff> diff;
     };
     QWidget* with_graphs(views::PageView* page);
+    void forget_comparison();
+    bool has_own_state() const;
+    void open_apart(const QString& file);
     void make_comparison(const QString& doing, std::function<std::pair<ComparedSide, ComparedSide>()> sides);
     void show_compared(const std::shared_ptr<const Compared>& compared);
     void find_next(int step);

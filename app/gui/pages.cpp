@@ -66,6 +66,16 @@ void MainWindow::show_compared(const std::shared_ptr<const Compared>& compared) 
     side_by_side_->set_sides({name(a), a.jaxpr}, {name(b), b.jaxpr}, compared->diff);
 }
 
+/// What was compared isn't what is open any more.
+void MainWindow::forget_comparison() {
+    PageView* compared = pages_.value(tr("Compare"));
+    if (compared == nullptr) return;
+    if (making_ == tr("Compare")) making_page_.cancel();
+    side_by_side_->clear();
+    side_by_side_->hide();
+    compared->tell(tr("Another program was opened since. Compare it with Ctrl+D, or with itself as it is with Ctrl+Shift+D."));
+}
+
 /// Compares in the background: the page, and the graphs.
 void MainWindow::make_comparison(const QString& doing, std::function<std::pair<ComparedSide, ComparedSide>()> sides) {
     auto compared = std::make_shared<Compared>();
@@ -88,6 +98,7 @@ void MainWindow::make_comparison(const QString& doing, std::function<std::pair<C
 /// Made in the background; until then the page says what is being done.
 void MainWindow::make_page(const QString& name, const QString& doing, std::function<QString()> make, std::function<void()> then) {
     page(name)->tell(doing);
+    making_ = name;
     making_page_.start([this, name, make = std::move(make), then = std::move(then)]() -> std::function<void()> {
         QString html, problem;
         try {
@@ -118,6 +129,7 @@ void MainWindow::compare_with(const QString& file) {
                             return std::pair(std::move(left), std::move(report->side));
                         Choices other;  // its own, for the same device
                         other.jit.target = choices.jit.target;
+                        other.as_step = choices.as_step;
                         return std::pair(std::move(left), compared_side(Inspection(load_program(b), other), b));
                     });
 }
@@ -127,7 +139,6 @@ void MainWindow::compare_with_as_it_is() {
     Choices before = session_.choices();
     before.clear_policies();
     before.donate.reset();
-    before.as_step = false;
     compare_choices(before, tr("as it is"), session_.choices(), tr("as chosen here"));
 }
 
@@ -144,7 +155,9 @@ void MainWindow::compare_row() {
         return notice_->tell(tr("Select a policy in the table first: the right button selects without applying."));
     const QString policy = policies_->words(row);
     try {
-        compare_choices(top_->choices_under(policy), policy, session_.choices(), tr("%1, as chosen here").arg(top_->applied_policy()));
+        Choices row = top_->choices_under(policy);
+        row.as_step = true;
+        compare_choices(row, policy, session_.choices(), tr("%1, as chosen here").arg(top_->applied_policy()));
     } catch (const Error& e) {
         notice_->tell(in_words(e));
     }

@@ -2,6 +2,7 @@
 #include "picture_export.h"
 
 #include <QAbstractItemModel>
+#include <QAbstractScrollArea>
 #include <QBuffer>
 #include <QCoreApplication>
 #include <QGraphicsScene>
@@ -29,7 +30,8 @@ bool write_svg(const Picture& picture, QIODevice& out) {
     svg.setViewBox(QRectF({}, picture.size));
     QPainter painter;
     if (!painter.begin(&svg)) return false;
-    picture.paint(painter);
+    // Qt's SVG knows no clipping: what scrolls would lie over what is beside it.
+    picture.clips ? painter.drawImage(QRectF({}, picture.size), as_image(picture)) : picture.paint(painter);
     return painter.end();
 }
 
@@ -52,7 +54,8 @@ Picture picture_of(QWidget& view) {
     const QList<QGraphicsView*> graphs = view.findChildren<QGraphicsView*>();
     const QGraphicsView* graph = graphs.size() == 1 ? graphs.front() : nullptr;  // of two that are compared, both
     if (graph == nullptr || graph->scene() == nullptr || graph->scene()->items().isEmpty())
-        return {view.size(), [&view](QPainter& painter) { view.render(&painter, {}, {}, QWidget::DrawChildren); }};
+        return {view.size(), [&view](QPainter& painter) { view.render(&painter, {}, {}, QWidget::DrawChildren); },
+                !view.findChildren<QAbstractScrollArea*>().isEmpty()};
     QGraphicsScene* scene = graph->scene();
     return {scene->sceneRect().size(),
             [scene](QPainter& painter) { scene->render(&painter, QRectF({}, scene->sceneRect().size()), scene->sceneRect()); }};

@@ -15,6 +15,7 @@ namespace jaxscope::app {
 struct Picture {
     QSizeF size;
     std::function<void(QPainter&)> paint;  ///< into a rectangle of that size
+    bool clips = false;                    ///< it holds what scrolls, which is cut where its own part ends
 };
 
 Picture picture_of(QWidget& view);

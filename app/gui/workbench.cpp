@@ -10,6 +10,7 @@
 #include <QSettings>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "main_window.h"
@@ -35,7 +36,6 @@ Workbench::Workbench(bool keeps, QWidget* parent)
     menus_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     setMenuWidget(menus_);
     tabs_->setAccessibleName(tr("Programs"));
-    tabs_->setTabsClosable(true);
     tabs_->setMovable(false);
     tabs_->setExpanding(false);
     tabs_->setElideMode(Qt::ElideMiddle);
@@ -49,7 +49,6 @@ Workbench::Workbench(bool keeps, QWidget* parent)
     column->addWidget(programs_, 1);
     setCentralWidget(centre);
     connect(tabs_, &QTabBar::currentChanged, this, &Workbench::show_current);
-    connect(tabs_, &QTabBar::tabCloseRequested, this, &Workbench::close_tab);
     soon_.setSingleShot(true);
     soon_.setInterval(kSoon);
     connect(&soon_, &QTimer::timeout, this, &Workbench::keep);
@@ -71,11 +70,23 @@ MainWindow* Workbench::add() {
     programs_->addWidget(program);
     connect_program(program);
     const int tab = tabs_->addTab(QString());
+    tabs_->setTabButton(tab, QTabBar::RightSide, close_button(program));
     name_tab(tab);
     tabs_->setCurrentIndex(tab);
     show_current();
     if (isVisible()) activateWindow();  // a window that became part of this one may have taken that along
     return program;
+}
+
+/// In the colours of the theme, which the style's own cross knows nothing of.
+QToolButton* Workbench::close_button(MainWindow* program) {
+    auto* close = new QToolButton;
+    close->setText(QStringLiteral("\u2715"));
+    close->setAccessibleName(tr("Close the tab"));
+    close->setToolTip(tr("Close the tab (Ctrl+W)"));
+    close->setAutoRaise(true);
+    connect(close, &QToolButton::clicked, this, [this, program] { close_tab(programs_->indexOf(program)); });
+    return close;
 }
 
 void Workbench::connect_program(MainWindow* program) {
@@ -89,6 +100,7 @@ void Workbench::connect_program(MainWindow* program) {
         if (!files.isEmpty()) open(files);
     });
     connect(program, &MainWindow::files_wanted, this, &Workbench::open);
+    connect(program, &MainWindow::text_wanted, this, [this](const QByteArray& text) { add()->open_text(text); });
     connect(program, &MainWindow::tab_close_wanted, this, [this, program] { close_tab(programs_->indexOf(program)); });
     connect(program, &MainWindow::next_tab_wanted, this, [this](int step) {
         if (count() > 0) set_current((tabs_->currentIndex() + step + count()) % count());

@@ -9,6 +9,7 @@
 
 class QStackedWidget;
 class QTabBar;
+class QToolButton;
 
 namespace jaxscope::app {
 
@@ -48,6 +49,7 @@ private:
     void take(const Workspace& workspace);
     void show_current();
     void name_tab(int tab);
+    QToolButton* close_button(MainWindow* program);
     void connect_program(MainWindow* program);
     void ask_for_workspace(bool save);
     void keep();

@@ -56,6 +56,12 @@ public:
         const auto at = std::find(all.begin(), all.end(), path);
         return Occurrence{*mark, at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin())};
     }
+    /// How many equations have the mark.
+    std::size_t count(const Mark& mark) {
+        build();
+        const auto found = places_.find(mark);
+        return found == places_.end() ? 0 : found->second.size();
+    }
     std::optional<Mark> mark_at(const EqnPath& path) const {
         if (root_ == nullptr) return {};
         try {
@@ -65,7 +71,7 @@ public:
         }
         return {};
     }
-    /// The equation that makes the operand of which `path`'s result may be another name: one of the same type.
+    /// The equation that makes the operand of which `path`'s result is another name.
     std::optional<EqnPath> renamed_by(const EqnPath& path) const {
         const std::optional<std::uint32_t> eqn = jaxscope::renamed_by(resolve(*root_, path.jaxpr), path.eqn);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
@@ -280,7 +286,7 @@ Picked Correspondence::complete(Picked picked) const {
     if (!picked.residual && picked.known)
         picked.residual = in.residual_where([text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
     if (!picked.residual && picked.known && from_buffer) picked.residual = saved_in_memory_of(*picked.known);
-    if (!picked.buffer) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result});
+    if (!picked.buffer) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result}, found->number);
     return picked;
 }
 
@@ -295,10 +301,7 @@ std::optional<ResidualId> Correspondence::saved_in_memory_of(const EqnPath& know
     });
 }
 
-std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Place& place) const {
-    const auto fits = [&](const PlannedBuffer& b) {
-        return b.source->summary() == place.summary && b.made == place.result && b.maker == place.primitive;
-    };
+std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Place& place, std::size_t number) const {
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;
     if (at && !index_->program.mark_at(*at)) at.reset();
@@ -307,7 +310,17 @@ std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Pl
         const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.made == place.result; });
         if (exact) return exact;
     }
-    return index_->buffer_where(fits);
+    // Of several equations that share the mark each has its own, or it isn't known which is whose.
+    if (index_->stages.plan == nullptr) return {};
+    std::vector<int> fitting;
+    const std::vector<PlannedBuffer>& buffers = index_->stages.plan->buffers;
+    for (std::size_t b = 0; b < buffers.size(); ++b)
+        if (buffers[b].source->summary() == place.summary && buffers[b].made == place.result && buffers[b].maker == place.primitive)
+            fitting.push_back(static_cast<int>(b));
+    const std::size_t equations = index_->program.count({place.summary, place.primitive, place.result});
+    if (equations <= 1) number = 0;
+    if (number >= fitting.size() || (equations > 1 && fitting.size() != equations)) return {};
+    return id_of(*index_->stages.plan, fitting[number]);
 }
 
 }  // namespace jaxscope

@@ -70,7 +70,7 @@ private:
     std::optional<Place> place_of(Picked& picked) const;
     void complete_input(Picked& picked) const;
     std::optional<ResidualId> saved_in_memory_of(const EqnPath& known) const;
-    std::optional<BufferId> buffer_of(const Picked& picked, const Place& place) const;
+    std::optional<BufferId> buffer_of(const Picked& picked, const Place& place, std::size_t number) const;
     std::unique_ptr<Index> index_;
 };
 

@@ -38,16 +38,23 @@ int buffer_index(const MemoryPlan& plan, const BufferId& id) {
     return -1;
 }
 
-const PlannedBuffer* find_buffer(const MemoryPlan& whole, const BufferId& id) {
-    if (id.opened.empty() || id.derivation != whole.derivation) {
-        const int b = buffer_index(whole, id);
-        return b < 0 ? nullptr : &whole.buffers[static_cast<std::size_t>(b)];
-    }
+const MemoryPlan* plan_of(const MemoryPlan& whole, const BufferId& id) {
     const MemoryPlan* plan = &whole;
+    if (id.derivation != whole.derivation) return plan;
     for (const int step : id.opened) {
         if (step < 0 || static_cast<std::size_t>(step) >= plan->steps.size()) return nullptr;
         plan = plan->steps[static_cast<std::size_t>(step)].inside.get();
         if (plan == nullptr) return nullptr;
+    }
+    return plan;
+}
+
+const PlannedBuffer* find_buffer(const MemoryPlan& whole, const BufferId& id) {
+    const MemoryPlan* plan = plan_of(whole, id);
+    if (plan == nullptr) return nullptr;
+    if (plan == &whole) {
+        const int b = buffer_index(whole, id);
+        return b < 0 ? nullptr : &whole.buffers[static_cast<std::size_t>(b)];
     }
     // What stands inside of a plan doesn't know where it was opened.
     int nth = 0;

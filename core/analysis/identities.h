@@ -28,6 +28,8 @@ BufferId id_of(const MemoryPlan& plan, int buffer);
 int buffer_index(const MemoryPlan& plan, const BufferId& id);
 /// The buffer in a whole program's plan or inside of its steps; null: there is none.
 const PlannedBuffer* find_buffer(const MemoryPlan& whole, const BufferId& id);
+/// The plan in which it stands: the whole one, or that of what runs inside of a step; null: there is none.
+const MemoryPlan* plan_of(const MemoryPlan& whole, const BufferId& id);
 
 /// Null: the report has no such residual.
 const ResidualRow* find_residual(const ResidualReport& report, const ResidualId& id);

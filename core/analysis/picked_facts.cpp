@@ -56,11 +56,19 @@ bool recomputed(const SplitReport& split, const EqnPath& unknown) {
     }
 }
 
-PickedFacts::Part part_of(const Picked& picked, const KnownStages& stages) {
+PickedFacts::Part part_of(const Picked& picked, const KnownStages& stages, const Eqn* eqn) {
     if (stages.split != nullptr && picked.unknown && recomputed(*stages.split, *picked.unknown)) return PickedFacts::Part::Recomputed;
     if (picked.known && stages.split != nullptr) return PickedFacts::Part::Forward;
     if (picked.unknown) return PickedFacts::Part::Backward;
-    return stages.split != nullptr ? PickedFacts::Part::Outside : PickedFacts::Part::Unknown;
+    if (stages.split == nullptr) return PickedFacts::Part::Unknown;
+    return eqn != nullptr && eqn->source->name_stack.has_transform(stack_names::kTranspose) ? PickedFacts::Part::BackwardBefore
+                                                                                            : PickedFacts::Part::Outside;
+}
+
+bool is_result(const Jaxpr& jaxpr, const Eqn& eqn, const std::string& aval) {
+    for (std::uint32_t k = 0; k < eqn.n_out; ++k)
+        if (to_text(jaxpr.aval(jaxpr.output(eqn, k))) == aval) return true;
+    return false;
 }
 
 }  // namespace
@@ -73,14 +81,18 @@ PickedFacts facts_of(const Program& program, const Picked& picked, const KnownSt
         find_argument(facts, program, picked);
     } else {
         find_equation(facts, program, picked, stages);
-        facts.part = part_of(picked, stages);
+        facts.part = part_of(picked, stages, facts.eqn);
+        facts.residual_is_inside =
+            facts.residual != nullptr && facts.eqn != nullptr && !is_result(*facts.jaxpr, *facts.eqn, facts.residual->aval);
     }
     facts.policy = choices.policy ? choices.policy : choices.replace_policy.empty() ? nullptr : choices.replace_policy.front().policy;
     facts.donated = stages.donated(picked.donated);
     facts.buffer = stages.find(picked.buffer);
     if (facts.buffer != nullptr) {
-        const auto& peak = stages.plan->at_peak;
-        facts.at_peak = std::find(peak.begin(), peak.end(), static_cast<int>(facts.buffer - stages.plan->buffers.data())) != peak.end();
+        facts.buffer_plan = plan_of(*stages.plan, *picked.buffer);
+        const auto& peak = facts.buffer_plan->at_peak;
+        facts.at_peak =
+            std::find(peak.begin(), peak.end(), static_cast<int>(facts.buffer - facts.buffer_plan->buffers.data())) != peak.end();
     }
     return facts;
 }

@@ -17,7 +17,8 @@ struct PickedFacts {
         Recomputed,  ///< in the backward pass
         Forward,     ///< needed by nothing behind it
         Backward,
-        Outside,  ///< of the differentiated function
+        Outside,         ///< of the differentiated function
+        BackwardBefore,  ///< of a backward pass that the program was captured with
     };
     bool is_argument = false;
     std::optional<std::uint32_t> input;  ///< of the program
@@ -30,8 +31,10 @@ struct PickedFacts {
     PolicyPtr policy;                    ///< that decided; null: the checkpoint's own
     const ResidualRow* residual = nullptr;
     const DonatedLeaf* donated = nullptr;
+    bool residual_is_inside = false;  ///< of the equation, a call: none of its results is the residual
     const PlannedBuffer* buffer = nullptr;
-    bool at_peak = false;  ///< the buffer
+    const MemoryPlan* buffer_plan = nullptr;  ///< of the buffer: the whole program's, or that of a loop's iteration
+    bool at_peak = false;                     ///< the buffer
 };
 
 PickedFacts facts_of(const Program& program, const Picked& picked, const KnownStages& stages, const Choices& choices);

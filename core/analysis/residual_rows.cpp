@@ -76,6 +76,7 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     set_place(row, s.source, choices.project);
     if (s.eqn < 0) return row;
     row.equation = std::to_string(s.eqn);
+    row.maker = maker_of(*all.forward, static_cast<std::uint32_t>(s.eqn), static_cast<std::uint32_t>(s.output));
     const Expanded e = expand(*all.forward, static_cast<std::uint32_t>(s.eqn), static_cast<std::uint32_t>(s.output));
     if (e.path == row.equation) return row;
     const Eqn& inner = e.jaxpr->eqns[e.eqn];

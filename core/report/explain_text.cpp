@@ -91,8 +91,11 @@ private:
                 "; a step takes " + seconds_text(run->result.median_seconds) +
                 (run->synthesised.empty() ? "." : ", with made-up values for inputs that were not captured."));
         if (const ResidualReport* r = stages_.residuals; r != nullptr && !r->rows.empty()) {
-            const bool planned = stages_.step == nullptr || !stages_.step->lacks_gradient;
-            say((planned ? "The backward pass keeps " : "The peak is without a backward pass, which can't be had. It would keep ") +
+            const bool can = stages_.step == nullptr || !stages_.step->lacks_gradient;
+            const bool planned = stages_.step == nullptr || stages_.step->of.kind != StepName::Kind::Program || r->region;
+            say((!can      ? "The peak is without a backward pass, which can't be had. It would keep "
+                 : planned ? "The backward pass keeps "
+                           : "The program is planned as it is. Differentiated, it would keep ") +
                 count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " + bytes_text(r->total_bytes) +
                 " in all" + (shared ? "; " + bytes_text(*r->device_bytes) + " on each device." : "."));
             const auto largest = std::max_element(r->rows.begin(), r->rows.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
@@ -101,7 +104,8 @@ private:
         if (const DonationReport* d = stages_.donation; d != nullptr && !d->donated.empty()) {
             const auto unused = std::count_if(d->donated.begin(), d->donated.end(), [](const DonatedLeaf& l) { return !l.used; });
             say(unused == 0 ? "Every donated buffer is reused: " + bytes_text(d->saved_bytes) + " saved."
-                            : count_text(unused) + " donated buffers are not reused; the Donation table says why.");
+                            : counted(unused, "donated buffer is", "donated buffers are") + " not reused; the Donation table says why.");
+            for (const std::string& finding : d->findings) say("Donation: " + finding + ".");
         }
         say("Select a node, a table row or a place in the timeline to ask about it.");
     }
@@ -160,7 +164,10 @@ private:
             case PickedFacts::Part::Forward:
                 out_.verdict = "forward, not saved";
                 out_.role = Role::Forward;
-                say("It belongs to the forward pass and nothing in the backward pass needs its value.");
+                say(held_backward()
+                        ? "It belongs to the forward pass, and JAX doesn't save its value. jaxscope's executor holds it until the "
+                          "backward pass nevertheless, which computes from it again what JAX would save."
+                        : "It belongs to the forward pass and nothing in the backward pass needs its value.");
                 break;
             case PickedFacts::Part::Backward:
                 out_.verdict = "backward";
@@ -169,8 +176,12 @@ private:
                 break;
             case PickedFacts::Part::Outside:
                 out_.verdict = "outside the split";
-                say("It doesn't belong to the differentiated function: it comes before, after, or of the backward pass as the program was "
-                    "captured.");
+                say("It doesn't belong to the differentiated function: it comes before or after it.");
+                break;
+            case PickedFacts::Part::BackwardBefore:
+                out_.verdict = "backward";
+                out_.role = Role::Backward;
+                say("It belongs to the backward pass as the program was captured; the split derives a backward pass of its own.");
                 break;
             case PickedFacts::Part::Unknown:
                 break;
@@ -189,6 +200,8 @@ private:
         return text + " doesn't keep this value.";
     }
 
+    bool held_backward() const { return facts_.buffer != nullptr && facts_.buffer->role == BufferRole::Residual; }
+
     void about_residual() {
         if (facts_.residual == nullptr) return;
         const ResidualRow& row = *facts_.residual;
@@ -206,6 +219,7 @@ private:
             say("It is kept because it has the name " + quoted(row.name) + ".");
         else
             say("The backward pass reads it, and no checkpoint policy asks for it to be recomputed.");
+        if (facts_.residual_is_inside) say("It is computed inside of this call, and is none of the results that the program has of it.");
         const std::int64_t total = std::max<std::int64_t>(stages_.residuals->total_bytes, 1);
         out_.facts.emplace_back("share",
                                 (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
@@ -241,9 +255,13 @@ private:
             out_.subtitle = std::string(role_name(buffer.role)) + (buffer.number >= 0 ? " " + std::to_string(buffer.number) : "");
             out_.place = buffer.source.loc();
         }
+        const bool opened = facts_.buffer_plan != stages_.plan;
+        if (out_.saved && !facts_.residual_is_inside && buffer.role == BufferRole::Temporary)
+            say("jaxscope's executor doesn't hold it that long: what the backward pass reads of it is computed again.");
         say("In memory (" + bytes_text(buffer.bytes) + ", " + role_name(buffer.role) + ") from step " +
             std::to_string(std::max(buffer.first_step, 0)) + " to step " + std::to_string(buffer.last_step) + " of " +
-            std::to_string(stages_.plan->steps.size()) + (facts_.at_peak ? ", and so at the peak." : ", but not at the peak."));
+            std::to_string(facts_.buffer_plan->steps.size()) + (opened ? " in an iteration of the loop" : "") +
+            (facts_.at_peak ? ", and so at the peak" : ", but not at the peak") + (opened ? " inside of it." : "."));
     }
 
     void add_code() {

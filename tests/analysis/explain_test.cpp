@@ -5,7 +5,9 @@
 #include "analysis/equations/cost.h"
 #include "analysis/equations/linearity.h"
 #include "analysis/memory_timeline.h"
+#include "calls/remat/remat.h"
 #include "support/toy_programs.h"
+#include "transforms/policies.h"
 
 namespace jaxscope {
 namespace {
@@ -15,6 +17,25 @@ Program program_of(const JaxprPtr& jaxpr) {
     program.name = "f";
     program.jax_version = "0.10.2";
     program.jaxpr = jaxpr;
+    return program;
+}
+
+/// sin(g) of g named after h named after sin(x), in a checkpoint that keeps both names.
+std::shared_ptr<const Program> program_of_names() {
+    JaxprBuilder b;
+    const auto step = [&](const Value& x, const char* name, int line) {
+        b.source = toy::source("", "f", line);
+        return toy::apply(b, "name", {toy::apply(b, "sin", {x})}, 4, Params::make({{Sym("name"), Attr(Sym(name))}}));
+    };
+    const Value h = step(b.add_input(AvalRef(DType::F32, {4}), "x"), "h", 2);
+    const Value g = step(h, "g", 3);
+    b.source = toy::source("", "f", 4);
+    const JaxprPtr f = b.finish({toy::apply(b, "sin", {g})}, "f");
+    auto program =
+        std::make_shared<Program>(program_of(checkpoint(f, make_policy(Sym("save_only_these_names"), {Attr(Sym("h")), Attr(Sym("g"))}))));
+    program->in_paths = {Sym("x")};
+    program->arg_of_input = {0};
+    program->kept = program->donated = {true};
     return program;
 }
 
@@ -53,6 +74,7 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
                     .name = "h",
                     .input = -1}};
     report.rows[0].id = {.derivation = 1, .eqn = 0, .result = 0};
+    report.rows[0].maker = "tanh m.py:1:0 f32[4]";
     report.total_bytes = 16;
     Picked picked;
     picked.residual = report.rows[0].id;
@@ -61,7 +83,7 @@ TEST(Explain, ASavedValueSaysWhyAndHowToStopIt) {
     EXPECT_TRUE(e.saved);
     EXPECT_TRUE(says(e, "named 'h'") || says(e, "the name 'h'"));
     EXPECT_TRUE(e.python.empty()) << "nothing was tried: there is no advice";
-    const std::vector<TriedPolicy> tried{{"keeps as many", 12, {"f32[4]"}}, {"keeps none", 4, {"f32[]"}}};
+    const std::vector<TriedPolicy> tried{{"keeps it", 12, {"tanh m.py:1:0 f32[4]"}}, {"keeps none", 4, {"sin m.py:2:0 f32[4]"}}};
     const Explanation with_advice = explain(program, picked, {.residuals = &report, .tried = &tried}, {});
     EXPECT_EQ(with_advice.python, "keeps none");
     EXPECT_EQ(with_advice.facts.back(), (std::pair<std::string, std::string>("saved in all, with the policy below", "\u2212 12 B")));
@@ -82,6 +104,33 @@ TEST(Advice, IsDerivedAndSavesWhatItSays) {
     const auto advice = advice_on(now.residuals(), now.residuals().rows.at(0), tried);
     ASSERT_TRUE(advice);
     EXPECT_EQ(advice->saved_bytes, 32) << "of three cosines the argument is left";
+}
+
+/// A value that a checkpoint inside keeps by its name: advice is about that checkpoint, and of what keeps the value there is none.
+TEST(Advice, StopsSavingTheVeryValueWhereItIsNamed) {
+    const auto program = program_of_names();
+    const Inspection now(program, {});
+    const auto row =
+        std::find_if(now.residuals().rows.begin(), now.residuals().rows.end(), [](const ResidualRow& r) { return r.name == "h"; });
+    ASSERT_NE(row, now.residuals().rows.end());
+    const auto advice = advice_on(now.residuals(), *row, try_policies(now));
+    ASSERT_TRUE(advice);
+    EXPECT_EQ(advice->python.find("policy=jax.checkpoint_policies.save_only_these_names('g')"), 0u) << advice->python;
+    Choices inside;
+    inside.replace_policy.push_back({{}, make_policy(Sym("save_only_these_names"), {Attr(Sym("g"))})});
+    for (const ResidualRow& r : Inspection(program, inside).residuals().rows) EXPECT_NE(r.maker, row->maker);
+}
+
+/// Another policy or a mark gives a value another name; it is the same one.
+TEST(Residuals, TheMakerOfAValueStaysTheSameUnderEveryPolicy) {
+    const auto program = program_of_names();
+    std::set<std::string> now, all;
+    for (const ResidualRow& r : Inspection(program, {}).residuals().rows) now.insert(r.maker);
+    Choices everything;
+    everything.replace_policy.push_back({{}, make_policy(Sym("everything_saveable"))});
+    for (const ResidualRow& r : Inspection(program, everything).residuals().rows) all.insert(r.maker);
+    EXPECT_TRUE(std::includes(all.begin(), all.end(), now.begin(), now.end()));
+    EXPECT_GT(all.size(), now.size());
 }
 
 TEST(Correspondence, AnEquationIsFoundInEveryJaxprThatHasIt) {

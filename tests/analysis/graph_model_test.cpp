@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "picture/reach.h"
 #include "support/toy_programs.h"
 
 namespace jaxscope {
@@ -24,6 +25,22 @@ TEST(EqnPath, ResolvesThroughNestedJaxprs) {
     EXPECT_STREQ(resolve(*f, parse_eqn_path("1/jaxpr/0")).prim->name.c_str(), "logistic");
     EXPECT_THROW(resolve(*f, parse_eqn_path("0/jaxpr/0")), Error);
     EXPECT_THROW(resolve(*f, parse_eqn_path("1/jaxpr/9")), Error);
+}
+
+/// Inside of an open call the way up ends at what goes in, the way down at what comes out and reads that.
+TEST(Reach, LeadsThroughAnOpenCallAndNotAroundIt) {
+    const GraphModel model(toy::with_call());
+    const VisibleGraph graph = model.visible({"1"});
+    const auto lit = [&](const std::vector<bool>& shown, const char* key) { return shown[graph.by_key.at(key)]; };
+    const std::uint32_t inner = graph.by_key.at("1/jaxpr/0");
+    const std::vector<bool> up = made_of(graph, inner), down = made_from(graph, inner);
+    EXPECT_TRUE(lit(up, "0")) << "the product goes in";
+    EXPECT_FALSE(lit(up, "1/jaxpr/1"));
+    EXPECT_FALSE(lit(up, "2")) << "what is behind the call";
+    EXPECT_TRUE(lit(down, "1/jaxpr/1") && lit(down, "2"));
+    EXPECT_FALSE(lit(down, "0"));
+    EXPECT_TRUE(lit(made_of(graph, graph.by_key.at("2")), "0")) << "through the call";
+    EXPECT_TRUE(lit(between(graph, graph.by_key.at("0"), graph.by_key.at("2")), "1/jaxpr/1"));
 }
 
 TEST(ScopeTree, RunsOfOneScopeAreGroups) {

@@ -186,7 +186,8 @@ private Q_SLOTS:
     }
 
     void the_overview_says_what_its_figures_are_of() {
-        // A loss that differentiates nothing: its residuals are its gradient's, and so is the peak.
+        // A loss that differentiates nothing is planned as it is, until its gradient is asked for: then its residuals and its peak are
+        // that's.
         const auto overview = [&] {
             QString all;
             for (const std::string& s : window_->inspector()->explanation().sentences) all += QString::fromStdString(s) + "\n";
@@ -194,15 +195,61 @@ private Q_SLOTS:
         };
         open("loss.jaxpr",
              "{ lambda ; a:f32[1024]. let b:f32[1024] = sin a; c:f32[1024] = mul b b; d:f32[] = reduce_sum[axes=(0,)] c in (d,) }");
+        QVERIFY2(overview().contains("Memory of the program peaks"), qPrintable(overview()));
+        QVERIFY2(overview().contains("Differentiated, it would keep"), qPrintable(overview()));
+        QVERIFY(says(*window_, "if this were differentiated"));
+        differentiate();
         QVERIFY2(overview().contains("Memory of value and gradient peaks"), qPrintable(overview()));
         QVERIFY2(overview().contains("The backward pass keeps"), qPrintable(overview()));
+        QVERIFY(!says(*window_, "if this were differentiated"));
         open("forward.jaxpr", kForwardOnly);
+        differentiate();
+        QCOMPARE(window_->top_bar()->difference_text(), QStringLiteral("not differentiable"));
         QVERIFY2(overview().contains("Memory of the program peaks"), qPrintable(overview()));
         QVERIFY2(!overview().contains("The backward pass keeps"), qPrintable(overview()));
         QVERIFY2(overview().contains("The peak is without a backward pass"), qPrintable(overview()));
     }
 
+    void a_program_without_a_gradient_is_planned_as_it_is_until_it_is_differentiated() {
+        open("plain.jaxpr", "{ lambda ; a:f32[1024]. let b:f32[1024] = sin a; c:f32[1024] = mul b b in (c,) }");
+        const QString differentiated = QStringLiteral("the program, differentiated");
+        QComboBox& region = *window_->top_bar()->region_box();
+        QCOMPARE(region.currentText(), QStringLiteral("the program as it is"));
+        QCOMPARE(session().current().plan->planned_peak, Inspection(session().program(), {}).plan().planned_peak);
+        QCOMPARE(window_->top_bar()->difference_text(), QString());
+        const QString as_it_is = window_->top_bar()->peak_text();
+        differentiate();
+        QCOMPARE(region.currentText(), differentiated);
+        QVERIFY(session().current().step->of.kind == StepName::Kind::ValueAndPullback);
+        // What it is told against is the same kind of step.
+        type("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(session().as_it_is().step->of == session().current().step->of);
+        // To take the gradient away takes the policy along; both come back.
+        region.setCurrentIndex(0);
+        Q_EMIT region.activated(0);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(!session().choices().changes_program());
+        QCOMPARE(window_->top_bar()->peak_text(), as_it_is);
+        session().undo();
+        QCOMPARE(region.currentText(), differentiated);
+        QVERIFY(session().choices().policy);
+        // A policy is about a gradient.
+        session().undo();
+        session().undo();
+        QCOMPARE(region.currentText(), QStringLiteral("the program as it is"));
+        type("dots_saveable");
+        QCOMPARE(region.currentText(), differentiated);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(session().as_it_is().step->of == session().current().step->of);
+    }
+
 private:
+    void differentiate() {
+        window_->top_bar()->differentiate(true);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QTest::qWait(1);  // the overview follows
+    }
     Session& session() { return *window_->session(); }
     QComboBox& box() { return *window_->top_bar()->policy_box(); }
     void type(const char* text) {

@@ -47,6 +47,13 @@ private Q_SLOTS:
         QVERIFY(window_->session()->program());  // what is open stays
     }
 
+    void a_comparison_goes_with_the_program_that_was_compared() {
+        window_->compare_with(other("mlp"));
+        QVERIFY(page("Compare").contains("mlp"));
+        QVERIFY(opens(*window_, other("mlp_adam")));
+        QVERIFY2(page("Compare").contains("Another program was opened"), qPrintable(page("Compare")));
+    }
+
     void what_xla_wrote_opens_beside_the_program() {
         const QString program = window_->windowTitle();
         window_->open(dump("gpu_oom.txt"));

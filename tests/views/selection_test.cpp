@@ -52,6 +52,37 @@ private Q_SLOTS:
         }
     }
 
+    void a_line_of_the_split_is_the_saved_value() {
+        window_->show_tab("split");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        std::set<std::string> found;
+        for (const auto& crossing : window_->split_view()->picture().crossings)
+            for (const std::uint32_t residual : crossing.residuals) {
+                Q_EMIT const_cast<GraphScene*>(window_->split_view()->scene())->crossing_clicked(static_cast<int>(residual));
+                const ResidualRow* row = look().stages().find(window_->selection()->picked().residual);
+                if (crossing.arguments || row == nullptr) continue;
+                QVERIFY2(explained(*window_).saved, row->source.c_str());
+                found.insert(row->name);
+            }
+        QVERIFY(found.contains("mlp_in") && found.contains("attn_out"));
+        window_->selection()->clear();
+    }
+
+    /// What it says of one equation doesn't contradict itself.
+    void no_equation_is_told_two_things() {
+        const Jaxpr& known = *look().split->known;
+        for (std::uint32_t e = 0; e < known.eqns.size(); ++e) {
+            Picked picked;
+            picked.known = EqnPath{{}, e};
+            window_->selection()->pick(picked);
+            std::string all;
+            for (const std::string& s : explained(*window_).sentences) all += s + "\n";
+            const bool needless = all.find("nothing in the backward pass needs") != std::string::npos;
+            QVERIFY2(!needless || all.find(", residual)") == std::string::npos, all.c_str());
+        }
+        window_->selection()->clear();
+    }
+
     void a_computed_value_is_found_from_each_view() { round_trip(false); }
     void an_argument_is_found_from_each_view() { round_trip(true); }
 

@@ -57,6 +57,22 @@ private Q_SLOTS:
         QCOMPARE(view()->marked(), 0);
     }
 
+    void every_colour_can_be_read_in_both_themes() {
+        for (const bool dark : {true, false}) {
+            window_->set_dark(dark);
+            QTRY_VERIFY_WITH_TIMEOUT(!view()->busy(), kPatience);
+            const QColor ground = theme()(theme().palette().canvas);
+            int coloured = 0;
+            for (QTextBlock line = view()->document()->begin(); line.isValid() && line.blockNumber() < 200; line = line.next())
+                for (const QTextLayout::FormatRange& part : line.layout()->formats()) {
+                    if (part.format.foreground().style() == Qt::NoBrush) continue;
+                    QVERIFY2(contrast(part.format.foreground().color(), ground) >= kReadableContrast, qPrintable(line.text()));
+                    ++coloured;
+                }
+            QVERIFY(coloured > 0);
+        }
+    }
+
     void a_click_selects_its_equation() {
         Picked picked;
         picked.program = parse_eqn_path("0");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "donation/donation_view.h"
 
+#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QToolTip>
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +14,7 @@
 namespace jaxscope::views {
 namespace {
 
-constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 72;
+constexpr int kRow = 28, kHead = 44, kMargin = 16, kBytesWidth = 76, kGap = 26, kBetween = 72, kBetweenFindings = 6;
 
 /// "state['mu']['w']" without its first part, which names the argument.
 std::string place_in_tree(const std::string& path) {
@@ -46,11 +48,45 @@ void DonationCanvas::set_report(std::shared_ptr<const DonationReport> report) {
         if (leaf(a).used != leaf(b).used) return leaf(b).used;
         return leaf(a).bytes > leaf(b).bytes;
     });
-    const std::size_t findings = report_ ? report_->findings.size() : 0;
-    setMinimumHeight(kHead + kRow * static_cast<int>(order_.size()) + (lost_rows() > 0 ? kGap : 0) + kGap +
-                     20 * static_cast<int>(findings) + kMargin);
-    updateGeometry();
+    place_rows();
     update();
+}
+
+/// What was found stands first, in whole, over as many lines as it needs.
+void DonationCanvas::place_rows() {
+    finding_rects_.clear();
+    rows_top_ = kHead;
+    const QFontMetrics letters(text_font(12));
+    for (std::size_t f = 0; report_ && f < report_->findings.size(); ++f) {
+        const QRect room(kMargin, rows_top_, std::max(width() - 2 * kMargin, 100), 10'000);
+        const int height = letters.boundingRect(room, int(Qt::AlignLeft) | Qt::TextWordWrap, utf8(report_->findings[f])).height();
+        finding_rects_.push_back({kMargin, rows_top_, room.width(), height});
+        rows_top_ += height + kBetweenFindings;
+    }
+    setMinimumHeight(rows_top_ + kRow * static_cast<int>(order_.size()) + (lost_rows() > 0 ? kGap : 0) + kGap + kMargin);
+    updateGeometry();
+}
+
+void DonationCanvas::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    place_rows();
+}
+
+/// What has no room in its row is told in whole.
+bool DonationCanvas::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    QToolTip::showText(help->globalPos(), tool_tip_at(help->pos()), this);
+    return true;
+}
+
+QString DonationCanvas::tool_tip_at(const QPoint& at) const {
+    for (const int l : order_) {
+        if (!row_rect(l).contains(at)) continue;
+        const std::string to = leaf(l).output_path.empty() ? "" : "\n\u2192 " + leaf(l).output_path;
+        return utf8(leaf(l).path + "  " + leaf(l).aval + to + (leaf(l).reason.empty() ? "" : "\n" + leaf(l).reason));
+    }
+    return {};
 }
 
 int DonationCanvas::lost_rows() const {
@@ -60,7 +96,7 @@ int DonationCanvas::lost_rows() const {
 QRect DonationCanvas::row_rect(int number) const {
     const int row = static_cast<int>(std::find(order_.begin(), order_.end(), number) - order_.begin());
     const int lost = lost_rows();
-    return {0, kHead + row * kRow + (row >= lost && lost > 0 ? kGap : 0), width(), kRow};
+    return {0, rows_top_ + row * kRow + (row >= lost && lost > 0 ? kGap : 0), width(), kRow};
 }
 
 int DonationCanvas::picked() const {
@@ -144,15 +180,10 @@ void DonationCanvas::paint_pair(QPainter& painter, int number) const {
 
 void DonationCanvas::paint_findings(QPainter& painter) const {
     const Palette& p = theme().palette();
-    int y = order_.empty() ? kHead : row_rect(order_.back()).bottom() + kGap / 2;
     painter.setFont(text_font(12));
     painter.setPen(theme()(p.ink));
-    for (const std::string& finding : report_->findings) {
-        const QRect where(kMargin, y, width() - 2 * kMargin, 20);
-        painter.drawText(where, Qt::AlignLeft | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(utf8(finding), Qt::ElideRight, where.width()));
-        y += 20;
-    }
+    for (std::size_t f = 0; f < finding_rects_.size(); ++f)
+        painter.drawText(finding_rects_[f], int(Qt::AlignLeft) | Qt::TextWordWrap, utf8(report_->findings[f]));
 }
 
 void DonationCanvas::mousePressEvent(QMouseEvent* event) {

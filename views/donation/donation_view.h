@@ -10,7 +10,7 @@
 namespace jaxscope::views {
 
 /// Inputs at the left, outputs at the right, a line from each donated input to the output in its memory. Lost donations stand first, with
-/// their reason; under the pairs, what else could be donated.
+/// their reason; above all, what was found: what JAX refuses, what else could be donated.
 class DonationCanvas : public QWidget {
     Q_OBJECT
 public:
@@ -20,6 +20,8 @@ public:
     const std::vector<int>& order() const { return order_; }
     /// Where the row of a leaf stands; `leaf` counts the report's.
     QRect row_rect(int leaf) const;
+    /// Of the row there in whole: paths, type and reason.
+    QString tool_tip_at(const QPoint& at) const;
     /// Is the pair's output another place of the tree than its input? JAX pairs by shape alone.
     static bool crosses(const DonatedLeaf& leaf);
 
@@ -29,8 +31,11 @@ Q_SIGNALS:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
+    void place_rows();
     const DonatedLeaf& leaf(int number) const { return report_->donated[static_cast<std::size_t>(number)]; }
     int lost_rows() const;
     void paint_lost(QPainter& painter, int row) const;
@@ -40,6 +45,8 @@ private:
     Selection* selection_;
     std::shared_ptr<const DonationReport> report_;
     std::vector<int> order_;  ///< leaves: lost ones first, each kind by bytes
+    std::vector<QRect> finding_rects_;
+    int rows_top_ = 0;
 };
 
 /// The Donation tab of the pictures.

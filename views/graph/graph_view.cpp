@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/graph_view.h"
 
+#include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -131,21 +132,29 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     }
 }
 
-QRect GraphView::map_rect() const {
-    return {viewport()->width() - kMapWidth - kMapMargin, viewport()->height() - kMapHeight - kMapMargin, kMapWidth, kMapHeight};
+/// In the corner that `paint_map` found to be free.
+QRect GraphView::map_rect() const { return map_in_corner(corner_); }
+
+/// Lower right, lower left, upper right, upper left.
+QRect GraphView::map_in_corner(int corner) const {
+    const bool left = corner % 2 == 1, top = corner >= 2;
+    return {left ? kMapMargin : viewport()->width() - kMapWidth - kMapMargin,
+            top ? kMapMargin : viewport()->height() - kMapHeight - kMapMargin, kMapWidth, kMapHeight};
+}
+
+bool GraphView::on_map(const QPoint& at) const {
+    return corner_ >= 0 && map_rect().contains(at) && scene() != nullptr && !scene()->items().isEmpty();
 }
 
 void GraphView::mousePressEvent(QMouseEvent* event) {
     leave_first_look();
-    if (event->button() == Qt::LeftButton && map_rect().contains(event->pos()) && scene() != nullptr && !scene()->items().isEmpty() &&
-        !hides_a_node(map_rect()))
-        return mouseMoveEvent(event);
+    if (event->button() == Qt::LeftButton && on_map(event->pos())) return mouseMoveEvent(event);
     QGraphicsView::mousePressEvent(event);
     viewport()->setCursor(Qt::ArrowCursor);
 }
 
 void GraphView::mouseMoveEvent(QMouseEvent* event) {
-    if ((event->buttons() & Qt::LeftButton) != 0 && map_rect().contains(event->pos()) && scene() != nullptr && !hides_a_node(map_rect())) {
+    if ((event->buttons() & Qt::LeftButton) != 0 && on_map(event->pos())) {
         const QRectF all = scene()->sceneRect();
         const QPointF part = event->pos() - map_rect().topLeft();
         return centerOn(all.x() + part.x() / kMapWidth * all.width(), all.y() + part.y() / kMapHeight * all.height());
@@ -200,7 +209,9 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
 bool GraphView::hides_a_node(const QRect& map) const {
     const QRectF area = mapToScene(map.adjusted(-6, -6, 6, 6)).boundingRect();
     for (const QGraphicsItem* item : scene()->items(area, Qt::IntersectsItemBoundingRect))
-        if (item->type() == NodeItem::Type && item->isVisible()) {
+        if (item->type() == PortalItem::Type && item->isVisible()) {
+            return true;
+        } else if (item->type() == NodeItem::Type && item->isVisible()) {
             const auto* node = static_cast<const NodeItem*>(item);
             if (!node->is_frame() && node->rect().intersects(area)) return true;
         }
@@ -208,7 +219,7 @@ bool GraphView::hides_a_node(const QRect& map) const {
 }
 
 /// A part of the picture, on its map.
-static QRectF on_map(const QRectF& part, const QRectF& all) {
+static QRectF part_on_map(const QRectF& part, const QRectF& all) {
     return {(part.x() - all.x()) / all.width() * kMapWidth, (part.y() - all.y()) / all.height() * kMapHeight,
             std::max(1.5, part.width() / all.width() * kMapWidth), std::max(1.0, part.height() / all.height() * kMapHeight)};
 }
@@ -222,7 +233,7 @@ QPixmap GraphView::draw_map() const {
     for (const QGraphicsItem* item : scene()->items()) {
         if (item->type() != NodeItem::Type || static_cast<const NodeItem*>(item)->is_frame()) continue;
         const auto* node = static_cast<const NodeItem*>(item);
-        painter.fillRect(on_map(node->rect(), scene()->sceneRect()), node->map_colour());
+        painter.fillRect(part_on_map(node->rect(), scene()->sceneRect()), node->map_colour());
         if (++painted > kMostMapItems) break;
     }
     return pixels;
@@ -231,10 +242,19 @@ QPixmap GraphView::draw_map() const {
 void GraphView::paint_map(QPainter& painter) const {
     const QRectF all = scene()->sceneRect();
     const QRectF seen = mapToScene(viewport()->rect()).boundingRect();
-    if (seen.contains(all.adjusted(20, 20, -20, -20))) return;
+    if (seen.contains(all.adjusted(20, 20, -20, -20))) {
+        corner_ = -1;
+        return;
+    }
     const Palette& p = theme().palette();
+    constexpr int kCorners = 4;
+    if (QApplication::mouseButtons() == Qt::NoButton || corner_ < 0) {  // it stays under the pointer that drags it
+        corner_ = 0;
+        while (corner_ < kCorners && hides_a_node(map_in_corner(corner_))) ++corner_;
+        if (corner_ == kCorners) corner_ = -1;
+    }
+    if (corner_ < 0) return;
     const QRect map = map_rect();
-    if (hides_a_node(map)) return;
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(theme()(p.rule));
     painter.setBrush(theme()(p.panel));
@@ -245,7 +265,7 @@ void GraphView::paint_map(QPainter& painter) const {
     painter.drawPixmap(map.topLeft(), map_.pixels);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme()(p.ink), 1));
-    painter.drawRect(on_map(seen & all, all).translated(map.topLeft()));
+    painter.drawRect(part_on_map(seen & all, all).translated(map.topLeft()));
 }
 
 }  // namespace jaxscope::views

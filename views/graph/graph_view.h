@@ -52,6 +52,9 @@ private:
     QRect map_rect() const;
     void paint_map(QPainter& painter) const;
     QPixmap draw_map() const;
+    QRect map_in_corner(int corner) const;
+    bool on_map(const QPoint& at) const;
+    mutable int corner_ = -1;  ///< in which the map stands; -1: in none
     bool hides_a_node(const QRect& map) const;
     QString empty_text_;
     KeptPicture picture_;

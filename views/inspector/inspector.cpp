@@ -167,13 +167,16 @@ void Inspector::add_pairs(QVBoxLayout& column, const QString& title, const std::
     column.addLayout(grid);
 }
 
-void Inspector::add_actions(QVBoxLayout& column) const {
+void Inspector::add_actions(QVBoxLayout& column) {
     if (explanation_.python.empty()) return;
     column.addSpacing(4);
     auto* copy = new QPushButton(tr("Copy the Python that stops saving it"));
     copy->setToolTip(utf8(explanation_.python));
     const QString text = utf8(explanation_.python);
-    connect(copy, &QPushButton::clicked, copy, [text] { QGuiApplication::clipboard()->setText(text); });
+    connect(copy, &QPushButton::clicked, this, [this, text] {
+        QGuiApplication::clipboard()->setText(text);
+        Q_EMIT python_copied(text);
+    });
     column.addWidget(copy);
 }
 

@@ -21,6 +21,7 @@ public:
 
 Q_SIGNALS:
     void line_clicked(const QString& file, int line);  ///< of the shown source
+    void python_copied(QString python);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -31,7 +32,7 @@ private:
     void add_code(QVBoxLayout& column);
     void add_pairs(QVBoxLayout& column, const QString& title, const std::vector<std::pair<std::string, std::string>>& pairs,
                    bool mono) const;
-    void add_actions(QVBoxLayout& column) const;
+    void add_actions(QVBoxLayout& column);
     Explanation explanation_;
 };
 

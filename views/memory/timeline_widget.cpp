@@ -139,6 +139,8 @@ void TimelineWidget::paint_head(QPainter& painter) const {
     std::string text = plan_->target != nullptr ? std::string("estimated for ") + plan_->target->name + " " : "planned ";
     text += bytes_text(plan_->planned_peak);
     if (opened()) text += " of its own";
+    if (const std::int64_t gaps = plan_->planned_peak - plan_->live_peak; gaps > 0 && !opened())
+        text += " (" + bytes_text(gaps) + " of it between buffers)";
     if (measured_peak_ > 0 && !opened()) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && !opened() && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
@@ -269,7 +271,7 @@ void TimelineWidget::paint_peak(QPainter& painter) const {
     painter.setBrush(theme()(p.unknown));
     painter.drawEllipse(QPointF(x, y), 3.5, 3.5);
     const PlannedStep& step = plan_->steps[static_cast<std::size_t>(timeline_.peak_step)];
-    std::string text = "peak " + bytes_text(timeline_.peak) + " alive \u00b7 " + step.kind.str();
+    std::string text = "at most " + bytes_text(timeline_.peak) + " alive at once \u00b7 " + step.kind.str();
     if (const SourceLoc loc = step.source.loc(); loc.line > 0) text += " at " + short_place(loc.file, loc.line);
     const QFont font = text_font(11, true);
     const int width = QFontMetrics(font).horizontalAdvance(utf8(text));

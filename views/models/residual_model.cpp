@@ -16,24 +16,30 @@ ResidualModel::ResidualModel(QObject* parent) : TableModel(parent) {
     set_columns({"Bytes", "Value", "Source (JAX)", "Your line", "Why saved", ""}, {Bytes}, {Value, Line});
 }
 
-void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is) {
+void ResidualModel::set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is,
+                               bool would_be) {
     beginResetModel();
     report_ = std::move(report);
     as_it_is_ = as_it_is == report_ ? nullptr : std::move(as_it_is);
+    would_be_ = would_be;
     compare();
     endResetModel();
 }
 
-/// Which rows are new, and which of the program as it is are gone: rows of one type and source are the same value.
+/// Which value it is, whatever name policies and marks give it.
+static std::pair<std::string, std::string> value_of(const ResidualRow& row) {
+    return {row.aval, row.maker.empty() ? row.source : row.maker};
+}
+
+/// Which rows are new, and which of the program as it is are gone.
 void ResidualModel::compare() {
     added_.assign(static_cast<std::size_t>(num_now()), false);
     removed_.clear();
     if (!report_ || !as_it_is_) return;
     std::map<std::pair<std::string, std::string>, std::vector<int>> before;
-    for (std::size_t r = as_it_is_->rows.size(); r-- > 0;)
-        before[{as_it_is_->rows[r].aval, as_it_is_->rows[r].source}].push_back(static_cast<int>(r));
+    for (std::size_t r = as_it_is_->rows.size(); r-- > 0;) before[value_of(as_it_is_->rows[r])].push_back(static_cast<int>(r));
     for (std::size_t r = 0; r < report_->rows.size(); ++r) {
-        auto& same = before[{report_->rows[r].aval, report_->rows[r].source}];
+        auto& same = before[value_of(report_->rows[r])];
         if (same.empty())
             added_[r] = true;
         else
@@ -97,7 +103,7 @@ QString ResidualModel::total() const {
     if (!report_) return {};
     const auto held = [](const ResidualReport& r) { return bytes_text(r.device_bytes.value_or(r.total_bytes)); };
     return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + held(*report_) +
-                (report_->device_bytes ? " on each device" : "") +
+                (report_->device_bytes ? " on each device" : "") + (would_be_ ? ", if this were differentiated" : "") +
                 (as_it_is_ ? " \u00b7 " + held(*as_it_is_) + " as it is, " + count_text(std::count(added_.begin(), added_.end(), true)) +
                                  " added, " + count_text(static_cast<std::int64_t>(removed_.size())) + " removed"
                            : ""));

@@ -13,11 +13,13 @@ public:
     enum Column { Bytes, Value, Source, Line, Why, Change };
     explicit ResidualModel(QObject* parent = nullptr);
     /// `as_it_is`: what the program saves without the choices made; null or `report` itself: nothing to compare with. What it has more
-    /// stands in rows at the end.
-    void set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is = nullptr);
+    /// stands in rows at the end. `would_be`: it is of a gradient that nobody asks for.
+    void set_report(std::shared_ptr<const ResidualReport> report, std::shared_ptr<const ResidualReport> as_it_is = nullptr,
+                    bool would_be = false);
     bool is_added(int row) const { return row < num_now() && added_[static_cast<std::size_t>(row)]; }
     /// Of the added rows: the equations in the forward half that make them.
     std::set<std::string> added_equations() const;
+    bool would_be() const { return would_be_; }
     bool is_removed(int row) const { return row >= num_now(); }
     const ResidualReport* report() const { return report_.get(); }
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -34,6 +36,7 @@ private:
     std::shared_ptr<const ResidualReport> report_, as_it_is_;
     std::vector<bool> added_;   ///< per row of `report_`
     std::vector<int> removed_;  ///< rows of `as_it_is_`
+    bool would_be_ = false;
 };
 
 }  // namespace jaxscope::views

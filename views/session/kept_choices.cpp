@@ -17,7 +17,7 @@ const QString kRegion = QStringLiteral("region"), kNumber = QStringLiteral("numb
               kInside = QStringLiteral("inside"), kSite = QStringLiteral("site"), kByHand = QStringLiteral("by_hand"),
               kPlace = QStringLiteral("place"), kPrimitive = QStringLiteral("primitive"), kAval = QStringLiteral("aval"),
               kOffload = QStringLiteral("offload"), kMarkedAt = QStringLiteral("marked_at"), kDonate = QStringLiteral("donate"),
-              kTarget = QStringLiteral("target");
+              kTarget = QStringLiteral("target"), kDifferentiated = QStringLiteral("differentiated");
 
 /// The arguments that `wrt` numbers: the chosen region's, or the program's.
 const std::vector<Sym>& arguments_of(const Choices& choices, const Program& program) {
@@ -103,6 +103,7 @@ QJsonObject kept_choices(const Choices& choices, const Program& program) {
     if (choices.region >= 0 && static_cast<std::size_t>(choices.region) < program.regions.size())
         out[kRegion] = QJsonObject{{kName, utf8(program.regions[static_cast<std::size_t>(choices.region)].name.str())},
                                    {kNumber, nth_of_its_name(choices.region, program)}};
+    out[kDifferentiated] = choices.as_step;
     if (choices.wrt) out[kWrt] = names_of(*choices.wrt, arguments_of(choices, program));
     if (choices.wrt_all) out[kWrtAll] = true;
     if (choices.policy) out[kPolicy] = utf8(policy_words(choices));
@@ -132,10 +133,12 @@ Choices choices_again(const QJsonObject& kept, const Choices& plain, const Progr
         out.region = region_named(name, region.toObject()[kNumber].toInt(), program);
         if (out.region == Choices::kAuto) lost << QStringLiteral("region %1").arg(name);
     }
+    out.as_step = kept[kDifferentiated].toBool(plain.as_step);
     if (kept.contains(kWrt)) out.wrt = numbers_of(kept[kWrt].toArray(), arguments_of(out, program), lost);
     if (out.wrt && out.wrt->empty()) out.wrt.reset();
     out.wrt_all = kept[kWrtAll].toBool();
     take_policy(kept, out, lost);
+    out.as_step = out.as_step || out.changes_program();  // of a workspace that didn't say so
     if (kept.contains(kDonate)) out.donate = numbers_of(kept[kDonate].toArray(), program.arg_names, lost);
     if (const QString target = kept[kTarget].toString(); !target.isEmpty()) {
         try {

@@ -3,7 +3,10 @@
 
 #include <QElapsedTimer>
 
+#include "analysis/sharding/per_device.h"
+#include "analysis/stages/subject.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/units.h"
 #include "io/load_program.h"
 #include "theme/theme.h"
@@ -62,10 +65,10 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
     return !cancelled;
 }
 
-/// The history of a program that was just opened.
-std::vector<Choices> just_opened() {
+/// The history of a program that was just opened. What holds no gradient, and whose capture asks for none, is looked at as it is.
+std::vector<Choices> just_opened(const Program& program) {
     Choices plain;
-    plain.as_step = true;  // its memory stands beside residuals and is compared with what-ifs
+    plain.as_step = is_differentiated(program);
     return {plain};
 }
 
@@ -153,15 +156,16 @@ void Session::read(const QString& file, bool again, History history) {
             }
             const bool same = again && program_ && file == file_;
             take(program, same      ? kept_history(history_, *program_, *program)
-                          : history ? history(*program, just_opened().front())
-                                    : just_opened());
+                          : history ? history(*program, just_opened(*program).front())
+                                    : just_opened(*program));
             file_ = file;
         });
     });
 }
 
 void Session::open(ProgramPtr program) {
-    take(std::move(program), just_opened());
+    std::vector<Choices> history = just_opened(*program);
+    take(std::move(program), std::move(history));
     file_.clear();
 }
 
@@ -178,9 +182,11 @@ void Session::take(ProgramPtr program, std::vector<Choices> history) {
     inspect();
 }
 
-void Session::choose(const Choices& choices) {
+void Session::choose(const Choices& wanted) {
+    Choices choices = wanted;
+    choices.as_step = choices.as_step || choices.changes_program();  // stays on when the policy goes: like is compared with like
     if (!program_ || choices == this->choices()) return;
-    history_.push_back(choices);
+    history_.push_back(std::move(choices));
     undone_.clear();
     Q_EMIT choices_changed();
     inspect();
@@ -236,15 +242,23 @@ void Session::redo() {
     inspect();
 }
 
+Choices Session::plain() const {
+    Choices plain = history_.front();
+    plain.as_step = choices().as_step || choices().changes_program();
+    return plain;
+}
+
 void Session::inspect() {
     const int generation = ++generation_;
     cancel_all();
-    const bool base = history_.size() == 1;
+    const bool base = is_plain();
     // Stages that don't depend on what was changed are shared with the program as it is, which is what differences are told against:
     // a choice made before that one is looked at waits for it.
     std::shared_ptr<Inspection> first;
-    if (!base && !as_it_is_.done) first = std::make_shared<Inspection>(program_, history_.front(), other_target_.get());
-    const std::shared_ptr<const Inspection> share = first ? first : as_it_is_.inspection ? as_it_is_.inspection : other_target_;
+    const std::shared_ptr<const Inspection> known = as_it_is_.inspection ? as_it_is_.inspection : other_target_;
+    const bool is_known = as_it_is_.done && as_it_is_.inspection->choices() == plain();
+    if (!base && !is_known) first = std::make_shared<Inspection>(program_, plain(), known.get());
+    const std::shared_ptr<const Inspection> share = first ? first : known;
     auto inspection = std::make_shared<Inspection>(program_, choices(), share.get());
     running_ = first ? first : inspection;
     set_busy(tr("Inspecting"));
@@ -265,7 +279,7 @@ void Session::compare() {
     const int region = choices().region;
     if (region == compared_region_ && (comparing_.busy() || compared_.size() > fitted_.size())) return;
     compare_region(region);
-    Choices plain = history_.front();
+    Choices plain = this->plain();
     plain.region = region;
     auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
     comparing_.start([this, inspection]() -> std::function<void()> {
@@ -300,7 +314,7 @@ void Session::compare_region(int region) {
 void Session::fit(std::int64_t budget) {
     if (!as_it_is_.done || !program_) return;
     compare_region(choices().region);
-    Choices plain = history_.front();
+    Choices plain = this->plain();
     plain.region = choices().region;
     auto inspection = std::make_shared<Inspection>(program_, plain, as_it_is_.inspection.get());
     fitting_.start([this, inspection, plain, budget]() -> std::function<void()> {
@@ -328,13 +342,14 @@ void Session::stop_fitting() {
 void Session::receive_fit(const BudgetFit& fit, const Choices& plain) {
     if (!fit.as_it_is) {
         Fitted made;
-        made.row.policy = "budget " + bytes_text(fit.budget);
+        made.row.policy = "budget " + bytes_text(fit.budget) + (fit.fits ? "" : ", which nothing meets");
         made.row.residual_bytes = fit.found.residual_bytes;
         made.row.planned_peak = fit.found.planned_peak;
         made.row.recomputed_flops = fit.found.recomputed_flops;
         made.row.total_flops = fit.found.total_flops;
         made.row.around = fit.placement;
-        if (!fit.fits) made.row.problem = "nothing that was tried fits";
+        made.fits = fit.fits;
+        if (!fit.fits) made.row.problem = "doesn't fit: the nearest of what was tried";
         made.choices = jaxscope::fitted(plain, fit);
         std::erase_if(fitted_, [&](const Fitted& f) { return f.row.policy == made.row.policy; });
         std::erase_if(compared_, [&](const PolicyRow& r) { return r.policy == made.row.policy; });
@@ -352,16 +367,25 @@ const Choices* Session::fitted_choices(const QString& row) const {
 }
 
 /// Whatever else is chosen beside it.
-QString Session::fitted_row(const Choices& choices) const {
+const Session::Fitted* Session::find_fitted(const Choices& choices) const {
     for (const Fitted& f : fitted_)
-        if (f.choices.by_hand && f.choices.by_hand == choices.by_hand && f.choices.marked_at == choices.marked_at)
-            return utf8(f.row.policy);
-    return {};
+        if (f.choices.by_hand && f.choices.by_hand == choices.by_hand && f.choices.marked_at == choices.marked_at) return &f;
+    return nullptr;
+}
+
+QString Session::fitted_row(const Choices& choices) const {
+    const Fitted* found = find_fitted(choices);
+    return found != nullptr ? utf8(found->row.policy) : QString();
+}
+
+bool Session::misses_budget(const Choices& choices) const {
+    const Fitted* found = find_fitted(choices);
+    return found != nullptr && !found->fits;
 }
 
 void Session::ask_xla(const XlaQuestion& question) {
     if (!as_it_is_.done || !program_) return;
-    Choices plain = history_.front();
+    Choices plain = this->plain();
     plain.region = choices().region;
     compare_region(plain.region);
     comparing_.cancel();
@@ -388,6 +412,17 @@ void Session::stop_asking_xla() {
     if (!asking_.busy()) return;
     asking_.cancel();
     Q_EMIT asking_changed();
+}
+
+QString Session::too_large() const {
+    if (!current_.done || !current_.plan) return {};
+    const PerDevice& cut = current_.inspection->per_device();
+    const auto devices = cut ? cut.program->mesh.devices() : 1;
+    const std::int64_t machine = machine_memory(), each = current_.plan->planned_peak;
+    if (static_cast<double>(each) * static_cast<double>(devices) <= static_cast<double>(machine)) return {};
+    const QString needs = utf8(bytes_text(each)), has = utf8(bytes_text(machine));
+    return devices > 1 ? tr("it needs %1 on each of %2 devices, and this machine has %3 of memory").arg(needs).arg(devices).arg(has)
+                       : tr("it needs %1, and this machine has %2 of memory").arg(needs, has);
 }
 
 void Session::run() {
@@ -424,7 +459,7 @@ void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shar
         current_.problems.remove(QStringLiteral("run"));
     else
         current_.problems[QStringLiteral("run")] = problem;
-    if (history_.size() == 1) as_it_is_ = current_;
+    if (is_plain()) as_it_is_ = current_;
     Q_EMIT running_changed();
     Q_EMIT updated();
 }
@@ -432,7 +467,7 @@ void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shar
 void Session::receive(int generation, bool base, const Look& look) {
     if (generation != generation_) return;
     if (base) as_it_is_ = look;
-    const bool chosen = base == (history_.size() == 1);
+    const bool chosen = base == is_plain();
     if (chosen) {
         // Advice comes when all else is done, perhaps after a run.
         const Look before = current_;

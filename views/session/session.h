@@ -38,6 +38,9 @@ struct Look {
     bool done = false;
     double seconds = 0;
 
+    /// Are residuals and split those of a gradient that is neither in the program nor asked for?
+    bool only_would_differentiate() const { return inspection && !inspection->region() && !inspection->choices().as_step; }
+
     KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get(), step.get()}; }
 };
 
@@ -69,7 +72,9 @@ public:
     /// its problems.
     void run();
     /// Has it been looked at, and is there a plan to run?
-    bool can_run() const { return current_.done && current_.plan != nullptr && current_.plan->target == nullptr; }
+    bool can_run() const { return current_.done && current_.plan != nullptr && current_.plan->target == nullptr && too_large().isEmpty(); }
+    /// What is planned needs more memory than this machine has: how much; empty: it doesn't.
+    QString too_large() const;
     void stop_run();
     bool running() const { return executing_ != nullptr; }
     bool can_undo() const { return history_.size() > 1; }
@@ -104,6 +109,8 @@ public:
     const Choices* fitted_choices(const QString& row) const;
     /// The row of the budget that these choices come of; empty: of none.
     QString fitted_row(const Choices& choices) const;
+    /// Do they come of a budget that they don't meet?
+    bool misses_budget(const Choices& choices) const;
 
 Q_SIGNALS:
     void opened();  ///< a new program; stages follow
@@ -123,6 +130,9 @@ private:
     void take(ProgramPtr program, std::vector<Choices> history);
     void inspect();
     void cancel_all();
+    /// What the choices are told against: the program as it is, differentiated if they are.
+    Choices plain() const;
+    bool is_plain() const { return choices() == plain(); }
     void receive_fit(const BudgetFit& fit, const Choices& plain);
     void forget_compared();
     void compare_region(int region);
@@ -147,7 +157,9 @@ private:
     struct Fitted {
         PolicyRow row;
         Choices choices;
+        bool fits = true;
     };
+    const Fitted* find_fitted(const Choices& choices) const;
     std::vector<Fitted> fitted_;  ///< of the program and region that are looked at
     std::vector<PolicyRow> compared_;
     int compared_region_ = Choices::kAuto;

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "source/source_view.h"
+#include "theme/readable_colours.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -118,7 +119,7 @@ void CodePane::set_times(std::map<int, double> seconds) {
 void CodePane::restyle() {
     const Palette& p = theme().palette();
     setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
-    if (!colours_) colours_ = std::make_unique<KSyntaxHighlighting::SyntaxHighlighter>(document());
+    if (!colours_) colours_ = std::make_unique<ReadableColours>(document());
     colours_->setTheme(
         syntax().defaultTheme(theme().dark() ? KSyntaxHighlighting::Repository::DarkTheme : KSyntaxHighlighting::Repository::LightTheme));
     colours_->setDefinition(syntax().definitionForFileName(path_));

@@ -48,14 +48,8 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
     });
     connect(scene_, &GraphScene::crossing_clicked, this, [this](int residual) {
         if (!graph_) return;
-        Picked picked;
-        picked.known = graph_->producer_of(static_cast<std::uint32_t>(residual));
-        const int input = graph_->input_of(static_cast<std::uint32_t>(residual));
-        const auto& rows = split_->residuals.rows;
-        for (std::size_t r = 0; input >= 0 && r < rows.size() && !picked.residual; ++r)
-            if (rows[r].input == input) picked.residual = rows[r].id;
         own_pick_ = true;
-        selection_->pick(picked);
+        selection_->pick(saved_value(static_cast<std::uint32_t>(residual)));
         own_pick_ = false;
         scene_->set_picked_residual(residual);
     });
@@ -64,6 +58,8 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
 }
 
 void SplitView::set_look(const Look& look, std::set<std::string> added) {
+    would_be_ = look.only_would_differentiate();
+    update();
     if (look.split == split_ && split_) return;
     added_ = std::move(added);
     split_ = look.split;
@@ -170,6 +166,21 @@ void SplitView::pick(int part, int node) {
     own_pick_ = false;
 }
 
+/// What the tables know a line of the picture as: the value that is saved, which stands behind another name for it.
+Picked SplitView::saved_value(std::uint32_t residual) const {
+    Picked picked;
+    const int input = graph_->input_of(residual);
+    for (const ResidualRow& row : split_->residuals.rows) {
+        const bool same =
+            input >= 0 ? row.input == input : !row.equation.empty() && graph_->is_value_of(residual, parse_eqn_path(row.equation));
+        if (!same) continue;
+        picked.residual = row.id;
+        return picked;
+    }
+    picked.known = graph_->producer_of(residual);
+    return picked;
+}
+
 void SplitView::mark(const Picked& picked, bool move) {
     if (!graph_) return;
     const auto find = [](const GraphModel& model, const VisibleGraph& graph, const std::optional<EqnPath>& path) {
@@ -219,8 +230,9 @@ void SplitView::paintEvent(QPaintEvent*) {
     const int middle = std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), width() * 36 / 100, width() * 64 / 100);
     painter.fillRect(QRect(0, 0, middle, kHeadHeight), theme()(p.known_canvas));
     painter.fillRect(QRect(middle, 0, width() - middle, kHeadHeight), theme()(p.unknown_canvas));
-    const QString saved = utf8("saved " + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
-                               bytes_text(split_->residuals.total_bytes));
+    const QString saved =
+        utf8((would_be_ ? "would save " : "saved ") + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
+             bytes_text(split_->residuals.total_bytes));
     const int saved_width = QFontMetrics(text_font(12, true)).horizontalAdvance(saved) + 28;
     const auto write = [&](int x, int room, const QString& title, const char* colour, const QString& detail) {
         painter.setFont(text_font(12, true));
@@ -233,7 +245,8 @@ void SplitView::paintEvent(QPaintEvent*) {
         painter.drawText(QRect(x + used, 0, room - used, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, fitted);
     };
     const int left_room = middle - saved_width / 2 - 32, right_room = width() - middle - saved_width / 2 - 32;
-    write(20, left_room, tr("KNOWN forward"), p.known_text, utf8(count_text(count_equations(*split_->known)) + " eqns"));
+    write(20, left_room, tr("KNOWN forward"), p.known_text,
+          utf8(count_text(count_equations(*split_->known)) + " eqns" + (would_be_ ? ", if this were differentiated" : "")));
     std::string unknown = count_text(count_equations(*split_->unknown)) + " eqns";
     if (split_->recomputed_flops > 0) unknown += " \u00b7 " + flops_text(split_->recomputed_flops) + " recomputed";
     write(middle + saved_width / 2 + 20, right_room, tr("UNKNOWN backward"), p.unknown_text, utf8(unknown));

@@ -40,6 +40,7 @@ private:
     /// Marks what is picked; `move`: and brings it into view.
     void mark(const Picked& picked, bool move);
     void pick(int part, int node);
+    Picked saved_value(std::uint32_t residual) const;
     int node_of(int part, const std::string& key) const;  ///< -1: not shown
 
     Selection* selection_;
@@ -57,6 +58,7 @@ private:
     };
     std::optional<Anchor> anchor_;  ///< the item that was opened or closed: stays where it is
     std::set<std::string> added_;
+    bool would_be_ = false;  ///< of a gradient that nobody asks for
     bool fresh_ = false;
     bool own_pick_ = false;  ///< what was picked was clicked here: it is in view
 };

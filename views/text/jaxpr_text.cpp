@@ -12,6 +12,7 @@
 
 #include "io/load_program.h"
 #include "session/session.h"
+#include "theme/readable_colours.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -169,7 +170,7 @@ void JaxprText::point_at(const EqnLine* equation) {
 void JaxprText::restyle() {
     const Palette& p = theme().palette();
     setStyleSheet(QStringLiteral("QPlainTextEdit { background: %1; color: %2; }").arg(QLatin1String(p.canvas), QLatin1String(p.ink)));
-    if (!colours_) colours_ = std::make_unique<KSyntaxHighlighting::SyntaxHighlighter>(document());
+    if (!colours_) colours_ = std::make_unique<ReadableColours>(document());
     KSyntaxHighlighting::Repository& all = syntax_of_jaxprs();
     colours_->setTheme(
         all.defaultTheme(theme().dark() ? KSyntaxHighlighting::Repository::DarkTheme : KSyntaxHighlighting::Repository::LightTheme));

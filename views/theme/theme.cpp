@@ -5,6 +5,8 @@
 #include <QDir>
 #include <QFontDatabase>
 #include <QHash>
+#include <algorithm>
+#include <cmath>
 
 namespace jaxscope::views {
 namespace {
@@ -62,6 +64,27 @@ void set_theme(bool dark) {
 ThemeChanges* theme_changes() {
     static ThemeChanges changes;
     return &changes;
+}
+
+double contrast(const QColor& a, const QColor& b) {
+    const auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+    const auto light = [&](const QColor& c) {
+        return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+    };
+    const double x = light(a), y = light(b);
+    return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+QColor readable_on(const QColor& ground, const QColor& wanted) {
+    const QColor ink = theme()(theme().palette().ink);
+    QColor out = wanted;
+    constexpr int kSteps = 10;
+    for (int step = 1; step <= kSteps && contrast(out, ground) < kReadableContrast; ++step) {
+        const auto between = [&](double from, double to) { return from + (to - from) * step / kSteps; };
+        out = QColor::fromRgbF(between(wanted.redF(), ink.redF()), between(wanted.greenF(), ink.greenF()),
+                               between(wanted.blueF(), ink.blueF()));
+    }
+    return out;
 }
 
 QFont text_font(int pixels, bool bold) { return kept_font(false, pixels, bold); }
@@ -137,6 +160,10 @@ QString Theme::style_sheet() const {
         "QScrollBar::handle { background: @edge; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }"
         "QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; } QScrollBar::add-page, QScrollBar::sub-page { background: "
         "transparent; }"
+        "QCheckBox::indicator:unchecked, QRadioButton::indicator:unchecked, QAbstractItemView::indicator:unchecked { border: 1px solid "
+        "@muted; border-radius: 2px; background: @panel; }"
+        "QRadioButton::indicator:unchecked { border-radius: 6px; }"
+        "QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }"
         "QGraphicsView { border: none; background: @canvas; }"
         "QScrollArea { border: none; background: @panel; }");
     // Longer names first: @known is the beginning of none of the others, @rule and the rest are unique.

@@ -39,6 +39,11 @@ const Theme& theme();
 void set_theme(bool dark);
 ThemeChanges* theme_changes();
 
+constexpr double kReadableContrast = 4.5;  ///< of text and its ground: level AA of the Web Content Accessibility Guidelines
+double contrast(const QColor& a, const QColor& b);
+/// A colour for text on a ground: the one that is wanted, as much nearer to the ink as it must be to be read.
+QColor readable_on(const QColor& ground, const QColor& wanted);
+
 QFont text_font(int pixels = 12, bool bold = false);
 QFont mono_font(int pixels = 12);
 QFont head_font();  ///< section heads: 10 px semibold capitals

@@ -8,11 +8,13 @@
 #include <QVBoxLayout>
 #include <cstdlib>
 
+#include "analysis/stages/subject.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "commands/choice_box.h"
 #include "jit/targets.h"
 #include "report/explain_text.h"
+#include "report/measure.h"
 #include "report/memory_report.h"
 #include "theme/theme.h"
 #include "transforms/policies.h"
@@ -25,6 +27,11 @@ constexpr const char* kOffered[] = {"nothing_saveable", "dots_saveable", "dots_w
 const QString kAsItIs = QStringLiteral("as it is");
 
 enum class Scope { Around, EachBlock, Inside };
+
+/// What a row of the region box stands for.
+QVariant region_data(int region, bool differentiated) { return QPoint(region, differentiated ? 1 : 0); }
+
+constexpr int kDifferentiatedRow = 1;  // of a program without a gradient
 
 }  // namespace
 
@@ -52,7 +59,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     policy_->setInsertPolicy(QComboBox::NoInsert);
     policy_->setToolTip(tr("A policy of jax.checkpoint_policies, with arguments as in Python: save_only_these_names(h, attn)"));
     policy_->lineEdit()->setPlaceholderText(tr("policy"));
-    region_->setToolTip(tr("The differentiated function that residuals and split speak of"));
+    region_->setToolTip(tr("What is planned and run, and the differentiated function that residuals and split speak of"));
     donate_->setPopupMode(QToolButton::InstantPopup);
     donate_->setMenu(donate_menu_);
     donate_->setToolTip(tr("Arguments whose memory results may take"));
@@ -231,17 +238,7 @@ void TopBar::fill() {
         policy_->addItem(tr("each block: %1").arg(name), QVariant::fromValue(QStringLiteral("each block:") + name));
     for (const char* name : kOffered) policy_->addItem(tr("inside: %1").arg(name), QVariant::fromValue(QStringLiteral("inside:") + name));
     if (program) {
-        region_->addItem(tr("automatic"), Choices::kAuto);
-        region_->addItem(tr("the program"), Choices::kProgram);
-        for (std::size_t r = 0; r < program->regions.size(); ++r) {
-            const Region& region = program->regions[r];
-            std::string text = region.name.str() + " \u00b7 wrt";
-            for (const int arg : region.wrt)
-                text +=
-                    ' ' + (static_cast<std::size_t>(arg) < region.arg_names.size() ? region.arg_names[static_cast<std::size_t>(arg)].str()
-                                                                                   : std::to_string(arg));
-            region_->addItem(utf8(text), static_cast<int>(r));
-        }
+        fill_regions(*program);
         for (std::size_t a = 0; a < program->arg_names.size(); ++a) {
             QAction* action = donate_menu_->addAction(utf8(program->arg_names[a].str()));
             action->setCheckable(true);
@@ -253,6 +250,26 @@ void TopBar::fill() {
     filling_ = false;
     show_choices();
     show_peak();
+}
+
+void TopBar::fill_regions(const Program& program) {
+    const QString as_it_is = tr("the program as it is"), differentiated = tr("the program, differentiated");
+    if (!is_differentiated(program)) {
+        region_->addItem(as_it_is, region_data(Choices::kAuto, false));
+        region_->addItem(differentiated, region_data(Choices::kAuto, true));
+        return;
+    }
+    region_->addItem(tr("automatic"), region_data(Choices::kAuto, true));
+    region_->addItem(as_it_is, region_data(Choices::kProgram, false));
+    region_->addItem(differentiated, region_data(Choices::kProgram, true));
+    for (std::size_t r = 0; r < program.regions.size(); ++r) {
+        const Region& region = program.regions[r];
+        std::string text = region.name.str() + " \u00b7 wrt";
+        for (const int arg : region.wrt)
+            text += ' ' + (static_cast<std::size_t>(arg) < region.arg_names.size() ? region.arg_names[static_cast<std::size_t>(arg)].str()
+                                                                                   : std::to_string(arg));
+        region_->addItem(utf8(text), region_data(static_cast<int>(r), true));
+    }
 }
 
 /// The arguments that the program itself donates: all leaves of an argument, or some.
@@ -272,7 +289,8 @@ void TopBar::show_choices() {
     if (!program) return;
     filling_ = true;
     const Choices& choices = session_->choices();
-    region_->setCurrentIndex(std::max(0, region_->findData(choices.region)));
+    const int region = is_differentiated(*program) ? choices.region : Choices::kAuto;  // there it is one and the same
+    region_->setCurrentIndex(std::max(0, region_->findData(region_data(region, choices.as_step))));
     show_policy();
     std::vector<bool> donated = donated_arguments(*program);
     if (choices.donate) {
@@ -348,10 +366,12 @@ Choices TopBar::choices_under(const QString& policy) const {
     return choices;
 }
 
-void TopBar::enter_policy(const QString& entered) {
+void TopBar::enter_policy(const QString& entered, bool differentiated) {
     if (filling_ || !session_->program()) return;
     try {
-        session_->choose(choices_under(entered));
+        Choices choices = choices_under(entered);
+        choices.as_step = choices.as_step || differentiated;
+        session_->choose(choices);
     } catch (const Error& e) {
         show_policy();
         Q_EMIT policy_problem(in_words(e), entered.trimmed(), applied_policy());
@@ -363,8 +383,21 @@ void TopBar::enter_policy(const QString& entered) {
 void TopBar::choose_region() {
     if (filling_ || !session_->program()) return;
     Choices choices = session_->choices();
-    choices.region = region_->currentData().toInt();
+    const QPoint chosen = region_->currentData().toPoint();
+    choices.region = chosen.x();
+    choices.as_step = chosen.y() != 0;
+    if (!choices.as_step) choices.clear_policies();  // which are about what is saved for a gradient
     session_->choose(choices);
+}
+
+void TopBar::differentiate(bool on) {
+    const ProgramPtr program = session_->program();
+    if (!program) return;
+    const QVariant wanted = !is_differentiated(*program) ? region_data(Choices::kAuto, on)
+                            : on                         ? region_data(Choices::kAuto, true)
+                                                         : region_data(Choices::kProgram, false);
+    region_->setCurrentIndex(region_->findData(wanted));
+    choose_region();
 }
 
 void TopBar::choose_donation() {
@@ -387,10 +420,10 @@ void TopBar::show_peak() {
     show_target();
     const Palette& p = theme().palette();
     const Look &now = session_->current(), &before = session_->as_it_is();
-    if (now.inspection && region_->count() > 0) {
-        const auto region = now.inspection->region();
+    if (now.inspection && region_->count() > kDifferentiatedRow + 1) {
+        const auto region = chosen_region(*session_->program(), {});
         region_->setItemText(0, region ? utf8(session_->program()->regions[static_cast<std::size_t>(*region)].name.str()) + tr(" (auto)")
-                                       : tr("the program (auto)"));
+                                       : tr("the program, differentiated (auto)"));
     }
     peak_->setText(now.plan ? utf8(bytes_text(now.plan->planned_peak)) : QStringLiteral("\u2014"));
     // Figures of the choice before this one stay until there are others, greyed.
@@ -414,6 +447,7 @@ void TopBar::show_peak() {
                                        .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
         colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
     }
+    if (now.step && now.step->lacks_gradient) difference = tr("not differentiable");
     difference_ = difference;
     difference_label_->setText(difference);
     difference_label_->setStyleSheet(QStringLiteral("color: %1").arg(QLatin1String(colour)));
@@ -423,7 +457,9 @@ void TopBar::show_peak() {
 /// What the button does, and what the last run measured.
 void TopBar::show_run() {
     const Look& now = session_->current();
-    const QString why = now.problems.value(QStringLiteral("run"), now.problems.value(QStringLiteral("memory")));
+    const QString too_large = session_->too_large();
+    const QString why =
+        now.problems.value(QStringLiteral("run"), too_large.isEmpty() ? now.problems.value(QStringLiteral("memory")) : too_large);
     run_->setText(session_->running() ? tr("Stop") : tr("Run"));
     run_->setEnabled(session_->running() || session_->can_run());
     run_->setToolTip(session_->running() ? tr("Stop the run (Ctrl+R)")
@@ -442,7 +478,11 @@ void TopBar::show_run() {
         measured_ = tr("not run");
     constexpr int kRoom = 170;
     measured_label_->setText(measured_label_->fontMetrics().elidedText(measured_, Qt::ElideRight, kRoom));
-    measured_label_->setToolTip(now.problems.contains(QStringLiteral("run")) ? why : measured_);
+    QString in_whole = measured_;
+    if (now.run && now.plan && now.step)
+        if (const std::string difference = memory_report(*now.step, *now.plan, now.run.get()).difference; !difference.empty())
+            in_whole += QStringLiteral("\n") + utf8(difference);
+    measured_label_->setToolTip(now.problems.contains(QStringLiteral("run")) ? why : in_whole);
 }
 
 }  // namespace jaxscope::views

@@ -23,8 +23,9 @@ public:
     QComboBox* policy_box() const { return policy_; }
     /// As if it had been chosen in the policy box.
     void choose_policy(int index);
-    /// As if it had been typed there and entered. What is no policy changes nothing: the box shows what applies, and the text is told of.
-    void enter_policy(const QString& text);
+    /// As if it had been typed there and entered, `differentiated`: of the program's gradient even where that is no program's own. What is
+    /// no policy changes nothing: the box shows what applies, and the text is told of.
+    void enter_policy(const QString& text, bool differentiated = false);
     /// What would be chosen by that: with it the region, the donation and the device that are chosen now. Throws Error for what is no
     /// policy.
     Choices choices_under(const QString& policy) const;
@@ -32,6 +33,10 @@ public:
     QString applied_policy() const;
     /// Puts a text into the box to be corrected; nothing is chosen yet.
     void edit_policy(const QString& text);
+    /// What residuals speak of, and what is planned.
+    QComboBox* region_box() const { return region_; }
+    /// Plans and runs the program's gradient, or the program as it was captured: under no policy then.
+    void differentiate(bool on);
     QToolButton* run_button() const { return run_; }
     QLineEdit* search() const { return search_; }
     /// For which device peaks are told: this machine, or one that they are estimated for.
@@ -54,6 +59,7 @@ private:
     void show_peak();
     void show_run();
     void show_policy();  ///< that applies; whatever was being typed goes
+    void fill_regions(const Program& program);
     void choose_region();
     void choose_donation();
     void build_targets();

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/primitive.h"
 
 namespace jaxscope {
 
@@ -131,6 +132,7 @@ std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place) {
 
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
     const Eqn& e = jaxpr.eqns[eqn];
+    if (e.prim->residual != ResidualLabel::Name && e.prim->residual != ResidualLabel::Operand) return {};
     for (const Atom a : jaxpr.inputs(e)) {
         if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
         if (e.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(e, 0))) continue;
@@ -139,6 +141,46 @@ std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
         return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
     }
     return {};
+}
+
+namespace {
+
+struct Made {
+    const Jaxpr* jaxpr;
+    std::uint32_t eqn, output;
+};
+
+/// The equation in the body of a call that makes its result; nothing where the body passes something on.
+std::optional<Made> inside(const Made& at) {
+    const Eqn& e = at.jaxpr->eqns[at.eqn];
+    if (!e.params->holds_jaxpr()) return {};
+    const std::vector<SubJaxpr> subs = sub_jaxprs(e);
+    if (subs.size() != 1 || subs[0].jaxpr->outvars.size() != e.n_out) return {};
+    const Jaxpr& body = *subs[0].jaxpr;
+    const Atom a = body.outvars[at.output];
+    if (a.is_literal() || a.var().index < body.num_constvars + body.num_invars) return {};
+    const auto after = std::upper_bound(body.eqns.begin(), body.eqns.end(), a.var().index,
+                                        [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
+    const auto maker = static_cast<std::uint32_t>(after - body.eqns.begin()) - 1;
+    return Made{&body, maker, a.var().index - body.eqns[maker].first_out};
+}
+
+}  // namespace
+
+std::string maker_of(const Jaxpr& jaxpr, std::uint32_t eqn, std::uint32_t output) {
+    constexpr int kMost = 300;  // as deep as jaxprs nest
+    Made at{&jaxpr, eqn, output};
+    for (int step = 0; step < kMost; ++step) {
+        if (const std::optional<Made> inner = inside(at))
+            at = *inner;
+        else if (const std::optional<std::uint32_t> before = renamed_by(*at.jaxpr, at.eqn))
+            at = {at.jaxpr, *before, 0};
+        else
+            break;
+    }
+    const Eqn& e = at.jaxpr->eqns[at.eqn];
+    return std::string(e.prim->name.c_str()) + " " + e.source->summary().str() + " " +
+           to_text(at.jaxpr->aval(at.jaxpr->output(e, at.output)));
 }
 
 }  // namespace jaxscope

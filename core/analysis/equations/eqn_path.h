@@ -56,8 +56,10 @@ std::optional<EqnPath> path_of(const Jaxpr& root, const Jaxpr& jaxpr, std::uint3
 /// unknown place.
 std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place);
 
-/// The equation that makes the first operand of the type of `eqn`'s one result, which may be another name for it (name, a cast to its own
-/// precision); nothing where there is none.
+/// The equation that makes what `eqn` is another name for (name, a cast to its own precision); nothing where it is none, or none makes it.
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn);
+/// Which value a result is, in words that hold under every policy: primitive, place and type of the equation that computes it, inside of
+/// calls and behind its names.
+std::string maker_of(const Jaxpr& jaxpr, std::uint32_t eqn, std::uint32_t output);
 
 }  // namespace jaxscope

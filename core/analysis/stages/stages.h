@@ -85,6 +85,7 @@ struct ResidualRow {
     std::vector<Frame> frames;
     std::string equation;     ///< path of the equation in the known part (SplitReport): "12", "12/jaxpr/3"; empty for arguments, constants
     std::string name;         ///< of checkpoint_name, else empty
+    std::string maker;        ///< which value it is, under every policy the same (maker_of); empty for arguments, constants
     int input = -1;           ///< which input of the region, for arguments
     std::string spec, local;  ///< of a program over several devices: P('x', None), f32[8,4]; empty: not known
     std::optional<std::int64_t> device_bytes;  ///< what each device keeps of it

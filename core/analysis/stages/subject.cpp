@@ -102,6 +102,8 @@ std::vector<Choices> each_region(const Program& p, const Choices& c) {
     return out;
 }
 
+bool is_differentiated(const Program& p) { return p.differentiate_given || !p.regions.empty(); }
+
 Subject make_subject(const Program& p, const Choices& c) {
     const std::optional<int> region = chosen_region(p, c);
     Subject s = region ? region_subject(p, *region, c) : whole_program(p, c);

@@ -27,6 +27,8 @@ std::optional<int> chosen_region(const Program& program, const Choices& choices)
 /// Where `choices` leave open which differentiation is meant: the same choices for each that stands in the program, their own first. What
 /// they change of that one (policies, arguments) the others don't have. Else the choices alone.
 std::vector<Choices> each_region(const Program& program, const Choices& choices);
+/// Does the program hold a gradient, or does its capture ask for one (`differentiate`)? Else to differentiate it is a what-if.
+bool is_differentiated(const Program& program);
 
 /// Throws Error{NotFound} for argument numbers that the function doesn't have.
 Subject make_subject(const Program& program, const Choices& choices);
