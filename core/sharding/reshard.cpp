@@ -2,6 +2,7 @@
 #include "sharding/reshard.h"
 
 #include <algorithm>
+#include <map>
 
 #include "lax/ops.h"
 #include "lax/params/slicing.h"
@@ -124,10 +125,51 @@ bool Resharding::exchange(Value& v, AvalRef global, Spec& from, const Spec& to) 
     return true;
 }
 
+/// Where dimensions stay in as many parts, each device wants one tile that somebody has: one permute. Its positions count as the mesh does.
+bool Resharding::permute(Value& v, AvalRef global, const Spec& from, const Spec& to) {
+    std::vector<std::size_t> changed;
+    AxisNames moving;
+    for (std::size_t d = 0; d < global->shape.size(); ++d) {
+        if (from.at(d) == to.at(d)) continue;
+        if (report_.mesh.size_of(from.at(d)) != report_.mesh.size_of(to.at(d))) return false;
+        changed.push_back(d);
+        for (const Spec* s : {&from, &to}) moving.insert(moving.end(), s->at(d).begin(), s->at(d).end());
+    }
+    Mesh part;
+    AxisNames axes;
+    for (const Mesh::Axis& a : report_.mesh.axes)
+        if (std::find(moving.begin(), moving.end(), a.name) != moving.end()) part.axes.push_back(a), axes.push_back(a.name);
+    const auto tile = [&](std::int64_t at, const Spec& spec) {
+        Dims out;
+        for (const std::size_t d : changed) out.push_back(part.position(at, spec.at(d)));
+        return out;
+    };
+    std::map<Dims, std::vector<std::int64_t>> spare;  // who has a tile and may send it: those who want it themselves keep it
+    Attrs pairs;
+    std::vector<std::int64_t> wanting;
+    const auto send = [&](std::int64_t a, std::int64_t b) { pairs.push_back(Attr::tuple({Attr(a), Attr(b)})); };
+    for (std::int64_t p = 0; p < part.devices(); ++p) {
+        const Dims has = tile(p, from);
+        if (has == tile(p, to)) {
+            send(p, p);
+            continue;
+        }
+        spare[has].push_back(p);
+        wanting.push_back(p);
+    }
+    for (const std::int64_t p : wanting) {
+        std::vector<std::int64_t>& of = spare.at(tile(p, to));
+        send(of.back(), p);
+        of.pop_back();
+    }
+    if (!wanting.empty()) v = collective(kPpermute, v, make_params(PermuteParams{names_attr(axes), Attr::tuple(std::move(pairs))}));
+    return true;
+}
+
 Value Resharding::moved(Value v, AvalRef global, const Spec& from, const Spec& to) {
     if (from.same(to)) return v;
     Spec now = from;
-    if (exchange(v, global, now, to)) return v;
+    if (exchange(v, global, now, to) || permute(v, global, from, to)) return v;
     const std::size_t rank = global->shape.size();
     std::vector<AxisNames> cut(rank);
     for (std::size_t d = 0; d < rank; ++d) {

@@ -36,6 +36,7 @@ private:
     Value gathered(Value v, std::size_t dim, const AxisNames& axes, std::int64_t size);
     Value part(Value v, std::size_t dim, const AxisNames& axes);
     bool exchange(Value& v, AvalRef global, Spec& from, const Spec& to);
+    bool permute(Value& v, AvalRef global, const Spec& from, const Spec& to);
     Builder& b_;
     Partitioned& report_;
 };

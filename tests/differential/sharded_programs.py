@@ -261,6 +261,21 @@ def write_masked(folder, rng):
     write(folder, "masked", jax.grad(loss), args)
 
 
+def write_permuted(folder, rng):
+    """As many parts before and behind, on other devices; some of them uneven."""
+    mesh = mesh_of("x2y2z2")
+
+    def lies(v, *spec):
+        return lax.with_sharding_constraint(v, NamedSharding(mesh, P(*spec)))
+
+    def fn(x):
+        y = lies(lies(x, ("x", "y", "z")) * 2, ("z", "x", "y"))
+        z = lies(lies(x, "x", ("y", "z")) + 1, "z", ("x", "y"))
+        odd = lies(lies(x[:7] * 3, ("x", "y")) - 1, ("z", "x"))
+        return lies(y + 1, ("z", "x", "y")), lies(lies(x - 2, "x") * x, "y"), z * 2, odd.sum(0)
+    write(folder, "permuted", fn, (jax.device_put(array(rng, 8, 8), NamedSharding(mesh, P())),))
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -272,6 +287,7 @@ def by_hand(folder, seed):
     write_unreduced(folder, rng)
     write_hosted(folder, rng)
     write_masked(folder, rng)
+    write_permuted(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

@@ -13,7 +13,7 @@ from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 200))
-BY_HAND = 42
+BY_HAND = 43
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,11 @@ def test_memory_is_one_devices(folder, tmp_path):
     # f32[8,4] by its first dimension, f32[4] everywhere; f32[1,4] and i32[1] come out.
     assert memory["devices"] == 8 and memory["arguments"] == 16 + 16 and memory["outputs"] == 16 + 4
     assert len(memory["device_peaks"]) == 8 and max(memory["device_peaks"]) == memory["measured_peak"] >= 52
+
+
+def test_what_stays_in_as_many_parts_is_permuted(folder, tmp_path):
+    kinds = [c["kind"] for c in report(folder / "permuted.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]]
+    assert kinds.count("ppermute") >= 3 and set(kinds) <= {"ppermute", "psum"}, kinds
 
 
 def test_numbers_that_nobody_keeps_cost_nothing(folder, tmp_path):
