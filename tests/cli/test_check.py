@@ -106,9 +106,13 @@ def test_budgets_by_program(cli):
     (other,) = json.loads(check(cli, "lm.jaxscope", "--budgets", "ci/budgets.json", "--json", code=0))["findings"]
     assert (other["rule"], other["level"]) == ("no-budget", "warning") and "mlp.jaxscope" in other["message"]
     # A file that no entry names, beside entries that name nothing: a misspelt limit holds for nobody.
-    Path(cli.folder / "ci" / "budgets.json").write_text(json.dumps({"programs": {"../ml.jaxscope": {"max_residuals": 1}}}))
+    Path(cli.folder / "ci" / "budgets.json").write_text(json.dumps({"programs": {"../transformer_ml.jaxscope": {"max_residuals": 1}}}))
     first = json.loads(check(cli, "lm.jaxscope", "--budgets", "ci/budgets.json", "--json", code=1))["findings"][0]
-    assert (first["rule"], first["level"]) == ("no-budget", "error") and "did you mean lm.jaxscope" in first["remedy"]
+    assert (first["rule"], first["level"]) == ("no-budget", "error") and "For the defaults alone" in first["remedy"]
+    Path(cli.folder / "ci" / "mine.json").write_text(json.dumps({"programs": {"../langauge.jaxscope": {"max_residuals": 1}}}))
+    shutil.copy(cli.folder / "lm.jaxscope", cli.folder / "language.jaxscope")
+    first = json.loads(check(cli, "language.jaxscope", "--budgets", "ci/mine.json", "--json", code=1))["findings"][0]
+    assert "did you mean language where it says langauge?" in first["remedy"]
     # A capture made elsewhere is known by its own name, where one entry and one file have it.
     os.makedirs(cli.folder / "made")
     shutil.move(cli.folder / "lm.jaxscope", cli.folder / "made" / "lm.jaxscope")

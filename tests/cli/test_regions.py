@@ -79,6 +79,8 @@ def test_a_proof_plans_what_the_search_planned(cli, captured):
     assert fit["of"] == "value and gradient" and alone < fit["found"]["planned_peak"]
     assert fit["proof"]["planned_peak"] == fit["found"]["planned_peak"] and fit["proof"]["residual_bytes"] == fit["found"]["residual_bytes"]
     assert json.loads(cli.ok("check", loss, "--max-peak", "1G", "--json"))["programs"][0]["peak_of"] == "the program"
+    (one,) = json.loads(cli.raw("check", loss, "--max-peak", "1K", "--json").stdout)["findings"]
+    assert "(of the program alone, without its gradient)" in one["message"]
 
 
 def test_the_verdict_says_why_nothing_helps_and_what_donating_would(cli, captured):

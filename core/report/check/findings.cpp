@@ -153,7 +153,7 @@ private:
         const std::int64_t now = *figures_.planned_peak;
         const auto by = [&] { return heaviest(memory_report(inspection_, nullptr).at_peak); };
         if (budget_.max_peak && now > *budget_.max_peak)
-            too_much("peak", above("the planned peak of " + figures_.peak_of + " is", now, *budget_.max_peak, on_each_device()), by(),
+            too_much("peak", above("the planned peak is", now, *budget_.max_peak, on_each_device() + of_value_alone()), by(),
                      static_cast<double>(now), static_cast<double>(*budget_.max_peak))
                 .remedy = least_remedy("peak", &PolicyRow::planned_peak, *budget_.max_peak);
         growth("peak-growth", budget_.max_peak_growth, now, baseline_ ? baseline_->planned_peak : std::nullopt, "the planned peak", by);
@@ -182,7 +182,12 @@ private:
         const PerDevice& cut = inspection_.per_device();
         return cut && cut.program->mesh.devices() > 1 ? fmt::format(" on each of {} devices", cut.program->mesh.devices()) : "";
     }
-    static std::string above(const std::string& what, std::int64_t now, std::int64_t limit, const std::string& where) {
+    /// Of a loss that jaxscope differentiates itself, the program that is planned is the value alone.
+    const char* of_value_alone() const {
+        const bool alone = inspection_.program().differentiate_given && inspection_.step().of.kind == StepName::Kind::Program;
+        return alone ? " (of the program alone, without its gradient)" : "";
+    }
+    static std::string above(const char* what, std::int64_t now, std::int64_t limit, const std::string& where) {
         return fmt::format("{} {}{}, {} above the limit of {}", what, bytes_text(now), where, bytes_text(now - limit), bytes_text(limit));
     }
     template <class By>

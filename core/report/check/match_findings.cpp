@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string own_name(const std::string& file) { return fs::path(file).filename().string(); }
+/// What is compared: that both are captures makes no names alike.
+std::string stem(const std::string& file) { return fs::path(file).stem().string(); }
 
 /// Entries that no file given is held to: the programs of another part of the work, or misspelt ones.
 std::vector<std::string> left_over(const BudgetFile& budgets, const std::vector<BudgetMatch>& matches) {
@@ -58,7 +60,7 @@ std::vector<Finding> match_findings(const BudgetFile& budgets, const std::vector
                  {}});
         if (matches[f].entry || unknown.empty()) continue;
         std::vector<std::string> names;
-        for (const std::string& entry : unknown) names.push_back(own_name(entry));
+        for (const std::string& entry : unknown) names.push_back(stem(entry));
         Finding& error =
             out.emplace_back(Finding{files[f],
                                      "no-budget",
@@ -71,8 +73,8 @@ std::vector<Finding> match_findings(const BudgetFile& budgets, const std::vector
                                      {},
                                      {},
                                      {}});
-        const std::string_view near = nearest_name(own_name(files[f]), views_of(names));
-        if (!near.empty()) error.remedy = fmt::format("did you mean {} where it says {}? ", printable(own_name(files[f])), printable(near));
+        const std::string_view near = nearest_name(stem(files[f]), views_of(names));
+        if (!near.empty()) error.remedy = fmt::format("did you mean {} where it says {}? ", printable(stem(files[f])), printable(near));
         error.remedy += fmt::format("For the defaults alone: \"{}\": {{}} in `programs`", printable(own_name(files[f])));
     }
     return out;
