@@ -248,7 +248,9 @@ void GraphView::paint_map(QPainter& painter) const {
     }
     const Palette& p = theme().palette();
     constexpr int kCorners = 4;
-    if (QApplication::mouseButtons() == Qt::NoButton || corner_ < 0) {  // it stays under the pointer that drags it
+    // It stays under the pointer that drags it.
+    const bool dragged = QApplication::mouseButtons() != Qt::NoButton && on_map(viewport()->mapFromGlobal(QCursor::pos()));
+    if (!dragged) {
         corner_ = 0;
         while (corner_ < kCorners && hides_a_node(map_in_corner(corner_))) ++corner_;
         if (corner_ == kCorners) corner_ = -1;

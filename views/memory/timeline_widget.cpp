@@ -139,8 +139,9 @@ void TimelineWidget::paint_head(QPainter& painter) const {
     std::string text = plan_->target != nullptr ? std::string("estimated for ") + plan_->target->name + " " : "planned ";
     text += bytes_text(plan_->planned_peak);
     if (opened()) text += " of its own";
-    if (const std::int64_t gaps = plan_->planned_peak - plan_->live_peak; gaps > 0 && !opened())
-        text += " (" + bytes_text(gaps) + " of it between buffers)";
+    // The curve's own peak says how much is alive; the rest of what is planned lies between buffers.
+    if (const std::int64_t alive = plan_->live_peak; !opened() && bytes_text(alive) != bytes_text(plan_->planned_peak))
+        text += " (" + bytes_text(plan_->planned_peak - alive) + " of it between buffers)";
     if (measured_peak_ > 0 && !opened()) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && !opened() && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
