@@ -56,12 +56,6 @@ public:
         const auto at = std::find(all.begin(), all.end(), path);
         return Occurrence{*mark, at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin())};
     }
-    /// How many equations have the mark.
-    std::size_t count(const Mark& mark) {
-        build();
-        const auto found = places_.find(mark);
-        return found == places_.end() ? 0 : found->second.size();
-    }
     std::optional<Mark> mark_at(const EqnPath& path) const {
         if (root_ == nullptr) return {};
         try {
@@ -310,16 +304,15 @@ std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Pl
         const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.made == place.result; });
         if (exact) return exact;
     }
-    // Of several equations that share the mark each has its own, or it isn't known which is whose.
+    // Of several equations that share the mark the third has the third buffer, as in the other jaxprs.
     if (index_->stages.plan == nullptr) return {};
     std::vector<int> fitting;
     const std::vector<PlannedBuffer>& buffers = index_->stages.plan->buffers;
     for (std::size_t b = 0; b < buffers.size(); ++b)
         if (buffers[b].source->summary() == place.summary && buffers[b].made == place.result && buffers[b].maker == place.primitive)
             fitting.push_back(static_cast<int>(b));
-    const std::size_t equations = index_->program.count({place.summary, place.primitive, place.result});
-    if (equations <= 1) number = 0;
-    if (number >= fitting.size() || (equations > 1 && fitting.size() != equations)) return {};
+    if (fitting.empty()) return {};
+    number = std::min(number, fitting.size() - 1);
     return id_of(*index_->stages.plan, fitting[number]);
 }
 
