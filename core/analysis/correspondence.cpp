@@ -56,12 +56,6 @@ public:
         const auto at = std::find(all.begin(), all.end(), path);
         return Occurrence{*mark, at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin())};
     }
-    /// How many equations have the mark.
-    std::size_t count(const Mark& mark) {
-        build();
-        const auto found = places_.find(mark);
-        return found == places_.end() ? 0 : found->second.size();
-    }
     std::optional<Mark> mark_at(const EqnPath& path) const {
         if (root_ == nullptr) return {};
         try {
@@ -75,6 +69,19 @@ public:
     std::optional<EqnPath> renamed_by(const EqnPath& path) const {
         const std::optional<std::uint32_t> eqn = jaxscope::renamed_by(resolve(*root_, path.jaxpr), path.eqn);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
+    }
+    /// The equation that makes the first operand of the result's type, in whose memory a saved value may be computed in place.
+    std::optional<EqnPath> in_place_of(const EqnPath& path) const {
+        const Jaxpr& j = resolve(*root_, path.jaxpr);
+        const Eqn& e = j.eqns[path.eqn];
+        for (const Atom a : j.inputs(e)) {
+            if (e.n_out != 1 || a.is_literal() || a.var().index < j.num_constvars + j.num_invars) continue;
+            if (j.aval(a) != j.aval(j.output(e, 0))) continue;
+            const auto after = std::upper_bound(j.eqns.begin(), j.eqns.begin() + path.eqn, a.var().index,
+                                                [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
+            return EqnPath{path.jaxpr, static_cast<std::uint32_t>(after - j.eqns.begin()) - 1};
+        }
+        return {};
     }
     /// The first equation of the root that reads an input.
     std::optional<EqnPath> reader_of(int input) const {
@@ -305,21 +312,23 @@ std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Pl
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;
     if (at && !index_->program.mark_at(*at)) at.reset();
-    for (int hop = 0; at && hop < kHops; ++hop, at = index_->program.renamed_by(*at)) {
+    const auto before = [&](const EqnPath& path) {
+        return picked.residual ? index_->program.in_place_of(path) : index_->program.renamed_by(path);
+    };
+    for (int hop = 0; at && hop < kHops; ++hop, at = before(*at)) {
         const std::string text = to_text(*at);
         const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.made == place.result; });
         if (exact) return exact;
     }
-    // Of several equations that share the mark each has its own, or it isn't known which is whose.
+    // Of several equations that share the mark the third has the third buffer, as in the other jaxprs.
     if (index_->stages.plan == nullptr) return {};
     std::vector<int> fitting;
     const std::vector<PlannedBuffer>& buffers = index_->stages.plan->buffers;
     for (std::size_t b = 0; b < buffers.size(); ++b)
         if (buffers[b].source->summary() == place.summary && buffers[b].made == place.result && buffers[b].maker == place.primitive)
             fitting.push_back(static_cast<int>(b));
-    const std::size_t equations = index_->program.count({place.summary, place.primitive, place.result});
-    if (equations <= 1) number = 0;
-    if (number >= fitting.size() || (equations > 1 && fitting.size() != equations)) return {};
+    if (fitting.empty()) return {};
+    number = std::min(number, fitting.size() - 1);
     return id_of(*index_->stages.plan, fitting[number]);
 }
 

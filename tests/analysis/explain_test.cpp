@@ -118,13 +118,15 @@ TEST(Advice, StopsSavingTheVeryValueWhereItIsNamed) {
     EXPECT_EQ(advice->python.find("policy=jax.checkpoint_policies.save_only_these_names('g')"), 0u) << advice->python;
     Choices inside;
     inside.replace_policy.push_back({{}, make_policy(Sym("save_only_these_names"), {Attr(Sym("g"))})});
-    for (const ResidualRow& r : Inspection(program, inside).residuals().rows) EXPECT_NE(r.maker, row->maker);
+    const Inspection other(program, inside);
+    for (const ResidualRow& r : other.residuals().rows) EXPECT_NE(r.maker, row->maker);
 }
 
 /// Another policy or a mark gives a value another name; what computes it is the same.
 TEST(Residuals, AValueIsKnownByWhatComputesItAndNotByItsName) {
     std::vector<std::string> makers;
-    for (const ResidualRow& r : Inspection(program_of_names(), {}).residuals().rows)
+    const Inspection now(program_of_names(), {});
+    for (const ResidualRow& r : now.residuals().rows)
         if (!r.name.empty()) makers.push_back(r.maker);
     EXPECT_EQ(makers, (std::vector<std::string>{"sin /model.py:2:0 (f) f32[4]", "sin /model.py:3:0 (f) f32[4]"}));
 }
