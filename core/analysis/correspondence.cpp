@@ -72,16 +72,8 @@ public:
     }
     /// The equation that makes the first operand of the result's type, in whose memory a saved value may be computed in place.
     std::optional<EqnPath> in_place_of(const EqnPath& path) const {
-        const Jaxpr& j = resolve(*root_, path.jaxpr);
-        const Eqn& e = j.eqns[path.eqn];
-        for (const Atom a : j.inputs(e)) {
-            if (e.n_out != 1 || a.is_literal() || a.var().index < j.num_constvars + j.num_invars) continue;
-            if (j.aval(a) != j.aval(j.output(e, 0))) continue;
-            const auto after = std::upper_bound(j.eqns.begin(), j.eqns.begin() + path.eqn, a.var().index,
-                                                [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
-            return EqnPath{path.jaxpr, static_cast<std::uint32_t>(after - j.eqns.begin()) - 1};
-        }
-        return {};
+        const std::optional<std::uint32_t> eqn = jaxscope::in_place_of(resolve(*root_, path.jaxpr), path.eqn);
+        return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }
     /// The first equation of the root that reads an input.
     std::optional<EqnPath> reader_of(int input) const {
@@ -297,12 +289,13 @@ Picked Correspondence::complete(Picked picked) const {
     return picked;
 }
 
-/// The residual that is a name of this equation's result, or a cast of it to its own precision: it lies in the same memory.
+/// The residual that is a name of this equation's result, a cast of it to its own precision, or computed in its place: it lies in the same
+/// memory.
 std::optional<ResidualId> Correspondence::saved_in_memory_of(const EqnPath& known) const {
     return index_->residual_where([&](const ResidualRow& row) {
         std::optional<EqnPath> at = parsed(row.equation);
         if (at && !index_->known.mark_at(*at)) at.reset();
-        for (int hop = 0; at && hop < kHops; ++hop, at = index_->known.renamed_by(*at))
+        for (int hop = 0; at && hop < kHops; ++hop, at = index_->known.in_place_of(*at))
             if (*at == known) return true;
         return false;
     });

@@ -130,9 +130,8 @@ std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place) {
     });
 }
 
-std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
+std::optional<std::uint32_t> in_place_of(const Jaxpr& jaxpr, std::uint32_t eqn) {
     const Eqn& e = jaxpr.eqns[eqn];
-    if (e.prim->residual != ResidualLabel::Name && e.prim->residual != ResidualLabel::Operand) return {};
     for (const Atom a : jaxpr.inputs(e)) {
         if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
         if (e.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(e, 0))) continue;
@@ -141,6 +140,10 @@ std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
         return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
     }
     return {};
+}
+std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
+    const ResidualLabel label = jaxpr.eqns[eqn].prim->residual;
+    return label == ResidualLabel::Name || label == ResidualLabel::Operand ? in_place_of(jaxpr, eqn) : std::nullopt;
 }
 
 namespace {
