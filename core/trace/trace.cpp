@@ -365,7 +365,8 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
             if (!given.back()) computed.push_back(x);
         }
         std::vector<ArrayPtr> made;
-        if (!computed.empty()) made = run_jaxpr(b.finish(computed), arrays);
+        if (!computed.empty() || b.num_eqns() > 0)
+            made = run_jaxpr(b.finish(computed), arrays);  // also where nothing but its effects is new
         auto next = made.begin();
         for (const Node* node : given) out.push_back(node ? Array::of(node) : concrete(std::move(*next++)));
     } catch (Error& e) {

@@ -92,7 +92,7 @@ def test_no_subset_of_names_is_better(cli):
     rows = cli.json("policies", path, "--no-run", *tries)["policies"][-16:]
     peaks = sorted({r["planned_peak"] for r in rows})
     before = cli.json("policies", path, "--no-run")["policies"][0]["planned_peak"]
-    for budget in [p for p in peaks if p < before]:
+    for budget in [p for p in peaks if p < before] + peaks[-1:]:  # where it fits as it is, too: there may be more to save
         best = min(r["recomputed_flops"] for r in rows if r["planned_peak"] <= budget)
         found = fit(cli, path, budget)["found"]
         assert found["planned_peak"] <= budget and found["recomputed_flops"] <= best + 0.002 * found["total_flops"]

@@ -174,7 +174,7 @@ def functions(mesh):
         f = lambda u: u * 1.5 + 1
         put = [t.at[i].apply(f, mode=m) for t in (table, odd) for m in ("drop", "clip")]
         every = jax.vmap(lambda r, k: r.at[k].apply(f))(wsc(x, a, b if b != a else None), jnp.argsort(x, 1)[:, :3] // 2)
-        return put, every, table.at[3].apply(f), wsc(w, None, a).at[:, i % 5].apply(f), odd.at[i, i].apply(f), table.at[wsc(jnp.arange(0, 16, 2), a)].apply(f, unique_indices=True)
+        return put, every, wsc(w, None, a).at[:, i % 5].apply(f), odd.at[i, i].apply(f), table.at[wsc(jnp.arange(0, 16, 2), a)].apply(f, unique_indices=True)
 
     def examples(x, w, v):  # each goes on for as long as it wants
         run = jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 20.0, lambda c: c * 1.5 + 1, r))
@@ -218,7 +218,7 @@ def write_one_row(folder, rng):
     table = jax.device_put(array(rng, 16, 16), NamedSharding(mesh, P()))
 
     def written(t):
-        return t.at[3].set(1.0), t.at[-1].add(t[0]), t.at[7].min(0.0)
+        return t.at[3].set(1.0), t.at[-1].add(t[0]), t.at[7].min(0.0), t.at[5].apply(lambda u: u * 1.5 + 1)
     write(folder, "one_row", lambda t: written(lax.with_sharding_constraint(t, NamedSharding(mesh, P("x")))), (table,), judge=written)
 
 

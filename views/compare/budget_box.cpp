@@ -41,7 +41,7 @@ void BudgetBox::show_state() { button_->setText(session_->fitting() ? tr("Stop")
 
 QString words(const BudgetFit& fit, const Program& program) {
     const QString budget = utf8(bytes_text(fit.budget)), before = utf8(bytes_text(fit.before.planned_peak));
-    if (fit.as_it_is) return BudgetBox::tr("%1 is enough as it is: the planned peak is %2.").arg(budget, before);
+    if (fit.as_it_is && !fit.placement) return BudgetBox::tr("%1 is enough as it is: the planned peak is %2.").arg(budget, before);
     const FitReport report = fit_report(fit, program);
     const QString peak = utf8(bytes_text(fit.found.planned_peak));
     if (!fit.fits && report.where.empty())
@@ -51,6 +51,11 @@ QString words(const BudgetFit& fit, const Program& program) {
     if (!fit.fits) return BudgetBox::tr("Nothing that was tried fits %1. The least is %2, with %3.").arg(budget, peak, what);
     const double more =
         fit.before.total_flops > 0 ? (fit.found.recomputed_flops - fit.before.recomputed_flops) / fit.before.total_flops : 0;
+    if (fit.as_it_is)
+        return BudgetBox::tr(
+                   "%1 is enough as it is: the planned peak is %2. With %3 it is %4, for %5 % less work. It is a row of the table.")
+            .arg(budget, before, what, peak)
+            .arg(-100 * more, 0, 'f', 1);
     return BudgetBox::tr("Fits %1: the planned peak is %2 instead of %3, with %4, for %5 % more work. It is a row of the table.")
         .arg(budget, peak, before, what)
         .arg(100 * std::max(0.0, more), 0, 'f', 1);

@@ -340,7 +340,7 @@ void Session::stop_fitting() {
 }
 
 void Session::receive_fit(const BudgetFit& fit, const Choices& plain) {
-    if (!fit.as_it_is) {
+    if (!fit.as_it_is || fit.placement) {
         Fitted made;
         made.row.policy = "budget " + bytes_text(fit.budget) + (fit.fits ? "" : ", which nothing meets");
         made.row.residual_bytes = fit.found.residual_bytes;

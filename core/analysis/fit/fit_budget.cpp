@@ -28,6 +28,8 @@ FitFigures figures_of(const Inspection& i) {
 }
 
 /// Less recomputed is better, then less memory; what doesn't fit is worse than all that does.
+constexpr double kTrifle = 0.002;  // of all work, or of the peak
+
 bool is_better(const FitFigures& a, const FitFigures& b, std::int64_t budget) {
     if (a.fits(budget) != b.fits(budget)) return a.fits(budget);
     if (!a.fits(budget)) return a.planned_peak < b.planned_peak;
@@ -154,7 +156,6 @@ private:
 
     /// Is the choice `without` a name next to as good? Where nothing fits, by memory.
     bool is_trifle(const FitFigures& without, const FitFigures& now) const {
-        constexpr double kTrifle = 0.002;  // of all work, or of the peak
         if (!now.fits(budget_))
             return static_cast<double>(without.planned_peak - now.planned_peak) <= kTrifle * static_cast<double>(now.planned_peak);
         return without.fits(budget_) && without.recomputed_flops - now.recomputed_flops <= kTrifle * without.total_flops;
@@ -197,10 +198,9 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     out.before = out.found = figures_of(as_it_is);
     out.of = as_it_is.step().of;
     out.tried = 1;
-    if (out.before.fits(budget)) {
-        out.fits = out.as_it_is = true;
-        return out;
-    }
+    const double trifle = kTrifle * out.before.total_flops;
+    out.fits = out.as_it_is = out.before.fits(budget);
+    if (out.as_it_is && out.before.recomputed_flops <= trifle) return out;  // else there may be a choice that recomputes less and fits, too
     const Subject subject = make_subject(inspection.program(), plain);
     const std::vector<Placement> ways = placements(subject.jaxpr);
     for (const Placement& way : ways) {
@@ -210,6 +210,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
             const FitFigures found = search.evaluate(search.best());
             out.tried += search.tried();
             if (!is_better(found, out.found, budget)) continue;
+            if (out.as_it_is && out.before.recomputed_flops - found.recomputed_flops <= trifle) continue;
             out.found = found;
             out.exhaustive = all;
             out.placement = way;
@@ -246,8 +247,9 @@ BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget,
     const std::vector<Choices> places = places_for_policies(inspection.program(), inspection.choices());
     const double each = seconds / static_cast<double>(places.size());
     BudgetFit best = fit_budget(inspection, budget, each);
-    if (places.size() == 1 || best.as_it_is) return best;
+    if (places.size() == 1) return best;
     if (best.placement) best.region = inspection.region();
+    if (best.as_it_is) return best;
     for (std::size_t k = 1; k < places.size(); ++k) {
         const std::int64_t tried = best.tried;
         std::vector<std::string> problems = std::move(best.problems);

@@ -26,9 +26,9 @@ struct BudgetFit {
     StepName of;                ///< what all peaks are of
     std::optional<int> region;  ///< of several differentiations the one that `placement` stands in
     bool fits = false;
-    bool as_it_is = false;               ///< it fits without any change
-    FitFigures before;                   ///< the program as it is
-    FitFigures found;                    ///< under the choice; where nothing fits, of the choice that needs least
+    bool as_it_is = false;  ///< it fits without any change; `placement` is then of what fits and recomputes less, if there is such
+    FitFigures before;      ///< the program as it is
+    FitFigures found;       ///< under the choice; where nothing fits, of the choice that needs least
     std::optional<Placement> placement;  ///< without its jaxpr
     std::vector<SaveCandidate> saved;    ///< empty: nothing is saved
     std::string policy;                  ///< as on the command line

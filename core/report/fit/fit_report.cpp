@@ -140,12 +140,16 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
 void fit_section(Page& page, const FitReport& fit) {
     page.heading(fmt::format("Budget of {} for {}{}", bytes_text(fit.budget), fit.of,
                              fit.devices > 1 ? fmt::format(" on each of {} devices", fit.devices) : ""));
-    if (fit.as_it_is) {
+    if (fit.as_it_is && fit.where.empty()) {
         page.paragraph(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
         return;
     }
-    page.paragraph(fmt::format("as it is: planned peak {}, {}", bytes_text(fit.before.planned_peak), recomputed_text(fit.before)));
-    if (!fit.fits) {
+    page.paragraph(fmt::format("{}as it is: planned peak {}, {}", fit.as_it_is ? "fits " : "", bytes_text(fit.before.planned_peak),
+                               recomputed_text(fit.before)));
+    if (fit.as_it_is) {
+        page.paragraph(fmt::format("recomputes less, and fits: planned peak {}, {}, with a checkpoint {}",
+                                   bytes_text(fit.found.planned_peak), recomputed_text(fit.found), fit.where));
+    } else if (!fit.fits) {
         page.paragraph(fmt::format("nothing that was tried fits; the least is {}{}", bytes_text(fit.found.planned_peak),
                                    !fit.where.empty() ? fmt::format(", with {} {}", fit.policy, fit.where) : ", the program as it is"));
     } else {
