@@ -68,8 +68,8 @@ std::uint64_t next_derivation() {
     return ++last;
 }
 
-Error of_one_device(const char* what) {
-    return {ErrorCode::CannotRun, std::string("expected ") + what + " of a program of one device, found one of several"};
+Error of_one_device(const std::string& what) {
+    return {ErrorCode::CannotRun, "expected " + what + " of a program of one device, found one of several"};
 }
 /// What the program of each device isn't made for yet, and what JAX refuses there.
 void refuse_over_devices(const Jaxpr& step, const JitOptions& options) {
@@ -81,7 +81,7 @@ void refuse_over_devices(const Jaxpr& step, const JitOptions& options) {
                                 " of " + e.prim->name)
                     .at(e.source.loc());
     if (options.debug) throw of_one_device("debug mode");
-    if (options.target && !options.target->sharded) throw of_one_device((std::string("an estimate for ") + options.target->name).c_str());
+    if (options.target && !options.target->sharded) throw of_one_device(std::string("an estimate for ") + options.target->name);
     if (options.remat_lowering != RematLowering::Barrier) throw of_one_device("another lowering of recomputation");
 }
 

@@ -8,7 +8,6 @@
 namespace jaxscope {
 
 std::set<std::string> opened_groups(const GraphModel& model, Depth depth, std::size_t budget) {
-    constexpr std::size_t kMostNodes = 6000;
     if (!depth) return model.first_look(budget);
     std::set<std::string> opened;
     std::vector<GraphItem> level = model.children(model.root_item());
@@ -21,9 +20,10 @@ std::set<std::string> opened_groups(const GraphModel& model, Depth depth, std::s
             for (GraphItem& child : model.children(item)) inner.push_back(std::move(child));
         }
         shown += inner.size();
-        if (shown > kMostNodes)
-            throw Error(ErrorCode::LimitExceeded,
-                        fmt::format("expected a picture of at most {} nodes, found more with {} levels of groups open", kMostNodes, n + 1))
+        if (shown > kMostGraphNodes)
+            throw Error(
+                ErrorCode::LimitExceeded,
+                fmt::format("expected a picture of at most {} nodes, found more with {} levels of groups open", kMostGraphNodes, n + 1))
                 .advise(fmt::format("--depth {}", n));
         level = std::move(inner);
     }

@@ -50,10 +50,8 @@ Phase phase_at_peak(const Inspection& inspection) {
     if (plan.peak_step < 0 || static_cast<std::size_t>(plan.peak_step) >= plan.steps.size()) return Phase::Unknown;
     const PerDevice& cut = inspection.per_device();
     const Jaxpr& root = cut ? *cut.program->body : *inspection.step().jaxpr;
-    std::vector<Role> roles;
-    for (const PlannedStep& step : plan.steps) roles.push_back(role_of_step(root, step));
     const auto peak = static_cast<std::size_t>(plan.peak_step);
-    switch (roles[peak]) {
+    switch (role_of_step(root, plan.steps[peak])) {
         case Role::Forward:
             return Phase::Forward;
         case Role::Backward:
@@ -63,6 +61,8 @@ Phase phase_at_peak(const Inspection& inspection) {
         case Role::Plain:
             break;
     }
+    std::vector<Role> roles;
+    for (const PlannedStep& step : plan.steps) roles.push_back(role_of_step(root, step));
     return phase_between(roles, peak);
 }
 

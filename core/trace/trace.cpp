@@ -410,9 +410,11 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     consume_donated(*open, in);
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in
     // JAX.
-    for (std::size_t k = 0; k < out.size(); ++k)
-        for (std::uint32_t i = 0; i < open->num_invars; ++i)
-            if (open->outvars[k].is_var() && open->outvars[k].var() == open->invar(i) && in[i].is_deleted()) out[k] = in[i];
+    for (std::size_t k = 0; k < out.size(); ++k) {
+        if (!open->outvars[k].is_var()) continue;
+        const std::uint32_t i = open->outvars[k].var().index - open->num_constvars;  // beyond them all where it is no input
+        if (i < open->num_invars && in[i].is_deleted()) out[k] = in[i];
+    }
     return out;
 }
 

@@ -11,6 +11,7 @@ import pytest
 import sarif_pydantic
 import yaml
 
+import two_gradients
 from conftest import BINARY, ROOT
 
 LM = "sample:transformer_lm"
@@ -198,26 +199,7 @@ def test_junit_is_utf_8_whatever_files_are_called(cli):
     assert xml.fromstring(done.stdout)[0].get("name").endswith("na\\xefme.jaxpr")
 
 
-TWO = """
-import jax, jax.numpy as jnp
-from jax.ad_checkpoint import checkpoint_name
-def gen(w, x):
-    return jnp.sum(jnp.tanh(x @ w) ** 2)
-def layer(w, x):
-    return checkpoint_name(jnp.tanh(jnp.sin(x @ w) * 2), "act")
-def critic(ws, x):
-    for w in ws: x = layer(w, x)
-    return jnp.mean(x)
-def step(gw, cw, x):
-    g = jax.grad(gen)(gw, x)
-    c = jax.grad(critic)(cw, x)
-    return gw - .1 * g, [a - .1 * b for a, b in zip(cw, c)]
-def program():
-    S = lambda *s: jax.ShapeDtypeStruct(s, jnp.float32)
-    return dict(fn=step, args=(S(64, 64), [S(64, 64)] * 6, S(1024, 64)), donate_argnums=(0, 1))
-def undonated():
-    return dict(program(), donate_argnums=(2,))
-"""
+TWO = two_gradients.source(rows=1024)
 
 
 @pytest.fixture

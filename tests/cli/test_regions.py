@@ -4,25 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import two_gradients
 
 pytest.importorskip("jax")
 
 HEAD = "import jax, jax.numpy as jnp\nS = lambda *s: jax.ShapeDtypeStruct(s, jnp.float32)\n"
-TWO = HEAD + """
-def gen(w, x):
-    return jnp.sum(jnp.tanh(x @ w) ** 2)
-def layer(w, x):
-    return jnp.tanh(jnp.sin(x @ w) * 2)
-def critic(ws, x):
-    for w in ws: x = layer(w, x)
-    return jnp.mean(x)
-def step(gw, cw, x):
-    g = jax.grad(gen)(gw, x)
-    c = jax.grad(critic)(cw, x)
-    return gw - .1 * g, [a - .1 * b for a, b in zip(cw, c)]
-def program():
-    return dict(fn=step, args=(S(64, 64), [S(64, 64)] * 6, S(4096, 64)), donate_argnums=(0, 1))
-"""
+TWO = two_gradients.source(rows=4096)
 LOSS = HEAD + """
 def f(w, x):
     a = jnp.sin(x @ w)

@@ -18,6 +18,10 @@ std::string own_name(const std::string& file) { return fs::path(file).filename()
 /// What is compared: that both are captures makes no names alike.
 std::string stem(const std::string& file) { return fs::path(file).stem().string(); }
 
+Finding of_file(const std::string& file, const char* level, std::string message) {
+    return {file, "no-budget", level, std::move(message), file, 0, {}, {}, {}};
+}
+
 /// Entries that no file given is held to: the programs of another part of the work, or misspelt ones.
 std::vector<std::string> left_over(const BudgetFile& budgets, const std::vector<BudgetMatch>& matches) {
     std::vector<std::string> out;
@@ -36,43 +40,20 @@ std::vector<Finding> match_findings(const BudgetFile& budgets, const std::vector
     for (const std::string& entry : left_over(budgets, matches)) {
         std::error_code none;
         if (!fs::exists(entry, none)) unknown.push_back(entry);
-        out.push_back({budgets.path,
-                       "no-budget",
-                       "warning",
-                       fmt::format("the budget of '{}' is of none of the files given", printable(entry)),
-                       budgets.path,
-                       0,
-                       {},
-                       {},
-                       {}});
+        out.push_back(of_file(budgets.path, "warning", fmt::format("the budget of '{}' is of none of the files given", printable(entry))));
     }
     for (std::size_t f = 0; f < files.size(); ++f) {
         if (matches[f].by_name)
-            out.push_back(
-                {files[f],
-                 "no-budget",
-                 "note",
-                 fmt::format("held to the budget of '{}', by the file's own name", printable(budgets.programs[*matches[f].entry].first)),
-                 files[f],
-                 0,
-                 {},
-                 {},
-                 {}});
+            out.push_back(of_file(
+                files[f], "note",
+                fmt::format("held to the budget of '{}', by the file's own name", printable(budgets.programs[*matches[f].entry].first))));
         if (matches[f].entry || unknown.empty()) continue;
         std::vector<std::string> names;
         for (const std::string& entry : unknown) names.push_back(stem(entry));
-        Finding& error =
-            out.emplace_back(Finding{files[f],
-                                     "no-budget",
-                                     "error",
-                                     fmt::format("expected a budget of this program in {}, found those of programs that weren't "
-                                                 "given and aren't there: {}",
-                                                 printable(budgets.path), printable(fmt::format("{}", fmt::join(unknown, ", ")))),
-                                     files[f],
-                                     0,
-                                     {},
-                                     {},
-                                     {}});
+        Finding& error = out.emplace_back(
+            of_file(files[f], "error",
+                    fmt::format("expected a budget of this program in {}, found those of programs that weren't given and aren't there: {}",
+                                printable(budgets.path), printable(fmt::format("{}", fmt::join(unknown, ", "))))));
         const std::string_view near = nearest_name(stem(files[f]), views_of(names));
         if (!near.empty()) error.remedy = fmt::format("did you mean {} where it says {}? ", printable(stem(files[f])), printable(near));
         error.remedy += fmt::format("For the defaults alone: \"{}\": {{}} in `programs`", printable(own_name(files[f])));

@@ -132,13 +132,13 @@ def main() -> int:
     ap.add_argument("--jaxscope", default=os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope")))
     args = ap.parse_args()
     names = set(args.only.split(",")) if args.only else set()
-    wanted = lambda all_of: sorted(n for n in all_of if not names or n in names)
     if args.compile:
         sys.path.insert(0, str(HERE))
         import programs
         import sharded
-        make_missing(sorted(names - set(sharded.PROGRAMS)) if names else sorted(programs.CORPUS), args.captures, args, "programs.py", lambda name: args.targets)
-        make_missing(wanted(sharded.PROGRAMS), args.captures / "sharded", args, "sharded.py", lambda name: [f"v5p:{sharded.TOPOLOGIES[int(name.rsplit('_', 1)[1])]}"])
+        asked = names or {*programs.CORPUS, *sharded.PROGRAMS}
+        make_missing(sorted(asked - set(sharded.PROGRAMS)), args.captures, args, "programs.py", lambda name: args.targets)
+        make_missing(sorted(asked & set(sharded.PROGRAMS)), args.captures / "sharded", args, "sharded.py", lambda name: [f"v5p:{sharded.TOPOLOGIES[int(name.rsplit('_', 1)[1])]}"])
     rows = compared_all(args.captures, names, args)
     spread = compared_all(args.captures / "sharded", names, args)
     if not rows and not spread:
