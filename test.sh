@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
-full=
-if [ "${1:-}" = --full ]; then full=1 && export JAXSCOPE_FULL=1; fi
+full= release=tests
+if [ "${1:-}" = --full ]; then full=1 release=full && export JAXSCOPE_FULL=1; fi
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 python_environment .venv tests/requirements.txt
 export QT_QPA_PLATFORM=offscreen JAX_PLATFORMS=cpu
@@ -21,21 +21,23 @@ build asan build/asan
 say "Unit and golden tests (sanitised)"
 (cd build/asan && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --output-on-failure -j2)
 
-build tests build/release
+build "$release" build/release
 say "Window smoke tests and the rest (release)"
 (cd build/release && ctest --output-on-failure -j2)
 
 say "The command line, jaxscope against real JAX, and the capture package"
 export JAXSCOPE=$PWD/build/release/jaxscope
-PYTHONPATH=app/capture .venv/bin/python -m pytest -q tests/cli
-# JAX traces and compiles on one thread: two files at a time. Tests of signals and of time (tests/cli) have the machine to themselves.
-PYTHONPATH=app/capture .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/differential
-PYTHONPATH=app/capture .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/capture
+tests() { PYTHONPATH=app/capture "${environment:-.venv}/bin/python" -m pytest -q "$@"; }
+# Two files at a time: JAX, and most commands, keep one core busy. Tests of signals and of time have the machine to themselves.
+tests -m alone tests/cli
+tests -n 2 --dist loadfile -m "not alone" tests/cli
+tests -n 2 --dist loadfile tests/differential
+tests -n 2 --dist loadfile tests/capture
 if [ -n "$full" ]; then
   for version in 0.4.30 0.6.2; do
     say "The capture package under JAX $version"
     python_environment .venv-$version tests/requirements-$version.txt
-    PYTHONPATH=app/capture .venv-$version/bin/python -m pytest -q tests/capture
+    environment=.venv-$version tests tests/capture
   done
 fi
 

@@ -38,14 +38,25 @@ if(JAXSCOPE_FUZZ)
   target_compile_options(jaxscope_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Sanitised, what nothing runs for long is compiled without optimisation, which takes half the time: all but the fuzzed libraries, the JIT,
+# the devices that run it, and searches for policies.
+set(JAXSCOPE_OPTIMISED ${JAXSCOPE_FUZZED} jit devices analysis)
+function(jaxscope_quick_to_compile target)
+  if(JAXSCOPE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 if(JAXSCOPE_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
-  add_library(jaxscope_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
-  target_link_libraries(jaxscope_pch PRIVATE jaxscope_flags)
   set(JAXSCOPE_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <deque> <filesystem> <functional> <map> <memory> <mutex> <optional>
     <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map> <unordered_set> <variant> <vector>)
-  target_precompile_headers(jaxscope_pch PRIVATE ${JAXSCOPE_STANDARD_HEADERS} <fmt/format.h>)
-  target_link_libraries(jaxscope_pch PRIVATE fmt::fmt)
+  foreach(pch jaxscope_pch jaxscope_quick_pch)
+    add_library(${pch} OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
+    target_link_libraries(${pch} PRIVATE jaxscope_flags fmt::fmt)
+    target_precompile_headers(${pch} PRIVATE ${JAXSCOPE_STANDARD_HEADERS} <fmt/format.h>)
+  endforeach()
+  jaxscope_quick_to_compile(jaxscope_quick_pch)
 endif()
 
 # jaxscope_precompiled(TARGET HEADERS...): headers of its own, with the standard library's; for what includes Qt, LLVM or a test library.
@@ -72,10 +83,16 @@ function(jaxscope_unity target at_once)
 endfunction()
 
 function(jaxscope_common target)
+  set(pch jaxscope_pch)
+  string(REPLACE "jaxscope_" "" name ${target})
+  if(JAXSCOPE_SANITIZE AND NOT name IN_LIST JAXSCOPE_OPTIMISED)
+    set(pch jaxscope_quick_pch)
+    jaxscope_quick_to_compile(${target})
+  endif()
   # Executables are compiled with -fPIE, for which a header made with -fPIC doesn't serve.
   get_target_property(type ${target} TYPE)
   if(JAXSCOPE_PCH AND NOT type STREQUAL "EXECUTABLE")
-    target_precompile_headers(${target} REUSE_FROM jaxscope_pch)
+    target_precompile_headers(${target} REUSE_FROM ${pch})
   endif()
 endfunction()
 

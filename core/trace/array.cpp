@@ -160,9 +160,9 @@ static Array number_array(const Operand& v) {
     if (detail::Trace* t = detail::Trace::current()) return t->wrap(literal, v.where);
     return detail::concrete(detail::array_of(literal));
 }
-Array Array::scalar(bool v) { return number_array(v); }
-Array Array::scalar(std::int64_t v) { return number_array(v); }
-Array Array::scalar(double v) { return number_array(v); }
+Array Array::scalar(bool v) { return number_array(Operand(v, "", 0, "")); }
+Array Array::scalar(std::int64_t v) { return number_array(Operand(v, "", 0, "")); }
+Array Array::scalar(double v) { return number_array(Operand(v, "", 0, "")); }
 
 Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
 std::int64_t Array::shape(std::int64_t axis) const {
@@ -191,19 +191,21 @@ Array::operator bool() const {
     if (is_tracer()) detail::concretization_error(*node_, "bool", node_->where);
     if (size() != 1)
         throw Error(ErrorCode::BadUsage,
-                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)");
+                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)")
+            .at({node_->where.file, node_->where.line, 0});
     return number(Where("", 0, "")) != 0;
 }
 double Array::number(Where where) const {
     if (is_tracer() && node_->value.is_literal()) return detail::concrete(detail::array_of(node_->value.literal())).number(where);
     if (is_tracer()) detail::concretization_error(*node_, "item", where);
     if (size() != 1)
-        throw Error(ErrorCode::BadUsage, "can only convert an array of size 1 to a scalar, found one of shape " + shape().str());
+        throw Error(ErrorCode::BadUsage, "can only convert an array of size 1 to a scalar, found one of shape " + shape().str())
+            .at({where.file, where.line, 0});
     return to_vector(where).front();
 }
 std::vector<double> Array::to_vector(Where where) const {
     if (is_tracer()) detail::concretization_error(*node_, "array", where);
-    const ArrayPtr& a = detail::elements(node_of(*this));
+    const ArrayPtr a = detail::at_place(where, [&] { return detail::elements(node_of(*this)); });
     const auto type = a->aval->dtype;
     const std::int64_t width = byte_size(type);
     std::vector<double> out;

@@ -18,11 +18,13 @@ namespace detail {
 ArgumentNames argument_names(const Call& call, const std::vector<std::string>& given) {
     ArgumentNames out;
     const std::vector<PyTreeDef> args = make_tree(call.arguments()).children();
-    for (std::size_t i = 0; i < args.size(); ++i) {
+    for (std::size_t i = 0; i < args.size(); ++i)
         out.args.push_back(call.keywords[i] ? call.keywords[i] : i < given.size() ? given[i] : fmt::format("args[{}]", i));
+    for (const std::size_t i : call.order) {
+        if (call.leaves_of_arg[i] == 0) continue;  // else it may be a number that was fixed
         for (const std::string& path : args[i].paths()) {
             const std::size_t n = out.leaves.size();
-            out.leaves.emplace_back(n < call.leaf_names.size() ? call.leaf_names[n] : out.args.back() + path);
+            out.leaves.emplace_back(n < call.leaf_names.size() ? call.leaf_names[n] : out.args[i] + path);
             out.arg_of_leaf.push_back(static_cast<int>(i));
         }
     }

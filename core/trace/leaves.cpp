@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks the arrays of a value by what the public headers say of its type (jaxscope/pytree.h), and writes the keys that calls are found by.
+#include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <string_view>
 
 #include <jaxscope/function.h>
 
@@ -38,6 +41,12 @@ struct KeyWriter : Visitor {
     const FixedType* keys;  ///< of a dict
 };
 
+std::vector<std::size_t> counted(std::size_t n) {
+    std::vector<std::size_t> out(n);
+    std::iota(out.begin(), out.end(), std::size_t{0});
+    return out;
+}
+
 template <class T>
 void grow(T*& at, const T* own, std::size_t used, std::size_t& room) {
     T* more = new T[room *= 2];
@@ -67,12 +76,58 @@ void empty_leaves(void* value, const TreeType& type) {
 
 Call::Call() = default;
 Call::~Call() = default;
-void Call::argument(const void* value, const TreeType& of, bool is_static, const char* keyword) {
+void Call::argument(const void* value, const TreeType& of, bool is_static, bool is_number, const char* keyword) {
     const std::size_t before = leaves.size();
     append_leaves(value, of, leaves);
     leaves_of_arg.push_back(leaves.size() - before);
     static_args.push_back(is_static);
+    numbers.push_back(is_number);
+    fixed.emplace_back();
     keywords.push_back(keyword);
+}
+void Call::arrange() {
+    order = counted(keywords.size());
+    // By position, then by name, as JAX sorts a dict.
+    std::vector<std::size_t> wanted = order;
+    const auto name = [&](std::size_t i) { return std::string_view(keywords[i] ? keywords[i] : ""); };
+    std::stable_sort(wanted.begin(), wanted.end(), [&](std::size_t a, std::size_t b) {
+        return bool(keywords[a]) != bool(keywords[b]) ? !keywords[a] : name(a) < name(b);
+    });
+    arrange(std::move(wanted));
+}
+void Call::arrange_as_taken() { arrange(counted(keywords.size())); }
+void Call::arrange(std::vector<std::size_t> wanted) {
+    if (wanted == order) return;
+    std::vector<Array> arranged;
+    for (const std::size_t a : wanted)
+        for (std::size_t k = 0; k < leaves_of_arg[a]; ++k) arranged.push_back(leaves[first_leaf(a) + k]);
+    leaves = std::move(arranged);
+    order = std::move(wanted);
+}
+std::size_t Call::first_leaf(std::size_t arg) const {
+    std::size_t n = 0;
+    for (auto a = order.begin(); *a != arg; ++a) n += leaves_of_arg[*a];
+    return n;
+}
+std::vector<std::size_t> Call::leaves_as_taken() const {
+    std::vector<std::size_t> first(leaves_of_arg.size()), out;
+    std::exclusive_scan(leaves_of_arg.begin(), leaves_of_arg.end(), first.begin(), std::size_t{0});
+    for (const std::size_t a : order)
+        for (std::size_t k = 0; k < leaves_of_arg[a]; ++k) out.push_back(first[a] + k);
+    return out;
+}
+void Call::set_arguments(void* const* values, const TreeType* const* types, const Array* in) const {
+    for (const std::size_t a : order) {
+        const Array* own = fixed[a].data();
+        set_leaves(values[a], *types[a], fixed[a].empty() ? in : own);
+    }
+}
+void Call::fix(std::size_t arg) {
+    const auto first = leaves.begin() + static_cast<std::ptrdiff_t>(first_leaf(arg));
+    const auto last = first + static_cast<std::ptrdiff_t>(leaves_of_arg[arg]);
+    fixed[arg].assign(first, last);
+    leaves.erase(first, last);
+    leaves_of_arg[arg] = 0;
 }
 
 void CallKey::leaf(const Array& a) {

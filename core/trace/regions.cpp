@@ -20,7 +20,7 @@ RegionRecorder*& RegionRecorder::current() {
 
 std::vector<bool> chosen_leaves(const Call& call, const std::vector<std::size_t>& argnums) {
     std::vector<bool> out;
-    for (std::size_t a = 0; a < call.leaves_of_arg.size(); ++a)
+    for (const std::size_t a : call.order)
         out.insert(out.end(), call.leaves_of_arg[a], std::find(argnums.begin(), argnums.end(), a) != argnums.end());
     return out;
 }

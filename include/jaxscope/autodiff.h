@@ -40,6 +40,8 @@ template <class T, class U>
 decltype(auto) given_as(const U& u) {
     if constexpr (is_leaf<T> && std::is_convertible_v<const U&, Array>)
         return Array(u);
+    else if constexpr (!std::is_same_v<typename WithArrays<U>::type, U>)
+        return typename WithArrays<U>::type(u);  // pairs and tuples of numbers
     else
         return (u);
 }
@@ -51,9 +53,9 @@ public:
         : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), where_(where) {}
     /// The cotangents of all arguments for one of the result. May be called any number of times.
     template <class T>
-    std::tuple<K...> operator()(const T& cotangent) const {
+    std::tuple<K...> operator()(const T& cotangent, Where where = {}) const {
         const auto& ct = given_as<Y>(cotangent);
-        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(ct), description(ct), where_);
+        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(ct), description(ct), where_.line ? where_ : where);
         const Array* at = flat.data();
         return with_leaves(arguments_, at);
     }

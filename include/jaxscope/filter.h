@@ -251,7 +251,7 @@ JitHandle filter_jit(const FilterJitOptions& options, bool function_is_argument,
 /// A function object that is a tree is an argument of its own: its arrays are traced, too.
 template <class F>
 constexpr bool has_arrays_of_its_own() {
-    if constexpr (requires { typename F::Transformed; }) {  // it holds no arrays but those of the function that it transforms
+    if constexpr (is_transformed<F>) {  // it holds no arrays but those of the function that it transforms
         constexpr bool of_function = has_arrays_of_its_own<typename F::Transformed>();
         static_assert(!of_function,
                       "filter_jit: of a transformed module; give the module as an argument: filter_jit(transform(f))(module, x)");
@@ -273,6 +273,7 @@ class FilterJitted {
     static constexpr bool kOwn = detail::has_arrays_of_its_own<F>();
 
 public:
+    using Transformed = F;
     FilterJitted(F f, detail::JitHandle state) : f_(std::move(f)), state_(std::move(state)) {}
     template <class... A>
     auto operator()(const A&... a) const {

@@ -117,6 +117,11 @@ const char* keyword_name(const A& a) {
         return nullptr;
 }
 
+template <class F>
+concept is_transformed = requires {
+    typename F::Transformed;
+};
+
 /// One call of a function, erased.
 class Call {
 public:
@@ -125,18 +130,34 @@ public:
     virtual Description arguments() const = 0;  ///< of the tuple of arguments
     virtual Description results() const = 0;    ///< after `run`
     virtual void* take_results(void (**drop)(void*)) = 0;
-    /// The next argument as it is kept.
-    void argument(const void* value, const TreeType& of, bool is_static, const char* keyword);
-    std::vector<Array> leaves;  ///< of the arguments, in order
-    std::vector<std::size_t> leaves_of_arg;
-    std::vector<const char*> keywords;    ///< per argument its name if it came by kw, else null
-    std::vector<std::string> leaf_names;  ///< how the leaves are called where that isn't name and path
-    std::vector<bool> static_args;        ///< per argument: has it no arrays?
-    const void* type = nullptr;           ///< the same for calls of one type
+    /// The next argument as it is kept; `is_number`: a number that became an Array.
+    void argument(const void* value, const TreeType& of, bool is_static, bool is_number, const char* keyword);
+    /// After the last one: leaves stand as JAX flattens a call, first the arguments by position, then those by name in the order of names.
+    void arrange();
+    /// As the function takes them, which is what JAX makes of a call of a function with rules of its own.
+    void arrange_as_taken();
+    void arrange(std::vector<std::size_t> wanted);
+    /// Per leaf its number if all stood as the function takes them.
+    std::vector<std::size_t> leaves_as_taken() const;
+    /// Number of leaves before those of an argument.
+    std::size_t first_leaf(std::size_t arg) const;
+    /// From now on this argument is no leaf: the function is always given the value that it has.
+    void fix(std::size_t arg);
+    std::vector<Array> leaves;               ///< of the arguments, in `order`
+    std::vector<std::size_t> order;          ///< the arguments as their leaves stand
+    std::vector<std::size_t> leaves_of_arg;  ///< per argument, as the function takes them; so are the next ones
+    std::vector<const char*> keywords;       ///< per argument its name if it came by kw, else null
+    std::vector<std::string> leaf_names;     ///< how the leaves are called where that isn't name and path
+    std::vector<bool> static_args;           ///< per argument: has it no arrays?
+    std::vector<bool> numbers;               ///< per argument: was it a number?
+    std::vector<std::vector<Array>> fixed;   ///< per argument what `fix` took
+    const void* type = nullptr;              ///< the same for calls of one type
     const char* name = nullptr;
     Where where = Where("", 0, "");
 
 protected:
+    /// Other leaves for arguments that are kept at these places.
+    void set_arguments(void* const* values, const TreeType* const* types, const Array* in) const;
     Call();
     ~Call();
     Call(const Call&) = delete;
@@ -149,8 +170,8 @@ struct Called {
     const void* prototype = nullptr;
 };
 
-/// A call's key: what is found again when a jitted function is called. Its leaves in order (null: none), and bytes that are the same only
-/// for the same tree and static values of calls of one C++ type. Small calls need no heap.
+/// A call's key: what is found again when a jitted function is called. Its leaves as the function takes them (null: none), and bytes that
+/// are the same only for the same tree and static values of calls of one C++ type. Small calls need no heap.
 class CallKey {
 public:
     explicit CallKey(const void* call_type) : type(call_type) {}
@@ -271,10 +292,11 @@ public:
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
-                      keyword_name(a)),
+                      Number<typename Unkeyed<A>::type>, keyword_name(a)),
              ...);
         }
         (std::index_sequence_for<A...>());
+        arrange();
     }
 
     /// The same for calls of one type: a function sees what its arguments are kept as, so 2.0, 2.0f and an array's 2.0 are one.
@@ -287,12 +309,14 @@ public:
 
     void run(const Array* in, std::vector<Array>& out) override {
         Args args(args_);
-        set_leaves(&args, type_of<Args>(), in);
         delete result_;
         result_ = nullptr;
-        if constexpr (callable) result_ = [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return new Result(f_(given(std::get<I>(std::as_const(args)))...));
-            }
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            void* const values[] = {nullptr, &std::get<I>(args)...};
+            const TreeType* const types[] = {nullptr, &type_of<std::tuple_element_t<I, Args>>()...};
+            set_arguments(values + 1, types + 1, in);
+            if constexpr (callable) result_ = new Result(f_(passed<A>(given(std::get<I>(std::as_const(args))), keywords[I])...));
+        }
         (std::index_sequence_for<A...>());
         append_leaves(result_, type_of<Result>(), out);
     }
@@ -323,6 +347,14 @@ protected:
     ~AnyCall() { delete result_; }
 
 private:
+    /// What the function gets: what one of ours transformed hears the name, too.
+    template <class G, class T>
+    static decltype(auto) passed(const T& value, [[maybe_unused]] const char* name) {
+        if constexpr (is_keyword<G> && is_transformed<F>)
+            return Keyword<T>{name, value};
+        else
+            return (value);
+    }
     template <class T>
     static constexpr const TreeType& type_of() {
         return tree_type<Filter, T>;

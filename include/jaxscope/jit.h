@@ -170,6 +170,7 @@ struct Arity<R (C::*)(A...)> : Arity<R (*)(A...)> {};
 template <class F>
 class Jitted {
 public:
+    using Transformed = F;
     Jitted(F f, const JitOptions& options, const Where& where) : f_(std::move(f)), state_(options, where, detail::Arity<F>::value) {}
     template <class... A>
     auto operator()(const A&... a) const {

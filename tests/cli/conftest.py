@@ -19,6 +19,10 @@ TEXT = """{ lambda ; a:f32[3,4] b:f32[4]. let
 """
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: says how long something takes, or sends signals at moments: nothing else may run beside it")
+
+
 class Cli:
     def __init__(self, folder: Path):
         self.folder = folder

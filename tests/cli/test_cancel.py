@@ -10,6 +10,7 @@ from seed import seed_of_sample
 
 from conftest import BINARY
 
+pytestmark = pytest.mark.alone
 EQUATIONS = 1_000_000
 MOMENTS = 10 if os.environ.get("JAXSCOPE_FULL") else 2
 SEED = seed_of_sample()

@@ -76,6 +76,7 @@ def test_a_full_disk(cli):
     assert done.returncode == 3 and "standard output" in done.stderr
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("args", [["run", "sample:transformer_lm", "--repeat", "100000"], ["policies", "sample:transformer_lm"]])
 def test_ctrl_c(cli, args):
     p = subprocess.Popen([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})

@@ -11,6 +11,7 @@ from seed import seed_of_sample
 
 from conftest import BINARY
 
+pytestmark = pytest.mark.alone
 MOMENTS = 200 if os.environ.get("JAXSCOPE_FULL") else 16
 SEED = seed_of_sample()
 BIG = "sample:transformer_lm"

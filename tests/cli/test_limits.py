@@ -10,6 +10,7 @@ import pytest
 
 from conftest import BINARY, ROOT
 
+pytestmark = pytest.mark.alone
 ENDLESS = "{ lambda ; a:i32[]. let b:i32[] = while[body_jaxpr={ lambda ; c:i32[]. let d:i32[] = mul c 1:i32[] in (d,) } body_nconsts=0 cond_jaxpr={ lambda ; e:i32[]. let f:bool[] = ge e e in (f,) } cond_nconsts=0] a in (b,) }"
 SORTS = "{ lambda ; a:f32[4000000]. let b:f32[4000000] = sort[dimension=0 is_stable=True num_keys=1] a; c:f32[4000000] = neg b; d:f32[4000000] = sort[dimension=0 is_stable=True num_keys=1] c in (d,) }"
 

@@ -76,6 +76,7 @@ def test_a_compiler_without_libtpu_is_said_once(cli, step):
     assert done.returncode == 0 and done.stdout.count("has no libtpu") == 1 and "all: tpu:v5p: " in done.stdout
 
 
+@pytest.mark.alone
 def test_what_was_interrupted_goes_on_where_it_stood(cli, step):
     deep = cli.folder / "deep.py"
     deep.write_text(PROGRAM.replace("LAYERS = 4", "LAYERS = 150"))  # seconds for each row

@@ -12,6 +12,7 @@ from conftest import BINARY
 
 # Nothing but products of matrices, which compile at once: the library's kernels use the stack register as a pointer into the heap, and the
 # frame of a handler would be written there.
+pytestmark = pytest.mark.alone
 PRODUCTS = """{ lambda ; a:f32[256,256] b:f32[256,256]. let
     c:f32[256,256] = scan[
       jaxpr={ lambda ; d:f32[256,256] e:f32[256,256]. let

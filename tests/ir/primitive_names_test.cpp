@@ -71,7 +71,8 @@ void for_each_line(Look look) {
             std::ifstream in(entry.path());
             const std::string path = fs::relative(entry.path(), root).generic_string();
             int number = 0;
-            for (std::string line; std::getline(in, line);) look(path, ++number, std::regex_replace(line, kComment, "$1"));
+            for (std::string line; std::getline(in, line);)
+                look(path, ++number, line.find("//") == std::string::npos ? line : std::regex_replace(line, kComment, "$1"));
         }
 }
 
@@ -90,7 +91,9 @@ TEST(PrimitiveNames, StandInDefinitionsAlone) {
     static const std::regex kLiteral(R"rx("((?:[^"\\]|\\.)*)")rx");
     std::array<bool, std::size(kOtherWords)> used{};
     for_each_line([&](const std::string& path, int number, const std::string& line) {
-        if (path.starts_with("core/lax/") || path.starts_with("core/calls/") || line.starts_with("#include")) return;
+        if (line.find('"') == std::string::npos || path.starts_with("core/lax/") || path.starts_with("core/calls/") ||
+            line.starts_with("#include"))
+            return;
         for (std::sregex_iterator m(line.begin(), line.end(), kLiteral), end; m != end; ++m)
             if (const std::string word = (*m)[1]; names.contains(word) && !excused(kOtherWords, used, path, word))
                 ADD_FAILURE() << path << ':' << number << ": \"" << word
@@ -103,7 +106,8 @@ TEST(PrimitiveNames, StandInDefinitionsAlone) {
 TEST(PrimitiveNames, AreNotLookedUp) {
     static const std::regex kLookUp(R"rx(\bprimitive\((Sym\()?")rx");
     for_each_line([&](const std::string& path, int number, const std::string& line) {
-        EXPECT_FALSE(std::regex_search(line, kLookUp)) << path << ':' << number << ": " << line;
+        EXPECT_FALSE(line.find("primitive(") != std::string::npos && std::regex_search(line, kLookUp))
+            << path << ':' << number << ": " << line;
     });
 }
 
@@ -111,7 +115,8 @@ TEST(PrimitiveNames, AreAskedByPrinterReadersAndReports) {
     static const std::regex kAsked(R"rx((->|\.)name\.c_str\(\))rx");
     std::array<bool, std::size(kMayAskTheName)> used{};
     for_each_line([&](const std::string& path, int number, const std::string& line) {
-        if (std::regex_search(line, kAsked) && !excused(kMayAskTheName, used, path, "name"))
+        if (line.find("name.c_str()") != std::string::npos && std::regex_search(line, kAsked) &&
+            !excused(kMayAskTheName, used, path, "name"))
             ADD_FAILURE() << path << ':' << number << ": the name of a primitive as a string, which only printer, readers and reports ask";
     });
     for (std::size_t i = 0; i < used.size(); ++i) EXPECT_TRUE(used[i]) << "nothing needs the exception for " << kMayAskTheName[i].path;

@@ -8,7 +8,6 @@
 #include <jaxscope/checkpoint.h>
 
 #include <mutex>
-#include <numeric>
 
 #include "base/error.h"
 #include "calls/host/debug.h"
@@ -37,11 +36,11 @@ namespace {
 
 class FromCpp final : public HostFunction {
 public:
-    FromCpp(HostCallable* f, std::vector<std::size_t> leaf_of_operand) : f_(f), leaf_of_operand_(std::move(leaf_of_operand)) {}
+    explicit FromCpp(HostCallable* f) : f_(f) {}
     Call& call() { return f_->call(); }
     std::vector<ArrayPtr> call(const std::vector<ArrayPtr>& operands) const override {
         std::vector<Array> leaves(operands.size()), results;
-        for (std::size_t i = 0; i < operands.size(); ++i) leaves[leaf_of_operand_[i]] = concrete(operands[i]);
+        for (std::size_t i = 0; i < operands.size(); ++i) leaves[i] = concrete(operands[i]);
         // A function that calls itself through what it runs is the user's; others wait, as in Python.
         const std::lock_guard lock(running_);
         const ensure_compile_time_eval not_traced;
@@ -58,34 +57,20 @@ public:
 
 private:
     std::unique_ptr<HostCallable> f_;
-    std::vector<std::size_t> leaf_of_operand_;
     mutable std::recursive_mutex running_;
 };
 
-/// JAX's arguments: by position, then by name in the order of names.
-struct Arguments {
-    std::string tree;
-    std::vector<std::size_t> leaves;
-};
-Arguments arguments_of(const Call& call) {
+std::string tree_of_arguments(const Call& call) {
     const std::vector<PyTreeDef> trees = make_tree(call.arguments()).children();
-    std::vector<std::size_t> order(trees.size()), first(trees.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::exclusive_scan(call.leaves_of_arg.begin(), call.leaves_of_arg.end(), first.begin(), std::size_t{0});
-    const auto name = [&](std::size_t i) { return std::string(call.keywords[i] ? call.keywords[i] : ""); };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) { return name(i) < name(k); });
-    Arguments out;
     std::vector<std::string> positional, names, named;
-    for (const std::size_t i : order) {
+    for (const std::size_t i : call.order) {
         std::string text = trees[i].str();
         text = text.substr(text.find('(') + 1);
         text.pop_back();
         (call.keywords[i] ? named : positional).push_back(text);
-        if (call.keywords[i]) names.push_back(name(i));
-        for (std::size_t k = 0; k < call.leaves_of_arg[i]; ++k) out.leaves.push_back(first[i] + k);
+        if (call.keywords[i]) names.emplace_back(call.keywords[i]);
     }
-    out.tree = arguments_tree(positional, names, named);
-    return out;
+    return arguments_tree(positional, names, named);
 }
 
 Avals result_types(const std::vector<Array>& results) {
@@ -141,14 +126,12 @@ std::vector<Array> host_call_of(HostCallable* f, const std::vector<Array>& resul
     Call& call = f->call();
     call.where = options.where;
     refuse_statics(call);
-    const Arguments arguments = arguments_of(call);
     const Avals types = result_types(results);
     const std::vector<Array> leaves = leaves_of(call);
-    const auto function = std::make_shared<FromCpp>(owned.release(), arguments.leaves);
-    const Equation e = equation_of(options, {.host = function}, arguments.tree, types);
+    const auto function = std::make_shared<FromCpp>(owned.release());
+    const Equation e = equation_of(options, {.host = function}, tree_of_arguments(call), types);
     std::vector<Operand> operands;
-    for (const std::size_t leaf : arguments.leaves)
-        operands.emplace_back(leaves[leaf], options.where.file, options.where.line, options.where.function);
+    for (const Array& leaf : leaves) operands.emplace_back(leaf, options.where.file, options.where.line, options.where.function);
     return record_effect(e.primitive, operands, e.params, types, options.where);
 }
 

@@ -32,8 +32,18 @@ std::vector<std::string> keywords_of(const Call& call) {
     for (const char* k : call.keywords) out.emplace_back(k ? k : "");
     return out;
 }
+/// Are static numbers of the same types and values?
+bool same_numbers(const std::vector<std::vector<Array>>& a, const std::vector<std::vector<Array>>& b) {
+    const auto same = [](const Array& x, const Array& y) {
+        return x.node()->aval == y.node()->aval && elements(*x.node())->data == elements(*y.node())->data;
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const std::vector<Array>& x, const std::vector<Array>& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+    });
+}
 bool same_key(const JitEntry& e, const Call& call, const PyTreeDef& tree, const Avals& avals) {
-    return e.type == call.type && e.axes == trace_context() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call);
+    return e.type == call.type && e.axes == trace_context() && e.avals == avals && e.tree == tree && e.keywords == keywords_of(call) &&
+           same_numbers(e.fixed, call.fixed);
 }
 
 std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tree, const Avals& avals) {
@@ -42,6 +52,7 @@ std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tre
     if (last.type != call.type) return "arguments of other C++ types";
     if (last.keywords != keywords_of(call)) return "other arguments are passed by name";
     if (!(last.tree == tree)) return "another tree of arguments, or another static value: " + tree.str() + " after " + last.tree.str();
+    if (!same_numbers(last.fixed, call.fixed)) return "another static value";
     for (std::size_t i = 0; i < avals.size(); ++i)
         if (!(avals[i] == last.avals[i]))
             return fmt::format("{}: {} after {}", last.program->in_paths[i].str(), long_aval(avals[i]), long_aval(last.avals[i])) +
@@ -69,7 +80,10 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     e->keywords = keywords_of(call);
     e->tree = std::move(tree);
     e->avals = std::move(avals);
+    e->fixed = call.fixed;
     e->axes = trace_context();
+    e->leaves_as_taken = call.leaves_as_taken();
+    if (std::is_sorted(e->leaves_as_taken.begin(), e->leaves_as_taken.end())) e->leaves_as_taken.clear();
     const TracedCall t = trace_call(call, "jit", s.options.name, &names);
     e->traced = t.traced;
     auto p = std::make_shared<::jaxscope::Program>();
@@ -102,6 +116,29 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
 /// Number of leaf `i` among those that the compiled function takes, as XLA counts.
 std::size_t flattened(const JitEntry& e, std::size_t i) {
     return static_cast<std::size_t>(std::count(e.program->kept.begin(), e.program->kept.begin() + static_cast<std::ptrdiff_t>(i), true));
+}
+
+/// Static numbers are given to the function as they are, where it takes an Array, too.
+void fix_numbers(const JitState& s, Call& call) {
+    const JitOptions& o = s.options;
+    if (s.rules.filter || (o.static_argnums.empty() && o.static_argnames.empty())) return;
+    const ArgumentNames names = argument_names(call, o.arg_names);
+    for (std::size_t i = 0; i < call.numbers.size(); ++i)
+        if (call.numbers[i] && call.leaves_of_arg[i] > 0 &&
+            (contains(o.static_argnums, static_cast<int>(i), call.numbers.size()) || contains(o.static_argnames, names.args[i])))
+            call.fix(i);
+}
+
+/// Equinox binds names to parameters, and hands jax.jit a dict of what is donated, then one of the rest: 'first', 'fun' and 'rest' each.
+std::vector<std::size_t> filter_order(const DonationRules& r, std::size_t args) {
+    const std::size_t first = r.own_function ? 1 : 0;
+    std::vector<std::size_t> out;
+    for (const bool donated : {true, false}) {
+        if (r.args.front() == donated && first < args) out.push_back(first);
+        if (r.own_function && r.function == donated) out.push_back(0);
+        for (std::size_t a = first + 1; a < args && r.fallback == donated; ++a) out.push_back(a);
+    }
+    return out;
 }
 
 /// Leaf `i` has no elements: it was deleted before, or this call gave it away.
@@ -231,7 +268,9 @@ bool same(const JitState::Known& known, const CallKey& key) {
 
 /// From now on this call is found by its bytes.
 void remember(JitState& s, const CallKey& key, JitEntry& e) {
-    if (!key.exact || Trace::current() || trace_context() != 0 || e.traced.captures_tracers()) return;
+    // A static number has no bytes there: it is an Array as any other number.
+    const bool by_numbers = std::any_of(e.fixed.begin(), e.fixed.end(), [](const auto& fixed) { return !fixed.empty(); });
+    if (!key.exact || by_numbers || Trace::current() || trace_context() != 0 || e.traced.captures_tracers()) return;
     JitState::Known known{{reinterpret_cast<const char*>(key.bytes), key.num_bytes}, {}, key.type, &e};
     for (std::size_t i = 0; i < key.num_nodes; ++i) {
         if (key.nodes[i] && key.nodes[i]->is_tracer()) return;
@@ -257,6 +296,8 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
 }  // namespace
 
 std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
+    if (s.rules.marker) call.arrange(filter_order(s.rules, call.keywords.size()));
+    fix_numbers(s, call);
     PyTreeDef tree = make_tree(call.arguments());
     Avals avals = avals_of(call.leaves);
     if (auto e = look_up(s, call, tree, avals)) return e;
@@ -294,6 +335,12 @@ bool jit_again(JitState& s, const CallKey& key, Called& out) {
     }
     for (const Node* n : leaves)
         if (n->is_tracer()) return false;
+    if (!e->leaves_as_taken.empty()) {
+        std::vector<const Node*> arranged;
+        for (const std::size_t i : e->leaves_as_taken) arranged.push_back(leaves[i]);
+        present = std::move(arranged);
+        leaves = present;
+    }
     out.leaves = run_entry(*e, leaves);
     out.prototype = e->prototype;
     return true;

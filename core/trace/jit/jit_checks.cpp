@@ -37,11 +37,7 @@ Error refusal(const JitState& s, const std::string& text) {
 /// What the text of an unhashable argument names: a type, and a value.
 std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg) {
     const PyTreeDef tree = make_tree(call.arguments()).children()[arg];
-    if (tree.node()->kind == TreeWriter::Kind::leaf) {
-        std::size_t leaf = 0;
-        for (std::size_t a = 0; a < arg; ++a) leaf += call.leaves_of_arg[a];
-        return {"jaxlib._jax.ArrayImpl", call.leaves[leaf].str()};
-    }
+    if (tree.node()->kind == TreeWriter::Kind::leaf) return {"jaxlib._jax.ArrayImpl", call.leaves[call.first_leaf(arg)].str()};
     return {kind_name(*tree.node()), tree.str()};
 }
 

@@ -18,6 +18,7 @@ struct JitEntry {
     PyTreeDef tree;
     std::vector<std::string> keywords;  ///< per argument; empty: it came by position
     Avals avals;
+    std::vector<std::vector<Array>> fixed;  ///< per argument the static number that the function takes as an Array
     std::uint64_t axes = 0;  ///< names of mapped axes that it was traced under
     Traced traced;
     std::shared_ptr<const ::jaxscope::Program> program;
@@ -30,6 +31,7 @@ struct JitEntry {
     std::mutex running;
     std::shared_ptr<Executable> executable;
     std::vector<std::uint32_t> plain, consumed;  ///< leaves that are read; those among them whose arrays the call deletes
+    std::vector<std::size_t> leaves_as_taken;    ///< as Call's; empty: in order
     std::vector<const ArrayConst*> inputs;
     std::vector<ArrayPtr> given;
     JitEntry() = default;

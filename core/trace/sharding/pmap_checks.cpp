@@ -124,7 +124,7 @@ std::vector<Axis> axes_of_arguments(const PmapState& s, const Call& call) {
     if (!spread) no_prefix(tree, axes, by_name);
     std::vector<Axis> out;
     std::size_t next = 0;
-    for (std::size_t i = 0; i < args; ++i)
+    for (const std::size_t i : call.order)
         for (std::size_t k = 0; k < call.leaves_of_arg[i]; ++k)
             out.push_back(positional(i) ? (*spread)[next++] : i < first ? Axis(none) : Axis(0));
     return out;

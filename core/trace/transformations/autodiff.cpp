@@ -52,7 +52,7 @@ std::vector<Array> in_order_of(std::vector<Array> out, const Call& call, const s
     for (const std::size_t a : argnums) {
         std::size_t at = first;
         for (const std::size_t n : argnums)
-            if (n < a) at += call.leaves_of_arg[n];
+            if (call.first_leaf(n) < call.first_leaf(a)) at += call.leaves_of_arg[n];
         for (std::size_t k = 0; k < call.leaves_of_arg[a]; ++k) sorted.push_back(out[at + k]);
     }
     return sorted;

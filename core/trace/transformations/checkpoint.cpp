@@ -28,7 +28,7 @@ namespace {
 
 /// Per leaf of the arguments: is it static? Such arrays are given to the function as they are.
 std::vector<bool> static_leaves(const Call& call, const std::vector<int>& static_argnums) {
-    std::vector<bool> out;
+    std::vector<bool> out(call.leaves.size());
     const auto n = static_cast<int>(call.static_args.size());
     std::string all;
     for (const int s : static_argnums) all += (all.empty() ? "" : ", ") + std::to_string(s);
@@ -44,7 +44,7 @@ std::vector<bool> static_leaves(const Call& call, const std::vector<int>& static
         const auto at = static_cast<std::size_t>(i);
         if (call.static_args[at] && !is_static)
             throw Error(ErrorCode::BadUsage, static_text(call, at)).advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
-        out.insert(out.end(), call.leaves_of_arg[at], is_static);
+        std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(call.first_leaf(at)), call.leaves_of_arg[at], is_static);
     }
     return out;
 }
@@ -63,7 +63,7 @@ Attr prevent_cse_of(const PreventCse& given, const Call& call, const std::vector
             .advise("prevent_cse is one bool, or one for each argument");
     Attrs out(consts, Attr(false));
     std::size_t leaf = 0;
-    for (std::size_t i = 0; i < call.leaves_of_arg.size(); ++i)
+    for (const std::size_t i : call.order)
         for (std::size_t k = 0; k < call.leaves_of_arg[i]; ++k, ++leaf)
             if (!fixed[leaf]) out.emplace_back(given.by_argument[i] != false);
     return Attr::tuple(std::move(out));

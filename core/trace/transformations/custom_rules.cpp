@@ -216,6 +216,7 @@ std::vector<Array> custom_jvp(Call& f, Call& rule, const RuleNames& names) {
         throw Error(ErrorCode::NoRule,
                     "expected a rule for tangents that are all there, found symbolic_zeros=true, which the C++ front end can't trace yet")
             .at({f.where.file, f.where.line, 0});
+    f.arrange_as_taken();
     const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
     if (!Trace::current()) return run_directly(f);
     const Avals avals = avals_of(f.leaves);
@@ -329,6 +330,7 @@ void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backw
 }  // namespace
 
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names) {
+    f.arrange_as_taken();
     const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));
     if (!Trace::current()) return run_directly(f);
     const Avals avals = avals_of(f.leaves);

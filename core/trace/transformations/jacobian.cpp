@@ -62,14 +62,11 @@ struct Chosen {
 };
 Chosen chosen_of(const Call& call, const std::vector<std::size_t>& argnums) {
     Chosen c;
-    std::vector<std::size_t> first;
-    std::size_t n = 0;
-    for (const std::size_t count : call.leaves_of_arg) first.push_back(n), n += count;
-    c.leaf.assign(n, false);
+    c.leaf.assign(call.leaves.size(), false);
     for (const std::size_t a : argnums)
         for (std::size_t k = 0; k < call.leaves_of_arg[a]; ++k) {
-            c.leaf[first[a] + k] = true;
-            c.avals.push_back(call.leaves[first[a] + k].node()->aval);
+            c.leaf[call.first_leaf(a) + k] = true;
+            c.avals.push_back(call.leaves[call.first_leaf(a) + k].node()->aval);
         }
     return c;
 }
@@ -90,7 +87,7 @@ void check_forward_input(AvalRef a, bool holomorphic) {
 /// Tangents stand in the order of the arguments; basis vectors in the order of `argnums`.
 std::vector<std::size_t> positions(const Call& call, const std::vector<std::size_t>& argnums) {
     std::vector<std::size_t> order;
-    for (std::size_t a = 0; a < call.leaves_of_arg.size(); ++a) {
+    for (const std::size_t a : call.order) {
         std::size_t before = 0;
         for (const std::size_t n : argnums) {
             if (n == a)

@@ -104,6 +104,13 @@ Axis argument_axes(const Call& call, const Axis& in_axes) {
     return Axis(std::move(out));
 }
 
+std::vector<Axis> axes_of_arguments(const Call& call, const Axis& in_axes) {
+    const std::vector<Axis> taken = axes_of_leaves("vmap in_axes", argument_axes(call, in_axes), make_tree(call.arguments()));
+    std::vector<Axis> out;
+    for (const std::size_t leaf : call.leaves_as_taken()) out.push_back(taken[leaf]);
+    return out;
+}
+
 /// What JAX calls a leaf of the arguments.
 std::string place_of(const Call& call, const ArgumentNames& names, std::size_t leaf) {
     const std::string name = names.leaves[leaf].str();
@@ -190,7 +197,7 @@ std::vector<int> result_axes(const TracedCall& t, const Axis& spec) {
 std::vector<Array> vmap(Call& call, const VmapOptions& options) {
     return at_place(call.where, [&] {
         leaves_of(call);
-        const std::vector<Axis> axes = axes_of_leaves("vmap in_axes", argument_axes(call, options.in_axes), make_tree(call.arguments()));
+        const std::vector<Axis> axes = axes_of_arguments(call, options.in_axes);
         std::vector<int> dims;
         const std::int64_t size = mapped_size(call, axes, options, dims);
         // The function sees one element: arrays without the mapped axis.

@@ -32,6 +32,26 @@ void loops_that_close_over() {
          jax::vmap([](Array a, Array c) { return a * c.sum(); }, {.in_axes = {jax::none}})(v, jax::kw("c", x)));
     PAIR("jax.vmap(lambda a, c: a * c.sum(), in_axes=1)(x, c=x.T)",
          jax::vmap([](Array a, Array c) { return a * c.sum(); }, {.in_axes = 1})(x, jax::kw("c", x.T())));
+    // Names are sorted, wherever they stand.
+    PAIR("jax.vmap(lambda a, c, b: a * c.sum() - b)(v, c=x.T, b=v)",
+         jax::vmap([](Array a, Array c, Array b) { return a * c.sum() - b; })(v, jax::kw("c", x.T()), jax::kw("b", v)));
+    PAIR(
+        "jax.jit(lambda a, c, b: a * c.sum() - b)(v, c=x, b=v * 2)",
+        jax::jit([](Array a, Array c, Array b) { return a * c.sum() - b; }, {.name = "<lambda>"})(v, jax::kw("c", x), jax::kw("b", v * 2)));
+    PAIR("jax.jit(lambda c, b: c.sum() - b, donate_argnames='c')(c=x + 1, b=v)",
+         jax::jit([](Array c, Array b) { return c.sum() - b; }, {.donate_argnames = {"c"}, .arg_names = {"c", "b"}, .name = "<lambda>"})(
+             jax::kw("c", x + 1), jax::kw("b", v)));
+    PAIR("jax.checkpoint(lambda a, c, b: a * jnp.sin(c) - b)(v, c=x, b=v)",
+         jax::checkpoint([](Array a, Array c, Array b) { return a * jnp::sin(c) - b; })(v, jax::kw("c", x), jax::kw("b", v)));
+    PAIR("jax.grad(jax.jit(lambda a, c, b: (a * jnp.sin(c) - b).sum()))(v, c=x, b=w[0, 1:])",
+         jax::grad(jax::jit([](Array a, Array c, Array b) { return (a * jnp::sin(c) - b).sum(); }, {.name = "<lambda>"}))(
+             v, jax::kw("c", x), jax::kw("b", w[{0, slice(1, none)}])));
+    PAIR("jax.jacrev(lambda a, c, b: a * jnp.sin(c) - b)(v, c=v * 2, b=v)",
+         jax::jacrev([](Array a, Array c, Array b) { return a * jnp::sin(c) - b; })(v, jax::kw("c", v * 2), jax::kw("b", v)));
+    // A static number, where the function takes an Array.
+    PAIR("jax.jit(lambda a, m: a * m, static_argnames='m')(v, m=2.5)",
+         jax::jit([](Array a, Array m) { return a * m; }, {.static_argnames = {"m"}, .arg_names = {"a", "m"}, .name = "<lambda>"})(
+             v, jax::kw("m", 2.5)));
     PAIR("lax.scan(lambda c, e: (c + e.sum(), c), 0., x)", lax::scan([](Array c, Array e) { return std::pair(c + e.sum(), c); }, 0., x));
     PAIR("lax.scan(lambda c, e: ((c[0] + 1, c[1] * e[0]), c[0]), (0, 1.), x)",
          lax::scan(
