@@ -17,6 +17,8 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "app" / "capture"))
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "tests" / "support")]
+
+from matrices import sample_matrices  # noqa: E402
 PROGRAMS = Path(os.environ.get("JAXSCOPE_PROGRAMS", ROOT / "tests" / "programs"))
 
 
@@ -50,3 +52,7 @@ def ahead(test, work):
             for f in running.values():
                 f.cancel()
     return done
+
+
+def pytest_collection_modifyitems(config, items):
+    sample_matrices(config, items)

@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "app" / "capture"), str(ROOT / "tests" / "support")]
+
+from matrices import sample_matrices  # noqa: E402
 BINARY = os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
 
 TEXT = """{ lambda ; a:f32[3,4] b:f32[4]. let
@@ -52,3 +54,7 @@ def schema():
     document = json.loads((ROOT / "resources" / "report.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(document)
     return jsonschema.Draft202012Validator(document)
+
+
+def pytest_collection_modifyitems(config, items):
+    sample_matrices(config, items)

@@ -19,6 +19,8 @@ PROGRAMS = ROOT / "tests" / "programs"
 SAMPLES = ROOT / "samples" / "python"
 sys.path[:0] = [str(ROOT / "app" / "capture"), str(SAMPLES), str(ROOT / "tests" / "support")]
 
+from matrices import sample_matrices  # noqa: E402
+
 
 def jaxscope_binary() -> str:
     return os.environ.get("JAXSCOPE", str(ROOT / "build" / "release" / "jaxscope"))
@@ -133,3 +135,27 @@ class Cli:
 @pytest.fixture(scope="session")
 def cli(tmp_path_factory) -> Cli:
     return Cli(tmp_path_factory.mktemp("captures"))
+
+
+# The files that take longest come first: two workers end together.
+LONG = ["test_values", "test_sharded_programs", "test_operand_types", "test_codegen_fuzz", "test_front_end", "test_harness_values", "test_programs",
+        "test_residuals", "test_print"]
+
+
+def pytest_collection_modifyitems(config, items):
+    sample_matrices(config, items)
+    items.sort(key=lambda i: LONG.index(i.module.__name__) if i.module.__name__ in LONG else len(LONG))
+
+
+# Values alone are asked of XLA here, which compiles in half the time without most of its optimisations. --full has it compile as it does for users.
+VALUES_ALONE = {"test_values", "test_kernels", "test_axis_kernels", "test_irregular_kernels", "test_codegen_fuzz", "test_operand_types", "test_front_end",
+                "test_harness_values", "test_random_pairs", "test_rules", "test_programs", "test_library_primitives", "test_sparse", "test_fft_kernels",
+                "test_blocked_linalg", "test_linalg", "test_complex", "test_edges"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_xla(request):
+    import jax
+    jax.config.update("jax_disable_most_optimizations", request.module.__name__ in VALUES_ALONE and not os.environ.get("JAXSCOPE_FULL"))
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

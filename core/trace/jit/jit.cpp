@@ -129,18 +129,6 @@ void fix_numbers(const JitState& s, Call& call) {
             call.fix(i);
 }
 
-/// Equinox binds names to parameters, and hands jax.jit a dict of what is donated, then one of the rest: 'first', 'fun' and 'rest' each.
-std::vector<std::size_t> filter_order(const DonationRules& r, std::size_t args) {
-    const std::size_t first = r.own_function ? 1 : 0;
-    std::vector<std::size_t> out;
-    for (const bool donated : {true, false}) {
-        if (r.args.front() == donated && first < args) out.push_back(first);
-        if (r.own_function && r.function == donated) out.push_back(0);
-        for (std::size_t a = first + 1; a < args && r.fallback == donated; ++a) out.push_back(a);
-    }
-    return out;
-}
-
 /// Leaf `i` has no elements: it was deleted before, or this call gave it away.
 [[noreturn]] void refuse_deleted(const JitEntry& e, std::span<const Node* const> leaves, std::size_t i, bool donated) {
     for (const std::uint32_t k : e.consumed) {
@@ -296,7 +284,7 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
 }  // namespace
 
 std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
-    if (s.rules.marker) call.arrange(filter_order(s.rules, call.keywords.size()));
+    if (s.rules.marker) call.arrange_as_taken();  // Equinox binds names to parameters
     fix_numbers(s, call);
     PyTreeDef tree = make_tree(call.arguments());
     Avals avals = avals_of(call.leaves);

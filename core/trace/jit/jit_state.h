@@ -19,7 +19,7 @@ struct JitEntry {
     std::vector<std::string> keywords;  ///< per argument; empty: it came by position
     Avals avals;
     std::vector<std::vector<Array>> fixed;  ///< per argument the static number that the function takes as an Array
-    std::uint64_t axes = 0;  ///< names of mapped axes that it was traced under
+    std::uint64_t axes = 0;                 ///< names of mapped axes that it was traced under
     Traced traced;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
