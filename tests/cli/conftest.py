@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.pop("COLUMNS", None), os.unsetenv("COLUMNS")  # readline, which pytest loads, sets it behind Python; pages are as wide as it says
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "app" / "capture"), str(ROOT / "tests" / "support")]
 
