@@ -15,7 +15,7 @@ def sample_matrices(config, items) -> None:
         matrices.setdefault(item.nodeid.split("[")[0], []).append(item)
     left = set()
     for name, cases in matrices.items():
-        if len(cases) > MOST and not cases[0].get_closest_marker("whole"):
+        if len(cases) > MOST:
             kept = random.Random(f"{seed} {name}").sample(cases, max(MOST, len(cases) // 3))
             left |= {id(c) for c in cases} - {id(c) for c in kept}
     if left:

@@ -32,11 +32,9 @@ std::vector<std::string> keywords_of(const Call& call) {
     for (const char* k : call.keywords) out.emplace_back(k ? k : "");
     return out;
 }
-/// Are static numbers of the same types and values?
+/// Are static numbers of the same types and values? While a function is traced they are literals.
 bool same_numbers(const std::vector<std::vector<Array>>& a, const std::vector<std::vector<Array>>& b) {
-    const auto same = [](const Array& x, const Array& y) {
-        return x.node()->aval == y.node()->aval && elements(*x.node())->data == elements(*y.node())->data;
-    };
+    const auto same = [](const Array& x, const Array& y) { return x.node()->aval == y.node()->aval && x.item() == y.item(); };
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const std::vector<Array>& x, const std::vector<Array>& y) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
     });

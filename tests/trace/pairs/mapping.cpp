@@ -49,6 +49,12 @@ void loops_that_close_over() {
     PAIR("jax.jacrev(lambda a, c, b: a * jnp.sin(c) - b)(v, c=v * 2, b=v)",
          jax::jacrev([](Array a, Array c, Array b) { return a * jnp::sin(c) - b; })(v, jax::kw("c", v * 2), jax::kw("b", v)));
     // A static number, where the function takes an Array.
+    PAIR("(lambda f: f(v, 3) + f(v, 4) + f(v, 3))(jax.jit(lambda a, m: a * m, static_argnums=1))", [&] {
+        auto f = jax::jit([](Array a, Array m) { return a * m; }, {.static_argnums = {1}, .name = "<lambda>"});
+        const Array first = f(v, 3), second = f(v, 4);
+        const Array sum = first + second;
+        return sum + f(v, 3);
+    }());
     PAIR("jax.jit(lambda a, m: a * m, static_argnames='m')(v, m=2.5)",
          jax::jit([](Array a, Array m) { return a * m; }, {.static_argnames = {"m"}, .arg_names = {"a", "m"}, .name = "<lambda>"})(
              v, jax::kw("m", 2.5)));
