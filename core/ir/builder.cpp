@@ -292,4 +292,10 @@ JaxprPtr JaxprBuilder::finish(const Values& outs, Sym name, bool drop_unused) {
     return done;
 }
 
+JaxprPtr JaxprBuilder::so_far(const Values& outs) const {
+    JaxprBuilder copy(*this);
+    copy.jaxpr_ = std::make_shared<Jaxpr>(*jaxpr_);
+    return copy.finish(outs);
+}
+
 }  // namespace jaxscope

@@ -62,6 +62,8 @@ public:
     /// `outs` may hold literals. `drop_unused`: results that nothing reads are marked dropped. JAX does so for what partial evaluation by
     /// data stages (tracers_to_jaxpr); what it traces keeps a variable for every result.
     JaxprPtr finish(const Values& outs, Sym name = {}, bool drop_unused = false);
+    /// What `finish` would give; the builder goes on.
+    JaxprPtr so_far(const Values& outs) const;
     Jaxpr& jaxpr() { return *jaxpr_; }
     bool outermost() const override { return outermost_; }
     void set_outermost() { outermost_ = true; }

@@ -21,13 +21,23 @@ using AxisKind = AxisTree::Kind;
 
 }  // namespace
 
-std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes) {
-    const std::string problem = detail::prefix_problem(name, tree, axes);
-    if (!problem.empty())
-        throw Error(
-            ErrorCode::BadUsage,
-            name + " specification must be a tree prefix of the corresponding value; \n  Mismatch details (1 found):\n  " + problem);
-    return detail::spread_prefix(axes, tree);
+std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args) {
+    const std::vector<std::string> problems = detail::prefix_problems(name, tree, axes);
+    if (problems.empty()) return detail::spread_prefix(axes, tree);
+    std::string hint;
+    if (tupled_args) {
+        hint = fmt::format(" Note that {} that are non-trivial pytrees should always be wrapped in a tuple representing the argument list.",
+                           name);
+        const bool one = tree.children().size() == 1 && axes.kind() == AxisKind::tuple && axes.items().size() != 1;
+        if (one)
+            hint += fmt::format(
+                " In particular, you're passing in a single argument which means that {} might need to be wrapped in a "
+                "singleton tuple.",
+                name);
+    }
+    throw Error(ErrorCode::BadUsage,
+                fmt::format("{} specification must be a tree prefix of the corresponding value; {}\n  Mismatch details ({} found):\n  {}",
+                            name, hint, problems.size(), fmt::join(problems, "\n  ")));
 }
 
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,
@@ -111,7 +121,7 @@ PyTreeDef tree_of_call(const CallPart* given, std::size_t n) {
         w.key("1");
         w.open(AxisKind::dict, "", p.kwargs.size());
         for (const auto& [name, d] : p.kwargs) {
-            w.key("'" + name + "'");
+            w.key(quoted_text(name));
             describe(d, w);
         }
         w.close();

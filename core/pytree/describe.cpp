@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
+#include "ir/print/attr_text.h"
 #include "ir/types/literal.h"
 #include "pytree/tree.h"
 
@@ -104,6 +106,19 @@ std::string number_text(float v) {
     std::from_chars(digits.data(), digits.data() + digits.size(), same);
     return python_float(same);
 }
-std::string quoted_text(const char* v) { return std::string("'").append(v).append("'"); }
+std::string complex_text(double real, double imag) {
+    const auto part = [](double v) {
+        const std::string s = python_float(v);
+        return s.ends_with(".0") ? s.substr(0, s.size() - 2) : s;
+    };
+    if (real == 0) return part(imag) + "j";
+    return "(" + part(real) + (std::signbit(imag) ? "" : "+") + part(imag) + "j)";
+}
+std::string quoted_text(std::string_view v) { return python_repr(v); }
+std::string listed_texts(std::initializer_list<std::string> texts) {
+    std::string out;
+    for (const std::string& t : texts) out += (out.empty() ? "" : ", ") + t;
+    return out;
+}
 
 }  // namespace jaxscope::jax::detail

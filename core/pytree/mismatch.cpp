@@ -29,10 +29,9 @@ std::string indented(const std::string& text) {
 
 /// Key sets of two nodes with different numbers of children.
 std::string key_difference(const TreeNode& prefix, const TreeNode& full) {
-    const auto plain = [](const std::string& k) { return k.size() > 1 && k.front() == '\'' ? k.substr(1, k.size() - 2) : k; };
     std::set<std::string> a, b, one;
-    for (const TreeNode::Key& k : prefix.keys) a.insert(plain(k.text));
-    for (const TreeNode::Key& k : full.keys) b.insert(plain(k.text));
+    for (const TreeNode::Key& k : prefix.keys) a.insert(unquoted(k.text));
+    for (const TreeNode::Key& k : full.keys) b.insert(unquoted(k.text));
     std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::inserter(one, one.end()));
     const auto joined = [](const std::set<std::string>& keys) {
         std::string out;
@@ -47,41 +46,42 @@ std::string key_difference(const TreeNode& prefix, const TreeNode& full) {
 
 }  // namespace
 
-std::string structure_difference(const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path, const std::string& name,
-                                 const char* leaf_class, bool leaves_are_prefixes) {
+void structure_differences(std::vector<std::string>& out, const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path,
+                           const std::string& name, const char* leaf_class, bool leaves_are_prefixes) {
     const auto place = [&](const char* what) {
         return fmt::format("pytree structure error: {} at key path\n    {}\nAt that key path, the prefix pytree {} has a subtree of type",
                            what, name + keystr(path), name);
     };
-    if (prefix.kind == Kind::leaf && (leaves_are_prefixes || full.kind == Kind::leaf)) return {};
+    const auto add = [&](std::string text) { out.push_back(std::move(text)); };
+    if (prefix.kind == Kind::leaf && (leaves_are_prefixes || full.kind == Kind::leaf)) return;
     if (prefix.kind != full.kind || (prefix.kind == Kind::custom && prefix.type != full.type))
-        return place("different types") + "\n" + class_of(prefix, leaf_class) +
-               "\nbut at the same key path the full pytree has a subtree of different type\n" + class_of(full, leaf_class) + ".";
+        return add(place("different types") + "\n" + class_of(prefix, leaf_class) +
+                   "\nbut at the same key path the full pytree has a subtree of different type\n" + class_of(full, leaf_class) + ".");
     const std::size_t n = prefix.children.size();
     const std::string kind = kind_name(prefix);
     if (n != full.children.size() && (prefix.kind == Kind::tuple || prefix.kind == Kind::list))
-        return place(("different lengths of " + kind).c_str()) +
-               fmt::format(" {} of length {}, but the full pytree has a subtree of the same type but of length {}.", kind, n,
-                           full.children.size());
+        return add(place(("different lengths of " + kind).c_str()) +
+                   fmt::format(" {} of length {}, but the full pytree has a subtree of the same type but of length {}.", kind, n,
+                               full.children.size()));
     if (n != full.children.size())
-        return place("different numbers of pytree children") + "\n" + class_of(prefix, leaf_class) + "\n" + key_difference(prefix, full);
+        return add(place("different numbers of pytree children") + "\n" + class_of(prefix, leaf_class) + "\n" +
+                   key_difference(prefix, full));
     if (const std::string a = metadata(prefix), b = metadata(full); a != b)
-        return place("different pytree metadata") + "\n" + class_of(prefix, leaf_class) + "\nwith metadata\n    " + a +
-               "\nbut at the same key path the full pytree has a subtree of the same type but with metadata\n    " + b +
-               "\nso the diff in the metadata at these pytree nodes is\n" + indented(line_difference(a, b));
+        return add(place("different pytree metadata") + "\n" + class_of(prefix, leaf_class) + "\nwith metadata\n    " + a +
+                   "\nbut at the same key path the full pytree has a subtree of the same type but with metadata\n    " + b +
+                   "\nso the diff in the metadata at these pytree nodes is\n" + indented(line_difference(a, b)));
     for (std::size_t i = 0; i < n; ++i) {
         path.push_back(prefix.keys[i]);
-        std::string inner = structure_difference(*prefix.children[i], *full.children[i], path, name, leaf_class, leaves_are_prefixes);
+        structure_differences(out, *prefix.children[i], *full.children[i], path, name, leaf_class, leaves_are_prefixes);
         path.pop_back();
-        if (!inner.empty()) return inner;
     }
-    return {};
 }
 
 void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name) {
     std::vector<TreeNode::Key> path;
-    std::string text = structure_difference(*a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", false);
-    throw Error(ErrorCode::BadUsage, text.empty() ? "trees differ: " + a.str() + " and " + b.str() : text);
+    std::vector<std::string> found;
+    structure_differences(found, *a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", false);
+    throw Error(ErrorCode::BadUsage, found.empty() ? "trees differ: " + a.str() + " and " + b.str() : found.front());
 }
 
 }  // namespace jaxscope::jax::detail

@@ -33,12 +33,20 @@ void describe_prefix(const void* value, TreeWriter& w) {
     }
     w.close();
 }
-/// JAX's sentences on the first place where it isn't a prefix of `tree`; empty: it is one.
+/// JAX's sentences on each place where it isn't a prefix of `tree`; none: it is one.
 template <class Leaf>
-std::string prefix_problem(const std::string& name, const PyTreeDef& tree, const PrefixTree<Leaf>& spec) {
+std::vector<std::string> prefix_problems(const std::string& name, const PyTreeDef& tree, const PrefixTree<Leaf>& spec) {
     const PyTreeDef prefix = make_tree(&spec, describe_prefix<Leaf>);
     std::vector<TreeNode::Key> path;
-    return structure_difference(*prefix.node(), *tree.node(), path, name, "jax._src.api_util.PytreeLeaf", true);
+    std::vector<std::string> out;
+    structure_differences(out, *prefix.node(), *tree.node(), path, name, "jax._src.api_util.PytreeLeaf", true);
+    return out;
+}
+/// The first of them.
+template <class Leaf>
+std::string prefix_problem(const std::string& name, const PyTreeDef& tree, const PrefixTree<Leaf>& spec) {
+    std::vector<std::string> all = prefix_problems(name, tree, spec);
+    return all.empty() ? std::string() : std::move(all.front());
 }
 template <class Leaf>
 void spread_prefix(const PrefixTree<Leaf>& spec, const TreeNode& full, std::vector<Leaf>& out) {

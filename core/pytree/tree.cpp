@@ -152,6 +152,41 @@ KeyPath steps_of(const TreeNode& root, const std::vector<TreeNode::Key>& path) {
 
 }  // namespace
 
+namespace {
+void write_tree(const TreeNode& n, TreeWriter& w) {
+    if (n.kind == Kind::leaf) return w.leaf();
+    if (n.kind == Kind::none || n.kind == Kind::fixed) return w.none();
+    w.open(n.kind, n.type, n.children.size());
+    for (std::size_t i = 0; i < n.children.size(); ++i) {
+        n.keys[i].member ? w.name(n.keys[i].text) : w.key(n.keys[i].text);
+        write_tree(*n.children[i], w);
+    }
+    w.close();
+}
+}  // namespace
+PyTreeDef tuple_of_trees(const std::vector<PyTreeDef>& trees) {
+    return make_tree(&trees, [](const void* value, TreeWriter& w) {
+        const auto& all = *static_cast<const std::vector<PyTreeDef>*>(value);
+        w.open(Kind::tuple, "", all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            w.key(std::to_string(i));
+            write_tree(*all[i].node(), w);
+        }
+        w.close();
+    });
+}
+PyTreeDef dict_of_trees(const std::vector<std::pair<std::string, PyTreeDef>>& trees) {
+    return make_tree(&trees, [](const void* value, TreeWriter& w) {
+        const auto& all = *static_cast<const std::vector<std::pair<std::string, PyTreeDef>>*>(value);
+        w.open(Kind::dict, "", all.size());
+        for (const auto& [key, tree] : all) {
+            w.key(quoted_text(key));
+            write_tree(*tree.node(), w);
+        }
+        w.close();
+    });
+}
+
 bool same(const TreeNode& a, const TreeNode& b) {
     if (&a == &b) return true;
     if (a.hash != b.hash || a.kind != b.kind || a.type != b.type || a.children.size() != b.children.size()) return false;
@@ -173,13 +208,31 @@ std::string metadata(const TreeNode& n) {
     return "(" + out + (items == 1 ? ",)" : ")");
 }
 
+std::string unquoted(const std::string& repr) {
+    if (repr.size() < 2 || (repr.front() != '\'' && repr.front() != '"')) return repr;
+    std::string out;
+    for (std::size_t i = 1; i + 1 < repr.size(); ++i) {
+        if (repr[i] != '\\') {
+            out += repr[i];
+            continue;
+        }
+        const char c = repr[++i];
+        if (c == 'x') {
+            out += static_cast<char>(std::stoi(repr.substr(i + 1, 2), nullptr, 16));
+            i += 2;
+        } else {
+            out += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+        }
+    }
+    return out;
+}
+
 std::string keystr(const std::vector<TreeNode::Key>& path, bool simple, const std::string& separator) {
     std::string out;
     for (const TreeNode::Key& k : path) {
         if (k.text.empty()) continue;  // a variant's alternative stands for the variant
         if (simple) {
-            const bool quoted = k.text.size() > 1 && k.text.front() == '\'';
-            out += (out.empty() ? "" : separator) + (quoted ? k.text.substr(1, k.text.size() - 2) : k.text);
+            out += (out.empty() ? "" : separator) + unquoted(k.text);
         } else {
             out += k.member ? "." + k.text : "[" + k.text + "]";
         }

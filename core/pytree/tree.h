@@ -56,13 +56,18 @@ struct TreeNode {
     ~TreeNode();
 };
 bool same(const TreeNode& a, const TreeNode& b);
+/// A tuple of trees; a dict of them, keys sorted. Only their shape is taken over: a static value has none.
+PyTreeDef tuple_of_trees(const std::vector<PyTreeDef>& trees);
+PyTreeDef dict_of_trees(const std::vector<std::pair<std::string, PyTreeDef>>& trees);
+/// A key without its quotes, as it is; what isn't quoted stays.
+std::string unquoted(const std::string& repr);
 /// `['a'].w[0]`; plain: `a/w/0`.
 std::string keystr(const std::vector<TreeNode::Key>& path, bool simple = false, const std::string& separator = "");
 /// What JAX keeps of a node beside its children, a tuple: a dict's keys, a struct's static values.
 std::string metadata(const TreeNode& n);
-/// JAX's sentences on the first place where `full` differs from `prefix`; empty: nowhere. `leaf_class`: what leaves are called.
-std::string structure_difference(const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path, const std::string& name,
-                                 const char* leaf_class, bool leaves_are_prefixes);
+/// JAX's sentences on each place where `full` differs from `prefix`. `leaf_class`: what leaves are called.
+void structure_differences(std::vector<std::string>& out, const TreeNode& prefix, const TreeNode& full, std::vector<TreeNode::Key>& path,
+                           const std::string& name, const char* leaf_class, bool leaves_are_prefixes);
 /// JAX's name of a node's type, for errors: "tuple", "list", "dict".
 std::string kind_name(const TreeNode& n);
 /// A place where two trees differ, in JAX's words: `['b']`, "a tuple of length 2", "a pytree leaf", "their Python types differ".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <complex>
 #include <cstring>
 #include <ostream>
 
@@ -37,7 +38,7 @@ Array concrete(ArrayPtr array) {
 std::string long_aval(AvalRef aval) {
     std::string dims;
     for (const std::int64_t d : aval->shape) dims += (dims.empty() ? "" : ",") + std::to_string(d);
-    return std::string(info(aval->dtype).name) + "[" + dims + "]";
+    return std::string(info(aval->dtype).name) + (aval->space == MemorySpace::Host ? "<host>[" : "[") + dims + "]";
 }
 
 const ArrayPtr& elements(const Node& n) {
@@ -45,17 +46,18 @@ const ArrayPtr& elements(const Node& n) {
         if (!Trace::find(n.trace) && !Trace::waiting_for(n)) leaked(n);
         concretization_error(n, "array", n.where);
     }
-    if (!n.array) {
-        // JAX deletes the words of a key, and names those.
-        AvalRef aval = n.aval;
-        if (aval->dtype == DType::KeyFry) {
-            ::jaxscope::Dims words = aval->shape;
-            words.push_back(2);
-            aval = AvalRef(DType::U32, words);
-        }
-        throw Error(ErrorCode::BadUsage, "Array has been deleted with shape=" + long_aval(aval) + ".");
-    }
+    if (!n.array) refuse_deleted(n.aval);
     return n.array;
+}
+
+void refuse_deleted(AvalRef aval) {
+    // JAX deletes the words of a key, and names those.
+    if (aval->dtype == DType::KeyFry) {
+        ::jaxscope::Dims words = aval->shape;
+        words.push_back(2);
+        aval = AvalRef(DType::U32, words);
+    }
+    throw Error(ErrorCode::BadUsage, "Array has been deleted with shape=" + long_aval(aval) + ".");
 }
 
 namespace {
@@ -80,6 +82,7 @@ std::string where_from(Trace& t, const Node& n) {
 
 void concretization_error(const Node& n, const char* function, const Where& where) {
     Trace* t = Trace::find(n.trace);
+    if (!t) t = Trace::waiting_for(n);
     const bool boolean = std::strcmp(function, "bool") == 0;
     std::string text =
         boolean ? "Attempted boolean conversion of traced array with shape " + long_aval(n.aval) + "."
@@ -163,6 +166,7 @@ static Array number_array(const Operand& v) {
 Array Array::scalar(bool v) { return number_array(Operand(v, "", 0, "")); }
 Array Array::scalar(std::int64_t v) { return number_array(Operand(v, "", 0, "")); }
 Array Array::scalar(double v) { return number_array(Operand(v, "", 0, "")); }
+Array Array::complex_scalar(float real, float imag) { return number_array(Operand(std::complex<float>(real, imag), "", 0, "")); }
 
 Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
 std::int64_t Array::shape(std::int64_t axis) const {
@@ -183,12 +187,22 @@ void Array::delete_buffer() {
     if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", Where("", 0, ""));
     const_cast<detail::Node*>(node_)->array.reset();
 }
-const void* Array::unsafe_buffer_pointer() const { return detail::elements(node_of(*this))->data.data(); }
+const void* Array::unsafe_buffer_pointer() const {
+    if (is_deleted()) throw Error(ErrorCode::BadUsage, "INVALID_ARGUMENT: Buffer has been deleted or donated.");
+    return detail::elements(node_of(*this))->data.data();
+}
+const Array& Array::block_until_ready() const {
+    if (is_deleted()) throw Error(ErrorCode::BadUsage, "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer");
+    return *this;
+}
 std::string Array::aval() const { return (weak_type() ? "~" : "") + detail::long_aval(node_of(*this).aval); }
 
 Array::operator bool() const {
-    if (is_tracer() && node_->value.is_literal()) return number(node_->where) != 0;
-    if (is_tracer()) detail::concretization_error(*node_, "bool", node_->where);
+    if (is_tracer()) {
+        const ArrayPtr known = detail::known_elements(*node_);
+        if (!known) detail::concretization_error(*node_, "bool", node_->where);
+        return static_cast<bool>(detail::concrete(known));
+    }
     if (size() != 1)
         throw Error(ErrorCode::BadUsage,
                     "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)")
@@ -196,8 +210,12 @@ Array::operator bool() const {
     return number(Where("", 0, "")) != 0;
 }
 double Array::number(Where where) const {
-    if (is_tracer() && node_->value.is_literal()) return detail::concrete(detail::array_of(node_->value.literal())).number(where);
-    if (is_tracer()) detail::concretization_error(*node_, "item", where);
+    if (is_tracer()) {
+        const ArrayPtr known = detail::known_elements(*node_);
+        if (!known) detail::concretization_error(*node_, "item", where);
+        return detail::concrete(known).number(where);
+    }
+    detail::at_place(where, [&] { return detail::elements(node_of(*this)); });
     if (size() != 1)
         throw Error(ErrorCode::BadUsage, "can only convert an array of size 1 to a scalar, found one of shape " + shape().str())
             .at({where.file, where.line, 0});

@@ -48,13 +48,15 @@ std::int64_t whole_bound(double x, const Where& where) {
 }
 /// The type of a bound that is known; none: it is traced, or no scalar.
 std::optional<AvalRef> known_bound(const Operand& x, const Where& where, std::int64_t& bound) {
+    if (x.kind == Operand::Kind::complex) return {};
     if (x.kind != Operand::Kind::array) {
         bound = x.kind == Operand::Kind::integer ? x.integer : x.kind == Operand::Kind::boolean ? x.boolean : whole_bound(x.real, where);
         return literal_of(x)->aval;
     }
-    if (!x.node || x.node->is_tracer() || x.node->aval->rank() != 0 || is_complex(x.node->aval->dtype)) return {};
-    retain(x.node);
-    const Array a = Array::adopt(x.node);
+    if (!x.node || x.node->aval->rank() != 0 || is_complex(x.node->aval->dtype)) return {};
+    const ArrayPtr known = known_elements(*x.node);
+    if (!known) return {};
+    const Array a = concrete(known);
     bound = is_float(x.node->aval->dtype) ? whole_bound(a.item<double>(), where) : a.item<std::int64_t>();
     return x.node->aval;
 }

@@ -31,6 +31,33 @@ ArgumentNames argument_names(const Call& call, const std::vector<std::string>& g
     return out;
 }
 
+PyTreeDef pair_of_trees(const Call& call, const std::vector<bool>& fixed) {
+    const std::vector<PyTreeDef> trees = make_tree(call.arguments()).children();
+    std::vector<PyTreeDef> args;
+    std::vector<std::pair<std::string, PyTreeDef>> kwargs;
+    for (const std::size_t i : call.order) {
+        if (call.static_args[i] || fixed[i]) continue;
+        if (call.keywords[i])
+            kwargs.emplace_back(call.keywords[i], trees[i]);
+        else
+            args.push_back(trees[i]);
+    }
+    return tuple_of_trees({tuple_of_trees(args), dict_of_trees(kwargs)});
+}
+std::string tree_text(const PyTreeDef& tree, const std::vector<std::string>& leaves) {
+    std::string out = tree.str();
+    out = out.substr(out.find('(') + 1);
+    out.pop_back();
+    std::size_t at = 0;
+    for (const std::string& text : leaves) {
+        at = out.find('*', at);
+        if (at == std::string::npos) break;
+        out.replace(at, 1, text);
+        at += text.size();
+    }
+    return out;
+}
+
 const std::vector<Array>& leaves_of(const Call& call) {
     for (const Array& a : call.leaves)
         if (!a.is_tracer()) elements(*a.node());
@@ -73,6 +100,11 @@ TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::
     Trace t(what, function);
     return trace_call_in(t, call, in, names);
 }
+TracedCall trace_known(Call& call, const char* what, const std::string& function) {
+    Trace t(what, function);
+    t.inputs_are(call.leaves);
+    return trace_call_in(t, call, avals_of(call.leaves), nullptr);
+}
 TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNames* names) {
     std::vector<Array> leaves, out;
 
@@ -87,7 +119,8 @@ TracedCall trace_call(Call& call, const char* what, const std::string& function,
 TracedCall trace_call(Call& call, const std::vector<bool>& fixed, const char* what, const std::string& function) {
     Trace t(what, function);
     std::vector<Array> leaves, out;
-    for (std::size_t i = 0; i < fixed.size(); ++i) leaves.push_back(fixed[i] ? call.leaves[i] : t.input(call.leaves[i].node()->aval));
+    for (std::size_t i = 0; i < fixed.size(); ++i)
+        leaves.push_back(fixed[i] ? number_as_given(call.leaves[i]) : t.input(call.leaves[i].node()->aval));
     call.run(leaves.data(), out);
     return {t.finish(out), make_tree(call.results())};
 }

@@ -17,6 +17,12 @@ struct ArgumentNames {
 };
 ArgumentNames argument_names(const Call& call, const std::vector<std::string>& given);
 
+/// What JAX takes for the tree of a call: a pair of the arguments by position and those by name, without the static ones. `fixed`: per
+/// argument, is it static although it has arrays?
+PyTreeDef pair_of_trees(const Call& call, const std::vector<bool>& fixed);
+/// The tree with these texts for its leaves: `{'a': 1}`.
+std::string tree_text(const PyTreeDef& tree, const std::vector<std::string>& leaves);
+
 /// Stands where the results of later calls have an array. Costs nothing to copy, is read by nobody.
 Array place_of_array();
 
@@ -28,6 +34,8 @@ constexpr const char* kUnnamed = "<unnamed function>";
 /// Runs the function on tracers of these types, or of its arguments'. `what`: "jit", as errors call it.
 TracedCall trace_call(Call& call, const Avals& in, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names = nullptr);
+/// The same where the arguments are known meanwhile, so that the function may branch on what it computes (grad, jvp).
+TracedCall trace_known(Call& call, const char* what, const std::string& function);
 /// The same in a trace that was made before.
 TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNames* names);
 /// The same with leaves that are given as they are, where `fixed` says so.

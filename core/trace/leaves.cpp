@@ -118,8 +118,14 @@ std::vector<std::size_t> Call::leaves_as_taken() const {
 }
 void Call::set_arguments(void* const* values, const TreeType* const* types, const Array* in) const {
     for (const std::size_t a : order) {
-        const Array* own = fixed[a].data();
-        set_leaves(values[a], *types[a], fixed[a].empty() ? in : own);
+        if (fixed[a].empty()) {
+            set_leaves(values[a], *types[a], in);
+            continue;
+        }
+        std::vector<Array> own;
+        for (const Array& x : fixed[a]) own.push_back(number_as_given(x));
+        const Array* next = own.data();
+        set_leaves(values[a], *types[a], next);
     }
 }
 void Call::fix(std::size_t arg) {
@@ -139,10 +145,9 @@ void CallKey::raw(const void* data, std::size_t n) {
     std::memcpy(bytes + num_bytes, data, n);
     num_bytes += n;
 }
-void CallKey::text(const char* s) {
-    const std::size_t n = std::strlen(s);
-    count(n);
-    raw(s, n);
+void CallKey::text(std::string_view s) {
+    count(s.size());
+    raw(s.data(), s.size());
 }
 void CallKey::count(std::size_t n) {
     const auto c = static_cast<std::uint32_t>(n);

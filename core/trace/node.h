@@ -38,6 +38,8 @@ Array concrete(ArrayPtr array);
 Array abstract_array(AvalRef aval, const Where& where);
 /// The elements of a concrete array. Throws JAX's errors for deleted arrays and for tracers.
 const ArrayPtr& elements(const Node& n);
+/// JAX's error for an array that was donated or deleted.
+[[noreturn]] void refuse_deleted(AvalRef aval);
 /// `float32[3]`, as JAX's errors write avals.
 std::string long_aval(AvalRef aval);
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <complex>
 
 #include "base/error.h"
 #include "ir/interpret.h"
@@ -195,7 +196,22 @@ Array Trace::wrap(Value v, const Where& where, std::uint32_t begin) {
     return Array::adopt(n);
 }
 
+void Trace::take(const Array& a) { taken_.push_back(a); }
+bool Trace::was_taken(const Node& n) const {
+    const auto same = [&](const Array& a) {
+        const Node& t = *a.node();
+        return &t == &n || (n.is_tracer() && !n.value.is_literal() && t.trace == n.trace && t.value == n.value);
+    };
+    for (const Trace* t = this; t; t = t->outer_)
+        if (std::any_of(t->taken_.begin(), t->taken_.end(), same)) return true;
+    return false;
+}
+
 Value Trace::lift(const Node& n) {
+    if (was_taken(n)) refuse_deleted(n.aval);
+    return lifted(n);
+}
+Value Trace::lifted(const Node& n) {
     if (n.trace == serial_) return n.value;
     if (!n.is_tracer()) {
         const ArrayPtr& array = elements(n);
@@ -215,10 +231,13 @@ Value Trace::lift(const Node& n) {
 }
 
 Value Trace::kept_number(const Builder& b, Value v) {
-    if (!keeps_numbers_ || !v.is_literal() || &b != &builder_) return v;
-    numbers_.push_back(concrete(array_of(v.literal())));
-    return lift(*numbers_.back().node());
+    // A weak number beside a weak value needs no conversion, and stays one.
+    if (!keeps_numbers() || !v.is_literal() || v.literal()->aval->weak_type || &b != &builder_) return v;
+    const Array number = concrete(array_of(v.literal()));
+    for (Trace* t = this; t; t = t->keeps_numbers_ ? nullptr : t->outer_) t->numbers_.push_back(number);
+    return lift(*number.node());
 }
+Value kept_factor(const Builder& b, Value number) { return t_current ? t_current->kept_number(b, number) : number; }
 std::vector<bool> Trace::kept_numbers(const Traced& t) const {
     std::vector<bool> out;
     for (const Array& c : t.consts)
@@ -231,7 +250,7 @@ Traced Trace::finish(const std::vector<Array>& outs) {
     for (const Array& a : outs) {
         if (!a.has_value())
             throw Error(ErrorCode::BadUsage, "expected arrays as results of the traced function, found an Array without a value");
-        values.push_back(lift(*a.node()));
+        values.push_back(lifted(*a.node()));  // one that was taken may be given back
     }
     Traced t;
     const JaxprPtr made = order_.applied(builder_.finish(values, Sym(function_)));
@@ -291,6 +310,8 @@ LiteralRef literal_of(const Operand& x) {
                 throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to int32", x.integer))
                     .at({x.where.file, x.where.line, 0});
             return make_literal(AvalRef(DType::S32, {}, true), x.integer);
+        case Operand::Kind::complex:
+            return make_literal(AvalRef(DType::C64, {}, true), std::complex<double>(x.parts[0], x.parts[1]));
         case Operand::Kind::array:
             break;
         case Operand::Kind::real:
@@ -311,6 +332,16 @@ LiteralRef literal_of(const Operand& x) {
     if (written != value_text(l)) l.text = Sym(written);
     k = {bits, LiteralRef(l)};
     return k.literal;
+}
+
+Array number_as_given(const Array& a) {
+    Trace* t = Trace::current();
+    const AvalRef aval = a.node()->aval;
+    if (!t || a.is_tracer() || aval->rank() != 0 || is_complex(aval->dtype) || !(aval->weak_type || aval->dtype == DType::Bool)) return a;
+    const Operand number = is_float(aval->dtype)        ? Operand(a.item<double>())
+                           : aval->dtype == DType::Bool ? Operand(a.item<bool>())
+                                                        : Operand(a.item<std::int64_t>());
+    return t->wrap(Value(literal_of(number)), Where("", 0, ""));
 }
 
 std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit) {
@@ -406,6 +437,7 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     for (const Array& a : in)
         arrays.push_back(a.is_tracer() && a.node()->value.is_literal() ? array_of(a.node()->value.literal()) : elements(*a.node()));
     refuse_constraints(*open);
+    check_donated(*open, in);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
     consume_donated(*open, in);
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in

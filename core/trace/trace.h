@@ -14,6 +14,7 @@
 #include "ir/builder.h"
 #include "ir/types/literal_array.h"
 #include "trace/evaluation_order.h"
+#include "trace/known_values.h"
 #include "trace/node.h"
 
 namespace jaxscope::jax::detail {
@@ -41,6 +42,13 @@ public:
     Sym name_of_input(std::size_t i);
     /// The names of all inputs, made when an error asks for one.
     void name_inputs(std::function<std::vector<Sym>()> names) { later_names_ = std::move(names); }
+    /// What the inputs are, where operations on them are run as they come (KnownValues): under grad, jvp and vmap, not under jit.
+    void inputs_are(std::vector<Array> inputs) {
+        known_.inputs_are(std::move(inputs));
+        known_inputs_ = true;
+    }
+    /// The elements of a value of this trace, where they are known while it goes on; else null.
+    ArrayPtr known(Value v) { return known_inputs_ ? known_.of(builder_, v, constant_of_) : nullptr; }
     /// The array as a value of this trace. Throws for a leaked tracer, one of another thread, and a deleted array.
     Value lift(const Node& n);
     /// `begin`: the position of the first equation of the expression that it is the value of.
@@ -51,6 +59,11 @@ public:
     /// Where the expression begins that an operand with a name belongs to; here, where it is no part of one.
     std::uint32_t begin_of(const Node& n, const Where& where) const;
     Traced finish(const std::vector<Array>& outs);
+
+    /// Are its operations run as they come, as far as anybody can tell: under grad and vmap outside of jit?
+    bool eager() const { return known_inputs_ && (!outer_ || outer_->eager()); }
+    /// A call that donates has taken the array's memory: what reads it from now on is refused, as where operations run at once.
+    void take(const Array& a);
 
     /// From now on a number that an array is multiplied with or divided by is a constant of the trace: so residuals show it, as JAX lists
     /// it.
@@ -95,11 +108,16 @@ private:
     std::uint64_t serial_;
     Trace* outer_;  ///< the one before it, which may wait
     bool waits_;    ///< did it?
+    bool keeps_numbers() const { return keeps_numbers_ || (known_inputs_ && outer_ && outer_->keeps_numbers()); }
+    bool was_taken(const Node& n) const;
+    Value lifted(const Node& n);
     bool keeps_numbers_ = false;
-    std::vector<Array> numbers_;
+    std::vector<Array> numbers_, taken_;
     std::vector<Sym> input_names_;
     std::function<std::vector<Sym>()> later_names_;
     JaxprBuilder builder_;
+    KnownValues known_;
+    bool known_inputs_ = false;
     EvaluationOrder order_;
     std::unordered_map<const Node*, Value> lifted_;             ///< tracers of outer traces
     std::unordered_map<const ArrayConst*, Array> constant_of_;  ///< what the builder's constants are: arrays, or stand for (tracers)
@@ -111,6 +129,9 @@ using Emit = std::function<Values(Builder&, const Values&)>;
 std::vector<Array> apply(std::span<const Operand> in, const Where& where, const Emit& emit);
 Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builder&, const Values&)>& emit);
 Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit);
+
+/// A number that an array is multiplied with or divided by, as the current trace keeps it (Trace::kept_number).
+Value kept_factor(const Builder& b, Value number);
 
 /// Results of a jaxpr without constvars at `in`: inlined into the current trace, or run.
 std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where);
@@ -141,6 +162,8 @@ SourceRef source_of(const Where& where);
 /// JAX's error for a tracer whose trace has ended.
 [[noreturn]] void leaked(const Node& n);
 LiteralRef literal_of(const Operand& number);
+/// A number that was made an array because the function takes one: in the trace it is a number again, and a literal where it is read.
+Array number_as_given(const Array& a);
 
 /// Throws what JAX does where a constraint of sharded_jit would run outside of one (sharding/constraint.cpp).
 void refuse_constraints(const ::jaxscope::Jaxpr& open);
@@ -148,6 +171,8 @@ void refuse_constraints(const ::jaxscope::Jaxpr& open);
 /// Runs a jaxpr without constvars (eager.cpp): structurally equal ones are compiled once.
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& open, std::span<const ArrayPtr> in);
 using ::jaxscope::array_of;
+/// What JAX says before such calls: one array may not be donated twice; donations that can't be used are warned about, once.
+void check_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
 /// Deletes arrays that calls of jitted functions in the jaxpr had donated: outside of jit these are calls as any others (jit.cpp).
 void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
 

@@ -456,7 +456,11 @@ void refuse_names_on_both_sides(const Attrs& saved, const Attrs& offloaded) {
     for (const Attr& a : saved)
         if (lists_name(offloaded, text_of(a))) both.push_back(a);
     if (both.empty()) return;
-    const auto set = [](const Attrs& names) { return printable(repr_text(Attr::seq(Attr::SeqKind::Set, names))); };
+    const auto set = [](const Attrs& names) {
+        std::string items;
+        for (const Attr& name : names) items += (items.empty() ? "" : ", ") + repr_text(name);
+        return printable("{" + items + "}");
+    };
     throw Error(ErrorCode::BadUsage,
                 "The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
                 "`names_which_can_be_offloaded`. Got names_which_can_be_saved=" +

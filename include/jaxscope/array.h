@@ -99,6 +99,16 @@ void retain(const Node* node) noexcept;
 void release(const Node* node) noexcept;
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
+/// std::complex of float or double, whose header isn't included for it.
+template <class T>
+concept Complex = requires(const T& c) {
+    requires std::is_floating_point_v<typename T::value_type>;
+    requires sizeof(T) == 2 * sizeof(typename T::value_type);
+    c.real();
+    c.imag();
+};
+template <class T>
+concept AnyNumber = Number<T> || Complex<T>;
 /// A span, a std::array, a vector: numbers in a row.
 template <class R>
 concept NumberRange = requires(const R& r) {
@@ -153,6 +163,9 @@ public:
     /// A number: a weakly typed scalar, as Python's (a bool is not weak).
     template <detail::Number T>
     Array(T value) : Array(scalar(value)) {}  // NOLINT(google-explicit-constructor)
+    template <detail::Complex T>
+    Array(const T& value)  // NOLINT(google-explicit-constructor)
+        : Array(complex_scalar(static_cast<float>(value.real()), static_cast<float>(value.imag()))) {}
     /// Elements in row-major order: a span, a vector, a std::array, or `Array({1.f, 2.f, 3.f, 4.f}, {2, 2})`. Numbers of 64 bits become
     /// 32-bit ones, as everywhere without x64. Throws Error{BadInput} when their number isn't that of the shape, Error{BadUsage} for
     /// integers that 32 bits don't hold.
@@ -215,7 +228,7 @@ public:
     Array& operator&=(const Operand& y) &;
     Array& operator|=(const Operand& y) &;
     Array& operator^=(const Operand& y) &;
-    const Array& block_until_ready() const { return *this; }  ///< what isn't traced has been computed
+    const Array& block_until_ready() const;  ///< what isn't traced has been computed; throws where it was deleted
     // Of an array without a name, as in `f(x).sum()`, the operations belong to the expression that is evaluated.
     Array astype(jax::dtype type, Where where = {}) const&;
     Array astype(jax::dtype type, Where where = {}) &&;
@@ -292,6 +305,7 @@ private:
     static Array scalar(bool value);
     static Array scalar(std::int64_t value);
     static Array scalar(double value);
+    static Array complex_scalar(float real, float imag);
     template <detail::Number T>
     static Array scalar(T value) {
         if constexpr (std::is_floating_point_v<T>)
@@ -325,7 +339,7 @@ std::ostream& operator<<(std::ostream& out, dtype type);      ///< `float32`
 
 /// What functions of arrays take: an array or a number, with the line that it was given in. Trivial to copy; refers to the array.
 struct Operand {
-    enum class Kind : unsigned char { array, boolean, integer, real };
+    enum class Kind : unsigned char { array, boolean, integer, real, complex };
     Kind kind;
     bool temporary = false;  ///< an array without a name: what made it was evaluated for this call
     union {
@@ -333,6 +347,7 @@ struct Operand {
         bool boolean;
         std::int64_t integer;
         double real;
+        float parts[2];  ///< of a complex number
     };
     Where where;
     Operand(const Array& a, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
@@ -355,6 +370,10 @@ struct Operand {
         else
             integer = static_cast<std::int64_t>(v);
     }
+    template <detail::Complex T>
+    Operand(const T& v, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
+            const char* function = __builtin_FUNCTION())
+        : kind(Kind::complex), parts{static_cast<float>(v.real()), static_cast<float>(v.imag())}, where(file, line, function) {}
 };
 
 Array operator+(const Operand& x, const Operand& y);
@@ -376,8 +395,9 @@ Array operator~(const Operand& x);
 
 namespace detail {
 template <class T>
-concept Foreign = !Number<std::remove_cvref_t<T>> && !std::is_base_of_v<Array, std::remove_cvref_t<T>> &&
-                  !std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_base_of_v<std::ios_base, std::remove_cvref_t<T>>;
+concept Foreign =
+    !Number<std::remove_cvref_t<T>> && !Complex<std::remove_cvref_t<T>> && !std::is_base_of_v<Array, std::remove_cvref_t<T>> &&
+    !std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_base_of_v<std::ios_base, std::remove_cvref_t<T>>;
 template <class T>
 inline constexpr bool is_operand = false;
 }  // namespace detail

@@ -6,12 +6,22 @@
 namespace jaxscope::jax {
 
 /// Of all arguments, or one each: `{true, false}`.
+/// One bool, or `{true, false}` for the arguments that aren't static, or `{{true, false}, true}` for them and for those by name, as JAX
+/// takes it where there are some. Inside, a bool stands for a tree, as a prefix of it.
 class PreventCse {
 public:
-    PreventCse(bool all_arguments) : all(all_arguments) {}               // NOLINT(google-explicit-constructor)
-    PreventCse(std::initializer_list<bool> list) : by_argument(list) {}  // NOLINT(google-explicit-constructor)
+    PreventCse(bool all_leaves) : all(all_leaves) {}  // NOLINT(google-explicit-constructor)
+    PreventCse(std::initializer_list<PreventCse> list) : kind(Kind::tuple), items(list) {}
+    static PreventCse dict(std::vector<std::pair<std::string, PreventCse>> entries);
+    PreventCse(const PreventCse&);
+    PreventCse(PreventCse&&) noexcept;
+    PreventCse& operator=(const PreventCse&);
+    PreventCse& operator=(PreventCse&&) noexcept;
+    ~PreventCse();
+    enum class Kind : unsigned char { leaf, tuple, dict } kind = Kind::leaf;
     bool all = true;
-    std::vector<bool> by_argument;
+    std::vector<PreventCse> items;
+    std::vector<std::string> keys;
 };
 struct CheckpointOptions {
     Policy policy = {};
@@ -41,8 +51,18 @@ bool log_checkpoint_residuals(bool on);
 
 namespace detail {
 /// Traces of one checkpointed function: calls with equal types, trees and static values share one.
-/// They keep the options. Throws JAX's sentence for those that are gone.
-KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where);
+/// They keep the options. Throws JAX's sentence for those that are gone. `function`: what tells one that holds nothing; all its
+/// checkpoints share their traces, as those of one function object in JAX.
+KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where, const void* function = nullptr);
+template <class F>
+inline constexpr char kFunctionType = 0;
+template <class F>
+const void* identity_of(const F& f) {
+    if constexpr (std::is_pointer_v<F>)
+        return reinterpret_cast<const void*>(f);
+    else
+        return PlainFunction<F> ? &kFunctionType<F> : nullptr;
+}
 Called checkpoint(Call& call, Kept& traces);
 }  // namespace detail
 
@@ -63,16 +83,17 @@ struct Checkpointed {
 };
 template <class F>
 auto checkpoint(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
-    return Checkpointed<detail::Stored<F>>{static_cast<F&&>(f), where, detail::make_trace_cache(options, where)};
+    return Checkpointed<detail::Stored<F>>{static_cast<F&&>(f), where,
+                                           detail::make_trace_cache(options, where, detail::identity_of<detail::Stored<F>>(f))};
 }
 template <class F>
 auto remat(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
     return checkpoint(static_cast<F&&>(f), options, where);
 }
-Array checkpoint_name(const Operand& x, const char* name);
+Array checkpoint_name(const Operand& x, const std::string& name);
 /// The same name for every leaf of a tree.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const char* name) {
+requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const std::string& name) {
     return tree_map([&](const Array& a) { return checkpoint_name(Operand(a), name); }, tree);
 }
 
@@ -80,14 +101,19 @@ struct SavedResidual {
     std::string aval, source;
 };
 namespace detail {
-std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names);
+/// `checkpointed`: is the function itself a checkpointed one? Its call then stands nowhere, as in JAX.
+std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names, bool checkpointed);
+template <class F>
+inline constexpr bool is_checkpointed = false;
+template <class F>
+inline constexpr bool is_checkpointed<Checkpointed<F>> = true;
 void print_residuals(const std::vector<SavedResidual>& rows);
 }  // namespace detail
 /// What autodiff would save of f(args...), as jax.ad_checkpoint.saved_residuals says it.
 template <class F, class... A>
 std::vector<SavedResidual> saved_residuals(const F& f, const A&... a) {
     detail::CallOf call(f, a...);
-    return detail::saved_residuals(call, {});
+    return detail::saved_residuals(call, {}, detail::is_checkpointed<F>);
 }
 template <class F, class... A>
 void print_saved_residuals(const F& f, const A&... a) {
@@ -100,7 +126,7 @@ struct ResidualOptions {
 template <class F, class... A>
 std::vector<SavedResidual> saved_residuals(const F& f, const ResidualOptions& options, const A&... a) {
     detail::CallOf call(f, a...);
-    return detail::saved_residuals(call, options.arg_names);
+    return detail::saved_residuals(call, options.arg_names, detail::is_checkpointed<F>);
 }
 template <class F, class... A>
 void print_saved_residuals(const F& f, const ResidualOptions& options, const A&... a) {

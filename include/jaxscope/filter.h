@@ -32,24 +32,16 @@ inline constexpr struct {
             return false;
     }
 } is_inexact_array{};
-namespace detail {
-template <class T>
-concept ComplexNumber = requires(const T& v) {
-    typename T::value_type;
-    v.real();
-    v.imag();
-};
-}  // namespace detail
 inline constexpr struct {
     template <class T>
     bool operator()(const T& v) const {
-        return detail::Number<T> || detail::ComplexNumber<T> || is_array(v);
+        return detail::AnyNumber<T> || is_array(v);
     }
 } is_array_like{};
 inline constexpr struct {
     template <class T>
     bool operator()(const T& v) const {
-        return std::is_floating_point_v<T> || detail::ComplexNumber<T> || is_inexact_array(v);
+        return std::is_floating_point_v<T> || detail::Complex<T> || is_inexact_array(v);
     }
 } is_inexact_array_like{};
 
@@ -123,7 +115,9 @@ std::pair<T, T> partition(const T& tree, const S& filter_spec, const Array& repl
     return out;
 }
 namespace detail {
-[[noreturn]] void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b);
+/// Throws JAX's error of tree_map where their arrays don't stand in the same places, or one has a place that the other hasn't. Arrays
+/// without a value have their place; what else the trees hold isn't compared.
+void check_same_places(const Description& a, const Description& b);
 /// Calls f with every place of an array, those without a value, too.
 template <class T, class F>
 void each_place(T& t, F&& f) {
@@ -145,12 +139,9 @@ std::vector<Array> at_places(const T& t) {
 template <class T, class... More>
 T combine(const T& first, const More&... more) {
     T out(first);
-    const std::size_t places = detail::at_places(first).size();
     const auto fill = [&](const T& other) {
+        detail::check_same_places(detail::description<true>(first), detail::description<true>(other));
         const std::vector<Array> theirs = detail::at_places(other);
-        if (theirs.size() != places)
-            detail::combined_trees_differ(detail::make_tree(detail::description<true>(first)),
-                                          detail::make_tree(detail::description<true>(other)));
         std::size_t n = 0;
         detail::each_place(out, [&](Array& a) {
             if (!a.has_value()) a = theirs[n];

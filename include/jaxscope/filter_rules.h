@@ -264,6 +264,25 @@ bool is_none(const T& t) {
     else
         return std::is_same_v<T, None>;
 }
+/// Have two nodes of one type, with as many children, these in the same places, so that they have the same types?
+template <class T>
+bool same_node(const T& a, const T& b) {
+    if constexpr (Variant<T>) {
+        return a.index() == b.index();
+    } else if constexpr (Map<T>) {
+        std::vector<const typename T::key_type*> keys;
+        each_entry(b, [&](const auto& entry) { keys.push_back(&entry.first); });
+        std::size_t n = 0;
+        bool same = true;
+        each_entry(a, [&](const auto& entry) {
+            same = same && !(entry.first < *keys[n]) && !(*keys[n] < entry.first);
+            ++n;
+        });
+        return same;
+    } else {
+        return true;
+    }
+}
 template <class P, class T>
 void combine_into(const P& pred, T& out, const T& other) {
     if constexpr (is_leaf<T>) {
@@ -278,9 +297,9 @@ void combine_into(const P& pred, T& out, const T& other) {
         each_child<true>(other, [&](const auto& child) { theirs.push_back(&child); });
         std::size_t n = 0, own = 0;
         each_child<true>(out, [&](auto&) { ++own; });
-        if (own != theirs.size())
-            combined_trees_differ(make_tree(description<true>(static_cast<const T&>(out))), make_tree(description<true>(other)));
-        // Children at one place of trees of one type have one type.
+        // The error is told of whole nodes; below one that `pred` holds of they may differ.
+        if (own != theirs.size() || !same_node(static_cast<const T&>(out), other))
+            check_same_places(description<true>(static_cast<const T&>(out)), description<true>(other));
         each_child<true>(
             out, [&](auto& child) { combine_into(pred, child, *static_cast<std::remove_cvref_t<decltype(child)> const*>(theirs[n++])); });
     }

@@ -9,11 +9,12 @@ namespace jaxscope::jax {
 /// The model plus its updates; what has none stays.
 template <class T>
 T apply_updates(const T& model, const T& updates, Where where = {}) {
+    detail::check_same_places(detail::description<true>(model), detail::description<true>(updates));
     T out(model);
     const std::vector<Array> by = detail::at_places(updates);
     std::size_t n = 0;
     detail::each_place(out, [&](Array& a) {
-        if (const Array& u = by.at(n++); u.has_value())
+        if (const Array& u = by[n++]; u.has_value())
             a = Operand(a, where.file, where.line, where.function) + Operand(u, where.file, where.line, where.function);
     });
     return out;

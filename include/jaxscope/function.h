@@ -58,7 +58,7 @@ struct KeptAs {
             return std::type_identity<std::string>();
         else if constexpr (Filter)
             return std::type_identity<D>();
-        else if constexpr (Number<D> && NumbersAreArrays)
+        else if constexpr (AnyNumber<D> && NumbersAreArrays)
             return Array();
         else if constexpr (std::is_convertible_v<D, const char*>)
             return StaticArg<std::string>();
@@ -84,7 +84,7 @@ struct KeptAs {
 /// What keeps a value from being an argument.
 template <class D>
 constexpr TreeProblem argument_problem() {
-    if constexpr (Number<D> || std::is_convertible_v<D, const char*> || is_plain<D>() || is_record<D>())
+    if constexpr (AnyNumber<D> || std::is_convertible_v<D, const char*> || is_plain<D>() || is_record<D>())
         return TreeProblem::none;
     else
         return tree_problem<false, D>();
@@ -186,7 +186,7 @@ public:
     void fixed(const void* value, const FixedType& of);
     void leaf(const Array& a);
     void raw(const void* data, std::size_t n);
-    void text(const char* s);
+    void text(std::string_view s);
     void count(std::size_t n);
 
     const void* type;
@@ -208,7 +208,7 @@ void empty_leaves(void* value, const TreeType& type);
 /// Arrays for the numbers that a function gives or a loop begins with.
 template <class T>
 struct WithArrays {
-    using type = std::conditional_t<Number<T>, Array, T>;
+    using type = std::conditional_t<AnyNumber<T>, Array, T>;
 };
 template <class A, class B>
 struct WithArrays<std::pair<A, B>> {
@@ -292,7 +292,7 @@ public:
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
-                      Number<typename Unkeyed<A>::type>, keyword_name(a)),
+                      AnyNumber<typename Unkeyed<A>::type>, keyword_name(a)),
              ...);
         }
         (std::index_sequence_for<A...>());

@@ -66,7 +66,25 @@ struct CostAnalysis {
     double flops, bytes_accessed;
 };
 
+/// A leaf of the arguments: its path, its type, and whether it is donated. Prints as JAX's ArgInfo.
+struct ArgInfo {
+    std::string path, aval;
+    bool weak_type = false, donated = false;
+    std::string str() const;
+};
+/// What is known of a lowered call: `in_tree` is that of a pair, arguments by position and by name, without the static ones.
+struct CallInfo {
+    PyTreeDef in_tree, out_tree;
+    std::vector<ArgInfo> args;
+    std::vector<int> donate_argnums;
+    /// JAX's `args_info`: the tree of ArgInfos.
+    std::string str() const;
+};
+
 namespace detail {
+CallInfo call_info(JitState& state, Call& call);
+/// What the call gives, its arrays ShapeDtypeStructs.
+Called shapes_of(JitState& state, Call& call);
 CostAnalysis cost_analysis(JitState& state, Call& call);
 Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options);
 Jaxpr jit_program(JitState& state, Call& call);
@@ -74,6 +92,7 @@ MemoryAnalysis memory_analysis(JitState& state, Call& call);
 std::string donation_report(JitState& state);
 std::string donation_report(JitState& state, Call& call);
 std::vector<std::string> retraces(JitState& state);
+void clear_cache(JitState& state);
 /// Throws JAX's sentences where a call isn't of the types that another one was compiled for.
 void check_compiled(JitState& state, Call& compiled, Call& given);
 }  // namespace detail
@@ -91,7 +110,21 @@ public:
     Jaxpr jaxpr() const {
         return with_call([&](auto& call) { return detail::jit_program(*state_, call); });
     }
+    Lowered lower() const { return *this; }  ///< of what `trace` gave
     Compiled<Filter, F, A...> compile() const { return {f_, state_, args_}; }
+    CallInfo args_info() const {
+        return with_call([&](auto& call) { return detail::call_info(*state_, call); });
+    }
+    PyTreeDef in_tree() const { return args_info().in_tree; }
+    PyTreeDef out_tree() const { return args_info().out_tree; }
+    std::vector<int> donate_argnums() const { return args_info().donate_argnums; }
+    /// The results, of which only the types are known: their arrays are ShapeDtypeStructs.
+    auto out_info() const {
+        return with_call([&]<class C>(C& call) {
+            detail::Called done = detail::shapes_of(*state_, call);
+            return C::filled(done.prototype, done.leaves.data());
+        });
+    }
     MemoryAnalysis memory_analysis() const { return compile().memory_analysis(); }
     CostAnalysis cost_analysis() const {
         return with_call([&](auto& call) { return detail::cost_analysis(*state_, call); });
@@ -189,6 +222,17 @@ public:
     Lowered<false, F, A...> lower(const A&... a) const {
         return {f_, state_, std::tuple<A...>(a...)};
     }
+    /// What is known of a call before it is lowered: the same, and `jaxpr()`.
+    template <class... A>
+    Lowered<false, F, A...> trace(const A&... a) const {
+        return lower(a...);
+    }
+    template <class... A>
+    auto eval_shape(const A&... a) const {
+        return lower(a...).out_info();
+    }
+    /// Forgets all traces and what was compiled: the next call traces again.
+    void clear_cache() const { detail::clear_cache(*state_); }
     /// What became of the donated arguments in the calls so far, by argument path.
     std::string donation_report() const { return detail::donation_report(*state_); }
     /// The same for one call that isn't run: what would be refused, too.

@@ -89,8 +89,21 @@ inline constexpr NamedPolicy everything_saveable{"everything_saveable"}, nothing
     dots_saveable{"dots_saveable"}, checkpoint_dots{"dots_saveable"}, dots_with_no_batch_dims_saveable{"dots_with_no_batch_dims_saveable"},
     checkpoint_dots_with_no_batch_dims{"dots_with_no_batch_dims_saveable"};
 Policy save_only_these_names(const std::vector<std::string>& names);
+template <class... S>
+requires(sizeof...(S) > 0 && (std::is_convertible_v<const S&, std::string> && ...)) Policy save_only_these_names(const S&... names) {
+    return save_only_these_names(std::vector<std::string>{names...});
+}
 Policy save_any_names_but_these(const std::vector<std::string>& names);
+template <class... S>
+requires(sizeof...(S) > 0 && (std::is_convertible_v<const S&, std::string> && ...)) Policy save_any_names_but_these(const S&... names) {
+    return save_any_names_but_these(std::vector<std::string>{names...});
+}
 Policy save_anything_except_these_names(const std::vector<std::string>& names);
+template <class... S>
+requires(sizeof...(S) > 0 && (std::is_convertible_v<const S&, std::string> && ...)) Policy
+    save_anything_except_these_names(const S&... names) {
+    return save_anything_except_these_names(std::vector<std::string>{names...});
+}
 Policy save_from_both_policies(const Policy& a, const Policy& b);
 Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination);
 Policy save_and_offload_only_these_names(const std::vector<std::string>& names_which_can_be_saved,

@@ -5,6 +5,7 @@
 // In: any such type. Out: its leaves in order, its tree for comparing and printing. Never here: what a tree of arrays is used for.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -70,7 +71,7 @@ concept Registered = requires(T& t) {
     jaxscope_members(t, [](auto&...) {});
 };
 template <class T>
-concept Text = requires(const T& t) {
+concept Text = std::is_same_v<T, std::string_view> || requires(const T& t) {
     t.c_str();
 };
 template <class T>
@@ -95,9 +96,28 @@ std::string number_text(long long v);
 std::string number_text(unsigned long long v);
 std::string number_text(double v);
 std::string number_text(float v);
-std::string quoted_text(const char* v);
+std::string complex_text(double real, double imag);
+std::string quoted_text(std::string_view v);  ///< as Python writes it
+std::string listed_texts(std::initializer_list<std::string> texts);
+template <class T>
+std::string_view characters_of(const T& v) {
+    if constexpr (std::is_convertible_v<const T&, std::string_view>)
+        return v;
+    else
+        return v.c_str();
+}
 template <class T>
 constexpr bool is_plain();
+template <class T>
+std::string text_of(const T& v);
+template <class T>
+std::string texts_of(const T& v) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        using std::get;
+        return listed_texts({text_of(get<I>(v))...});
+    }
+    (std::make_index_sequence<std::tuple_size<T>::value>());
+}
 template <class T>
 std::string text_of(const T& v) {
     if constexpr (std::is_same_v<T, bool>)
@@ -112,21 +132,52 @@ std::string text_of(const T& v) {
         return number_text(static_cast<unsigned long long>(v));
     else if constexpr (std::is_arithmetic_v<T>)
         return number_text(static_cast<long long>(v));
+    else if constexpr (Complex<T>)
+        return complex_text(static_cast<double>(v.real()), static_cast<double>(v.imag()));
     else if constexpr (Text<T>)
-        return quoted_text(v.c_str());
+        return quoted_text(characters_of(v));
     else if constexpr (std::is_convertible_v<T, const char*>)
         return quoted_text(v);
+    else if constexpr (Optional<T>)
+        return v.has_value() ? text_of(*v) : "None";
     else if constexpr (Sequence<T> || FixedArray<T>) {
         std::string out;
         for (const auto& e : v) out += (out.empty() ? "" : ", ") + text_of(e);
         return "[" + out + "]";
-    } else
+    } else if constexpr (TupleLike<T>)
+        return "(" + texts_of(v) + (std::tuple_size<T>::value == 1 ? ",)" : ")");
+    else if constexpr (Aggregate<T> && !Map<T>)
+        return std::string(type_name<T>.text, type_name<T>.size) + "(" +
+               with_members(v, [](const auto&... m) { return listed_texts({text_of(m)...}); }) + ")";
+    else
         return std::string(type_name<T>.text, type_name<T>.size);
 }
-/// A value that can hold no array: numbers, enums, text and containers of these.
+/// Does the text tell one value from another? The keys of a map are compared by it.
+template <class T>
+constexpr bool told_by_text() {
+    if constexpr (AnyNumber<T> || std::is_enum_v<T> || Text<T> || std::is_convertible_v<T, const char*> || std::is_empty_v<T>)
+        return true;
+    else if constexpr (Optional<T>)
+        return told_by_text<std::remove_cvref_t<decltype(*std::declval<T&>())>>();
+    else if constexpr (Sequence<T> || FixedArray<T>)
+        return told_by_text<typename T::value_type>();
+    else if constexpr (TupleLike<T>)
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return (told_by_text<std::remove_cvref_t<std::tuple_element_t<I, T>>>() && ...);
+        }
+    (std::make_index_sequence<std::tuple_size<T>::value>());
+    else if constexpr (Aggregate<T> && !Map<T>) return decltype(with_members(
+        std::declval<T&>(), []<class... M>(M&...) { return std::bool_constant<(told_by_text<std::remove_cv_t<M>>() && ...)>(); }))::value;
+    else return false;
+}
+/// A function's address, or a function object that holds nothing.
+template <class T>
+concept PlainFunction = (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>) ||
+                        (std::is_class_v<T> && std::is_empty_v<T> && !std::is_aggregate_v<T> && std::is_copy_constructible_v<T>);
+/// A value that can hold no array: numbers, enums, text, functions and containers of these.
 template <class T>
 constexpr bool is_plain() {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || Text<T> || std::is_convertible_v<T, const char*>)
+    if constexpr (AnyNumber<T> || std::is_enum_v<T> || Text<T> || std::is_convertible_v<T, const char*> || PlainFunction<T>)
         return true;
     else if constexpr (Map<T>)
         return is_plain<typename T::mapped_type>();
@@ -211,7 +262,7 @@ struct FixedType {
     enum class Key : unsigned char { none, bytes, text, unknown };
     Key key;            ///< what tells its value: nothing, so many bytes, characters, or comparing alone
     std::size_t bytes;  ///< of an unequal value
-    const char* (*characters)(const void*);
+    std::string_view (*characters)(const void*);
     std::string (*text)(const void*);
     bool (*equal)(const void*, const void*);  ///< null: such values can't be compared
     void* (*copy)(const void*);
@@ -236,11 +287,11 @@ concept Comparable = std::is_empty_v<V> || requires(const V& a) {
 template <class V>
 struct Fixed {
     static const V& of(const void* v) { return *static_cast<const V*>(v); }
-    static const char* characters(const void* v) {
+    static std::string_view characters(const void* v) {
         if constexpr (Text<V>)
-            return of(v).c_str();
+            return characters_of(of(v));
         else
-            return nullptr;
+            return {};
     }
     static std::string text(const void* v) { return text_of(of(v)); }
     static bool equal(const void* a, const void* b) {
@@ -253,10 +304,10 @@ struct Fixed {
     static void drop(void* v) { delete static_cast<V*>(v); }
     static constexpr FixedType make() {
         using Key = FixedType::Key;
-        constexpr Key key = std::is_empty_v<V>                                       ? Key::none
-                            : Number<V> || std::is_enum_v<V> || std::is_pointer_v<V> ? Key::bytes
-                            : Text<V>                                                ? Key::text
-                                                                                     : Key::unknown;
+        constexpr Key key = std::is_empty_v<V>                                          ? Key::none
+                            : AnyNumber<V> || std::is_enum_v<V> || std::is_pointer_v<V> ? Key::bytes
+                            : Text<V>                                                   ? Key::text
+                                                                                        : Key::unknown;
         if constexpr (Comparable<V>)
             return {key, sizeof(V), characters, text, equal, copy, drop};
         else
@@ -327,6 +378,8 @@ struct TypeOf {
         } else if constexpr (Variant<T>) {
             return {.kind = Kind::variant, .count = count, .children = children};
         } else if constexpr (Map<T>) {
+            static_assert(told_by_text<typename T::key_type>(),
+                          "T is no pytree: the keys of its map must be numbers, enums or text, or tuples, vectors or structs of these");
             return {.kind = Kind::dict, .count = count, .children = children, .fixed = &fixed_type<typename T::key_type>};
         } else if constexpr (Sequence<T>) {
             return {.kind = Kind::list, .count = count, .children = children};

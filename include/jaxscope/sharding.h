@@ -22,6 +22,8 @@ private:
     std::vector<std::int64_t> parts_;
 };
 
+std::ostream& operator<<(std::ostream& out, const PartitionSpec& p);
+
 /// A PartitionSpec, or none: replicated.
 struct Parts {
     PartitionSpec spec = {};

@@ -18,7 +18,7 @@ public:
     static PrefixTree dict(std::vector<std::pair<std::string, PrefixTree>> items) {
         std::vector<std::string> keys;
         std::vector<PrefixTree> values;
-        for (auto& [key, value] : items) keys.push_back("'" + key + "'"), values.push_back(std::move(value));
+        for (auto& [key, value] : items) keys.push_back(detail::quoted_text(key)), values.push_back(std::move(value));
         return PrefixTree(Kind::dict, std::move(keys), std::move(values));
     }
     Kind kind() const { return kind_; }
@@ -36,8 +36,9 @@ private:
     std::vector<PrefixTree> items_;
 };
 using AxisTree = PrefixTree<Axis>;
-/// One axis per leaf. Throws "NAME specification must be a tree prefix of the corresponding value" with the first place that doesn't fit.
-std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes);
+/// One axis per leaf. Throws "NAME specification must be a tree prefix of the corresponding value" with the places that don't fit.
+/// `tupled_args`: the tree is that of an argument list, and the error says so.
+std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args = false);
 
 /// Per leaf of the positional arguments, then of the keyword arguments sorted by name: is it donated?
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,
@@ -89,6 +90,14 @@ R tree_reduce(F&& f, const T& t, R initial) {
     return initial;
 }
 
+/// Are all leaves true (numbers that aren't zero)? Asks for their values.
+template <class T>
+bool tree_all(const T& t) {
+    bool all = true;
+    detail::each_leaf(t, [&](const Array& a) { all = all && static_cast<bool>(a); });
+    return all;
+}
+
 /// jax.tree: the same functions by shorter names.
 namespace tree {
 template <class F, class T, class... More>
@@ -98,6 +107,10 @@ T map(F&& f, const T& t, const More&... more) {
 template <class T>
 std::vector<Array> leaves(const T& t) {
     return tree_leaves(t);
+}
+template <class T>
+bool all(const T& t) {
+    return tree_all(t);
 }
 template <class T>
 PyTreeDef structure(const T& t) {

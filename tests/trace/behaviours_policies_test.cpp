@@ -24,8 +24,28 @@ TEST(Behaviours, C_05_StaticArgnumsAreIntegers) {
     // Another type doesn't compile in C++ (std::vector<int>); numbers beyond the arguments are refused when called.
     static_assert(std::is_same_v<decltype(jax::CheckpointOptions::static_argnums), std::vector<int>>);
     EXPECT_EQ(error_of([] { jax::checkpoint([](Array x, int) { return x; }, {.static_argnums = {-3}})(Array(1.), 2); }),
-              "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or equal to "
-              "`-len(args)` and less than `len(args)`, but got (-3,), while `len(args)` = 2");
+              "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) and less than "
+              "len(args), but got value -3 for len(args) == 2.");
+    // What comes by name isn't counted.
+    const auto f = [](Array x, Array n, Array k) { return x * n * k; };
+    EXPECT_EQ(
+        jax::make_jaxpr([&](Array x, Array k) { return jax::checkpoint(f, {.static_argnums = {-1}})(x, 3., jax::kw("k", k)); })(1., 2.)
+            .str(),
+        R"({ lambda ; a:f32[] b:f32[]. let
+    c:f32[] = remat2[
+      differentiated=False
+      jaxpr={ lambda ; d:f32[] e:f32[]. let
+          f:f32[] = mul d 3.0:f32[]
+          g:f32[] = mul f e
+        in (g,) }
+      policy=None
+      prevent_cse=True
+    ] a b
+  in (c,) })");
+    EXPECT_NE(error_of([&] {
+                  jax::checkpoint(f, {.static_argnums = {2}})(1., 2., jax::kw("k", 3.));
+              }).find("but got (2,), while `len(args)` = 2"),
+              std::string::npos);
 }
 TEST(Behaviours, C_07_TracesAreCachedByTypes) {
     Lines n;
@@ -35,6 +55,20 @@ TEST(Behaviours, C_07_TracesAreCachedByTypes) {
     EXPECT_FLOAT_EQ(jax::grad(f)(Array(0.)).item<float>(), 1.F) << "a cached trace computes the same";
     EXPECT_EQ(n.size(), 3u);
     EXPECT_EQ(f(jnp::zeros(2)).str(), "[0. 0.]");
+}
+int g_traced = 0;
+TEST(Behaviours, C_07_CheckpointsOfOneFunctionShareItsTraces) {
+    const auto f = [](Array x, Array (*of)(const jax::Operand&)) { return ++g_traced, of(x); };
+    Array (*const sine)(const jax::Operand&) = jnp::sin;
+    Array (*const cosine)(const jax::Operand&) = jnp::cos;
+    const jax::CheckpointOptions options{.static_argnums = {1}};
+    EXPECT_FLOAT_EQ(jax::checkpoint(f, options)(0., sine).item<float>(), 0.F);
+    EXPECT_FLOAT_EQ(
+        jax::checkpoint(f, {.policy = jax::policies::save_only_these_names("a", "b"), .static_argnums = {-1}})(0., sine).item<float>(),
+        0.F);
+    EXPECT_EQ(g_traced, 1);
+    EXPECT_FLOAT_EQ(jax::grad([&](Array x) { return jax::checkpoint(f, options)(x, cosine); })(0.).item<float>(), 0.F);
+    EXPECT_EQ(g_traced, 2);
 }
 TEST(Behaviours, C_07_ATraceThatClosesOverATracerLastsAsLongAsThat) {
     int n = 0;
@@ -109,6 +143,28 @@ TEST(Behaviours, C_20_PreventCseForAllOrOneEach) {
     const auto f = [](Array x, Array y) { return jnp::sin(x) * jnp::sin(y); };
     const std::string text = jax::make_jaxpr(jax::checkpoint(f, {.prevent_cse = {true, false}}))(1., 2.).str();
     EXPECT_NE(text.find("prevent_cse=(True, False)"), std::string::npos) << text;
+    // As JAX spreads a prefix: static arguments have no part in it, those by name are a tree of their own, bools stand for trees.
+    const auto g = [](Array a, Array b, Array k) { return a * b * k; };
+    const auto cse = [&](const jax::PreventCse& p, auto&& function, const auto&... a) {
+        const std::string s =
+            jax::make_jaxpr([&] { return jax::checkpoint(function, {.prevent_cse = p, .static_argnums = {}})(a...); })().str();
+        const std::size_t at = s.find("prevent_cse=") + 12;
+        return s.substr(at, s.find('\n', at) - at);
+    };
+    const jax::PreventCse two = {true, false}, three = {true, false, true}, none_given = {};
+    EXPECT_EQ(cse(three, g, 1., 2., 3.), "(True, False, True)");
+    EXPECT_EQ(cse(two, g, 1., 2., jax::kw("k", 3.)), "(True, True, False)");
+    const auto of_dict = [](std::map<std::string, Array> d, Array b) { return d.at("p") * d.at("q") * b; };
+    const jax::PreventCse with_dict = {jax::PreventCse::dict({{"p", true}, {"q", false}}), false};
+    EXPECT_EQ(cse(with_dict, of_dict, std::map<std::string, Array>{{"p", 1.}, {"q", 2.}}, 2.), "(True, False, False)");
+    EXPECT_NE(jax::make_jaxpr([&](Array b, Array k) {
+                  return jax::checkpoint(g, {.prevent_cse = {true, false}, .static_argnums = {0}})(1., b, k);
+              })(2., 3.)
+                  .str()
+                  .find("prevent_cse=(True, False)"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] { jax::checkpoint(g, {.prevent_cse = none_given})(1., 2., 3.); }).find("subtree of type tuple of length 0"),
+              std::string::npos);
     EXPECT_NE(error_of([&] {
                   jax::checkpoint(f, {.prevent_cse = {true}})(1., 2.);
               }).find("has a subtree of type tuple of length 1, but the full pytree has a subtree of the same type but of length 2"),
@@ -233,6 +289,7 @@ TEST(Behaviours, D_23_D_25_OffloadedProducts) {
     const auto f = [](Array x) { return jnp::sin(jnp::matmul(x, x)); };
     EXPECT_EQ(printed(jax::checkpoint(f, offload), {"x"}, jnp::ones({2, 2})),
               (Lines{"f32[2,2] from the argument x", "f32<host>[2,2] output of device_put"}));
+    EXPECT_EQ(jax::saved_residuals(jax::checkpoint(f, offload), jnp::ones({2, 2})).back().source, "output of device_put from ");
     const std::string text =
         jax::make_jaxpr(jax::grad(jax::checkpoint([&](Array x) { return f(x).sum(); }, offload)))(jnp::ones({2, 2})).str();
     EXPECT_NE(text.find("    c:f32<host>[2,2] = device_put[\n      copy_semantics=(ArrayCopySemantics.ALWAYS_COPY,)\n"), std::string::npos)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
+#include <map>
 #include <sstream>
 
 #include "trace/error_of.h"
@@ -37,6 +38,29 @@ TEST(Compiled, TakesWhatIsDonated_B_01) {
     const Array x = jnp::ones(3);
     EXPECT_EQ(twice.lower(x).compile()(x).str(), "[2. 2. 2.]");
     EXPECT_TRUE(x.is_deleted());
+}
+
+TEST(Compiled, SaysWhatItTakesAndGives) {
+    using Map = std::map<std::string, Array>;
+    const auto f = jax::jit(
+        [](Array x, int, Array k) {
+            return Map{{"a", x + k}};
+        },
+        {.donate_argnums = {0}, .static_argnums = {1}, .arg_names = {"x", "n", "k"}});
+    const Array x = jnp::ones(3);
+    const auto lowered = f.lower(x, 2, jax::kw("k", x));
+    EXPECT_EQ(lowered.args_info().str(),  // JAX's text
+              "((ArgInfo(_aval=ShapedArray(float32[3]), donated=True),), {'k': ArgInfo(_aval=ShapedArray(float32[3]), donated=False)})");
+    EXPECT_EQ(lowered.in_tree().str(), "PyTreeDef(((*,), {'k': *}))");
+    EXPECT_EQ(lowered.compile().out_tree().str(), "PyTreeDef({'a': *})");
+    EXPECT_EQ(lowered.donate_argnums(), std::vector<int>{0});
+    EXPECT_EQ(f.eval_shape(x, 2, jax::kw("k", x)).at("a").str(), "ShapeDtypeStruct(shape=(3,), dtype=float32)");
+    EXPECT_EQ(f.trace(x, 2, jax::kw("k", x)).lower().out_info().at("a").str(), "ShapeDtypeStruct(shape=(3,), dtype=float32)");
+    EXPECT_FALSE(x.is_deleted());
+    EXPECT_EQ(f.retraces().size(), 1u);
+    f.clear_cache();
+    EXPECT_EQ(f(x, 2, jax::kw("k", jnp::ones(3))).at("a").str(), "[2. 2. 2.]");
+    EXPECT_EQ(f.retraces().size(), 2u);
 }
 
 class Scaled {

@@ -76,4 +76,15 @@ TEST(LeavesFile, HoldsWhatItWasGiven) {
     std::filesystem::remove(path + ".eqx");
 }
 
+TEST(Combine, RefusesTreesThatDiffer) {
+    using Map = std::map<std::string, Array>;
+    using Lists = std::vector<std::vector<Array>>;
+    const auto differs = [](auto&& f) { return error_of(f).find("pytree structure error: different ") == 0; };
+    EXPECT_TRUE(differs([] { jax::combine(Map{{"a", Array()}}, Map{{"b", 1.}}); }));
+    EXPECT_TRUE(differs([] { jax::combine(Lists{{1., {}}, {{}}}, Lists{{{}}, {2., 3.}}); }));
+    EXPECT_TRUE(differs([] { jax::apply_updates(Map{{"a", 1.}}, Map{{"b", 1.}}); }));
+    EXPECT_TRUE(differs([] { jax::apply_updates(Map{{"a", 1.}, {"b", 1.}}, Map{{"a", 1.}}); }));
+    EXPECT_EQ(jax::combine(Map{{"a", Array()}, {"b", 2.}}, Map{{"a", 1.}, {"b", Array()}}).at("a").item(), 1);
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -213,6 +214,59 @@ TEST(Behaviours, A_17_DonatedNumbersAreLoweredByStaticOnes) {
     EXPECT_EQ(jax::rebase_donate_argnums({0}, {2, 3}), (I{0}));
     EXPECT_EQ(jax::rebase_donate_argnums({2, 0}, {}), (I{0, 2}));
     EXPECT_NE(error_of([] { jax::rebase_donate_argnums({1}, {1}); }), "no error");
+}
+
+struct Place {
+    int row;
+    std::string name;
+    auto operator<=>(const Place&) const = default;
+};
+template <class K>
+std::string jitted_by_key(const K& a, const K& b) {
+    const auto f = jax::jit([a](const std::map<K, Array>& d) { return d.count(a) ? d.at(a) : d.begin()->second * 10; });
+    return f(std::map<K, Array>{{a, 1.}}).str() + " " + f(std::map<K, Array>{{b, 1.}}).str();
+}
+TEST(Pytrees, KeysOfAnyTypeAreToldApart) {
+    EXPECT_EQ(jitted_by_key<std::string_view>("q", "r"), "1.0 10.0");
+    EXPECT_EQ(jitted_by_key(std::pair(0, 3), std::pair(1, 2)), "1.0 10.0");
+    EXPECT_EQ(jitted_by_key(std::tuple(0, std::string("a")), std::tuple(0, std::string("b"))), "1.0 10.0");
+    EXPECT_EQ(jitted_by_key(Place{1, "a"}, Place{1, "b"}), "1.0 10.0");
+    EXPECT_EQ(jitted_by_key(std::string("a\0b", 3), std::string("a\0c", 3)), "1.0 10.0");
+    const std::map<std::pair<int, int>, Array> d{{{0, 3}, 1.}, {{1, 2}, 2.}};
+    EXPECT_EQ(jax::tree_structure(d).str(), "PyTreeDef({(0, 3): *, (1, 2): *})");
+}
+TEST(Pytrees, KeysArePrintedAsPythonDoes) {
+    const std::map<std::string, Array> d{{"it's", 1.}, {"a\n", 2.}, {"a\\b", 3.}};
+    EXPECT_EQ(jax::tree_structure(d).str(), R"(PyTreeDef({'a\n': *, 'a\\b': *, "it's": *}))");
+    EXPECT_EQ(jax::tree_structure(d).paths(), (std::vector<std::string>{R"(['a\n'])", R"(['a\\b'])", R"(["it's"])"}));
+    EXPECT_EQ(jax::tree_structure(d).paths(true, "/"), (std::vector<std::string>{"a\n", "a\\b", "it's"}));
+}
+TEST(Pytrees, AllMismatchesOfAPrefixAreTold) {
+    using T = jax::AxisTree;
+    const jax::PyTreeDef d = jax::tree_structure(std::map<std::string, std::vector<Array>>{{"a", {1., 2.}}, {"b", {3.}}});
+    const std::string text = error_of([&] { jax::flatten_axes("my spec", d, T::dict({{"a", T::tuple({0, 0})}, {"b", T::tuple({1})}})); });
+    EXPECT_NE(text.find("Mismatch details (2 found):\n  pytree structure error: different types at key path\n    my spec['a']\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("<class 'list'>.\n  pytree structure error: different types at key path\n    my spec['b']\n"), std::string::npos)
+        << text;
+    const jax::PyTreeDef one = jax::tree_structure(std::make_tuple(std::tuple(Array(1.), Array(2.))));
+    EXPECT_NE(error_of([&] {
+                  jax::flatten_axes("in_axes", one, T::tuple({0, 0}), true);
+              })
+                  .find("of the corresponding value;  Note that in_axes that are non-trivial pytrees should always be wrapped in a tuple "
+                        "representing the argument list. In particular, you're passing in a single argument which means that in_axes might "
+                        "need to be wrapped in a singleton tuple.\n  Mismatch details (1 found):"),
+              std::string::npos);
+}
+TEST(Arrays, OfComplexNumbersAreWeakAsPythons) {
+    const std::complex<double> c(1, 2);
+    EXPECT_EQ(Array(c).aval(), "~complex64[]");
+    EXPECT_EQ(jax::make_jaxpr([&](Array x) { return x * c; })(jnp::ones(3)).str(),
+              "{ lambda ; a:f32[3]. let\n    b:c64[3] = convert_element_type[new_dtype=complex64 weak_type=False] a\n"
+              "    c:c64[3] = mul b (1+2j):c64[]\n  in (c,) }");
+    EXPECT_EQ(jax::jit([](Array x) { return x; })(c).aval(), "~complex64[]");
+    EXPECT_EQ(jax::jit([](Array x, std::complex<double> s) { return x * s; }, {.static_argnums = {1}})(1., c).str(), "(1+2j)");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from typing import Any
+from typing import Any, Iterable
 
 import jax
 
@@ -19,18 +19,48 @@ def function_name(fn: Any) -> str:
     return name if isinstance(name, str) else type(fn).__name__
 
 
-def argument_names(fn: Any, count: int) -> list[str]:
-    """Names of `count` positional arguments; `arg0`, ... where the function doesn't tell."""
+def argument_names(fn: Any, count: int, keywords: Iterable[str] = ()) -> list[str]:
+    """Of `count` positional arguments, then of those passed by `keywords`, in this order.
+
+    A signature that doesn't take such a call is another function's, which a decorator passes on: JAX then goes by none."""
+    words = list(keywords)
     sig = compat.signature(fn)
-    if sig is None:
-        return [f"arg{i}" for i in range(count)]
+    if sig is None or not _takes(sig, count, words):
+        return [f"args[{i}]" for i in range(count)] + [f"kwargs['{k}']" for k in words]
+    # The name of `**kw` is among them: an argument that is called kw, too, has this name in JAX.
+    own = {name for name, p in sig.parameters.items() if p.kind not in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
+    rest = next((name for name, p in sig.parameters.items() if p.kind is p.VAR_KEYWORD), None)
+    return positional_names(fn, count) + [k if k in own else f"{rest}['{k}']" for k in words]
+
+
+def differentiated_names(fn: Any, count: int, keywords: Iterable[str] = ()) -> list[str]:
+    """Those of the user's function, whose signature a library shows that passes a keyword of its own (Haiku its state)."""
+    words = list(keywords)
+    sig = compat.signature(fn)
+    known = [k for k in words if sig is None or k in sig.parameters or any(p.kind is p.VAR_KEYWORD for p in sig.parameters.values())]
+    names = argument_names(fn, count, known)
+    of_word = dict(zip(known, names[count:]))
+    return names[:count] + [of_word.get(k, k) for k in words]
+
+
+def _takes(sig: Any, count: int, keywords: list[str]) -> bool:
+    try:
+        sig.bind(*range(count), **dict.fromkeys(keywords))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def positional_names(fn: Any, count: int) -> list[str]:
+    """As the signature has them even if it doesn't take the call: jit finds by it what donate_argnames means."""
+    sig = compat.signature(fn)
     names: list[str] = []
-    for name, p in sig.parameters.items():
+    for name, p in sig.parameters.items() if sig is not None else ():
         if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             names.append(name)
         elif p.kind is p.VAR_POSITIONAL:
             names += [f"{name}[{i}]" for i in range(count - len(names))]
-    return names[:count] + [f"arg{i}" for i in range(len(names), count)]
+    return names[:count] + [f"args[{i}]" for i in range(len(names), count)]
 
 
 def keystr(path: Any) -> str:

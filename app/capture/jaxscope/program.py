@@ -95,7 +95,7 @@ def _take_from_jit(p: Program) -> None:
 def _normalise(p: Program) -> None:
     """Numbers and names of arguments tell of the same ones; arguments passed by keyword stay there."""
     n = len(p.args)
-    names = naming.argument_names(p.fn, n)
+    names = naming.positional_names(p.fn, n)
 
     def both(nums: tuple[int, ...], words: tuple[str, ...], what: str, from_end: bool = True) -> tuple[tuple[int, ...], tuple[str, ...]]:
         sig = compat.signature(p.fn)
@@ -152,25 +152,29 @@ def _is_filter_pmap(fn: Any) -> bool:
 
 
 def _flatten_jax(p: Program) -> Flat:
-    names = naming.argument_names(p.fn, len(p.args)) + list(p.kwargs)
+    names = naming.argument_names(p.fn, len(p.args), p.kwargs)
     inputs: list[Input] = []
     static: list[dict[str, str]] = []
-    keywords = dict(sorted(p.kwargs.items()))
+    numbers = _keyword_numbers(p)
     for i, a in enumerate(p.args):
         if i in p.static_argnums:
             static.append({"path": names[i], "text": _short(a)})
             continue
         inputs += [Input(path, i, v, i in p.donate_argnums) for path, v in naming.leaf_paths(names[i], a)]
-    for k, a in keywords.items():
-        number = names.index(k, len(p.args))
+    for k, i in numbers.items():
         if k in p.static_argnames:
-            static.append({"path": k, "text": _short(a)})
+            static.append({"path": names[i], "text": _short(p.kwargs[k])})
             continue
-        inputs += [Input(path, number, v, k in p.donate_argnames) for path, v in naming.leaf_paths(k, a)]
+        inputs += [Input(path, i, v, k in p.donate_argnames) for path, v in naming.leaf_paths(names[i], p.kwargs[k])]
     fixed = {k: v for k, v in p.kwargs.items() if k in p.static_argnames}
     fn = _with_fixed(p.fn, fixed) if fixed else p.fn
-    free = {k: v for k, v in keywords.items() if k not in fixed}
+    free = {k: p.kwargs[k] for k in numbers if k not in fixed}
     return Flat(fn, p.args, free, p.static_argnums, inputs, names, static)
+
+
+def _keyword_numbers(p: Program) -> dict[str, int]:
+    """Arguments are numbered as they are passed; JAX takes those passed by keyword sorted."""
+    return dict(sorted((k, i) for i, k in enumerate(p.kwargs, len(p.args))))
 
 
 def _with_fixed(fn: Callable, fixed: dict[str, Any]) -> Callable:
@@ -184,7 +188,7 @@ def _flatten_equinox(p: Program) -> Flat:
     """filter_jit: every array leaf of every argument is traced, all else is static."""
     import equinox as eqx
     fn = _equinox_function(p.fn)
-    names = naming.argument_names(p.fn, len(p.args)) + list(p.kwargs)
+    names = naming.argument_names(p.fn, len(p.args), p.kwargs)
     # The function may hold arrays itself (a module, a bound method): donated like the other arguments, behind the first one.
     whole = (p.args[:1], fn, p.args[1:], p.kwargs)
     def is_array(x: Any) -> bool:  # a shape stands for an array
@@ -198,14 +202,13 @@ def _flatten_equinox(p: Program) -> Flat:
     first, rest = _equinox_donation(p.donate)
     inputs, static = [], []
     own = [Input(path, -1, leaf, rest) for path, leaf in naming.leaf_paths("fn", fn) if is_array(leaf)]
-    keywords = dict(sorted(p.kwargs.items()))
-    for i, (name, a) in enumerate([*zip(names, p.args), *keywords.items()]):
-        number = names.index(name, len(p.args)) if i >= len(p.args) else i
-        if i == 1 or not p.args:
+    passed = [*enumerate(p.args), *((i, p.kwargs[k]) for k, i in _keyword_numbers(p).items())]
+    for at, (i, a) in enumerate(passed):
+        if at == 1 or not p.args:
             inputs, own = inputs + own, []
-        for path, leaf in naming.leaf_paths(name, a):
+        for path, leaf in naming.leaf_paths(names[i], a):
             if is_array(leaf):
-                inputs.append(Input(path, number, leaf, first if i == 0 else rest))
+                inputs.append(Input(path, i, leaf, first if at == 0 else rest))
             else:
                 static.append({"path": path, "text": _short(leaf)})
     return Flat(flat_fn, (arrays,), {}, (), inputs + own, names, static)

@@ -59,6 +59,16 @@ PrimalsTangents remat_jvp(Builder& b, const Op& op, const Values& x, const Value
     return r;
 }
 
+/// JAX 0.10.2 meets its own refusal here.
+[[noreturn]] void refuse_complex(AvalRef aval, const Eqn* made_by) {
+    Error e(ErrorCode::NotDifferentiable, std::string("reduce_precision does not accept dtype ") + info(aval->dtype).name +
+                                              ". Accepted dtypes are subtypes of floating.");
+    if (made_by) e.at(made_by->source.loc());
+    e.advise(
+        "JAX can't differentiate a checkpoint that saves a complex value which it computes with: choose a policy that doesn't save it");
+    throw e;
+}
+
 /// Behind every floating residual that the known half uses itself, its own precision is asserted: otherwise XLA might keep it wider
 /// in the forward pass than the backward pass reads it (JAX's _insert_reduce_precision).
 JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
@@ -74,7 +84,7 @@ JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
     }
     if (!any) return j;
     const auto params_of = [&](AvalRef a) {
-        const DType d = a->dtype == DType::C64 ? DType::F32 : a->dtype == DType::C128 ? DType::F64 : a->dtype;
+        const DType d = a->dtype;
         return Params::make({{"exponent_bits", Attr(int{info(d).exponent_bits})}, {"mantissa_bits", Attr(int{info(d).mantissa_bits})}});
     };
     JaxprBuilder b;
@@ -83,6 +93,7 @@ JaxprPtr insert_reduce_precision(const JaxprPtr& j, std::size_t num_residuals) {
         for (std::uint32_t k = 0; k < values.size(); ++k) {
             const Var v{first.index + k};
             if (!rounded[v.index]) continue;
+            if (is_complex(j->aval(v)->dtype)) refuse_complex(j->aval(v), made_by);
             const ParamsRef params = params_of(j->aval(v));
             if (made_by && made_by->prim == &reduce_precision && made_by->params == params) continue;
             values[k] = b.emit(reduce_precision, {values[k]}, params, {j->aval(v)}).front();

@@ -37,7 +37,33 @@ std::vector<std::string> inexact_paths(const PyTreeDef& tree, const std::vector<
     }
     return out;
 }
-void combined_trees_differ(const PyTreeDef& a, const PyTreeDef& b) { trees_differ(a, b, "tree_map"); }
+namespace {
+/// Writes a tree of places: each array is one, with or without a value.
+class PlacesWriter final : public TreeWriter {
+public:
+    explicit PlacesWriter(TreeWriter& to) : to_(to) {}
+    void open(Kind kind, const std::string& type, std::size_t children) override { to_.open(kind, type, children); }
+    void name(const std::string& member) override { to_.name(member); }
+    void key(const std::string& repr) override { to_.key(repr); }
+    void close() override { to_.close(); }
+    void leaf() override { to_.leaf(); }
+    void none() override { to_.leaf(); }
+    void fixed(const void*, const FixedType&) override { to_.none(); }
+
+private:
+    TreeWriter& to_;
+};
+PyTreeDef places_of(const Description& d) {
+    return make_tree(&d, [](const void* value, TreeWriter& w) {
+        PlacesWriter places(w);
+        describe(*static_cast<const Description*>(value), places);
+    });
+}
+}  // namespace
+void check_same_places(const Description& a, const Description& b) {
+    const PyTreeDef one = places_of(a), other = places_of(b);
+    if (!(one == other)) trees_differ(one, other, "tree_map");
+}
 
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
     using Arrays = std::vector<Array>;
@@ -271,6 +297,7 @@ namespace jaxscope::jax::donation {
 
 Array safe_eager_uniform(const Array& key, const Shape& shape, double minval, double maxval) {
     if (key.is_tracer()) throw Error(ErrorCode::BadUsage, "random must run eagerly");
+    jax::detail::elements(*key.node());
     return random::uniform(donation::move(key), shape, minval, maxval);
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/error.h"
@@ -61,7 +63,11 @@ std::string reason_for(const JitState& s, const Call& call, const PyTreeDef& tre
 bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names, int arg) {
     const auto a = static_cast<std::size_t>(arg);
     const DonationRules& r = s.rules;
-    if (!r.filter) return contains(s.options.donate_argnums, arg, names.args.size()) || contains(s.options.donate_argnames, names.args[a]);
+    if (!r.filter) {
+        std::vector<int> numbers = s.options.donate_argnums;
+        std::erase_if(numbers, [](int n) { return n < 0; });  // JAX checks their range, and then finds none of them
+        return chooses(numbers, s.options.donate_argnames, call, a, names.args[a]);
+    }
     if (r.own_function && a == 0) return r.function;
     if (call.keywords[a])
         for (const auto& [name, donated] : r.kwargs)
@@ -84,6 +90,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     if (std::is_sorted(e->leaves_as_taken.begin(), e->leaves_as_taken.end())) e->leaves_as_taken.clear();
     const TracedCall t = trace_call(call, "jit", s.options.name, &names);
     e->traced = t.traced;
+    e->out_tree = t.out_tree;
     auto p = std::make_shared<::jaxscope::Program>();
     p->name = s.options.name;
     p->jax_version = "0.10.2";
@@ -122,13 +129,12 @@ void fix_numbers(const JitState& s, Call& call) {
     if (s.rules.filter || (o.static_argnums.empty() && o.static_argnames.empty())) return;
     const ArgumentNames names = argument_names(call, o.arg_names);
     for (std::size_t i = 0; i < call.numbers.size(); ++i)
-        if (call.numbers[i] && call.leaves_of_arg[i] > 0 &&
-            (contains(o.static_argnums, static_cast<int>(i), call.numbers.size()) || contains(o.static_argnames, names.args[i])))
+        if (call.numbers[i] && call.leaves_of_arg[i] > 0 && chooses(o.static_argnums, o.static_argnames, call, i, names.args[i]))
             call.fix(i);
 }
 
 /// Leaf `i` has no elements: it was deleted before, or this call gave it away.
-[[noreturn]] void refuse_deleted(const JitEntry& e, std::span<const Node* const> leaves, std::size_t i, bool donated) {
+[[noreturn]] void refuse_gone(const JitEntry& e, std::span<const Node* const> leaves, std::size_t i, bool donated) {
     for (const std::uint32_t k : e.consumed) {
         if (k == i || leaves[k] != leaves[i] || !e.given[k]) continue;
         throw Error(
@@ -140,8 +146,13 @@ void fix_numbers(const JitState& s, Call& call) {
             .advise(fmt::format("{} and {} are one array: pass a copy of it, or donate neither", e.program->in_paths[k].str(),
                                 e.program->in_paths[i].str()));
     }
-    elements(*leaves[i]);
-    broken_invariant("an array without elements was found to have some", __FILE__, __LINE__);
+    // A call that JAX knows already goes to XLA unseen, which has words of its own.
+    if (donated && e.runs > 0)
+        throw Error(ErrorCode::BadUsage, fmt::format("INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument {} to replica 0: "
+                                                     "INVALID_ARGUMENT: Buffer has been deleted or donated.",
+                                                     flattened(e, i)))
+            .advise(e.program->in_paths[i].str() + " was donated before this call: pass the array that the call before it gave back");
+    refuse_deleted(leaves[i]->aval);
 }
 
 /// Takes the elements of the leaves; those of donated ones are given away. Throws with everything as it was.
@@ -149,11 +160,11 @@ void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
     try {
         for (const std::uint32_t i : e.consumed) {
             e.inputs[i] = leaves[i]->array.get();
-            if (!e.inputs[i]) refuse_deleted(e, leaves, i, true);
+            if (!e.inputs[i]) refuse_gone(e, leaves, i, true);
             e.given[i] = std::move(const_cast<Node*>(leaves[i])->array);
         }
         for (const std::uint32_t i : e.plain)
-            if (!(e.inputs[i] = leaves[i]->array.get())) refuse_deleted(e, leaves, i, false);
+            if (!(e.inputs[i] = leaves[i]->array.get())) refuse_gone(e, leaves, i, false);
     } catch (...) {
         for (const std::uint32_t i : e.consumed)
             if (e.given[i]) const_cast<Node*>(leaves[i])->array = std::move(e.given[i]);
@@ -189,6 +200,7 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
         };
         try {
             e.executable->run_in_place(e.inputs, e.given, results);
+            ++e.runs;
         } catch (...) {
             drop();
             throw;
@@ -231,6 +243,9 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
         out = detail::call(body, inputs, where);
     else
         out = bind_primitive(*emitted_calls().jit, inputs, jit_params(o, body, donated), where);
+    // Under grad and vmap alone JAX runs the call here: what it donates is gone for the rest of the function.
+    if (Trace* t = Trace::current(); t && t->eager() && !o.inline_)
+        for (const std::uint32_t i : e.consumed) t->take(call.leaves[i]);
     if (s.rules.marker) out.erase(out.begin());
     return out;
 }
@@ -418,6 +433,8 @@ std::string report_of(const JitEntry& e, const Call& call) {
 std::string donation_report(JitState& s) {
     const std::shared_lock lock(s.lists);
     std::string out;
+    for (const int n : s.options.donate_argnums)
+        if (n < 0) out += fmt::format("donate_argnums={} donates nothing: JAX counts donated arguments from the front alone\n", n);
     // A program each where there are several: types or static values differ between them.
     std::size_t n = 0;
     for (const auto& e : s.entries) {
@@ -460,7 +477,16 @@ JitHandle::~JitHandle() {
     if (state_->refs.fetch_sub(1) == 1) delete state_;
 }
 
-void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+namespace {
+
+/// A call of a jitted function that donates arrays which are at hand.
+struct DonatingCall {
+    std::string name;
+    std::vector<const Node*> gone;  ///< by donated leaf that is used, in order; null: none of the arrays at hand
+    std::optional<std::string> warning;
+};
+std::vector<DonatingCall> donating_calls(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+    std::vector<DonatingCall> out;
     for (const Eqn& e : open.eqns) {
         if (e.prim != emitted_calls().jit) continue;
         const std::vector<bool> donated = donated_inputs(*e.params);
@@ -469,14 +495,49 @@ void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in
         p.jaxpr = e.params->find("jaxpr")->get<Attr::JaxprRef>()->jaxpr;
         p.kept = dce_jaxpr(p.jaxpr, std::vector<bool>(p.jaxpr->outvars.size(), true)).used_inputs;
         p.in_paths.resize(p.kept.size());
-        for (const DonatedLeaf& d : pair_donations(p, donated).donated) {
+        const DonationReport report = pair_donations(p, donated);
+        DonatingCall& call = out.emplace_back(DonatingCall{p.jaxpr->name.str(), {}, report.warning});
+        for (const DonatedLeaf& d : report.donated) {
             const Atom a = open.inputs(e)[static_cast<std::size_t>(d.input)];
-            if (!d.used || a.is_literal() || a.var().index < open.num_constvars || a.var().index >= open.num_constvars + open.num_invars)
-                continue;
-            const Node* n = in[a.var().index - open.num_constvars].node();
-            if (!n->is_tracer()) const_cast<Node*>(n)->array.reset();
+            const bool at_hand =
+                d.used && a.is_var() && a.var().index >= open.num_constvars && a.var().index < open.num_constvars + open.num_invars;
+            const Node* n = at_hand ? in[a.var().index - open.num_constvars].node() : nullptr;
+            call.gone.push_back(n && !n->is_tracer() ? n : nullptr);
         }
+        // filter_jit's say nothing unless asked to, and which it is isn't known any more.
+        const Atom first = p.jaxpr->outvars.empty() ? Atom() : p.jaxpr->outvars.front();
+        if (first.is_literal() && first.literal()->aval->dtype == DType::S32) call.warning.reset();
     }
+    return out;
+}
+
+/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
+bool is_news(const DonatingCall& call) {
+    static std::mutex mutex;
+    static auto& told = *new std::set<std::string>();
+    const std::lock_guard lock(mutex);
+    return told.insert(call.name + "\n" + *call.warning).second;
+}
+
+}  // namespace
+
+void check_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+    for (const DonatingCall& call : donating_calls(open, in)) {
+        for (std::size_t i = 0; i < call.gone.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k)
+                if (call.gone[i] && call.gone[k] == call.gone[i])
+                    throw Error(
+                        ErrorCode::BadUsage,
+                        fmt::format("INVALID_ARGUMENT: Attempt to donate the same buffer twice in Execute() (flattened argument {}, "
+                                    "replica 0, partition 0, first use: {}). Toy example for this bug: `f(donate(a), donate(a))`.",
+                                    i, k));
+        if (call.warning && is_news(call)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
+    }
+}
+void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+    for (const DonatingCall& call : donating_calls(open, in))
+        for (const Node* n : call.gone)
+            if (n) const_cast<Node*>(n)->array.reset();
 }
 
 }  // namespace jaxscope::jax::detail

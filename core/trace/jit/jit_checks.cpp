@@ -20,6 +20,13 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
     return false;
 }
 
+bool chooses(const std::vector<int>& numbers, const std::vector<std::string>& list, const Call& call, std::size_t arg,
+             const std::string& name) {
+    const bool both = !numbers.empty() && !list.empty();
+    const bool by_number = contains(numbers, static_cast<int>(arg), call.keywords.size());
+    return both ? (call.keywords[arg] ? contains(list, name) : by_number) : by_number || contains(list, name);
+}
+
 std::string listed(const std::vector<int>& numbers) {
     std::string text;
     for (const int k : numbers) text += (text.empty() ? "" : ", ") + std::to_string(k);
@@ -38,7 +45,12 @@ Error refusal(const JitState& s, const std::string& text) {
 std::pair<std::string, std::string> unhashable(const Call& call, std::size_t arg) {
     const PyTreeDef tree = make_tree(call.arguments()).children()[arg];
     if (tree.node()->kind == TreeWriter::Kind::leaf) return {"jaxlib._jax.ArrayImpl", call.leaves[call.first_leaf(arg)].str()};
-    return {kind_name(*tree.node()), tree.str()};
+    std::vector<std::string> leaves;
+    for (std::size_t k = 0; k < call.leaves_of_arg[arg]; ++k) {
+        const Array& a = call.leaves[call.first_leaf(arg) + k];
+        leaves.push_back(a.weak_type() ? a.str() : a.repr());
+    }
+    return {kind_name(*tree.node()), tree_text(tree, leaves)};
 }
 
 }  // namespace
@@ -95,8 +107,7 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
     for (std::size_t i = o.arg_names.size(); i < call.keywords.size(); ++i) named = named && call.keywords[i];
     check_options(s, static_cast<int>(call.static_args.size()), names, named);
     for (std::size_t i = 0; i < call.static_args.size(); ++i) {
-        const bool fixed =
-            contains(o.static_argnums, static_cast<int>(i), call.static_args.size()) || contains(o.static_argnames, names[i]);
+        const bool fixed = chooses(o.static_argnums, o.static_argnames, call, i, names[i]);
         if (call.static_args[i] && !fixed)
             throw refusal(s, fmt::format("Error interpreting argument to {} as an abstract array. The problematic value was passed to the "
                                          "function at path {}.\nThis typically means that a jit-wrapped function was called with a "

@@ -7,6 +7,10 @@ namespace jaxscope::jax::detail {
 /// Is argument `i` of `count` in a list of numbers, which may count from the end? Is the name in a list of names?
 bool contains(const std::vector<int>& list, int i, std::size_t count);
 bool contains(const std::vector<std::string>& list, const std::string& name);
+/// Is this one of the arguments that the two options name? Where both are given JAX infers neither from the other: numbers are those of
+/// arguments that come by position, names those of arguments that come by name. Else each holds for both.
+bool chooses(const std::vector<int>& numbers, const std::vector<std::string>& list, const Call& call, std::size_t arg,
+             const std::string& name);
 /// "0, 2", "1,": what stands in a tuple of Python's.
 std::string listed(const std::vector<int>& numbers);
 /// JAX's checks of argument numbers and names against a function of `n` parameters. `named`: are the names all that there are? A function

@@ -21,6 +21,7 @@ struct JitEntry {
     std::vector<std::vector<Array>> fixed;  ///< per argument the static number that the function takes as an Array
     std::uint64_t axes = 0;                 ///< names of mapped axes that it was traced under
     Traced traced;
+    PyTreeDef out_tree;
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
     RematLowering remat_lowering = RematLowering::Barrier;
@@ -30,6 +31,7 @@ struct JitEntry {
     // What a run needs; one at a time, as an executable has one arena.
     std::mutex running;
     std::shared_ptr<Executable> executable;
+    std::size_t runs = 0;
     std::vector<std::uint32_t> plain, consumed;  ///< leaves that are read; those among them whose arrays the call deletes
     std::vector<std::size_t> leaves_as_taken;    ///< as Call's; empty: in order
     std::vector<const ArrayConst*> inputs;
@@ -59,7 +61,7 @@ public:
     DonationRules rules;
     std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
     mutable std::shared_mutex lists;  ///< guards what follows
-    std::vector<std::shared_ptr<JitEntry>> entries;
+    std::vector<std::shared_ptr<JitEntry>> entries, cleared;
     std::vector<std::string> reasons;
     struct Known {
         std::string bytes;

@@ -107,7 +107,7 @@ Array psum(const Operand& x, const AxisNames& axis_name) {
     const std::int64_t size = detail::total_size(axis_name, "psum", x.where);
     // A number is the same everywhere: its sum is known.
     if (x.kind == Operand::Kind::real) return detail::literal(detail::literal_of(Operand(x.real * static_cast<double>(size))), x.where);
-    if (x.kind != Operand::Kind::array)
+    if (x.kind == Operand::Kind::integer || x.kind == Operand::Kind::boolean)
         return detail::literal(detail::literal_of(Operand((x.kind == Operand::Kind::boolean ? std::int64_t{x.boolean} : x.integer) * size)),
                                x.where);
     return detail::reduced(x, axis_name, "psum", kPsum);

@@ -40,10 +40,7 @@ using D = ::jaxscope::DType;
 namespace {
 
 /// A number that `beside` is multiplied with or divided by: lists of residuals show it.
-Value factor(Builder& b, Value v, Value beside) {
-    detail::Trace* t = detail::Trace::current();
-    return t && !beside.is_literal() ? t->kept_number(b, v) : v;
-}
+Value factor(Builder& b, Value v, Value beside) { return beside.is_literal() ? v : detail::kept_factor(b, v); }
 /// What a truth value is made of: x != 0.
 Value truth_of(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
 template <const Primitive& P>

@@ -262,7 +262,8 @@ Value Indexer::dynamic_slice(Builder& b, Value x, const Values& arrays) const {
         const AvalRef type(b.aval(starts[d])->dtype, {});
         if (is_unsigned_int(type->dtype)) continue;
         const Value below = b.bind1(kLt, {starts[d], make_literal(type, std::int64_t{0})});
-        const Value wrapped = b.bind1(kAdd, {starts[d], make_literal(type, shape_[d])});
+        const Value strong = cl::convert_element_type(b, starts[d], type->dtype);
+        const Value wrapped = b.bind1(kAdd, {strong, make_literal(type, shape_[d])});
         starts[d] = b.bind1(kSelectN, {below, starts[d], wrapped});
     }
     starts.insert(starts.begin(), x);
@@ -318,7 +319,7 @@ private:
         const std::int64_t n = of_.shape_[static_cast<std::size_t>(e.dim)];
         if (e.index.kind == Kind::number)
             return make_literal(AvalRef(D::S32, {}, true), e.index.start < 0 ? e.index.start + n : e.index.start);
-        const AvalRef type(b_.aval(at)->dtype, {});
+        const AvalRef type(b_.aval(at)->dtype, {}, b_.aval(at)->weak_type);
         if (is_unsigned_int(type->dtype)) return at;
         const Value below = e.below_zero.has_value() ? below_zero : cl::lt(b_, at, make_literal(type, std::int64_t{0}));
         return cl::select(b_, below, cl::add(b_, at, make_literal(type, n)), at);

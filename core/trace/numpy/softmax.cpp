@@ -37,10 +37,6 @@ Array of_floats(const Operand& x, F f) {
     return apply1({x}, [&](Builder& b, const Values& v) { return f(b, detail::inexact_operand(b, v[0])); });
 }
 Value like(Builder& b, Value x, double v) { return cl::constant(b, x, v); }
-Value times(Builder& b, Value x, Value y) {
-    const Values p = promoted(b, {x, y});
-    return cl::mul(b, p[0], p[1]);
-}
 
 }  // namespace
 
@@ -56,15 +52,20 @@ Array silu(const Operand& x) {
 Array swish(const Operand& x) { return silu(x); }
 Array gelu(const Operand& x, bool approximate) {
     return of_floats(x, [&](Builder& b, Value v) {
+        // JAX's constants are NumPy's, which aren't weak: what meets them isn't either from there on.
+        const D type = b.aval(v)->dtype;
+        const auto strong = [&](Value w) { return cl::convert_element_type(b, w, type); };
         if (!approximate) {
-            const Value half = cl::mul(b, like(b, v, 0.5), v);
-            const Value scaled = times(b, cl::neg(b, v), like(b, v, std::sqrt(0.5)));
-            return b.bind1(kCopy, {times(b, half, b.bind1(kErfc, {scaled}))});
+            const Value half = cl::mul(b, detail::kept_factor(b, like(b, v, 0.5)), v);
+            const Value down = strong(cl::neg(b, v));
+            const Value tail = b.bind1(kErfc, {cl::mul(b, down, like(b, down, std::sqrt(0.5)))});
+            return b.bind1(kCopy, {cl::mul(b, strong(half), tail)});
         }
         const Value cubed = cl::integer_pow(b, v, 3);
-        const Value inner = cl::add(b, v, cl::mul(b, detail::number_beside(b, cubed, 0.044715), cubed));
-        const Value cdf = cl::add(b, like(b, v, 1), cl::tanh(b, times(b, like(b, v, std::sqrt(2 / M_PI)), inner)));
-        return times(b, v, cl::mul(b, like(b, v, 0.5), cdf));
+        const Value inner = strong(cl::add(b, v, cl::mul(b, detail::kept_factor(b, detail::number_beside(b, cubed, 0.044715)), cubed)));
+        const Value curve = cl::tanh(b, cl::mul(b, like(b, inner, std::sqrt(2 / M_PI)), inner));
+        const Value cdf = cl::mul(b, detail::kept_factor(b, like(b, curve, 0.5)), cl::add(b, like(b, curve, 1), curve));
+        return cl::mul(b, strong(v), cdf);
     });
 }
 namespace {

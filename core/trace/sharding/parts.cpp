@@ -5,13 +5,16 @@
 #include <jaxscope/numpy.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "base/error.h"
+#include "calls/families.h"
 #include "lax/primitives.h"
 #include "trace/sharding/sharded_state.h"
 
 namespace jaxscope::jax {
 
+std::ostream& operator<<(std::ostream& out, const PartitionSpec& p) { return out << p.str(); }
 std::string PartitionSpec::str() const { return sharding::to_text(sharding::Parts(parts_)); }
 
 namespace detail {
@@ -52,6 +55,8 @@ void refuse_constraints(const ::jaxscope::Jaxpr& open) {
     for (const Eqn& e : open.eqns)
         if (e.prim == &kShardingConstraint && e.params->find("partitions"))
             throw Error(ErrorCode::BadUsage, "with_sharding_constraint() should only be called inside sharded_jit()").at(e.source.loc());
+        else if (e.prim == &kRemat)  // evaluated equation by equation; jit and loops are compiled as one
+            for (const JaxprPtr& body : e.params->jaxprs()) refuse_constraints(*body);
 }
 
 }  // namespace detail

@@ -22,6 +22,7 @@
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 #include "transforms/jvp.h"
+#include "transforms/partial_eval.h"
 #include "transforms/transpose.h"
 #include "transforms/vjp.h"
 
@@ -92,6 +93,7 @@ std::vector<Array> value_and_grad(Call& call, const std::vector<std::size_t>& ar
     RecordedRegion region(what);
     const TracedCall t = [&] {
         Trace trace(what, call.name ? call.name : kUnnamed);
+        trace.inputs_are(call.leaves);
         trace.name_inputs([&] { return argument_names(call, options.arg_names).leaves; });
         return trace_call_in(trace, call, avals_of(call.leaves), nullptr);
     }();
@@ -144,7 +146,7 @@ std::vector<Array> jvp(Call& call, const std::vector<Array>& tangents, const Des
                             primals.str(), given.str()));
         for (std::size_t i = 0; i < tangents.size(); ++i) check_tangent(call.leaves[i].node()->aval, tangents[i].node()->aval);
         const DifferentiatedFurther further;
-        const TracedCall t = trace_call(call, "jvp", kUnnamed);
+        const TracedCall t = trace_known(call, "jvp", kUnnamed);
         const std::size_t n = differentiated_leaves(t, has_aux), all = t.out_tree.num_leaves();
         // Tangents of integers are zero.
         std::vector<bool> nonzero(t.traced.consts.size(), false);
@@ -182,7 +184,7 @@ Linearized linearize_call(Call& call, Half half, bool has_aux) {
     leaves_of(call);
     const bool pulls = half == Half::pullback;
     RecordedRegion region(pulls ? "vjp" : "linearize", pulls ? nullptr : "jax.linearize has no backward part of its own");
-    const TracedCall t = trace_call(call, pulls ? "vjp" : "linearize", call.name ? call.name : kUnnamed);
+    const TracedCall t = trace_known(call, pulls ? "vjp" : "linearize", call.name ? call.name : kUnnamed);
     const std::size_t n = differentiated_leaves(t, has_aux), consts = t.traced.consts.size();
     std::vector<std::size_t> argnums(call.leaves_of_arg.size());
     std::iota(argnums.begin(), argnums.end(), std::size_t{0});
@@ -225,8 +227,7 @@ Linearized linearize_call(Call& call, Half half, bool has_aux) {
 Linearized linear_transpose_call(Call& call) {
     refuse_statics(call);
     const TracedCall t = trace_call(call, "linear_transpose", call.name ? call.name : kUnnamed);
-    const JaxprPtr open = dce_jaxpr(t.traced.open(), std::vector<bool>(t.out_tree.num_leaves(), true), true).jaxpr;
-    const Avals in = avals_of(call.leaves), results = open->out_avals();
+    const Avals in = avals_of(call.leaves), results = t.traced.jaxpr->out_avals();
     const auto all = [&](auto test) {
         return std::all_of(in.begin(), in.end(), test) && std::all_of(results.begin(), results.end(), test);
     };
@@ -241,18 +242,28 @@ Linearized linear_transpose_call(Call& call) {
                         names(in) + " -> " + names(results) + ".")
             .at({call.where.file, call.where.line, 0});
     }
+    // What doesn't depend on the arguments is computed now, once: the transposed function takes it as residuals.
+    std::vector<bool> unknown(t.traced.consts.size(), false);
+    unknown.resize(unknown.size() + in.size(), true);
+    const PartialEvalJaxpr& split = partial_eval_jaxpr(t.traced.open(), unknown, true, true);
+    const std::vector<Array> computed = detail::call(split.known, t.traced.consts, call.where);
+    std::vector<Array> residuals;
+    std::size_t next = computed.size() - static_cast<std::size_t>(split.num_residuals_out);
+    for (const int from : split.forwards)
+        residuals.push_back(from < 0 ? computed[next++] : t.traced.consts[static_cast<std::size_t>(from)]);
+    const JaxprPtr linear = dce_jaxpr(split.unknown, std::vector<bool>(results.size(), true), true).jaxpr;
     JaxprBuilder b;
     Values x, ct;
-    for (const Array& c : t.traced.consts) x.push_back(b.add_input(c.node()->aval));
-    x.resize(open->num_invars, Value::linear());
+    for (const Array& r : residuals) x.push_back(b.add_input(r.node()->aval));
+    x.resize(linear->num_invars, Value::linear());
     for (const AvalRef a : results) ct.push_back(b.add_input(a));
-    Values cts = backward_pass(b, *open, x, ct, {}, true);
-    cts.erase(cts.begin(), cts.begin() + static_cast<std::ptrdiff_t>(t.traced.consts.size()));
+    Values cts = backward_pass(b, *linear, x, ct, {}, true);
+    cts.erase(cts.begin(), cts.begin() + static_cast<std::ptrdiff_t>(residuals.size()));
     for (std::size_t i = 0; i < in.size(); ++i) cts[i] = instantiate_zero(b, cts[i], in[i]);
     auto* s = new LinearState;
     Linearized out{{}, KeptHandle(s)};
     s->jaxpr = b.finish(cts);
-    s->residuals = t.traced.consts;
+    s->residuals = std::move(residuals);
     s->transposes = true;
     s->tree = t.out_tree;
     s->given = results;

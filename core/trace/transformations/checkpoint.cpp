@@ -4,14 +4,17 @@
 
 #include <jaxscope/checkpoint.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "calls/families.h"
 #include "calls/remat/remat.h"
 #include "lax/params/elementwise.h"
 #include "lax/primitives.h"
+#include "pytree/prefix.h"
 #include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/kept.h"
@@ -29,56 +32,74 @@ namespace {
 /// Per leaf of the arguments: is it static? Such arrays are given to the function as they are.
 std::vector<bool> static_leaves(const Call& call, const std::vector<int>& static_argnums) {
     std::vector<bool> out(call.leaves.size());
-    const auto n = static_cast<int>(call.static_args.size());
+    // Numbers count the arguments that come by position.
+    const auto n = static_cast<int>(std::count(call.keywords.begin(), call.keywords.end(), nullptr));
     std::string all;
     for (const int s : static_argnums) all += (all.empty() ? "" : ", ") + std::to_string(s);
     for (const int s : static_argnums)
-        if (s < -n || s >= n)
+        if (s < -n)
+            throw Error(ErrorCode::BadUsage,
+                        fmt::format("Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                                    "-len(args) and less than len(args), but got value {} for len(args) == {}.",
+                                    s, n));
+    for (const int s : static_argnums)
+        if (s >= n)
             throw Error(ErrorCode::BadUsage,
                         fmt::format("the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater "
                                     "than or equal to `-len(args)` and less than `len(args)`, but got ({}{}), while `len(args)` = {}",
                                     all, static_argnums.size() == 1 ? "," : "", n));
-    for (int i = 0; i < n; ++i) {
-        bool is_static = false;
-        for (const int s : static_argnums) is_static = is_static || (s < 0 ? s + n : s) == i;
-        const auto at = static_cast<std::size_t>(i);
+    int position = 0;
+    for (std::size_t at = 0; at < call.static_args.size(); ++at) {
+        const bool is_static = !call.keywords[at] && std::any_of(static_argnums.begin(), static_argnums.end(),
+                                                                 [&](int s) { return (s < 0 ? s + n : s) == position; });
+        if (!call.keywords[at]) ++position;
         if (call.static_args[at] && !is_static)
-            throw Error(ErrorCode::BadUsage, static_text(call, at)).advise(fmt::format("make it static: {{.static_argnums = {{{}}}}}", i));
+            throw Error(ErrorCode::BadUsage, static_text(call, at))
+                .advise(call.keywords[at] ? std::string("pass it by position, and make that one of static_argnums")
+                                          : fmt::format("make it static: {{.static_argnums = {{{}}}}}", position - 1));
         std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(call.first_leaf(at)), call.leaves_of_arg[at], is_static);
     }
     return out;
 }
 
+AxisTree as_prefix(const PreventCse& p) {
+    if (p.kind == PreventCse::Kind::leaf) return AxisTree(Axis(p.all ? 1 : 0));
+    std::vector<AxisTree> items;
+    for (const PreventCse& i : p.items) items.push_back(as_prefix(i));
+    if (p.kind == PreventCse::Kind::tuple) return AxisTree::tuple(std::move(items));
+    std::vector<std::pair<std::string, AxisTree>> entries;
+    for (std::size_t i = 0; i < items.size(); ++i) entries.emplace_back(p.keys[i], std::move(items[i]));
+    return AxisTree::dict(std::move(entries));
+}
 /// One for all, or one for each operand: false for what is closed over, as in JAX.
 Attr prevent_cse_of(const PreventCse& given, const Call& call, const std::vector<bool>& fixed, std::size_t consts) {
-    if (given.by_argument.empty()) return Attr(given.all);
-    if (given.by_argument.size() != call.leaves_of_arg.size())
-        throw Error(
-            ErrorCode::BadUsage,
-            fmt::format("pytree structure error: different lengths of tuple at key path\n"
-                        "    broadcast_prefix prefix_tree\n"
-                        "At that key path, the prefix pytree broadcast_prefix prefix_tree has a subtree of type tuple of length {}, but "
-                        "the full pytree has a subtree of the same type but of length {}.",
-                        given.by_argument.size(), call.leaves_of_arg.size()))
-            .advise("prevent_cse is one bool, or one for each argument");
+    if (given.kind == PreventCse::Kind::leaf) return Attr(given.all);
+    std::vector<bool> static_args;
+    for (std::size_t i = 0; i < call.leaves_of_arg.size(); ++i)
+        static_args.push_back(call.leaves_of_arg[i] > 0 && fixed[call.first_leaf(i)]);
+    const bool by_name = std::any_of(call.keywords.begin(), call.keywords.end(), [](const char* k) { return k != nullptr; });
+    const PyTreeDef pair = pair_of_trees(call, static_args), tree = by_name ? pair : pair.children().front();
+    const AxisTree prefix = as_prefix(given);
+    if (const std::string problem = prefix_problem("broadcast_prefix prefix_tree", tree, prefix); !problem.empty())
+        throw Error(ErrorCode::BadUsage, problem)
+            .advise(
+                "prevent_cse is one bool, or one for each argument that isn't static; with arguments by name a pair: those by position, "
+                "those by name");
     Attrs out(consts, Attr(false));
-    std::size_t leaf = 0;
-    for (const std::size_t i : call.order)
-        for (std::size_t k = 0; k < call.leaves_of_arg[i]; ++k, ++leaf)
-            if (!fixed[leaf]) out.emplace_back(given.by_argument[i] != false);
+    for (const Axis& of_leaf : spread_prefix(prefix, tree)) out.emplace_back(of_leaf.axis == 1);
     return Attr::tuple(std::move(out));
 }
 
-/// Traces of one checkpointed function. JAX finds them by the function object, the tree of the arguments, their types and static values;
-/// arrays as static arguments count by identity. A trace that closes over a tracer is found while that tracer's trace lasts.
-class TraceCache final : public Kept {
+/// Traces of one function that is checkpointed. JAX finds them by the function object, the tree of the arguments, their types and static
+/// values; arrays as static arguments count by identity. A trace that closes over a tracer is found while that tracer's trace lasts.
+class Traces {
 public:
-    explicit TraceCache(CheckpointOptions of_function) : options(std::move(of_function)) {}
-    const CheckpointOptions options;
     struct Entry {
         const void* type = nullptr;
         PyTreeDef tree;
         std::vector<std::string> keywords;
+        std::vector<bool> fixed;
+        std::string name;
         Avals avals;  ///< of the leaves that aren't static
         std::vector<Array> statics;
         std::uint64_t axes = 0;
@@ -94,18 +115,8 @@ public:
     };
     std::shared_ptr<Entry> find(Call& call, const std::vector<bool>& fixed, const char* name) {
         const std::lock_guard lock(mutex_);
-        auto made = std::make_shared<Entry>();
-        made->type = call.type;
-        made->tree = make_tree(call.arguments());
-        for (const char* k : call.keywords) made->keywords.emplace_back(k ? k : "");
-        bool traced_static = false;
-        for (std::size_t i = 0; i < fixed.size(); ++i) {
-            if (fixed[i])
-                made->statics.push_back(call.leaves[i]), traced_static = traced_static || call.leaves[i].is_tracer();
-            else
-                made->avals.push_back(call.leaves[i].node()->aval);
-        }
-        made->axes = trace_context();
+        const std::shared_ptr<Entry> made = key_of(call, fixed, name);
+        const bool traced_static = std::any_of(made->statics.begin(), made->statics.end(), [](const Array& a) { return a.is_tracer(); });
         // While a capture is made, differentiations inside of the function are to be seen each time.
         if (!traced_static && !RegionRecorder::current())
             for (const auto& e : entries_)
@@ -117,10 +128,38 @@ public:
         if (passing_.size() > kPassing) passing_.erase(passing_.begin());
         return made;
     }
+    /// Those of a function that holds nothing, for as long as the program runs; of others new ones.
+    static std::shared_ptr<Traces> of(const void* function) {
+        if (!function) return std::make_shared<Traces>();
+        static std::mutex mutex;
+        static auto& all = *new std::unordered_map<const void*, std::shared_ptr<Traces>>();
+        const std::lock_guard lock(mutex);
+        std::shared_ptr<Traces>& t = all[function];
+        if (!t) t = std::make_shared<Traces>();
+        return t;
+    }
 
 private:
+    static std::shared_ptr<Entry> key_of(const Call& call, const std::vector<bool>& fixed, const char* name) {
+        auto made = std::make_shared<Entry>();
+        made->type = call.type;
+        made->tree = make_tree(call.arguments());
+        for (const char* k : call.keywords) made->keywords.emplace_back(k ? k : "");
+        made->fixed = fixed;
+        made->name = name;
+        for (std::size_t i = 0; i < fixed.size(); ++i) {
+            if (fixed[i])
+                made->statics.push_back(call.leaves[i]);
+            else
+                made->avals.push_back(call.leaves[i].node()->aval);
+        }
+        made->axes = trace_context();
+        return made;
+    }
     static bool same(const Entry& a, const Entry& b) {
-        if (a.type != b.type || a.avals != b.avals || a.axes != b.axes || a.keywords != b.keywords || !(a.tree == b.tree)) return false;
+        if (a.type != b.type || a.avals != b.avals || a.axes != b.axes || a.fixed != b.fixed || a.name != b.name ||
+            a.keywords != b.keywords || !(a.tree == b.tree))
+            return false;
         for (std::size_t i = 0; i < a.statics.size(); ++i)
             if (a.statics[i].node() != b.statics[i].node()) return false;
         for (const Array& c : a.traced.traced.consts)
@@ -132,24 +171,31 @@ private:
     std::vector<std::shared_ptr<Entry>> entries_, passing_;
 };
 
+/// One checkpointed function.
+struct CheckpointState final : Kept {
+    CheckpointState(CheckpointOptions o, const void* function) : options(std::move(o)), traces(Traces::of(function)) {}
+    const CheckpointOptions options;
+    const std::shared_ptr<Traces> traces;
+};
+
 }  // namespace
 
-KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where) {
+KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where, const void* function) {
     if (options.concrete)
         throw Error(ErrorCode::BadUsage,
                     "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In its place "
                     "please use `static_argnums`; for details refer to https://docs.jax.dev/en/latest/jep/11830-new-remat-checkpoint.html.")
             .at({where.file, where.line, 0});
-    return KeptHandle(new TraceCache(options));
+    return KeptHandle(new CheckpointState(options, function));
 }
 
 Called checkpoint(Call& call, Kept& kept) {
-    auto& traces = static_cast<TraceCache&>(kept);
-    const CheckpointOptions& options = traces.options;
+    const auto& state = static_cast<CheckpointState&>(kept);
+    const CheckpointOptions& options = state.options;
     return at_place(call.where, [&] {
         leaves_of(call);
         const std::vector<bool> fixed = static_leaves(call, options.static_argnums);
-        const std::shared_ptr<TraceCache::Entry> e = traces.find(call, fixed, options.name);
+        const std::shared_ptr<Traces::Entry> e = state.traces->find(call, fixed, options.name);
         RematParams p;
         p.jaxpr = {e->traced.traced.open(), false};
         p.policy = policy_spec(options.policy);
@@ -157,6 +203,7 @@ Called checkpoint(Call& call, Kept& kept) {
         std::vector<Array> in = e->traced.traced.consts;
         for (std::size_t i = 0; i < fixed.size(); ++i)
             if (!fixed[i]) in.push_back(call.leaves[i]);
+        if (!Trace::current()) check_donated(*p.jaxpr.jaxpr, in);
         Called r{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
         // Its equations were run one by one: an inner jit has taken what it was given.
         if (!Trace::current()) consume_donated(*p.jaxpr.jaxpr, in);
@@ -164,7 +211,7 @@ Called checkpoint(Call& call, Kept& kept) {
     });
 }
 
-std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names) {
+std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::string>& arg_names, bool checkpointed) {
     leaves_of(call);
     const ArgumentNames names = argument_names(call, arg_names);
     Trace trace("saved_residuals", kUnnamed);
@@ -174,7 +221,13 @@ std::vector<SavedResidual> saved_residuals(Call& call, const std::vector<std::st
     q.in_paths = names.leaves;
     q.numbers = trace.kept_numbers(t.traced);
     std::vector<SavedResidual> out;
-    const Residuals found = ::jaxscope::saved_residuals(t.traced.jaxpr, q);
+    JaxprPtr j = t.traced.jaxpr;
+    if (checkpointed && !j->eqns.empty()) {
+        auto outermost = std::make_shared<::jaxscope::Jaxpr>(*j);
+        outermost->eqns.back().source = SourceRef();
+        j = outermost;
+    }
+    const Residuals found = ::jaxscope::saved_residuals(j, q);
     for (const ::jaxscope::SavedResidual& r : found.rows) out.push_back({to_text(r.aval), r.text});
     return out;
 }
@@ -205,7 +258,19 @@ bool config::log_checkpoint_residuals(bool on) {
     return std::exchange(remat_split_listener(), on ? detail::log_split : std::function<void(const RematSplit&)>()) != nullptr;
 }
 
-Array checkpoint_name(const Operand& x, const char* name) {
+PreventCse PreventCse::dict(std::vector<std::pair<std::string, PreventCse>> entries) {
+    PreventCse out(true);
+    out.kind = Kind::dict;
+    for (auto& [key, value] : entries) out.keys.push_back(std::move(key)), out.items.push_back(std::move(value));
+    return out;
+}
+PreventCse::PreventCse(const PreventCse&) = default;
+PreventCse::PreventCse(PreventCse&&) noexcept = default;
+PreventCse& PreventCse::operator=(const PreventCse&) = default;
+PreventCse& PreventCse::operator=(PreventCse&&) noexcept = default;
+PreventCse::~PreventCse() = default;
+
+Array checkpoint_name(const Operand& x, const std::string& name) {
     // Outside of any trace there is nobody to read the name.
     if (x.kind == Operand::Kind::array && x.node && !x.node->is_tracer() && !detail::Trace::current()) return Array::of(x.node);
     return detail::apply1(

@@ -48,7 +48,7 @@ const Unfinished* unfinished(const Call& f, const Call& rule, const RuleNames& n
 class CustomCall {
 public:
     CustomCall(Call& f, const RuleNames& names, const char* what)
-        : function(trace_call(f, what, names.function)), operands(with_consts(function.traced, f.leaves)) {}
+        : function(trace_known(f, what, names.function)), operands(with_consts(function.traced, f.leaves)) {}
     TracedCall function;
     std::vector<Array> operands;  ///< what the function closes over, what its rules close over besides, the arguments
     std::size_t extra = 0;
@@ -101,18 +101,9 @@ bool same_type(AvalRef a, AvalRef b) { return a->dtype == b->dtype && a->shape =
 
 /// A tree with types for leaves, as JAX's errors write it.
 std::string typed_tree(const PyTreeDef& tree, const Avals& avals) {
-    std::string out = tree.str();
-    out = out.substr(out.find('(') + 1);
-    out.pop_back();
-    std::size_t at = 0;
-    for (const AvalRef a : avals) {
-        at = out.find('*', at);
-        if (at == std::string::npos) break;
-        const std::string text = long_aval(a);
-        out.replace(at, 1, text);
-        at += text.size();
-    }
-    return out;
+    std::vector<std::string> texts;
+    for (const AvalRef a : avals) texts.push_back(long_aval(a));
+    return tree_text(tree, texts);
 }
 
 struct Outputs {

@@ -111,7 +111,7 @@ std::vector<Array> jacfwd(Call& call, const std::vector<std::size_t>& argnums, c
         // JAX maps the forward derivative over the basis, and traces the function meanwhile.
         const TracedCall t = [&] {
             const NamedAxisScope mapped("", total_size(by.avals));
-            return trace_call(call, "jacfwd", call.name ? call.name : kUnnamed);
+            return trace_known(call, "jacfwd", call.name ? call.name : kUnnamed);
         }();
         const std::size_t n = outputs_of(t, o.aux), all = t.out_tree.num_leaves();
         std::vector<bool> nonzero(t.traced.consts.size(), false);
@@ -144,7 +144,7 @@ std::vector<Array> jacrev(Call& call, const std::vector<std::size_t>& argnums, c
         const GradientTypes types{o.holomorphic, o.allow_int};
         for (const AvalRef a : by.avals) check_reverse_input(a, "jacrev", types);
         RecordedRegion region("jacrev");
-        const TracedCall t = trace_call(call, "jacrev", call.name ? call.name : kUnnamed);
+        const TracedCall t = trace_known(call, "jacrev", call.name ? call.name : kUnnamed);
         const std::size_t n = outputs_of(t, o.aux), all = t.out_tree.num_leaves();
         region.traced(call, t, argnums, n, o.aux);
         std::vector<bool> wrt(t.traced.consts.size(), false);

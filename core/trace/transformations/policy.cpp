@@ -81,7 +81,7 @@ std::string Application::param(const char* name) const {
     const Attr* a = static_cast<const detail::Asked*>(asked_)->params->find(name);
     if (!a) return {};
     const Sym* text = a->get<Sym>();
-    return text ? text->str() : repr_text(*a);
+    return text ? text->str() : str_text(*a);
 }
 
 Verdict Policy::operator()(const Application& a) const {

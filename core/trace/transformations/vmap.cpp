@@ -55,7 +55,7 @@ namespace {
 
 const Axis* entry_of(const Axis& a, const TreeNode::Key& key) {
     for (std::size_t i = 0; i < a.keys.size(); ++i)
-        if (a.keys[i] == key.text || "'" + a.keys[i] + "'" == key.text) return &a.items[i];
+        if (a.keys[i] == key.text || quoted_text(a.keys[i]) == key.text) return &a.items[i];
     return nullptr;
 }
 
@@ -202,15 +202,19 @@ std::vector<Array> vmap(Call& call, const VmapOptions& options) {
         const std::int64_t size = mapped_size(call, axes, options, dims);
         // The function sees one element: arrays without the mapped axis.
         Avals elements = avals_of(call.leaves);
+        std::vector<Array> known = call.leaves;
         for (std::size_t i = 0; i < elements.size(); ++i) {
             if (dims[i] == kNotMapped) continue;
+            known[i] = Array();
             ::jaxscope::Dims shape = elements[i]->shape;
             shape.erase(shape.begin() + dims[i]);
             elements[i] = with_shape(elements[i], shape);
         }
         const TracedCall t = [&] {
             const NamedAxisScope named(options.axis_name, size);
-            return trace_call(call, elements, "vmap", kUnnamed);
+            Trace trace("vmap", kUnnamed);
+            trace.inputs_are(std::move(known));
+            return trace_call_in(trace, call, elements, nullptr);
         }();
         std::vector<int> in_dims(t.traced.consts.size(), kNotMapped);
         in_dims.insert(in_dims.end(), dims.begin(), dims.end());

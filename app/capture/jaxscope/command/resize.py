@@ -43,9 +43,13 @@ def _below(path: str, wanted: str) -> bool:
 
 
 def _chosen(p: Any, path: str) -> str:
-    """The name of the argument that a number stands for."""
-    names = naming.argument_names(p.fn, len(p.args))
-    return names[int(path)] if path.isdigit() and int(path) < len(names) else path
+    """What a number stands for, or a word that the function doesn't know but its caller passes: x for `kw['x']`."""
+    names = _names(p)
+    if path.isdigit() and int(path) < len(names):
+        return names[int(path)]
+    if any(_below(path, name) for name in names):
+        return path
+    return next((name + path[len(k):] for k, name in zip(p.kwargs, names[len(p.args):]) if _below(path, k)), path)
 
 
 def _dimension(path: str, leaf: Any, axis: int) -> int:
@@ -72,10 +76,14 @@ def captured_size(p: Any, axes: list[tuple[str, int]]) -> int:
     return next(iter(found.values()))
 
 
+def _names(p: Any) -> list[str]:
+    return naming.argument_names(p.fn, len(p.args), p.kwargs)
+
+
 def _arguments(p: Any) -> list[tuple[str, Any]]:
-    names = naming.argument_names(p.fn, len(p.args))
+    names = _names(p)
     args = [(n, a) for i, (n, a) in enumerate(zip(names, p.args)) if i not in p.static_argnums]
-    return args + [(k, a) for k, a in p.kwargs.items() if k not in p.static_argnames]
+    return args + [(n, a) for n, (k, a) in zip(names[len(p.args):], p.kwargs.items()) if k not in p.static_argnames]
 
 
 def resized(p: program.Program, axes: list[tuple[str, int]], size: int) -> program.Program:
@@ -87,9 +95,9 @@ def resized(p: program.Program, axes: list[tuple[str, int]], size: int) -> progr
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(value), leaves)
     out = copy.copy(p)
     trees = {name: tree(name, value) for name, value in _arguments(p)}
-    names = naming.argument_names(p.fn, len(p.args))
+    names = _names(p)
     out.args = tuple(trees.get(n, a) for n, a in zip(names, p.args))
-    out.kwargs = {k: trees.get(k, a) for k, a in p.kwargs.items()}
+    out.kwargs = {k: trees.get(n, a) for n, (k, a) in zip(names[len(p.args):], p.kwargs.items())}
     return out
 
 

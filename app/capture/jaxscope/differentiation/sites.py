@@ -81,7 +81,7 @@ def _jax_site(entry: Any, kind: str) -> Site | None:
         args, kwargs, argnums = tuple(local["args"]), dict(local["kwargs"]), local["argnums"]
         wrt = [argnums] if isinstance(argnums, int) else list(argnums)
         wrt = [i % len(args) for i in wrt]
-    names = naming.argument_names(fun, len(args)) + list(kwargs)
+    names = naming.differentiated_names(fun, len(args), kwargs)
     per_arg = [jax.tree_util.tree_flatten_with_path(a)[0] for a in [*args, *kwargs.values()]]
     # Differentiated leaves are numbered in the order of argnums, slots stand in the order of the arguments.
     first = {}
@@ -122,7 +122,7 @@ def _equinox_site(frame: Any, entry: Any) -> Site:
     diff_x, nondiff_x, *rest = entry.f_locals["args"]
     kwargs = entry.f_locals["kwargs"]
     x = frame.f_locals["x"]
-    names = naming.argument_names(fun, 1 + len(rest)) + list(kwargs)
+    names = naming.differentiated_names(fun, 1 + len(rest), kwargs)
     slots: list[Slot] = []
     differentiated = iter(enumerate(jax.tree_util.tree_leaves(diff_x)))
     others = iter(jax.tree_util.tree_leaves(nondiff_x))
@@ -157,7 +157,7 @@ def _equinox_other(frame: Any) -> Site | None:
         fun, args, kwargs, diff, kind = local["self"].fun, (local["x"], *local["args"]), local["kwargs"], (local["diff_x"],), "eqx.filter_jacrev"
     else:
         return None
-    names = naming.argument_names(fun, len(args)) + list(kwargs)
+    names = naming.differentiated_names(fun, len(args), kwargs)
     slots: list[Slot] = []
     count = 0
     for i, whole in enumerate([*args, *kwargs.values()]):
@@ -179,7 +179,7 @@ def _nnx_site(entry: Any, kind: str, program_paths: dict[int, str]) -> Site | No
     inner = getattr(site.function, "f", None) if site else None
     if inner is None:
         return site
-    names = naming.argument_names(inner, len(entry.f_locals["args"]))
+    names = naming.differentiated_names(inner, len(entry.f_locals["args"]))
     for s in site.slots:
         s.path = names[s.argument] + naming.nnx_path(s.path[len(site.arg_names[s.argument]):])
     rest = [s for s in getattr(site.function, "nondiff_states", ()) if s is not None]
