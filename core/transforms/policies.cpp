@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cstdio>
 #include <mutex>
 #include <set>
-#include <span>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -194,10 +192,9 @@ void collect_unknown(const PolicySpec& policy, std::vector<UnknownVerdict>& out)
         if (const auto* inner = a.get<PolicyPtr>(); inner && *inner) collect_unknown(**inner, out);
 }
 
-struct Known {
-    PolicyInfo info;
+struct Known : PolicySignature {
+    Known(const PolicyInfo& i, PolicyVerdict (*a)(const Ask&), Args kind) : PolicySignature{i, kind}, answer(a) {}
     PolicyVerdict (*answer)(const Ask&);
-    enum class Args { None, Names, SourceTarget, Lists, Policies } args;
 };
 constexpr auto kNone = Known::Args::None;
 
@@ -277,146 +274,9 @@ bool fits(const Known& k, const Attrs& args) {
     return false;
 }
 
-/// The names of a policy's arguments in Python; none where it takes any number of them.
-std::span<const char* const> argument_names(const Known& k) {
-    static constexpr const char* kSourceTarget[] = {"offload_src", "offload_dst"};
-    static constexpr const char* kPolicies[] = {"policy_1", "policy_2"};
-    static constexpr const char* kLists[] = {"names_which_can_be_saved", "names_which_can_be_offloaded", "offload_src", "offload_dst"};
-    switch (k.args) {
-        case Known::Args::SourceTarget:
-            return kSourceTarget;
-        case Known::Args::Policies:
-            return kPolicies;
-        case Known::Args::Lists:
-            return kLists;
-        case Known::Args::None:
-        case Known::Args::Names:
-            break;
-    }
-    return {};
-}
-
-/// [MODULE.]NAME, NAME(arg, ...), NAME(key=arg, ...), [item, ...], or a word, as in Python. Nested policies nest parentheses: depth is
-/// limited, as every recursion over input is.
-class Parser {
-public:
-    explicit Parser(std::string_view text) : text_(text) {}
-    PolicyPtr whole() {
-        PolicyPtr p = policy(0);
-        skip();
-        if (at_ != text_.size()) fail("the end");
-        return p;
-    }
-
-private:
-    [[noreturn]] void fail(const std::string& expected) const {
-        throw Error(ErrorCode::BadUsage, "policy: expected " + expected + " at column " + std::to_string(at_ + 1) + ", found '" +
-                                             (at_ < text_.size() ? printable(text_.substr(at_), 40) : std::string("nothing")) + "'");
-    }
-    void skip() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
-    }
-    bool take(char c) {
-        skip();
-        if (at_ >= text_.size() || text_[at_] != c) return false;
-        ++at_;
-        return true;
-    }
-    Sym word() {
-        skip();
-        if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
-            const char quote = text_[at_++];
-            const std::size_t end = text_.find(quote, at_);
-            if (end == std::string_view::npos) fail(std::string("a closing ") + quote);
-            const Sym w(text_.substr(at_, end - at_));
-            at_ = end + 1;
-            return w;
-        }
-        const std::size_t begin = at_;
-        while (at_ < text_.size() && std::string_view(",()[]{}'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
-        if (at_ == begin) fail("a name");
-        return Sym(text_.substr(begin, at_ - begin));
-    }
-    /// Items up to `close`, each read by `item`; Python allows a comma behind the last.
-    template <class Item>
-    void each(char close, Item item) {
-        while (!take(close)) {
-            item();
-            if (take(',')) continue;
-            if (!take(close)) fail(std::string("',' or '") + close + "'");
-            return;
-        }
-    }
-    Attr value(const Known& k, int depth) {
-        for (const char* brackets : {"[]", "()", "{}"})
-            if (take(brackets[0])) {
-                Attrs out;
-                each(brackets[1], [&] { out.emplace_back(word()); });
-                return Attr::tuple(std::move(out));
-            }
-        if (k.args == Known::Args::Policies) return Attr(policy(depth + 1));
-        return Attr(word());
-    }
-    /// "NAME =" in front of an argument.
-    std::optional<std::string_view> keyword() {
-        skip();
-        std::size_t end = at_;
-        while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_')) ++end;
-        const std::string_view name = text_.substr(at_, end - at_);
-        while (end < text_.size() && text_[end] == ' ') ++end;
-        if (name.empty() || end >= text_.size() || text_[end] != '=') return {};
-        at_ = end + 1;
-        return name;
-    }
-    Attrs arguments(const Known& k, int depth) {
-        const auto names = argument_names(k);
-        std::vector<std::optional<Attr>> given;
-        bool by_name = false;
-        each(')', [&] {
-            const std::size_t begin = at_;
-            const auto name = keyword();
-            std::size_t at = given.size();
-            if (name) {
-                at = static_cast<std::size_t>(std::find(names.begin(), names.end(), *name) - names.begin());
-                const bool twice = at < given.size() && given[at];
-                if (at == names.size() || twice) {
-                    at_ = begin;
-                    fail(twice ? "each argument once" : std::string("an argument of ") + k.info.usage);
-                }
-            } else if (by_name) {
-                fail("a keyword, as all arguments behind one have");
-            }
-            by_name = by_name || name;
-            if (at >= given.size()) given.resize(at + 1);
-            given[at] = value(k, depth);
-        });
-        Attrs out;
-        for (std::size_t i = 0; i < given.size(); ++i) {
-            if (!given[i]) fail(std::string("an argument ") + names[i] + " of " + k.info.usage);
-            out.push_back(std::move(*given[i]));
-        }
-        return out;
-    }
-    PolicyPtr policy(int depth) {
-        if (depth > 20) fail("at most 20 policies inside each other");
-        std::string name = word().str();  // jax.checkpoint_policies.NAME, or under the name that somebody gave that
-        if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(0, dot + 1);
-        const Known* k = find_known(name);
-        if (!k) unknown(name);
-        return make_policy(name, take('(') ? arguments(*k, depth) : Attrs());
-    }
-    [[noreturn]] static void unknown(Sym name) {
-        const Known* nearest = &known().front();
-        for (const Known& k : known())
-            if (edit_distance(name.str(), k.info.name) < edit_distance(name.str(), nearest->info.name)) nearest = &k;
-        throw Error(ErrorCode::BadUsage, "expected a policy of jax.checkpoint_policies, found '" + printable(name.str(), 60) + "'")
-            .advise(std::string("did you mean ") + nearest->info.usage + "?");
-    }
-    std::string_view text_;
-    std::size_t at_ = 0;
-};
-
 }  // namespace
+
+const PolicySignature* policy_signature(Sym name) { return find_known(name); }
 
 PolicyVerdict PolicyQuery::operator()(const Primitive& prim, const Avals& in, const ParamsRef& params) const {
     return spec ? ask({*spec, prim, in, params}) : PolicyVerdict{};
@@ -494,12 +354,6 @@ PolicyPtr make_callable_policy(const std::string& name, PolicyAnswer answer) {
         Callables::all().remove(p);
         delete p;
     });
-}
-
-PolicyPtr parse_policy(std::string_view text) {
-    const std::string_view t = trim(text);
-    if (t.empty() || t == "none" || t == "None") return nullptr;
-    return Parser(t).whole();
 }
 
 std::vector<UnknownVerdict> unknown_verdicts(const Jaxpr& j) {

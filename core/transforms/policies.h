@@ -46,12 +46,20 @@ struct PolicyInfo {
     const char* usage;  ///< "save_only_these_names(NAME, ...)"
     const char* what;   ///< one line
 };
+/// What a policy takes.
+struct PolicySignature {
+    PolicyInfo info;
+    enum class Args { None, Names, SourceTarget, Lists, Policies } args;
+};
+/// Null: JAX has no policy of that name.
+const PolicySignature* policy_signature(Sym name);
 /// The policies of jax.checkpoint_policies, in its order.
 const std::vector<PolicyInfo>& known_policies();
 
 /// `nothing_saveable`, `save_only_these_names(h, attn)`, `offload_dot_with_no_batch_dims(device, pinned_host)`,
 /// `save_and_offload_only_these_names([a], [b], device, pinned_host)`, `save_from_both_policies(P, Q)`; names may be quoted, arguments
-/// given by keyword, a module's name stand in front (`jax.checkpoint_policies.dots_saveable`). `none` and the empty text give null. Throws
+/// given by keyword, a module's name stand in front (`jax.checkpoint_policies.dots_saveable`); JAX's own texts are read, too
+/// (`DotsSaveable(only_if_no_batch_dims=True)`). `none` and the empty text give null. Throws
 /// Error{BadUsage} that says what was expected, with the nearest known name as advice.
 PolicyPtr parse_policy(std::string_view text);
 /// A spec of one of JAX's policies, checked as JAX checks it. Throws Error{BadUsage}.

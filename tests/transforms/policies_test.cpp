@@ -75,6 +75,14 @@ TEST(Policies, AreWrittenAsInPython) {
         {"cp.save_from_both_policies(policy_2=cp.save_only_these_names('a'), policy_1=cp.dots_saveable)",
          "save_from_both_policies(dots_saveable, save_only_these_names(a))"}};
     for (const auto& [python, text] : same) EXPECT_EQ(policy_text(*parse_policy(python)), text) << python;
+    const std::pair<const char*, const char*> printed[] = {
+        {"DotsSaveable(only_if_no_batch_dims=False)", "dots_saveable"},
+        {"DotsSaveable(only_if_no_batch_dims=True)", "dots_with_no_batch_dims_saveable"},
+        {"SaveOnlyTheseNames(saveable_names=frozenset({'a', 'b'}))", "save_only_these_names(a, b)"},
+        {"SaveOnlyTheseNames(saveable_names=frozenset())", "save_only_these_names()"},
+        {"SaveAnyNamesButThese(names=frozenset({'a'}))", "save_any_names_but_these(a)"},
+        {"<function nothing_saveable at 0x7f0123456789>", "nothing_saveable"}};
+    for (const auto& [python, text] : printed) EXPECT_EQ(policy_text(*parse_policy(python)), policy_text(*parse_policy(text))) << python;
 }
 
 TEST(Policies, BadKeywordsSayWhatIsWanted) {
