@@ -70,9 +70,25 @@ public:
         const std::optional<std::uint32_t> eqn = jaxscope::renamed_by(resolve(*root_, path.jaxpr), path.eqn);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }
+    /// The equation that makes what `path` copies to another memory.
+    std::optional<EqnPath> moved_by(const EqnPath& path) const {
+        if (!mark_at(path)) return {};
+        const std::optional<std::uint32_t> eqn = jaxscope::moved_by(resolve(*root_, path.jaxpr), path.eqn);
+        return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
+    }
     /// The equation that makes the first operand of the result's type, in whose memory a saved value may be computed in place.
     std::optional<EqnPath> in_place_of(const EqnPath& path) const {
         const std::optional<std::uint32_t> eqn = jaxscope::in_place_of(resolve(*root_, path.jaxpr), path.eqn);
+        return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
+    }
+    /// The equation that makes the operand of which `path` gives another name or order.
+    std::optional<EqnPath> same_value_as(const EqnPath& path) const {
+        static const Sym kOrders[] = {Sym("transpose"), Sym("reshape"), Sym("squeeze"), Sym("expand_dims")};
+        const Jaxpr& jaxpr = resolve(*root_, path.jaxpr);
+        if (const auto eqn = jaxscope::in_place_of(jaxpr, path.eqn)) return EqnPath{path.jaxpr, *eqn};
+        const Eqn& e = jaxpr.eqns[path.eqn];
+        if (std::find(std::begin(kOrders), std::end(kOrders), Sym(e.prim->name.c_str())) == std::end(kOrders)) return {};
+        const auto eqn = jaxscope::made_by(jaxpr, path.eqn, 0);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }
     /// The first equation of the root that reads an input.
@@ -139,25 +155,38 @@ std::optional<EqnPath> parsed(const std::string& text) {
     return {};
 }
 
+/// Looks for the call that the region's forward pass is, inside of jitted functions too. `given`: the program's input that each constant
+/// and input of `jaxpr` is, or -1. True: `out` has it for the inputs of the region.
+bool follow_inputs(const Jaxpr& jaxpr, const std::vector<int>& given, Sym call, std::uint32_t closed_over, std::vector<int>& out) {
+    static const Sym name_field("name");
+    const auto number = [&](const Atom& a) { return a.is_literal() || a.var().index >= given.size() ? -1 : given[a.var().index]; };
+    for (const Eqn& e : jaxpr.eqns) {
+        if (!e.params->holds_jaxpr()) continue;
+        const auto in = jaxpr.inputs(e);
+        const Attr* name = e.params->find(name_field);
+        const Sym* text = name != nullptr ? name->get<Sym>() : nullptr;
+        if (text != nullptr && *text == call) {
+            for (std::size_t i = 0; i < out.size() && closed_over + i < in.size(); ++i) out[i] = number(in[closed_over + i]);
+            return true;
+        }
+        if (e.prim->flow != Flow::Call) continue;
+        const std::vector<SubJaxpr> subs = sub_jaxprs(e);
+        if (subs.size() != 1 || subs[0].jaxpr->num_invars != in.size()) continue;
+        std::vector<int> inner(subs[0].jaxpr->num_constvars, -1);
+        for (const Atom& a : in) inner.push_back(number(a));
+        if (follow_inputs(*subs[0].jaxpr, inner, call, closed_over, out)) return true;
+    }
+    return false;
+}
+
 /// Which input of the program each input of the region is, where the region is called with inputs of the step.
 std::vector<int> inputs_of_region(const Program& program, const Region& region) {
     std::vector<int> out(region.jaxpr->num_invars, -1);
     if (!program.marked || !region.mark) return out;
     const Jaxpr& marked = *program.marked;
-    const Sym call("jaxscope_forward_" + std::to_string(*region.mark)), name_field("name");
-    for (const Eqn& e : marked.eqns) {
-        const Attr* name = e.params->find(name_field);
-        const Sym* text = name != nullptr ? name->get<Sym>() : nullptr;
-        if (text == nullptr || !(*text == call)) continue;
-        const auto in = marked.inputs(e);
-        for (std::size_t i = 0; i < out.size() && region.jaxpr->num_constvars + i < in.size(); ++i) {
-            const Atom a = in[region.jaxpr->num_constvars + i];
-            if (a.is_literal() || a.var().index < marked.num_constvars) continue;
-            const std::uint32_t index = a.var().index - marked.num_constvars;
-            if (index < marked.num_invars) out[i] = static_cast<int>(index);
-        }
-        break;
-    }
+    std::vector<int> given(marked.num_constvars, -1);
+    for (std::uint32_t i = 0; i < marked.num_invars; ++i) given.push_back(static_cast<int>(i));
+    follow_inputs(marked, given, Sym("jaxscope_forward_" + std::to_string(*region.mark)), region.jaxpr->num_constvars, out);
     return out;
 }
 
@@ -235,6 +264,7 @@ std::optional<Correspondence::Place> Correspondence::place_of(Picked& picked) co
     Index& in = *index_;
     if (const ResidualRow* row = in.stages.find(picked.residual); row != nullptr && !picked.known) {
         picked.known = parsed(row->equation);
+        if (row->on_host && picked.known) picked.known = in.known.moved_by(*picked.known).value_or(*picked.known);
         if (row->input >= 0) picked.input = in.to_program(row->input);
     }
     if (picked.donated >= 0) picked.input = picked.donated;
@@ -284,6 +314,11 @@ Picked Correspondence::complete(Picked picked) const {
     fill(picked.unknown, in.unknown);
     if (!picked.residual && picked.known)
         picked.residual = in.residual_where([text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
+    if (!picked.residual && picked.known)
+        picked.residual = in.residual_where([&](const ResidualRow& r) {
+            const std::optional<EqnPath> copy = r.on_host ? parsed(r.equation) : std::nullopt;
+            return copy && in.known.moved_by(*copy) == picked.known;
+        });
     if (!picked.residual && picked.known && from_buffer) picked.residual = saved_in_memory_of(*picked.known);
     if (!picked.buffer) picked.buffer = buffer_of(picked, {found->mark.place, found->mark.primitive, found->mark.result}, found->number);
     return picked;
@@ -301,6 +336,18 @@ std::optional<ResidualId> Correspondence::saved_in_memory_of(const EqnPath& know
     });
 }
 
+std::optional<BufferId> Correspondence::buffer_laid_out(const Picked& picked) const {
+    std::optional<EqnPath> at = picked.program;
+    if (at && !index_->program.mark_at(*at)) at.reset();
+    for (int hop = 0; at && hop < 2 * kHops; ++hop, at = index_->program.same_value_as(*at)) {
+        const std::int64_t bytes = index_->program.mark_at(*at)->result->bytes();
+        const auto found =
+            index_->buffer_where([&, text = to_text(*at)](const PlannedBuffer& b) { return b.eqn == text && b.bytes == bytes; });
+        if (found) return found;
+    }
+    return {};
+}
+
 std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Place& place, std::size_t number) const {
     // What a name or a cast to its own precision gives lies in the memory of its operand.
     std::optional<EqnPath> at = picked.program;
@@ -313,6 +360,8 @@ std::optional<BufferId> Correspondence::buffer_of(const Picked& picked, const Pl
         const auto exact = index_->buffer_where([&](const PlannedBuffer& b) { return b.eqn == text && b.made == place.result; });
         if (exact) return exact;
     }
+    // Kernels lay out what they make: the memory of a transposed product is the product's.
+    if (const std::optional<BufferId> laid_out = buffer_laid_out(picked)) return laid_out;
     // Of several equations that share the mark the third has the third buffer, as in the other jaxprs.
     if (index_->stages.plan == nullptr) return {};
     std::vector<int> fitting;

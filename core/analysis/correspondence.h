@@ -40,7 +40,10 @@ struct KnownStages {
     const MemoryPlan* plan = nullptr;
     const RunReport* run = nullptr;
     const std::vector<TriedPolicy>* tried = nullptr;
-    const Step* step = nullptr;  ///< that `plan` and `run` speak of
+    const Step* step = nullptr;      ///< that `plan` and `run` speak of
+    const Step* gradient = nullptr;  ///< the program differentiated; null where that isn't known
+    /// Of a program that is planned as it is, too: can it be differentiated? True where nobody has tried.
+    bool lacks_gradient() const { return (step != nullptr && step->lacks_gradient) || (gradient != nullptr && gradient->lacks_gradient); }
     const ResidualRow* find(const std::optional<ResidualId>& id) const {
         return residuals && id ? find_residual(*residuals, *id) : nullptr;
     }
@@ -70,6 +73,7 @@ private:
     std::optional<Place> place_of(Picked& picked) const;
     void complete_input(Picked& picked) const;
     std::optional<ResidualId> saved_in_memory_of(const EqnPath& known) const;
+    std::optional<BufferId> buffer_laid_out(const Picked& picked) const;
     std::optional<BufferId> buffer_of(const Picked& picked, const Place& place, std::size_t number) const;
     std::unique_ptr<Index> index_;
 };

@@ -23,6 +23,11 @@ struct Partitioned;
 struct Shares;
 struct Subject;
 
+struct PolicyPlaces {
+    bool blocks = false;  ///< around each of its repeated blocks, or the body of a scan
+    bool inside = false;  ///< in checkpoints that are there
+};
+
 /// The result of looking at one program with one set of choices (DESIGN 2). Stages are computed on demand, once, on the calling
 /// thread, and may be asked for from several threads. Throws Error where a stage can't be had.
 class Inspection {
@@ -66,6 +71,8 @@ public:
     std::vector<PolicyRow> policies(const std::vector<Choices>& given, bool run) const;
     /// The same rows without figures: which policies `policy_choices` are, and where they stand.
     std::vector<PolicyRow> policy_rows(const std::vector<Choices>& choices) const;
+    /// Where policies can be put into the function, but around all of it.
+    PolicyPlaces policy_places() const;
     /// What its rows are made under, in order; the first is the program as it is.
     std::vector<Choices> policy_choices(const std::vector<Choices>& given) const;
 

@@ -56,18 +56,37 @@ bool recomputed(const SplitReport& split, const EqnPath& unknown) {
     }
 }
 
+/// Does a call hold both directions of a gradient, as a step that is jitted does?
+bool holds_gradient(const Eqn& call) {
+    if (!call.params->holds_jaxpr()) return false;
+    bool forward = false, backward = false;
+    for (const SubJaxpr& sub : sub_jaxprs(call))
+        for (const Jaxpr* jaxpr : all_jaxprs(*sub.jaxpr))
+            for (const Eqn& eqn : jaxpr->eqns) {
+                const bool transposed = eqn.source->name_stack.has_transform(stack_names::kTranspose);
+                backward = backward || transposed;
+                forward = forward || (!transposed && eqn.source->name_stack.has_transform(stack_names::kJvp));
+                if (forward && backward) return true;
+            }
+    return false;
+}
+
 PickedFacts::Part part_of(const Picked& picked, const KnownStages& stages, const Eqn* eqn) {
     if (stages.split != nullptr && picked.unknown && recomputed(*stages.split, *picked.unknown)) return PickedFacts::Part::Recomputed;
     if (picked.known && stages.split != nullptr) return PickedFacts::Part::Forward;
     if (picked.unknown) return PickedFacts::Part::Backward;
     if (stages.split == nullptr) return PickedFacts::Part::Unknown;
-    return eqn != nullptr && eqn->source->name_stack.has_transform(stack_names::kTranspose) ? PickedFacts::Part::BackwardBefore
-                                                                                            : PickedFacts::Part::Outside;
+    if (eqn != nullptr && eqn->source->name_stack.has_transform(stack_names::kTranspose)) return PickedFacts::Part::BackwardBefore;
+    return eqn != nullptr && holds_gradient(*eqn) ? PickedFacts::Part::Around : PickedFacts::Part::Outside;
 }
 
-bool is_result(const Jaxpr& jaxpr, const Eqn& eqn, const std::string& aval) {
-    for (std::uint32_t k = 0; k < eqn.n_out; ++k)
-        if (to_text(jaxpr.aval(jaxpr.output(eqn, k))) == aval) return true;
+/// Of an offloaded value the copy has the type, but for the memory it lies in.
+bool is_result(const Jaxpr& jaxpr, const Eqn& eqn, const ResidualRow& row) {
+    for (std::uint32_t k = 0; k < eqn.n_out; ++k) {
+        Aval aval = *jaxpr.aval(jaxpr.output(eqn, k));
+        if (row.on_host) aval.space = MemorySpace::Host;
+        if (to_text(aval) == row.aval) return true;
+    }
     return false;
 }
 
@@ -83,7 +102,7 @@ PickedFacts facts_of(const Program& program, const Picked& picked, const KnownSt
         find_equation(facts, program, picked, stages);
         facts.part = part_of(picked, stages, facts.eqn);
         facts.residual_is_inside =
-            facts.residual != nullptr && facts.eqn != nullptr && !is_result(*facts.jaxpr, *facts.eqn, facts.residual->aval);
+            facts.residual != nullptr && facts.eqn != nullptr && !is_result(*facts.jaxpr, *facts.eqn, *facts.residual);
     }
     facts.policy = choices.policy ? choices.policy : choices.replace_policy.empty() ? nullptr : choices.replace_policy.front().policy;
     facts.donated = stages.donated(picked.donated);

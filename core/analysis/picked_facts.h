@@ -18,6 +18,7 @@ struct PickedFacts {
         Forward,     ///< needed by nothing behind it
         Backward,
         Outside,         ///< of the differentiated function
+        Around,          ///< holds the differentiated function
         BackwardBefore,  ///< of a backward pass that the program was captured with
     };
     bool is_argument = false;

@@ -110,6 +110,13 @@ std::string choice_text(const Choices& c) {
 
 }  // namespace
 
+PolicyPlaces Inspection::policy_places() const {
+    Choices plain = choices_;
+    plain.clear_policies();
+    const JaxprPtr function = make_subject(*program_, plain).jaxpr;
+    return {.blocks = block_placement(function).has_value(), .inside = holds_checkpoint(*function)};
+}
+
 std::vector<Choices> Inspection::policy_choices(const std::vector<Choices>& given) const {
     Choices plain = choices_;
     plain.clear_policies();

@@ -63,6 +63,16 @@ Expanded expand(const Jaxpr& j, std::uint32_t eqn, std::uint32_t output) {
     return at;
 }
 
+/// A policy that offloads saves a copy, whose place is the checkpoint's; what the user knows is the value.
+void set_offloaded(ResidualRow& row, const Jaxpr& j, std::uint32_t copy, const Choices& choices) {
+    const std::optional<std::uint32_t> value = moved_by(j, copy);
+    if (!value) return;
+    row.on_host = j.aval(j.output(j.eqns[copy], 0))->space == MemorySpace::Host;
+    const Eqn& made = j.eqns[*value];
+    if (const std::optional<Sym> name = given_name(*made.prim, made.params)) row.name = name->str();
+    if (made.source.user_frame() != nullptr) set_place(row, made.source, choices.project);
+}
+
 ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& choices) {
     ResidualRow row;
     row.aval = to_text(s.aval);
@@ -78,7 +88,10 @@ ResidualRow to_row(const SavedResidual& s, const Residuals& all, const Choices& 
     row.equation = std::to_string(s.eqn);
     row.maker = maker_of(*all.forward, static_cast<std::uint32_t>(s.eqn), static_cast<std::uint32_t>(s.output));
     const Expanded e = expand(*all.forward, static_cast<std::uint32_t>(s.eqn), static_cast<std::uint32_t>(s.output));
-    if (e.path == row.equation) return row;
+    if (e.path == row.equation) {
+        set_offloaded(row, *all.forward, static_cast<std::uint32_t>(s.eqn), choices);
+        return row;
+    }
     const Eqn& inner = e.jaxpr->eqns[e.eqn];
     if (!choices.expand) {
         // JAX names the call, which under a policy around the whole function is one line for all; the user's line is where it is computed.

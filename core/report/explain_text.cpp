@@ -73,31 +73,77 @@ private:
         const std::int64_t bytes = stages_.plan->outputs - stages_.plan->aliased;
         return bytes > 0 ? bytes_text(bytes) + " of outputs that take no donated memory." : "all outputs in donated memory.";
     }
+    std::string why_no_gradient() const {
+        const Step& tried = stages_.step != nullptr && stages_.step->lacks_gradient ? *stages_.step : *stages_.gradient;
+        std::string why = tried.why_no_gradient;
+        while (!why.empty() && why.back() == '.') why.pop_back();
+        return why.empty() ? "" : ": " + why;
+    }
     void say(std::string sentence) { out_.sentences.push_back(std::move(sentence)); }
+
+    bool over_devices() const { return stages_.residuals != nullptr && stages_.residuals->device_bytes; }
+    /// Does the equation stand in the body of a loop, where what is said of it is said of one iteration?
+    bool in_loop() const {
+        const std::pair<const std::optional<EqnPath>*, const Jaxpr*> places[] = {
+            {&picked_.program, program_.jaxpr.get()}, {&picked_.known, stages_.split != nullptr ? stages_.split->known.get() : nullptr}};
+        for (const auto& [path, root] : places) {
+            if (!*path || root == nullptr) continue;
+            try {
+                JaxprPath at;
+                for (const JaxprPath::Step& step : (*path)->jaxpr.steps) {
+                    const Flow flow = resolve(*root, EqnPath{at, step.eqn}).prim->flow;
+                    if (flow == Flow::Scan || flow == Flow::While) return true;
+                    at.steps.push_back(step);
+                }
+                return false;
+            } catch (const Error&) {  // a pick of another program
+            }
+        }
+        return false;
+    }
+
+    /// "7.54 MiB of temporaries, 3.00 MiB of it residuals": what the Memory tab draws apart.
+    std::string temporaries() const {
+        std::int64_t residuals = 0;
+        for (const int b : stages_.plan->at_peak)
+            if (const PlannedBuffer& buffer = stages_.plan->buffers[static_cast<std::size_t>(b)]; buffer.role == BufferRole::Residual)
+                residuals += buffer.bytes;
+        return bytes_text(stages_.plan->temporaries) + " of temporaries" +
+               (residuals > 0 ? ", " + bytes_text(residuals) + " of it residuals" : "");
+    }
+    /// What stands in the host's memory is no part of the device's peak.
+    void about_spaces() {
+        for (const SpaceUse& use : stages_.plan->spaces)
+            if (use.space == MemorySpace::Host)
+                say("Of it " + bytes_text(use.peak) + " at most are on the host, where values are offloaded to.");
+    }
 
     void about_program() {
         out_.title = program_title(program_);
         out_.subtitle = program_subtitle(program_);
-        const bool shared = stages_.residuals != nullptr && stages_.residuals->device_bytes;  // over several devices
+        const bool shared = over_devices();
         if (stages_.plan != nullptr)
             say((stages_.step != nullptr ? "Memory of " + words(stages_.step->of) : std::string("Memory")) +
                 (shared ? " on each device" : "") + " peaks at " + bytes_text(stages_.plan->planned_peak) + ": " +
-                bytes_text(stages_.plan->arguments) + " of arguments, " + bytes_text(stages_.plan->temporaries) + " of temporaries, " +
-                fresh_outputs());
-        if (shared) say("Figures are one device's; the graph and the split show arrays as wholes.");
+                bytes_text(stages_.plan->arguments) + " of arguments, " + temporaries() + ", " + fresh_outputs());
+        if (stages_.plan != nullptr) about_spaces();
+        if (shared) say("Figures are one device's; types of arrays in graph and split are those of the wholes.");
         if (const RunReport* run = stages_.run; run != nullptr)
             say((run->result.measured_peak ? "Measured: a peak of " + bytes_text(*run->result.measured_peak)
                                            : "The peak could not be measured: " + run->result.measurement_problem) +
                 "; a step takes " + seconds_text(run->result.median_seconds) +
                 (run->synthesised.empty() ? "." : ", with made-up values for inputs that were not captured."));
         if (const ResidualReport* r = stages_.residuals; r != nullptr && !r->rows.empty()) {
-            const bool can = stages_.step == nullptr || !stages_.step->lacks_gradient;
+            const bool can = !stages_.lacks_gradient();
             const bool planned = stages_.step == nullptr || stages_.step->of.kind != StepName::Kind::Program || r->region;
-            say((!can      ? "The peak is without a backward pass, which can't be had. It would keep "
+            if (!can) say("The program has no backward pass, and the peak is without one" + why_no_gradient() + ".");
+            say((!can      ? "A linearization of the forward pass keeps "
                  : planned ? "The backward pass keeps "
                            : "The program is planned as it is. Differentiated, it would keep ") +
                 count_text(static_cast<std::int64_t>(r->rows.size())) + " values of the forward pass, " + bytes_text(r->total_bytes) +
                 " in all" + (shared ? "; " + bytes_text(*r->device_bytes) + " on each device." : "."));
+            if (can && planned && stages_.plan != nullptr && r->device_bytes.value_or(r->total_bytes) > stages_.plan->planned_peak)
+                say("That is more than the peak: jaxscope's executor holds fewer of them, and computes cheap ones again.");
             const auto largest = std::max_element(r->rows.begin(), r->rows.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
             say("The largest is " + largest->aval + ", " + bytes_text(largest->bytes) + ", " + largest->source + ".");
         }
@@ -125,6 +171,8 @@ private:
 
     void about_equation() {
         describe(*facts_.jaxpr, *facts_.eqn);
+        using Part = PickedFacts::Part;
+        out_.markable = facts_.residual != nullptr || facts_.part == Part::Forward || facts_.part == Part::Recomputed;
         if (!out_.title.empty()) verdict();
     }
 
@@ -144,8 +192,9 @@ private:
             say("jaxscope doesn't know this primitive: it is shown with the types that were recorded, but can be neither differentiated "
                 "nor run.");
         if (const std::string stack = eqn.source->name_stack.str(); !stack.empty()) out_.facts.emplace_back("scope", stack);
-        if (facts_.bytes) out_.facts.emplace_back("makes", bytes_text(*facts_.bytes));
-        if (facts_.flops) out_.facts.emplace_back("computes", flops_text(*facts_.flops));
+        if (facts_.bytes)
+            out_.facts.emplace_back(over_devices() ? "makes in all" : in_loop() ? "makes each time" : "makes", bytes_text(*facts_.bytes));
+        if (facts_.flops) out_.facts.emplace_back(in_loop() ? "computes each time" : "computes", flops_text(*facts_.flops));
         for (const auto& [name, value] : eqn.params->entries()) {
             std::string text = printable(parameter_text(value), 120);
             out_.parameters.emplace_back(name.str(), std::move(text));
@@ -178,6 +227,10 @@ private:
                 out_.verdict = "outside the split";
                 say("It doesn't belong to the differentiated function: it comes before or after it.");
                 break;
+            case PickedFacts::Part::Around:
+                out_.verdict = "holds the gradient";
+                say("It holds the differentiated function, forward and backward pass: open it to see what is saved between them.");
+                break;
             case PickedFacts::Part::BackwardBefore:
                 out_.verdict = "backward";
                 out_.role = Role::Backward;
@@ -202,6 +255,12 @@ private:
 
     bool held_backward() const { return facts_.buffer != nullptr && facts_.buffer->role == BufferRole::Residual; }
 
+    /// Of several devices what each of them keeps, and the whole.
+    static std::string held_words(const ResidualRow& row) {
+        if (!row.device_bytes || *row.device_bytes == row.bytes) return bytes_text(row.bytes);
+        return bytes_text(*row.device_bytes) + " on each device (" + bytes_text(row.bytes) + " in all)";
+    }
+
     void about_residual() {
         if (facts_.residual == nullptr) return;
         const ResidualRow& row = *facts_.residual;
@@ -210,13 +269,16 @@ private:
             out_.subtitle = row.source;
             out_.place = {row.file, row.line, 0};
         }
-        out_.verdict = "saved";
+        out_.verdict = row.on_host ? "offloaded" : "saved";
         out_.saved = true;
-        say("Saved for the backward pass: " + bytes_text(row.bytes) + ", " + row.source + ".");
+        say((row.on_host ? "Offloaded to the host's memory until the backward pass: " : "Saved for the backward pass: ") + held_words(row) +
+            ", " + row.source + ".");
         if (row.input >= 0)
             say("It is an argument, so saving it costs nothing while the caller holds it anyway.");
         else if (!row.name.empty())
             say("It is kept because it has the name " + quoted(row.name) + ".");
+        else if (row.on_host)
+            say("A checkpoint's policy asks for it.");
         else
             say("The backward pass reads it, and no checkpoint policy asks for it to be recomputed.");
         if (facts_.residual_is_inside) say("It is computed inside of this call, and is none of the results that the program has of it.");
@@ -225,7 +287,7 @@ private:
                                 (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
         if (row.input >= 0 || stages_.tried == nullptr) return;
         if (const auto advice = advice_on(*stages_.residuals, row, *stages_.tried)) {
-            out_.facts.emplace_back("saved in all, with the policy below", "\u2212 " + bytes_text(advice->saved_bytes));
+            out_.facts.emplace_back("with the policy below, saved in all", "\u2212 " + bytes_text(advice->saved_bytes));
             out_.python = advice->python;
         }
     }
@@ -256,7 +318,8 @@ private:
             out_.place = buffer.source.loc();
         }
         const bool opened = facts_.buffer_plan != stages_.plan;
-        if (out_.saved && !facts_.residual_is_inside && buffer.role == BufferRole::Temporary)
+        const bool on_host = facts_.residual != nullptr && facts_.residual->on_host;
+        if (out_.saved && !on_host && !facts_.residual_is_inside && buffer.role == BufferRole::Temporary)
             say("jaxscope's executor doesn't hold it that long: what the backward pass reads of it is computed again.");
         say("In memory (" + bytes_text(buffer.bytes) + ", " + role_name(buffer.role) + ") from step " +
             std::to_string(std::max(buffer.first_step, 0)) + " to step " + std::to_string(buffer.last_step) + " of " +
@@ -304,7 +367,8 @@ std::string short_place(const std::string& file, int line) {
 
 std::string why_saved(const ResidualRow& row) {
     if (row.input >= 0) return "argument";
-    if (!row.name.empty()) return "its name, " + quoted(row.name);
+    if (!row.name.empty()) return (row.on_host ? "offloaded by its name, " : "its name, ") + quoted(row.name);
+    if (row.on_host) return "offloaded by a policy";
     if (row.equation.empty()) return "constant";
     return "backward reads it";
 }

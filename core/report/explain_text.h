@@ -36,7 +36,8 @@ struct Explanation {
     std::vector<CodeLine> code;                                   ///< around the place, where the capture holds the source
     std::vector<std::pair<std::string, std::string>> facts;       ///< ("if saved", "12.0 KiB")
     std::vector<std::pair<std::string, std::string>> parameters;  ///< as JAX prints them, cut to a line
-    std::string python;  ///< something to paste: a policy that was tried and keeps less; empty: none does
+    bool markable = false;  ///< a value of the forward pass: it can be saved, recomputed or offloaded by hand
+    std::string python;     ///< something to paste: a policy that was tried and keeps less; empty: none does
 };
 
 /// Explains what is picked; an empty pick explains the program.

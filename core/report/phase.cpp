@@ -9,25 +9,10 @@ namespace jaxscope {
 
 namespace {
 
-/// Inside a call the stack is relative to it: whatever a call around says holds too.
-Role role_of_path(const Jaxpr& root, const EqnPath& path) {
-    Role role = Role::Plain;
-    const auto add = [&](const Eqn& eqn) { role = std::max(role, role_of(*eqn.source)); };
-    const Jaxpr* at = &root;
-    for (std::size_t depth = 0; depth < path.jaxpr.steps.size(); ++depth) {
-        add(at->eqns.at(path.jaxpr.steps[depth].eqn));
-        JaxprPath below;
-        below.steps.assign(path.jaxpr.steps.begin(), path.jaxpr.steps.begin() + static_cast<std::ptrdiff_t>(depth) + 1);
-        at = &resolve(root, below);
-    }
-    add(resolve(root, path));
-    return role;
-}
-
 Role role_of_step(const Jaxpr& root, const PlannedStep& step) {
     if (step.eqn.empty()) return role_of(*step.source);
     try {
-        return std::max(role_of(*step.source), role_of_path(root, parse_eqn_path(step.eqn)));
+        return std::max(role_of(*step.source), role_of(root, parse_eqn_path(step.eqn)));
     } catch (const Error&) {  // a step that is no equation's
         return role_of(*step.source);
     }

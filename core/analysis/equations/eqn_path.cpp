@@ -130,16 +130,40 @@ std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place) {
     });
 }
 
+/// By an equation, and neither a constant nor an input.
+static bool is_made(const Jaxpr& jaxpr, const Atom& a) {
+    return !a.is_literal() && a.var().index >= jaxpr.num_constvars + jaxpr.num_invars;
+}
+
+static std::uint32_t maker_before(const Jaxpr& jaxpr, std::uint32_t eqn, Var var) {
+    const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + eqn, var.index,
+                                        [](std::uint32_t index, const Eqn& other) { return index < other.first_out; });
+    return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
+}
+
+std::optional<std::uint32_t> made_by(const Jaxpr& jaxpr, std::uint32_t eqn, std::size_t operand) {
+    const auto inputs = jaxpr.inputs(jaxpr.eqns[eqn]);
+    if (operand >= inputs.size() || !is_made(jaxpr, inputs[operand])) return {};
+    return maker_before(jaxpr, eqn, inputs[operand].var());
+}
+
 std::optional<std::uint32_t> in_place_of(const Jaxpr& jaxpr, std::uint32_t eqn) {
     const Eqn& e = jaxpr.eqns[eqn];
     for (const Atom a : jaxpr.inputs(e)) {
-        if (a.is_literal() || a.var().index < jaxpr.num_constvars + jaxpr.num_invars) continue;
+        if (!is_made(jaxpr, a)) continue;
         if (e.n_out != 1 || jaxpr.aval(a) != jaxpr.aval(jaxpr.output(e, 0))) continue;
-        const auto after = std::upper_bound(jaxpr.eqns.begin(), jaxpr.eqns.begin() + eqn, a.var().index,
-                                            [](std::uint32_t var, const Eqn& other) { return var < other.first_out; });
-        return static_cast<std::uint32_t>(after - jaxpr.eqns.begin()) - 1;
+        return maker_before(jaxpr, eqn, a.var());
     }
     return {};
+}
+
+std::optional<std::uint32_t> moved_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
+    const Eqn& e = jaxpr.eqns[eqn];
+    const auto inputs = jaxpr.inputs(e);
+    if (e.n_out != 1 || inputs.size() != 1 || !is_made(jaxpr, inputs[0])) return {};
+    const AvalRef from = jaxpr.aval(inputs[0]), to = jaxpr.aval(jaxpr.output(e, 0));
+    if (from->space == to->space || from->shape != to->shape || from->dtype != to->dtype) return {};
+    return maker_before(jaxpr, eqn, inputs[0].var());
 }
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn) {
     const ResidualLabel label = jaxpr.eqns[eqn].prim->residual;

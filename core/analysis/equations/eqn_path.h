@@ -56,10 +56,14 @@ std::optional<EqnPath> path_of(const Jaxpr& root, const Jaxpr& jaxpr, std::uint3
 /// unknown place.
 std::optional<EqnPath> traced_at(const Jaxpr& root, TracebackRef place);
 
+/// The equation that makes an operand; nothing where none makes it.
+std::optional<std::uint32_t> made_by(const Jaxpr& jaxpr, std::uint32_t eqn, std::size_t operand);
 /// The equation that makes the first operand of the result's type, in whose memory the result may be computed; nothing where none makes it.
 std::optional<std::uint32_t> in_place_of(const Jaxpr& jaxpr, std::uint32_t eqn);
 /// The equation that makes what `eqn` is another name for (name, a cast to its own precision); nothing where it is none, or none makes it.
 std::optional<std::uint32_t> renamed_by(const Jaxpr& jaxpr, std::uint32_t eqn);
+/// The equation that makes what `eqn` copies to another memory space, as policies that offload do; nothing where it copies nothing.
+std::optional<std::uint32_t> moved_by(const Jaxpr& jaxpr, std::uint32_t eqn);
 /// Which value a result is, in words that hold under every policy: primitive, place and type of the equation that computes it, inside of
 /// calls and behind its names.
 std::string maker_of(const Jaxpr& jaxpr, std::uint32_t eqn, std::uint32_t output);

@@ -31,8 +31,12 @@ bool is_kept(const SaveCandidate& c, const std::vector<ResidualRow>& rows) {
     return bytes >= c.bytes && bytes > 0;
 }
 
-HandMark mark_of(const SaveCandidate& c) {
-    return c.has_name ? HandMark{c.name, "", "", false} : HandMark{c.source, c.primitive, c.aval, false};
+bool is_on_host(const SaveCandidate& c, const std::vector<ResidualRow>& rows) {
+    return std::any_of(rows.begin(), rows.end(), [&](const ResidualRow& r) { return r.on_host && is_of(r, c); });
+}
+
+HandMark mark_of(const SaveCandidate& c, bool offload = false) {
+    return c.has_name ? HandMark{c.name, "", "", offload} : HandMark{c.source, c.primitive, c.aval, offload};
 }
 
 bool is_same(const HandMark& a, const HandMark& b) { return a.place == b.place && a.primitive == b.primitive && a.aval == b.aval; }
@@ -47,7 +51,17 @@ HandMark mark_of(const Jaxpr& jaxpr, const Eqn& eqn) {
 std::vector<HandMark> marks_of(const Inspection& now) {
     std::vector<HandMark> out;
     for (const SaveCandidate& c : markable(function_of(now), now.choices().marked_at))
-        if (is_kept(c, now.residuals().rows)) out.push_back(mark_of(c));
+        if (is_kept(c, now.residuals().rows)) out.push_back(mark_of(c, is_on_host(c, now.residuals().rows)));
+    return out;
+}
+
+MarkReach reach_of(const Inspection& now, const HandMark& value) {
+    const ByHand found = mark_by_hand(function_of(now), {value}, now.choices().marked_at);
+    MarkReach out;
+    for (const SaveCandidate& c : found.marked) {
+        out.values += c.count;
+        out.bytes += c.bytes;
+    }
     return out;
 }
 

@@ -88,13 +88,6 @@ JaxprPtr with_checkpoints(const Jaxpr& j, const RepeatedBlocks& blocks) {
     return b.finish(out, j.name);
 }
 
-bool holds_checkpoint(const Jaxpr& j) {
-    for (const Jaxpr* inner : all_jaxprs(j))
-        for (const Eqn& e : inner->eqns)
-            if (e.prim == &kRemat) return true;
-    return false;
-}
-
 /// `root` with one of the jaxprs below it replaced, wherever it stands.
 JaxprPtr with_replaced(const JaxprPtr& root, const Jaxpr* which, const JaxprPtr& with) {
     std::unordered_map<const Jaxpr*, JaxprPtr> done{{which, with}};
@@ -168,6 +161,13 @@ void add_scan_body(const JaxprPtr& function, std::vector<Placement>& out) {
 }
 
 }  // namespace
+
+bool holds_checkpoint(const Jaxpr& j) {
+    for (const Jaxpr* inner : all_jaxprs(j))
+        for (const Eqn& e : inner->eqns)
+            if (e.prim == &kRemat) return true;
+    return false;
+}
 
 std::optional<RepeatedBlocks> repeated_blocks(const Jaxpr& j) {
     const std::vector<std::uint64_t> t = tokens(j);

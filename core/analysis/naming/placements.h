@@ -31,6 +31,9 @@ struct Placement {
 /// each of its repeated blocks, one around the body of its largest scan, one around all of it.
 std::vector<Placement> placements(const JaxprPtr& function);
 
+/// Does a `jax.checkpoint` stand in it?
+bool holds_checkpoint(const Jaxpr& function);
+
 /// The one of these around repeated blocks, or around the body of a scan; nothing where there is none, or where checkpoints stand already.
 std::optional<Placement> block_placement(const JaxprPtr& function);
 /// The function with a checkpoint of that policy around each of them. Throws Error{NotFound} where there are none.

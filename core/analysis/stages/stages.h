@@ -87,6 +87,7 @@ struct ResidualRow {
     std::string name;         ///< of checkpoint_name, else empty
     std::string maker;        ///< which value it is, under every policy the same (maker_of); empty for arguments, constants
     int input = -1;           ///< which input of the region, for arguments
+    bool on_host = false;     ///< offloaded: `line` and `name` are those of the value, `source` and `equation` of what copies it
     std::string spec, local;  ///< of a program over several devices: P('x', None), f32[8,4]; empty: not known
     std::optional<std::int64_t> device_bytes;  ///< what each device keeps of it
 };
@@ -158,6 +159,7 @@ struct Step {
     std::vector<std::string> in_paths, out_paths;  ///< cotangents and gradients included
     std::vector<bool> kept;                        ///< per input
     bool lacks_gradient = false;                   ///< which was asked for (Choices::as_step), but can't be had
+    std::string why_no_gradient;                   ///< the rule's own words
 };
 
 struct RunRequest {

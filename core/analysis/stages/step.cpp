@@ -61,6 +61,7 @@ Step differentiated_or_itself(const Program& p, const Choices& c) {
         if (e.code != ErrorCode::NoRule && e.code != ErrorCode::NotDifferentiable && e.code != ErrorCode::UnknownPrimitive) throw;
         Step step = with_signature_of(p, p.jaxpr, {StepName::Kind::Program});
         step.lacks_gradient = true;
+        step.why_no_gradient = std::string(e.fact());
         return step;
     }
 }
