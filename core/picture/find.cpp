@@ -42,19 +42,41 @@ std::optional<EqnPath> equation_at_line(const Jaxpr& root, const std::string& fi
     return found;
 }
 
-std::vector<EqnPath> find_equations(const Jaxpr& root, std::string_view text, std::size_t most) {
+namespace {
+
+/// Letter case aside. A number at the end is the whole number: line 24 isn't line 240.
+bool contains(std::string_view in, std::string_view text) {
+    const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
     const auto same = [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
     };
-    std::vector<EqnPath> found;
+    for (auto at = in.begin();; ++at) {
+        at = std::search(at, in.end(), text.begin(), text.end(), same);
+        if (at == in.end()) return false;
+        const auto behind = at + static_cast<std::ptrdiff_t>(text.size());
+        if (text.find(':') == text.npos || !is_digit(text.back()) || behind == in.end() || !is_digit(*behind)) return true;
+    }
+}
+
+}  // namespace
+
+std::vector<EqnPath> find_equations(const Jaxpr& root, std::string_view text, std::size_t most) {
+    std::vector<EqnPath> by_title, by_place;
+    if (text.empty()) return by_title;
     visit_jaxprs(root, 0, [&](const Jaxpr& jaxpr, const JaxprPath& path) {
-        for (std::uint32_t i = 0; i < jaxpr.eqns.size() && found.size() < most; ++i) {
-            const std::string title = equation_title(jaxpr.eqns[i]);
-            if (std::search(title.begin(), title.end(), text.begin(), text.end(), same) != title.end()) found.push_back({path, i});
+        for (std::uint32_t i = 0; i < jaxpr.eqns.size() && by_title.size() < most; ++i) {
+            const Eqn& eqn = jaxpr.eqns[i];
+            if (contains(equation_title(eqn), text))
+                by_title.push_back({path, i});
+            else if (by_place.size() < most &&
+                     (contains(eqn.source->name_stack.str(), text) || contains(eqn.source->summary().str(), text)))
+                by_place.push_back({path, i});
         }
-        return found.size() < most;
+        return by_title.size() < most;
     });
-    return found;
+    by_place.resize(std::min(by_place.size(), most - by_title.size()));
+    by_title.insert(by_title.end(), by_place.begin(), by_place.end());
+    return by_title;
 }
 
 }  // namespace jaxscope

@@ -17,7 +17,8 @@ void visit_jaxprs(const Jaxpr& root, std::size_t again, const std::function<bool
 /// The first equation of `root` or of a jaxpr inside it whose place is this line of this file.
 std::optional<EqnPath> equation_at_line(const Jaxpr& root, const std::string& file, int line);
 
-/// Equations whose title (`equation_title`) contains `text`, letter case aside: the first `most` of them.
+/// Equations that `text` means, letter case aside: first those whose title (`equation_title`) contains it, then those whose name scope,
+/// function or place ("lm.py:24") does; at most `most`.
 std::vector<EqnPath> find_equations(const Jaxpr& root, std::string_view text, std::size_t most);
 
 }  // namespace jaxscope

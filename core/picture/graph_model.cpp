@@ -90,7 +90,7 @@ Sym GraphModel::input_name(const Jaxpr& jaxpr, std::uint32_t input) const {
     return Sym("input " + std::to_string(invar));
 }
 
-GraphItem GraphModel::equation_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t at) const {
+GraphItem GraphModel::equation_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t at, Role around) const {
     const Eqn& eqn = jaxpr.eqns[at];
     GraphItem item;
     item.kind = eqn.params->holds_jaxpr() ? GraphItem::Kind::Call : GraphItem::Kind::Equation;
@@ -103,12 +103,12 @@ GraphItem GraphModel::equation_item(const Jaxpr& jaxpr, const JaxprPath& path, s
     item.end = at + 1;
     item.equations = index(jaxpr).equations[at + 1] - index(jaxpr).equations[at];
     item.bytes = result_bytes(jaxpr, eqn);
-    item.role = role_of(*eqn.source);
+    item.role = std::max(around, role_of(*eqn.source));
     item.expandable = item.equations > 1;
     return item;
 }
 
-GraphItem GraphModel::scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope_id) const {
+GraphItem GraphModel::scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope_id, Role around) const {
     const GraphIndex& known = index(jaxpr);
     const Scope& scope = known.tree.scopes[scope_id];
     GraphItem item;
@@ -123,15 +123,16 @@ GraphItem GraphModel::scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std:
     item.equations = known.equations[scope.end] - known.equations[scope.begin];
     item.bytes = known.bytes[scope.end] - known.bytes[scope.begin];
     item.detail = counted(item.equations, "equation", "equations");
-    if (scope.begin < scope.end) item.role = role_of(*jaxpr.eqns[scope.begin].source);  // the root of an empty program has none
+    const auto role = [&](std::uint32_t eqn) { return std::max(around, role_of(*jaxpr.eqns[eqn].source)); };
+    if (scope.begin < scope.end) item.role = role(scope.begin);  // the root of an empty program has none
     for (std::uint32_t i = scope.begin; i < scope.end && item.role != Role::Plain; ++i)
-        if (role_of(*jaxpr.eqns[i].source) != item.role) item.role = Role::Plain;
+        if (role(i) != item.role) item.role = Role::Plain;
     item.expandable = true;
     return item;
 }
 
 GraphItem GraphModel::root_item() const {
-    GraphItem item = scope_item(*root_, {}, 0);
+    GraphItem item = scope_item(*root_, {}, 0, Role::Plain);
     item.key = "*";
     item.kind = GraphItem::Kind::Body;
     return item;
@@ -139,9 +140,11 @@ GraphItem GraphModel::root_item() const {
 
 std::vector<GraphItem> GraphModel::level(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope) const {
     std::vector<GraphItem> items;
+    const Role around = role_around(*root_, path);
     for (const std::uint32_t child : index(jaxpr).tree.scopes[scope].children) {
         const bool is_scope = (child & Scope::kScopeChild) != 0;
-        items.push_back(is_scope ? scope_item(jaxpr, path, child & ~Scope::kScopeChild) : equation_item(jaxpr, path, child));
+        items.push_back(is_scope ? scope_item(jaxpr, path, child & ~Scope::kScopeChild, around)
+                                 : equation_item(jaxpr, path, child, around));
     }
     return items;
 }
@@ -178,7 +181,7 @@ std::vector<std::string> GraphModel::keys_around(const EqnPath& path) const {
     const auto add_scopes = [&](const Jaxpr& jaxpr, std::uint32_t eqn) {
         std::vector<std::string> inner;
         for (std::uint32_t s = index(jaxpr).tree.scope_of_eqn[eqn]; s != 0; s = index(jaxpr).tree.scopes[s].parent)
-            inner.push_back(scope_item(jaxpr, at, s).key);
+            inner.push_back(scope_item(jaxpr, at, s, Role::Plain).key);
         keys.insert(keys.end(), inner.rbegin(), inner.rend());
         keys.push_back(below(at, std::to_string(eqn)));
     };

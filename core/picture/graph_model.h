@@ -117,8 +117,9 @@ public:
 
 private:
     const GraphIndex& index(const Jaxpr& jaxpr) const;
-    GraphItem equation_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t eqn) const;
-    GraphItem scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope) const;
+    /// `around`: what the calls around the jaxpr say of it.
+    GraphItem equation_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t eqn, Role around) const;
+    GraphItem scope_item(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope, Role around) const;
     std::vector<GraphItem> level(const Jaxpr& jaxpr, const JaxprPath& path, std::uint32_t scope) const;
     std::int64_t equations(const Jaxpr& jaxpr) const;
 

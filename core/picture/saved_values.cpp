@@ -3,6 +3,7 @@
 
 #include "analysis/inspection.h"
 #include "base/cancel.h"
+#include "picture/line_costs.h"
 
 namespace jaxscope {
 
@@ -14,7 +15,7 @@ std::vector<SavedValue> saved_values(const Correspondence& correspondence, const
         picked.residual = row.id;
         const Picked whole = correspondence.complete(picked);
         SavedValue value;
-        value.bytes = row.bytes;
+        value.bytes = held_bytes(row);
         if (row.input >= 0)
             value.input = whole.input;
         else if (!row.equation.empty())

@@ -301,6 +301,20 @@ Role role_of(const Source& source) {
     return Role::Plain;
 }
 
+Role role_around(const Jaxpr& root, const JaxprPath& path) {
+    Role role = Role::Plain;
+    JaxprPath at;
+    for (const JaxprPath::Step& step : path.steps) {
+        role = std::max(role, role_of(*resolve(root, EqnPath{at, step.eqn}).source));
+        at.steps.push_back(step);
+    }
+    return role;
+}
+
+Role role_of(const Jaxpr& root, const EqnPath& path) {
+    return std::max(role_around(root, path.jaxpr), role_of(*resolve(root, path).source));
+}
+
 ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t max_children) {
     ScopeTree tree;
     tree.scopes = nest_runs(jaxpr, grouping);

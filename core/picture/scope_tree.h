@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/equations/eqn_path.h"
 #include "ir/jaxpr.h"
 
 namespace jaxscope {
@@ -20,6 +21,10 @@ enum class Grouping : std::uint8_t {
 /// What a name stack says about where autodiff put an equation.
 enum class Role : std::uint8_t { Plain, Forward, Backward, Recomputed };
 Role role_of(const Source& source);
+/// The same of an equation below `root`. Inside a call the stack is relative to it: whatever a call around says holds too.
+Role role_of(const Jaxpr& root, const EqnPath& path);
+/// What the calls around a jaxpr say of all its equations.
+Role role_around(const Jaxpr& root, const JaxprPath& path);
 
 /// A group of consecutive equations. Groups are runs, never scattered sets: then edges between the groups of a level keep program
 /// order, so a level is always acyclic. A scope that is left and entered again is two groups.

@@ -167,6 +167,7 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
         known_options_.shown_results[k] = false;
         residual_atoms_.push_back(known.outvars[k]);
     }
+    measure(split.residuals);
     const std::uint32_t inputs = unknown.num_constvars + unknown.num_invars;
     unknown_options_.hidden_inputs.assign(inputs, false);
     unknown_options_.linear_inputs.assign(inputs, true);
@@ -186,6 +187,27 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
     }
 }
 
+/// The table's own figures, so that one value has one size everywhere.
+void SplitGraph::measure(const ResidualReport& report) {
+    std::map<int, std::int64_t> of_input;
+    std::map<std::string, std::int64_t> of_equation;
+    for (const ResidualRow& row : report.rows) {
+        if (!row.device_bytes) continue;
+        if (row.input >= 0)
+            of_input[row.input] = *row.device_bytes;
+        else
+            of_equation[row.equation] = *row.device_bytes;
+    }
+    for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k) {
+        bytes_.push_back(residual_atoms_[k].is_literal() ? 0 : known_.root().aval(residual_atoms_[k])->bytes());
+        const auto input = of_input.find(input_of(k));
+        const std::optional<EqnPath> made = of_equation.empty() ? std::nullopt : producer_of(k);
+        const auto equation = made ? of_equation.find(to_text(*made)) : of_equation.end();
+        if (input != of_input.end()) bytes_[k] = input->second;
+        if (equation != of_equation.end()) bytes_[k] = equation->second;
+    }
+}
+
 std::optional<EqnPath> SplitGraph::producer_of(std::uint32_t residual) const {
     if (residual >= residual_atoms_.size() || residual_atoms_[residual].is_literal()) return {};
     const std::uint32_t eqn = known_.producer(known_.root(), residual_atoms_[residual].var());
@@ -198,7 +220,8 @@ bool SplitGraph::is_value_of(std::uint32_t residual, const EqnPath& eqn) const {
     std::optional<EqnPath> at = producer_of(residual);
     for (int hop = 0; at && hop <= kHops; ++hop) {
         if (*at == eqn) return true;
-        const std::optional<std::uint32_t> before = renamed_by(known_.root(), at->eqn);
+        std::optional<std::uint32_t> before = renamed_by(known_.root(), at->eqn);
+        if (!before) before = moved_by(known_.root(), at->eqn);
         at = before ? std::optional(EqnPath{{}, *before}) : std::nullopt;
     }
     return false;
@@ -209,6 +232,28 @@ int SplitGraph::input_of(std::uint32_t residual) const {
     const Jaxpr& known = known_.root();
     const std::uint32_t var = residual_atoms_[residual].var().index;
     return var >= known.num_constvars && var < known.num_constvars + known.num_invars ? static_cast<int>(var - known.num_constvars) : -1;
+}
+
+static void note(GraphMarks& marks, const GraphModel& model, const EqnPath& path, std::int64_t bytes) {
+    for (const std::string& key : model.keys_around(path)) {
+        marks[key].saved_bytes += bytes;
+        ++marks[key].saved_values;
+    }
+}
+
+GraphMarks SplitGraph::known_marks() const {
+    GraphMarks marks;
+    for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k)
+        if (const std::optional<EqnPath> path = producer_of(k)) note(marks, known_, *path, bytes_of(k));
+    return marks;
+}
+
+GraphMarks SplitGraph::unknown_marks() const {
+    GraphMarks marks;
+    for (std::uint32_t k = 0; k < residual_atoms_.size(); ++k)
+        if (!residual_atoms_[k].is_literal())
+            for (const std::uint32_t reader : readers_[k]) note(marks, unknown_, EqnPath{{}, reader}, bytes_of(k));
+    return marks;
 }
 
 std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& picture) const {
@@ -232,7 +277,7 @@ std::vector<SplitPicture::Crossing> SplitGraph::crossings(const SplitPicture& pi
                 crossing.steps = crossing.residuals.empty() || crossing.steps == steps ? steps : 1;
                 crossing.from = from.node;
                 crossing.to = to.node;
-                crossing.bytes += known_.root().aval(residual_atoms_[k])->bytes();
+                crossing.bytes += bytes_of(k);
                 crossing.residuals.push_back(k);
             }
     }

@@ -47,12 +47,19 @@ public:
     /// The input of the function that residual number k is, or -1 where it is computed.
     int input_of(std::uint32_t residual) const;
     std::size_t num_residuals() const { return residual_atoms_.size(); }
+    /// What of each half makes, or reads, how much of what is saved.
+    GraphMarks known_marks() const;
+    GraphMarks unknown_marks() const;
 
 private:
+    /// Of one device, where the values lie on several.
+    std::int64_t bytes_of(std::uint32_t residual) const { return bytes_[residual]; }
+    void measure(const ResidualReport& report);
     std::vector<SplitPicture::Crossing> crossings(const SplitPicture& picture) const;
     std::vector<std::pair<double, double>> ties(const SplitPicture& picture, bool of_known) const;
     GraphModel known_, unknown_;
     std::vector<Atom> residual_atoms_;                 ///< results of `known`
+    std::vector<std::int64_t> bytes_;                  ///< of each of them
     std::vector<std::vector<std::uint32_t>> readers_;  ///< per residual: equations of `unknown` that read it
     VisibleOptions known_options_, unknown_options_;
 };
