@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <algorithm>
 
+#include "base/units.h"
 #include "capture_dialog.h"
 #include "main_window.h"
 #include "picture_export.h"
@@ -39,6 +40,11 @@ void MainWindow::add_actions() {
     add_action(run, tr("Ask XLA about the policies (TPU v5p, which needn't be there)"), {}, [this] { ask_xla(QStringLiteral("tpu:v5p")); });
     add_action(run, tr("Ask XLA about the policies (this machine's CPU)"), {}, [this] { ask_xla(QStringLiteral("cpu")); });
     add_help_actions();
+    const auto enable = [this] {
+        for (QAction* action : of_selection_) action->setEnabled(!selection_.picked().empty());
+    };
+    connect(&selection_, &Selection::changed, this, enable);
+    enable();
 }
 
 QMenu* MainWindow::add_menu(const QString& title) {
@@ -124,6 +130,7 @@ void MainWindow::add_mark_actions(QMenu* edit) {
     const auto mark = [&](const QString& text, const char* keys, HandVerdict verdict) {
         QAction* action = add_action(edit, text, QKeySequence(QString::fromLatin1(keys)),
                                      [this, verdict] { session_.mark(selection_.picked(), verdict); });
+        of_selection_.push_back(action);
         for (QWidget* where : std::initializer_list<QWidget*>{residual_table_->table(), split_->view(), program_->view()}) {
             where->addAction(action);
             where->setContextMenuPolicy(Qt::ActionsContextMenu);
@@ -173,9 +180,11 @@ void MainWindow::copy_marks() {
         return notice_->tell(tr("Nothing was marked by hand: select a value and choose Save it, Recompute it or Offload it."));
     const std::optional<ByHandReport> report = by_hand_report(*inspection);
     QGuiApplication::clipboard()->setText(utf8(report->python));
-    notice_->tell(tr("The Python is on the clipboard, made for this program: %1 names, and a checkpoint %2.")
-                      .arg(report->saved.size())
-                      .arg(utf8(report->where)));
+    const QString names = report->saved.size() == 1 ? tr("one name") : tr("%1 names").arg(report->saved.size());
+    const QString where = utf8(report->where);
+    const QString policy =
+        where.startsWith(QLatin1String("in ")) ? tr("their policy %1").arg(where) : tr("a checkpoint with their policy %1").arg(where);
+    notice_->tell(tr("The Python is on the clipboard, made for this program: %1, and %2.").arg(names, policy));
 }
 
 void MainWindow::tell_marks() {
@@ -184,11 +193,18 @@ void MainWindow::tell_marks() {
         if (!told_marks_.isEmpty() && notice_->text() == told_marks_) notice_->hide();  // it was undone
         return;
     }
-    const std::size_t count = choices.by_hand->size();
+    const auto offloaded = std::count_if(choices.by_hand->begin(), choices.by_hand->end(), [](const HandMark& m) { return m.offload; });
+    const auto lines = [](std::ptrdiff_t count) {
+        return count == 1 ? tr("what one line makes is") : tr("what %1 lines make is").arg(count);
+    };
     const QString budget = session_.fitted_row(choices);
-    told_marks_ = tr("%1: %2 saved, all others are computed again.")
+    told_marks_ = tr("%1: %2 saved%3, all else is computed again.")
                       .arg(budget.isEmpty() ? tr("Chosen by hand") : tr("For a %1").arg(budget),
-                           count == 1 ? tr("one value is") : tr("%1 values are").arg(count));
+                           lines(static_cast<std::ptrdiff_t>(choices.by_hand->size()) - offloaded),
+                           offloaded > 0 ? tr(", %1 offloaded").arg(lines(offloaded)) : QString());
+    if (const MarkReach& reach = session_.reach(); reach.values > 1)
+        told_marks_ += tr(" This mark is about %1 values, %2: one line makes them all.")
+                           .arg(utf8(count_text(reach.values)), utf8(bytes_text(reach.bytes)));
     if (session_.misses_budget(choices)) told_marks_ += tr(" It doesn't fit: of what was tried it is the nearest.");
     notice_->tell(told_marks_, tr("Copy the Python"), [this] { copy_marks(); });
 }
@@ -225,15 +241,26 @@ void MainWindow::add_graph_actions() {
     const auto add = [&](const QString& text, const char* keys, std::function<void()> act) {
         QAction* action = add_action(graph, text, QKeySequence(QString::fromLatin1(keys)), std::move(act));
         program_->view()->addAction(action);
+        return action;
+    };
+    const auto add_of_selection = [&](const QString& text, const char* keys, std::function<void()> act) {
+        of_selection_.push_back(add(text, keys, std::move(act)));
     };
     using Focus = ProgramView::Focus;
     const auto focus = [this](Focus how) { return [this, how] { program_->focus(how); }; };
-    add(tr("What it is made of"), "Alt+Up", focus(Focus::MadeOf));
-    add(tr("What is made of it"), "Alt+Down", focus(Focus::MadeFrom));
-    add(tr("The way from what was selected before"), "Alt+Shift+P", focus(Focus::Path));
-    add(tr("It alone, with its neighbours"), "Alt+Shift+I", focus(Focus::Alone));
-    add(tr("Hide it"), "Alt+Shift+H", [this] { program_->hide_picked(); });
+    add_of_selection(tr("What it is made of"), "Alt+Up", focus(Focus::MadeOf));
+    add_of_selection(tr("What is made of it"), "Alt+Down", focus(Focus::MadeFrom));
+    add_of_selection(tr("The way from what was selected before"), "Alt+Shift+P", focus(Focus::Path));
+    add_of_selection(tr("It alone, with its neighbours"), "Alt+Shift+I", focus(Focus::Alone));
+    add_of_selection(tr("Hide it"), "Alt+Shift+H", [this] { program_->hide_picked(); });
     add(tr("Show everything"), "Alt+Shift+A", focus(Focus::Everything));
+    add_of_selection(tr("Open or close it"), "Alt+Return", [this] { program_->toggle_picked(); });
+    add_of_selection(tr("Show it in the source"), "Alt+Shift+L", [this] { show_tab("source"); });
+    add_of_selection(tr("Copy what it is"), "", [this] {
+        const Explanation& words = inspector_->explanation();
+        QGuiApplication::clipboard()->setText(utf8(words.title + "\n" + words.subtitle));
+        notice_->tell(tr("Its name and type are on the clipboard."));
+    });
     graph->addSeparator();
     const std::pair<QString, Grouping> ways[] = {{tr("Group as the program suggests"), Grouping::Auto},
                                                  {tr("Group by name scope"), Grouping::Scope},

@@ -62,7 +62,7 @@ MainWindow::MainWindow(QWidget* parent)
       tables_(new QTabWidget),
       across_(new QSplitter(Qt::Horizontal)),
       down_(new QSplitter(Qt::Vertical)),
-      notice_(new NoticeBar),
+      notice_(new NoticeBar(pictures_)),
       search_(this),
       palette_search_(this),
       making_page_(this) {
@@ -81,6 +81,7 @@ MainWindow::MainWindow(QWidget* parent)
         picked.program = equation_at_line(*session_.program()->jaxpr, file.toStdString(), line);
         if (picked.program) selection_.pick(picked);
     });
+    connect(inspector_, &Inspector::verdict_wanted, this, [this](HandVerdict verdict) { session_.mark(selection_.picked(), verdict); });
     connect(inspector_, &Inspector::python_copied, this,
             [this](const QString& python) { notice_->tell(tr("On the clipboard: %1").arg(python)); });
     changed_.setSingleShot(true);
@@ -187,7 +188,6 @@ void MainWindow::build() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(top_);
-    column->addWidget(notice_);
     column->addWidget(across_, 1);
     setCentralWidget(centre);
 }
@@ -201,6 +201,10 @@ void MainWindow::build_compare() {
     compare_->setStretchFactor(1, 2);
     tables_->addTab(compare_, tr("Policies"));
     policy_table_->set_widths({230, 84, 100, 96, 76, 84, 84, 76, 120}, PolicyModel::Problem);
+    // What it is about stands first, where windows are narrow, too.
+    policy_table_->table()->horizontalHeader()->moveSection(PolicyModel::Peak, 1);
+    policy_table_->table()->horizontalHeader()->moveSection(policy_table_->table()->horizontalHeader()->visualIndex(PolicyModel::Against),
+                                                            2);
     policy_table_->sort_by(PolicyModel::Saved, Qt::DescendingOrder);
     policy_table_->add_to_head(budget_);
     connect(budget_, &BudgetBox::refused, this, [this](const QString& problem) { notice_->tell(problem); });

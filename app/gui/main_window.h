@@ -207,9 +207,10 @@ private:
 
     QMenuBar* menu_bar_;
     std::vector<QMenu*> menus_;
-    QMenu* respect_ = nullptr;          ///< what is differentiated with respect to
-    std::optional<OpenProgram> again_;  ///< what is to be opened as it was, until it is
-    QStringList lost_;                  ///< of its choices, what its program has no longer
+    std::vector<QAction*> of_selection_;  ///< what can be done with what is selected, and with nothing else
+    QMenu* respect_ = nullptr;            ///< what is differentiated with respect to
+    std::optional<OpenProgram> again_;    ///< what is to be opened as it was, until it is
+    QStringList lost_;                    ///< of its choices, what its program has no longer
     views::Session session_;
     views::Selection selection_;
     views::TopBar* top_;
@@ -253,7 +254,7 @@ private:
     QString compared_target_;        ///< of the policies' figures; empty: this machine
     QString asked_target_;           ///< whose compiler was asked last
     QString told_problems_;          ///< of the stages of what is shown
-    QString found_text_, focus_text_, told_marks_;
+    QString found_text_, told_found_, focus_text_, told_marks_;
     std::vector<EqnPath> found_;
     int found_at_ = -1;
     views::Latest search_, palette_search_, making_page_;

@@ -7,11 +7,16 @@
 #include <QCoreApplication>
 #include <QGraphicsScene>
 #include <QGraphicsView>
+#include <QHeaderView>
+#include <QLayout>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
+#include <QPlainTextEdit>
 #include <QSaveFile>
+#include <QScrollBar>
 #include <QSvgGenerator>
+#include <QTableView>
 #include <QWidget>
 #include <algorithm>
 #include <cmath>
@@ -50,12 +55,79 @@ bool write_pdf(const Picture& picture, QIODevice& out) {
 
 }  // namespace
 
+namespace {
+
+/// How much of what scrolls doesn't fit its view.
+QSize missing(const QAbstractScrollArea& area) {
+    if (qobject_cast<const QGraphicsView*>(&area) != nullptr) return {0, 0};
+    int down = area.verticalScrollBar()->maximum();  // of texts lines, of tables rows, else pixels
+    if (const auto* text = qobject_cast<const QPlainTextEdit*>(&area))
+        down = static_cast<int>(text->blockCount() * text->fontMetrics().lineSpacing() + 2 * text->document()->documentMargin()) -
+               text->viewport()->height();
+    if (const auto* table = qobject_cast<const QTableView*>(&area)) down = table->verticalHeader()->length() - table->viewport()->height();
+    return {std::max(0, area.horizontalScrollBar()->maximum()), std::max(0, down)};
+}
+
+/// A view as large as all that scrolls in it, as long as this lives: no event is handled meanwhile, so the screen shows nothing of it.
+class Grown {
+public:
+    explicit Grown(QWidget& view) : view_(view), before_(view.geometry()) {
+        for (auto* bar : view.findChildren<QScrollBar*>()) bars_.emplace_back(bar, bar->value());
+        view.resize(size_of(view));
+        activate(view);
+    }
+    ~Grown() {
+        view_.setGeometry(before_);
+        activate(view_);
+        for (const auto& [bar, value] : bars_) bar->setValue(value);
+    }
+    Grown(const Grown&) = delete;
+    Grown& operator=(const Grown&) = delete;
+    static QSize size_of(QWidget& view) {
+        constexpr int kMost = 30'000;  // pixels: a picture of more is none that anybody looks at
+        QSize more(0, 0);
+        QList<QAbstractScrollArea*> areas = view.findChildren<QAbstractScrollArea*>();
+        if (auto* own = qobject_cast<QAbstractScrollArea*>(&view)) areas << own;
+        for (const QAbstractScrollArea* area : areas)
+            if (area->isVisibleTo(&view)) more = more.expandedTo(missing(*area));
+        return (view.size() + more).boundedTo({kMost, kMost});
+    }
+
+private:
+    /// What stands in it is laid out at once.
+    static void activate(QWidget& view) {
+        if (view.layout() != nullptr) view.layout()->activate();
+        for (QWidget* child : view.findChildren<QWidget*>())
+            if (child->layout() != nullptr) child->layout()->activate();
+    }
+    QWidget& view_;
+    QRect before_;
+    std::vector<std::pair<QScrollBar*, int>> bars_;
+};
+
+/// The one thing in a view that scrolls, without the buttons around it; else the view.
+QWidget& document_of(QWidget& view) {
+    QList<QAbstractScrollArea*> areas;
+    for (QAbstractScrollArea* area : view.findChildren<QAbstractScrollArea*>())
+        if (area->isVisibleTo(&view)) areas << area;
+    const auto size = [](const QWidget& w) { return static_cast<double>(w.width()) * w.height(); };
+    return areas.size() == 1 && size(*areas.front()) > size(view) / 2 ? static_cast<QWidget&>(*areas.front()) : view;
+}
+
+}  // namespace
+
 Picture picture_of(QWidget& view) {
     const QList<QGraphicsView*> graphs = view.findChildren<QGraphicsView*>();
     const QGraphicsView* graph = graphs.size() == 1 ? graphs.front() : nullptr;  // of two that are compared, both
-    if (graph == nullptr || graph->scene() == nullptr || graph->scene()->items().isEmpty())
-        return {view.size(), [&view](QPainter& painter) { view.render(&painter, {}, {}, QWidget::DrawChildren); },
-                !view.findChildren<QAbstractScrollArea*>().isEmpty()};
+    if (graph == nullptr || graph->scene() == nullptr || graph->scene()->items().isEmpty()) {
+        QWidget& document = document_of(view);
+        return {Grown::size_of(document),
+                [&document](QPainter& painter) {
+                    const Grown whole(document);
+                    document.render(&painter, {}, {}, QWidget::DrawChildren);
+                },
+                qobject_cast<QAbstractScrollArea*>(&document) != nullptr || !document.findChildren<QAbstractScrollArea*>().isEmpty()};
+    }
     QGraphicsScene* scene = graph->scene();
     return {scene->sceneRect().size(),
             [scene](QPainter& painter) { scene->render(&painter, QRectF({}, scene->sceneRect().size()), scene->sceneRect()); }};

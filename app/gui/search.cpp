@@ -17,7 +17,7 @@ constexpr std::size_t kMostFound = 10'000, kMostEntries = 60;
 
 }  // namespace
 
-/// Goes to the next equation, nested ones too, whose name contains the searched text; `step` is -1 for the one before.
+/// Goes to the next equation, nested ones too, that the searched text means; `step` is -1 for the one before.
 void MainWindow::find_next(int step) {
     const ProgramPtr program = session_.program();
     const QString text = top_->search()->text().trimmed();
@@ -37,8 +37,10 @@ void MainWindow::find_next(int step) {
 void MainWindow::go_to_found(int step) {
     if (found_.empty()) {
         top_->show_found(tr("0 of 0"));
-        return notice_->tell(tr("No equation is called \u201c%1\u201d.").arg(found_text_));
+        told_found_ = tr("No primitive, name, scope, function or FILE:LINE is called \u201c%1\u201d.").arg(found_text_);
+        return notice_->tell(told_found_);
     }
+    if (!told_found_.isEmpty() && notice_->text() == told_found_) notice_->hide();
     const int count = static_cast<int>(found_.size());
     found_at_ = (found_at_ + step + count) % count;
     const QString all = utf8(count_text(count)) + (found_.size() == kMostFound ? QStringLiteral("+") : QString());

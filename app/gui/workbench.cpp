@@ -71,7 +71,7 @@ MainWindow* Workbench::add() {
     connect_program(program);
     const int tab = tabs_->addTab(QString());
     tabs_->setTabButton(tab, QTabBar::RightSide, close_button(program));
-    name_tab(tab);
+    name_tabs();
     tabs_->setCurrentIndex(tab);
     show_current();
     if (isVisible()) activateWindow();  // a window that became part of this one may have taken that along
@@ -91,7 +91,7 @@ QToolButton* Workbench::close_button(MainWindow* program) {
 
 void Workbench::connect_program(MainWindow* program) {
     connect(program, &QWidget::windowTitleChanged, this, [this, program] {
-        name_tab(programs_->indexOf(program));
+        name_tabs();
         if (program == current()) setWindowTitle(program->windowTitle());
     });
     connect(program, &MainWindow::state_changed, &soon_, QOverload<>::of(&QTimer::start));
@@ -110,11 +110,18 @@ void Workbench::connect_program(MainWindow* program) {
     connect(program, &MainWindow::quit_wanted, this, &QWidget::close);
 }
 
-void Workbench::name_tab(int tab) {
-    if (tab < 0) return;
-    const MainWindow* program = at(tab);
-    tabs_->setTabText(tab, program->program_name().isEmpty() ? tr("New tab") : program->program_name());
-    tabs_->setTabToolTip(tab, program->state().file);
+/// Programs of one name are told apart by their files.
+void Workbench::name_tabs() {
+    QStringList names;
+    for (int tab = 0; tab < tabs_->count(); ++tab) names << at(tab)->program_name();
+    for (int tab = 0; tab < tabs_->count(); ++tab) {
+        const QString file = at(tab)->state().file;
+        QString text = names[tab].isEmpty() ? tr("New tab") : names[tab];
+        if (!names[tab].isEmpty() && names.count(names[tab]) > 1 && !file.isEmpty())
+            text += QStringLiteral(" \u00b7 ") + QFileInfo(file).completeBaseName();
+        tabs_->setTabText(tab, text);
+        tabs_->setTabToolTip(tab, file);
+    }
 }
 
 void Workbench::show_current() {
@@ -149,6 +156,7 @@ void Workbench::close_tab(int tab) {
     tabs_->removeTab(tab);
     program->deleteLater();
     menu->deleteLater();
+    name_tabs();
     show_current();
 }
 

@@ -48,7 +48,7 @@ protected:
 private:
     void take(const Workspace& workspace);
     void show_current();
-    void name_tab(int tab);
+    void name_tabs();
     QToolButton* close_button(MainWindow* program);
     void connect_program(MainWindow* program);
     void ask_for_workspace(bool save);

@@ -10,17 +10,22 @@ class QPushButton;
 
 namespace jaxscope::views {
 
-/// One line under the top bar: what went wrong, or what can be done now. The window goes on behind it.
+/// What went wrong, or what can be done now. It lies over the lower edge of its parent, so that nothing moves under the pointer when it
+/// comes or goes.
 class NoticeBar : public QFrame {
     Q_OBJECT
 public:
-    explicit NoticeBar(QWidget* parent = nullptr);
+    explicit NoticeBar(QWidget* parent);
     /// `button`: what can be done about it, or empty.
     void tell(const QString& text, const QString& button = {}, std::function<void()> act = {});
     QString text() const;
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void restyle();
+    void place();
     QLabel* text_;
     QPushButton* button_;
     std::function<void()> act_;

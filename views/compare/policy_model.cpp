@@ -129,6 +129,7 @@ QVariant PolicyModel::cell(const PolicyRow& row, int column) const {
         case Against: {
             if (!row.planned_peak || row.as_it_is || !as_it_is_peak()) return {};
             const double change = sort_value(row, Against);
+            if (std::abs(change) < 0.05) return tr("same");
             return QStringLiteral("%1%2 %")
                 .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
                 .arg(std::abs(change), 0, 'f', 1);

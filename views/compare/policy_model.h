@@ -31,6 +31,7 @@ public:
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QString total() const override;
     Picked picked(int) const override { return {}; }
+    bool picks() const override { return false; }
     int row_of(const Picked&) const override { return applied_; }
     QString empty_text() const override;
 

@@ -175,8 +175,9 @@ void GraphScene::set_picked_residual(int residual) {
 
 void GraphScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
     QGraphicsScene::mousePressEvent(event);
-    if (event->button() != Qt::LeftButton) return;
     const QPointF at = event->scenePos();
+    if (event->button() == Qt::RightButton) return pick_under(at);
+    if (event->button() != Qt::LeftButton) return;
     if (auto* tie = item_at<TieItem>(*this, at)) {
         Q_EMIT portal_clicked(0, tie->target());
     } else if (auto* portal = item_at<PortalItem>(*this, at)) {
@@ -193,6 +194,17 @@ void GraphScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
     }
 }
 
+/// The menu that opens is about what is under the pointer, never about an earlier selection.
+void GraphScene::pick_under(QPointF at) {
+    if (auto* box = item_at<NodeItem>(*this, at)) {
+        if (box != picked_) Q_EMIT node_clicked(box->part(), box->index());
+    } else if (auto* crossing = item_at<CrossingItem>(*this, at)) {
+        Q_EMIT crossing_clicked(static_cast<int>(crossing->crossing().residuals.front()));
+    } else {
+        Q_EMIT ground_clicked();
+    }
+}
+
 void GraphScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
     auto* box = item_at<NodeItem>(*this, event->scenePos());
     if (box != nullptr && box->expandable() && !box->on_toggle(event->scenePos())) Q_EMIT node_toggled(box->part(), box->index());
@@ -200,10 +212,20 @@ void GraphScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
 
 void GraphScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
     QGraphicsScene::mouseMoveEvent(event);
-    auto* box = item_at<NodeItem>(*this, event->scenePos());
+    hover(item_at<NodeItem>(*this, event->scenePos()));
+}
+
+void GraphScene::hover(NodeItem* box) {
     if (box == hovered_) return;
     hovered_ = box;
     hover_timer_.start(kHoverDelay);
+}
+
+/// The pointer went elsewhere, or the view was hidden under it: nobody asks any more.
+void GraphScene::pointer_left() {
+    hovered_ = nullptr;
+    hover_timer_.stop();
+    light_up(nullptr);
 }
 
 GraphScene::Lit GraphScene::Part::around(std::size_t node) const {

@@ -26,6 +26,8 @@ public:
     /// Shows some nodes of a part alone: the others fade, or aren't there at all. Until `clear_focus` the pointer lights up nothing.
     void set_focus(int part, const std::vector<bool>& shown, bool hide);
     void clear_focus();
+    void pointer_left();
+    bool dimmed() const { return dimmed_; }  ///< for the node under the pointer
     void set_picked(int part, int node);     ///< -1: none
     void set_picked_residual(int residual);  ///< -1: none
     NodeItem* node(int part, int index) const;
@@ -58,6 +60,8 @@ protected:
 private:
     void changed_now();
     void add(QGraphicsItem* item);
+    void pick_under(QPointF at);
+    void hover(NodeItem* box);
     void light_up(NodeItem* around);
     NodeItem* next(const NodeItem& from, int key) const;
     /// Lights up a node, what it holds, and what is two steps away; `own` is the node and what it holds.

@@ -162,6 +162,12 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
     QGraphicsView::mouseMoveEvent(event);
 }
 
+bool GraphView::viewportEvent(QEvent* event) {
+    auto* graph = qobject_cast<GraphScene*>(scene());
+    if (graph != nullptr && (event->type() == QEvent::Leave || event->type() == QEvent::Hide)) graph->pointer_left();
+    return QGraphicsView::viewportEvent(event);
+}
+
 void GraphView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
     viewport()->update();
@@ -213,7 +219,10 @@ bool GraphView::hides_a_node(const QRect& map) const {
             return true;
         } else if (item->type() == NodeItem::Type && item->isVisible()) {
             const auto* node = static_cast<const NodeItem*>(item);
-            if (!node->is_frame() && node->rect().intersects(area)) return true;
+            constexpr double kHead = 26;  // of a frame: its title, and the mark of what it saves
+            QRectF taken = node->rect();
+            if (node->is_frame()) taken.setHeight(kHead);
+            if (taken.intersects(area)) return true;
         }
     return false;
 }

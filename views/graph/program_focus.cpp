@@ -56,6 +56,13 @@ void ProgramView::focus(Focus how) {
     }
 }
 
+void ProgramView::toggle_picked() {
+    const NodeItem* item = scene_->picked();
+    if (item == nullptr || !item->expandable()) return Q_EMIT focus_changed(tr("There is nothing inside of what is selected."));
+    const std::string key = picked_key();
+    set_expanded(key, !expanded_.contains(key));
+}
+
 void ProgramView::hide_picked() {
     const std::string key = picked_key();
     if (key.empty()) return Q_EMIT focus_changed(tr("Select a node of the graph first."));

@@ -38,6 +38,8 @@ public:
     enum class Focus { Everything, MadeOf, MadeFrom, Path, Alone };
     void focus(Focus how);
     /// Hides what is picked; `focus(Everything)` brings it back.
+    /// Opens or closes what is picked.
+    void toggle_picked();
     void hide_picked();
     Focus focused() const { return focus_; }
     bool hides() const { return !hidden_.empty(); }

@@ -5,10 +5,13 @@
 #include <QEvent>
 #include <QGridLayout>
 #include <QGuiApplication>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QTimer>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <tuple>
 
 #include "theme/theme.h"
 
@@ -33,6 +36,13 @@ QString breakable(const std::string& text) {
         if (QStringLiteral(",/=.").contains(c)) out += QChar(0x200B);
     }
     return out;
+}
+
+/// Spaces that all lines begin with: the room is for what stands behind them.
+int common_indent(const std::vector<Explanation::CodeLine>& code) {
+    std::size_t least = std::string::npos;
+    for (const auto& line : code) least = std::min(least, line.text.find_first_not_of(' '));  // an empty line has as many as one likes
+    return least == std::string::npos ? 0 : static_cast<int>(least);
 }
 
 const char* verdict_colour(const Explanation& e) {
@@ -127,9 +137,10 @@ void Inspector::add_code(QVBoxLayout& column) {
     auto* lines = new QVBoxLayout(block);
     lines->setContentsMargins(0, 4, 0, 4);
     lines->setSpacing(0);
+    const int indent = common_indent(explanation_.code);
     for (const auto& line : explanation_.code) {
-        auto* row = label(utf8(std::to_string(line.number)).rightJustified(4) + QStringLiteral("  ") + utf8(line.text), mono_font(11),
-                          line.here ? p.ink : p.muted, false);
+        auto* row = label(utf8(std::to_string(line.number)).rightJustified(4) + QStringLiteral("  ") + utf8(line.text).mid(indent),
+                          mono_font(11), line.here ? p.ink : p.muted, false);
         row->setStyleSheet(QStringLiteral("color: %1; background: %2; padding: 2px 6px")
                                .arg(QLatin1String(line.here ? p.ink : p.muted), QLatin1String(line.here ? p.selected_row : p.canvas)));
         row->setToolTip(utf8(line.text));
@@ -161,13 +172,37 @@ void Inspector::add_pairs(QVBoxLayout& column, const QString& title, const std::
             grid->addWidget(label(breakable(value), mono_font(11), p.ink), row++, 0, 1, 2);
             continue;
         }
-        grid->addWidget(label(utf8(name), text_font(), p.muted, false), row, 0, Qt::AlignTop);
+        constexpr int kMostLetters = 16;  // longer names stand above their values
+        const bool own_row = name.size() > kMostLetters;
+        grid->addWidget(label(utf8(name), text_font(), p.muted, own_row), row, 0, 1, own_row ? 2 : 1, Qt::AlignTop);
+        if (own_row) ++row;
         grid->addWidget(label(breakable(value), text_font(), p.ink), row++, 1);
     }
     column.addLayout(grid);
 }
 
+/// What the user can say of the value; what it is already can't be chosen.
+void Inspector::add_verdicts(QVBoxLayout& column) {
+    if (!explanation_.markable) return;
+    auto* row = new QHBoxLayout;
+    row->setSpacing(6);
+    const std::tuple<QString, HandVerdict, std::string> verdicts[] = {{tr("Save"), HandVerdict::Save, "saved"},
+                                                                      {tr("Recompute"), HandVerdict::Recompute, "recomputed"},
+                                                                      {tr("Offload"), HandVerdict::Offload, "offloaded"}};
+    for (const auto& [text, verdict, now] : verdicts) {
+        auto* button = new QPushButton(text);
+        button->setObjectName(QStringLiteral("verdict"));
+        button->setToolTip(tr("By hand: a choice like any other, whose Python can be copied"));
+        button->setEnabled(explanation_.verdict != now);
+        connect(button, &QPushButton::clicked, this, [this, verdict = verdict] { Q_EMIT verdict_wanted(verdict); });
+        row->addWidget(button);
+    }
+    row->addStretch();
+    column.addLayout(row);
+}
+
 void Inspector::add_actions(QVBoxLayout& column) {
+    add_verdicts(column);
     if (explanation_.python.empty()) return;
     column.addSpacing(4);
     auto* copy = new QPushButton(tr("Copy the Python that stops saving it"));

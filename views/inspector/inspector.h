@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Answers about what is selected. Comes in: an Explanation (report). Goes out: the line of source that was clicked. Never here: sentences,
+// Answers about what is selected. Comes in: an Explanation (report). Goes out: the line of source that was clicked, what is
+// wanted of a value. Never here: sentences,
 // and facts that the explanation doesn't hold.
 #include <QScrollArea>
 
+#include "analysis/fit/hand_marks.h"
 #include "report/explain_text.h"
 
 class QVBoxLayout;
@@ -22,6 +24,7 @@ public:
 Q_SIGNALS:
     void line_clicked(const QString& file, int line);  ///< of the shown source
     void python_copied(QString python);
+    void verdict_wanted(HandVerdict verdict);  ///< of what is selected
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -32,6 +35,7 @@ private:
     void add_code(QVBoxLayout& column);
     void add_pairs(QVBoxLayout& column, const QString& title, const std::vector<std::pair<std::string, std::string>>& pairs,
                    bool mono) const;
+    void add_verdicts(QVBoxLayout& column);
     void add_actions(QVBoxLayout& column);
     Explanation explanation_;
 };

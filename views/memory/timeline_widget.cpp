@@ -49,7 +49,7 @@ void TimelineWidget::set_problem(const QString& problem) {
 }
 
 QRectF TimelineWidget::plot() const {
-    return compact_ ? QRectF(16, 28, width() - 32, height() - 38) : QRectF(88, 52, width() - 112, height() - 92);
+    return compact_ ? QRectF(16, 42, width() - 32, height() - 52) : QRectF(88, 66, width() - 112, height() - 106);
 }
 
 double TimelineWidget::x_of(double step) const { return scale_.x_of(step, plot()); }
@@ -109,7 +109,7 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
         painter.setFont(text_font(compact_ ? 12 : 13));
         painter.setPen(theme()(p.muted));
         const QString text = plan_                 ? tr("The program has no steps to run.")
-                             : !problem_.isEmpty() ? tr("There is no memory plan: see the message above.")
+                             : !problem_.isEmpty() ? tr("There is no memory plan: the message says why.")
                                                    : tr("The memory plan is made in the background once a program is open.");
         painter.drawText(plot(), int(Qt::AlignCenter) | Qt::TextWordWrap, text);
         return;
@@ -142,6 +142,8 @@ void TimelineWidget::paint_head(QPainter& painter) const {
     // The curve's own peak says how much is alive; the rest of what is planned lies between buffers.
     if (const std::int64_t alive = plan_->live_peak; !opened() && bytes_text(alive) != bytes_text(plan_->planned_peak))
         text += " (" + bytes_text(plan_->planned_peak - alive) + " of it between buffers)";
+    for (const SpaceUse& use : plan_->spaces)
+        if (use.space == MemorySpace::Host && !opened()) text += ", up to " + bytes_text(use.peak) + " of it on the host";
     if (measured_peak_ > 0 && !opened()) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && !opened() && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
@@ -274,19 +276,16 @@ void TimelineWidget::paint_peak(QPainter& painter) const {
     const PlannedStep& step = plan_->steps[static_cast<std::size_t>(timeline_.peak_step)];
     std::string text = "at most " + bytes_text(timeline_.peak) + " alive at once \u00b7 " + step.kind.str();
     if (const SourceLoc loc = step.source.loc(); loc.line > 0) text += " at " + short_place(loc.file, loc.line);
+    // In a row of its own above the curve, which it would hide.
     const QFont font = text_font(11, true);
-    const int width = QFontMetrics(font).horizontalAdvance(utf8(text));
-    const bool left = x + width + 16 > plot().right();
-    QRectF where(left ? x - width - 12 : x + 8, y - 3, width + 6, 18);
-    where.moveLeft(std::max(where.left(), plot().left()));
-    where.moveBottom(std::min(where.bottom(), plot().bottom()));
-    QColor ground = theme()(compact_ ? p.panel : p.canvas);
-    ground.setAlpha(210);
-    painter.setBrush(ground);
-    painter.drawRoundedRect(where.adjusted(-2, 0, 2, 0), 3, 3);
+    const int width = std::min(QFontMetrics(font).horizontalAdvance(utf8(text)) + 2, static_cast<int>(plot().width()));
+    QRectF where(x + 8, plot().top() - 20, width, 16);
+    if (where.right() > plot().right()) where.moveRight(std::max(x - 8, plot().left() + width));
+    painter.setPen(QPen(theme()(p.unknown), 1, Qt::DotLine));
+    painter.drawLine(QPointF(x, y), QPointF(x, where.center().y()));
     painter.setFont(font);
     painter.setPen(theme()(p.unknown_text));
-    painter.drawText(where, Qt::AlignLeft | Qt::AlignVCenter, utf8(text));
+    painter.drawText(where, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(utf8(text), Qt::ElideRight, width));
 }
 
 void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {

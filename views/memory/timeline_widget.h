@@ -44,7 +44,7 @@ public:
     /// The buffer whose strip is drawn at a place of the widget; -1: none.
     int strip_at(QPointF at) const;
     QRectF strip_of(int buffer) const;
-    QSize sizeHint() const override { return {600, compact_ ? 92 : 300}; }
+    QSize sizeHint() const override { return {600, compact_ ? 98 : 300}; }
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
 Q_SIGNALS:

@@ -102,8 +102,11 @@ QVariant ResidualModel::data(const QModelIndex& index, int role) const {
 QString ResidualModel::total() const {
     if (!report_) return {};
     const auto held = [](const ResidualReport& r) { return bytes_text(r.device_bytes.value_or(r.total_bytes)); };
+    std::int64_t on_host = 0;
+    for (const ResidualRow& row : report_->rows) on_host += row.on_host ? held_bytes(row) : 0;
     return utf8(count_text(static_cast<std::int64_t>(report_->rows.size())) + " values, " + held(*report_) +
-                (report_->device_bytes ? " on each device" : "") + (would_be_ ? ", if this were differentiated" : "") +
+                (on_host > 0 ? ", " + bytes_text(on_host) + " of it on the host" : "") + (report_->device_bytes ? " on each device" : "") +
+                (would_be_ ? ", if this were differentiated" : "") +
                 (as_it_is_ ? " \u00b7 " + held(*as_it_is_) + " as it is, " + count_text(std::count(added_.begin(), added_.end(), true)) +
                                  " added, " + count_text(static_cast<std::int64_t>(removed_.size())) + " removed"
                            : ""));

@@ -17,12 +17,15 @@ public:
     enum Role { SortRole = Qt::UserRole };  ///< raw bytes, so that 9 MiB sorts below 10 MiB
     virtual QString total() const = 0;      ///< "18 values, 12.5 MiB"
     virtual Picked picked(int row) const = 0;
+    virtual bool picks() const { return true; }          ///< a row stands for something that can be selected
     virtual int row_of(const Picked& picked) const = 0;  ///< -1: this table doesn't show it
     virtual QString empty_text() const = 0;              ///< what to do when there are no rows
     /// Why there can be no rows; empty: nothing stands in their way. The window tells the reason, once: here it is a tool tip.
     void set_problem(const QString& problem) { problem_ = problem; }
     const QString& problem() const { return problem_; }
-    QString why_empty() const { return problem_.isEmpty() ? empty_text() : tr("This can't be had: see the message above."); }
+    QString why_empty() const {
+        return problem_.isEmpty() ? empty_text() : tr("This can't be had: the message says why, and so it does when you point here.");
+    }
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(titles_.size()); }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 

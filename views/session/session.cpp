@@ -35,6 +35,7 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
             compute();
         } catch (const Error& e) {
             cancelled = e.code == ErrorCode::Cancelled;
+            if (e.code == ErrorCode::NotFound && inspection->choices().changes_program()) look.refused = utf8(std::string(e.fact()));
             look.problems[name] = in_words(e);
         } catch (const std::exception& e) {
             look.problems[name] = in_words(e);
@@ -59,8 +60,17 @@ bool compute_stages(const std::shared_ptr<Inspection>& inspection, const Tell& t
         made->complete(first);  // builds its indices here and not at the first click
         if (look.residuals) look.saved = std::make_shared<const std::vector<SavedValue>>(saved_values(*made, *look.residuals));
         look.correspondence = std::move(made);
+        look.places = inspection->policy_places();
         look.done = true;
     });
+    // Late, because nothing but a word depends on it.
+    if (look.only_would_differentiate())
+        stage("gradient", [&] {
+            Choices differentiated = inspection->choices();
+            differentiated.as_step = true;
+            const auto tried = std::make_shared<const Inspection>(inspection->program_ptr(), differentiated, inspection.get());
+            look.gradient = part_of<Step>(tried, tried->step());
+        });
     stage("advice", [&] { look.tried = std::make_shared<const std::vector<TriedPolicy>>(try_policies(*inspection)); });
     return !cancelled;
 }
@@ -214,7 +224,11 @@ void Session::mark(const Picked& picked, HandVerdict verdict) {
     marking_.start([this, value = mark_of(*facts.jaxpr, *facts.eqn), verdict, of = current_.inspection]() -> std::function<void()> {
         try {
             auto choices = std::make_shared<const Choices>(marked(*of, value, verdict));
-            return [this, choices] { choose(*choices); };
+            return [this, choices, reach = reach_of(*of, value)] {
+                reach_ = reach;
+                choose(*choices);
+                reach_ = {};
+            };
         } catch (const std::exception& e) {
             return [this, problem = in_words(e)] { Q_EMIT failed(problem); };
         }
@@ -464,8 +478,24 @@ void Session::receive_run(const std::shared_ptr<Inspection>& of, const std::shar
     Q_EMIT updated();
 }
 
+/// What can't be applied is no choice: the one before it is back, with its figures, and nothing of it is kept.
+void Session::refuse(const QString& why) {
+    history_.pop_back();
+    Q_EMIT choices_changed();
+    if (current_.tried && shows_choices()) {
+        ++generation_;
+        cancel_all();
+        set_busy({});
+        Q_EMIT updated();
+    } else {
+        inspect();
+    }
+    Q_EMIT failed(tr("What was chosen can't be applied here, and nothing was changed: %1.").arg(why));
+}
+
 void Session::receive(int generation, bool base, const Look& look) {
     if (generation != generation_) return;
+    if (!base && !look.refused.isEmpty() && can_undo()) return refuse(look.refused);
     if (base) as_it_is_ = look;
     const bool chosen = base == is_plain();
     if (chosen) {

@@ -29,19 +29,24 @@ struct Look {
     std::shared_ptr<const DonationReport> donation;
     std::shared_ptr<const MemoryPlan> plan;
     std::shared_ptr<const Step> step;                         ///< of which the plan is
+    std::shared_ptr<const Step> gradient;                     ///< of a program planned as it is, which may be differentiated; comes late
     std::shared_ptr<const RunReport> run;                     ///< once it was asked for
     std::shared_ptr<const std::vector<LineTime>> line_times;  ///< of `run`
     std::shared_ptr<const Correspondence> correspondence;
+    std::optional<PolicyPlaces> places;                     ///< of policies; once they are known
     std::shared_ptr<const std::vector<SavedValue>> saved;   ///< the residuals, as the captured program knows them
     std::shared_ptr<const std::vector<TriedPolicy>> tried;  ///< comes last, when all else is done
     QMap<QString, QString> problems;                        ///< stage -> why it can't be had
     bool done = false;
+    QString refused;  ///< why what was chosen means nothing in this program; empty: it does
     double seconds = 0;
 
     /// Are residuals and split those of a gradient that is neither in the program nor asked for?
     bool only_would_differentiate() const { return inspection && !inspection->region() && !inspection->choices().as_step; }
 
-    KnownStages stages() const { return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get(), step.get()}; }
+    KnownStages stages() const {
+        return {residuals.get(), split.get(), donation.get(), plan.get(), run.get(), tried.get(), step.get(), gradient.get()};
+    }
 };
 
 /// One open program and its inspections: the program as it is, and the one with the choices made in the window. All work is done on one
@@ -65,6 +70,8 @@ public:
     void choose_target(const TargetDevice* target);
     /// Marks what is picked by hand, a choice like any other: what is saved now stays marked. What Python can't name is told by `failed`.
     void mark(const Picked& picked, HandVerdict verdict);
+    /// How many values the mark is about that is being chosen now; none: what is chosen is no mark.
+    const MarkReach& reach() const { return reach_; }
     void undo();
     /// Goes forward again to what was undone; a new choice forgets it.
     void redo();
@@ -139,6 +146,7 @@ private:
     void take_compared(std::vector<PolicyRow> rows);
     void receive_run(const std::shared_ptr<Inspection>& of, const std::shared_ptr<const ApartRun>& run, const QString& problem);
     void set_busy(const QString& what);
+    void refuse(const QString& why);
     void receive(int generation, bool base, const Look& look);
 
     BackgroundThread worker_;
@@ -150,6 +158,7 @@ private:
     std::shared_ptr<Inspection> running_, following_;  ///< what is being computed, and what after it
     std::shared_ptr<Inspection> executing_;            ///< what is being run
     std::shared_ptr<CancelToken> reading_;             ///< of the file that is being opened
+    MarkReach reach_;
     int generation_ = 0;
     bool busy_ = false;
     std::shared_ptr<const Inspection> other_target_;  ///< of the program as it is, planned for another device: stages to share

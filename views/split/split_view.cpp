@@ -58,14 +58,17 @@ SplitView::SplitView(Selection* selection, QWidget* parent)
 }
 
 void SplitView::set_look(const Look& look, std::set<std::string> added) {
-    would_be_ = look.only_would_differentiate();
+    lacks_gradient_ = look.stages().lacks_gradient();
+    would_be_ = lacks_gradient_ || look.only_would_differentiate();
     update();
     if (look.split == split_ && split_) return;
     added_ = std::move(added);
     split_ = look.split;
     graph_.reset();
     const QString problem = look.problems.value(QStringLiteral("split"));
-    view_->set_empty_text(problem.isEmpty() ? kNothingToSplit : tr("There is no split of this program: see the message above."));
+    view_->set_empty_text(problem.isEmpty()
+                              ? kNothingToSplit
+                              : tr("There is no split of this program: the message says why, and so it does when you point here."));
     view_->setToolTip(problem);
     latest_.cancel();
     if (split_) return rebuild();
@@ -82,8 +85,9 @@ void SplitView::rebuild() {
     latest_.start([this, split = split_, known = graph_, before = std::array{expanded_[0], expanded_[1]}]() -> std::function<void()> {
         auto made = std::make_shared<Made>();
         made->graph = known ? known : std::make_shared<const SplitGraph>(*split);
-        made->expanded[0] = known ? before[0] : made->graph->known().first_look(kFirstNodes);
-        made->expanded[1] = known ? before[1] : made->graph->unknown().first_look(kFirstNodes);
+        const SplitGraph& whole = *made->graph;
+        made->expanded[0] = known ? before[0] : whole.known().first_look(kFirstNodes, whole.known_marks());
+        made->expanded[1] = known ? before[1] : whole.unknown().first_look(kFirstNodes, whole.unknown_marks());
         made->picture = made->graph->picture(made->expanded[0], made->expanded[1]);
         return [this, made] {
             fresh_ = fresh_ || graph_ == nullptr;
@@ -217,6 +221,16 @@ void SplitView::mark(const Picked& picked, bool move) {
     if (const NodeItem* item = scene_->node(part, node); item != nullptr && move) view_->bring_into_view(item->rect());
 }
 
+/// What stands over each half, and what is said of it.
+QStringList SplitView::head_words() const {
+    const QString known = utf8(count_text(count_equations(*split_->known)) + " eqns");
+    QString unknown = utf8(count_text(count_equations(*split_->unknown)) + " eqns");
+    if (lacks_gradient_)
+        return {tr("KNOWN forward"), known, tr("UNKNOWN tangents"), unknown + tr(" \u00b7 can't be transposed: no backward pass")};
+    if (split_->recomputed_flops > 0) unknown += utf8(" \u00b7 " + flops_text(split_->recomputed_flops) + " recomputed");
+    return {tr("KNOWN forward"), known + (would_be_ ? tr(", if this were differentiated") : QString()), tr("UNKNOWN backward"), unknown};
+}
+
 /// The heads of the two halves, and between them what is saved. They stand still while the picture scrolls.
 void SplitView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
@@ -232,7 +246,8 @@ void SplitView::paintEvent(QPaintEvent*) {
     painter.fillRect(QRect(middle, 0, width() - middle, kHeadHeight), theme()(p.unknown_canvas));
     const QString saved =
         utf8((would_be_ ? "would save " : "saved ") + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
-             bytes_text(split_->residuals.total_bytes));
+             bytes_text(split_->residuals.device_bytes.value_or(split_->residuals.total_bytes)) +
+             (split_->residuals.device_bytes ? " on each device" : ""));
     const int saved_width = QFontMetrics(text_font(12, true)).horizontalAdvance(saved) + 28;
     const auto write = [&](int x, int room, const QString& title, const char* colour, const QString& detail) {
         painter.setFont(text_font(12, true));
@@ -245,11 +260,9 @@ void SplitView::paintEvent(QPaintEvent*) {
         painter.drawText(QRect(x + used, 0, room - used, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, fitted);
     };
     const int left_room = middle - saved_width / 2 - 32, right_room = width() - middle - saved_width / 2 - 32;
-    write(20, left_room, tr("KNOWN forward"), p.known_text,
-          utf8(count_text(count_equations(*split_->known)) + " eqns" + (would_be_ ? ", if this were differentiated" : "")));
-    std::string unknown = count_text(count_equations(*split_->unknown)) + " eqns";
-    if (split_->recomputed_flops > 0) unknown += " \u00b7 " + flops_text(split_->recomputed_flops) + " recomputed";
-    write(middle + saved_width / 2 + 20, right_room, tr("UNKNOWN backward"), p.unknown_text, utf8(unknown));
+    const QStringList words = head_words();
+    write(20, left_room, words[0], p.known_text, words[1]);
+    write(middle + saved_width / 2 + 20, right_room, words[2], p.unknown_text, words[3]);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme()(p.residual), 1.2));
     painter.setBrush(theme()(p.panel));

@@ -34,6 +34,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    QStringList head_words() const;
     void rebuild();
     std::vector<bool> added_residuals() const;
     void show_picture(bool move);
@@ -58,7 +59,8 @@ private:
     };
     std::optional<Anchor> anchor_;  ///< the item that was opened or closed: stays where it is
     std::set<std::string> added_;
-    bool would_be_ = false;  ///< of a gradient that nobody asks for
+    bool would_be_ = false;        ///< of a gradient that nobody asks for
+    bool lacks_gradient_ = false;  ///< the linear half can't be transposed: there is no backward pass
     bool fresh_ = false;
     bool own_pick_ = false;  ///< what was picked was clicked here: it is in view
 };

@@ -9,6 +9,7 @@
 #include <QStackedLayout>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <numeric>
 
 #include "theme/theme.h"
 
@@ -60,12 +61,16 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     connect(model_, &QAbstractItemModel::modelReset, this, [this, body] {
         refresh();
         body->setCurrentIndex(model_->rowCount() == 0 ? 1 : 0);
+        fit_columns();
         follow(selection_->picked());  // the row of the same value, wherever it stands now
     });
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (!index.isValid() || following_) return;
         const Picked picked = model_->picked(proxy_->mapToSource(index).row());
-        if (!picked.empty()) selection_->pick(picked);
+        if (!picked.empty())
+            selection_->pick(picked);
+        else if (model_->picks())
+            selection_->clear();  // a row of what is gone: nothing that was selected before is meant
     });
     connect(selection_, &Selection::changed, this, &TablePanel::follow);
     connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) { Q_EMIT row_clicked(proxy_->mapToSource(index).row()); });
@@ -92,12 +97,44 @@ void TablePanel::refresh() {
 }
 
 void TablePanel::set_widths(const QVector<int>& widths, int stretched) {
+    widths_ = widths;
+    stretched_ = stretched;
     QHeaderView* header = table_->horizontalHeader();
     header->setMinimumSectionSize(40);
     for (int c = 0; c < widths.size(); ++c) {
         header->setSectionResizeMode(c, c == stretched ? QHeaderView::Stretch : QHeaderView::Interactive);
         header->resizeSection(c, widths[c]);
     }
+    connect(header, &QHeaderView::sectionResized, this, [this](int column) {
+        const bool by_hand = !fitting_ && column != stretched_ && QGuiApplication::mouseButtons() != Qt::NoButton;
+        if (by_hand) widths_.clear();  // from now on they are the user's
+    });
+}
+
+/// Columns are as wide as what stands in them, in order, as far as there is room beside the one that takes what is left.
+void TablePanel::fit_columns() {
+    constexpr int kPadding = 18, kMost = 420;
+    if (model_->rowCount() == 0 || widths_.isEmpty()) return;
+    QHeaderView* header = table_->horizontalHeader();
+    const auto wanted = [&](int c) {
+        return std::min(
+            kMost, std::max(static_cast<const QAbstractItemView*>(table_)->sizeHintForColumn(c) + kPadding, header->sectionSizeHint(c)));
+    };
+    int room = table_->viewport()->width() - std::accumulate(widths_.begin(), widths_.end(), 0);
+    if (stretched_ >= 0) room += std::max(0, widths_[stretched_] - wanted(stretched_));
+    fitting_ = true;
+    for (int c = 0; c < widths_.size(); ++c) {
+        if (c == stretched_) continue;
+        const int more = std::clamp(wanted(c) - widths_[c], 0, std::max(0, room));
+        room -= more;
+        header->resizeSection(c, widths_[c] + more);
+    }
+    fitting_ = false;
+}
+
+void TablePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit_columns();
 }
 
 void TablePanel::sort_by(int column, Qt::SortOrder order) { table_->sortByColumn(column, order); }

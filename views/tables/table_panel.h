@@ -33,7 +33,11 @@ public:
 Q_SIGNALS:
     void row_clicked(int row);  ///< of the model
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void fit_columns();
     void refresh();
     void follow(const Picked& picked);
     TableModel* model_;
@@ -43,7 +47,9 @@ private:
     QLineEdit* filter_;
     QHBoxLayout* head_;
     QLabel *total_, *empty_;
-    bool following_ = false;
+    bool following_ = false, fitting_ = false;
+    QVector<int> widths_;  ///< of columns at least; empty: the user has chosen them
+    int stretched_ = -1;   ///< the column that takes what is left
 };
 
 }  // namespace jaxscope::views

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topbar/top_bar.h"
 
+#include <QAbstractItemView>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QVBoxLayout>
 #include <cstdlib>
+#include <utility>
 
 #include "analysis/stages/subject.h"
 #include "base/error.h"
@@ -98,6 +100,7 @@ TopBar::TopBar(Session* session, QWidget* parent)
     connect(session_, &Session::choices_changed, this, &TopBar::show_choices);
     connect(session_, &Session::choices_changed, this, &TopBar::show_peak);  // which is not yet theirs
     connect(session_, &Session::updated, this, &TopBar::show_peak);
+    connect(session_, &Session::updated, this, &TopBar::show_places);
     connect(session_, &Session::running_changed, this, &TopBar::show_peak);
     connect(run_, &QToolButton::clicked, this, [this] { session_->running() ? session_->stop_run() : session_->run(); });
     connect(session_, &Session::busy_changed, this,
@@ -230,13 +233,8 @@ void TopBar::fill() {
     title_->setText(program ? utf8(program_title(*program)) : QStringLiteral("jaxscope"));
     subtitle_->setText(program ? utf8(program_subtitle(*program)) : tr("no program open"));
     region_->clear();
-    policy_->clear();
+    fill_policies({});
     donate_menu_->clear();
-    policy_->addItem(kAsItIs);
-    for (const char* name : kOffered) policy_->addItem(tr("around: %1").arg(name), QVariant::fromValue(QStringLiteral("around:") + name));
-    for (const char* name : kOffered)
-        policy_->addItem(tr("each block: %1").arg(name), QVariant::fromValue(QStringLiteral("each block:") + name));
-    for (const char* name : kOffered) policy_->addItem(tr("inside: %1").arg(name), QVariant::fromValue(QStringLiteral("inside:") + name));
     if (program) {
         fill_regions(*program);
         for (std::size_t a = 0; a < program->arg_names.size(); ++a) {
@@ -250,6 +248,30 @@ void TopBar::fill() {
     filling_ = false;
     show_choices();
     show_peak();
+}
+
+/// Those that mean something in this function, and no others.
+void TopBar::fill_policies(const PolicyPlaces& places) {
+    const bool was_filling = std::exchange(filling_, true);
+    offered_ = places;
+    policy_->clear();
+    policy_->addItem(kAsItIs);
+    const auto offer = [&](const QString& where) {
+        for (const char* name : kOffered) policy_->addItem(where.arg(name));
+    };
+    offer(tr("around: %1"));
+    if (places.blocks) offer(tr("each block: %1"));
+    if (places.inside) offer(tr("inside: %1"));
+    filling_ = was_filling;
+}
+
+/// What the function has room for is known once it was looked at.
+void TopBar::show_places() {
+    const std::optional<PolicyPlaces>& places = session_->current().places;
+    if (!places || (places->blocks == offered_.blocks && places->inside == offered_.inside)) return;
+    if (policy_->view()->isVisible() || policy_->lineEdit()->isUndoAvailable()) return;  // not under somebody's hands
+    fill_policies(*places);
+    show_policy();
 }
 
 void TopBar::fill_regions(const Program& program) {
@@ -441,11 +463,11 @@ void TopBar::show_peak() {
     if (now.plan && before.plan && now.plan != before.plan && before.plan->planned_peak > 0) {
         const std::int64_t change = now.plan->planned_peak - before.plan->planned_peak;
         const double percent = 100.0 * static_cast<double>(change) / static_cast<double>(before.plan->planned_peak);
-        difference = change == 0 ? tr("same as is")
-                                 : QStringLiteral("%1%2 % vs as is")
-                                       .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
-                                       .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
-        colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
+        difference = std::abs(percent) < 0.05 ? tr("same as is")
+                                              : QStringLiteral("%1%2 % vs as is")
+                                                    .arg(change < 0 ? QStringLiteral("\u2212") : QStringLiteral("+"))
+                                                    .arg(std::abs(percent), 0, 'f', std::abs(percent) < 10 ? 1 : 0);
+        if (std::abs(percent) >= 0.05) colour = change < 0 ? p.donated_text : change > 0 ? p.unknown_text : p.muted;
     }
     if (now.step && now.step->lacks_gradient) difference = tr("not differentiable");
     difference_ = difference;
@@ -476,6 +498,9 @@ void TopBar::show_run() {
                  ", " + seconds_text(now.run->result.median_seconds));
     else if (now.problems.contains(QStringLiteral("run")))
         measured_ = tr("not run");
+    else if (now.plan)
+        for (const SpaceUse& use : now.plan->spaces)
+            if (use.space == MemorySpace::Host) measured_ = tr("%1 of it on the host").arg(utf8(bytes_text(use.peak)));
     constexpr int kRoom = 170;
     measured_label_->setText(measured_label_->fontMetrics().elidedText(measured_, Qt::ElideRight, kRoom));
     QString in_whole = measured_;

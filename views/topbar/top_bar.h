@@ -60,6 +60,8 @@ private:
     void show_run();
     void show_policy();  ///< that applies; whatever was being typed goes
     void fill_regions(const Program& program);
+    void fill_policies(const PolicyPlaces& places);
+    void show_places();
     void choose_region();
     void choose_donation();
     void build_targets();
@@ -76,6 +78,7 @@ private:
     QLineEdit* search_;
     std::vector<QLabel*> heads_;
     QLabel *policy_head_ = nullptr, *found_head_ = nullptr;
+    PolicyPlaces offered_;
     bool filling_ = false;
 };
 
