@@ -202,12 +202,35 @@ private Q_SLOTS:
         QVERIFY2(overview().contains("Memory of value and gradient peaks"), qPrintable(overview()));
         QVERIFY2(overview().contains("The backward pass keeps"), qPrintable(overview()));
         QVERIFY(!says(*window_, "if this were differentiated"));
+        // Nor is a gradient promised that can't be had.
         open("forward.jaxpr", kForwardOnly);
+        QTRY_VERIFY_WITH_TIMEOUT(overview().contains("The program has no backward pass"), kPatience);
+        QVERIFY2(!overview().contains("Differentiated, it would keep"), qPrintable(overview()));
         differentiate();
         QCOMPARE(window_->top_bar()->difference_text(), QStringLiteral("not differentiable"));
         QVERIFY2(overview().contains("Memory of the program peaks"), qPrintable(overview()));
         QVERIFY2(!overview().contains("The backward pass keeps"), qPrintable(overview()));
-        QVERIFY2(overview().contains("The peak is without a backward pass"), qPrintable(overview()));
+        QVERIFY2(overview().contains("The program has no backward pass, and the peak is without one"), qPrintable(overview()));
+    }
+
+    void what_means_nothing_here_is_not_offered_and_goes_back() {
+        const auto offers = [&](const char* where) {
+            for (int i = 0; i < box().count(); ++i)
+                if (box().itemText(i).startsWith(QString::fromUtf8(where))) return true;
+            return false;
+        };
+        open("blocks.jaxpr", kBlocks);
+        QVERIFY(offers("around:") && offers("each block:") && !offers("inside:"));
+        open("plain.jaxpr",
+             "{ lambda ; a:f32[1024]. let b:f32[1024] = sin a; c:f32[1024] = mul b b; d:f32[] = reduce_sum[axes=(0,)] c in (d,) }");
+        QVERIFY(offers("around:") && !offers("each block:") && !offers("inside:"));
+        const Choices before = session().choices();
+        type("each block: nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(window_->notice()->text().contains("can't be applied here"), kPatience);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(session().choices() == before);
+        QCOMPARE(box().currentText(), QStringLiteral("as it is"));
+        QVERIFY(session().current().residuals != nullptr);
     }
 
     void a_program_without_a_gradient_is_planned_as_it_is_until_it_is_differentiated() {

@@ -314,8 +314,11 @@ private Q_SLOTS:
         key(Qt::Key_A, Qt::AltModifier | Qt::ShiftModifier);
         QCOMPARE(hidden(), 0);
         window_->selection()->clear();
+        // What needs a selection isn't there without one.
+        for (const QAction* action : view->view()->actions())
+            if (action->text() == "Hide it" || action->text() == "Save it (by hand)") QVERIFY(!action->isEnabled());
         key(Qt::Key_H, Qt::AltModifier | Qt::ShiftModifier);
-        QVERIFY2(window_->notice()->text().contains("Select a node"), qPrintable(window_->notice()->text()));
+        QCOMPARE(hidden(), 0);
     }
 
     void equations_are_grouped_as_one_likes() {
@@ -397,6 +400,15 @@ private:
         return window_->side_by_side();
     }
     /// Opens what is around the first scan of a half, and the scan.
+    void open_inside(SplitView& split, int part, const std::string& scan) {
+        const VisibleGraph& graph = part == 0 ? split.picture().known : split.picture().unknown;
+        std::vector<std::string> keys;
+        const int frame = static_cast<int>(graph.by_key.at(scan));
+        for (const auto& node : graph.nodes)
+            if (node.frame == frame && node.expandable && !node.expanded) keys.push_back(node.key);
+        for (const std::string& key : keys) split.set_expanded(part, key, true);
+        QTRY_VERIFY_WITH_TIMEOUT(!split.busy(), kPatience);
+    }
     void open_scan(SplitView& split, int part) {
         for (int round = 0; round < 6; ++round) {
             const VisibleGraph& graph = part == 0 ? split.picture().known : split.picture().unknown;
@@ -406,7 +418,7 @@ private:
                 if (node.title.rfind("scan", 0) == 0 && scan == nullptr) scan = &node;
                 if (node.expandable && !node.expanded && group == nullptr) group = &node;
             }
-            if (scan != nullptr && scan->expanded) return;
+            if (scan != nullptr && scan->expanded) return open_inside(split, part, scan->key);
             const auto* open = scan != nullptr ? scan : group;
             QVERIFY(open != nullptr);
             split.set_expanded(part, open->key, true);

@@ -278,6 +278,16 @@ private Q_SLOTS:
         const QImage image(folder.filePath("program.png"));
         const QRectF scene = window_->program_view()->scene()->sceneRect();
         QVERIFY(image.width() >= scene.width() && image.height() >= scene.height());
+        // Of texts all lines, without what is around them.
+        for (const char* tab : {"source", "jaxpr", "donated"}) {
+            window_->show_tab(QString::fromUtf8(tab));
+            QCoreApplication::processEvents();
+            const QSize seen = window_->size();
+            const QString name = folder.filePath(QStringLiteral("%1.png").arg(tab));
+            QVERIFY2(window_->export_picture(name), qPrintable(window_->notice()->text()));
+            QVERIFY2(QImage(name).height() > seen.height(), tab);
+            QCOMPARE(window_->size(), seen);
+        }
         QVERIFY(!window_->export_picture(folder.filePath("no/such/folder.png")));
         QVERIFY(window_->notice()->text().contains("no/such/folder.png"));
         QVERIFY(!window_->export_picture(folder.filePath("picture.bmp")));

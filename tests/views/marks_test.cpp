@@ -50,8 +50,17 @@ private Q_SLOTS:
 
     void what_is_offloaded_stands_in_the_policy() {
         const ResidualReport before = *window_->session()->current().residuals;
-        pick(*markable_row(before));
+        const ResidualRow chosen = *markable_row(before);
+        pick(chosen);
         act("Offload it");
+        // It is said to be needed, and where it is made, whichever copy is saved.
+        const Explanation& said = explained(*window_);
+        QCOMPARE(said.verdict, std::string("offloaded"));
+        QVERIFY(said.markable && said.place.line == chosen.line);
+        const auto& rows = window_->session()->current().residuals->rows;
+        QVERIFY(std::any_of(rows.begin(), rows.end(), [&](const ResidualRow& r) { return r.on_host && r.line == chosen.line; }));
+        QVERIFY(window_->residual_table()->model()->total().contains("on the host"));
+        QVERIFY(window_->notice()->text().contains("offloaded"));
         const std::vector<HandMark>& marks = *window_->session()->choices().by_hand;
         QCOMPARE(std::count_if(marks.begin(), marks.end(), [](const HandMark& m) { return m.offload; }), 1);
         action("Copy the Python of what was marked")->trigger();

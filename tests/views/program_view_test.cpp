@@ -181,6 +181,72 @@ private Q_SLOTS:
         QCOMPARE(seen(), plain);
     }
 
+    void the_right_button_selects_what_its_menu_is_about() {
+        const auto [first, second] = two_nodes();
+        const auto press = [&](const NodeItem* node, Qt::MouseButton button) {
+            GraphView* picture = view()->view();
+            picture->resetTransform();
+            picture->centerOn(node->rect().center());
+            QTest::mousePress(picture->viewport(), button, {}, picture->mapFromScene(node->rect().center()));
+            QTest::mouseRelease(picture->viewport(), button, {}, picture->mapFromScene(node->rect().center()));
+        };
+        press(first, Qt::LeftButton);
+        QCOMPARE(view()->scene()->picked(), first);
+        press(second, Qt::RightButton);
+        QCOMPARE(view()->scene()->picked(), second);
+        window_->selection()->clear();
+    }
+
+    void what_was_dimmed_for_the_pointer_is_lit_when_it_leaves() {
+        const NodeItem* node = two_nodes().first;
+        GraphView* picture = view()->view();
+        picture->centerOn(node->rect().center());
+        QTest::mouseMove(picture->viewport(), picture->mapFromScene(node->rect().center()) + QPoint(3, 0));
+        QTest::mouseMove(picture->viewport(), picture->mapFromScene(node->rect().center()));
+        QTRY_VERIFY_WITH_TIMEOUT(view()->scene()->dimmed(), kPatience);
+        QEvent left(QEvent::Leave);
+        QCoreApplication::sendEvent(picture->viewport(), &left);
+        QVERIFY(!view()->scene()->dimmed());
+        for (const NodeItem* item : items_of<NodeItem>(*view()->scene())) QCOMPARE(item->opacity(), 1.0);
+    }
+
+    void equations_inside_of_a_call_have_its_colour() {
+        const GraphModel& model = *view()->model();
+        for (const auto& node : graph().nodes)
+            if (node.kind == GraphItem::Kind::Call && node.role != Role::Plain)
+                for (const GraphItem& inner : model.children(node)) QVERIFY2(inner.role >= node.role, inner.key.c_str());
+    }
+
+    void a_message_moves_nothing() {
+        const QPoint before = view()->mapTo(window_.get(), QPoint(0, 0));
+        const QSize size = view()->size();
+        window_->notice()->tell("Something to be told.");
+        QCoreApplication::processEvents();
+        QVERIFY(window_->notice()->isVisible());
+        QCOMPARE(view()->mapTo(window_.get(), QPoint(0, 0)), before);
+        QCOMPARE(view()->size(), size);
+        window_->notice()->hide();
+    }
+
+    void places_and_functions_are_found_and_the_message_of_what_is_not_goes() {
+        const ResidualReport& report = *window_->session()->current().residuals;
+        const auto row = std::find_if(report.rows.begin(), report.rows.end(), [](const ResidualRow& r) { return r.line > 0; });
+        QVERIFY(row != report.rows.end());
+        const auto find = [&](const QString& text) {
+            window_->top_bar()->search()->setText(text);
+            Q_EMIT window_->top_bar()->search()->returnPressed();
+            return QTest::qWaitFor([&] { return !window_->searching() && window_->top_bar()->found_text().contains(" of "); }, kPatience);
+        };
+        QVERIFY(find("no such thing at all"));
+        QTRY_COMPARE(window_->top_bar()->found_text(), QStringLiteral("0 of 0"));
+        QVERIFY(window_->notice()->isVisible());
+        const std::string file = row->file.substr(row->file.rfind('/') + 1);
+        QVERIFY(find(utf8(file + ":" + std::to_string(row->line))));
+        QTRY_VERIFY(window_->top_bar()->found_text() != QStringLiteral("0 of 0"));
+        QVERIFY(!window_->notice()->isVisible());
+        window_->selection()->clear();
+    }
+
     void labels_are_never_too_small_to_read() {
         // At a third of the size a node still says its name: more than the ground, the outline and the bar.
         GraphView* picture = view()->view();
@@ -204,6 +270,12 @@ private Q_SLOTS:
     }
 
 private:
+    std::pair<const NodeItem*, const NodeItem*> two_nodes() {
+        std::vector<const NodeItem*> boxes;
+        for (const NodeItem* item : items_of<NodeItem>(*view()->scene()))
+            if (!item->is_frame() && !item->expandable()) boxes.push_back(item);
+        return {boxes.front(), boxes.back()};
+    }
     ProgramView* view() { return window_->program_view(); }
     const VisibleGraph& graph() { return view()->graph(); }
     WindowFixture fixture_;
