@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "ir/primitive.h"
+#include "lax/primitives.h"
 
 namespace jaxscope {
 namespace {
@@ -83,11 +84,10 @@ public:
     }
     /// The equation that makes the operand of which `path` gives another name or order.
     std::optional<EqnPath> same_value_as(const EqnPath& path) const {
-        static const Sym kOrders[] = {Sym("transpose"), Sym("reshape"), Sym("squeeze"), Sym("expand_dims")};
         const Jaxpr& jaxpr = resolve(*root_, path.jaxpr);
         if (const auto eqn = jaxscope::in_place_of(jaxpr, path.eqn)) return EqnPath{path.jaxpr, *eqn};
         const Eqn& e = jaxpr.eqns[path.eqn];
-        if (std::find(std::begin(kOrders), std::end(kOrders), Sym(e.prim->name.c_str())) == std::end(kOrders)) return {};
+        if (e.prim != &kTranspose && e.prim != &kReshape && e.prim != &kSqueeze) return {};
         const auto eqn = jaxscope::made_by(jaxpr, path.eqn, 0);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }

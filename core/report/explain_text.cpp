@@ -287,7 +287,7 @@ private:
                                 (row.bytes * 100 < total ? "under 1" : std::to_string(row.bytes * 100 / total)) + " % of what is saved");
         if (row.input >= 0 || stages_.tried == nullptr) return;
         if (const auto advice = advice_on(*stages_.residuals, row, *stages_.tried)) {
-            out_.facts.emplace_back("with the policy below, saved in all", "\u2212 " + bytes_text(advice->saved_bytes));
+            out_.facts.emplace_back("saved in all, with the policy below", "\u2212 " + bytes_text(advice->saved_bytes));
             out_.python = advice->python;
         }
     }
