@@ -114,12 +114,9 @@ void TablePanel::set_widths(const QVector<int>& widths, int stretched) {
 /// Columns are as wide as what stands in them, in order, as far as there is room beside the one that takes what is left.
 void TablePanel::fit_columns() {
     constexpr int kPadding = 18, kMost = 420;
-    if (model_->rowCount() == 0 || widths_.isEmpty()) return;
+    if (!isVisible() || model_->rowCount() == 0 || widths_.isEmpty()) return;
     QHeaderView* header = table_->horizontalHeader();
-    const auto wanted = [&](int c) {
-        return std::min(
-            kMost, std::max(static_cast<const QAbstractItemView*>(table_)->sizeHintForColumn(c) + kPadding, header->sectionSizeHint(c)));
-    };
+    const auto wanted = [&](int c) { return std::min(kMost, std::max(width_of_longest(c) + kPadding, header->sectionSizeHint(c))); };
     int room = table_->viewport()->width() - std::accumulate(widths_.begin(), widths_.end(), 0);
     if (stretched_ >= 0) room += std::max(0, widths_[stretched_] - wanted(stretched_));
     fitting_ = true;
@@ -132,8 +129,28 @@ void TablePanel::fit_columns() {
     fitting_ = false;
 }
 
+/// Only the text of most letters is measured: laying out all of a long table takes longer than the window may stand still.
+int TablePanel::width_of_longest(int column) const {
+    constexpr int kMostRows = 500;
+    QModelIndex longest;
+    int letters = -1;
+    for (int row = 0; row < std::min(kMostRows, model_->rowCount()); ++row) {
+        const QModelIndex at = model_->index(row, column);
+        const int here = at.data().toString().size();
+        if (here > letters) letters = here, longest = at;
+    }
+    if (!longest.isValid()) return 0;
+    const QVariant font = longest.data(Qt::FontRole);
+    return QFontMetrics(font.isValid() ? font.value<QFont>() : table_->font()).horizontalAdvance(longest.data().toString());
+}
+
 void TablePanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    fit_columns();
+}
+
+void TablePanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
     fit_columns();
 }
 

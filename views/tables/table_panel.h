@@ -35,9 +35,11 @@ Q_SIGNALS:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     void fit_columns();
+    int width_of_longest(int column) const;
     void refresh();
     void follow(const Picked& picked);
     TableModel* model_;
