@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of a value, by what the public headers say of its type.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "ir/print/attr_text.h"
@@ -107,18 +107,9 @@ std::string number_text(float v) {
     return python_float(same);
 }
 std::string complex_text(double real, double imag) {
-    const auto part = [](double v) {
-        const std::string s = python_float(v);
-        return s.ends_with(".0") ? s.substr(0, s.size() - 2) : s;
-    };
-    if (real == 0) return part(imag) + "j";
-    return "(" + part(real) + (std::signbit(imag) ? "" : "+") + part(imag) + "j)";
+    return value_text(*make_literal(AvalRef(DType::C128, {}), std::complex<double>(real, imag)));
 }
 std::string quoted_text(std::string_view v) { return python_repr(v); }
-std::string listed_texts(std::initializer_list<std::string> texts) {
-    std::string out;
-    for (const std::string& t : texts) out += (out.empty() ? "" : ", ") + t;
-    return out;
-}
+std::string listed_texts(std::initializer_list<std::string> texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
 }  // namespace jaxscope::jax::detail

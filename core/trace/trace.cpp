@@ -437,9 +437,9 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     for (const Array& a : in)
         arrays.push_back(a.is_tracer() && a.node()->value.is_literal() ? array_of(a.node()->value.literal()) : elements(*a.node()));
     refuse_constraints(*open);
-    check_donated(*open, in);
+    const DonatedArrays donated(*open, in);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
-    consume_donated(*open, in);
+    donated.consume();
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in
     // JAX.
     for (std::size_t k = 0; k < out.size(); ++k) {

@@ -171,10 +171,17 @@ void refuse_constraints(const ::jaxscope::Jaxpr& open);
 /// Runs a jaxpr without constvars (eager.cpp): structurally equal ones are compiled once.
 std::vector<ArrayPtr> run_jaxpr(const JaxprPtr& open, std::span<const ArrayPtr> in);
 using ::jaxscope::array_of;
-/// What JAX says before such calls: one array may not be donated twice; donations that can't be used are warned about, once.
-void check_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
-/// Deletes arrays that calls of jitted functions in the jaxpr had donated: outside of jit these are calls as any others (jit.cpp).
-void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
+/// The arrays that calls of jitted functions in a jaxpr donate, which is run outside of jit: there these are calls as any others (jit.cpp).
+class DonatedArrays {
+public:
+    /// Before the run. Throws JAX's error for an array that one call donates twice; warns, once, of donations that can't be used.
+    DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
+    /// After it: deletes them.
+    void consume() const;
+
+private:
+    std::vector<Array> arrays_;
+};
 
 /// Registers the primitives, once.
 void initialise();

@@ -85,6 +85,7 @@ TEST(EagerDonation, NumbersAndNamesTogetherAreTakenAsTheyStand) {
     EXPECT_EQ(donates({.donate_argnames = {"y"}, .arg_names = {"x", "y"}}, false), std::pair(false, true));
     const auto minus = jax::jit(f, {.donate_argnums = {-1}});
     EXPECT_EQ(minus.donation_report(), "donate_argnums=-1 donates nothing: JAX counts donated arguments from the front alone\n");
+    EXPECT_EQ(minus.donation_report(jnp::ones(3), jnp::ones(3)).find(minus.donation_report()), 0u);
 }
 
 }  // namespace

@@ -267,6 +267,11 @@ TEST(Arrays, OfComplexNumbersAreWeakAsPythons) {
               "    c:c64[3] = mul b (1+2j):c64[]\n  in (c,) }");
     EXPECT_EQ(jax::jit([](Array x) { return x; })(c).aval(), "~complex64[]");
     EXPECT_EQ(jax::jit([](Array x, std::complex<double> s) { return x * s; }, {.static_argnums = {1}})(1., c).str(), "(1+2j)");
+    // Static ones that differ in the second part alone are two.
+    const auto times = jax::jit([](Array x, Array s) { return x * s; }, {.static_argnums = {1}});
+    EXPECT_EQ(times(1., c).str(), "(1+2j)");
+    EXPECT_EQ(times(1., std::complex<double>(1, 3)).str(), "(1+3j)");
+    EXPECT_EQ(times.retraces().size(), 2u);
 }
 
 }  // namespace

@@ -48,7 +48,12 @@ void clear_cache(JitState& s) {
     const std::lock_guard tracing(s.tracing);
     const std::unique_lock lock(s.lists);
     s.known.clear();
-    // A call that runs in another thread holds its entry, and what was given out may still look at one: they are kept, and found no more.
+    for (const auto& e : s.entries) {
+        // One that runs now, perhaps as the caller of this, keeps its code until it is dropped.
+        const std::unique_lock running(e->running, std::try_to_lock);
+        if (running.owns_lock()) e->executable.reset();
+    }
+    // A call that runs in another thread may still look at its entry: what was traced is kept, and found no more.
     s.cleared.insert(s.cleared.end(), s.entries.begin(), s.entries.end());
     s.entries.clear();
 }

@@ -36,7 +36,9 @@ std::vector<std::string> keywords_of(const Call& call) {
 }
 /// Are static numbers of the same types and values? While a function is traced they are literals.
 bool same_numbers(const std::vector<std::vector<Array>>& a, const std::vector<std::vector<Array>>& b) {
-    const auto same = [](const Array& x, const Array& y) { return x.node()->aval == y.node()->aval && x.item() == y.item(); };
+    const auto same = [](const Array& x, const Array& y) {
+        return x.node()->aval == y.node()->aval && known_elements(*x.node())->data == known_elements(*y.node())->data;
+    };
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const std::vector<Array>& x, const std::vector<Array>& y) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
     });
@@ -406,6 +408,14 @@ std::string report_of(const JitEntry& e) {
     return out;
 }
 
+/// What can be told of the options alone.
+std::string report_of(const JitOptions& o) {
+    std::string out;
+    for (const int n : o.donate_argnums)
+        if (n < 0) out += fmt::format("donate_argnums={} donates nothing: JAX counts donated arguments from the front alone\n", n);
+    return out;
+}
+
 /// What can be told of a call before it runs: arrays that are gone, that stand in two places, that the function closes over, too.
 std::string report_of(const JitEntry& e, const Call& call) {
     std::string out;
@@ -432,9 +442,7 @@ std::string report_of(const JitEntry& e, const Call& call) {
 
 std::string donation_report(JitState& s) {
     const std::shared_lock lock(s.lists);
-    std::string out;
-    for (const int n : s.options.donate_argnums)
-        if (n < 0) out += fmt::format("donate_argnums={} donates nothing: JAX counts donated arguments from the front alone\n", n);
+    std::string out = report_of(s.options);
     // A program each where there are several: types or static values differ between them.
     std::size_t n = 0;
     for (const auto& e : s.entries) {
@@ -448,7 +456,7 @@ std::string donation_report(JitState& s) {
 std::string donation_report(JitState& s, Call& call) {
     initialise();
     const std::shared_ptr<JitEntry> e = find_entry(s, call);
-    return report_of(*e) + report_of(*e, call);
+    return report_of(s.options) + report_of(*e) + report_of(*e, call);
 }
 
 std::vector<std::string> retraces(JitState& s) {
@@ -521,23 +529,23 @@ bool is_news(const DonatingCall& call) {
 
 }  // namespace
 
-void check_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
+DonatedArrays::DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
     for (const DonatingCall& call : donating_calls(open, in)) {
-        for (std::size_t i = 0; i < call.gone.size(); ++i)
-            for (std::size_t k = 0; k < i; ++k)
-                if (call.gone[i] && call.gone[k] == call.gone[i])
-                    throw Error(
-                        ErrorCode::BadUsage,
-                        fmt::format("INVALID_ARGUMENT: Attempt to donate the same buffer twice in Execute() (flattened argument {}, "
-                                    "replica 0, partition 0, first use: {}). Toy example for this bug: `f(donate(a), donate(a))`.",
-                                    i, k));
+        for (std::size_t i = 0; i < call.gone.size(); ++i) {
+            if (!call.gone[i]) continue;
+            const auto first = std::find(call.gone.begin(), call.gone.begin() + static_cast<std::ptrdiff_t>(i), call.gone[i]);
+            if (const auto k = first - call.gone.begin(); k < static_cast<std::ptrdiff_t>(i))
+                throw Error(ErrorCode::BadUsage,
+                            fmt::format("INVALID_ARGUMENT: Attempt to donate the same buffer twice in Execute() (flattened argument {}, "
+                                        "replica 0, partition 0, first use: {}). Toy example for this bug: `f(donate(a), donate(a))`.",
+                                        i, k));
+            arrays_.push_back(Array::of(call.gone[i]));
+        }
         if (call.warning && is_news(call)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
     }
 }
-void consume_donated(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
-    for (const DonatingCall& call : donating_calls(open, in))
-        for (const Node* n : call.gone)
-            if (n) const_cast<Node*>(n)->array.reset();
+void DonatedArrays::consume() const {
+    for (const Array& a : arrays_) const_cast<Node*>(a.node())->array.reset();
 }
 
 }  // namespace jaxscope::jax::detail

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -203,10 +204,11 @@ Called checkpoint(Call& call, Kept& kept) {
         std::vector<Array> in = e->traced.traced.consts;
         for (std::size_t i = 0; i < fixed.size(); ++i)
             if (!fixed[i]) in.push_back(call.leaves[i]);
-        if (!Trace::current()) check_donated(*p.jaxpr.jaxpr, in);
+        // Its equations are run one by one: an inner jit takes what it is given.
+        std::optional<DonatedArrays> donated;
+        if (!Trace::current()) donated.emplace(*p.jaxpr.jaxpr, in);
         Called r{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
-        // Its equations were run one by one: an inner jit has taken what it was given.
-        if (!Trace::current()) consume_donated(*p.jaxpr.jaxpr, in);
+        if (donated) donated->consume();
         return r;
     });
 }
