@@ -15,10 +15,11 @@ constexpr std::int64_t kGiB = std::int64_t{1} << 30, kMiB = std::int64_t{1} << 2
 
 /// tests/bench/foresight/compare.py prints it, docs/foresight.md has the table; tests/cli/test_estimates.py holds it to the corpus.
 constexpr const char* kV5p =
-    "of 101 train steps measured, 82 were within 10 % of XLA's peak, 99 within 25 % (from -18 % to +43 %); of the 27 that were held out 20 "
+    "of 101 train steps measured, 84 were within 10 % of XLA's peak, 101 within 25 % (from -18 % to +21 %); of the 27 that were held out "
+    "20 "
     "and 27; of one under nine derived policies 13 % below to 11 % above";
 constexpr const char* kV5e =
-    "of 92 train steps measured, 72 were within 10 % of XLA's peak, 87 within 25 % (from -28 % to +43 %); of the 23 that were held out 18 "
+    "of 92 train steps measured, 74 were within 10 % of XLA's peak, 89 within 25 % (from -28 % to +41 %); of the 23 that were held out 18 "
     "and 22";
 
 constexpr const char* kShardedV5p =

@@ -55,6 +55,24 @@ def test_scatters_of_complex_numbers_and_batches(cli, tmp_path, threads):
     same(cli, tmp_path, f, (array(jnp.complex64, 50, 3), array(jnp.complex64, 400, 3), halves(jnp.float32, 6, 50, 16), halves(jnp.float32, 6, 400, 16)), threads)
 
 
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.int32, jnp.bfloat16], ids=lambda d: d.__name__)
+def test_many_gathers_of_one_table(cli, tmp_path, threads, dtype):
+    """What is scattered into zeros and added up is added up in one array (where the type is exact enough), also beside a dense gradient, and
+    where a sum is read twice."""
+    table = array(dtype, 700, 12)
+    rows = [(jnp.asarray(R.randint(-800, 800, 50 * k).astype(np.int32)), array(dtype, 50 * k, 12)) for k in range(1, 9)]
+
+    def f(table, rows):
+        def gathered(t):
+            return [t[i] for i, _ in rows] + [t * 2]
+        total, = jax.linear_transpose(gathered, table)([u for _, u in rows] + [table])
+        twice = jnp.zeros_like(table).at[rows[0][0]].add(rows[0][1]) + table
+        return total, twice * twice, jnp.zeros_like(table).at[rows[1][0]].add(rows[1][1]) + jnp.zeros_like(table).at[rows[2][0]].add(rows[2][1])
+    same(cli, tmp_path, f, (table, rows), threads)
+    plan = cli.json("plan", str(tmp_path / "a.jaxscope"), "--threads", str(threads))["memory"]
+    assert (plan["temporaries"] <= 2 * table.nbytes) == (dtype != jnp.bfloat16), plan["temporaries"]
+
+
 SCATTERED = jnp.float32, jnp.bfloat16, jnp.float16, jnp.complex64, jnp.int8, jnp.uint8, jnp.int16, jnp.uint32, jnp.int32
 
 

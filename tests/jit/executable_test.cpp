@@ -67,8 +67,9 @@ TEST(Executable, DonationThatWouldOverwriteIsCopiedBehindItsReaders) {
     const Value x = b.add_input(f32({4, 4}));
     const Value y = b.bind1(primitive("exp"), {x});
     const ParamsRef axes = Params::make({{"axes", Attr::tuple({0, 1})}, {"out_sharding", Attr()}});
-    const Value late = b.bind1(primitive("reduce_sum"), {b.bind(primitive("optimization_barrier"), {x, y})[0]}, axes);
-    const JaxprPtr j = b.finish({y, late});
+    const Values passed = b.bind(primitive("optimization_barrier"), {x, y});  // so that x is read behind y
+    const Value late = b.bind1(primitive("reduce_sum"), {passed[0]}, axes);
+    const JaxprPtr j = b.finish({y, late, b.bind1(primitive("reduce_sum"), {passed[1]}, axes)});
     const auto executable = Executable::compile(j, donated(j, {true}));
     EXPECT_EQ(executable->plan().aliased, 64);
     EXPECT_GE(executable->plan().temporaries, 64);

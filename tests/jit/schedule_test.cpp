@@ -100,6 +100,32 @@ TEST(Schedule, ValuesAreMadeWhenTheyAreWanted) {
     EXPECT_LE(plan_only(j).temporaries, 3 * n * 4);
 }
 
+// Two losses, the second one computed from the first one's result, whose gradients come in the other order (an actor and its critic): the
+// residuals of both needn't be alive at once.
+TEST(Schedule, WhatWasBegunIsEndedFirst) {
+    JaxprBuilder b;
+    const std::int64_t n = 1024;
+    const Value x = b.add_input(f32({n}));
+    const auto sum = [&](Value v) {
+        return b.bind1(primitive("reduce_sum"), {v}, Params::make({{"axes", Attr::tuple({0})}, {"out_sharding", Attr()}}));
+    };
+    const auto forward = [&](Value v) {
+        Values residuals;
+        for (int i = 0; i < 6; ++i) residuals.push_back(v = cumsum(b, v));
+        return residuals;
+    };
+    const auto backward = [&](const Values& residuals) {
+        Value g = residuals.back();
+        for (std::size_t i = residuals.size(); i-- > 0;) g = cumsum(b, b.bind1(primitive("mul"), {g, residuals[i]}));
+        return sum(g);
+    };
+    const Values critic = forward(x), actor = forward(b.bind1(primitive("mul"), {x, sum(critic.back())}));
+    const Value of_actor = backward(actor);
+    const JaxprPtr j = b.finish({of_actor, backward(critic)});
+    EXPECT_GE(plan_only(j, {}, {}, in_program_order()).temporaries, 11 * n * 4);
+    EXPECT_LE(plan_only(j).temporaries, 9 * n * 4);
+}
+
 // What stands behind a barrier waits for all that goes in: recomputation doesn't move in front of it.
 TEST(Schedule, BarriersHold) {
     JaxprBuilder b;

@@ -60,4 +60,8 @@ void drop_dead_nodes(Graph& g);
 /// Run between two calls of drop_dead_nodes.
 void fold_transposes(Graph& g);
 
+/// x + scatter_add(zeros, i, u) becomes scatter_add(x, i, u): the gradient of many gathers of one table is added up in one array instead of
+/// one a gather. Run between two calls of drop_dead_nodes.
+void accumulate_scatters(Graph& g);
+
 }  // namespace jaxscope::exec

@@ -9,3 +9,24 @@
 #define JAXSCOPE_WIDE
 #endif
 #define JAXSCOPE_INLINED __attribute__((always_inline)) inline
+
+/// Kernels that compute with vectors of their own (`vector_size`) stand in an .inl file, which is parsed once per instruction set, under
+/// `#pragma GCC target` and with kVectorBytes of that set: a vector that the target doesn't know is taken apart where a function is
+/// parsed, before it is inlined anywhere, and ends as copies through the stack.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define JAXSCOPE_PARSED_PER_PROCESSOR 1
+#endif
+
+namespace jaxscope::exec {
+
+enum class Processor : unsigned char { any, avx2, avx512 };
+/// The widest of those above that this machine has.
+inline Processor processor() {
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
+    if (__builtin_cpu_supports("x86-64-v4")) return Processor::avx512;
+    if (__builtin_cpu_supports("x86-64-v3")) return Processor::avx2;
+#endif
+    return Processor::any;
+}
+
+}  // namespace jaxscope::exec

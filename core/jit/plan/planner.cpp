@@ -530,7 +530,7 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
     if (options.schedule)
-        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole)) {
+        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole, !options.target)) {
             Planner other(graph, alias, options, made.bytes);
             other.assign(steps, order);
             if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <queue>
+#include <tuple>
 
 #include "base/cancel.h"
 
@@ -48,7 +49,7 @@ public:
     }
 
     /// From the first unit to the last: a value takes memory when its maker runs and gives it back with its last reader.
-    Order early(const Order& base) {
+    Order early(const Order& base, bool deep = false) {
         std::vector<std::uint32_t> missing(g_.values.size(), 0);  // readers that haven't run
         std::vector<std::int64_t> growth(units_.size(), 0);
         for (std::uint32_t u = 0; u < units_.size(); ++u)
@@ -58,7 +59,7 @@ public:
             if (missing[v] == 1 && !lasting_[v]) growth[readers_[v][0]] -= bytes_[v];
         }
         std::vector<bool> done(units_.size(), false);
-        return run(base, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
+        return run(base, deep, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
             done[u] = true;
             for (const ValueId v : reads_[u]) {
                 if (--missing[v] != 1 || lasting_[v] || bytes_[v] == 0) continue;
@@ -69,7 +70,7 @@ public:
     }
 
     /// From the last unit to the first: a value takes memory with its first reader met and gives it back with its maker.
-    Order late(Order base) {
+    Order late(Order base, bool deep = false) {
         std::reverse(base.begin(), base.end());
         std::vector<std::int64_t> growth(units_.size(), 0);
         std::vector<bool> alive(g_.values.size(), false);
@@ -78,7 +79,7 @@ public:
             for (const ValueId v : reads_[u])
                 if (!lasting_[v]) growth[u] += bytes_[v];
         }
-        Order order = run(base, behind_, before_, growth, [&](std::uint32_t u, const auto& changed) {
+        Order order = run(base, deep, behind_, before_, growth, [&](std::uint32_t u, const auto& changed) {
             for (const ValueId v : reads_[u]) {
                 if (alive[v] || lasting_[v] || bytes_[v] == 0) continue;
                 alive[v] = true;
@@ -108,28 +109,31 @@ private:
         bytes_[out] = 0;
     }
 
-    /// List scheduling: of the units that may run, one that takes no memory worth mentioning, else the next one of `base`.
+    /// List scheduling: of the units that may run, one that takes no memory worth mentioning, else the next one of `base`; if `deep`, of
+    /// those that can run since the latest unit ran, so that what was begun is ended before something else begins.
     /// `after_run(u, changed)` lowers growths and says whose; growth never rises, so a unit that shrinks memory goes on doing so.
     template <class AfterRun>
-    Order run(const Order& base, const std::vector<std::vector<std::uint32_t>>& before,
+    Order run(const Order& base, bool deep, const std::vector<std::vector<std::uint32_t>>& before,
               const std::vector<std::vector<std::uint32_t>>& behind, const std::vector<std::int64_t>& growth, AfterRun&& after_run) const {
-        using Entry = std::pair<std::uint32_t, std::uint32_t>;  // position in base, unit
+        using Entry = std::tuple<std::size_t, std::uint32_t, std::uint32_t>;  // units still to run since it could, position in base, unit
         using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
         Queue ready, shrinking;
         std::vector<std::uint32_t> position(base.size()), waiting(base.size());
         std::vector<bool> done(base.size(), false);
         for (std::uint32_t p = 0; p < base.size(); ++p) position[base[p]] = p;
-        const auto offer = [&](std::uint32_t u) { (growth[u] <= slack_ ? shrinking : ready).emplace(position[u], u); };
+        Order order;
+        order.reserve(base.size());
+        const auto offer = [&](std::uint32_t u) {
+            (growth[u] <= slack_ ? shrinking : ready).emplace(deep ? base.size() - order.size() : 0, position[u], u);
+        };
         for (std::uint32_t u = 0; u < base.size(); ++u)
             if ((waiting[u] = static_cast<std::uint32_t>(before[u].size())) == 0) offer(u);
         const auto changed = [&](std::uint32_t u) {
-            if (!done[u] && waiting[u] == 0 && growth[u] <= slack_) shrinking.emplace(position[u], u);
+            if (!done[u] && waiting[u] == 0 && growth[u] <= slack_) shrinking.emplace(0, position[u], u);
         };
-        Order order;
-        order.reserve(base.size());
         while (!ready.empty() || !shrinking.empty()) {
             Queue& from = shrinking.empty() ? ready : shrinking;
-            const std::uint32_t u = from.top().second;
+            const std::uint32_t u = std::get<2>(from.top());
             from.pop();
             if (done[u]) continue;
             check_cancelled();
@@ -157,13 +161,19 @@ private:
 }  // namespace
 
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
-                                     bool whole) {
+                                     bool whole, bool thorough) {
     Scheduler s(g, units, alias, whole);
     if (!s.anything_to_choose()) return {};
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
     std::vector<Order> out{s.early(program), s.late(program)};
     out.push_back(s.early(out[1]));
+    out.push_back(s.late(program, true));
+    if (thorough) {
+        out.push_back(s.early(out.back()));
+        out.push_back(s.early(program, true));
+        out.push_back(s.late(out.back()));
+    }
     std::erase(out, program);
     return out;
 }

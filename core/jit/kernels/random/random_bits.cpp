@@ -10,8 +10,6 @@ namespace jaxscope::exec {
 
 namespace {
 
-typedef std::uint32_t Words __attribute__((vector_size(64)));
-
 std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
 std::uint64_t joined(std::uint32_t low_word, std::uint32_t high_word) { return static_cast<std::uint64_t>(high_word) << 32 | low_word; }
@@ -26,39 +24,40 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> x, std::uint32_
     return x;
 }
 
-/// Threefry-2x32, 20 rounds, of kCount numbers or vectors side by side: none waits for the other.
-template <class T, int kCount>
-JAXSCOPE_INLINED void hash(Pair key, T* first, T* second) {
-    static constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    const std::uint32_t k[3] = {key.first, key.second, key.first ^ key.second ^ 0x1BD11BDAu};
-    for (int l = 0; l < kCount; ++l) first[l] += k[0], second[l] += k[1];
-    for (std::uint32_t i = 0; i < 5; ++i) {
-        for (const int r : rotations[i % 2])
-            for (int l = 0; l < kCount; ++l) {
-                first[l] += second[l];
-                second[l] = (second[l] << r | second[l] >> (32 - r)) ^ first[l];
-            }
-        for (int l = 0; l < kCount; ++l) first[l] += k[(i + 1) % 3], second[l] += k[(i + 2) % 3] + i + 1;
-    }
-}
-JAXSCOPE_WIDE void hash_pairs(Pair key, Pairs& x) {
-    constexpr int kVectors = 4;
-    static_assert(sizeof(Words) * kVectors == sizeof(x.first));
-    Words first[kVectors], second[kVectors];
-    std::memcpy(first, x.first.data(), sizeof(first));
-    std::memcpy(second, x.second.data(), sizeof(second));
-    hash<Words, kVectors>(key, first, second);
-    std::memcpy(x.first.data(), first, sizeof(first));
-    std::memcpy(x.second.data(), second, sizeof(second));
-}
-
 }  // namespace
 
+namespace hash_for_any {
+constexpr int kVectorBytes = 16;
+#include "jit/kernels/random/random_hash.inl"
+}  // namespace hash_for_any
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v3")
+namespace hash_for_avx2 {
+constexpr int kVectorBytes = 32;
+#include "jit/kernels/random/random_hash.inl"
+}  // namespace hash_for_avx2
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4")
+namespace hash_for_avx512 {
+constexpr int kVectorBytes = 64;
+#include "jit/kernels/random/random_hash.inl"
+}  // namespace hash_for_avx512
+#pragma GCC pop_options
+#endif
+
 Pair threefry(Pair key, Pair x) {
-    hash<std::uint32_t, 1>(key, &x.first, &x.second);
+    hash_for_any::hash<std::uint32_t, 1>(key, &x.first, &x.second);
     return x;
 }
-void threefry(Pair key, Pairs& x) { hash_pairs(key, x); }
+void threefry(Pair key, Pairs& x) {
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
+    if (processor() == Processor::avx512) return hash_for_avx512::hash_pairs(key, x);
+    if (processor() == Processor::avx2) return hash_for_avx2::hash_pairs(key, x);
+#endif
+    hash_for_any::hash_pairs(key, x);
+}
 
 Pairs counters(std::int64_t first) {
     Pairs x;

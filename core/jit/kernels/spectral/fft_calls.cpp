@@ -78,6 +78,7 @@ private:
     void packs(std::int64_t rows, std::int64_t n, Many* room, const Fn& fn) const {
         constexpr std::int64_t kLong = 16384 / static_cast<std::int64_t>(sizeof(T)) * 4;
         const bool small = rows < std::int64_t{kMany} * threads || n >= kLong, alone = small && plan(n).fast_alone();
+        const bool halved = small || !has_full_packs();
         const double work = 20.0 * static_cast<double>(rows) * static_cast<double>(n);
         const auto share = [&](int thread, std::int64_t begin, std::int64_t end) {
             Many* own = room + thread * row_;
@@ -85,13 +86,13 @@ private:
                 const std::int64_t left = end - r;
                 if (alone || left == 1)
                     fn(reinterpret_cast<Pack<T, 1>*>(own), r++, 1);
-                else if (small || left <= kSome)
+                else if (halved || left <= kSome)
                     fn(reinterpret_cast<Pack<T, kSome>*>(own), r, std::min<std::int64_t>(left, kSome)), r += kSome;
                 else
                     fn(own, r, std::min<std::int64_t>(left, kMany)), r += kMany;
             }
         };
-        parallel_shares(work < kParallelWork ? 1 : threads, rows, alone ? 1 : small ? kSome : kMany, share);
+        parallel_shares(work < kParallelWork ? 1 : threads, rows, alone ? 1 : halved ? kSome : kMany, share);
     }
 
     /// The first numbers of a pack's rows, which lie `width` numbers apart; the last row again where there are fewer.

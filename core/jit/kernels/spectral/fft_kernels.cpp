@@ -9,8 +9,7 @@ namespace any_processor {
 #include "jit/kernels/spectral/fft_kernels.inl"
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define JAXSCOPE_HAS_WIDER_FFT 1
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")
 namespace with_avx2 {
@@ -27,12 +26,13 @@ namespace with_avx512 {
 
 template <class T, int kRows>
 const FftKernels<T, kRows>& fft_kernels() {
-#ifdef JAXSCOPE_HAS_WIDER_FFT
-    if (__builtin_cpu_supports("x86-64-v4")) return with_avx512::kernels<T, kRows>();
-    if (__builtin_cpu_supports("x86-64-v3")) return with_avx2::kernels<T, kRows>();
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
+    if (processor() == Processor::avx512) return with_avx512::kernels<T, kRows>();
+    if (processor() == Processor::avx2) return with_avx2::kernels<T, kRows>();
 #endif
     return any_processor::kernels<T, kRows>();
 }
+bool has_full_packs() { return processor() == Processor::avx512; }
 template const FftKernels<float, 1>& fft_kernels();
 template const FftKernels<float, 8>& fft_kernels();
 template const FftKernels<float, 16>& fft_kernels();

@@ -19,7 +19,8 @@ template <class T, int kRows>
 struct alignas(kRows * sizeof(T)) Pack {  // what a vector's own alignment is depends on the instruction set
     typename Lanes<T, kRows>::Type re, im;
 };
-/// How many rows are transformed together where there are so many: a cache line of real parts.
+/// How many rows are transformed together where there are so many and the processor has such vectors (has_full_packs; others take half as
+/// many): a cache line of real parts. Scratch is for so many on every processor, so that plans are the same.
 template <class T>
 constexpr int kPackedRows = 64 / sizeof(T);
 
@@ -62,6 +63,7 @@ struct FftKernels {
     /// What split_spectrum does undone, twice as large.
     void (*join_spectrum)(P* x, std::int64_t m, const Complex* roots);
 };
+bool has_full_packs();
 /// For 1 row, kPackedRows<T> and half as many.
 template <class T, int kRows>
 const FftKernels<T, kRows>& fft_kernels();

@@ -149,6 +149,13 @@ template <class T>
 constexpr int kTile = 32 / sizeof(T);
 template <class T>
 using TileRow = typename Lanes<T, kTile<T>>::Type;
+// What memory holds of one: __builtin_memcpy would go through the stack, in halves.
+template <class T>
+struct TileRowAt {
+    typedef T Type __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using TileRowIn = typename TileRowAt<T>::Type;
 
 JAXSCOPE_INLINED void transpose(TileRow<float> (&r)[8]) {
     TileRow<float> a[8], b[8];
@@ -189,9 +196,9 @@ void rows_to_packs(const T* const* rows, std::int64_t width, Pack<T, kRows>* pac
             for (int h = 0; h < kRows; h += n)
                 for (std::int64_t i = j; i < end; i += n) {
                     TileRow<T> r[n];
-                    for (int k = 0; k < n; ++k) __builtin_memcpy(&r[k], rows[h + k] + i, sizeof r[k]);
+                    for (int k = 0; k < n; ++k) r[k] = *reinterpret_cast<const TileRowIn<T>*>(rows[h + k] + i);
                     transpose(r);
-                    for (int k = 0; k < n; ++k) __builtin_memcpy(to + (i + k) * kRows + h, &r[k], sizeof r[k]);
+                    for (int k = 0; k < n; ++k) *reinterpret_cast<TileRowIn<T>*>(to + (i + k) * kRows + h) = r[k];
                 }
             j = end;
         }
@@ -209,12 +216,10 @@ void packs_to_rows(const Pack<T, kRows>* packs, std::int64_t width, T* const* ro
             for (std::int64_t h = 0; h < count; h += n)
                 for (std::int64_t i = j; i < end; i += n) {
                     TileRow<T> r[n];
-                    for (int k = 0; k < n; ++k) {
-                        __builtin_memcpy(&r[k], from + (i + k) * kRows + h, sizeof r[k]);
-                        r[k] = r[k] * scale;
-                    }
+                    for (int k = 0; k < n; ++k) r[k] = *reinterpret_cast<const TileRowIn<T>*>(from + (i + k) * kRows + h) * scale;
                     transpose(r);
-                    for (int k = 0; k < n && h + k < count; ++k) __builtin_memcpy(rows[h + k] + i, &r[k], sizeof r[k]);
+                    for (int k = 0; k < n; ++k)  // always so many, that they stay in registers
+                        if (h + k < count) *reinterpret_cast<TileRowIn<T>*>(rows[h + k] + i) = r[k];
                 }
             j = end;
         }

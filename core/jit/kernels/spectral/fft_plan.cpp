@@ -106,8 +106,7 @@ struct FftPlan<T>::Convolution {
 /// One row as a square of `height` rows: transforms of its columns, many at a time, each number turned, transforms of its rows.
 template <class T>
 struct FftPlan<T>::Square {
-    using Many = Pack<T, kPackedRows<T>>;
-    static constexpr std::int64_t kMany = kPackedRows<T>;
+    static constexpr int kMany = kPackedRows<T>, kSome = kMany / 2;
     /// Of the divisors of n the one next to its root; 0 where none leaves packs full on both sides.
     static std::int64_t height_of(std::int64_t n) {
         std::int64_t best = 0;
@@ -117,40 +116,59 @@ struct FftPlan<T>::Square {
     }
     Square(const std::vector<Complex>& roots, std::int64_t rows)
         : height(rows), width(std::ssize(roots) / rows), columns(rows, false), lines(width, false) {
-        for (std::int64_t p = 0; p < packs(width); ++p)
-            for (std::int64_t i = 0; i < height; ++i) {
-                Many& m = turns.emplace_back();
-                for (std::int64_t k = 0; k < kMany; ++k) {
-                    const Complex w = roots[static_cast<std::size_t>(i * (first(p, width) + k))];
-                    m.re[k] = w.real(), m.im[k] = w.imag();
-                }
-            }
+        full = has_full_packs();
+        full ? make_turns<kMany>(roots) : make_turns<kSome>(roots);
     }
-    static std::int64_t packs(std::int64_t n) { return (n + kMany - 1) / kMany; }
+    template <int kRows>
+    void make_turns(const std::vector<Complex>& roots) {
+        const std::int64_t count = packs<kRows>(width) * height;
+        turns.resize(static_cast<std::size_t>((count * kRows + kMany - 1) / kMany));
+        auto* m = reinterpret_cast<Pack<T, kRows>*>(turns.data());
+        for (std::int64_t p = 0; p < packs<kRows>(width); ++p)
+            for (std::int64_t i = 0; i < height; ++i, ++m)
+                for (std::int64_t k = 0; k < kRows; ++k) {
+                    const Complex w = roots[static_cast<std::size_t>(i * (first<kRows>(p, width) + k))];
+                    m->re[k] = w.real(), m->im[k] = w.imag();
+                }
+    }
+    template <int kRows>
+    static std::int64_t packs(std::int64_t n) {
+        return (n + kRows - 1) / kRows;
+    }
     /// The last pack takes some of the one before it again, where there are too few.
-    static std::int64_t first(std::int64_t pack, std::int64_t n) { return std::min(pack * kMany, n - kMany); }
+    template <int kRows>
+    static std::int64_t first(std::int64_t pack, std::int64_t n) {
+        return std::min(pack * kRows, n - kRows);
+    }
     std::int64_t room() const { return height * width + 2 * width * kMany; }  ///< numbers, beside those that are given
     void run(Complex* x, const Complex* given, Complex* room, bool inverse) const {
-        const FftKernels<T, kPackedRows<T>>& kernels = fft_kernels<T, kPackedRows<T>>();
-        Many *a = reinterpret_cast<Many*>(room), *b = a + width;
+        full ? run_packs<kMany>(x, given, room, inverse) : run_packs<kSome>(x, given, room, inverse);
+    }
+    template <int kRows>
+    void run_packs(Complex* x, const Complex* given, Complex* room, bool inverse) const {
+        using P = Pack<T, kRows>;
+        const FftKernels<T, kRows>& kernels = fft_kernels<T, kRows>();
+        P *a = reinterpret_cast<P*>(room), *b = a + width;
+        const P* turn = reinterpret_cast<const P*>(turns.data());
         Complex* between = room + 2 * width * kMany;
-        for (std::int64_t p = 0; p < packs(width); ++p) {
-            kernels.columns_to_packs(given + first(p, width), width, height, b);
+        for (std::int64_t p = 0; p < packs<kRows>(width); ++p, turn += height) {
+            kernels.columns_to_packs(given + first<kRows>(p, width), width, height, b);
             columns.run(a, b, inverse);
-            kernels.turn(a, turns.data() + p * height, height, inverse);
-            kernels.packs_to_columns(a, height, between + first(p, width), width, T(1));
+            kernels.turn(a, turn, height, inverse);
+            kernels.packs_to_columns(a, height, between + first<kRows>(p, width), width, T(1));
         }
-        for (std::int64_t p = 0; p < packs(height); ++p) {
-            const T* rows[kMany];
-            for (std::int64_t k = 0; k < kMany; ++k) rows[k] = reinterpret_cast<const T*>(between + (first(p, height) + k) * width);
+        for (std::int64_t p = 0; p < packs<kRows>(height); ++p) {
+            const T* rows[kRows];
+            for (std::int64_t k = 0; k < kRows; ++k) rows[k] = reinterpret_cast<const T*>(between + (first<kRows>(p, height) + k) * width);
             kernels.rows_to_packs(rows, 2 * width, b);
             lines.run(a, b, inverse);
-            kernels.packs_to_columns(a, width, x + first(p, height), height, T(1));
+            kernels.packs_to_columns(a, width, x + first<kRows>(p, height), height, T(1));
         }
     }
+    bool full;                   ///< packs of kMany
     std::int64_t height, width;  ///< the width is the larger one
     FftPlan<T> columns, lines;
-    std::vector<Many> turns;  ///< exp(-2 pi i row column / n), pack by pack
+    std::vector<Pack<T, kMany>> turns;  ///< exp(-2 pi i row column / n), pack by pack
 };
 
 template <class T>
