@@ -11,6 +11,7 @@
 #include "jit/kernels/products/dot_routine.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/products/packed_product.h"
+#include "jit/kernels/products/relaid_product.h"
 #include "jit/kernels/products/slender_product.h"
 #include "jit/kernels/products/small_product.h"
 #include "jit/kernels/threads/parallel.h"
@@ -228,10 +229,13 @@ private:
 
 }  // namespace
 
-LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts) {
-    const DotShape shape = dot_shape(op, spec, layouts);
-    if (LibraryCallPtr call = make_narrow_product(op, shape)) return call;
-    return std::make_shared<DotCall>(op, shape);
+LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts, int threads) {
+    const DotPlan plan = dot_plan(op, spec, layouts);
+    const DotShape shape = dot_shape(op, spec, plan.layouts);
+    LibraryCallPtr call = make_narrow_product(op, shape);
+    if (!call) call = std::make_shared<DotCall>(op, shape);
+    call->threads = threads;
+    return plan.copied[0] || plan.copied[1] ? make_relaid_product(op, layouts, plan, std::move(call)) : call;
 }
 
 }  // namespace jaxscope::exec
