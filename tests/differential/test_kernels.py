@@ -210,3 +210,31 @@ def test_top_k(cli, tmp_path, threads):
         out += [lax.top_k(long, 33), lax.top_k(columns, 5, axis=0), lax.top_k(whole, 20), lax.top_k(whole.astype(jnp.uint8), 20)]
         return out + [lax.top_k(long.astype(t), 40) for t in (jnp.bfloat16, jnp.float16)]
     same(cli, tmp_path, f, (edges, ties, long, columns, array(jnp.int32, 8, 3000)), threads)
+
+
+def random_einsum(r: random.Random):
+    """A contraction of two arrays of two to five axes in any order, small or for several threads to share, with its operands and the result in float64."""
+    kinds = {k: r.randint(0 if k == "b" else 1, 1 if k == "b" else 2) for k in "bmnk"}
+    axes = {k: "".join(chr(ord("a") + i) for i in range(s, s + kinds[k])) for s, k in zip((0, 2, 4, 6), "bmnk")}
+    mixed = lambda *of: "".join(r.sample(s := "".join(axes[k] for k in of), len(s)))
+    lhs, rhs, out = mixed("b", "m", "k"), mixed("b", "n", "k"), mixed("b", "m", "n") if r.random() < 0.5 else axes["b"] + axes["m"] + axes["n"]
+    lengths = (1, 2, 3, 5, 8) if r.random() < 0.4 else (4, 7, 9, 16, 17)
+    size = {a: r.choice(lengths) for a in set(lhs + rhs)}
+    dtype = r.choice((jnp.float32, jnp.float32, jnp.float64, jnp.bfloat16, jnp.float16, jnp.complex64, jnp.int32, jnp.int8))
+    operands = [array(dtype, *(size[a] for a in axes)) for axes in (lhs, rhs)]
+    wide = [np.asarray(x).astype(np.complex128 if dtype == jnp.complex64 else np.int64 if jnp.issubdtype(dtype, jnp.integer) else np.float64) for x in operands]
+    return f"{lhs},{rhs}->{out}", operands, np.einsum(f"{lhs},{rhs}->{out}", *wide).astype(operands[0].dtype)
+
+
+def test_contractions_of_axes_in_any_order(cli, tmp_path):
+    """Where axes don't merge, operands are copied before they are multiplied: the result is the same, and planned memory is all there is."""
+    r = random.Random(first := seed_of_sample())
+    print(f"JAXSCOPE_SEED={first}")
+    R.seed(first)
+    with jax.enable_x64(True):
+        four = [array(t, 16, 16, 16, 16) for t in (jnp.float32, jnp.bfloat16, jnp.int32) for _ in range(2)]
+        cases = [("iajb,kbla->ijkl", four[i:i + 2], None) for i in (0, 2, 4)] + [random_einsum(r) for _ in range(300 if os.environ.get("JAXSCOPE_FULL") else 45)]
+        for threads, part in ((1, cases[::2]), (3, cases[1::2])):
+            specs, pairs, wanted = zip(*part)
+            wanted = [np.asarray(jax.jit(jnp.einsum, static_argnums=0)(s, *p)) if w is None else w for s, p, w in part]
+            same(cli, tmp_path, lambda *pairs: [jnp.einsum(s, *p) for s, p in zip(specs, pairs)], pairs, threads, wanted)

@@ -4,7 +4,7 @@
 
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/library.h"
-#include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/products/relaid_product.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {
@@ -44,15 +44,14 @@ std::vector<Readers> count_readers(const Graph& g) {
     return readers;
 }
 
-/// Is the product still cut into pieces about as large as without these layouts? A transposition costs less than hundreds of small
-/// products.
-bool stays_whole(const Node& product, const Layouts& layouts) {
+/// Is the product as fast as a transposition of `operand` (2: the result) and one without these layouts? If it had to copy the operand
+/// itself, the transposition may as well stay: what computes the operand may do it on the way.
+bool stays_whole(const Node& product, const Layouts& layouts, std::size_t operand) {
     const auto& dot = std::get<DotKernel>(product.spec->kind);
-    const auto work = [](const DotCore& c) { return static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k); };
-    constexpr std::int64_t kEnough = 64;
-    const DotCore with = dot_shape(product.op, dot, layouts).core;
-    if (std::min({with.m, with.n, with.k}) >= kEnough) return true;
-    return work(with) * 4 > work(dot_shape(product.op, dot, {}).core);
+    const DotPlan with = dot_plan(product.op, dot, layouts);
+    if (operand < 2 && with.copied[operand]) return false;
+    const AvalRef transposed = operand < 2 ? product.op.in[operand] : product.op.out[0];
+    return with.cost <= dot_plan(product.op, dot, product.layouts).cost + relay_cost(transposed->size());
 }
 
 /// A product reads a transposed operand from the memory of what was transposed.
@@ -68,7 +67,7 @@ void read_through(Graph& g, Node& product, std::size_t operand, const std::vecto
     Layouts layouts = product.layouts;
     layouts.resize(3);
     layouts[operand] = layout;
-    if (!stays_whole(product, layouts)) return;
+    if (!stays_whole(product, layouts, operand)) return;
     product.layouts = std::move(layouts);
     product.in[operand] = t.in[0];
 }
@@ -87,7 +86,7 @@ void write_through(Graph& g, std::uint32_t number, const std::vector<Readers>& r
     Layouts layouts = product.layouts;
     layouts.resize(3);
     layouts[2] = layout;
-    if (!stays_whole(product, layouts)) return;
+    if (!stays_whole(product, layouts, 2)) return;
     product.layouts = std::move(layouts);
     const ValueId out = t.out[0];
     product.out[0] = out;

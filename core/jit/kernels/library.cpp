@@ -50,7 +50,7 @@ LibraryCallPtr make_library_call(const Op& op, const KernelSpec& spec, const Lay
     const auto make = [&](const auto& k) -> LibraryCallPtr {
         using K = std::decay_t<decltype(k)>;
         if constexpr (std::is_same_v<K, DotKernel>)
-            return make_dot(op, k, layouts);
+            return make_dot(op, k, layouts, threads);
         else if constexpr (std::is_same_v<K, ConvKernel>)
             return make_conv(op, k, threads);
         else if constexpr (std::is_same_v<K, ScatterKernel>)

@@ -71,7 +71,7 @@ LibraryCallPtr make_onlooker(const Op& op, bool writes);
 /// What the onlooker that ran last on this thread has read, as far as it isn't large.
 std::vector<ArrayPtr> take_operands_seen();
 
-LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts);
+LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts, int threads);
 LibraryCallPtr make_conv(const Op& op, const ConvKernel& spec, int threads);
 LibraryCallPtr make_scatter(const Op& op, const ScatterKernel& spec);
 LibraryCallPtr make_dynamic_update_slice(const Op& op);

@@ -8,9 +8,12 @@
 #include "base/checked.h"
 #include "ir/types/element.h"
 #include "jit/kernels/narrow_floats.h"
+#include "jit/kernels/products/dot_routine.h"
 #include "jit/kernels/products/dot_shape.h"
 #include "jit/kernels/products/packed_product.h"
+#include "jit/kernels/products/relaid_product.h"
 #include "jit/kernels/products/slender_product.h"
+#include "jit/kernels/products/small_product.h"
 #include "jit/kernels/threads/parallel.h"
 
 namespace jaxscope::exec {
@@ -25,8 +28,7 @@ void check(dnnl_status_t status) {
 /// lhs, rhs with one stride of 1 each, out with rows or columns of stride 1.
 void sgemm(const DotCore& c, const float* a, const float* b, float* out, float beta) {
     if (c.out_n != 1 && c.n != 1) {  // the result is stored by columns: the transposed product
-        const DotCore t{c.n, c.m, c.k, c.rhs_n, c.rhs_k, c.lhs_k, c.lhs_m, c.out_n, c.out_m};
-        return sgemm(t, b, a, out, beta);
+        return sgemm(c.transposed(), b, a, out, beta);
     }
     const bool at = !(c.lhs_k == 1 || c.k == 1), bt = !(c.rhs_n == 1 || c.n == 1);
     const auto leading = [](std::int64_t stride, std::int64_t rows, std::int64_t cols) {
@@ -36,54 +38,6 @@ void sgemm(const DotCore& c, const float* a, const float* b, float* out, float b
     const std::int64_t ldb = bt ? leading(c.rhs_n, c.n, c.k) : leading(c.rhs_k, c.k, c.n);
     const std::int64_t ldc = leading(c.out_m, c.m, c.n);
     check(dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', c.m, c.n, c.k, 1.0f, a, lda, b, ldb, beta, out, ldc));
-}
-
-template <class T>
-T joined(T sum, T a, T b) {
-    return sum + a * b;
-}
-/// Without the second look at NaNs that the language wants: as XLA multiplies.
-template <class R>
-std::complex<R> joined(std::complex<R> sum, std::complex<R> a, std::complex<R> b) {
-    return {sum.real() + (a.real() * b.real() - a.imag() * b.imag()), sum.imag() + (a.real() * b.imag() + a.imag() * b.real())};
-}
-
-/// Any type, any strides: rows of the right operand are added up, so that the inner loop runs along the result.
-template <class T>
-void plain_product(const DotCore& c, const T* a, const T* b, T* out, bool add) {
-    for (std::int64_t m = 0; m < c.m; ++m) {
-        T* row = out + m * c.out_m;
-        if (!add)
-            for (std::int64_t n = 0; n < c.n; ++n) row[n * c.out_n] = T(0);
-        for (std::int64_t k = 0; k < c.k; ++k) {
-            const T x = a[m * c.lhs_m + k * c.lhs_k];
-            const T* right = b + k * c.rhs_k;
-            if (c.out_n == 1 && c.rhs_n == 1)
-                for (std::int64_t n = 0; n < c.n; ++n) row[n] = joined(row[n], x, right[n]);
-            else
-                for (std::int64_t n = 0; n < c.n; ++n) row[n * c.out_n] = joined(row[n * c.out_n], x, right[n * c.rhs_n]);
-        }
-    }
-}
-
-/// Integers are summed modulo 2^32, or 2^64 where the result is that wide: what is stored is the same.
-enum class Arithmetic : std::uint8_t { F32, F64, C64, C128, Word32, Word64 };
-Arithmetic arithmetic_for(DType d) {
-    if (d == DType::F64) return Arithmetic::F64;
-    if (d == DType::C64) return Arithmetic::C64;
-    if (d == DType::C128) return Arithmetic::C128;
-    if (is_float(d)) return Arithmetic::F32;
-    return byte_size(d) <= 4 ? Arithmetic::Word32 : Arithmetic::Word64;
-}
-std::int64_t width(Arithmetic a) {
-    if (a == Arithmetic::F32 || a == Arithmetic::Word32) return 4;
-    return a == Arithmetic::C128 ? 16 : 8;
-}
-bool native(Arithmetic a, DType d) {
-    return (a == Arithmetic::F32 && d == DType::F32) || (a == Arithmetic::F64 && d == DType::F64) ||
-           (a == Arithmetic::C64 && d == DType::C64) || (a == Arithmetic::C128 && d == DType::C128) ||
-           (a == Arithmetic::Word32 && (d == DType::S32 || d == DType::U32)) ||
-           (a == Arithmetic::Word64 && (d == DType::S64 || d == DType::U64));
 }
 
 template <class T>
@@ -125,11 +79,8 @@ void narrow(const T* from, DType d, std::int64_t n, void* to) {
 
 class DotCall final : public LibraryCall {
 public:
-    DotCall(const Op& op, const DotShape& shape) : op_(op), shape_(shape), arithmetic_(arithmetic_for(op.out[0]->dtype)) {
-        for (const AvalRef a : op.in)  // products of floats with an integer result don't occur; the wider of the operands decides
-            if (is_complex(a->dtype))
-                arithmetic_ =
-                    std::max(arithmetic_, arithmetic_for(a->dtype), [](Arithmetic x, Arithmetic y) { return width(x) < width(y); });
+    DotCall(const Op& op, const DotShape& shape)
+        : op_(op), shape_(shape), arithmetic_(arithmetic_of(op)), routine_(routine_of(shape.core, arithmetic_)) {
         std::int64_t at = 0;
         const auto reserve = [&](AvalRef a) {
             const std::int64_t here = at;
@@ -137,11 +88,8 @@ public:
             return here;
         };
         lhs_at_ = reserve(op.in[0]), rhs_at_ = reserve(op.in[1]), out_at_ = reserve(op.out[0]);
-        if (arithmetic_ == Arithmetic::F32 && !unit(shape_.core.lhs_m, shape_.core.m, shape_.core.lhs_k, shape_.core.k)) plain_ = true;
-        if (arithmetic_ == Arithmetic::F32 && !unit(shape_.core.rhs_k, shape_.core.k, shape_.core.rhs_n, shape_.core.n)) plain_ = true;
-        if (arithmetic_ == Arithmetic::F32 && !unit(shape_.core.out_m, shape_.core.m, shape_.core.out_n, shape_.core.n)) plain_ = true;
         bytes_ = at;
-        if (packs()) packed_bytes_ = bytes_to_pack();
+        if (routine_ == DotRoutine::Packed) packed_bytes_ = bytes_to_pack();
     }
     std::int64_t scratch_bytes() const override { return checked_add(bytes_, checked_mul(packed_bytes_, threads)); }
 
@@ -163,8 +111,6 @@ public:
     }
 
 private:
-    static bool unit(std::int64_t a, std::int64_t na, std::int64_t b, std::int64_t nb) { return a == 1 || b == 1 || na == 1 || nb == 1; }
-
     template <class T>
     void run_as(void* const* in, void* const* out, char* scratch) const {
         const auto operand = [&](std::size_t i, std::int64_t at) -> const T* {
@@ -226,14 +172,6 @@ private:
     struct Part {
         std::int64_t m0, m1, n0, n1;
     };
-    /// Is the product large enough for packed panels, and of a type or layout that oneDNN has no product for?
-    bool packs() const {
-        const DotCore& c = shape_.core;
-        constexpr double kWorthPacking = 6000;
-        if (static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) < kWorthPacking || c.k < 4) return false;
-        if (std::min(c.m, c.n) < 3 || std::max(c.m, c.n) < 8) return false;  // panels are as wide as a tile
-        return arithmetic_ == Arithmetic::F32 ? plain_ : arithmetic_ != Arithmetic::Word64;
-    }
     std::int64_t bytes_to_pack() const {
         switch (arithmetic_) {
             case Arithmetic::F64:
@@ -246,13 +184,15 @@ private:
                 return packed_bytes<float>(shape_.core);
         }
     }
+    /// Whole or a part of the core, by the routine that was chosen for all of it: a part may be too short for it, but no more than that.
     template <class T>
     void one(const DotCore& core, const T* a, const T* b, T* out, bool add, char* packed) const {
         if constexpr (std::is_same_v<T, float>)
-            if (!plain_ && core.k > 0) return sgemm(core, a, b, out, add ? 1.0f : 0.0f);
+            if (routine_ == DotRoutine::Library) return sgemm(core, a, b, out, add ? 1.0f : 0.0f);
         if constexpr (!std::is_same_v<T, std::uint64_t>)
-            if (packed_bytes_ > 0) return packed_product(core, a, b, out, {.add = add}, packed);
+            if (routine_ == DotRoutine::Packed) return packed_product(core, a, b, out, {.add = add}, packed);
         if (is_slender(core) && core.k > 0) return slender_product(core, a, b, out, add);
+        if (routine_ == DotRoutine::Small) return small_product(core, a, b, out, add);
         plain_product(core, a, b, out, add);
     }
     /// A part of product number `index`.
@@ -283,16 +223,19 @@ private:
     Op op_;
     DotShape shape_;
     Arithmetic arithmetic_;
+    DotRoutine routine_;
     std::int64_t lhs_at_ = 0, rhs_at_ = 0, out_at_ = 0, bytes_ = 0, packed_bytes_ = 0;  ///< packed: of each thread
-    bool plain_ = false;
 };
 
 }  // namespace
 
-LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts) {
-    const DotShape shape = dot_shape(op, spec, layouts);
-    if (LibraryCallPtr call = make_narrow_product(op, shape)) return call;
-    return std::make_shared<DotCall>(op, shape);
+LibraryCallPtr make_dot(const Op& op, const DotKernel& spec, const Layouts& layouts, int threads) {
+    const DotPlan plan = dot_plan(op, spec, layouts);
+    const DotShape shape = dot_shape(op, spec, plan.layouts);
+    LibraryCallPtr call = make_narrow_product(op, shape);
+    if (!call) call = std::make_shared<DotCall>(op, shape);
+    call->threads = threads;
+    return plan.copied[0] || plan.copied[1] ? make_relaid_product(op, layouts, plan, std::move(call)) : call;
 }
 
 }  // namespace jaxscope::exec

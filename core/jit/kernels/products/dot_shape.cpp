@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "jit/kernels/products/dot_routine.h"
+
 namespace jaxscope::exec {
 
 namespace {
@@ -68,11 +70,19 @@ DotShape dot_shape(const Op& op, const DotKernel& spec, const Layouts& layouts) 
         const auto a = static_cast<std::size_t>(spec.lhs_contract[c]), b = static_cast<std::size_t>(spec.rhs_contract[c]);
         k.push_back({l[a], ls[a], rs[b], 0});
     }
-    // The order of summation is free: outermost first in memory merges best.
-    std::stable_sort(k.begin(), k.end(), [](const DotLoop& a, const DotLoop& b) { return a.lhs > b.lhs; });
-    const DotLoop cm = merge(m, s.loops), cn = merge(n, s.loops), ck = merge(k, s.sums);
-    s.core = {cm.size, cn.size, ck.size, cm.lhs, ck.lhs, ck.rhs, cn.rhs, cm.out, cn.out};
-    return s;
+    const DotLoop cm = merge(m, s.loops), cn = merge(n, s.loops);
+    // The order of summation is free: outermost first in the memory of one operand or the other merges best.
+    const auto summed = [&](std::int64_t DotLoop::*side) {
+        std::stable_sort(k.begin(), k.end(), [&](const DotLoop& a, const DotLoop& b) { return a.*side > b.*side; });
+        DotShape with = s;
+        const DotLoop ck = merge(k, with.sums);
+        with.core = {cm.size, cn.size, ck.size, cm.lhs, ck.lhs, ck.rhs, cn.rhs, cm.out, cn.out};
+        return with;
+    };
+    DotShape shape = summed(&DotLoop::lhs);
+    if (k.size() < 2) return shape;
+    DotShape other = summed(&DotLoop::rhs);
+    return dot_cost(other, op) < dot_cost(shape, op) ? other : shape;
 }
 
 }  // namespace jaxscope::exec

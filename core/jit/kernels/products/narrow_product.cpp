@@ -31,7 +31,7 @@ public:
     NarrowProduct(const Op& op, const DotShape& shape) : shape_(shape) {
         DotCore& core = shape_.core;
         swapped_ = core.out_n != 1 && core.n != 1;  // the library stores by rows: the transposed product
-        if (swapped_) core = {core.n, core.m, core.k, core.rhs_n, core.rhs_k, core.lhs_k, core.lhs_m, core.out_n, core.out_m};
+        if (swapped_) core = core.transposed();
         for (std::size_t i = 0; i < 3; ++i) {
             const DType d = i < 2 ? op.in[swapped_ ? 1 - i : i]->dtype : op.out[0]->dtype;
             types_[i] = *library_type(d), widths_[i] = byte_size(d);

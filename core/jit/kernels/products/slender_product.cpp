@@ -59,8 +59,7 @@ bool is_slender(const DotCore& c) {
 template <class T>
 void slender_product(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
     if (c.n <= kFew) return tall(c, lhs, rhs, out, add);
-    const DotCore transposed{c.n, c.m, c.k, c.rhs_n, c.rhs_k, c.lhs_k, c.lhs_m, c.out_n, c.out_m};
-    tall(transposed, rhs, lhs, out, add);
+    tall(c.transposed(), rhs, lhs, out, add);
 }
 
 template void slender_product<float>(const DotCore&, const float*, const float*, float*, bool);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "jit/kernels/products/dot_shape.h"
+
+// Which code computes a product, and how long it takes: one judgement for all that cut, copy or transpose around it.
+namespace jaxscope::exec {
+
+/// Integers are summed modulo 2^32, or 2^64 where the result is that wide: what is stored is the same.
+enum class Arithmetic : std::uint8_t { F32, F64, C64, C128, Word32, Word64 };
+/// Products of floats with an integer result don't occur; the wider of the operands decides.
+Arithmetic arithmetic_of(const Op& op);
+std::int64_t width(Arithmetic a);
+/// Is `d` computed with as it is stored?
+bool native(Arithmetic a, DType d);
+
+enum class DotRoutine : std::uint8_t { Library, Packed, Slender, Small, Plain };
+DotRoutine routine_of(const DotCore& core, Arithmetic arithmetic);
+
+/// About how many nanoseconds of one thread.
+double dot_cost(const DotShape& shape, const Op& op);
+
+}  // namespace jaxscope::exec
