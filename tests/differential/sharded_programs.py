@@ -276,6 +276,30 @@ def write_permuted(folder, rng):
     write(folder, "permuted", fn, (jax.device_put(array(rng, 8, 8), NamedSharding(mesh, P())),))
 
 
+def write_narrow(folder, rng):
+    """Sums of narrow floats over devices are rounded once (256 + 7 is 264 in bf16, not 256), those of f16 after every device."""
+    mesh = mesh_of("x8")
+
+    def over(f, ins, outs):
+        return jax.shard_map(f, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False)
+
+    def sums(x):
+        halves = [[0, 1, 2, 3], [7, 6, 5, 4]]
+        return (lax.psum(x, "x"), lax.pmean(x, "x"), lax.psum_scatter(jnp.tile(x, 8), "x", tiled=True), lax.psum(x, "x", axis_index_groups=halves),
+                lax.pmax(x, "x"), jax.vmap(lambda v: lax.psum(v, ("x", "mapped")), axis_name="mapped")(jnp.stack([x, x])))
+
+    def fn(x):
+        narrow = [x.astype(d) for d in (jnp.bfloat16, jnp.float16, jnp.float8_e4m3fn, jnp.float8_e5m2)]
+        split, whole = P("x"), P()
+        found = [over(sums, split, (whole, whole, split, split, whole, whole))(v) for v in narrow]
+        a, w = (lax.with_sharding_constraint(v.reshape(shape), NamedSharding(mesh, spec)) for v, shape, spec in
+                ((narrow[0], (1, 8), P(None, "x")), (jnp.ones_like(narrow[0]), (8, 1), P("x"))))
+        grad = jax.grad(lambda u: (lax.with_sharding_constraint(narrow[0], NamedSharding(mesh, split)) * u).sum().astype(jnp.float32))(jnp.bfloat16(1))
+        return jax.tree.map(lambda v: v.astype(jnp.float32), (found, a @ w, grad))
+    write(folder, "narrow", fn, (jax.device_put(jnp.asarray([256.0] + [1.0] * 7, jnp.float32), NamedSharding(mesh, P("x"))),))
+    write(folder, "narrow-random", lambda x: fn(x)[0], (jax.device_put(array(rng, 8), NamedSharding(mesh, P("x"))),))
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -288,6 +312,7 @@ def by_hand(folder, seed):
     write_hosted(folder, rng)
     write_masked(folder, rng)
     write_permuted(folder, rng)
+    write_narrow(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

@@ -39,6 +39,19 @@ Dims own_axes(const Op& op) {
             if (const auto* axis = a.get<std::int64_t>()) out.push_back(*axis);
     return out;
 }
+/// What XLA:CPU adds the members in, to round once: it has no sums of bf16 or of what is narrower; f16 it adds as it is.
+DType sum_dtype(DType d) {
+    if (!is_float(d) || d == DType::F16) return d;
+    if (d == DType::BF16 || d == DType::F8E8M0FNU) return DType::F32;  // whose exponents f16 doesn't have
+    return byte_size(d) == 1 ? DType::F16 : d;
+}
+Value sum_of(Builder& b, const Values& parts) {
+    const DType dtype = b.aval(parts[0])->dtype, wide = sum_dtype(dtype);
+    const auto in = [&](Value v, DType to) { return wide == dtype ? v : lax::convert_element_type(b, v, to); };
+    Value out = in(parts[0], wide);
+    for (std::size_t i = 1; i < parts.size(); ++i) out = lax::add(b, out, in(parts[i], wide));
+    return in(out, dtype);
+}
 Value reduced(Builder& b, const Op& op, const Values& members) {
     const Primitive& combine = op.prim == &kPmax ? kMax : op.prim == &kPmin ? kMin : kAdd;
     const Dims own = own_axes(op);
@@ -47,8 +60,11 @@ Value reduced(Builder& b, const Op& op, const Values& members) {
         if (&combine == &kAdd) return lax::reduce_sum(b, v, own);
         return b.bind1(&combine == &kMax ? kReduceMax : kReduceMin, {v}, make_params(ReduceParams{.axes = own}));
     };
-    Value out = part(members[0]);
-    for (std::size_t i = 1; i < members.size(); ++i) out = b.bind1(combine, {out, part(members[i])});
+    Values parts;
+    for (const Value m : members) parts.push_back(part(m));
+    if (&combine == &kAdd) return sum_of(b, parts);
+    Value out = parts[0];
+    for (std::size_t i = 1; i < parts.size(); ++i) out = b.bind1(combine, {out, parts[i]});
     return out;
 }
 Value gathered(Builder& b, const AllGatherParams& p, Values members) {
