@@ -276,6 +276,27 @@ def write_permuted(folder, rng):
     write(folder, "permuted", fn, (jax.device_put(array(rng, 8, 8), NamedSharding(mesh, P())),))
 
 
+def write_copies(folder, rng):
+    """Results that aren't the same everywhere, though `out_specs` says so: of copies that differ JAX takes the first device's."""
+    mesh = mesh_of("x2y4")
+
+    def body(x):
+        return [x * (1 + lax.axis_index("y") + 10 * lax.axis_index("x"))] * 3
+    fn = jax.shard_map(body, mesh=mesh, in_specs=P(), out_specs=[P(), P("y"), P(None, "x")], check_vma=False)
+    write(folder, "copies", fn, (jax.device_put(array(rng, 4, 2), NamedSharding(mesh, P())),))
+
+
+def write_nan(folder, rng):
+    """XLA:CPU's maxima and minima over devices pass by what is no number."""
+    mesh = mesh_of("x8")
+    x = jnp.where(jnp.arange(24).reshape(8, 3) % 5 == 1, jnp.nan, array(rng, 8, 3)).at[:, 1].set(jnp.nan)
+
+    def fn(x):
+        body = lambda v: (lax.pmax(v, "x"), lax.pmin(v, "x"), lax.psum(v, "x"), lax.pmax(v.astype(jnp.bfloat16), "x").astype(jnp.float32), lax.pmax(v > 0, "x"))
+        return jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P(), check_vma=False)(x), x.max(0), x.min(0)
+    write(folder, "nan", fn, (jax.device_put(x, NamedSharding(mesh, P("x"))),))
+
+
 def write_narrow(folder, rng):
     """Sums of narrow floats over devices are rounded once (256 + 7 is 264 in bf16, not 256), those of f16 after every device."""
     mesh = mesh_of("x8")
@@ -312,6 +333,8 @@ def by_hand(folder, seed):
     write_hosted(folder, rng)
     write_masked(folder, rng)
     write_permuted(folder, rng)
+    write_copies(folder, rng)
+    write_nan(folder, rng)
     write_narrow(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "ir/builder.h"
@@ -52,6 +53,18 @@ Value sum_of(Builder& b, const Values& parts) {
     for (std::size_t i = 1; i < parts.size(); ++i) out = lax::add(b, out, in(parts[i], wide));
     return in(out, dtype);
 }
+/// XLA:CPU begins with the lowest (highest) number there is, and passes by what is no number: NaN on some devices, or on all, is lost.
+Value extreme_of(Builder& b, const Primitive& combine, Values parts) {
+    const AvalRef type = b.aval(parts[0]);
+    if (parts.size() > 1 && is_float(type->dtype)) {
+        const double inf = std::numeric_limits<double>::infinity();
+        const Value least = lax::full(b, type, &combine == &kMax ? -inf : inf);
+        for (Value& v : parts) v = lax::select(b, lax::eq(b, v, v), v, least);
+    }
+    Value out = parts[0];
+    for (std::size_t i = 1; i < parts.size(); ++i) out = b.bind1(combine, {out, parts[i]});
+    return out;
+}
 Value reduced(Builder& b, const Op& op, const Values& members) {
     const Primitive& combine = op.prim == &kPmax ? kMax : op.prim == &kPmin ? kMin : kAdd;
     const Dims own = own_axes(op);
@@ -62,10 +75,7 @@ Value reduced(Builder& b, const Op& op, const Values& members) {
     };
     Values parts;
     for (const Value m : members) parts.push_back(part(m));
-    if (&combine == &kAdd) return sum_of(b, parts);
-    Value out = parts[0];
-    for (std::size_t i = 1; i < parts.size(); ++i) out = b.bind1(combine, {out, parts[i]});
-    return out;
+    return &combine == &kAdd ? sum_of(b, parts) : extreme_of(b, combine, parts);
 }
 Value gathered(Builder& b, const AllGatherParams& p, Values members) {
     const auto dim = static_cast<std::size_t>(p.all_gather_dimension);
