@@ -57,6 +57,20 @@ def cosine(x):
 cosine.defjvp(lambda x, dx: (cosine(x[0]), -jnp.sin(x[0]) * dx[0]))
 
 
+@jax.custom_jvp
+def averaged(x):
+    return lax.pmean(x * x, "rows")
+
+
+@jax.custom_jvp
+def centred(x):
+    return x - x.mean()
+
+
+averaged.defjvp(lambda x, dx: (averaged(x[0]), lax.pmean(x[0] * dx[0] * 2, "rows")))
+centred.defjvp(lambda x, dx: (centred(x[0]), (dx[0] - dx[0].mean()) / 2.0))
+
+
 # ---- By hand, each with types that say what varies and without them
 
 def by_hand(checked):
@@ -122,6 +136,14 @@ def by_hand(checked):
             return lax.psum((measured(h, a) * jax.checkpoint(cosine)(h)).sum(), "rows")
         return mapped(body, (P(), P("rows")), P(), checked)(w, a)
 
+    def averaging(w, a):  # numbers in a rule of custom_jvp leave the body, too
+        return jnp.sin(mapped(lambda w, a: averaged(a @ w) * centred(a), (P(), P("rows")), P("rows"), checked)(w, a)).sum()
+
+    def sorting(w, a):
+        def body(w, a):
+            return lax.psum((jnp.sort(a @ w, axis=1) * a).sum(), "rows")
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
+
     def grid(w, a):
         def body(w, a):
             w = w + 0.1 * lax.axis_index("cols")
@@ -176,7 +198,7 @@ def by_hand(checked):
         h = mapped(lambda w, a: a @ w * lax.pmean(a.sum(), ("first", "second")), (P(), P(("first", "second"))), P(("first", "second")), checked, OTHER)(w, a)
         return mapped(lambda h: lax.psum(jnp.sin(h).sum(), "rows") * h.sum(), P("rows"), P(), False)(h)
 
-    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, own_rules, grid, twice]
+    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, own_rules, averaging, sorting, grid, twice]
     return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, exchanged_in_some, two_meshes, crossing_meshes] if checked else [])}
 
 
