@@ -7,6 +7,7 @@
 #include "lax/collectives/collectives.h"
 #include "lax/families.h"
 #include "lax/params/placement.h"
+#include "lax/primitives.h"
 
 namespace jaxscope {
 
@@ -58,6 +59,7 @@ void register_all_primitives() {
                                       .undeclared = &kForeign,
                                       .vary = &kPvary,
                                       .reshard = &kReshard,
+                                      .constraint = &kShardingConstraint,
                                       .scatter_apply = expand_scatter_apply,
                                       .collectives = collective_primitives()});
 }

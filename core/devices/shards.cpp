@@ -69,7 +69,8 @@ ArrayPtr part_of(const ArrayConst& whole, const sharding::ShardIndex& index) {
 ArrayPtr assembled(AvalRef whole, const sharding::NamedSharding& s, const std::vector<ArrayPtr>& shards) {
     if (s.spec.replicated()) return shards.at(0);
     const auto out = zeros(whole);
-    for (std::size_t d = 0; d < shards.size() && !out->data.empty(); ++d)
+    // Where copies differ, as check_vma=False lets them, JAX takes the first device's.
+    for (std::size_t d = shards.size(); d-- > 0 && !out->data.empty();)
         copy_box(out->data.data(), whole->shape, const_cast<std::byte*>(shards[d]->data.data()), shards[d]->aval->shape,
                  sharding::shard_index(whole->shape, s, static_cast<std::int64_t>(d)), element_bytes(*whole), false);
     return out;

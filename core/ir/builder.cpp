@@ -84,10 +84,11 @@ Values Builder::bind(const Primitive& prim, const Values& given, ParamsRef param
             .at(source.loc());
     try {
         Avals out = prim.abstract_eval.fn(op);
-        if (varying && &prim != emitted_calls().reshard && std::any_of(op.in.begin(), op.in.end(), is_explicit)) keep_specs(op, out);
+        const bool says_itself = &prim == emitted_calls().reshard || &prim == emitted_calls().constraint;
+        if (varying && !says_itself && std::any_of(op.in.begin(), op.in.end(), is_explicit)) keep_specs(op, out);
         for (AvalRef& a : out)
             if (varying) a = with_varying(a, axes);
-        if (types_have_mesh() && out.size() == 1 && prim.flow == Flow::Straight)
+        if (types_have_mesh() && out.size() == 1 && prim.flow == Flow::Straight && !says_itself)
             if (const Attr* given = given_sharding(op.params)) out.front() = cut_by(out.front(), *given);
         return emit(prim, in, op.params, out);
     } catch (Error& e) {

@@ -13,6 +13,7 @@ struct EmittedCalls {
     const Primitive* undeclared = nullptr;  ///< what a name that nobody declared stands for
     const Primitive* vary = nullptr;        ///< says of a value that it varies over axes of a mesh
     const Primitive* reshard = nullptr;     ///< from one explicit sharding to another
+    const Primitive* constraint = nullptr;  ///< where devices have a value, which its type doesn't say
     /// What a scatter with a function of the user's own computes.
     std::shared_ptr<const Jaxpr> (*scatter_apply)(const Op& op) = nullptr;
     /// Those of which the rule for types says over which axes results vary; of others all operands vary over the same axes, and so do the

@@ -77,7 +77,7 @@ double largest(const Table& table, std::size_t column) {
 
 std::string html_escape(std::string_view text) {
     std::string out;
-    for (const char c : printable(text, 100000)) {
+    const auto add = [&](char c) {
         if (c == '<')
             out += "&lt;";
         else if (c == '>')
@@ -88,6 +88,12 @@ std::string html_escape(std::string_view text) {
             out += "&quot;";
         else
             out += c;
+    };
+    for (std::size_t from = 0; from <= text.size();) {  // line by line: to browsers a newline is a space
+        const std::size_t end = std::min(text.find('\n', from), text.size());
+        for (const char c : printable(text.substr(from, end - from), 100000)) add(c);
+        if (end < text.size()) out += '\n';
+        from = end + 1;
     }
     return out;
 }

@@ -61,17 +61,6 @@ std::vector<std::uint32_t> held_until(const Jaxpr& j) {
     return until;
 }
 
-/// A mean divides by its own number, which stays one where the numbers of the user's Python are values (SplitBuilder::held).
-bool divides_by_count(const Jaxpr& j, const Eqn& e, std::size_t index) {
-    if (e.prim != &kDiv || !j.inputs(e)[1].is_literal() || !j.inputs(e)[0].is_var()) return false;
-    const std::uint32_t sum = j.inputs(e)[0].var().index;
-    while (index > 0 && sum < j.eqns[index - 1].first_out) --index;
-    if (index == 0 || sum >= j.eqns[index - 1].first_out + j.eqns[index - 1].n_out) return false;
-    const Eqn& made = j.eqns[index - 1];
-    if (made.prim != &kReduceSum || j.aval(Var{sum})->size() == 0) return false;
-    return j.inputs(e)[1].literal()->real == static_cast<double>(j.in_avals(made)[0]->size() / j.aval(Var{sum})->size());
-}
-
 }  // namespace
 
 PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x, const Values& dx) {
@@ -84,10 +73,7 @@ PrimalsTangents linearize_into(SplitBuilder& b, const Jaxpr& j, const Values& x,
         b.at_time(static_cast<std::uint32_t>(run.index()));
         if (std::all_of(din.begin(), din.end(), [](Value t) { return t.is_zero(); }))
             return PrimalsTangents{b.emit(*e.prim, in, e.params, j.out_avals(e), e.effects), {}};
-        Values held;
-        const bool mean = divides_by_count(j, e, run.index());
-        for (const Value v : in) held.push_back(mean ? v : b.held(v));
-        PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, held, din);
+        PrimalsTangents out = linearize_eqn(b, make_op(j, e, b.source), e.effects, b.held(j, run.index(), in), din);
         for (std::uint32_t k = 0; k < e.n_out && !until.empty(); ++k) b.hold(out.tangents[k], until[e.first_out + k]);
         return out;
     });

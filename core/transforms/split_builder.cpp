@@ -157,9 +157,28 @@ Value SplitBuilder::folded(LiteralRef literal) {
     // In the outermost function such a residual would be a row "from a literal", which nobody wants to see.
     return outermost_ && !holds_numbers_ ? Value(literal) : known_.hold(literal);
 }
-Value SplitBuilder::held(Value v) {
-    const bool converted = outermost_ && holds_numbers_ && v.is_literal() && !v.literal()->aval->weak_type;
-    return converted ? known_.hold(v.literal()) : v;
+
+namespace {
+
+/// A mean divides by its own number, which stays one where the numbers of the user's Python are values (SplitBuilder::held).
+bool divides_by_count(const Jaxpr& j, const Eqn& e, std::size_t index) {
+    if (e.prim != &kDiv || !j.inputs(e)[1].is_literal() || !j.inputs(e)[0].is_var()) return false;
+    const std::uint32_t sum = j.inputs(e)[0].var().index;
+    while (index > 0 && sum < j.eqns[index - 1].first_out) --index;
+    if (index == 0 || sum >= j.eqns[index - 1].first_out + j.eqns[index - 1].n_out) return false;
+    const Eqn& made = j.eqns[index - 1];
+    if (made.prim != &kReduceSum || j.aval(Var{sum})->size() == 0) return false;
+    return j.inputs(e)[1].literal()->real == static_cast<double>(j.in_avals(made)[0]->size() / j.aval(Var{sum})->size());
+}
+
+}  // namespace
+
+Values SplitBuilder::held(const Jaxpr& j, std::size_t index, const Values& in) {
+    Values out = in;
+    if (!outermost_ || !holds_numbers_ || divides_by_count(j, j.eqns[index], index)) return out;
+    for (Value& v : out)
+        if (v.is_literal() && !v.literal()->aval->weak_type) v = known_.hold(v.literal());
+    return out;
 }
 
 namespace {
@@ -180,7 +199,7 @@ Values evaluate(Builder& b, const Jaxpr& j, const Values& in, Place place, Trace
     return run.forward([&](const Eqn& e, const Values& args) {
         b.source = place(e.source);
         if (const auto number = folded_conversion(b, e, args, j)) return Values{*number};
-        const EvaluatedEqn now = traced(e, args);
+        const EvaluatedEqn now = traced(e, args, run.index());
         return b.emit(*e.prim, now.in, now.params, j.out_avals(e), e.effects);
     });
 }
@@ -201,10 +220,13 @@ ParamsRef with_own_body(const ParamsRef& params) {
 
 Values eval_jaxpr(Builder& b, const Jaxpr& j, const Values& in) {
     return evaluate(
-        b, j, in, SourcesWithin(b.source->name_stack), [&b](const Eqn& e, const Values& x) { return evaluated(b, e, x); }, true);
+        b, j, in, SourcesWithin(b.source->name_stack), [&b](const Eqn& e, const Values& x, std::size_t) { return evaluated(b, e, x); },
+        true);
 }
 Values eval_function(Builder& b, const Jaxpr& j, const Values& in) {
-    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e, const Values& x) { return EvaluatedEqn{e.params, x}; });
+    return evaluate(b, j, in, SourcesWithin(b.source->name_stack), [](const Eqn& e, const Values& x, std::size_t) {
+        return EvaluatedEqn{e.params, x};
+    });
 }
 Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef caller, bool keep_places) {
     const auto place = [caller, keep_places, within = SourcesWithin(caller->name_stack)](SourceRef s) mutable {
@@ -212,9 +234,13 @@ Values eval_rule(Builder& b, const JaxprPtr& j, const Values& in, SourceRef call
         if (s->own_place || (keep_places && !s->frames().empty())) return inside;
         return SourceRef(Source{caller->traceback, inside->name_stack});
     };
-    return evaluate(b, *in_context(j, b.context), in, place, [](const Eqn& e, const Values& x) {
+    auto* split = dynamic_cast<SplitBuilder*>(&b);
+    if (split && !split->in_rule()) split = nullptr;
+    return evaluate(b, *in_context(j, b.context), in, place, [&](const Eqn& e, const Values& x, std::size_t index) {
         const bool made_here = EvaluatingScope::now() && !e.source->own_place;
-        return EvaluatedEqn{made_here ? scatter_anew(*e.prim, with_own_body(e.params)) : with_own_body(e.params), x};
+        const bool linear = split && std::any_of(x.begin(), x.end(), [](Value v) { return v.is_unknown(); });
+        return EvaluatedEqn{made_here ? scatter_anew(*e.prim, with_own_body(e.params)) : with_own_body(e.params),
+                            linear ? split->held(*j, index, x) : x};
     });
 }
 

@@ -37,8 +37,9 @@ public:
     };
     /// Numbers are values of the known half even in the user's function: they leave the body of a shard_map as all its residuals do.
     void hold_numbers() { holds_numbers_ = true; }
-    /// A number that the user's Python converted to an array, as it stands for a value there.
-    Value held(Value v);
+    /// Operands of an equation, among them numbers that the user's Python converted to arrays, as they stand for values there.
+    Values held(const Jaxpr& j, std::size_t index, const Values& in);
+    bool in_rule() const { return in_rule_; }
 
     /// The next input of the unknown half.
     Value add_unknown_input(AvalRef aval);

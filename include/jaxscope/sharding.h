@@ -44,6 +44,18 @@ void log_compiles(bool on);
 /// The count that all specs of these trees share, 0 where all are replicated. Throws JAX's error where they don't agree.
 std::int64_t get_num_partitions(const std::vector<PartsTree>& parts);
 
+/// Shape and type (`ShapeDtypeStruct`, or of any array) that all processes have together, where one has `local_aval` cut into
+/// `local_parts` of `global_parts`; and the other way. Throws what JAX asserts: "4 % 3 != 0" for parts that don't divide,
+/// "length mismatch: [1, 2, 2]" for another number of dimensions.
+Array get_global_aval(const Array& local_aval, const Parts& global_parts, const Parts& local_parts, Where where = {});
+Array get_local_aval(const Array& global_aval, const Parts& global_parts, const Parts& local_parts, Where where = {});
+
+/// Per dimension: from, up to.
+using ShardIndex = std::vector<std::pair<std::int64_t, std::int64_t>>;
+/// What each device has of an array of this shape: the tiles in row-major order of the spec; for `none` all of it, on each of `devices`
+/// devices. Throws what JAX asserts: "(3, 2, 0)" where dimension 0 of size 3 isn't cut into 2 even parts.
+std::vector<ShardIndex> spec_to_indices(const Shape& shape, const Parts& parts, std::int64_t devices);
+
 struct ShardedJitOptions {
     std::int64_t num_partitions = 0;  ///< 0: as the specs say
     PartsTree local_in_parts = none;  ///< none: as in_parts
@@ -56,7 +68,7 @@ struct ShardedJitOptions {
 /// What one device has of an array.
 struct Shard {
     int device = 0;
-    std::vector<std::pair<std::int64_t, std::int64_t>> index;  ///< per dimension: from, up to
+    ShardIndex index;
     Array data;
 };
 /// Of a result of sharded_jit: what each device has, in their order. Any other array lies on device 0.

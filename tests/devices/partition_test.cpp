@@ -147,6 +147,12 @@ TEST_F(PartitionTest, AProductOverCutRowsSumsItsPartsAndHoldsAFraction) {
     for (const std::int64_t peak : r.peak_bytes) EXPECT_LE(peak, 4 * 256 + 64);
     EXPECT_NE(r.program.find("f32[8,8] = dot_general"), std::string::npos) << r.program;
 }
+TEST_F(PartitionTest, PartsOfNarrowProductsAreRoundedOnce) {
+    const Array x = jnp::array(std::vector<double>{256, 1, 1, 1, 1, 1, 1, 1}, jnp::bfloat16);
+    const auto f =
+        jax::sharded_jit([](const Array& a, const Array& b) { return jnp::matmul(a, b); }, Tree::tuple({P{1, 8}, P{8, 1}}), none);
+    EXPECT_EQ(f(x.reshape({1, 8}), jnp::astype(jnp::ones({8, 1}), jnp::bfloat16)).to_vector(), std::vector<double>{264});
+}
 TEST_F(PartitionTest, WhatNoRuleCutsIsGatheredAndSaid) {
     const auto f = jax::sharded_jit([](const Array& a) { return jnp::sort(a); }, P{1, 4}, P{1, 4});
     std::mt19937 rng(1);

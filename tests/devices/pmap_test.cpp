@@ -82,6 +82,11 @@ TEST_F(Pmap, EachDeviceHasItsElement) {
     EXPECT_EQ(shards[2].data.to_vector(), (Numbers{5, 6}));
     EXPECT_EQ(shards[2].index, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 2}, {2, 3}}));
 }
+TEST_F(Pmap, SumsOfNarrowFloatsAreRoundedOnce) {
+    const Array x = jnp::array(std::vector<double>{256, 1, 1, 1, 1, 1, 1, 1}, jnp::bfloat16);
+    const auto sum = pmap([](const Array& v) { return lax::psum(v, "i"); }, {.axis_name = "i", .out_axes = none});
+    EXPECT_EQ(sum(x).to_vector(), Numbers{264});  // 263; added in bf16, 256 + 1 would stay 256
+}
 TEST_F(Pmap, APmapInAPmapTakesTheProductOfTheirSizes) {
     const auto both = pmap(pmap(
                                [](const Array& x) {

@@ -204,9 +204,22 @@ TEST_F(ShardedJit, H_24_ItHoldsInsideOfCheckpointAndPartialEvaluation) {
                               wanted = jax::grad(plain)(x).to_vector();
     for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6);
 }
+TEST_F(ShardedJit, H_25_GlobalAndLocalShapes) {
+    const Array a = jax::ShapeDtypeStruct({4, 6});
+    EXPECT_EQ(jax::get_global_aval(a, P{4, 2}, P{2, 2}).aval(), "float32[8,6]");
+    EXPECT_EQ(jax::get_local_aval(a, P{4, 2}, P{2, 2}).aval(), "float32[2,6]");
+    EXPECT_EQ(jax::get_global_aval(jnp::ones({4, 6}, jnp::int32), none, none).aval(), "int32[4,6]");
+}
 TEST_F(ShardedJit, H_26_SizesThatDontDivideAreRefused) {
+    const Array three = jax::ShapeDtypeStruct({3});
+    EXPECT_EQ(error_of([&] { jax::get_local_aval(three, P{4}, P{2}); }), "3 % 2 != 0");
+    EXPECT_EQ(error_of([&] { jax::get_global_aval(three, P{4}, P{3}); }), "4 % 3 != 0");
     EXPECT_EQ(error_of([] { sharded_jit(one_more, P{2}, none)(jnp::ones({3})); }), "(3, 2, 0)");
     EXPECT_EQ(error_of([] { sharded_jit(one_more, P{4}, none, {.local_in_parts = P{3}})(jnp::ones({3})); }), "4 % 3 != 0");
+}
+TEST_F(ShardedJit, H_27_RanksThatDifferAreRefused) {
+    EXPECT_EQ(error_of([] { jax::get_global_aval(jax::ShapeDtypeStruct({3}), P{4, 1}, P{4, 1}); }), "length mismatch: [1, 2, 2]");
+    EXPECT_EQ(error_of([] { jax::get_local_aval(jax::ShapeDtypeStruct({3, 3}), P{4}, P{4}); }), "length mismatch: [2, 1, 1]");
 }
 TEST_F(ShardedJit, H_28_LocalPartsAreOfOneProcess) {
     jax::set_virtual_devices(4, 2);
@@ -228,12 +241,18 @@ TEST_F(ShardedJit, H_29_ResultsKnowWhatEachDeviceHas) {
     for (int k = 0; k < 4; ++k) {
         const jax::Shard& t = tiles[static_cast<std::size_t>(k)];
         EXPECT_EQ(t.device, k);
-        const std::vector<std::pair<std::int64_t, std::int64_t>> index{{k / 2 * 4, k / 2 * 4 + 4}, {k % 2 * 3, k % 2 * 3 + 3}};
+        const jax::ShardIndex index{{k / 2 * 4, k / 2 * 4 + 4}, {k % 2 * 3, k % 2 * 3 + 3}};
         EXPECT_EQ(t.index, index);
         const Array part = x[{jax::slice(index[0].first, index[0].second), jax::slice(index[1].first, index[1].second)}];
         EXPECT_EQ(t.data.to_vector(), part.to_vector());
         EXPECT_EQ(copies[static_cast<std::size_t>(k)].data.to_vector(), x.to_vector());
     }
+    for (int k = 0; k < 4; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        EXPECT_EQ(jax::spec_to_indices({8, 6}, P{2, 2}, 4)[at], tiles[at].index);
+        EXPECT_EQ(jax::spec_to_indices({8, 6}, none, 4)[at], copies[at].index);
+    }
+    EXPECT_EQ(error_of([] { jax::spec_to_indices(3, P{2}, 2); }), "(3, 2, 0)");
     EXPECT_EQ(jax::sharding_of(cut), "PartitionSpec(2, 2)");
     EXPECT_EQ(jax::sharding_of(copied), "None");
     EXPECT_EQ(cut.to_vector(), x.to_vector());

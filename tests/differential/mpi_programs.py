@@ -23,9 +23,9 @@ def moves(a):
     """Every collective, over one axis and over both, of several dtypes."""
     def body(a):
         half, whole = a.astype(jnp.bfloat16), jnp.round(a * 10).astype(jnp.int32)
-        return (lax.psum(half, "x"), lax.pmax(whole, ("x", "y")), lax.all_gather(a > 0, "y"), lax.psum_scatter(jnp.tile(a, (2, 1)), "y", tiled=True),
+        return (lax.psum(half, "x"), lax.psum(half, ("x", "y")), lax.pmax(whole, ("x", "y")), lax.all_gather(a > 0, "y"), lax.psum_scatter(jnp.tile(a, (2, 1)), "y", tiled=True),
                 lax.ppermute(a, "x", [(0, 1)]), lax.all_to_all(jnp.tile(whole, (2, 1)), "x", 0, 1, tiled=True), lax.axis_index(("x", "y")) + whole)
-    return jax.shard_map(body, mesh=GRID, in_specs=P(("x", "y")), out_specs=(P("y"), P(), P("x"), P("x"), P(("x", "y")), P(("x", "y")), P(("x", "y"))), check_vma=False)(a)
+    return jax.shard_map(body, mesh=GRID, in_specs=P(("x", "y")), out_specs=(P("y"), P(), P(), P("x"), P("x"), P(("x", "y")), P(("x", "y")), P(("x", "y"))), check_vma=False)(a)
 
 
 def loss(w, a):

@@ -1,5 +1,6 @@
 """Losses over shard_map on eight forced host devices, hand-written and random: captured, and what JAX makes of them. A process of its own, as the number of devices
 is fixed when JAX starts. `shard_map_programs.py FOLDER SEED COUNT` writes NAME.jaxscope, NAME.jax.npz (value and gradients) and NAME.json (texts, residual rows)."""
+import functools
 import json
 import os
 import random
@@ -30,6 +31,44 @@ SIZE = 3  # of vmap's axis
 
 def mapped(body, ins, outs, checked, mesh=GRID):
     return jax.shard_map(body, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=checked)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def scaled(x, k):
+    return jnp.sin(x) * k
+
+
+scaled.defvjp(lambda x, k: (scaled(x, k), x), lambda k, x, ct: (ct * jnp.cos(x) * k,))
+
+
+@jax.custom_vjp
+def measured(h, a):
+    return h * a.sum()
+
+
+measured.defvjp(lambda h, a: (measured(h, a), (h, a)), lambda r, ct: (ct * r[1].sum(), jnp.full_like(r[1], (ct * r[0]).sum())))
+
+
+@jax.custom_jvp
+def cosine(x):
+    return jnp.cos(x)
+
+
+cosine.defjvp(lambda x, dx: (cosine(x[0]), -jnp.sin(x[0]) * dx[0]))
+
+
+@jax.custom_jvp
+def averaged(x):
+    return lax.pmean(x * x, "rows")
+
+
+@jax.custom_jvp
+def centred(x):
+    return x - x.mean()
+
+
+averaged.defjvp(lambda x, dx: (averaged(x[0]), lax.pmean(x[0] * dx[0] * 2, "rows")))
+centred.defjvp(lambda x, dx: (centred(x[0]), (dx[0] - dx[0].mean()) / 2.0))
 
 
 # ---- By hand, each with types that say what varies and without them
@@ -77,7 +116,8 @@ def by_hand(checked):
             part = lax.psum_scatter(whole * 1.5, "rows", tiled=True) + lax.all_gather(a, "rows")[0]
             turned = lax.all_to_all(jnp.tile(a, (4, 1)), "rows", 0, 1, tiled=True)
             same = lax.all_to_all(a.reshape(4, 3), "rows", 0, 0)
-            return ((ring + part * lax.axis_index("rows")) @ w).sum(keepdims=True) * turned.sum() + same.sum()
+            down, up = lax.all_to_all(jnp.sin(a)[:, None], "rows", 0, 1), lax.all_to_all(jnp.sin(a).sum(1)[None], "rows", 1, 0)
+            return ((ring + part * lax.axis_index("rows")) @ w).sum(keepdims=True) * turned.sum() + same.sum() + (down ** 2).sum() + (up ** 2).sum()
         return mapped(body, (P(), P("rows")), P("rows", None), checked)(w, a).sum()
 
     def gathered_for_all(w, a):  # what is the same on all devices is cut again where it is transposed
@@ -89,6 +129,20 @@ def by_hand(checked):
     def rules(w, a):
         u, v, n = mapped(lambda w, a: (jax.nn.relu(a @ w), jax.nn.softmax(a, axis=-1), jax.nn.silu(w).sum()), (P(), P("rows")), (P("rows"), P("rows"), P()), checked)(w, a)
         return jax.nn.logsumexp(u) + (v * v).sum() + n
+
+    def own_rules(w, a):  # custom_vjp and custom_jvp, whose rules are traced where the body's types say what varies
+        def body(w, a):
+            h = scaled(jnp.tanh(a @ w), 1.5)
+            return lax.psum((measured(h, a) * jax.checkpoint(cosine)(h)).sum(), "rows")
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
+
+    def averaging(w, a):  # numbers in a rule of custom_jvp leave the body, too
+        return jnp.sin(mapped(lambda w, a: averaged(a @ w) * centred(a), (P(), P("rows")), P("rows"), checked)(w, a)).sum()
+
+    def sorting(w, a):
+        def body(w, a):
+            return lax.psum((jnp.sort(a @ w, axis=1) * a).sum(), "rows")
+        return mapped(body, (P(), P("rows")), P(), checked)(w, a)
 
     def grid(w, a):
         def body(w, a):
@@ -144,7 +198,7 @@ def by_hand(checked):
         h = mapped(lambda w, a: a @ w * lax.pmean(a.sum(), ("first", "second")), (P(), P(("first", "second"))), P(("first", "second")), checked, OTHER)(w, a)
         return mapped(lambda h: lax.psum(jnp.sin(h).sum(), "rows") * h.sum(), P("rows"), P(), False)(h)
 
-    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, grid, twice]
+    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, own_rules, averaging, sorting, grid, twice]
     return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, exchanged_in_some, two_meshes, crossing_meshes] if checked else [])}
 
 
@@ -216,8 +270,26 @@ def write_explicit(folder):
         A = before
 
 
+def write_refused(folder):
+    """What JAX doesn't differentiate, and its words."""
+    def turned(a):  # its transpose has dimensions in another order where one of more than one element lies between
+        return lax.all_to_all(jnp.sin(a), "rows", 0, 1)
+
+    def largest(a):
+        return jnp.sin(lax.pmax(a, "rows"))
+    for body, outs in ((turned, P("rows")), (largest, P())):
+        fn = lambda a, body=body, outs=outs: mapped(body, P("rows"), outs, True)(a).sum()
+        jaxscope.capture(fn, values="all")(A).save(os.path.join(folder, f"refused-{body.__name__}.jaxscope"))
+        try:
+            jax.grad(fn)(A)
+        except Exception as e:
+            with open(os.path.join(folder, f"refused-{body.__name__}.txt"), "w") as f:
+                f.write(str(e))
+
+
 def main(folder, seed, count):
     write_explicit(folder)
+    write_refused(folder)
     for checked in (True, False):
         for name, fn in by_hand(checked).items():
             write(folder, name, fn)

@@ -276,6 +276,51 @@ def write_permuted(folder, rng):
     write(folder, "permuted", fn, (jax.device_put(array(rng, 8, 8), NamedSharding(mesh, P())),))
 
 
+def write_copies(folder, rng):
+    """Results that aren't the same everywhere, though `out_specs` says so: of copies that differ JAX takes the first device's."""
+    mesh = mesh_of("x2y4")
+
+    def body(x):
+        return [x * (1 + lax.axis_index("y") + 10 * lax.axis_index("x"))] * 3
+    fn = jax.shard_map(body, mesh=mesh, in_specs=P(), out_specs=[P(), P("y"), P(None, "x")], check_vma=False)
+    write(folder, "copies", fn, (jax.device_put(array(rng, 4, 2), NamedSharding(mesh, P())),))
+
+
+def write_nan(folder, rng):
+    """XLA:CPU's maxima and minima over devices pass by what is no number."""
+    mesh = mesh_of("x8")
+    x = jnp.where(jnp.arange(24).reshape(8, 3) % 5 == 1, jnp.nan, array(rng, 8, 3)).at[:, 1].set(jnp.nan)
+
+    def fn(x):
+        body = lambda v: (lax.pmax(v, "x"), lax.pmin(v, "x"), lax.psum(v, "x"), lax.pmax(v.astype(jnp.bfloat16), "x").astype(jnp.float32), lax.pmax(v > 0, "x"))
+        return jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P(), check_vma=False)(x), x.max(0), x.min(0)
+    write(folder, "nan", fn, (jax.device_put(x, NamedSharding(mesh, P("x"))),))
+
+
+def write_narrow(folder, rng):
+    """Sums of narrow floats over devices are rounded once (256 + 7 is 264 in bf16, not 256), those of f16 after every device."""
+    mesh = mesh_of("x8")
+
+    def over(f, ins, outs):
+        return jax.shard_map(f, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False)
+
+    def sums(x):
+        halves = [[0, 1, 2, 3], [7, 6, 5, 4]]
+        return (lax.psum(x, "x"), lax.pmean(x, "x"), lax.psum_scatter(jnp.tile(x, 8), "x", tiled=True), lax.psum(x, "x", axis_index_groups=halves),
+                lax.pmax(x, "x"), jax.vmap(lambda v: lax.psum(v, ("x", "mapped")), axis_name="mapped")(jnp.stack([x, x])))
+
+    def fn(x):
+        narrow = [x.astype(d) for d in (jnp.bfloat16, jnp.float16, jnp.float8_e4m3fn, jnp.float8_e5m2)]
+        split, whole = P("x"), P()
+        found = [over(sums, split, (whole, whole, split, split, whole, whole))(v) for v in narrow]
+        a, w = (lax.with_sharding_constraint(v.reshape(shape), NamedSharding(mesh, spec)) for v, shape, spec in
+                ((narrow[0], (1, 8), P(None, "x")), (jnp.ones_like(narrow[0]), (8, 1), P("x"))))
+        grad = jax.grad(lambda u: (lax.with_sharding_constraint(narrow[0], NamedSharding(mesh, split)) * u).sum().astype(jnp.float32))(jnp.bfloat16(1))
+        return jax.tree.map(lambda v: v.astype(jnp.float32), (found, a @ w, grad))
+    write(folder, "narrow", fn, (jax.device_put(jnp.asarray([256.0] + [1.0] * 7, jnp.float32), NamedSharding(mesh, P("x"))),))
+    write(folder, "narrow-random", lambda x: fn(x)[0], (jax.device_put(array(rng, 8), NamedSharding(mesh, P("x"))),))
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -288,6 +333,9 @@ def by_hand(folder, seed):
     write_hosted(folder, rng)
     write_masked(folder, rng)
     write_permuted(folder, rng)
+    write_copies(folder, rng)
+    write_nan(folder, rng)
+    write_narrow(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

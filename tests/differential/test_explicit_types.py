@@ -11,6 +11,7 @@ from test_behaviours import made_by_jax
 from test_nested_programs import transformed
 
 MESH = jax.make_mesh((1, 1), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+PARTLY = jax.make_mesh((1, 1), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
 
 
 def cut(shape, *spec):
@@ -19,7 +20,22 @@ def cut(shape, *spec):
 
 A, B, D, N = cut((8, 4), "x", "y"), cut((8, 4), "x", None), cut((4, 8), None, "y"), cut((8, 4), None, None)
 V = jax.device_put(jnp.linspace(0.1, 1, 8), NamedSharding(MESH, P("x")))
+
+
+@jax.custom_vjp
+def sine(x):
+    return jnp.sin(x)
+
+
+@jax.custom_jvp
+def cosine(x):
+    return jnp.cos(x)
+
+
+sine.defvjp(lambda x: (sine(x), x), lambda x, ct: (ct * jnp.cos(x),))
+cosine.defjvp(lambda x, dx: (cosine(x[0]), -jnp.sin(x[0]) * dx[0]))
 PROGRAMS = {
+    "custom rules": (lambda a: jax.checkpoint(lambda x: sine(cosine(x)))(a).sum(), (A,)),
     "element-wise": (lambda a, b: (jnp.tanh(a) * jnp.exp(b) + jnp.abs(a) ** 2).sum(), (A, A)),
     "maximum": (lambda a, b: jnp.maximum(a, b).sum(), (A, A)),
     "where": (lambda a, b: jnp.where(a > 0, a * b, jnp.sin(b)).sum(), (A, A)),
@@ -41,9 +57,19 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_and_residuals(cli, tmp_path, name):
-    fn, args = PROGRAMS[name]
+    same_as_jax(cli, tmp_path, MESH, *PROGRAMS[name])
+
+
+def test_axes_that_are_the_partitioners_are_in_no_type(cli, tmp_path):
+    def fn(a):
+        h = lax.with_sharding_constraint(jnp.sin(a), NamedSharding(PARTLY, P(None, "y")))
+        return jnp.sin(h).sum()
+    same_as_jax(cli, tmp_path, PARTLY, fn, (jax.device_put(jnp.ones((8, 4)), NamedSharding(PARTLY, P("x"))),))
+
+
+def same_as_jax(cli, tmp_path, mesh, fn, args):
     file, wrt = str(tmp_path / "explicit.jaxscope"), tuple(range(len(args)))
-    with jax.set_mesh(MESH):
+    with jax.set_mesh(mesh):
         jaxscope.capture(fn, values="all")(*args).save(file)
         theirs = [a.str_short(short_dtypes=True) for a, source in saved_residuals(fn, *args) if source != "from a literal"]
         text = made_by_jax(jax.grad(fn, argnums=wrt), *args).rstrip()

@@ -28,8 +28,8 @@ def ask(*args):
 
 
 def programs(folder):
-    found = sorted(p for p in folder.glob("*.jaxscope") if p.stem != "resharded")
-    assert len(found) == 27 + COUNT
+    found = sorted(p for p in folder.glob("*.jaxscope") if p.stem != "resharded" and not p.stem.startswith("refused"))
+    assert len(found) == 33 + COUNT
     return [(p, json.loads(p.with_suffix(".json").read_text())) for p in found]
 
 
@@ -96,6 +96,18 @@ def test_reshard_is_transposed_and_mapped(folder, tmp_path):
     theirs = np.load(p.with_suffix(".jax.npz"))
     for (_, ours), name in zip(sorted(np.load(tmp_path / "r.npz").items()), ("value", "dw", "da"), strict=True):
         np.testing.assert_allclose(ours, theirs[name], rtol=1e-4, atol=1e-5)
+
+
+def test_what_jax_refuses_is_refused(folder):
+    def both(name):
+        done = ask("run", folder / f"refused-{name}.jaxscope", "--apply", "grad:0")
+        assert done.returncode != 0
+        return done.stderr, (folder / f"refused-{name}.txt").read_text()
+    ours, theirs = both("turned")
+    wanted = re.search(r"Expected cotangent type ([a-z0-9]+)(\S+)", theirs)
+    assert wanted and f"Expected cotangent type f32{wanted[2].rstrip(',:')}" in ours, (ours, theirs)
+    ours, theirs = both("largest")
+    assert "'pmax' not implemented" in theirs and "JAX gives maxima and minima over devices no derivative" in ours, (ours, theirs)
 
 
 @pytest.mark.parametrize("command", ["split", "plan", "policies", "report"])

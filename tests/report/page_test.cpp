@@ -104,6 +104,14 @@ TEST(Page, NamesAreNoMarkup) {
     EXPECT_EQ(printed(t, {}).find('\x1b'), std::string::npos);
 }
 
+TEST(Page, LinesOfATextStayLinesInHtml) {
+    Table t({{"why"}});
+    t.add({"expected one\n  in transposing eqn 0 <b>"});
+    const std::string html = printed(t, {.format = PageStyle::Format::Html});
+    EXPECT_NE(html.find("expected one\n  in transposing eqn 0 &lt;b&gt;"), std::string::npos) << html;
+    EXPECT_EQ(html.find("x0a"), std::string::npos) << html;
+}
+
 TEST(Page, MiddlesAreCutBetweenCharacters) {
     EXPECT_EQ(without_middle("abcdefgh", 5), "ab\u2026gh");
     EXPECT_EQ(without_middle("\u00e4\u00f6\u00fc\u00df\u00e9", 3), "\u00e4\u2026\u00e9");

@@ -117,13 +117,29 @@ def partitions(spec: Any) -> tuple[Any, ...]:
     return tuple(spec.partitions) if hasattr(spec, "partitions") else tuple(spec)
 
 
-def struct(aval: Any) -> Any:
-    """What to trace a function with in the place of a value."""
-    weak = {"weak_type": True} if getattr(aval, "weak_type", False) else {}
+def struct(aval: Any, size: int | None = None) -> Any:
+    """What to trace a function with in the place of a value: how devices have it and along which axes it varies belong to its type.
+    `size`: of a leading axis that it gets."""
+    more: dict[str, Any] = {"weak_type": True} if getattr(aval, "weak_type", False) else {}
+    sharding = getattr(aval, "sharding", None)
+    if sharding is not None and not sharding.mesh.empty:
+        more["sharding"] = sharding if size is None else _with_leading(sharding)
+    varying = getattr(aval, "mat", None)
+    if varying is not None and not varying.empty:
+        more["manual_axis_type"] = varying
+    elif getattr(aval, "vma", None):  # before 0.10
+        more["vma"] = aval.vma
+    shape = aval.shape if size is None else (size, *aval.shape)
     try:
-        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **weak)
+        return jax.ShapeDtypeStruct(shape, aval.dtype, **more)
     except TypeError:  # 0.4.30 has no weak ones, but takes avals
-        return aval
+        return aval if size is None else ShapedArray(shape, aval.dtype)
+
+
+def _with_leading(sharding: Any) -> Any:
+    spec = sharding.spec
+    longer = (None, *partitions(spec))
+    return sharding.update(spec=spec.update(partitions=longer) if hasattr(spec, "update") else longer)
 
 
 def shaped(shape: tuple[int, ...], dtype: Any, weak_type: bool = False, space: str | None = None) -> Any:

@@ -51,18 +51,37 @@ Attr explicit_sharding(const Aval& aval) {
     return std::make_shared<const Attr::Record>(std::move(out));
 }
 
+std::vector<Sym> explicit_axes(const Attr& mesh) {
+    std::vector<Sym> out;
+    const Attr::Record* r = mesh.get_record();
+    const Attr::Seq* axes = r && !r->fields.empty() ? r->fields[0].second.get_seq() : nullptr;
+    const std::string& text = r ? r->text.str() : std::string();
+    std::size_t at = text.find("axis_types=(");
+    if (at == std::string::npos || !axes) return out;
+    for (const Attr& axis : axes->items) {
+        at = text.find_first_not_of("(, ", text.find_first_of("(,", at));
+        if (at == std::string::npos) break;
+        const Attr::Seq* name_and_size = axis.get_seq();
+        const Sym* name = name_and_size && !name_and_size->items.empty() ? name_and_size->items[0].get<Sym>() : nullptr;
+        if (name && text.compare(at, 8, "Explicit") == 0) out.push_back(*name);
+    }
+    return out;
+}
+
 AvalRef cut_by(AvalRef aval, const Attr& sharding) {
     const Attr::Record* r = sharding.get_record();
     if (!r || r->type != Sym("NamedSharding") || r->fields.size() != 2 || !aval->is_array()) return aval;
     const Attr::Record* spec = r->fields[1].second.get_record();
     const Attr::Seq* dims = spec && !spec->fields.empty() ? spec->fields[0].second.get_seq() : nullptr;
     if (!dims) return aval;
+    const std::vector<Sym> said = explicit_axes(r->fields[0].second);
     std::vector<std::vector<Sym>> cut(aval->shape.size());
     for (std::size_t d = 0; d < std::min(dims->items.size(), cut.size()); ++d) {
         if (const auto* one = dims->items[d].get<Sym>()) cut[d].push_back(*one);
         if (const Attr::Seq* several = dims->items[d].get_seq())
             for (const Attr& name : several->items)
                 if (const auto* axis = name.get<Sym>()) cut[d].push_back(*axis);
+        cut[d] = axes_without(cut[d], axes_without(cut[d], said));
     }
     return with_explicit_spec(aval, cut);
 }

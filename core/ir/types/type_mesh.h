@@ -22,7 +22,9 @@ private:
 bool types_have_mesh();
 /// The sharding that cuts as this type says, over that mesh: a parameter of equations. None where there is no mesh.
 Attr explicit_sharding(const Aval& aval);
-/// The type, cut as the parameter says; `aval` itself for None.
+/// The axes of a mesh that types speak of: `axis_types=(Explicit, Auto)` in its text.
+std::vector<Sym> explicit_axes(const Attr& mesh);
+/// The type, cut as the parameter says along those axes; `aval` itself for None.
 AvalRef cut_by(AvalRef aval, const Attr& sharding);
 
 }  // namespace jaxscope

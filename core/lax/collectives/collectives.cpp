@@ -217,6 +217,8 @@ Avals eval_all_gather_invariant(const Op& op) {
 }
 constexpr const char* kMesh = "a collective over devices: jaxscope runs it in programs of several devices alone";
 
+constexpr const char* kNoDerivative = "JAX gives maxima and minima over devices no derivative";
+
 constexpr Primitive mapped(const char* name, AbstractEvalFn* eval, BatchFn* batch) {
     Primitive p = typed_only(name, eval, kMesh);
     p.batch = batch;
@@ -230,6 +232,8 @@ constexpr Primitive linear(const char* name, AbstractEvalFn* eval, BatchFn* batc
 }
 constexpr Primitive all_reduce(const char* name, ExpandFn* expand) {
     Primitive p = mapped(name, eval_invariant, batch_extreme);
+    p.jvp = NoRule{kNoDerivative};
+    p.transpose = NoRule{kNoDerivative};
     p.expand = expand;
     return p;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "ir/builder.h"
@@ -39,17 +40,40 @@ Dims own_axes(const Op& op) {
             if (const auto* axis = a.get<std::int64_t>()) out.push_back(*axis);
     return out;
 }
+/// What XLA:CPU combines the members in, to round once: it computes nothing in bf16 or in what is narrower; f16 it adds as it is.
+DType wide_dtype(DType d) {
+    if (!is_float(d) || d == DType::F16) return d;
+    if (d == DType::BF16 || d == DType::F8E8M0FNU) return DType::F32;  // whose exponents f16 doesn't have
+    return byte_size(d) == 1 ? DType::F16 : d;
+}
+/// XLA:CPU begins with the lowest (highest) number there is, and passes by what is no number: NaN on some devices, or on all, is lost.
+void pass_by_nan(Builder& b, const Primitive& combine, Values& parts) {
+    const AvalRef type = b.aval(parts[0]);
+    if (!is_float(type->dtype)) return;
+    const double inf = std::numeric_limits<double>::infinity();
+    const Value least = lax::full(b, type, &combine == &kMax ? -inf : inf);
+    for (Value& v : parts) v = lax::select(b, lax::eq(b, v, v), v, least);
+}
 Value reduced(Builder& b, const Op& op, const Values& members) {
     const Primitive& combine = op.prim == &kPmax ? kMax : op.prim == &kPmin ? kMin : kAdd;
     const Dims own = own_axes(op);
-    const auto part = [&](Value v) {
-        if (own.empty()) return v;
-        if (&combine == &kAdd) return lax::reduce_sum(b, v, own);
-        return b.bind1(&combine == &kMax ? kReduceMax : kReduceMin, {v}, make_params(ReduceParams{.axes = own}));
-    };
-    Value out = part(members[0]);
-    for (std::size_t i = 1; i < members.size(); ++i) out = b.bind1(combine, {out, part(members[i])});
-    return out;
+    Values parts;
+    for (const Value v : members) {
+        if (own.empty())
+            parts.push_back(v);
+        else if (&combine == &kAdd)
+            parts.push_back(lax::reduce_sum(b, v, own));
+        else
+            parts.push_back(b.bind1(&combine == &kMax ? kReduceMax : kReduceMin, {v}, make_params(ReduceParams{.axes = own})));
+    }
+    if (parts.size() == 1) return parts[0];
+    const DType dtype = b.aval(parts[0])->dtype, wide = wide_dtype(dtype);
+    if (wide != dtype)
+        for (Value& v : parts) v = lax::convert_element_type(b, v, wide);
+    if (&combine != &kAdd) pass_by_nan(b, combine, parts);
+    Value out = parts[0];
+    for (std::size_t i = 1; i < parts.size(); ++i) out = b.bind1(combine, {out, parts[i]});
+    return wide == dtype ? out : lax::convert_element_type(b, out, dtype);
 }
 Value gathered(Builder& b, const AllGatherParams& p, Values members) {
     const auto dim = static_cast<std::size_t>(p.all_gather_dimension);

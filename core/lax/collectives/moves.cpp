@@ -106,20 +106,32 @@ Values jvp_all_to_all(Builder& b, const Op& op, const Values&, const Values&, co
     return b.emit(kAllToAll, {instantiate_tangent(b, dx[0], op.in[0])}, op.params, {tangent_aval(op.out[0])});
 }
 
+namespace {
+
+/// lax.all_to_all(tiled=False): of a dimension of its own that is made where parts are put together and dropped where they were split.
+Value untiled_exchange(Builder& b, const Op& op, Value x, AllToAllParams p) {
+    if (p.split_axis == p.concat_axis) return exchange(b, op, x, p);
+    if (p.split_axis < p.concat_axis) ++p.concat_axis;
+    x = lax::expand_dims(b, x, {p.concat_axis});
+    if (p.concat_axis < p.split_axis) ++p.split_axis;
+    return lax::squeeze(b, exchange(b, op, x, p), {p.split_axis});
+}
+
+}  // namespace
+
 /// lax.all_to_all with the axes the other way round, which adds and takes away a dimension where it isn't tiled. JAX refuses what comes out
 /// in another shape, and so do we.
 void transpose_all_to_all(Builder& b, const Op& op, const Values& ct, const Values&, TransposeSink& sink) {
     if (!sink.wanted(0) || ct[0].is_zero()) return;
     AllToAllParams p = op.as<AllToAllParams>();
     std::swap(p.split_axis, p.concat_axis);
-    Value x = ct[0];
-    if (!p.tiled && p.split_axis != p.concat_axis)
-        throw Error(ErrorCode::NotDifferentiable,
-                    "Expected cotangent type " + to_text(op.in[0]) + " but got one with the dimensions " +
-                        "of all_to_all(tiled=False) in another order: JAX's rule has no transpose where split_axis isn't concat_axis")
+    const Value x = p.tiled ? exchange(b, op, ct[0], p) : untiled_exchange(b, op, ct[0], p);
+    if (b.aval(x)->shape != op.in[0]->shape)
+        throw Error(ErrorCode::NotDifferentiable, "Expected cotangent type " + to_text(op.in[0]) + " but got " + to_text(b.aval(x)) +
+                                                      ": JAX's rule of all_to_all(tiled=False) has its dimensions in another order")
             .at(op.source.loc())
-            .advise("all_to_all(..., tiled=True) has one");
-    sink.add(0, exchange(b, op, x, p));
+            .advise("all_to_all(..., tiled=True) has a transpose");
+    sink.add(0, x);
 }
 
 BatchResult batch_all_to_all(Builder& b, const Op& op, const Values& in, const std::vector<int>& dims, std::int64_t size) {

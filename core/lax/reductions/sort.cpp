@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/kernel_builder.h"
+#include "ir/types/manual_axes.h"
 #include "lax/families.h"
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
@@ -32,6 +33,13 @@ Avals sort_eval(const Op& op) {
     return op.in;
 }
 
+/// In the body of a shard_map each result varies as its own operand does: the places that JAX's rule sorts along aren't made to vary.
+Values sorted_together(Builder& b, const Values& operands, const ParamsRef& params) {
+    if (!ManualScope::current()) return b.bind(kSort, operands, params);
+    Avals types;
+    for (const Value v : operands) types.push_back(b.aval(v));
+    return b.emit(kSort, operands, params, types);
+}
 /// The values are sorted together with their positions, and tangents follow the positions: hence a new application.
 PrimalsTangents sort_jvp_call(Builder& b, const Op& op, const Values& x, const Values& dx) {
     const std::int64_t dimension = op.as<SortParams>().dimension;
@@ -40,7 +48,7 @@ PrimalsTangents sort_jvp_call(Builder& b, const Op& op, const Values& x, const V
     Values operands = x;
     operands.push_back(
         b.bind1(kIota, {}, make_params(IotaParams{.dtype = index_dtype_unsigned(shape), .shape = shape, .dimension = dimension})));
-    Values sorted = b.bind(kSort, operands, op.params);
+    Values sorted = sorted_together(b, operands, op.params);
     const Value positions = lax::expand_dims(b, sorted.back(), {rank});
     sorted.pop_back();
     Values tangents;

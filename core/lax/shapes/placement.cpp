@@ -8,6 +8,7 @@
 #include "ir/kernel_builder.h"
 #include "ir/print/text_form.h"
 #include "ir/types/manual_axes.h"
+#include "ir/types/type_mesh.h"
 #include "lax/families.h"
 #include "lax/jitted.h"
 #include "lax/ops.h"
@@ -200,20 +201,6 @@ const Attr::Record* destination(const Op& op) {
         throw Error(ErrorCode::NoRule, "expected a reshard to a NamedSharding, found " + (r ? r->type.str() : "another"))
             .at(op.source.loc());
     return r;
-}
-/// The axes of a mesh that types speak of: `axis_types=(Explicit, Auto)` in its text.
-std::vector<Sym> explicit_axes(const Attr& mesh) {
-    std::vector<Sym> out;
-    const Attr::Record* r = mesh.get_record();
-    const std::string& text = r ? r->text.str() : std::string();
-    std::size_t at = text.find("axis_types=(");
-    if (at == std::string::npos) return out;
-    for (const sharding::Mesh::Axis& axis : sharding::mesh_from(mesh).axes) {
-        at = text.find_first_not_of("(, ", text.find_first_of("(,", at));
-        if (at == std::string::npos) break;
-        if (text.compare(at, 8, "Explicit") == 0) out.push_back(axis.name);
-    }
-    return out;
 }
 Avals eval_reshard(const Op& op) {
     expect_arrays(op, 1);

@@ -81,6 +81,28 @@ std::int64_t get_num_partitions(const std::vector<PartsTree>& parts) {
     return sharding::get_num_partitions(detail::all_parts(parts), detail::text_of(PartsTree::tuple(parts))).value_or(0);
 }
 
+Array get_global_aval(const Array& local_aval, const Parts& global_parts, const Parts& local_parts, Where where) {
+    const AvalRef local = local_aval.node()->aval;
+    return detail::abstract_array(sharding::get_global_aval(local, detail::parts_of(global_parts), detail::parts_of(local_parts)), where);
+}
+Array get_local_aval(const Array& global_aval, const Parts& global_parts, const Parts& local_parts, Where where) {
+    const AvalRef global = global_aval.node()->aval;
+    return detail::abstract_array(sharding::get_local_aval(global, detail::parts_of(global_parts), detail::parts_of(local_parts)), where);
+}
+namespace {
+ShardIndex index_of(const sharding::ShardIndex& index) {
+    ShardIndex out;
+    for (const sharding::Range& r : index) out.emplace_back(r.start, r.stop);
+    return out;
+}
+}  // namespace
+std::vector<ShardIndex> spec_to_indices(const Shape& shape, const Parts& parts, std::int64_t devices) {
+    std::vector<ShardIndex> out;
+    for (const sharding::ShardIndex& i : sharding::spec_to_indices(shape.vector(), detail::parts_of(parts), devices))
+        out.push_back(index_of(i));
+    return out;
+}
+
 Array with_sharding_constraint(const Operand& x, const Parts& partitions) {
     detail::initialise();
     const Array a = numpy::asarray(x);
@@ -104,7 +126,7 @@ std::vector<Shard> addressable_shards(const Array& a) {
     for (std::size_t d = 0; d < n.shards->data.size(); ++d) {
         Shard& s = out.emplace_back();
         s.device = static_cast<int>(d);
-        for (const sharding::Range& r : n.shards->index[d]) s.index.emplace_back(r.start, r.stop);
+        s.index = index_of(n.shards->index[d]);
         s.data = detail::concrete(n.shards->data[d]);
     }
     return out;

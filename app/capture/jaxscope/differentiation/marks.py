@@ -181,7 +181,7 @@ ad.primitive_transposes[linear_p] = _linear_transpose
 
 def linear_jaxpr(linear: Linear, residuals: list[Any]) -> Any:
     """A jaxpr with the residuals as constvars whose one equation is the linear half; what `vjp` will transpose."""
-    tangents = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in linear.jaxpr.invars]
+    tangents = [compat.struct(v.aval) for v in linear.jaxpr.invars]
     closed = jax.make_jaxpr(lambda res, ts: linear_p.bind(*res, *ts, linear=linear))(residuals, tangents)
     return compat.invars_to_constvars(closed.jaxpr, len(residuals)) if not closed.consts else None
 

@@ -281,7 +281,11 @@ def _quietly(transform: Callable, *args: Any) -> None:
 
 
 def _structs(closed: Any) -> list[Any]:
-    return [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+    return [compat.struct(v.aval) for v in closed.jaxpr.invars]
+
+
+def _mapped_structs(closed: Any, size: int) -> list[Any]:
+    return [compat.struct(v.aval, size) for v in closed.jaxpr.invars]
 
 
 def _gradient(closed: Any, chosen: list[int], has_aux: bool, around: Callable = lambda f: f) -> None:
@@ -306,13 +310,13 @@ def _mapped_gradient(closed: Any, chosen: list[int], has_aux: bool, size: int) -
     """vmap of the gradient, and the gradient of vmap."""
     if not chosen:
         return
-    structs = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in _structs(closed)]
+    structs = _mapped_structs(closed, size)
     _quietly(lambda: jax.make_jaxpr(jax.vmap(_backward(closed, chosen, has_aux)))(*structs))
     whole = jax.make_jaxpr(jax.vmap(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs)))(*structs)
     _gradient(whole, chosen, has_aux)
 
 
 def _mapped(closed: Any, chosen: set[int], size: int) -> None:
-    structs = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) if i in chosen else s for i, s in enumerate(_structs(closed))]
+    structs = [m if i in chosen else s for i, (s, m) in enumerate(zip(_structs(closed), _mapped_structs(closed, size)))]
     axes = tuple(0 if i in chosen else None for i in range(len(structs)))
     jax.make_jaxpr(jax.vmap(lambda *xs: compat.eval_jaxpr(closed.jaxpr, closed.consts, *xs), in_axes=axes, axis_size=size))(*structs)

@@ -251,7 +251,7 @@ class Rules:
             out, out_batched = rule(size, list(jax.tree_util.tree_unflatten(in_tree, mapped)), *args)
             batched[:] = map(bool, jax.tree_util.tree_leaves(out_batched))
             return jax.tree_util.tree_leaves(out)
-        closed = jax.make_jaxpr(run)(*[jax.ShapeDtypeStruct((size, *a.shape) if m else a.shape, a.dtype) for a, m in zip(avals, mapped)])
+        closed = jax.make_jaxpr(run)(*[compat.struct(a, size if m else None) for a, m in zip(avals, mapped)])
         return {**self.entry_jaxpr(eqn, closed.jaxpr, closed.consts), "out_batched": list(batched)}
 
     def custom_transpose(self, eqn: Any, avals: list[Any], case: Case) -> dict[str, Any]:
