@@ -45,6 +45,21 @@ def test_one_array_given_twice_opens(cli, tmp_path):
     assert [i["path"] for i in cli.json("inspect", file)["program"]["inputs"]] == ["a", "b"]
 
 
+@pytest.mark.parametrize("dtype", [jnp.float8_e5m2, jnp.float8_e4m3fn, jnp.float16, jnp.bfloat16], ids=lambda d: d.__name__)
+def test_a_narrow_number_is_asked_for_in_several_places(cli, tmp_path, dtype):
+    """Of each of eight arrays of one element, which is chosen by itself: the number stood where the first one asked."""
+    def f(*xs):
+        least, out = jnp.full(xs[0].shape, -3, dtype), None
+        for x in xs:
+            v = lax.select(x == x, x, least)
+            out = v if out is None else lax.max(out, v)
+        return out
+    args = [jnp.full((1,), k - 4, dtype) for k in range(8)]
+    cli.json("run", saved(f, *args, path=tmp_path, values="all"), "--outputs", str(tmp_path / "o.npz"))
+    with np.load(tmp_path / "o.npz") as out:
+        assert out["out0"].tobytes() == np.asarray(f(*args)).tobytes()
+
+
 def test_tanh_of_large_numbers_is_one(cli, tmp_path):
     """What is left of 1 - tanh(x)**2 is multiplied with x**3 in the gradient of gelu."""
     x = jnp.concatenate([jnp.linspace(-60.0, 60.0, 97), jnp.array([7.95, 8.0, -8.0, 1e6])])

@@ -96,10 +96,8 @@ void ScalarOps::store(Value* address, const Number& n) {
 Number ScalarOps::literal(DType d, double re, double im, std::int64_t integer) {
     llvm::Type* t = register_type(d);
     if (is_complex(d)) return {llvm::ConstantFP::get(t, re), llvm::ConstantFP::get(t, im), d};
-    if (is_float(d)) {
-        Value* v = llvm::ConstantFP::get(t, re);
-        return {small_float(d) ? round_to(d, v) : v, nullptr, d};
-    }
+    // Rounded here: an instruction would stand where the number is first asked for, and others ask for it elsewhere.
+    if (is_float(d)) return {llvm::ConstantFP::get(t, small_float(d) ? small_float_value(d, small_float_bits(d, re)) : re), nullptr, d};
     return {llvm::ConstantInt::get(t, static_cast<std::uint64_t>(integer), true), nullptr, d};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "jit/kernels/products/dot_shape.h"
+#include "ir/primitive.h"
+#include "jit/kernels/products/dot_core.h"
 
 // Which code computes a product, and how long it takes: one judgement for all that cut, copy or transpose around it.
 namespace jaxscope::exec {

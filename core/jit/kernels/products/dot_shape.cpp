@@ -33,22 +33,6 @@ DotLoop merge(std::vector<DotLoop> dims, std::vector<DotLoop>& rest) {
 
 }  // namespace
 
-std::int64_t DotShape::count() const {
-    std::int64_t n = 1;
-    for (const DotLoop& l : loops) n *= l.size;
-    return n;
-}
-DotLoop DotShape::place(std::int64_t index) const {
-    DotLoop at{1, 0, 0, 0};
-    for (std::size_t l = loops.size(); l-- > 0;) {
-        const DotLoop& loop = loops[l];
-        const std::int64_t i = index % loop.size;
-        index /= loop.size;
-        at.lhs += i * loop.lhs, at.rhs += i * loop.rhs, at.out += i * loop.out;
-    }
-    return at;
-}
-
 DotShape dot_shape(const Op& op, const DotKernel& spec, const Layouts& layouts) {
     const Dims &l = op.in[0]->shape, &r = op.in[1]->shape, &o = op.out[0]->shape;
     const auto strides = [&](std::size_t i, const Dims& shape) {

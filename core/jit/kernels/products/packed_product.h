@@ -3,7 +3,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/products/dot_core.h"
 
 // Matrix products of the types that oneDNN has none for: float64, complex numbers, 32-bit integers. Both operands are packed into panels
 // that one tile of the result reads in order (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication").

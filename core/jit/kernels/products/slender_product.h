@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "jit/kernels/products/dot_shape.h"
+#include "jit/kernels/products/dot_core.h"
 
 namespace jaxscope::exec {
 

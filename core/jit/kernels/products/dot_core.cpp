@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/kernels/products/dot_core.h"
+
+namespace jaxscope::exec {
+
+std::int64_t DotShape::count() const {
+    std::int64_t n = 1;
+    for (const DotLoop& l : loops) n *= l.size;
+    return n;
+}
+DotLoop DotShape::place(std::int64_t index) const {
+    DotLoop at{1, 0, 0, 0};
+    for (std::size_t l = loops.size(); l-- > 0;) {
+        const DotLoop& loop = loops[l];
+        const std::int64_t i = index % loop.size;
+        index /= loop.size;
+        at.lhs += i * loop.lhs, at.rhs += i * loop.rhs, at.out += i * loop.out;
+    }
+    return at;
+}
+
+}  // namespace jaxscope::exec
