@@ -63,11 +63,11 @@ def test_values_are_jaxs(folder, tmp_path):
 
 
 def differences(name, ours, theirs):
-    """Empty: there are none."""
+    """Empty: there are none. What is left when numbers about one cancel out is rounding, JAX's and ours."""
     if not theirs.exists():
         return f"{name}: JAX computed nothing"
     a, b = np.load(ours), np.load(theirs)
-    errors = ((key, largest_error(a[key], b[key])) for key in b.files)
+    errors = ((key, largest_error(a[key], b[key])) for key in b.files if not (a[key].shape == b[key].shape and np.allclose(a[key], b[key], rtol=0, atol=1e-7)))
     return "; ".join(f"{name} {key}: {error}" for key, error in errors if not error < 2e-4)
 
 
