@@ -46,7 +46,7 @@ void accumulate_scatters(Graph& g) {
     };
     for (Node& sum : g.nodes) {
         if (sum.kind != NodeKind::Element || (sum.op.prim != &kAddAny && sum.op.prim != &kAdd) || sum.in.size() != 2) continue;
-        for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {  // of two scatters the later one
+        for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {  // of two scatters the right one
             const Node* scatter = lone_scatter(sum.in[k]);
             const ValueId other = sum.in[1 - k];
             if (!scatter || g.values[other].aval != g.values[scatter->in[0]].aval || g.values[other].kind == GraphValue::Kind::Literal)

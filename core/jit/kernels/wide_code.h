@@ -10,9 +10,8 @@
 #endif
 #define JAXSCOPE_INLINED __attribute__((always_inline)) inline
 
-/// Kernels that compute with vectors of their own (`vector_size`) stand in an .inl file, which is parsed once per instruction set, under
-/// `#pragma GCC target` and with kVectorBytes of that set: a vector that the target doesn't know is taken apart where a function is
-/// parsed, before it is inlined anywhere, and ends as copies through the stack.
+/// Kernels that compute with vectors of their own (`vector_size`), as wide as the processor's, stand in an .inl file, which is parsed once
+/// per instruction set (per_processor.inc): a vector wider than the processor's would be taken apart and go through the stack.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define JAXSCOPE_PARSED_PER_PROCESSOR 1
 #endif
@@ -30,3 +29,13 @@ inline Processor processor() {
 }
 
 }  // namespace jaxscope::exec
+
+/// Calls, of the kernels that per_processor.inc parsed in namespace `kernels`, those for this machine.
+#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
+#define JAXSCOPE_ON_THIS_PROCESSOR(kernels, ...)                          \
+    (processor() == Processor::avx512 ? kernels::with_avx512::__VA_ARGS__ \
+     : processor() == Processor::avx2 ? kernels::with_avx2::__VA_ARGS__   \
+                                      : kernels::any_processor::__VA_ARGS__)
+#else
+#define JAXSCOPE_ON_THIS_PROCESSOR(kernels, ...) kernels::any_processor::__VA_ARGS__
+#endif

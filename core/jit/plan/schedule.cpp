@@ -166,15 +166,18 @@ std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& un
     if (!s.anything_to_choose()) return {};
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
-    std::vector<Order> out{s.early(program), s.late(program)};
-    out.push_back(s.early(out[1]));
-    out.push_back(s.late(program, true));
+    std::vector<Order> out;
+    const auto add = [&](Order order) {  // many programs leave little to choose, and planning an order costs more than finding it
+        if (order != program && std::find(out.begin(), out.end(), order) == out.end()) out.push_back(order);
+        return order;
+    };
+    add(s.early(program));
+    add(s.early(add(s.late(program))));
+    const Order deep = add(s.late(program, true));
     if (thorough) {
-        out.push_back(s.early(out.back()));
-        out.push_back(s.early(program, true));
-        out.push_back(s.late(out.back()));
+        add(s.early(deep));
+        add(s.late(add(s.early(program, true))));
     }
-    std::erase(out, program);
     return out;
 }
 

@@ -17,36 +17,16 @@ constexpr std::int64_t kFew = 4;  ///< columns
 
 }  // namespace
 
-namespace slender_for_any {
-constexpr int kVectorBytes = 16;
-#include "jit/kernels/products/slender_kernels.inl"
-}  // namespace slender_for_any
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-namespace slender_for_avx2 {
-constexpr int kVectorBytes = 32;
-#include "jit/kernels/products/slender_kernels.inl"
-}  // namespace slender_for_avx2
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-namespace slender_for_avx512 {
-constexpr int kVectorBytes = 64;
-#include "jit/kernels/products/slender_kernels.inl"
-}  // namespace slender_for_avx512
-#pragma GCC pop_options
-#endif
+namespace slender_kernels {
+#define JAXSCOPE_KERNELS "jit/kernels/products/slender_kernels.inl"
+#include "jit/kernels/per_processor.inc"
+}  // namespace slender_kernels
 
 namespace {
 
 template <class T>
 void tall(const DotCore& c, const T* lhs, const T* rhs, T* out, bool add) {
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-    if (processor() == Processor::avx512) return slender_for_avx512::product<T>(c, lhs, rhs, out, add);
-    if (processor() == Processor::avx2) return slender_for_avx2::product<T>(c, lhs, rhs, out, add);
-#endif
-    slender_for_any::product<T>(c, lhs, rhs, out, add);
+    JAXSCOPE_ON_THIS_PROCESSOR(slender_kernels, product<T>(c, lhs, rhs, out, add));
 }
 
 }  // namespace

@@ -26,38 +26,16 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> x, std::uint32_
 
 }  // namespace
 
-namespace hash_for_any {
-constexpr int kVectorBytes = 16;
-#include "jit/kernels/random/random_hash.inl"
-}  // namespace hash_for_any
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-namespace hash_for_avx2 {
-constexpr int kVectorBytes = 32;
-#include "jit/kernels/random/random_hash.inl"
-}  // namespace hash_for_avx2
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-namespace hash_for_avx512 {
-constexpr int kVectorBytes = 64;
-#include "jit/kernels/random/random_hash.inl"
-}  // namespace hash_for_avx512
-#pragma GCC pop_options
-#endif
+namespace threefry_kernels {
+#define JAXSCOPE_KERNELS "jit/kernels/random/random_hash.inl"
+#include "jit/kernels/per_processor.inc"
+}  // namespace threefry_kernels
 
 Pair threefry(Pair key, Pair x) {
-    hash_for_any::hash<std::uint32_t, 1>(key, &x.first, &x.second);
+    threefry_kernels::any_processor::hash<std::uint32_t, 1>(key, &x.first, &x.second);
     return x;
 }
-void threefry(Pair key, Pairs& x) {
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-    if (processor() == Processor::avx512) return hash_for_avx512::hash_pairs(key, x);
-    if (processor() == Processor::avx2) return hash_for_avx2::hash_pairs(key, x);
-#endif
-    hash_for_any::hash_pairs(key, x);
-}
+void threefry(Pair key, Pairs& x) { JAXSCOPE_ON_THIS_PROCESSOR(threefry_kernels, hash_pairs(key, x)); }
 
 Pairs counters(std::int64_t first) {
     Pairs x;

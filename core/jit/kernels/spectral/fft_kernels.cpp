@@ -5,32 +5,14 @@
 
 namespace jaxscope::exec {
 
-namespace any_processor {
-#include "jit/kernels/spectral/fft_kernels.inl"
-}
-
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-namespace with_avx2 {
-#include "jit/kernels/spectral/fft_kernels.inl"
-}
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-namespace with_avx512 {
-#include "jit/kernels/spectral/fft_kernels.inl"
-}
-#pragma GCC pop_options
-#endif
+namespace fft {
+#define JAXSCOPE_KERNELS "jit/kernels/spectral/fft_kernels.inl"
+#include "jit/kernels/per_processor.inc"
+}  // namespace fft
 
 template <class T, int kRows>
 const FftKernels<T, kRows>& fft_kernels() {
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-    if (processor() == Processor::avx512) return with_avx512::kernels<T, kRows>();
-    if (processor() == Processor::avx2) return with_avx2::kernels<T, kRows>();
-#endif
-    return any_processor::kernels<T, kRows>();
+    return JAXSCOPE_ON_THIS_PROCESSOR(fft, kernels<T, kRows>());
 }
 bool has_full_packs() { return processor() == Processor::avx512; }
 template const FftKernels<float, 1>& fft_kernels();
