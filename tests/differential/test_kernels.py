@@ -189,13 +189,14 @@ def test_narrow_products(cli, tmp_path, threads):
     h, i = jnp.bfloat16, jnp.int8
     a, b, c = array(h, 6, 130, 70), array(h, 6, 70, 200), array(h, 6, 200, 70)
     s, t = array(i, 300, 129), array(i, 129, 520)
+    d, e = array(h, 20, 6000), array(h, 6000, 70)  # worth cutting, into blocks longer than a side
 
-    def f(a, b, c, s, t):
+    def f(a, b, c, s, t, d, e):
         wide = dict(preferred_element_type=jnp.int32)
         return (a @ b, jnp.einsum("bmk,bnk->bmn", a, c), jnp.einsum("bmk,bkn->bnm", a, b), jnp.einsum("bmk,bmn->bkn", a, a @ b),
                 jnp.matmul(a[0], b[0], preferred_element_type=jnp.float32), jnp.einsum("bmk,bkn->mn", a, b),
-                lax.dot(s, t, **wide), lax.dot(t.T, s.T, **wide), a[0, :1] @ b[0], a[0] @ b[0, :, :1], lax.dot(s, t))
-    same(cli, tmp_path, f, (a, b, c, s, t), threads)
+                lax.dot(s, t, **wide), lax.dot(t.T, s.T, **wide), a[0, :1] @ b[0], a[0] @ b[0, :, :1], lax.dot(s, t), d @ e[:, :24], d @ e)
+    same(cli, tmp_path, f, (a, b, c, s, t, d, e), threads)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -44,11 +44,10 @@ public:
         constexpr double kWorthCutting = 4e6;
         // An even number of blocks, so that two threads have as much to do.
         const std::int64_t pieces = work < kWorthCutting ? 1 : std::max<std::int64_t>(2, (length_ / kMost + 1) / 2 * 2);
-        block_ = std::max<std::int64_t>(1, ((length_ + pieces - 1) / pieces + kUnit - 1) / kUnit * kUnit);
-        if (pieces == 1) block_ = std::max<std::int64_t>(length_, 1);
+        block_ = pieces == 1 ? length_ : std::min(length_, ((length_ + pieces - 1) / pieces + kUnit - 1) / kUnit * kUnit);
         blocks_ = (length_ + block_ - 1) / block_;
-        whole_ = make_block(std::min(block_, length_));
-        if (length_ % block_ != 0 && blocks_ > 1) rest_ = make_block(length_ % block_);
+        whole_ = make_block(block_);
+        if (length_ % block_ != 0) rest_ = make_block(length_ % block_);
         for (const auto& b : {whole_, rest_})
             if (b) own_bytes_ = std::max(own_bytes_, checked_align(static_cast<std::int64_t>(b->scratchpad.get_size()), 64));
         serial_ = work * static_cast<double>(shape_.count()) < kWorthCutting;
