@@ -146,6 +146,24 @@ TEST(FilterJit, AFunctionObjectsOwnArraysAreTracedAndDonatedWithTheRest) {
     EXPECT_FALSE(x.is_deleted());
     EXPECT_TRUE(m.w.is_deleted());
 }
+struct Scale {
+    Array w;
+    Array operator()(Array x, Array y) const { return x * w.sum() + y.sum(); }
+};
+TEST(FilterJit, ArgumentsStandAsEquinoxListsThem_B_29) {
+    const Array x = jnp::ones(3), y = jnp::ones(4);
+    const auto inputs = [&](const auto& f, const auto&... a) {
+        const std::string text = f.lower(a...).as_text();
+        return text.substr(0, text.find('.'));
+    };
+    const Scale m{jnp::ones(2)};
+    EXPECT_EQ(inputs(jax::filter_jit(m), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
+    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all"}), x, y), "{ lambda ; a:f32[3] b:f32[2] c:f32[4]");
+    EXPECT_EQ(inputs(jax::filter_jit(m, {.donate = "all-except-first"}), x, y), "{ lambda ; a:f32[2] b:f32[4] c:f32[3]");
+    const auto call = [](const Scale& s, Array a, Array b) { return s(a, b); };
+    EXPECT_EQ(inputs(jax::filter_jit(call, {.donate = "warn-except-first"}), m, x, y), "{ lambda ; a:f32[3] b:f32[4] c:f32[2]");
+    EXPECT_EQ(jax::filter_jit(call, {.donate = "all-except-first"})(m, x, y).str(), "[6. 6. 6.]");
+}
 TEST(Behaviours, B_38_AnExtraResultTakesADonatedScalar) {
     const auto f = jax::filter_jit([](Array i, Array x) { return std::pair(x + 1, i + 1); }, {.donate = "all"});
     const Array i = jnp::array({3})[0], x = jnp::ones(2);

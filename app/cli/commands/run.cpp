@@ -255,7 +255,7 @@ private:
     int fit(const Inspection& inspection) const {
         if (inspection.choices().changes_program())
             throw Error(ErrorCode::BadUsage, "expected no policy beside --budget, which looks for one, found one");
-        const BudgetFit fit = fit_budget_anywhere(inspection, parse_size(budget_), budget_seconds_);
+        const BudgetFit fit = fit_budget_anywhere(inspection, parse_size(budget_), {.seconds = budget_seconds_});
         FitReport found = fit_report(fit, inspection.program());
         if (prove_ && fit.placement) found.proof = proof(fit, inspection);
         if (const PerDevice& cut = inspection.per_device()) found.devices = cut.program->mesh.devices();

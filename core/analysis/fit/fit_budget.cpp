@@ -66,6 +66,7 @@ public:
     std::size_t size() const { return named_.candidates.size(); }
     const std::vector<SaveCandidate>& candidates() const { return named_.candidates; }
     std::int64_t tried() const { return static_cast<std::int64_t>(known_.size()); }
+    double equations() const { return equations_; }
 
     const FitFigures& evaluate(const Subset& saved) {
         check_cancelled();
@@ -74,18 +75,22 @@ public:
         Choices c = choices_;
         c.replace_policy = {{"", policy_of(named_.candidates, saved)}};
         const Inspection one(base_.program_ptr(), std::move(c), &base_);
+        equations_ += static_cast<double>(count_equations(*one.step().jaxpr));
         return known_.emplace(saved, figures_of(one)).first->second;
     }
 
     /// True: every subset was tried.
-    bool run(double seconds) {
+    bool run(const SearchLimit& limit) {
         const auto begin = Clock::now();
-        const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+        // The share that is spent of whatever is left less of.
+        const auto spent = [&] {
+            return std::max(std::chrono::duration<double>(Clock::now() - begin).count() / limit.seconds, equations_ / limit.equations);
+        };
         best_ = Subset(size(), false);
         evaluate(best_);
-        const double each = std::max(spent(), 1e-4);
-        const bool all = size() <= 12 && each * static_cast<double>(1U << size()) < seconds;
-        const auto go = [&] { return spent() < seconds; };
+        const double each = std::max(spent(), 1e-4 / limit.seconds);
+        const bool all = size() <= 12 && each * static_cast<double>(1U << size()) < 1;
+        const auto go = [&] { return spent() < 1; };
         if (all) {
             everything();
         } else {
@@ -183,12 +188,13 @@ private:
     Inspection base_;
     std::int64_t budget_;
     std::map<Subset, FitFigures> known_;
+    double equations_ = 0;  ///< of the programs that were derived
     Subset best_;
 };
 
 }  // namespace
 
-BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double seconds) {
+BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, const SearchLimit& limit) {
     BudgetFit out;
     out.budget = budget;
     Choices plain = inspection.choices();
@@ -206,9 +212,10 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, double s
     for (const Placement& way : ways) {
         try {
             Search search(as_it_is, subject, way, budget);
-            const bool all = search.run(seconds / static_cast<double>(ways.size()));
+            const bool all = search.run(limit.over(ways.size()));
             const FitFigures found = search.evaluate(search.best());
             out.tried += search.tried();
+            out.equations += search.equations();
             if (!is_better(found, out.found, budget)) continue;
             if (out.as_it_is && out.before.recomputed_flops - found.recomputed_flops <= trifle) continue;
             out.found = found;
@@ -243,15 +250,16 @@ std::vector<Choices> places_for_policies(const Program& program, const Choices& 
     return out;
 }
 
-BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget, double seconds) {
+BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget, const SearchLimit& limit) {
     const std::vector<Choices> places = places_for_policies(inspection.program(), inspection.choices());
-    const double each = seconds / static_cast<double>(places.size());
+    const SearchLimit each = limit.over(places.size());
     BudgetFit best = fit_budget(inspection, budget, each);
     if (places.size() == 1) return best;
     if (best.placement) best.region = inspection.region();
     if (best.as_it_is) return best;
     for (std::size_t k = 1; k < places.size(); ++k) {
         const std::int64_t tried = best.tried;
+        const double equations = best.equations;
         std::vector<std::string> problems = std::move(best.problems);
         try {
             BudgetFit other = fit_budget(Inspection(inspection.program_ptr(), places[k], &inspection), budget, each);
@@ -261,8 +269,10 @@ BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget,
                 best = std::move(other);
                 best.region = places[k].region;
                 best.tried = tried + others;
+                best.equations += equations;
             } else {
                 best.tried = tried + other.tried;
+                best.equations = equations + other.equations;
             }
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;

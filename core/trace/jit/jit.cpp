@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -296,10 +297,27 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
     return out;
 }
 
+/// Equinox binds names to parameters, and gives its compiled function two dicts, donated arrays before others, with the keys "first" (the
+/// first argument), "fun" (the function object's own arrays) and "rest".
+std::vector<std::size_t> order_of_equinox(const DonationRules& r, std::size_t arguments) {
+    std::vector<std::size_t> order(arguments);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t first = r.own_function ? 1 : 0;
+    if (first >= arguments) return order;
+    const bool first_is_donated = !r.args.empty() && r.args[0];
+    const bool last = r.fallback && !first_is_donated;
+    const auto begin = order.begin(), at = begin + static_cast<std::ptrdiff_t>(first);
+    if (last)
+        std::rotate(at, at + 1, order.end());
+    else
+        std::rotate(begin, at, at + 1);
+    return order;
+}
+
 }  // namespace
 
 std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
-    if (s.rules.marker) call.arrange_as_taken();  // Equinox binds names to parameters
+    if (s.rules.marker) call.arrange(order_of_equinox(s.rules, call.keywords.size()));
     fix_numbers(s, call);
     PyTreeDef tree = make_tree(call.arguments());
     Avals avals = avals_of(call.leaves);
