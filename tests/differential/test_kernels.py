@@ -239,3 +239,27 @@ def test_contractions_of_axes_in_any_order(cli, tmp_path):
             specs, pairs, wanted = zip(*part)
             wanted = [np.asarray(jax.jit(jnp.einsum, static_argnums=0)(s, *p)) if w is None else w for s, p, w in part]
             same(cli, tmp_path, lambda *pairs: [jnp.einsum(s, *p) for s, p in zip(specs, pairs)], pairs, threads, wanted)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_short_sums(cli, tmp_path, threads):
+    """Thousands of products of two to four terms, however their dimensions lie; what is transposed twice is what it was."""
+    specs = ["bij,bjk->bik", "bij,bj->bi", "bij,bkj->bik", "bji,bjk->bki", "bi,bi->b", "pgj,gij->gpi", "pgj,gij->pgi", "pj,ij->pi", "ij,pj->ip", "bcij,bcjk->cbki"]
+    sizes = dict(b=1200, c=2, g=24, p=900)
+
+    def f(*pairs):
+        return [g for s, a, b in zip(specs * 3, pairs[::2], pairs[1::2]) for g in (jnp.einsum(s, a, b), *(jax.grad(lambda a, b: jnp.einsum(s, a, b).sum(), (0, 1))(a, b) if a.dtype == jnp.float32 else ()))]
+    for length in (2, 3, 4):
+        R.seed(length)
+        pairs = [array(t, *(sizes.get(d, length) for d in side)) for t in (jnp.float32, jnp.complex64, jnp.int32) for s in specs for side in s.split("->")[0].split(",")]
+        same(cli, tmp_path, f, pairs, threads)
+
+
+def test_remainders_by_powers_of_two(cli, tmp_path):
+    edges = [0.0, -0.0, 1, -1, 64, -64, 63.75, -128, np.inf, -np.inf, np.nan, 1e30, -3e38, 2.0**25 + 4]
+    x = jnp.asarray(np.concatenate([edges, R.standard_normal(3000) * 10 ** R.uniform(-20, 20, 3000)]).astype(np.float32))
+
+    def f(x):
+        parts = [lax.rem(x, lax.full_like(x, by)) for by in (1, 2, 64, 2.0**60, 2.0**70, 0.5, 3)] + [x % 64, x.astype(jnp.bfloat16) % 8]
+        return parts + [1 / p for p in parts]  # tells zeros apart
+    same(cli, tmp_path, f, (x,), 2)

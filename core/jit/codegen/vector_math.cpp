@@ -300,6 +300,20 @@ const char* libm_name(KOp o) {
     }
 }
 
+/// 1, 2, 4, ... as far as x / y loses nothing that trunc would keep.
+bool is_whole_power_of_two(const llvm::APFloat& y) {
+    constexpr int kMost = 64;
+    return y.isFiniteNonZero() && !y.isNegative() && y.getExactInverse(nullptr) && ilogb(y) >= 0 && ilogb(y) <= kMost;
+}
+/// fmod: every step is exact, and the remainder has x's sign where it is 0, too.
+Value* remainder_by_power(llvm::IRBuilder<>& b, Value* x, const llvm::ConstantFP* y) {
+    llvm::APFloat inverse(y->getValueAPF());
+    y->getValueAPF().getExactInverse(&inverse);
+    Value* times = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), inverse)));
+    Value* rest = b.CreateFSub(x, b.CreateFMul(times, llvm::ConstantFP::get(x->getType(), y->getValueAPF())));
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, rest, x);
+}
+
 }  // namespace
 
 Value* call_libm(llvm::IRBuilder<>& b, const char* name, llvm::ArrayRef<Value*> args) {
@@ -327,6 +341,10 @@ Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x) {
     return call_libm(b, name, {x});
 }
 
-Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x, Value* y) { return call_libm(b, libm_name(o), {x, y}); }
+Value* math_function(llvm::IRBuilder<>& b, KOp o, Value* x, Value* y) {
+    if (const auto* c = llvm::dyn_cast<llvm::ConstantFP>(y); o == KOp::Rem && c && is_whole_power_of_two(c->getValueAPF()))
+        return remainder_by_power(b, x, c);
+    return call_libm(b, libm_name(o), {x, y});
+}
 
 }  // namespace jaxscope::exec

@@ -155,6 +155,7 @@ std::shared_ptr<const IndexMap> GraphRewriter::index_map(const Op& op) {
 
 std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::vector<ValueId>& in) {
     if (auto viewed = add_view(op, in)) return viewed;
+    if (auto joined = add_joined_transpose(op, in)) return joined;
     Node n;
     n.op = op;
     n.in = in;
@@ -168,8 +169,10 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
     n.spec = std::make_shared<const KernelSpec>(op.prim->kernel.fn(op));
     if (const auto* reduce = std::get_if<ReduceKernel>(&n.spec->kind); reduce && reduce->kind < ReduceKind::ArgMax)
         return add_reduction(op, in, *reduce);
-    if (const auto* dot = std::get_if<DotKernel>(&n.spec->kind))
+    if (const auto* dot = std::get_if<DotKernel>(&n.spec->kind)) {
         if (auto product = add_multiplication(op, in, *dot)) return product;
+        if (auto sums = elements_only_ ? std::nullopt : add_short_sums(op, in, *dot)) return sums;
+    }
     n.kind = NodeKind::Library;
     return merged(std::move(n));
 }

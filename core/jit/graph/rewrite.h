@@ -34,6 +34,11 @@ private:
     std::optional<std::vector<ValueId>> add_view(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
     std::optional<std::vector<ValueId>> add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
+    /// Thousands of products whose sums have two to four terms (rotations of points, 3x3 matrices of a batch): multiplied and summed as
+    /// element-wise operations are, where that is faster. short_sums.cpp has this and the next.
+    std::optional<std::vector<ValueId>> add_short_sums(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
+    /// A transposition of what was transposed is one of the array before.
+    std::optional<std::vector<ValueId>> add_joined_transpose(const Op& op, const std::vector<ValueId>& in);
     std::int64_t joined_run(ValueId v) const;
     Reduction first_stage(ValueId v, const Reduction& r) const;
     ValueId add_run(const Op& op, ValueId in, Reduction r, AvalRef out);

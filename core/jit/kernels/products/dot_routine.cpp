@@ -36,6 +36,28 @@ bool worth_packing(const DotCore& c) {
     return std::min(c.m, c.n) >= 3 && std::max(c.m, c.n) >= 8;  // panels are as wide as a tile
 }
 
+/// Of the library, whose call takes a quarter of a microsecond, beside code of ours that is there already.
+bool worth_a_call(const DotCore& c) {
+    constexpr double kInVectors = 17000, kElse = 600;
+    constexpr std::int64_t kLanes = 8, kAlone = 32;  ///< of one row alone each sum waits for the one before
+    const auto in_vectors = [](std::int64_t operand, std::int64_t out, std::int64_t length, std::int64_t others) {
+        return operand == 1 && out == 1 && length >= (others == 1 ? kAlone : kLanes);
+    };
+    const bool vectors = in_vectors(c.rhs_n, c.out_n, c.n, c.m) || in_vectors(c.lhs_m, c.out_m, c.m, c.n);
+    return multiplications(c) >= (vectors ? kInVectors : lies_in_rows(c) || is_slender(c) ? kElse : 0);
+}
+
+/// Lines of the cache that are touched for a few numbers each: the processor reads the next ones ahead, but has to wait to write them.
+double scattered(const DotCore& c) {
+    constexpr std::int64_t kLine = 16;
+    constexpr double kRead = 0.4, kWritten = 3;
+    const auto lines = [](std::int64_t a, std::int64_t na, std::int64_t b, std::int64_t nb) {
+        if (a > b) std::swap(a, b), std::swap(na, nb);
+        return na < kLine && b >= kLine && b > na ? static_cast<double>(nb) : 0.0;
+    };
+    return kRead * (lines(c.lhs_m, c.m, c.lhs_k, c.k) + lines(c.rhs_k, c.k, c.rhs_n, c.n)) + kWritten * lines(c.out_m, c.m, c.out_n, c.n);
+}
+
 /// Of one core, its operands in the cache.
 double core_cost(const DotCore& c, Arithmetic a) {
     const auto m = static_cast<double>(c.m), n = static_cast<double>(c.n), k = static_cast<double>(c.k);
@@ -44,7 +66,7 @@ double core_cost(const DotCore& c, Arithmetic a) {
     const double number = a == Arithmetic::F32 || a == Arithmetic::Word32 ? 1 : a == Arithmetic::C64 ? 4 : a == Arithmetic::C128 ? 8 : 2;
     switch (routine_of(c, a)) {
         case DotRoutine::Library:
-            return 250 + 0.1 * touched + 0.03 * m * n * k;
+            return 250 + 0.1 * touched + 0.03 * m * n * k + scattered(c);
         case DotRoutine::Packed:
             return 200 + 1.2 * touched + 0.04 * number * m * n * k;
         case DotRoutine::Slender:
@@ -77,10 +99,8 @@ bool native(Arithmetic a, DType d) {
 }
 
 DotRoutine routine_of(const DotCore& c, Arithmetic a) {
-    constexpr double kWorthACall = 2000;  ///< of the library, beside code of ours that is there already
     const bool in_rows = lies_in_rows(c);
-    if (a == Arithmetic::F32 && c.k > 0 && unit_strides(c) && !(in_rows && multiplications(c) < kWorthACall && !is_slender(c)))
-        return DotRoutine::Library;
+    if (a == Arithmetic::F32 && c.k > 0 && unit_strides(c) && worth_a_call(c)) return DotRoutine::Library;
     if (a != Arithmetic::Word64 && worth_packing(c)) return DotRoutine::Packed;
     if (is_slender(c) && c.k > 0) return DotRoutine::Slender;
     return in_rows ? DotRoutine::Small : DotRoutine::Plain;
