@@ -40,7 +40,7 @@ public:
         by_rows_ = c.m >= c.n;
         length_ = by_rows_ ? c.m : c.n;
         const double work = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
-        constexpr std::int64_t kUnit = 64, kMost = 256;
+        constexpr std::int64_t kUnit = 64, kMost = 512;
         constexpr double kWorthCutting = 4e6;
         // An even number of blocks, so that two threads have as much to do.
         const std::int64_t pieces = work < kWorthCutting ? 1 : std::max<std::int64_t>(2, (length_ / kMost + 1) / 2 * 2);
