@@ -334,3 +334,10 @@ def test_wrong_options():
         jaxscope.capture(jnp.sin, values="some")(1.0)
     with pytest.raises(jaxscope.CaptureError, match="argument 3"):
         jaxscope.capture(jnp.sin, differentiate=3)(1.0)
+
+
+@pytest.mark.skipif(jax.__version_info__ >= (0, 10), reason="this version's parameters are those that captures hold")
+def test_older_versions_rebuild_nothing(tmp_path):
+    jaxscope.capture(jnp.sin)(np.ones(3, np.float32)).save(tmp_path / "sin.jaxscope")
+    with pytest.raises(Exception, match=f"captures are written with the parameters of JAX 0.10; this is JAX {jax.__version__}"):
+        jaxscope.load(tmp_path / "sin.jaxscope")

@@ -114,6 +114,7 @@ for i in range(2):
 
 @pytest.mark.parametrize("name, donated", [("step", ["w"]), ("power", []), ("scale", []), ("grads", ["m.layers[0].weight", "x"])])
 def test_pmapped_functions(call, tmp_path, binary, name, donated):
+    pytest.importorskip("equinox")
     (tmp_path / "mapped.py").write_text(PMAPPED)
     done = call(name, "env", "XLA_FLAGS=--xla_force_host_platform_device_count=4", "python", "mapped.py", options=["--nth", "2"])
     assert done.returncode == 0, done.stderr
@@ -123,6 +124,7 @@ def test_pmapped_functions(call, tmp_path, binary, name, donated):
 
 
 def test_pmapped_functions_are_listed(call, tmp_path):
+    pytest.importorskip("equinox")
     (tmp_path / "mapped.py").write_text(PMAPPED)
     done = call("stop", "env", "XLA_FLAGS=--xla_force_host_platform_device_count=4", "python", "mapped.py")
     assert "there were <lambda>, grads, power, step" in done.stderr, done.stderr

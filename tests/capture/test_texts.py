@@ -216,6 +216,7 @@ MADE = {"symbolic": symbolic, "explicitly_sharded": explicitly_sharded}
 OPTIONS = {"plain": {}, "sources": {"source_info": True}, "stacks": {"source_info": True, "name_stack": True}, "stacks alone": {"name_stack": True},
            "coloured": {"use_color": True}, "every parameter": {"custom_pp_eqn_rules": False}, "effects": {"print_effects": True}}
 TOO_NEW = {"0.4.30": {"explicitly_sharded", "policies", "kernels"}}
+REFUSED = {"0.4.30": {"sharded"}, "0.6.2": {"sharded"}}  # shard_map as older versions wrote it, by name and line
 
 
 def texts():
@@ -258,6 +259,8 @@ def test_texts_are_fixpoints(binary, tmp_path):
     for (name, option), text, line in zip(wanted, wanted.values(), done.stdout.splitlines(), strict=True):
         found = json.loads(line)
         plain.setdefault(name, found.get("text"))
+        if name in REFUSED.get(jax.__version__, ()) and "expected shard_map as JAX 0.10 writes it" in found.get("error", ""):
+            continue
         if "error" in found:
             wrong.append(f"{name}, {option}: {found['error']}")
         elif found["again"] is not None:

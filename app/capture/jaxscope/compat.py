@@ -556,10 +556,11 @@ def bodies_inlined(met: Callable[[Any, list[Any]], None]) -> Any:
         yield
         return
 
-    def inline(trace: Any, source: Any, jaxpr: Any, *rest: Any) -> Any:
+    def inline(trace: Any, *given: Any) -> Any:
         made = getattr(trace.frame, "tracing_eqns", [])
         before = len(made)
-        out = original(trace, source, jaxpr, *rest)
+        out = original(trace, *given)
+        jaxpr = next(g for g in given if isinstance(g, core.Jaxpr))  # the first, until 0.4 had it told where the call stands
         if jaxpr.eqns and len(made) - before == len(jaxpr.eqns):  # none was folded
             met(jaxpr, [e() if isinstance(e, weakref.ref) else e for e in made[before:]])
         return out
