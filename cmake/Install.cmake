@@ -21,7 +21,8 @@ target_compile_features(jaxscope_shared INTERFACE cxx_std_20)
 
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/jaxscope)
 install(TARGETS jaxscope RUNTIME COMPONENT cli)
-install(DIRECTORY samples resources DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope COMPONENT cli PATTERN CMakeLists.txt EXCLUDE)
+install(DIRECTORY samples resources DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope COMPONENT cli PATTERN CMakeLists.txt EXCLUDE
+  PATTERN syntax EXCLUDE)  # the window brings it: two packages may not hold one file
 install(DIRECTORY app/capture DESTINATION ${CMAKE_INSTALL_DATADIR}/jaxscope/app COMPONENT cli PATTERN __pycache__ EXCLUDE)
 # Completions and the man page are printed by the program itself.
 foreach(file IN ITEMS "bash;bash-completion/completions;jaxscope" "zsh;zsh/site-functions;_jaxscope" "fish;fish/vendor_completions.d;jaxscope.fish")

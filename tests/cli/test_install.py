@@ -42,6 +42,19 @@ def test_the_command_line_finds_what_it_brought_along(prefix, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_packages_share_no_file(tmp_path):
+    """dpkg refuses a package that holds another one's file."""
+    owner = {}
+    for component in ("cli", "gui", "dev"):
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", tmp_path / component, "--component", component], check=True, capture_output=True, timeout=120)
+        for path in (tmp_path / component).rglob("*"):
+            if not path.is_dir():
+                name = path.relative_to(tmp_path / component)
+                assert name not in owner, f"{name}: in {owner[name]} and {component}"
+                owner[name] = component
+    assert Path("share/jaxscope/resources/syntax/jaxpr.xml") in owner and len(set(owner.values())) >= 2
+
+
 def test_no_path_of_this_machine_is_inside(prefix):
     """A folder of the build tree that is compiled in is one that others may fill with code."""
     library = next(prefix.glob("lib*/**/libjaxscope.so"))
