@@ -263,3 +263,14 @@ def test_remainders_by_powers_of_two(cli, tmp_path):
         parts = [lax.rem(x, lax.full_like(x, by)) for by in (1, 2, 64, 2.0**60, 2.0**70, 0.5, 3)] + [x % 64, x.astype(jnp.bfloat16) % 8]
         return parts + [1 / p for p in parts]  # tells zeros apart
     same(cli, tmp_path, f, (x,), 2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_of_a_few_columns(cli, tmp_path, threads):
+    """Short rows are laid out without a loop over their columns; the last rows of a share are fewer than a vector holds."""
+    R.seed(20)
+
+    def f(*xs):
+        parts = [(jax.nn.log_softmax(x), (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-3), (x * x).sum(-1), x.max(-1) - x.min(-1)) for x in xs]
+        return parts, [jax.grad(lambda x: (jax.nn.softmax(x) ** 2).sum())(x) for x in xs if x.dtype == jnp.float32]
+    same(cli, tmp_path, f, [array(t, rows, cols) for cols in (2, 7, 9, 10, 13, 16, 19, 20, 21) for t, rows in ((jnp.float32, 1037), (jnp.bfloat16, 5), (jnp.float32, 9000))], threads)

@@ -125,7 +125,7 @@ QString Theme::style_sheet() const {
         "QToolTip { background: @panel; color: @ink; border: 1px solid @rule; padding: 4px; }"
         "QTreeView, QTableView { background: @panel; border: none; outline: none; selection-background-color: @selected; selection-color: "
         "@ink; }"
-        "QTreeView::item { height: 24px; border: none; }"
+        "QTreeView::item { height: 24px; border: none; padding: 0px 6px 0px 6px; }"
         "QTreeView::item:hover, QTableView::item:hover { background: @hover; }"
         "QTreeView::item:selected, QTableView::item:selected { background: @selected; color: @ink; }"
         "QTreeView::branch:selected { background: @selected; }"

@@ -181,9 +181,10 @@ private:
         }
         return 0;
     }
-    /// Rows of a few columns: no loop over these, so that the one over rows becomes vectors.
+    /// Rows of a few columns: no loop over these, so that the one over rows becomes vectors. A loop over ten columns is scalar code for the
+    /// most part, six times as slow where it has an exponential.
     bool short_rows() const {
-        constexpr std::int64_t kMostColumns = 8, kMostNodes = 96;
+        constexpr std::int64_t kMostColumns = 20, kMostNodes = 320;
         const bool large =
             std::any_of(k_.nodes.begin(), k_.nodes.end(), [](const KernelNode& n) { return is_complex(n.op.out[0]->dtype); });
         return k_.cols > 0 && k_.cols <= kMostColumns && k_.cols * std::ssize(k_.nodes) <= kMostNodes && !large;

@@ -297,20 +297,12 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
     return out;
 }
 
-/// Equinox binds names to parameters, and gives its compiled function two dicts, donated arrays before others, with the keys "first" (the
-/// first argument), "fun" (the function object's own arrays) and "rest".
+/// Equinox binds names to parameters, and lists the first argument, then the arrays of the function object itself, then the rest. (Where
+/// the first one alone isn't donated it comes last there, which changes nothing but the numbers of inputs: captures keep it in front.)
 std::vector<std::size_t> order_of_equinox(const DonationRules& r, std::size_t arguments) {
     std::vector<std::size_t> order(arguments);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const std::size_t first = r.own_function ? 1 : 0;
-    if (first >= arguments) return order;
-    const bool first_is_donated = !r.args.empty() && r.args[0];
-    const bool last = r.fallback && !first_is_donated;
-    const auto begin = order.begin(), at = begin + static_cast<std::ptrdiff_t>(first);
-    if (last)
-        std::rotate(at, at + 1, order.end());
-    else
-        std::rotate(begin, at, at + 1);
+    if (r.own_function && arguments > 1) std::swap(order[0], order[1]);
     return order;
 }
 
