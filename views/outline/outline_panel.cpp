@@ -44,6 +44,7 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     files_->setAccessibleName(tr("Saved, by line"));
     files_->setColumnCount(2);
     files_->setHeaderLabels({tr("SAVED, BY LINE"), tr("BYTES")});
+    files_->headerItem()->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     files_->setRootIsDecorated(false);
     plain(files_, 78);
     auto* splitter = new QSplitter(Qt::Vertical);
