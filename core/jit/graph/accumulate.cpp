@@ -11,10 +11,6 @@ bool adds_at_places(const Node& n) {
     const auto* scatter = std::get_if<ScatterKernel>(&n.spec->kind);
     return scatter && scatter->kind == ScatterKernel::Kind::Add;
 }
-/// In narrower types sums of many small numbers would no longer be added to each other before they meet a large one.
-bool is_exact_enough(DType d) {
-    return d == DType::F32 || d == DType::F64 || d == DType::C64 || d == DType::C128 || (is_integer(d) && byte_size(d) >= 4);
-}
 bool is_zero(const Graph& g, ValueId v) {
     const GraphValue& value = g.values[g.root(v)];
     if (value.kind == GraphValue::Kind::Literal) {
@@ -35,6 +31,10 @@ std::vector<std::uint32_t> count_uses(const Graph& g) {
 
 }  // namespace
 
+bool sums_are_exact_enough(DType d) {
+    return d == DType::F32 || d == DType::F64 || d == DType::C64 || d == DType::C128 || (is_integer(d) && byte_size(d) >= 4);
+}
+
 void accumulate_scatters(Graph& g) {
     const std::vector<std::uint32_t> uses = count_uses(g);
     // The scatter into zeros that makes `v` for one reader.
@@ -42,7 +42,7 @@ void accumulate_scatters(Graph& g) {
         const GraphValue& value = g.values[v];
         if (value.kind != GraphValue::Kind::Result || value.root != v || uses[v] != 1) return nullptr;
         const Node& n = g.nodes[value.index];
-        return adds_at_places(n) && is_exact_enough(g.aval(v).dtype) && is_zero(g, n.in[0]) ? &n : nullptr;
+        return adds_at_places(n) && sums_are_exact_enough(g.aval(v).dtype) && is_zero(g, n.in[0]) ? &n : nullptr;
     };
     for (Node& sum : g.nodes) {
         if (sum.kind != NodeKind::Element || (sum.op.prim != &kAddAny && sum.op.prim != &kAdd) || sum.in.size() != 2) continue;

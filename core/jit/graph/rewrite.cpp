@@ -184,43 +184,6 @@ ValueId GraphRewriter::add_part(const Op& whole, const Primitive& prim, const Pa
     return add(Op{&prim, params, types, {out}, whole.source, whole.context}, in)->at(0);
 }
 
-/// A product that adds nothing up multiplies element by element, and is fused as such. Not where dimensions change places.
-std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
-    const AvalRef out = op.out[0];
-    struct Side {
-        Dims kept, place;  ///< dimensions, and which of the result's they are
-    };
-    std::array<Side, 2> sides;
-    auto free = static_cast<std::int64_t>(dot.lhs_batch.size());
-    for (std::size_t s = 0; s < 2; ++s) {
-        const auto &batch = s == 0 ? dot.lhs_batch : dot.rhs_batch, &contract = s == 0 ? dot.lhs_contract : dot.rhs_contract;
-        const DType d = op.in[s]->dtype;
-        if (!is_integer(d) && !is_complex(d) && byte_size(d) == 1) return std::nullopt;
-        for (int dim = 0; dim < static_cast<int>(op.in[s]->shape.size()); ++dim) {
-            const std::int64_t length = op.in[s]->shape[static_cast<std::size_t>(dim)];
-            if (std::ranges::find(contract, dim) != contract.end()) {
-                if (length != 1) return std::nullopt;
-                continue;
-            }
-            const auto at = std::ranges::find(batch, dim);
-            sides[s].kept.push_back(length);
-            sides[s].place.push_back(at == batch.end() ? free++ : at - batch.begin());
-        }
-        if (!std::ranges::is_sorted(sides[s].place)) return std::nullopt;
-    }
-    std::vector<ValueId> factors;
-    for (std::size_t s = 0; s < 2; ++s) {
-        const auto& [kept, place] = sides[s];
-        ValueId v = view(in[s], AvalRef(op.in[s]->dtype, kept));
-        if (op.in[s]->dtype != out->dtype)
-            v = add_part(op, kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept));
-        if (kept != out->shape)
-            v = add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{out->shape, place}), {v}, AvalRef(out->dtype, out->shape));
-        factors.push_back(v);
-    }
-    return std::vector{add_part(op, kMul, {}, factors, out)};
-}
-
 /// Merges the reduced axes into runs of neighbours and reduces run by run, the last one first: every kernel then sees
 /// [outer, reduced, inner].
 std::vector<ValueId> GraphRewriter::add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec) {

@@ -33,9 +33,12 @@ private:
     ValueId view(ValueId of, AvalRef aval);
     std::optional<std::vector<ValueId>> add_view(const Op& op, const std::vector<ValueId>& in);
     std::vector<ValueId> add_reduction(const Op& op, const std::vector<ValueId>& in, const ReduceKernel& spec);
+    /// `v` with its dimensions at these places of `shape`.
+    ValueId spread(const Op& op, ValueId v, const Dims& place, const Dims& shape);
+    /// A product that adds nothing up multiplies element by element, and is fused as such. Not where dimensions change places.
     std::optional<std::vector<ValueId>> add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
     /// Thousands of products whose sums have two to four terms (rotations of points, 3x3 matrices of a batch): multiplied and summed as
-    /// element-wise operations are, where that is faster. short_sums.cpp has this and the next.
+    /// element-wise operations are, where that is faster. short_sums.cpp has these.
     std::optional<std::vector<ValueId>> add_short_sums(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot);
     /// A transposition of what was transposed is one of the array before.
     std::optional<std::vector<ValueId>> add_joined_transpose(const Op& op, const std::vector<ValueId>& in);
@@ -64,6 +67,10 @@ void drop_dead_nodes(Graph& g);
 /// Products read transposed operands where they lie and write results transposed, when nobody else wants the other layout.
 /// Run between two calls of drop_dead_nodes.
 void fold_transposes(Graph& g);
+
+/// May a sum be taken apart, or begun elsewhere? In narrower types each part would be rounded, and sums of many small numbers would no
+/// longer be added to each other before they meet a large one.
+bool sums_are_exact_enough(DType d);
 
 /// x + scatter_add(zeros, i, u) becomes scatter_add(x, i, u): the gradient of many gathers of one table is added up in one array instead of
 /// one a gather. Run between two calls of drop_dead_nodes.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "jit/graph/rewrite.h"
 #include "jit/kernels/products/relaid_product.h"
 #include "lax/params/elementwise.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "lax/rule_support.h"
 
 namespace jaxscope::exec {
 
@@ -26,7 +26,7 @@ std::array<Roles, 2> roles_of(const Op& op, const DotKernel& dot) {
         const auto &batch = s == 0 ? dot.lhs_batch : dot.rhs_batch, &contract = s == 0 ? dot.lhs_contract : dot.rhs_contract;
         for (int d = 0; d < static_cast<int>(op.in[s]->shape.size()); ++d) {
             const auto at = std::ranges::find(batch, d);
-            out[s].push_back(d == contract[0] ? kSummed : at != batch.end() ? at - batch.begin() : free++);
+            out[s].push_back(std::ranges::find(contract, d) != contract.end() ? kSummed : at != batch.end() ? at - batch.begin() : free++);
         }
     }
     return out;
@@ -35,17 +35,6 @@ std::array<Roles, 2> roles_of(const Op& op, const DotKernel& dot) {
 Dims places(const Roles& operand, const Roles& domain) {
     Dims out;
     for (const std::int64_t r : operand) out.push_back(std::ranges::find(domain, r) - domain.begin());
-    return out;
-}
-Dims order_of(const Dims& v) {
-    Dims order(v.size());
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::ranges::sort(order, {}, [&](std::int64_t i) { return v[static_cast<std::size_t>(i)]; });
-    return order;
-}
-Dims picked(const Dims& from, const Dims& order) {
-    Dims out;
-    for (const std::int64_t i : order) out.push_back(from[static_cast<std::size_t>(i)]);
     return out;
 }
 /// The dimensions of `leader` in their order, with those that `other` alone has behind them or before the summed one, wherever `other`
@@ -59,16 +48,44 @@ Roles domain_of(const Roles& leader, const Roles& other) {
     before.insert(std::ranges::find(before, kSummed), own.begin(), own.end());
     return !std::ranges::is_sorted(places(other, behind)) && std::ranges::is_sorted(places(other, before)) ? before : behind;
 }
-bool is_summed_as_stored(DType d) {
-    return d == DType::F32 || d == DType::F64 || d == DType::C64 || d == DType::C128 || (is_integer(d) && byte_size(d) >= 4);
+}  // namespace
+
+ValueId GraphRewriter::spread(const Op& op, ValueId v, const Dims& place, const Dims& shape) {
+    const Aval& own = graph_.aval(v);
+    if (own.shape == shape) return v;
+    return add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{shape, place}), {v}, AvalRef(own.dtype, shape));
 }
 
-}  // namespace
+std::optional<std::vector<ValueId>> GraphRewriter::add_multiplication(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
+    const AvalRef out = op.out[0];
+    const std::array<Roles, 2> roles = roles_of(op, dot);
+    std::array<Dims, 2> kept, place;  // without the summed dimensions
+    for (std::size_t s = 0; s < 2; ++s) {
+        const DType d = op.in[s]->dtype;
+        if (!is_integer(d) && !is_complex(d) && byte_size(d) == 1) return std::nullopt;
+        for (std::size_t dim = 0; dim < roles[s].size(); ++dim) {
+            const std::int64_t length = op.in[s]->shape[dim];
+            if (roles[s][dim] != kSummed)
+                kept[s].push_back(length), place[s].push_back(roles[s][dim]);
+            else if (length != 1)
+                return std::nullopt;
+        }
+        if (!std::ranges::is_sorted(place[s])) return std::nullopt;
+    }
+    std::vector<ValueId> factors;
+    for (std::size_t s = 0; s < 2; ++s) {
+        ValueId v = view(in[s], AvalRef(op.in[s]->dtype, kept[s]));
+        if (op.in[s]->dtype != out->dtype)
+            v = add_part(op, kConvertElementType, make_params(ConvertParams{out->dtype}), {v}, AvalRef(out->dtype, kept[s]));
+        factors.push_back(spread(op, v, place[s], out->shape));
+    }
+    return std::vector{add_part(op, kMul, {}, factors, out)};
+}
 
 std::optional<std::vector<ValueId>> GraphRewriter::add_short_sums(const Op& op, const std::vector<ValueId>& in, const DotKernel& dot) {
     constexpr double kTerm = 0.8, kCopied = 0.5, kPays = 1.3;  // nanoseconds of one thread; how much faster it has to be
     const AvalRef out = op.out[0];
-    if (dot.lhs_contract.size() != 1 || out->size() == 0 || !is_summed_as_stored(out->dtype)) return std::nullopt;
+    if (dot.lhs_contract.size() != 1 || out->size() == 0 || !sums_are_exact_enough(out->dtype)) return std::nullopt;
     if (op.in[0]->dtype != out->dtype || op.in[1]->dtype != out->dtype) return std::nullopt;
     const std::int64_t length = op.in[0]->shape[static_cast<std::size_t>(dot.lhs_contract[0])];
     if (length < 2 || length > kLongest) return std::nullopt;
@@ -90,20 +107,18 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_short_sums(const Op& op, 
     for (std::size_t s = 0; s < 2; ++s) {
         Dims place = places(roles[s], domain), own = op.in[s]->shape;
         ValueId v = in[s];
-        if (const Dims order = order_of(place); !std::ranges::is_sorted(place)) {
-            place = picked(place, order), own = picked(own, order);
+        if (const Dims order = argsort(place); !std::ranges::is_sorted(place)) {
+            place = take(place, order), own = take(own, order);
             v = add_part(op, kTranspose, make_params(TransposeParams{order}), {v}, AvalRef(out->dtype, own));
         }
-        if (own != shape)
-            v = add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{shape, place}), {v}, AvalRef(out->dtype, shape));
-        factors.push_back(v);
+        factors.push_back(spread(op, v, place, shape));
     }
     const ValueId products = add_part(op, kMul, {}, factors, AvalRef(out->dtype, shape));
     const std::int64_t axis = std::ranges::find(domain, kSummed) - domain.begin();
     shape.erase(shape.begin() + axis);
     const ValueId sums = add_part(op, kReduceSum, make_params(ReduceSumParams{{axis}}), {products}, AvalRef(out->dtype, shape));
     if (in_order) return std::vector{sums};
-    return std::vector{add_part(op, kTranspose, make_params(TransposeParams{order_of(result)}), {sums}, out)};
+    return std::vector{add_part(op, kTranspose, make_params(TransposeParams{argsort(result)}), {sums}, out)};
 }
 
 std::optional<std::vector<ValueId>> GraphRewriter::add_joined_transpose(const Op& op, const std::vector<ValueId>& in) {
@@ -113,7 +128,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add_joined_transpose(const Op
     const Node& before = graph_.nodes[value.index];
     if (before.op.prim != &kTranspose) return std::nullopt;
     const ValueId source = before.in[0];
-    const Dims order = picked(before.op.as<TransposeParams>().permutation, op.as<TransposeParams>().permutation);
+    const Dims order = take(before.op.as<TransposeParams>().permutation, op.as<TransposeParams>().permutation);
     if (std::ranges::is_sorted(order)) return std::vector{source};
     return std::vector{add_part(op, kTranspose, make_params(TransposeParams{order}), {source}, op.out[0])};
 }

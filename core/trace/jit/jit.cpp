@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -299,17 +298,18 @@ std::vector<const Node*> nodes_of(const std::vector<Array>& leaves) {
 
 /// Equinox binds names to parameters, and lists the first argument, then the arrays of the function object itself, then the rest. (Where
 /// the first one alone isn't donated it comes last there, which changes nothing but the numbers of inputs: captures keep it in front.)
-std::vector<std::size_t> order_of_equinox(const DonationRules& r, std::size_t arguments) {
-    std::vector<std::size_t> order(arguments);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    if (r.own_function && arguments > 1) std::swap(order[0], order[1]);
-    return order;
+void arrange_as_equinox(Call& call, const DonationRules& r) {
+    call.arrange_as_taken();
+    if (!r.own_function || call.order.size() < 2) return;
+    std::vector<std::size_t> order = call.order;
+    std::swap(order[0], order[1]);
+    call.arrange(std::move(order));
 }
 
 }  // namespace
 
 std::shared_ptr<JitEntry> find_entry(JitState& s, Call& call) {
-    if (s.rules.marker) call.arrange(order_of_equinox(s.rules, call.keywords.size()));
+    if (s.rules.marker) arrange_as_equinox(call, s.rules);
     fix_numbers(s, call);
     PyTreeDef tree = make_tree(call.arguments());
     Avals avals = avals_of(call.leaves);
