@@ -86,6 +86,19 @@ void add_reasons(const Error& error, std::string& out) {
 }
 }  // namespace
 
+Error::Error(ErrorCode error_code, const std::string& what) : std::runtime_error(what), code(error_code) {}
+Error& Error::at(SourceLoc l) {
+    if (loc.line == 0 && loc.file.empty()) loc = std::move(l);
+    return *this;
+}
+Error& Error::in(std::string frame) {
+    context.push_back(std::move(frame));
+    return *this;
+}
+Error& Error::advise(std::string advice) {
+    advices.push_back(std::move(advice));
+    return *this;
+}
 const char* Error::what() const noexcept {
     try {
         whole_ = fact();

@@ -271,7 +271,19 @@ PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeW
     return PyTreeDef(m.take());
 }
 
-void sort_pointers(const void** first, std::size_t n, bool (*less)(const void*, const void*)) { std::sort(first, first + n, less); }
+Places::Places() = default;
+Places::~Places() { delete[] first_; }
+void Places::add(const void* entry) {
+    if (n_ == room_) {
+        room_ = room_ ? 2 * room_ : 16;
+        const void** const grown = new const void*[room_];
+        std::copy(first_, first_ + n_, grown);
+        delete[] first_;
+        first_ = grown;
+    }
+    first_[n_++] = entry;
+}
+void Places::sort(bool (*less)(const void*, const void*)) { std::sort(first_, first_ + n_, less); }
 
 void no_such_member(Name name) {
     throw Error(ErrorCode::BadUsage, "TreeOf: the member isn't one of those that are the tree of " + std::string(name.text, name.size));

@@ -85,9 +85,10 @@ std::optional<Change> best_row(const std::vector<PolicyRow>& rows, std::int64_t 
                   more_work(best->recomputed_flops, rows.front().recomputed_flops, rows.front().total_flops)};
 }
 
-std::optional<Change> best_fit(const Inspection& inspection, std::int64_t limit, double& equations) {
+std::optional<Change> best_fit(const Inspection& inspection, std::int64_t limit, double& equations, bool& out_of_time) {
     const BudgetFit fit = fit_budget(inspection, limit, {.seconds = kPatience, .equations = kSearchEquations});
     equations += fit.equations;
+    out_of_time = out_of_time || fit.out_of_time;
     if (!fit.fits || fit.as_it_is) return {};
     const FitReport words = fit_report(fit, inspection.program());
     return Change{fmt::format("{} {}", fit.policy, words.where), fit.found.planned_peak,
@@ -101,14 +102,15 @@ struct Looked {
     std::vector<PolicyRow> rows;        ///< of the one that keeps most: why nothing helps is said of it
     std::string rows_of;                ///< which one that is
     std::int64_t kept = -1;
-    double equations = 0;  ///< of what was derived for it
+    double equations = 0;      ///< of what was derived for it
+    bool out_of_time = false;  ///< a search was ended by the clock
 };
 
 void look_at(Looked& out, const Inspection& inspection, std::vector<PolicyRow> rows, std::int64_t limit, const std::string& of) {
     std::optional<Change> best = best_row(rows, limit);
     out.equations += static_cast<double>(rows.size()) * static_cast<double>(count_equations(*inspection.step().jaxpr));
     try {
-        if (std::optional<Change> other = best_fit(inspection, limit, out.equations);
+        if (std::optional<Change> other = best_fit(inspection, limit, out.equations, out.out_of_time);
             other && (!best || other->more_work < best->more_work))
             best = other;
     } catch (const Error& e) {
@@ -180,6 +182,7 @@ std::string change_sentence(const Inspection& inspection, const MemoryReport& me
         text = fmt::format("No checkpoint that was tried lowers the peak of {} by {} % or more.{}", words(rows.front().of),
                            percent(kWorthwhile), why_not(looked.rows, looked.rows_of, memory));
     if (!looked.left_out.empty()) text += fmt::format(" Not looked at, as there are many: checkpoints{}.", fmt::join(looked.left_out, ","));
+    if (looked.out_of_time) text += fmt::format(" The search was ended after {:.0f} s: a faster machine may find more.", kPatience);
     return text;
 }
 

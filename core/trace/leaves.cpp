@@ -140,6 +140,10 @@ void CallKey::leaf(const Array& a) {
     if (num_nodes == node_room_) grow(nodes, own_nodes_, num_nodes, node_room_);
     nodes[num_nodes++] = a.node();
 }
+void CallKey::number(const Array& a, std::vector<Array>& made) {
+    made.push_back(a);
+    leaf(a);
+}
 void CallKey::raw(const void* data, std::size_t n) {
     while (byte_room_ - num_bytes < n) grow(bytes, own_bytes_, num_bytes, byte_room_);
     std::memcpy(bytes + num_bytes, data, n);

@@ -11,7 +11,7 @@ namespace jaxscope::jax {
 class PreventCse {
 public:
     PreventCse(bool all_leaves) : all(all_leaves) {}  // NOLINT(google-explicit-constructor)
-    PreventCse(std::initializer_list<PreventCse> list) : kind(Kind::tuple), items(list) {}
+    PreventCse(std::initializer_list<PreventCse> list);
     static PreventCse dict(std::vector<std::pair<std::string, PreventCse>> entries);
     PreventCse(const PreventCse&);
     PreventCse(PreventCse&&) noexcept;

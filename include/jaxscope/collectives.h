@@ -8,9 +8,9 @@ namespace jaxscope::jax::lax {
 /// One name, or several: `psum(x, "i")`, `psum(x, {"i", "j"})`.
 class AxisNames {
 public:
-    AxisNames(const char* name) : names{name} {}                                             // NOLINT(google-explicit-constructor)
-    AxisNames(std::string name) : names{std::move(name)} {}                                  // NOLINT(google-explicit-constructor)
-    AxisNames(std::initializer_list<const char*> list) : names(list.begin(), list.end()) {}  // NOLINT
+    AxisNames(const char* name);                         // NOLINT(google-explicit-constructor)
+    AxisNames(std::string name);                         // NOLINT(google-explicit-constructor)
+    AxisNames(std::initializer_list<const char*> list);  // NOLINT(google-explicit-constructor)
     std::vector<std::string> names;
 };
 

@@ -37,7 +37,9 @@ public:
     bool prefix = false;      ///< does that stand for the arguments' tree?
 
 protected:
-    ~Backward() = default;
+    ~Backward();
+    /// Appends the cotangents of one argument, whose leaves are so many; no array stands for zeros.
+    void add_cotangents(const std::vector<Array>& given, std::size_t leaves_of_argument, std::vector<Array>& out);
 };
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names);
 [[noreturn]] void no_rule_defined(const char* kind, const char* function);
@@ -331,7 +333,7 @@ private:
         template <class T>
         Arrays collect(const T& cts) {
             tree = tree_structure(cts);
-            zeros.clear();
+            this->zeros.clear();
             Arrays out;
             constexpr std::size_t n = std::tuple_size_v<typename C::Args>;
             prefix = std::tuple_size_v<T> == n;
@@ -346,14 +348,7 @@ private:
             const std::size_t leaves = tree_leaves(argument).size();
             Arrays slots;
             detail::each_slot(ct, slots);
-            bool all_none = true;
-            for (const Array& s : slots) all_none = all_none && !s.has_value();
-            if (all_none) return zeros.insert(zeros.end(), leaves, true), void();
-            if (slots.size() != leaves) return prefix = false, void();
-            for (const Array& s : slots) {
-                zeros.push_back(!s.has_value());
-                if (s.has_value()) out.push_back(s);
-            }
+            this->add_cotangents(slots, leaves, out);
         }
         const CustomVjp& rules_;
         const C& call_;

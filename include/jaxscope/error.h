@@ -35,20 +35,11 @@ struct SourceLoc {
 /// programs that print exceptions; `full_text` is how commands print it.
 class Error : public std::runtime_error {
 public:
-    Error(ErrorCode error_code, const std::string& what) : std::runtime_error(what), code(error_code) {}
+    Error(ErrorCode error_code, const std::string& what);
     /// The innermost place wins: a place that is set already stays.
-    Error& at(SourceLoc l) {
-        if (loc.line == 0 && loc.file.empty()) loc = std::move(l);
-        return *this;
-    }
-    Error& in(std::string frame) {
-        context.push_back(std::move(frame));
-        return *this;
-    }
-    Error& advise(std::string advice) {
-        advices.push_back(std::move(advice));
-        return *this;
-    }
+    Error& at(SourceLoc l);
+    Error& in(std::string frame);
+    Error& advise(std::string advice);
     const char* fact() const noexcept { return std::runtime_error::what(); }
     const char* what() const noexcept override;
     ErrorCode code;

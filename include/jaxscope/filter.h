@@ -420,34 +420,45 @@ auto filter_value_and_grad(F&& f, Where where = {}) {
     return detail::FilterGradient<true, detail::Stored<F>>{static_cast<F&&>(f), where};
 }
 
+namespace detail {
+/// The arrays that a forward derivative moves along: those with a tangent.
+struct Moving {
+    std::vector<Array> in, dot;
+    /// The next place of the tangents, and what stands there in the primals.
+    void tangent(const std::vector<Array>& primals, const Array& t);
+    /// The next place of the arguments, given other values of those that move.
+    void give(Array& a, const std::vector<Array>& leaves, std::size_t& at, std::size_t& given) const;
+
+private:
+    std::string moves_;  ///< per place: 0 or 1
+};
+template <class P, class T>
+Moving moving_along(const P& primals, const T& tangents) {
+    Moving out;
+    const auto places = at_places(primals);
+    each_place(tangents, [&](const Array& t) { out.tangent(places, t); });
+    return out;
+}
+}  // namespace detail
+
 /// jvp over tuples of arguments: where a tangent is None, that array isn't differentiated.
 template <class F, class... A>
 auto filter_jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Where where = {}) {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
-    const std::vector<Array> places = detail::at_places(primals);
-    std::vector<Array> in, dot;
-    std::vector<bool> moves;
-    std::size_t n = 0;
-    detail::each_place(tangents, [&](const Array& t) {
-        moves.push_back(t.has_value());
-        if (t.has_value()) in.push_back(places.at(n)), dot.push_back(t);
-        ++n;
-    });
+    const auto moving = detail::moving_along(primals, tangents);
     std::vector<R> traced;
     const auto flat = [&](const std::vector<Array>& leaves) {
         std::tuple<A...> args(primals);
         std::size_t at = 0, k = 0;
-        detail::each_place(args, [&](Array& a) {
-            if (moves[at++]) a = leaves[k++];
-        });
+        detail::each_place(args, [&](Array& a) { moving.give(a, leaves, at, k); });
         R r = std::apply(f, args);
         traced.assign(1, r);
         return detail::filtered_leaves(r);
     };
-    const auto values = jax::jvp(flat, std::tuple(in), std::tuple(dot), where);
+    const auto values = jax::jvp(flat, std::tuple(moving.in), std::tuple(moving.dot), where);
     const std::vector<Array>&value = values.first, &tangent = values.second;
     R out = detail::with_arrays(traced.front(), value), out_dot = out;
-    n = 0;
+    std::size_t n = 0;
     detail::each_leaf<true>(out_dot, [&](Array& a) { a = is_inexact_array(a) ? tangent[n] : Array(), ++n; });
     return std::pair(std::move(out), std::move(out_dot));
 }

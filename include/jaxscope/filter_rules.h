@@ -293,15 +293,16 @@ void combine_into(const P& pred, T& out, const T& other) {
                 if (is_none(out)) out = other;
                 return;
             }
-        std::vector<const void*> theirs;
-        each_child<true>(other, [&](const auto& child) { theirs.push_back(&child); });
+        Places theirs;
+        each_child<true>(other, [&](const auto& child) { theirs.add(&child); });
         std::size_t n = 0, own = 0;
         each_child<true>(out, [&](auto&) { ++own; });
         // The error is told of whole nodes; below one that `pred` holds of they may differ.
         if (own != theirs.size() || !same_node(static_cast<const T&>(out), other))
             check_same_places(description<true>(static_cast<const T&>(out)), description<true>(other));
-        each_child<true>(
-            out, [&](auto& child) { combine_into(pred, child, *static_cast<std::remove_cvref_t<decltype(child)> const*>(theirs[n++])); });
+        each_child<true>(out, [&](auto& child) {
+            combine_into(pred, child, *static_cast<std::remove_cvref_t<decltype(child)> const*>(theirs.begin()[n++]));
+        });
     }
 }
 }  // namespace detail

@@ -185,6 +185,7 @@ public:
     void value(const void* value, const TreeType& of);
     void fixed(const void* value, const FixedType& of);
     void leaf(const Array& a);
+    void number(const Array& a, std::vector<Array>& made);  ///< a number that became an array, which `made` keeps
     void raw(const void* data, std::size_t n);
     void text(std::string_view s);
     void count(std::size_t n);
@@ -367,8 +368,7 @@ private:
         if constexpr (std::is_same_v<K, V>)
             key.value(&v, type_of<V>());
         else if constexpr (is_leaf<K>) {
-            made.push_back(Array(v));
-            key.leaf(made.back());
+            key.number(Array(v), made);
         } else if constexpr (std::is_convertible_v<V, const char*>)
             key.text(v);
         else

@@ -165,8 +165,8 @@ Array batch_matmul(const Operand& x, const Operand& y, Precision precision = {})
 /// Of a convolution: "SAME", "VALID", or a pair for each spatial dimension.
 class ConvPadding {
 public:
-    ConvPadding(const char* same_or_valid) : name(same_or_valid) {}                                   // NOLINT
-    ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list) : pairs(std::move(list)) {}  // NOLINT
+    ConvPadding(const char* same_or_valid);                                // NOLINT(google-explicit-constructor)
+    ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list);  // NOLINT(google-explicit-constructor)
     std::string name;
     std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
 };

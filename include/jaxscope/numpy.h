@@ -258,8 +258,16 @@ struct Membership {
     Flag invert = false;
 };
 Array isin(const Operand& element, const Operand& test_elements, const Membership& how = {});
+/// From one number to another: `{-1., 1.}`; none where nothing is given.
+struct Limits {
+    Limits() = default;
+    Limits(double least, double largest) : first(least), second(largest), given(true) {}
+    Limits(std::pair<double, double> ends) : Limits(ends.first, ends.second) {}  // NOLINT(google-explicit-constructor)
+    double first = 0., second = 0.;
+    bool given = false;
+};
 struct Binning {
-    std::optional<std::pair<double, double>> range = {};  ///< none: from the least to the largest
+    Limits range = {};  ///< none: from the least to the largest
     Array weights = {};
     Flag density = false;
 };

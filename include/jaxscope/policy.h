@@ -9,8 +9,7 @@ namespace jaxscope::jax {
 /// What a policy of the user's is asked about: one application, all of whose operands are known.
 class Application {
 public:
-    Application(const void* asked, const char* name, std::vector<Array> types)
-        : primitive(name), operands(std::move(types)), asked_(asked) {}
+    Application(const void* asked, const char* name, std::vector<Array> types);
     std::string primitive;        ///< "sin", "dot_general"
     std::vector<Array> operands;  ///< shapes and types, without elements
     /// A parameter as JAX prints it: `param("name")`; empty where there is none.
@@ -32,11 +31,7 @@ public:
     std::string src, dst;
 };
 inline const Verdict Saveable{Verdict::Kind::save}, Recompute{Verdict::Kind::recompute};
-inline Verdict Offloadable(const std::string& src, const std::string& dst) {
-    Verdict v(Verdict::Kind::offload);
-    v.src = src, v.dst = dst;
-    return v;
-}
+Verdict Offloadable(const std::string& src, const std::string& dst);
 
 namespace detail {
 class AskedPolicy {
@@ -66,9 +61,9 @@ struct NamedPolicy {
 class Policy {
 public:
     Policy() = default;
-    Policy(std::string policy) : text(std::move(policy)) {}   // NOLINT(google-explicit-constructor)
-    Policy(const char* policy) : text(policy) {}              // NOLINT(google-explicit-constructor)
-    Policy(const NamedPolicy& policy) : text(policy.name) {}  // NOLINT(google-explicit-constructor)
+    Policy(std::string policy);         // NOLINT(google-explicit-constructor)
+    Policy(const char* policy);         // NOLINT(google-explicit-constructor)
+    Policy(const NamedPolicy& policy);  // NOLINT(google-explicit-constructor)
     template <class F>
     requires(!std::is_same_v<F, Policy> && !std::is_same_v<F, NamedPolicy> && std::is_invocable_v<const F&, const Application&>)
         Policy(F f, const char* name = "<lambda>") {  // NOLINT

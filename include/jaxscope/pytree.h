@@ -193,7 +193,23 @@ constexpr bool is_plain() {
     else return false;
 }
 
-void sort_pointers(const void** first, std::size_t n, bool (*less)(const void*, const void*));
+/// Where the entries of a map are, to be put in order.
+class Places {
+public:
+    Places();
+    ~Places();
+    Places(const Places&) = delete;
+    Places& operator=(const Places&) = delete;
+    void add(const void* entry);
+    void sort(bool (*less)(const void*, const void*));
+    const void* const* begin() const { return first_; }
+    const void* const* end() const { return first_ + n_; }
+    std::size_t size() const { return n_; }
+
+private:
+    const void** first_ = nullptr;
+    std::size_t n_ = 0, room_ = 0;
+};
 template <class T>
 concept AscendingMap = requires {
     typename T::key_compare;
@@ -209,11 +225,10 @@ void each_entry(T& t, F&& f) {
         using Entry = std::remove_reference_t<decltype(*t.begin())>;
         static_assert(
             requires(Entry & e) { e.first < e.first; }, "T is no pytree: the keys of its map have no order (<)");
-        std::vector<const void*> entries;
-        for (auto& entry : t) entries.push_back(&entry);
-        sort_pointers(entries.data(), entries.size(), [](const void* a, const void* b) -> bool {
-            return static_cast<const Entry*>(a)->first < static_cast<const Entry*>(b)->first;
-        });
+        Places entries;
+        for (auto& entry : t) entries.add(&entry);
+        entries.sort(
+            [](const void* a, const void* b) -> bool { return static_cast<const Entry*>(a)->first < static_cast<const Entry*>(b)->first; });
         for (const void* entry : entries) f(*static_cast<Entry*>(const_cast<void*>(entry)));
     }
 }

@@ -79,7 +79,7 @@ std::pair<std::vector<std::pair<KeyPath, Array>>, PyTreeDef> tree_flatten_with_p
 /// f(path, leaf, leaf of the other trees...) for every leaf.
 template <class F, class T, class... More>
 T tree_map_with_path(F&& f, const T& t, const More&... more) {
-    const std::vector<KeyPath> paths = key_paths(tree_structure(t));
+    const auto paths = key_paths(tree_structure(t));
     std::size_t n = 0;
     return tree_map([&](const auto&... leaves) { return f(static_cast<const KeyPath&>(paths[n++]), leaves...); }, t, more...);
 }

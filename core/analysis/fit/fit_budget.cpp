@@ -84,7 +84,9 @@ public:
         const auto begin = Clock::now();
         // The share that is spent of whatever is left less of.
         const auto spent = [&] {
-            return std::max(std::chrono::duration<double>(Clock::now() - begin).count() / limit.seconds, equations_ / limit.equations);
+            const double time = std::chrono::duration<double>(Clock::now() - begin).count() / limit.seconds;
+            out_of_time_ = time >= 1 && time > equations_ / limit.equations;
+            return std::max(time, equations_ / limit.equations);
         };
         best_ = Subset(size(), false);
         evaluate(best_);
@@ -101,6 +103,7 @@ public:
         return all;
     }
     const Subset& best() const { return best_; }
+    bool out_of_time() const { return out_of_time_; }
 
 private:
     void consider(const Subset& saved) {
@@ -189,6 +192,7 @@ private:
     std::int64_t budget_;
     std::map<Subset, FitFigures> known_;
     double equations_ = 0;  ///< of the programs that were derived
+    bool out_of_time_ = false;
     Subset best_;
 };
 
@@ -216,6 +220,7 @@ BudgetFit fit_budget(const Inspection& inspection, std::int64_t budget, const Se
             const FitFigures found = search.evaluate(search.best());
             out.tried += search.tried();
             out.equations += search.equations();
+            out.out_of_time = out.out_of_time || search.out_of_time();
             if (!is_better(found, out.found, budget)) continue;
             if (out.as_it_is && out.before.recomputed_flops - found.recomputed_flops <= trifle) continue;
             out.found = found;
@@ -259,21 +264,21 @@ BudgetFit fit_budget_anywhere(const Inspection& inspection, std::int64_t budget,
     if (best.as_it_is) return best;
     for (std::size_t k = 1; k < places.size(); ++k) {
         const std::int64_t tried = best.tried;
-        const double equations = best.equations;
+        const bool out_of_time = best.out_of_time;
         std::vector<std::string> problems = std::move(best.problems);
         try {
             BudgetFit other = fit_budget(Inspection(inspection.program_ptr(), places[k], &inspection), budget, each);
             problems.insert(problems.end(), other.problems.begin(), other.problems.end());
+            const bool late = out_of_time || other.out_of_time;
             if (other.placement && (!best.placement || is_better(other.found, best.found, budget))) {
                 const std::int64_t others = other.tried;
                 best = std::move(other);
                 best.region = places[k].region;
                 best.tried = tried + others;
-                best.equations += equations;
             } else {
                 best.tried = tried + other.tried;
-                best.equations = equations + other.equations;
             }
+            best.out_of_time = late;
         } catch (const Error& e) {
             if (e.code == ErrorCode::Cancelled) throw;
             problems.emplace_back(e.fact());

@@ -34,7 +34,8 @@ struct BudgetFit {
     std::vector<SaveCandidate> saved;    ///< empty: nothing is saved
     std::string policy;                  ///< as on the command line
     std::int64_t tried = 0;              ///< choices that were derived and planned
-    double equations = 0;                ///< of the programs that were, together
+    double equations = 0;                ///< of the programs that `fit_budget` derived, together
+    bool out_of_time = false;            ///< the clock ended it: a faster machine may find more
     bool exhaustive = false;             ///< all subsets of the candidates were
     std::vector<std::string> problems;   ///< placements that could not be had, and why
 };

@@ -11,6 +11,7 @@
 #include "jit/plan/arena.h"
 #include "jit/plan/loops.h"
 #include "jit/plan/schedule.h"
+#include "jit/plan/steps.h"
 #include "jit/plan/target_units.h"
 
 namespace jaxscope::exec {
@@ -19,63 +20,6 @@ namespace {
 
 constexpr int kNoBuffer = -1;
 constexpr ValueId kNoValue = ~0u;
-
-/// A unit with the call or body that runs it: what doesn't depend on the order.
-struct Step {
-    Thunk thunk;
-    std::vector<ValueId> reads, writes;  ///< roots
-    std::int64_t scratch = 0;
-    bool barrier = false;  ///< nothing to run
-};
-
-LibraryCallPtr make_call(const Node& n, int threads) {
-    try {
-        return make_library_call(n.op, *n.spec, n.layouts, threads);
-    } catch (Error& e) {
-        e.at(n.op.source.loc()).in("compiling eqn " + path_of(n) + ": " + n.op.prim->name);
-        throw;
-    }
-}
-
-std::shared_ptr<const Kernel> checked_kernel(const Kernel& k) {
-    auto out = std::make_shared<Kernel>(k);
-    out->checked = true;
-    return out;
-}
-
-std::vector<Step> make_steps(const Graph& g, const std::vector<Unit>& units, const ComputationOptions& options) {
-    ComputationOptions inside = options;
-    inside.whole = inside.place_io = false;
-    inside.kept.clear();
-    const PlanBody plan_body = [&](const GraphPtr& body, const std::vector<std::optional<int>>& alias) {
-        return plan_computation(body, alias, inside);
-    };
-    std::vector<Step> steps;
-    steps.reserve(units.size());
-    for (const Unit& u : units) {
-        const Node& n = g.nodes[options.target ? u.nodes.back() : u.nodes[0]];
-        Step s;
-        s.barrier = !u.kernel && n.kind == NodeKind::Barrier;
-        s.thunk.nodes = u.nodes;
-        s.reads = u.reads;
-        s.writes = u.writes;
-        if (u.kernel) {
-            s.thunk.kernel = options.guarded ? checked_kernel(*u.kernel) : u.kernel;
-            s.thunk.scratch_each = u.kernel->scratch_bytes;
-            s.scratch = checked_mul(s.thunk.scratch_each, options.threads);
-        } else if (options.target && n.bodies.empty()) {
-            s.thunk.kind = n.kind == NodeKind::Library ? Thunk::Kind::Library : Thunk::Kind::Kernel;  // nobody runs it
-        } else if (n.kind == NodeKind::Library) {
-            s.thunk.kind = Thunk::Kind::Library;
-            s.thunk.library = make_call(n, options.threads);
-            s.scratch = s.thunk.library->scratch_bytes();
-        } else if (!s.barrier) {
-            s.scratch = prepare_loop(s.thunk, n, plan_body, options.guarded ? kGuardBytes : 64);
-        }
-        steps.push_back(std::move(s));
-    }
-    return steps;
-}
 
 /// Gives the values of one order of the steps their memory.
 class Planner {
@@ -520,7 +464,13 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
                                               const ComputationOptions& options) {
     const TargetUnits made = options.target ? target_units(*graph, *options.target) : TargetUnits{fuse(*graph, options.fuse), {}, {}};
     const std::vector<Unit>& units = made.units;
-    std::vector<Step> steps = make_steps(*graph, units, options);
+    ComputationOptions inside = options;
+    inside.whole = inside.place_io = false;
+    inside.kept.clear();
+    const PlanBody plan_body = [&](const GraphPtr& body, const std::vector<std::optional<int>>& wanted) {
+        return plan_computation(body, wanted, inside);
+    };
+    std::vector<Step> steps = make_steps(*graph, units, options, plan_body);
     if (options.whole)  // what a loop inside of a loop reads was converted before the outer one
         for (std::size_t u = 0; u < made.scratch.size(); ++u) steps[u].scratch = checked_add(steps[u].scratch, made.scratch[u]);
     Order program(units.size());

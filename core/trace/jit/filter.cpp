@@ -60,6 +60,14 @@ PyTreeDef places_of(const Description& d) {
     });
 }
 }  // namespace
+void Moving::tangent(const std::vector<Array>& primals, const Array& t) {
+    const Array& primal = primals.at(moves_.size());
+    moves_ += t.has_value() ? '1' : '0';
+    if (t.has_value()) in.push_back(primal), dot.push_back(t);
+}
+void Moving::give(Array& a, const std::vector<Array>& leaves, std::size_t& at, std::size_t& given) const {
+    if (moves_[at++] == '1') a = leaves[given++];
+}
 void check_same_places(const Description& a, const Description& b) {
     const PyTreeDef one = places_of(a), other = places_of(b);
     if (!(one == other)) trees_differ(one, other, "tree_map");

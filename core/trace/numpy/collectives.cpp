@@ -103,6 +103,10 @@ void context_changed() {
 
 namespace lax {
 
+AxisNames::AxisNames(const char* name) : names{name} {}
+AxisNames::AxisNames(std::string name) : names{std::move(name)} {}
+AxisNames::AxisNames(std::initializer_list<const char*> list) : names(list.begin(), list.end()) {}
+
 Array psum(const Operand& x, const AxisNames& axis_name) {
     const std::int64_t size = detail::total_size(axis_name, "psum", x.where);
     // A number is the same everywhere: its sum is known.

@@ -86,6 +86,9 @@ const std::vector<std::string>& usual_names(std::size_t rank) {
 
 }  // namespace
 
+ConvPadding::ConvPadding(const char* same_or_valid) : name(same_or_valid) {}
+ConvPadding::ConvPadding(std::vector<std::pair<std::int64_t, std::int64_t>> list) : pairs(std::move(list)) {}
+
 Array conv_general_dilated(const Operand& lhs, const Operand& rhs, const Shape& strides, const ConvPadding& padding, const ConvOptions& o) {
     return apply1({lhs, rhs}, [&](Builder& b, const Values& v) {
         const Dims x = b.aval(v[0])->shape, k = b.aval(v[1])->shape, ones(strides.size(), 1);

@@ -266,6 +266,7 @@ PreventCse PreventCse::dict(std::vector<std::pair<std::string, PreventCse>> entr
     for (auto& [key, value] : entries) out.keys.push_back(std::move(key)), out.items.push_back(std::move(value));
     return out;
 }
+PreventCse::PreventCse(std::initializer_list<PreventCse> list) : kind(Kind::tuple), items(list) {}
 PreventCse::PreventCse(const PreventCse&) = default;
 PreventCse::PreventCse(PreventCse&&) noexcept = default;
 PreventCse& PreventCse::operator=(const PreventCse&) = default;

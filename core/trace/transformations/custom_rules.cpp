@@ -320,6 +320,22 @@ void trace_rules(CustomCall& call, CustomRules& table, Call& f, Call& fwd, Backw
 
 }  // namespace
 
+Backward::~Backward() = default;
+void Backward::add_cotangents(const std::vector<Array>& given, std::size_t leaves_of_argument, std::vector<Array>& out) {
+    const auto none = [](const Array& a) { return !a.has_value(); };
+    if (std::all_of(given.begin(), given.end(), none)) {
+        zeros.insert(zeros.end(), leaves_of_argument, true);
+        return;
+    }
+    if (given.size() != leaves_of_argument) {
+        prefix = false;
+        return;
+    }
+    for (const Array& a : given) {
+        zeros.push_back(none(a));
+        if (!none(a)) out.push_back(a);
+    }
+}
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names) {
     f.arrange_as_taken();
     const Trace::Resumed now(Trace::waiting_for(leaves_of(f)));

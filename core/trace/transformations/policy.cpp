@@ -84,6 +84,18 @@ std::string Application::param(const char* name) const {
     return text ? text->str() : str_text(*a);
 }
 
+Application::Application(const void* asked, const char* name, std::vector<Array> types)
+    : primitive(name), operands(std::move(types)), asked_(asked) {}
+
+Verdict Offloadable(const std::string& src, const std::string& dst) {
+    Verdict v(Verdict::Kind::offload);
+    v.src = src, v.dst = dst;
+    return v;
+}
+
+Policy::Policy(std::string policy) : text(std::move(policy)) {}
+Policy::Policy(const char* policy) : text(policy) {}
+Policy::Policy(const NamedPolicy& policy) : text(policy.name) {}
 Verdict Policy::operator()(const Application& a) const {
     const auto& asked = *static_cast<const detail::Asked*>(a.asked());
     if (callable) return static_cast<const detail::KeptPolicy&>(*callable).policy->ask(a);

@@ -164,7 +164,8 @@ std::pair<Array, Array> histogram(const Operand& given, std::int64_t bins, const
         const Array& a = p[0];
         const Array weights = p.size() > 1 ? p[1] : ones_like(Operand(a));
         if (weights.shape() != a.shape()) detail::refuse("weights should have the same shape as a.");
-        const Array range = how.range ? Array(std::vector<double>{how.range->first, how.range->second}, {2}).astype(a.dtype()) : ends(a);
+        const Array range =
+            how.range.given ? Array(std::vector<double>{how.range.first, how.range.second}, {2}).astype(a.dtype()) : ends(a);
         Array alone = ptp(range) == 0;
         Array below = range[0] - 0.5;
         Array from = where(alone, below, range[0]);
