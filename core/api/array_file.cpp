@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in files: what jax.numpy.load and save do.
-#include <fstream>
-#include <iterator>
-
+#include "api/file_bytes.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "io/arrays/npz.h"
@@ -43,12 +41,7 @@ ArrayPtr narrowed(const ArrayPtr& a) {
 
 }  // namespace
 
-Array load(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw Error(ErrorCode::NotFound, "expected a file of NumPy's, found no file '" + path + "'");
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    return detail::concrete(narrowed(parse_npy(bytes, path)));
-}
+Array load(const std::string& path) { return detail::concrete(narrowed(parse_npy(detail::file_bytes(path, "a file of NumPy's"), path))); }
 
 void save(const std::string& path, const Array& a) {
     if (!a.has_value()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");

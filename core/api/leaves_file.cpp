@@ -5,9 +5,8 @@
 #include <jaxscope/filter_trees.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "api/file_bytes.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "io/arrays/npz.h"
@@ -49,9 +48,7 @@ void write_leaves(const std::string& path, const std::vector<Array>& leaves) {
 }
 std::vector<Array> read_leaves(const std::string& given, const std::vector<Array>& like) {
     const std::string path = with_suffix(given);
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw Error(ErrorCode::NotFound, fmt::format("{}: can't be read", path));
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const std::string bytes = file_bytes(path, "a file of arrays");
     std::string_view rest = bytes;
     std::vector<Array> out;
     for (const Array& leaf : like) out.push_back(concrete(take_array(rest, path, out.size(), leaf)));

@@ -29,6 +29,13 @@ void expect_arrays_at_least(const Op& op, std::size_t n) {
         if (!a->is_array()) type_mismatch(op, "arrays", to_text(a));
 }
 
+void refuse_keys(const Op& op, std::size_t n) {
+    for (std::size_t i = 0; i < std::min(n, op.in.size()); ++i)
+        if (is_key(op.in[i]->dtype))
+            throw Error(ErrorCode::TypeMismatch,
+                        fmt::format("{} does not accept dtype {}{}.", op.prim->name.c_str(), info(op.in[i]->dtype).name,
+                                    op.in.size() == 1 ? "" : fmt::format(" at position {}", i)));
+}
 void expect_arrays(const Op& op, std::size_t n) {
     if (op.in.size() != n) type_mismatch(op, fmt::format("{} operands", n), std::to_string(op.in.size()));
     expect_arrays_at_least(op, n);

@@ -21,6 +21,8 @@ void expect_arrays(const Op& op, std::size_t n);
 void expect_inputs(const Op& op, std::size_t n);
 /// All inputs are arrays, at least `n` of them.
 void expect_arrays_at_least(const Op& op, std::size_t n);
+/// Random keys are no numbers: what computes with its first `n` operands says so. (Element-wise operations name the classes they take.)
+void refuse_keys(const Op& op, std::size_t n = SIZE_MAX);
 /// JAX's check_same_dtypes on inputs [first, first + n).
 void expect_same_dtype(const Op& op, std::size_t first, std::size_t n);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pytree/tree.h"
 
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -271,6 +275,14 @@ PyTreeDef make_tree(const void* value, void (*describe)(const void* value, TreeW
     return PyTreeDef(m.take());
 }
 
+std::string function_text(const void* address) {
+    Dl_info info{};
+    if (dladdr(address, &info) == 0 || !info.dli_sname || info.dli_saddr != address) return fmt::format("<function at {}>", address);
+    int failed = 0;
+    const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
+    const std::string name = plain ? plain.get() : info.dli_sname;
+    return "<function " + name.substr(0, name.find('(')) + ">";
+}
 Places::Places() = default;
 Places::~Places() { delete[] first_; }
 void Places::add(const void* entry) {

@@ -205,8 +205,8 @@ Array::operator bool() const {
     }
     if (size() != 1)
         throw Error(ErrorCode::BadUsage,
-                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)")
-            .at({node_->where.file, node_->where.line, 0});
+                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)");
+    if (is_key(static_cast<DType>(dtype()))) throw Error(ErrorCode::TypeMismatch, "key array cannot be converted to boolean.");
     return number(Where("", 0, "")) != 0;
 }
 double Array::number(Where where) const {
@@ -225,6 +225,10 @@ std::vector<double> Array::to_vector(Where where) const {
     if (is_tracer()) detail::concretization_error(*node_, "array", where);
     const ArrayPtr a = detail::at_place(where, [&] { return detail::elements(node_of(*this)); });
     const auto type = a->aval->dtype;
+    if (is_key(type))
+        throw Error(ErrorCode::TypeMismatch, fmt::format("Cannot interpret '{}' as a data type of numbers", info(type).name))
+            .at({where.file, where.line, 0})
+            .advise("random::key_data gives the words of a key");
     const std::int64_t width = byte_size(type);
     std::vector<double> out;
     for (std::int64_t i = 0; i < a->aval->size(); ++i) {

@@ -104,7 +104,12 @@ struct Gradient {
             using R = typename CallOf<F, A...>::Result;
             constexpr bool gives_one_array = is_leaf<R> || is_pair<R>;
             static_assert(gives_one_array, "grad: the function must return one Array, or std::pair<Array, Aux>");
-            if constexpr (callable && gives_one_array) return differentiate(a...);
+            if constexpr (callable && gives_one_array)
+                return differentiate(a...);
+            else
+                return Array();  // so that nothing else is said
+        } else {
+            return Array();
         }
     }
 

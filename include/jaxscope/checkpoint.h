@@ -93,8 +93,8 @@ auto remat(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
 Array checkpoint_name(const Operand& x, const std::string& name);
 /// The same name for every leaf of a tree.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const std::string& name) {
-    return tree_map([&](const Array& a) { return checkpoint_name(Operand(a), name); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const std::string& name, Where where = {}) {
+    return tree_map([&](const Array& a) { return checkpoint_name(Operand(a, where.file, where.line, where.function), name); }, tree);
 }
 
 struct SavedResidual {

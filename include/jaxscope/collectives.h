@@ -20,12 +20,12 @@ Array pmax(const Operand& x, const AxisNames& axis_name);
 Array pmin(const Operand& x, const AxisNames& axis_name);
 /// The same over a tree, leaf by leaf: `psum(gradients, "batch")`.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T psum(const T& tree, const AxisNames& axis_name) {
-    return tree_map([&](const Array& a) { return psum(Operand(a), axis_name); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T psum(const T& tree, const AxisNames& axis_name, Where where = {}) {
+    return tree_map([&](const Array& a) { return psum(Operand(a, where.file, where.line, where.function), axis_name); }, tree);
 }
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T pmean(const T& tree, const AxisNames& axis_name) {
-    return tree_map([&](const Array& a) { return pmean(Operand(a), axis_name); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T pmean(const T& tree, const AxisNames& axis_name, Where where = {}) {
+    return tree_map([&](const Array& a) { return pmean(Operand(a, where.file, where.line, where.function), axis_name); }, tree);
 }
 Array axis_index(const AxisNames& axis_name, Where where = {});
 Array axis_size(const AxisNames& axis_name, Where where = {});

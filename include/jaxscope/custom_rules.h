@@ -147,6 +147,7 @@ constexpr bool gives_pair() {
 template <class F, class Rule, std::size_t... N>
 class CustomJvp {
 public:
+    using Ruled = F;
     CustomJvp(F f, Rule rule, RuleOptions of_function, RuleOptions of_rule, bool itself = false)
         : f_(std::move(f)), rule_(std::move(rule)), function_(of_function), options_(of_rule), itself_(itself) {}
     template <class... A>
@@ -259,6 +260,7 @@ auto custom_jvp(F&& f, RuleOptions options = {}, Where where = {}) {
 template <class F, class Fwd, class Bwd, std::size_t... N>
 class CustomVjp {
 public:
+    using Ruled = F;
     CustomVjp(F f, Fwd fwd, Bwd bwd, RuleOptions of_function, RuleOptions of_rules)
         : f_(std::move(f)), fwd_(std::move(fwd)), bwd_(std::move(bwd)), function_(of_function), options_(of_rules) {}
     template <class... A>

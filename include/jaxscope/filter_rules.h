@@ -101,6 +101,7 @@ auto filter_vjp(const F& f, const A&... a) {
 template <class F, class Fwd, class Bwd>
 class FilterCustomVjp {
 public:
+    using Ruled = F;
     FilterCustomVjp(F f, Fwd fwd, Bwd bwd) : f_(std::move(f)), fwd_(std::move(fwd)), bwd_(std::move(bwd)) {}
     template <class X, class... A>
     auto operator()(const X& x, const A&... a) const {
@@ -133,7 +134,7 @@ public:
             detail::each_place(x, [&](const Array& v) {
                 if (is_inexact_array(v)) {
                     const Array& g = given.at(place);
-                    out.push_back(g.has_value() ? g : numpy::zeros_like(Operand(diff[n])));
+                    out.push_back(g.has_value() ? g : detail::zeros_array(diff[n]));
                     ++n;
                 }
                 ++place;
@@ -182,6 +183,7 @@ auto filter_custom_vjp(F&& f) {
 template <class F, class Rule>
 class FilterCustomJvp {
 public:
+    using Ruled = F;
     FilterCustomJvp(F f, Rule rule) : f_(std::move(f)), rule_(std::move(rule)) {}
     template <class... A>
     auto operator()(const A&... a) const {

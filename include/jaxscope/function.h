@@ -220,6 +220,20 @@ struct WithArrays<std::tuple<T...>> {
     using type = std::tuple<typename WithArrays<T>::type...>;
 };
 
+template <bool Filter, class F, class... A>
+struct KeptTypes;
+/// Can the function be called with these? What one of ours makes of a function takes whatever that takes: asking its own operator() would
+/// compile a call, which may be an error.
+template <class F, class... A>
+constexpr bool accepts() {
+    if constexpr (requires { typename F::Transformed; })
+        return KeptTypes<false, typename F::Transformed, A...>::callable || KeptTypes<true, typename F::Transformed, A...>::callable;
+    else if constexpr (requires { typename F::Ruled; })
+        return accepts<typename F::Ruled, A...>();
+    else
+        return std::is_invocable_v<const F&, const A&...>;
+}
+
 /// What the arguments of a call are kept as. All numbers are Arrays where the function takes them so; else one after the other becomes an
 /// Array where the function takes it together with the others as they are: `f(Array x, bool flag)` called with `f(1.f, true)`.
 template <bool Filter, class F, class... A>
@@ -233,7 +247,7 @@ private:
     using At = typename KeptAs<std::tuple_element_t<I, std::tuple<A...>>, static_cast<bool>(M >> I & 1), Filter>::type;
     template <Mask M>
     static constexpr bool takes() {
-        return []<std::size_t... I>(std::index_sequence<I...>) { return std::is_invocable_v<const F&, const Given<At<I, M>>&...>; }
+        return []<std::size_t... I>(std::index_sequence<I...>) { return accepts<F, Given<At<I, M>>...>(); }
         (std::index_sequence_for<A...>());
     }
     template <Mask M, std::size_t I>
@@ -257,7 +271,9 @@ private:
     static auto result_of() {
         if constexpr (takes<kArrays>()) return []<std::size_t... I>(std::index_sequence<I...>) {
                 using R = std::remove_cvref_t<std::invoke_result_t<const F&, const Given<At<I, kArrays>>&...>>;
-                if constexpr (Filter)
+                if constexpr (std::is_void_v<R>)
+                    return std::type_identity<None>();
+                else if constexpr (Filter)
                     return std::type_identity<R>();
                 else
                     return std::type_identity<typename WithArrays<R>::type>();
@@ -316,7 +332,13 @@ public:
             void* const values[] = {nullptr, &std::get<I>(args)...};
             const TreeType* const types[] = {nullptr, &type_of<std::tuple_element_t<I, Args>>()...};
             set_arguments(values + 1, types + 1, in);
-            if constexpr (callable) result_ = new Result(f_(passed<A>(given(std::get<I>(std::as_const(args))), keywords[I])...));
+            const auto run_it = [&]() -> decltype(auto) { return f_(passed<A>(given(std::get<I>(std::as_const(args))), keywords[I])...); };
+            if constexpr (!callable)
+                return;
+            else if constexpr (std::is_void_v<decltype(run_it())>)
+                run_it(), result_ = new Result();
+            else
+                result_ = new Result(run_it());
         }
         (std::index_sequence_for<A...>());
         append_leaves(result_, type_of<Result>(), out);
@@ -412,12 +434,9 @@ std::tuple<std::remove_cvref_t<T>...> tuple_of(T&&... v) {
 }
 template <class A, bool NumbersAreArrays>
 using GivenAs = std::remove_cvref_t<decltype(given(std::declval<const typename KeptAs<A, NumbersAreArrays>::type&>()))>;
-/// Can the function be called with such arguments, numbers among them being arrays or what they are? Wrappers say so, so that a function
-/// that takes a bool keeps doing so inside of them.
+/// Can the function be called with such arguments, each number among them being an array or what it is?
 template <class F, class... A>
-concept Takes = std::is_invocable_v < const F&,
-        const GivenAs<A, true>
-&... > || std::is_invocable_v<const F&, const GivenAs<A, false>&...>;
+concept Takes = KeptTypes<false, F, A...>::callable;
 
 template <class T>
 T with_leaves(const T& prototype, const Array*& leaves) {

@@ -24,6 +24,7 @@
 #include <jaxscope/error.h>
 #include <jaxscope/fft.h>
 #include <jaxscope/filter.h>
+#include <jaxscope/filter_calls.h>
 #include <jaxscope/filter_rules.h>
 #include <jaxscope/filter_trees.h>
 #include <jaxscope/initializers.h>

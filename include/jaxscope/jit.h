@@ -82,6 +82,7 @@ struct CallInfo {
 };
 
 namespace detail {
+void lower(JitState& state, Call& call, bool told);
 CallInfo call_info(JitState& state, Call& call);
 /// What the call gives, its arrays ShapeDtypeStructs.
 Called shapes_of(JitState& state, Call& call);
@@ -103,7 +104,10 @@ class Compiled;
 template <bool Filter, class F, class... A>
 class Lowered {
 public:
-    Lowered(const F& f, detail::JitHandle state, const std::tuple<A...>& a) : f_(f), state_(std::move(state)), args_(a) {}
+    /// Traces the call now, as JAX lowers it now. `told`: with the warning of donations that can't be used.
+    Lowered(const F& f, detail::JitHandle state, const std::tuple<A...>& a, bool told = true) : f_(f), state_(std::move(state)), args_(a) {
+        with_call([&](auto& call) { detail::lower(*state_, call, told); });
+    }
     std::string as_text() const {
         return with_call([&](auto& call) { return detail::jit_program(*state_, call).str(); });
     }
@@ -215,7 +219,12 @@ public:
         if constexpr (problem == detail::TreeProblem::none) {
             constexpr bool callable = detail::CallOf<F, A...>::callable;
             static_assert(callable, "the function can't be called with these arguments");
-            if constexpr (callable) return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
+            if constexpr (callable)
+                return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
+            else
+                return Array();  // so that nothing else is said
+        } else {
+            return Array();
         }
     }
     template <class... A>
@@ -229,7 +238,7 @@ public:
     }
     template <class... A>
     auto eval_shape(const A&... a) const {
-        return lower(a...).out_info();
+        return Lowered<false, F, A...>(f_, state_, std::tuple<A...>(a...), false).out_info();
     }
     /// Forgets all traces and what was compiled: the next call traces again.
     void clear_cache() const { detail::clear_cache(*state_); }

@@ -80,8 +80,8 @@ Array integer_pow(const Operand& x, std::int64_t y);
 Array stop_gradient(const Operand& x);
 /// Of every leaf of a tree.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T stop_gradient(const T& tree) {
-    return tree_map([](const Array& a) { return stop_gradient(Operand(a)); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T stop_gradient(const T& tree, Where where = {}) {
+    return tree_map([&](const Array& a) { return stop_gradient(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 Array select(const Operand& pred, const Operand& on_true, const Operand& on_false);
 /// `cases[which]`, element by element; of a boolean the first case is that of false.

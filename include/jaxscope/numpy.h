@@ -373,18 +373,19 @@ Array zeros(const Shape& shape, dtype type = float32, Where where = {});
 Array ones(const Shape& shape, dtype type = float32, Where where = {});
 Array full(const Shape& shape, const Operand& value, AsType type = {});
 Array empty(const Shape& shape, dtype type = float32, Where where = {});
+Array copy(const Operand& x);  ///< in memory of its own
 Array zeros_like(const Operand& x, AsType type = {});
 Array ones_like(const Operand& x, AsType type = {});
 Array full_like(const Operand& x, const Operand& value, AsType type = {});
 Array empty_like(const Operand& x, AsType type = {});
 /// The same tree with zeros, ones for leaves.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T zeros_like(const T& tree) {
-    return tree_map([](const Array& a) { return zeros_like(Operand(a)); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T zeros_like(const T& tree, Where where = {}) {
+    return tree_map([&](const Array& a) { return zeros_like(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree) {
-    return tree_map([](const Array& a) { return ones_like(Operand(a)); }, tree);
+requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree, Where where = {}) {
+    return tree_map([&](const Array& a) { return ones_like(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 /// `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`; of whole numbers int32, else float32, or the type that comes last.
 template <detail::Number T>

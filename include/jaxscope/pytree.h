@@ -108,6 +108,8 @@ std::string_view characters_of(const T& v) {
 }
 template <class T>
 constexpr bool is_plain();
+/// `<function relu>`, or by its address where the program's symbols don't name it.
+std::string function_text(const void* address);
 template <class T>
 std::string text_of(const T& v);
 template <class T>
@@ -149,6 +151,8 @@ std::string text_of(const T& v) {
     else if constexpr (Aggregate<T> && !Map<T>)
         return std::string(type_name<T>.text, type_name<T>.size) + "(" +
                with_members(v, [](const auto&... m) { return listed_texts({text_of(m)...}); }) + ")";
+    else if constexpr (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>)
+        return function_text(reinterpret_cast<const void*>(v));
     else
         return std::string(type_name<T>.text, type_name<T>.size);
 }
@@ -567,20 +571,38 @@ T tree_unflatten(const T& prototype, const std::vector<Array>& leaves) {
     return out;
 }
 namespace detail {
-template <class F, class T, class... More>
+/// A struct of arrays and of what filter_jit and its family take for static, or a container of such.
+template <class T>
+constexpr bool is_model() {
+    if constexpr (Aggregate<T>)
+        return tree_problem<true, T>() == TreeProblem::none;
+    else if constexpr (Sequence<T> || FixedArray<T>)
+        return is_model<typename T::value_type>();
+    else if constexpr (Map<T>)
+        return is_model<typename T::mapped_type>();
+    else
+        return false;
+}
+template <bool Filter, class T>
+std::vector<Array> leaves_of(const T& t) {
+    std::vector<Array> out;
+    append_leaves(&t, tree_type<Filter, T>, out);
+    return out;
+}
+template <bool Filter, class F, class T, class... More>
 T map_leaves(F&& f, const T& t, const More&... more) {
     if constexpr (sizeof...(More) > 0) {
-        const PyTreeDef first = tree_structure(t);
+        const auto first = make_tree(description<Filter>(t));
         const auto same = [&](const auto& other) {
-            const PyTreeDef d = tree_structure(other);
+            const auto d = make_tree(description<Filter>(other));
             if (!(d == first)) trees_differ(first, d, "tree_map");
         };
         (same(more), ...);
     }
-    const std::vector<Array> others[] = {std::vector<Array>(), tree_leaves(more)...};
+    const std::vector<Array> others[] = {std::vector<Array>(), leaves_of<Filter>(more)...};
     T out(t);
     std::size_t n = 0;
-    each_leaf(out, [&](Array& a) {
+    each_leaf<Filter>(out, [&](Array& a) {
         [&]<std::size_t... I>(std::index_sequence<I...>) { a = f(static_cast<const Array&>(a), others[I + 1][n]...); }
         (std::index_sequence_for<More...>());
         ++n;
@@ -588,15 +610,16 @@ T map_leaves(F&& f, const T& t, const More&... more) {
     return out;
 }
 }  // namespace detail
-/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ.
+/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ. In a model,
+/// as filter_jit takes one, the arrays are the leaves and all else stays.
 template <class F, class T, class... More>
 T tree_map(F&& f, const T& t, const More&... more) {
-    constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
+    constexpr bool strict = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree, is_pytree = strict || detail::is_model<T>();
     static_assert(is_pytree,
                   "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
                   "wrap it in Static<>");
     if constexpr (is_pytree)
-        return detail::map_leaves(f, t, more...);
+        return detail::map_leaves<!strict>(f, t, more...);
     else
         return t;
 }

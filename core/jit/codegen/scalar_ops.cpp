@@ -238,9 +238,12 @@ Number ScalarOps::real_unary(KOp o, const Number& a) {
             return real(d, b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, t, x));
         }
         case KOp::Sign: {
-            Value* s = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(x->getType(), 1.0), x);
-            Value* keep = b.CreateFCmpUEQ(x, zero);  // 0, -0 and NaN are their own sign
-            return real(d, b.CreateSelect(keep, x, s));
+            const auto signed_as_x = [&](double v) {
+                return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(x->getType(), v), x);
+            };
+            // What is too small for a normal number counts as 0 here, as for XLA. NaN is its own sign.
+            Value* of_numbers = b.CreateSelect(b.CreateFCmpOEQ(x, zero), signed_as_x(0.0), signed_as_x(1.0));
+            return real(d, b.CreateSelect(b.CreateFCmpUNO(x, x), x, of_numbers));
         }
         case KOp::IsFinite: {
             Value* inf = llvm::ConstantFP::getInfinity(x->getType());

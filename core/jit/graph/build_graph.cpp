@@ -208,6 +208,7 @@ private:
         const auto empty = [](AvalRef a) { return a->dtype == DType::Float0; };
         const bool makes = std::any_of(op.out.begin(), op.out.end(), empty), reads = std::any_of(op.in.begin(), op.in.end(), empty);
         if ((!makes && !reads) || only_looks(op)) return std::nullopt;
+        if (op.prim == &kConvertElementType && !makes) return std::vector{zeros(op)};  // what JAX reads there
         if (!std::all_of(op.out.begin(), op.out.end(), empty))
             throw Error(ErrorCode::NoRule, "expected operands with elements for '" + op.prim->name + "', found float0");
         std::vector<ValueId> out;
@@ -217,6 +218,14 @@ private:
             out.push_back(rewrite_.constant(nothing, a));
         }
         return out;
+    }
+
+    ValueId zeros(const Op& op) {
+        const AvalRef all = op.out[0], one(all->dtype, {});
+        const auto zero = is_complex(all->dtype)   ? make_literal(one, std::complex<double>(0, 0))
+                          : is_inexact(all->dtype) ? make_literal(one, 0.0)
+                                                   : make_literal(one, std::int64_t{0});
+        return rewrite_.add_part(op, kBroadcastInDim, make_params(BroadcastInDimParams{all->shape, {}}), {rewrite_.literal(zero)}, all);
     }
 
     /// Once for each set of parameters, which equations share. The interpreter names the equation.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include "ir/print/text_form.h"
 #include "lax/elementwise/support.h"
 #include "lax/families.h"
@@ -19,6 +21,9 @@ Avals eval_convert(const Op& op) {
     expect_arrays(op, 1);
     const auto& p = op.as<ConvertParams>();
     Aval a = *op.in[0];
+    if (a.dtype != p.new_dtype && (is_key(a.dtype) || is_key(p.new_dtype)))
+        throw Error(ErrorCode::TypeMismatch,
+                    fmt::format("Cannot convert_element_type from {} to {}", info(a.dtype).name, info(p.new_dtype).name));
     a.dtype = p.new_dtype;
     a.weak_type = p.weak_type;
     return {a};

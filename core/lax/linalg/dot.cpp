@@ -77,6 +77,7 @@ Dims product_shape(const Op& op, const DotDims& d) {
 
 Avals dot_general_eval(const Op& op) {
     expect_arrays(op, 2);
+    refuse_keys(op);
     const auto& p = op.as<DotGeneralParams>();
     Dims shape;
     try {

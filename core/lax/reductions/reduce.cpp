@@ -44,6 +44,7 @@ Avals eval_logical(const Op& op) {
 }
 Avals eval_arg(const Op& op) {
     const auto& p = op.as<ArgReduceParams>();
+    refuse_keys(op);
     const Dims shape = checked_axes(op, p.axes);
     if (p.axes.size() != 1 || op.in[0]->shape[static_cast<std::size_t>(p.axes[0])] < 1)
         type_mismatch(op, "one axis that isn't empty", shape_text(p.axes) + " of " + shape_text(op.in[0]->shape));

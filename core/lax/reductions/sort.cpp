@@ -30,6 +30,7 @@ Avals sort_eval(const Op& op) {
         type_mismatch(op, "1 key or more, at most one for each operand", std::to_string(p.num_keys));
     for (const AvalRef a : op.in)
         if (a->shape != shape) type_mismatch(op, "operands of one shape", shape_text(shape) + " and " + shape_text(a->shape));
+    refuse_keys(op, static_cast<std::size_t>(p.num_keys));
     return op.in;
 }
 

@@ -18,6 +18,7 @@
 #include "trace/device_calls.h"
 #include "trace/jit/jit_checks.h"
 #include "trace/named_axes.h"
+#include "trace/within_memory.h"
 #include "transforms/dce.h"
 #include "transforms/jaxpr_util.h"
 
@@ -183,12 +184,17 @@ JaxprPtr without_pruned_reads(const JaxprPtr& j, const std::vector<bool>& kept) 
     return widen_inputs(dce_jaxpr(j, std::vector<bool>(j->outvars.size(), true)).jaxpr, j->in_avals(), position);
 }
 
+/// Once, where it is lowered or runs first.
+void tell_warning(JitEntry& e) {
+    if (e.donation.warning && std::exchange(e.warn, false)) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
+}
+
 void compile_entry(JitEntry& e) {
     ::jaxscope::JitOptions options;
     options.remat_lowering = e.remat_lowering;
     e.executable =
         compile_here(without_pruned_reads(e.traced.jaxpr, e.program->kept), e.donation.alias_of_output, e.program->kept, options);
-    if (e.donation.warning && e.warn) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
+    tell_warning(e);
 }
 
 std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
@@ -201,7 +207,7 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
             for (const std::uint32_t i : e.consumed) e.given[i].reset();
         };
         try {
-            e.executable->run_in_place(e.inputs, e.given, results);
+            within_memory(e.executable->plan().planned_peak, [&] { e.executable->run_in_place(e.inputs, e.given, results); });
             ++e.runs;
         } catch (...) {
             drop();
@@ -384,8 +390,23 @@ Jaxpr jit_program(JitState& s, Call& call) {
     return out;
 }
 
+void lower(JitState& s, Call& call, bool told) {
+    initialise();
+    const std::shared_ptr<JitEntry> e = find_entry(s, call);
+    if (told && !Trace::current()) {
+        const std::lock_guard lock(e->running);
+        tell_warning(*e);
+    }
+}
+
 void check_compiled(JitState& s, Call& compiled, Call& given) {
     initialise();
+    for (const Array& a : given.leaves)
+        if (a.is_tracer())
+            throw Error(ErrorCode::BadUsage,
+                        "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                        "Detected argument of Tracer type: " +
+                            long_aval(a.node()->aval) + ".");
     check_same_types(s, compiled, given);
 }
 
@@ -477,6 +498,7 @@ std::vector<std::string> retraces(JitState& s) {
 JitHandle::JitHandle(const JitOptions& options, const Where& where, int arity) : state_(new JitState) {
     state_->options = options;
     state_->where = where;
+    state_->arity = arity;
     if (arity < 0) return;
     try {
         check_options(*state_, arity, state_->options.arg_names);

@@ -105,7 +105,8 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
     if (s.rules.filter) return;
     bool named = true;
     for (std::size_t i = o.arg_names.size(); i < call.keywords.size(); ++i) named = named && call.keywords[i];
-    check_options(s, static_cast<int>(call.static_args.size()), names, named);
+    // Numbers may be those of parameters that have defaults, which this call leaves out.
+    check_options(s, std::max(s.arity, static_cast<int>(call.static_args.size())), names, named);
     for (std::size_t i = 0; i < call.static_args.size(); ++i) {
         const bool fixed = chooses(o.static_argnums, o.static_argnames, call, i, names[i]);
         if (call.static_args[i] && !fixed)

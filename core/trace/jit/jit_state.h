@@ -58,6 +58,7 @@ public:
     std::atomic<int> refs{1};
     JitOptions options;
     Where where;
+    int arity = -1;  ///< parameters of the function; -1: it doesn't tell
     DonationRules rules;
     std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
     mutable std::shared_mutex lists;  ///< guards what follows

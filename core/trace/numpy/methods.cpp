@@ -22,6 +22,10 @@ Array copied(const Operand& x) {
 }
 }  // namespace
 
+namespace numpy {
+Array copy(const Operand& x) { return copied(x); }
+}  // namespace numpy
+
 Array Array::astype(jax::dtype type, Where where) const& { return numpy::astype(named(*this, where), type); }
 Array Array::astype(jax::dtype type, Where where) && { return numpy::astype(unnamed(*this, where), type); }
 Array Array::copy(Where where) const& { return copied(named(*this, where)); }

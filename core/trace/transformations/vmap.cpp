@@ -104,6 +104,21 @@ Axis argument_axes(const Call& call, const Axis& in_axes) {
     return Axis(std::move(out));
 }
 
+/// One axis for each argument: those that aren't named are mapped over their first.
+Axis axes_by_name(const VmapOptions& options, std::size_t arguments) {
+    std::vector<Axis> out(arguments, Axis(0));
+    for (std::size_t k = 0; k < options.in_axes.items.size(); ++k) {
+        const auto& names = options.arg_names;
+        const auto at = std::find(names.begin(), names.end(), options.in_axes.keys[k]) - names.begin();
+        if (at >= std::ssize(out) || at == std::ssize(names))
+            throw Error(ErrorCode::BadUsage,
+                        fmt::format("The following `in_axes` did not correspond to any argument: ('{}',)", options.in_axes.keys[k]))
+                .advise("name the arguments: {.arg_names = {...}}");
+        out[static_cast<std::size_t>(at)] = options.in_axes.items[k];
+    }
+    return Axis(std::move(out));
+}
+
 std::vector<Axis> axes_of_arguments(const Call& call, const Axis& in_axes) {
     const std::vector<Axis> taken = axes_of_leaves("vmap in_axes", argument_axes(call, in_axes), make_tree(call.arguments()));
     std::vector<Axis> out;
@@ -193,6 +208,16 @@ std::vector<int> result_axes(const TracedCall& t, const Axis& spec) {
 }
 
 }  // namespace
+
+std::vector<Array> filter_vmap(Call& call, const VmapOptions& options) {
+    return at_place(call.where, [&] {
+        if (std::any_of(call.keywords.begin(), call.keywords.end(), [](const char* k) { return k != nullptr; }))
+            throw Error(ErrorCode::BadUsage, "keyword arguments cannot be used with functions wrapped with `filter_vmap`");
+        VmapOptions one_each = options;
+        if (options.in_axes.kind == Axis::Kind::dict) one_each.in_axes = axes_by_name(options, call.keywords.size());
+        return vmap(call, one_each);
+    });
+}
 
 std::vector<Array> vmap(Call& call, const VmapOptions& options) {
     return at_place(call.where, [&] {
