@@ -42,6 +42,7 @@ XlaWord read_word(const Json& said) {
     if (facts == said.end()) return word;
     word.device = text_of(*facts, "device");
     word.version = text_of(*facts, "libtpu");
+    if (word.version.empty()) word.version = text_of(*facts, "version");
     word.compile_seconds = facts->value("compile_seconds", 0.0);
     const Json& memory = facts->at("memory_analysis");
     if (!memory.is_object()) {

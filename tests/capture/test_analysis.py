@@ -35,6 +35,9 @@ def test_dataclasses_hold_what_the_command_line_says():
     assert rows[0].policy == "as it is" and rows[-1].policy == "save_only_these_names(h)" and not rows[-1].problem
     with pytest.raises(CaptureError, match="expected a policy"):
         a.residuals(policy="nothing")
+    assert a.residuals(wrt=0) == a.residuals(wrt="0") and a.residuals(wrt=[0, 1]) == a.residuals(wrt="0,1")
+    with pytest.raises(CaptureError, match="expected an argument of loss from 0 to 1, found 9"):
+        a.residuals(wrt=9)
     d = jaxscope.analyze(lambda s, b: (s + 1, b.sum()), (jnp.ones(3), jnp.ones(4)), donate_argnums=(0, 1)).donation()
     assert [leaf.used for leaf in d.donated] == [True, False] and "float32[4]" in d.warning
 
@@ -70,14 +73,24 @@ def test_small(jaxscope_memory):
     jaxscope_memory.assert_peak(step, (jnp.ones(8),), limit="1M")
 def test_large(jaxscope_memory):
     jaxscope_memory.assert_peak(step, (jnp.ones(8),), limit=1)
+def test_two(jaxscope_memory):
+    jaxscope_memory.assert_peak(step, (jnp.ones(8),), limit="1M")
+    jaxscope_memory.assert_peak(other, (jnp.ones(8),), limit="1M")
+def other(w):
+    return jnp.cos(w).sum()
 """)
     env = {**os.environ, "JAXSCOPE": PROGRAM, "PYTHONPATH": str(ROOT / "app" / "capture"), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "jaxscope.pytest_plugin", "--jaxscope-figures", "f.json", "test_it.py"],
                           cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert "1 failed, 1 passed" in done.stdout and "the planned peak is" in done.stdout and "jaxscope: memory" in done.stdout, done.stdout
+    assert "1 failed, 2 passed" in done.stdout and "the planned peak is" in done.stdout and "jaxscope: memory" in done.stdout, done.stdout
     figures = json.loads((tmp_path / "f.json").read_text())
-    assert [p["file"] for p in figures["programs"]] == ["test_it.py::test_small", "test_it.py::test_large"]
-    assert all(p["planned_peak"] > 0 for p in figures["programs"])
+    rows = figures["programs"]
+    assert [(p["test"].removeprefix("test_it.py::test_"), p["name"]) for p in rows] == [("small", "step"), ("large", "step"), ("two", "step"), ("two", "other")]
+    assert all(p["planned_peak"] > 0 and p["file"] == "" for p in rows)  # of no file: a check knows them by their names
+    (tmp_path / "one.json").write_text(json.dumps({**figures, "programs": rows[:1]}))
+    jaxscope.capture(jnp.sin, name="step")(jnp.ones(8)).save(str(tmp_path / "train.jaxscope"))
+    checked = subprocess.run([PROGRAM, "check", "train.jaxscope", "--baseline", "one.json", "--max-peak-growth", "5"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_magic(capsys):
@@ -89,6 +102,8 @@ def test_the_magic(capsys):
     assert "Memory of jaxscope's CPU JIT" in capsys.readouterr().out
     with pytest.raises(CaptureError, match="and a call such as step"):
         run("loss", space)
+    with pytest.raises(CaptureError, match="found 'polices loss.*; did you mean policies"):
+        run("polices loss(ARGS[0], x)", space)
 
     class Shell:
         user_ns = space

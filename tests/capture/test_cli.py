@@ -79,6 +79,20 @@ def test_time_out(folder):
     assert done.returncode == 3 and done.stderr.strip().splitlines()[-1] == "jaxscope: time-out: not finished after 2 s"
 
 
+def test_time_out_while_garbage_is_collected(folder):
+    (folder / "good.py").write_text("""import gc, time
+def slow(phase, info):
+    time.sleep(3 if phase == "start" else 0)
+def program():
+    gc.callbacks.append(slow)
+    gc.collect()
+    while True:
+        pass
+""")
+    done = cli(folder, "good.py:program", "-o", "a.jaxscope", "--timeout", "2")
+    assert done.returncode == 3 and "ignored" not in done.stderr and done.stderr.strip().splitlines()[-1] == "jaxscope: time-out: not finished after 2 s"
+
+
 def test_unwritable_output(folder):
     done = cli(folder, "good.py:program", "-o", "no/such/place.jaxscope")
     assert done.returncode == 2 and "cannot write" in done.stderr

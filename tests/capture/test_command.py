@@ -56,6 +56,13 @@ def test_one_line_and_exit_code_2(command, folder, target, words, traceback):
     assert not list(folder.glob("*.jaxscope"))
 
 
+def test_a_name_begins_no_line_of_its_own(command, folder):
+    """A CI acts upon lines that begin with ::, a terminal upon ESC."""
+    (folder / "bad.py").write_text('def program():\n    return dict(fn=lambda: (), args=(), name="n\\n::error::x\\x1b[31m")\n')
+    line = refused(command("bad.py:program", "-o", "a.jaxscope", "--python", str(PYTHON)))
+    assert line == r"jaxscope: n\n::error::x\x1b[31m returns no arrays: there is nothing to capture"
+
+
 def test_where_no_place_is_named_the_files_or_the_functions_name_is(command, folder):
     assert command("good.py:program", "--python", str(PYTHON)).stdout.startswith("good.jaxscope: ")
     assert command("--call", "train_step", "--", str(PYTHON), "train.py").stdout.endswith("JAX " + __import__("jax").__version__ + "\n")

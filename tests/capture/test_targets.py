@@ -5,11 +5,10 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 from jaxscope.command import cli
-from jaxscope.targets import names, refusal, request
+from jaxscope.targets import lock, own_tpu, process, refusal, request
 
 PROGRAM = """
 import jax, jax.numpy as jnp
@@ -42,7 +41,7 @@ REFUSED = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of mem
 def folder(tmp_path, monkeypatch):
     (tmp_path / "good.py").write_text(PROGRAM)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(request, "_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr(lock, "LIBTPU", str(tmp_path / "lock"))
     return tmp_path
 
 
@@ -107,7 +106,7 @@ BAD = {
     "another JAX": ("print(json.dumps({'unusable': 'has JAX 0.1 where the program was traced by JAX ' + asked['jax']}))", "has JAX 0.1 where the program was traced by"),
     "a compiler that is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL (the system ends what takes too much memory)"),
     "a compiler that ends": ("sys.stderr.write('F0000 check failed: x\\n'); sys.exit(7)", "ended with exit code 7: F0000 check failed: x"),
-    "a compiler that hangs": ("os.kill(os.getppid(), signal.SIGALRM)\ntime.sleep(1000)", "time-out"),
+    "a compiler that hangs": ("os.kill(os.getppid(), signal.SIGALRM)\ntime.sleep(1000)", "not finished after 500 s: XLA's compiler was not done (out.jaxscope is written without its word)"),
     "another refusal": ("print(json.dumps({'device': 'x', 'compile_seconds': 1, 'refused': 'UNIMPLEMENTED: no such op'}))", "XLA refuses the program: UNIMPLEMENTED: no such op"),
 }
 
@@ -178,7 +177,7 @@ def test_memory_only_ends_the_compiler_behind_its_buffer_assignment(capture, fol
     entry = written(folder)["targets"][0]
     assert entry["memory_analysis"] == {"argument_size_in_bytes": 6144, "output_size_in_bytes": 4608, "alias_size_in_bytes": 4096, "temp_size_in_bytes": 9000,
                                         "peak_memory_in_bytes": 4096 + 2048 + 512 + 4000 + 3000}
-    assert (entry["device"], entry["libtpu"], entry["options"], entry["input_output_alias"]) == ("TPU v5", "1.2", request.ONLY_MEMORY, [[0, 0]])
+    assert (entry["device"], entry["libtpu"], entry["options"], entry["input_output_alias"]) == ("TPU v5", "1.2", process.ONLY_MEMORY, [[0, 0]])
     with pytest.raises(ProcessLookupError):
         os.kill(int((folder / "pid").read_text()), 0)
 
@@ -204,21 +203,35 @@ def test_advice_where_the_wheel_is_missing(capture, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["tpu", "tpu:v9", "tpu:v5p:2x2x1x1x1", "banana", "cuda:h100"])
-def test_a_name_that_is_none(capture, text):
-    done = capture(target=text)
-    assert done.returncode == 3 and len(set(done.stderr.splitlines())) == 1 and "--target: expected" in done.stderr
-
-
-def test_the_lock_is_waited_for_and_said(folder):
-    lock, told = folder / "lock", []
-    holder = subprocess.Popen([sys.executable, "-c", f"import fcntl,time\nf=open({str(lock)!r},'w')\nfcntl.lockf(f,fcntl.LOCK_EX)\nprint(1,flush=True)\ntime.sleep(1.5)"], stdout=subprocess.PIPE)
-    holder.stdout.readline()
+def test_a_name_that_is_none_loses_neither_the_capture_nor_the_others(capture, folder, text):
     answering = compiler(folder, f"print(json.dumps({ANSWER!r}))")
-    with pytest.raises(request.TargetProblem, match="time-out: process"):
-        request.compile_for(names.parse("tpu:v5p"), lambda: b"", answering, time.monotonic(), told.append)
-    assert request.compile_for(names.parse("tpu:v5p"), lambda: b"", answering, None, told.append)["device"] == "TPU v5"
-    assert holder.wait() == 0 and len(told) == 2 and f"process {holder.pid} uses libtpu" in told[0]
-    assert not lock.exists()  # nobody holds it
+    done = capture("--target=tpu:v6e", "--target-python", answering, target=text)
+    (line,) = set(done.stderr.splitlines())
+    assert done.returncode == 3 and "--target: expected" in line and line.endswith("(out.jaxscope is written without its word)")
+    assert [e["target"] for e in written(folder)["targets"]] == ["tpu:v6e:2x2"]
+
+
+def test_the_tracing_process_leaves_libtpu_alone_where_there_is_no_tpu(capture, folder, monkeypatch):
+    for name in ("JAX_PLATFORMS", "JAX_FORCE_TPU_INIT", "TPU_LOAD_LIBRARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(own_tpu, "_DEVICES", str(folder / "pci" / "*"))
+
+    def kept_off(**devices):
+        for name, kind in devices.items():
+            (folder / "pci" / name).mkdir(parents=True)
+            (folder / "pci" / name / "vendor").write_text("0x1ae0\n")
+            (folder / "pci" / name / "class").write_text(kind + "\n")
+        monkeypatch.delenv("TPU_LOAD_LIBRARY", raising=False)
+        own_tpu.keep_off()
+        return os.environ.get("TPU_LOAD_LIBRARY") == "0"
+    assert kept_off() and kept_off(network="0x020000", disk="0x010802")
+    answering = compiler(folder, f"assert 'TPU_LOAD_LIBRARY' not in os.environ\nprint(json.dumps({ANSWER!r}))")
+    assert capture("--target-python", answering).returncode == 0  # the compiler's own process isn't kept off
+    assert not kept_off(tpu="0x120000")
+    (folder / "pci" / "tpu" / "vendor").unlink()
+    assert kept_off()
+    monkeypatch.setenv("JAX_PLATFORMS", "tpu,cpu")
+    assert not kept_off()
 
 
 def test_texts_of_what_does_not_fit():
@@ -226,6 +239,61 @@ def test_texts_of_what_does_not_fit():
     assert refusal.out_of_memory(short)["needed"] == 160 << 30
     assert refusal.sentence(refusal.out_of_memory(short)) == "the program doesn't fit: XLA needs 160.00 GiB of 95.74 GiB"
     assert refusal.sentence(refusal.out_of_memory("Ran out of memory")) == "the program doesn't fit: XLA ran out of memory"
+    whole = refusal.out_of_memory(REFUSED.replace("24.76G.", "24.76G.\n\nTotal hbm usage >= 125.02G:\n    reserved        530.00M\n    program        120.50G\n    arguments        4.00G"))
+    assert refusal.sentence(whole).startswith("the program doesn't fit: XLA needs 125.02 GiB of 95.74 GiB")  # its arguments, too
+
+
+MODULE = """HloModule jit_step, is_scheduled=true
+
+FileNames
+1 "/lib/site-packages/jax/_src/pjit.py"
+2 "FOLDER/good.py"
+
+FunctionNames
+1 "step"
+
+FileLocations
+1 {file_name_id=2 function_name_id=1 line=4 end_line=4 column=8 end_column=9}
+2 {file_name_id=1 function_name_id=1 line=99 end_line=99 column=8 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+
+ENTRY %main (w: f32[8,8]) -> f32[] {
+  %w = f32[8,8]{1,0:T(8,128)} parameter(0), metadata={op_name="leaves[0]"}
+  %x = f32[4,8]{1,0:T(4,128)} parameter(1), metadata={op_name="leaves[1]"}
+  %a = (f32[1000]{0}, f32[]) fusion(%w), kind=kLoop, metadata={op_name="jit(step)/dot_general" stack_frame_id=2}
+  %b = f32[750]{0} copy(%w)
+  ROOT %sum = f32[]{:T(128)} reduce(%b), metadata={op_name="jit(step)/reduce_sum" stack_frame_id=1}
+}
+"""
+LISTED = [(4096, "f32[8,8]{1,0:T(8,128)}", "w", "argument", None, None), (4000, "f32[1000]{0}", "jit(step)/dot_general", "HLO temp", "good.py", 4),
+          (3000, "f32[750]{0}", None, "HLO temp (b)", None, None), (2048, "f32[4,8]{1,0:T(4,128)}", "x", "argument", None, None),
+          (512, "f32[]{:T(128)}", "jit(step)/reduce_sum", "output", "good.py", 4)]
+
+
+@pytest.mark.parametrize("words", [[], ["--memory-only"]])
+def test_buffers_of_what_does_not_fit_are_read_from_the_assignment(capture, folder, words):
+    """As libtpu 0.0.42 does it: its text names a total only, and calls it temporaries."""
+    text = "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (15.2K) exceeds available HBM (1.00K)."
+    refusing = compiler(folder, f"""
+        stem = asked['texts'] + '/module_0000.jit_step.cl_1.after_optimizations'
+        open(stem + '-buffer-assignment.txt', 'w').write({ASSIGNMENT!r})
+        open(stem + '.txt', 'w').write({MODULE.replace("FOLDER", str(folder))!r})
+        print(json.dumps({{'device': 'TPU v5', 'compile_seconds': 1, 'refused': {text!r}}}))""")
+    done = capture("--target-python", refusing, *words)
+    assert done.returncode == 3
+    report = written(folder)["targets"][0]["out_of_memory"]
+    assert [tuple(b[k] for k in ("bytes", "shape", "op_name", "kind", "file", "line")) for b in report["buffers"]] == LISTED
+    assert report["needed"] == 4096 + 2048 + 512 + 9000 and report["available"] == 1024
+
+
+def test_texts_that_the_user_has_written_elsewhere_stay_there(capture, folder, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=" + str(folder / "dump"))
+    answering = compiler(folder, f"assert 'texts' not in asked and os.environ['XLA_FLAGS'] == {'--xla_dump_to=' + str(folder / 'dump')!r}\nprint(json.dumps({ANSWER!r}))")
+    assert capture("--target-python", answering).returncode == 0
 
 
 def test_xlas_own_compiler(capture, folder, monkeypatch):

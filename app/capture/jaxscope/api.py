@@ -43,7 +43,8 @@ class Capture:
         from .targets import names, request
         wanted = names.parse(target)
         deadline = None if timeout is None else time.monotonic() + timeout
-        entry = request.compile_for(wanted, lambda: self._lowered_for("tpu"), python, deadline, tell, self._shown_path, memory_only)
+        entry = request.compile_for(wanted, lambda: self._lowered_for("tpu"), python, deadline, tell, self._shown_path, memory_only,
+                                    self.document["program"]["in_paths"])
         self.document["targets"] = [e for e in self.document.get("targets", []) if e["target"] != wanted.name] + [entry]
         return entry
 

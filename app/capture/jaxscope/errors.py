@@ -20,6 +20,14 @@ def meant(text: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+class TargetProblem(Exception):
+    """Why a target's compiler couldn't be asked, in one line. Nothing is known of the program then."""
+
+    def __init__(self, target: str, why: str):
+        super().__init__(f"{target}: {why}")
+        self.why = why
+
+
 class TimeOut(BaseException):
     """Raised by the alarm wherever the program happens to be; not an Exception, so that `except Exception` lets it through."""
 

@@ -8,11 +8,14 @@ from typing import Any, Iterator
 import pytest
 
 
+Figures = dict[tuple[str, str], dict[str, Any]]  # by test and program
+
+
 class Memory:
     """The fixture `jaxscope_memory`: jaxscope's assertions; what they look at is counted among the session's figures."""
 
-    def __init__(self, name: str, figures: dict[str, dict[str, Any]]):
-        self._name, self._figures = name, figures
+    def __init__(self, test: str, figures: Figures):
+        self._test, self._figures = test, figures
 
     def assert_peak(self, fn: Any, args: Any = None, kwargs: Any = None, *, limit: int | str, **options: Any) -> None:
         self._held(fn, args, kwargs, options, "--max-peak", str(limit))
@@ -31,7 +34,8 @@ class Memory:
         from .asking import analysis
 
         def note(figures: dict[str, Any]) -> None:
-            self._figures[self._name] = {**figures, "file": self._name}
+            # No capture is kept: a check of one finds its program by the name.
+            self._figures[self._test, figures["name"]] = {**figures, "file": "", "test": self._test}
         analysis.hold(self.analyze(fn, args, kwargs, **options), *limits, note=note)
 
 
@@ -54,10 +58,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
     if not figures:
         return
     terminalreporter.section("jaxscope: memory")
-    for name, f in figures.items():
+    for (test, program), f in figures.items():
         def size(key: str) -> str:
             return "-" if f[key] is None else f"{f[key]:,} B"
-        terminalreporter.write_line(f"{name}: peak {size('planned_peak')}, residuals {size('residual_bytes')}")
+        terminalreporter.write_line(f"{test}: {program}: peak {size('planned_peak')}, residuals {size('residual_bytes')}")
 
 
 def pytest_sessionfinish(session: Any) -> None:

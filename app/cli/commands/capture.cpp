@@ -153,8 +153,8 @@ private:
             w.value(program->jax_version);
             finish_json(w);
         } else {
-            std::cout << output_ << ": " << program->name.str() << ", " << equations << " equations, " << program->regions.size()
-                      << " autodiff regions, JAX " << program->jax_version << '\n';
+            std::cout << printable(output_) << ": " << printable(program->name.str()) << ", " << equations << " equations, "
+                      << program->regions.size() << " autodiff regions, JAX " << program->jax_version << '\n';
         }
         return 0;
     }

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "io/load_program.h"
+#include "jit/targets.h"
 #include "report/caveats.h"
 #include "report/check/findings.h"
 #include "report/check/sources.h"
@@ -42,6 +43,7 @@ public:
     int run() override {
         if (args_.json) format_ = "json";
         const CheckWriter write = check_writer(format_);
+        if (!args_.target.empty()) target_device(args_.target);  // a wrong name is a wrong command, not a failed check
         read_limits();
         const CheckReport report = look();
         Page page = args_.page();
@@ -94,7 +96,7 @@ private:
                 note.level = "note";
                 out.findings.push_back(std::move(note));
             }
-            auto found = check_program(inspection, budget, baseline_of(before_, file), out.figures);
+            auto found = check_program(inspection, budget, baseline_of(before_, file, out.figures.name), out.figures);
             out.findings.insert(out.findings.end(), found.begin(), found.end());
             put_at_sources(out.findings, *program, args_.project);
         } catch (const Error& e) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 
 #include "app/cli/interrupt.h"
@@ -61,10 +62,18 @@ public:
             Page page = args_.page();
             policies_section(page, rows);
         }
-        return base.within_limit(rows.front().planned_peak.value_or(0), " for the program as it is") ? 0 : 1;
+        if (!base.within_limit(rows.front().planned_peak.value_or(0), " for the program as it is")) return 1;
+        return xla_.targets.empty() || answered(rows) ? 0 : exit_code(ErrorCode::CannotRun);
     }
 
 private:
+    /// Did a compiler say anything of any row, and be it that it doesn't fit?
+    static bool answered(const std::vector<PolicyRow>& rows) {
+        return std::any_of(rows.begin(), rows.end(), [](const PolicyRow& r) {
+            return std::any_of(r.compiled.begin(), r.compiled.end(), [](const CompiledFigure& w) { return w.peak || !w.device.empty(); });
+        });
+    }
+
     ProgramArguments args_;
     std::vector<std::string> given_;
     XlaQuestion xla_;

@@ -153,6 +153,7 @@ XlaFacts read_xla(const JsonValue& v) {
     x.target = text(v, "target");
     x.device = text(v, "device");
     x.version = text(v, "libtpu");
+    if (x.version.empty()) x.version = text(v, "version");  // of the backend that captured
     x.options = text(v, "options");
     x.compile_seconds = number(v, "compile_seconds");
     JsonValue found;
@@ -185,6 +186,9 @@ std::string CaptureOutput::xla() const {
     return json_text([&](JsonWriter& w) {
         if (!program_.xla.known) return w.null();
         w.begin_object();
+        entry(w, "device", program_.xla.device);
+        entry(w, "version", program_.xla.version);
+        w.entry("compile_seconds", program_.xla.compile_seconds);
         write_figures(w, program_.xla);
         w.end_object();
     });

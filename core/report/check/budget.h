@@ -54,6 +54,6 @@ BudgetFile read_budgets(const std::string& path, const Budget& given);
 /// Figures of an earlier day: a report of `check --json`, of `report`, `residuals` or `plan`. Throws Error{BadInput | NotFound}.
 std::vector<ProgramFigures> read_baseline(const std::string& path);
 /// The row of this program: by file, else by the file's own name, else the only one there is. Null: none.
-const ProgramFigures* baseline_of(const std::vector<ProgramFigures>& rows, const std::string& file);
+const ProgramFigures* baseline_of(const std::vector<ProgramFigures>& rows, const std::string& file, const std::string& name);
 
 }  // namespace jaxscope

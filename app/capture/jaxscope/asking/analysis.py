@@ -75,7 +75,8 @@ class Analysis:
     def __init__(self, source: Capture | str | os.PathLike[str]):
         self.source = source
 
-    def residuals(self, *, policy: str | None = None, wrt: str | None = None) -> Residuals:
+    def residuals(self, *, policy: str | None = None, wrt: int | str | Sequence[int] | None = None) -> Residuals:
+        """`wrt`: the numbers of the arguments to differentiate by, or "all"."""
         found = self.ask("residuals", *_flags(policy=policy, wrt=wrt))
         return Residuals(found["total_bytes"], tuple(_made(Residual, r) for r in found["residuals"]))
 
@@ -114,8 +115,12 @@ class Analysis:
             yield self.source.save(os.path.join(folder, "program.jaxscope"))
 
 
-def _flags(**values: str | None) -> list[str]:
-    return [word for name, value in values.items() if value is not None for word in (f"--{name}", value)]
+def _flags(**values: int | str | Sequence[int] | None) -> list[str]:
+    return [f"--{name}={_word(value)}" for name, value in values.items() if value is not None]
+
+
+def _word(value: int | str | Sequence[int]) -> str:
+    return str(value) if isinstance(value, (int, str)) else ",".join(map(str, value))
 
 
 def _made(kind: Any, row: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from .analysis import Analysis
 from ..api import capture
 from .display import in_notebook, show_capture
-from ..errors import CaptureError
+from ..errors import CaptureError, meant
 
 COMMANDS = ("report", "residuals", "split", "donation", "plan", "policies", "inspect", "print")
 
@@ -22,7 +22,8 @@ def run(line: str, namespace: dict[str, Any]) -> Any:
     except SyntaxError:
         call = None
     if not isinstance(call, ast.Call):
-        raise CaptureError(f"expected [{'|'.join(COMMANDS)}] and a call such as step(state, batch), found {text.strip()!r}")
+        hint = "" if first in COMMANDS else meant(first, COMMANDS)
+        raise CaptureError(f"expected [{'|'.join(COMMANDS)}] and a call such as step(state, batch), found {text.strip()!r}{hint}")
 
     def value(node: ast.expr) -> Any:
         return eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<%jaxscope>", "eval"), namespace)

@@ -15,8 +15,10 @@ from typing import Any, Iterator, Sequence
 
 from . import usercode
 from ..errors import CaptureError, TimeOut, meant
-from ..targets import names
-from .request import capture_program, flushed, tell
+from ..targets import own_tpu
+from .request import capture_program, flushed, say, tell
+
+_AGAIN = 0.05
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,12 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         opt = ap.parse_args(argv)
     except SystemExit as e:
         return 0 if e.code in (0, None) else 2
-    for name in opt.targets:
-        try:
-            names.parse(name)
-        except CaptureError as e:
-            tell(f"jaxscope: {e}")
-            return TimeOut.exit_code
+    if opt.targets:
+        own_tpu.keep_off()
     pid = os.getpid()
     opt.path = os.path.abspath(opt.output)  # the user's code may change the directory
     try:
@@ -79,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CaptureError as e:
         if e.traceback_text:
             tell(e.traceback_text.rstrip())
-        tell(f"jaxscope: {e}")
+        say(str(e))
         return e.exit_code
     except TimeOut as e:
-        tell(f"jaxscope: {e}")
+        say(str(e))
         return TimeOut.exit_code
     except KeyboardInterrupt:
-        tell("jaxscope: interrupted")
+        say("interrupted")
         return 130
     finally:
         if os.getpid() != pid:  # a fork of the user's code that came back to us: its parent does the capturing
@@ -121,7 +119,14 @@ def _end_cleanly() -> None:
 def _limit(seconds: float) -> None:
     def expire(*_: Any) -> None:
         raise TimeOut(f"time-out: not finished after {seconds:g} s")
+    before = sys.unraisablehook
+
+    def swallowed(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, TimeOut):
+            return before(unraisable)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
     if hasattr(signal, "SIGALRM"):
+        sys.unraisablehook = swallowed  # the alarm may fall into a callback of the garbage collector (JAX has one), which nothing leaves
         signal.signal(signal.SIGALRM, expire)
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -194,7 +199,7 @@ def _origin(path: str, name: str, opt: Any) -> dict[str, str]:
 
 
 def _told(result: dict[str, Any]) -> str:
-    return "\n".join(f"size {r['size']}: {r['problem']}" if "problem" in r else f"{r['output']}: {r['equations']} equations, JAX {r['jax_version']}"
+    return "\n".join(usercode.on_one_line(f"size {r['size']}: {r['problem']}" if "problem" in r else f"{r['output']}: {r['equations']} equations, JAX {r['jax_version']}")
                      for r in result.get("captures", [result]))
 
 

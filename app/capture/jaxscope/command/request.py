@@ -8,7 +8,8 @@ import sys
 from typing import Any
 
 from . import usercode
-from ..errors import CaptureError, TimeOut
+from ..errors import CaptureError, TargetProblem, TimeOut
+from ..targets import names
 from ..targets.refusal import sentence
 
 
@@ -21,7 +22,7 @@ def capture_program(p: Any, opt: Any, pid: int, what: str, **options: Any) -> di
         os._exit(0)
     captured.save(opt.path, compress=not opt.no_compress)
     for w in captured.warnings:
-        tell(f"jaxscope: warning: {w}")
+        say(f"warning: {w}")
     _compile_for_targets(captured, opt)
     return {"schema": "jaxscope.report/1", "output": opt.output, "equations": captured.equations,
             "jax_version": captured.document["producer"]["jax"]}
@@ -29,9 +30,14 @@ def capture_program(p: Any, opt: Any, pid: int, what: str, **options: Any) -> di
 
 def _compile_for_targets(captured: Any, opt: Any) -> None:
     """The capture is written already; it is written anew with what each compiler says, so that nothing that stops us loses it."""
-    from ..targets.request import TargetProblem
     problems = []
+    unsaid = f"({opt.output} is written without its word)"
     for name in opt.targets:
+        try:
+            names.parse(name)
+        except CaptureError as e:
+            problems.append(f"{e} {unsaid}")
+            continue
         try:
             entry = captured.compile_for(name, opt.target_python, None, tell, opt.memory_only)
             captured.save(opt.path, compress=not opt.no_compress)
@@ -39,14 +45,19 @@ def _compile_for_targets(captured: Any, opt: Any) -> None:
             if refused is not None:
                 problems.append(f"{entry['target']}: {sentence(refused)}")
         except TargetProblem as e:
-            problems.append(f"{e} ({opt.output} is written without its word)")
+            problems.append(f"{e} {unsaid}")
         except TimeOut as e:
-            problems.append(f"{name}: {e}: XLA's compiler was not done ({opt.output} is written without its word)")
+            problems.append(f"{name}: {e} {unsaid}")
             break
     for problem in problems[:-1]:
-        tell(f"jaxscope: {problem}")
+        say(problem)
     if problems:
         raise CaptureError(problems[-1], exit_code=TimeOut.exit_code)
+
+
+def say(text: str) -> None:
+    """One line of ours."""
+    tell(f"jaxscope: {usercode.on_one_line(text)}")
 
 
 def tell(text: str) -> None:

@@ -9,7 +9,7 @@ import jax
 
 from .. import naming, program
 from ..errors import CaptureError, meant
-from .request import capture_program, tell
+from .request import capture_program, say, tell
 
 
 def capture_sizes(p: program.Program, opt: Any, pid: int, what: str, **options: Any) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def capture_sizes(p: program.Program, opt: Any, pid: int, what: str, **options: 
             if e.traceback_text and n == size:
                 tell(e.traceback_text.rstrip())
             captures.append({"size": n, "problem": str(e)})
-        tell(f"jaxscope: captured for {', '.join(opt.resize)} = {n}")
+        say(f"captured for {', '.join(opt.resize)} = {n}")
     return {"schema": "jaxscope.report/1", "size": size, "captures": captures}
 
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 
 from . import attach, usercode
 from ..errors import CaptureError
-from .request import capture_program
+from .request import capture_program, say
 from .watch import Captured, Watch, install, jax_is_there
 
 
@@ -70,7 +70,7 @@ def run(opt: Any, words: list[str]) -> dict[str, Any]:
         raise stop if stop is not None else CaptureError(attach.never_called(opt, calls, sorted(watch.nested)))
     if stop is not None and stop.traceback_text:  # --continue: the capture is whole, the script failed afterwards
         print(stop.traceback_text.rstrip(), file=sys.stderr)
-        print(f"jaxscope: warning: after the capture, {stop}", file=sys.stderr)
+        say(f"warning: after the capture, {stop}")
     return result
 
 

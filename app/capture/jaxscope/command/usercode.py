@@ -58,8 +58,13 @@ def one_line(text: str) -> str:
     return _plain(first if len(first) <= _LINE else first[:_LINE] + "...").strip()
 
 
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+def on_one_line(text: str) -> str:
+    """All of it: a name of the user's with a line break in it begins no line of its own, which a CI might act upon."""
+    return _plain(text, "")
+
+
+def _plain(text: str, kept: str = "\n\t") -> str:
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
 def _traceback(e: BaseException) -> str:

@@ -6,21 +6,15 @@ target, as soon as it is known. Answers are kept on disk by content, so that who
 """
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
 import sys
-import time
 from typing import Any
 
-import jax
-
-from .. import compat
-from ..document import output
 from ..errors import CaptureError
-from ..rebuild.load import load
-from . import backend, names, refusal, request
+from . import names
+
+_NO_JAX = 127  # as a shell ends where there is no such command: who started us says it in a line
 
 
 def main() -> int:
@@ -29,90 +23,39 @@ def main() -> int:
     os.dup2(2, 1)  # XLA prints
     try:
         for target in asked["targets"]:
-            if target != backend.CPU:
+            if target != names.CPU:
                 names.parse(target)
+        asker = _asker()
     except CaptureError as e:
         print(json.dumps({"refused": str(e).replace("--target: ", "--xla: ")}), file=out, flush=True)
-        return 2
+        return e.exit_code
+    if asker is None:
+        return _NO_JAX
     total = len(asked["programs"]) * len(asked["targets"])
     done = 0
     for program in asked["programs"]:
-        asker = Asker(program["file"], asked.get("target_python"), asked.get("timeout"))
+        one = asker(program["file"], asked.get("target_python"), asked.get("timeout"))
         for target in asked["targets"]:
             done += 1
             started = f"{target}: {program['label']} ({done} of {total})"
-            print(json.dumps({"label": program["label"], "target": target, **asker.answer(target, started)}), file=out, flush=True)
+            print(json.dumps({"label": program["label"], "target": target, **one.answer(target, started)}), file=out, flush=True)
     return 0
 
 
-class Asker:
-    def __init__(self, path: str, python: str | None, timeout: float | None):
-        self._path, self._python, self._timeout = path, python, timeout
-        self._rebuilt: Any = None
-
-    def answer(self, target: str, started: str) -> dict[str, Any]:
-        """{"facts": ..., "kept": whether they were on disk} or {"problem": why there are none}."""
-        try:
-            kept = _kept_file(self._path, target, self._python)
-            facts = _read(kept)
-            if facts is not None:
-                return self._word(facts, True)
-            tell(f"jaxscope: {started}: compiling")
-            facts = self._compile(target)
-            facts["notes"] = self._rebuilt.notes
-            _write(kept, facts)
-            return self._word(facts, False)
-        except (CaptureError, request.TargetProblem) as e:
-            return {"problem": str(e).removeprefix(self._path + ": ")}
-
-    @staticmethod
-    def _word(facts: dict[str, Any], kept: bool) -> dict[str, Any]:
-        refused = facts.get("out_of_memory")
-        return {"facts": facts, "kept": kept, "notes": facts.get("notes", []), **({"problem": refusal.sentence(refused)} if refused else {})}
-
-    def _compile(self, target: str) -> dict[str, Any]:
-        if self._rebuilt is None:
-            self._rebuilt = load(self._path)
-        rebuilt = self._rebuilt
-        with rebuilt.flags():
-            if target == backend.CPU:
-                return backend.of_jaxpr(rebuilt.jaxpr, rebuilt.name, rebuilt.donated)
-            deadline = None if not self._timeout else time.monotonic() + self._timeout
-            return request.compile_for(names.parse(target), lambda: compat.lowered_module(rebuilt.jaxpr, rebuilt.name, rebuilt.donated, False, "tpu"),
-                                       self._python, deadline, tell, memory_only=True)
-
-
-def tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _kept_file(path: str, target: str, python: str | None) -> str:
-    digest = hashlib.sha256()
-    for part in (path, output.npz_path(path)):
-        with contextlib.suppress(FileNotFoundError), open(part, "rb") as f:
-            digest.update(f.read())
-        digest.update(b"\0")
-    full = target if target == backend.CPU else names.parse(target).name
-    for word in (full, jax.__version__, backend.compiler_version() if target == backend.CPU else request.compiler_version(names.parse(target), python),
-                 request.ONLY_MEMORY, os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")):
-        digest.update(word.encode() + b"\0")
-    return os.path.join(request.cache_folder(), "xla", digest.hexdigest()[:40] + ".json")
-
-
-def _read(path: str) -> dict[str, Any] | None:
+def _asker() -> Any:
+    """None: this Python has no JAX. One that can't be used is a CaptureError."""
     try:
-        with open(path, encoding="utf-8") as f:
-            return dict(json.load(f))
-    except (OSError, ValueError):
-        return None
-
-
-def _write(path: str, facts: dict[str, Any]) -> None:
-    """What can't be kept is asked for again another time."""
-    with contextlib.suppress(OSError, CaptureError):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with output.atomic(path) as f:
-            f.write(json.dumps(facts).encode())
+        import jax  # noqa: F401
+    except ModuleNotFoundError as e:
+        if e.name in ("jax", "jaxlib"):
+            return None
+        raise CaptureError(f"--python: {sys.executable} can't import JAX: {e}") from None
+    except Exception as e:  # an installation that is broken, or two versions that don't fit
+        raise CaptureError(f"--python: {sys.executable} can't import JAX: {type(e).__name__}: {e}") from None
+    from ..version import check_jax
+    check_jax()
+    from .asker import Asker
+    return Asker
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import jax
 from .. import compat
 from ..document.tables import Paths, number_json
 from . import collectives
+from .names import CPU
 
 _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
            "generated_code_size_in_bytes", "peak_memory_in_bytes", "host_temp_size_in_bytes"]
@@ -22,26 +23,38 @@ def facts(p: Any, paths: Paths) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lowered = _lower(p)
+        start = time.monotonic()
         compiled = lowered.compile()
+        seconds = time.monotonic() - start
     compiled = getattr(compiled, "compiled", compiled)
-    return {**_figures(compiled), **_over_devices(compiled, paths),
+    device = _device(compiled)
+    return {"device": device.device_kind, "version": compiler_version(), "compile_seconds": round(seconds, 3), **_figures(compiled, device.platform), **_over_devices(compiled, paths),
             "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
-
-
-CPU = "cpu"
 
 
 def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
     """The same of a closed jaxpr, as an entry of a capture's `targets`: of this machine's CPU."""
     start = time.monotonic()
     compiled = compat.lowered(closed, name, donated, False, CPU).compile()
-    return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "compile_seconds": round(time.monotonic() - start, 3), "options": None,
-            **_figures(compiled), "out_of_memory": None}
+    return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "version": compiler_version(), "compile_seconds": round(time.monotonic() - start, 3), "options": None,
+            **_figures(compiled, CPU), "out_of_memory": None}
 
 
-def _figures(compiled: Any) -> dict[str, Any]:
-    return {"memory_analysis": memory_json(_attempt(compiled.memory_analysis)), "cost_analysis": cost_json(_attempt(compiled.cost_analysis)),
+def _device(compiled: Any) -> Any:
+    """The first of those that it was compiled for."""
+    sharding = next(iter(jax.tree.leaves(_attempt(lambda: (compiled.output_shardings, compiled.input_shardings)))), None)
+    return min(sharding.device_set, key=lambda d: d.id) if hasattr(sharding, "device_set") else jax.devices()[0]
+
+
+def _figures(compiled: Any, platform: str) -> dict[str, Any]:
+    memory = memory_json(_attempt(compiled.memory_analysis))
+    return {"memory_analysis": _with_whole_peak(memory) if memory and platform == CPU else memory, "cost_analysis": cost_json(_attempt(compiled.cost_analysis)),
             "input_output_alias": aliases(compiled.as_text() or "")}
+
+
+def _with_whole_peak(memory: dict[str, int]) -> dict[str, int]:
+    """XLA's CPU compiler leaves its temporaries out of the peak; they are one allocation there, which stands as long as the program runs."""
+    return {**memory, "peak_memory_in_bytes": memory["argument_size_in_bytes"] + memory["output_size_in_bytes"] - memory["alias_size_in_bytes"] + memory["temp_size_in_bytes"]}
 
 
 def _over_devices(compiled: Any, paths: Paths) -> dict[str, Any]:

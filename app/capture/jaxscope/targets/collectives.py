@@ -15,7 +15,7 @@ _HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 _CALLED = re.compile(r"(?:body|condition|calls|to_apply|true_computation|false_computation)=%?([\w.\-]+)|branch_computations=\{([^}]*)\}")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
-_OP_NAME = re.compile(r'op_name="([^"]*)"')
+OP_NAME = re.compile(r'op_name="([^"]*)"')
 _BITS = {"pred": 8, "token": 0}
 
 
@@ -23,7 +23,7 @@ def of_hlo(text: str, shorten: Callable[[str], str]) -> list[dict[str, Any]]:
     """One entry for each instruction: its kind, the bytes of its result on one device, how many devices meet, how often in one run (null: the
     compiler doesn't know the rounds of a loop around it), JAX's name stack, the line of Python. `shorten`: a path as captures have it."""
     computations, entry = _computations(text)
-    frames = _Frames(text, shorten)
+    frames = Frames(text, shorten)
     out: list[dict[str, Any]] = []
 
     def walk(name: str, times: int | None) -> None:
@@ -31,7 +31,7 @@ def of_hlo(text: str, shorten: Callable[[str], str]) -> list[dict[str, Any]]:
             found = _COLLECTIVE.search(line)
             if found:
                 file, number = frames.of(line)
-                op = _OP_NAME.search(line)
+                op = OP_NAME.search(line)
                 out.append({"kind": found.group(2), "bytes": _result_bytes(found.group(1), "-start(" in line), "members": _members(line),
                             "times": times, "op_name": op.group(1) if op else "", "file": file, "line": number})
                 continue
@@ -96,7 +96,7 @@ def _members(line: str) -> int:
     return pairs.group(1).count("{") if pairs else 1
 
 
-class _Frames:
+class Frames:
     """The tables at the head of a module: which line of Python an instruction comes from."""
 
     def __init__(self, text: str, shorten: Callable[[str], str]):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import CaptureError
 
+CPU = "cpu"  # this machine's
+
 # The smallest topology of each kind that XLA takes, and how Cloud TPU's names of accelerators count: prefix, and cores that make one chip's share.
 _KINDS = {
     "v2": ("2x2", "v2", 2), "v3": ("2x2", "v3", 2), "v4": ("2x2x1", "v4", 2), "v5p": ("2x2x1", "v5p", 2),
