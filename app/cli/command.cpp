@@ -22,6 +22,11 @@ Number parse_number(const char* name, const std::string& text, Number least, con
     return n;
 }
 
+/// A variable of a script that isn't set must not open a gate.
+void refuse_empty(const char* name, const std::string& text) {
+    if (text.empty()) throw Error(ErrorCode::BadUsage, fmt::format("expected a value after {}, found an empty one", name));
+}
+
 }  // namespace
 
 void Arguments::positional(const char* name, std::string& value, const char* help, bool required) {
@@ -35,9 +40,13 @@ void Arguments::behind_dashes(std::vector<std::string>& values, const char* help
     app_.footer(std::string("-- COMMAND...\n  ") + help);
 }
 void Arguments::flag(const char* name, bool& value, const char* help) { app_.add_flag(name, value, help); }
-void Arguments::option(const char* name, std::string& value, const char* help) { app_.add_option(name, value, help); }
+void Arguments::option(const char* name, std::string& value, const char* help) {
+    app_.add_option(name, value, help)->each([=](const std::string& text) { refuse_empty(name, text); });
+}
 void Arguments::option(const char* name, std::vector<std::string>& values, const char* help) {
-    app_.add_option(name, values, help)->allow_extra_args(false)->take_all();
+    app_.add_option(name, values, help)->allow_extra_args(false)->take_all()->each([=](const std::string& text) {
+        refuse_empty(name, text);
+    });
 }
 void Arguments::option(const char* name, int& value, int least, const char* help) {
     app_.add_option_function<std::string>(

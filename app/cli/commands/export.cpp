@@ -30,6 +30,7 @@ public:
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
         if (output_.empty()) throw Error(ErrorCode::BadUsage, "expected -o OUT, found no place to write").advise("-o report.html");
+        if (output_ == "-") throw Error(ErrorCode::BadUsage, "expected -o FILE, found '-'").advise("-o report.md: export writes files");
         const std::string format = chosen_format();
         if (depth_ >= 0 && !has_picture(format))
             throw Error(ErrorCode::BadUsage,

@@ -96,6 +96,8 @@ public:
         if (all) {
             everything();
         } else {
+            consider(Subset(size(), true));
+            most_for_a_byte(go);
             greedy(go);
             exchange(go);
         }
@@ -116,11 +118,22 @@ private:
             consider(s);
         }
     }
-    /// All of them; then from none: each time what spares most work for the memory that it costs.
+    /// As many as fit of those that spare most work for a byte, which stand first: what policies for products come to, too.
+    template <class Go>
+    void most_for_a_byte(Go go) {
+        std::size_t fits = 0, too_many = size();
+        while (too_many - fits > 1 && go()) {
+            const std::size_t n = fits + (too_many - fits) / 2;
+            Subset first(size(), false);
+            std::fill_n(first.begin(), n, true);
+            consider(first);
+            (evaluate(first).fits(budget_) ? fits : too_many) = n;
+        }
+    }
+    /// From the best so far: each time what spares most work for the memory that it costs.
     template <class Go>
     void greedy(Go go) {
-        consider(Subset(size(), true));
-        Subset now(size(), false);
+        Subset now = best_;
         while (go()) {
             std::optional<Subset> next;
             double most = 0;

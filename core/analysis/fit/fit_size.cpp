@@ -45,10 +45,12 @@ public:
     std::optional<std::int64_t> low() const {
         return last([&](std::int64_t peak) { return peak <= budget_; });
     }
+    /// The first one behind `low` that doesn't: peaks may fall for a step or two, where buffers happen to fit better.
     std::optional<std::int64_t> high() const {
+        const std::int64_t fits = low().value_or(0);
         std::optional<std::int64_t> first = refused_;
         for (const auto& [n, peak] : peaks_)
-            if (peak > budget_ && (!first || n < *first)) first = n;
+            if (n > fits && peak > budget_ && (!first || n < *first)) first = n;
         return first;
     }
     std::optional<std::int64_t> peak(std::optional<std::int64_t> at) const {
@@ -144,6 +146,10 @@ SizeRow row_of(const SizeSearch& s, const SizedProgram& program) {
     row.next = size(s.bracket.high());
     row.next_peak = s.bracket.peak(s.bracket.high());
     if (!row.largest && row.problem.empty()) row.problem = fmt::format("not even {} fits", program.multiple);
+    if (row.next && !row.next_peak && row.largest)
+        row.problem = fmt::format(
+            "{} is not a size that the program can have, and counts as too large ({}): --multiple-of N tries only those that it can have",
+            *row.next, row.problem);
     if (!row.next) row.problem = fmt::format("fits at every size that was tried, up to {}", row.largest.value_or(0));
     return row;
 }

@@ -116,6 +116,10 @@ void proof_section(Page& page, const FitProof& proof, std::int64_t budget) {
     page.paragraph(text);
 }
 
+void notes(Page& page, const FitReport& fit) {
+    for (const std::string& p : fit.problems) page.paragraph("note: " + p);
+}
+
 }  // namespace
 
 FitReport fit_report(const BudgetFit& fit, const Program& program) {
@@ -134,6 +138,9 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
     out.tried = fit.tried;
     out.exhaustive = fit.exhaustive;
     out.problems = fit.problems;
+    if (fit.out_of_time)
+        out.problems.emplace_back(
+            "the search was ended by its time: with more (--budget-seconds) there may be a choice that recomputes less");
     return out;
 }
 
@@ -142,7 +149,7 @@ void fit_section(Page& page, const FitReport& fit) {
                              fit.devices > 1 ? fmt::format(" on each of {} devices", fit.devices) : ""));
     if (fit.as_it_is && fit.where.empty()) {
         page.paragraph(fmt::format("fits as it is: the planned peak is {}", bytes_text(fit.before.planned_peak)));
-        return;
+        return notes(page, fit);
     }
     page.paragraph(fmt::format("{}as it is: planned peak {}, {}", fit.as_it_is ? "fits " : "", bytes_text(fit.before.planned_peak),
                                recomputed_text(fit.before)));
@@ -157,7 +164,7 @@ void fit_section(Page& page, const FitReport& fit) {
                                    recomputed_text(fit.found), fit.where));
     }
     page.paragraph(fmt::format("{} choices were derived and planned{}", fit.tried, fit.exhaustive ? ", all that there are" : ""));
-    for (const std::string& p : fit.problems) page.paragraph("note: " + p);
+    notes(page, fit);
     saved_table(page, fit.saved);
     if (fit.python.empty()) return;
     page.heading("What to write");

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "base/error.h"
 
@@ -15,8 +17,18 @@ Json read_json_file(const std::string& path, const char* what) {
     std::ifstream in(path, std::ios::binary);
     if (!in || std::filesystem::is_directory(path))
         throw Error(ErrorCode::NotFound, std::string("expected ") + what + ", found no file '" + printable(path) + "'");
+    // Of a key that stands twice the last one would win, and nobody would see it.
+    std::vector<std::set<std::string>> open;
+    const auto once = [&](int, Json::parse_event_t event, Json& value) {
+        if (event == Json::parse_event_t::object_start) open.emplace_back();
+        if (event == Json::parse_event_t::object_end) open.pop_back();
+        if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
+            throw Error(ErrorCode::BadInput, "expected each key once, found '" + printable(value.get<std::string>(), 60) + "' twice")
+                .at({path, 0, 0});
+        return true;
+    };
     try {
-        return Json::parse(in);
+        return Json::parse(in, once);
     } catch (const Json::parse_error& e) {
         in.clear();
         in.seekg(0);
