@@ -65,6 +65,7 @@ public:
     views::Inspector* inspector() { return inspector_; }
     views::TablePanel* residual_table() { return residual_table_; }
     views::TablePanel* donation_table() { return donation_table_; }
+    views::TablePanel* buffer_table() { return buffer_table_; }
     views::OutlinePanel* outline() { return outline_; }
     views::DonationView* donation_view() { return donation_view_; }
     views::MemoryView* memory_view() { return memory_; }

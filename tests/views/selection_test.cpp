@@ -1,6 +1,7 @@
 // Selecting anywhere selects everywhere: the same value is found from each of the window's views.
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QTreeWidget>
 #include <QtTest>
 
 #include "views/window_fixture.h"
@@ -85,6 +86,45 @@ private Q_SLOTS:
 
     void a_computed_value_is_found_from_each_view() { round_trip(false); }
     void an_argument_is_found_from_each_view() { round_trip(true); }
+
+    /// A click on a tab and the Tab key bring a list to the front, and select nothing in it.
+    void lists_that_are_come_to_select_nothing() {
+        window_->selection()->clear();
+        QApplication::setActiveWindow(window_.get());
+        QAbstractItemView* lists[] = {window_->residual_table()->table(), window_->donation_table()->table(),
+                                      window_->buffer_table()->table(), window_->outline()->tree(), window_->outline()->lines()};
+        for (QAbstractItemView* list : lists) {
+            for (QTabWidget* tabs : window_->findChildren<QTabWidget*>())
+                if (QWidget* page = list->parentWidget(); tabs->indexOf(page) >= 0) tabs->setCurrentWidget(page);
+            list->setFocus(Qt::TabFocusReason);
+            QTRY_VERIFY(list->hasFocus());
+            QVERIFY2(window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            QTest::keyClick(list, Qt::Key_Down);  // leads to the first row
+            QCOMPARE(list->currentIndex().row(), 0);
+            QVERIFY2(!window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            window_->selection()->clear();
+            QTest::keyClick(list, Qt::Key_Down);  // and there again, once it is no longer selected
+            QVERIFY2(!window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            QTest::keyClick(list, Qt::Key_Tab);  // leads on
+            QVERIFY2(!list->hasFocus(), qPrintable(list->accessibleName()));
+            window_->selection()->clear();
+        }
+    }
+
+    void lines_and_groups_follow() {
+        const Picked computed = pick_row(row_where(false));
+        const ResidualRow& row = *find_residual(*look().residuals, *computed.residual);
+        const QTreeWidgetItem* line = window_->outline()->lines()->currentItem();
+        QVERIFY(line != nullptr);
+        QVERIFY2(line->text(0).endsWith(":" + QString::number(row.line)), qPrintable(line->text(0)));
+        Picked group;
+        group.group = window_->program_view()->model()->keys_around(*computed.program).front();
+        window_->selection()->pick(group);
+        QCOMPARE(window_->outline()->tree()->currentIndex().data(OutlineModel::KeyRole).toString(), QString::fromStdString(group.group));
+        QVERIFY(window_->outline()->lines()->currentItem() == nullptr);
+        window_->selection()->clear();
+        QVERIFY(!window_->outline()->tree()->currentIndex().isValid());
+    }
 
     void tables_outline_and_inspector_follow() {
         const Picked whole = pick_row(row_where(true));

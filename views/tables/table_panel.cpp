@@ -31,6 +31,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setShowGrid(false);
     table_->setWordWrap(false);
+    table_->setTabKeyNavigation(false);  // else the Tab key never leads out of it
     table_->setFrameShape(QFrame::NoFrame);
     table_->setTextElideMode(Qt::ElideMiddle);
     table_->verticalHeader()->hide();
@@ -178,11 +179,10 @@ void TablePanel::follow(const Picked& picked) {
     const int row = model_->row_of(picked);
     const QModelIndex index = row < 0 ? QModelIndex() : proxy_->mapFromSource(model_->index(row, 0));
     if (index.isValid()) {
-        if (table_->currentIndex().row() != index.row()) table_->selectRow(index.row());
+        if (!table_->selectionModel()->isRowSelected(index.row(), {})) table_->selectRow(index.row());
         table_->scrollTo(index);
     } else {
-        table_->clearSelection();
-        table_->selectionModel()->clearCurrentIndex();
+        table_->setCurrentIndex({});  // said to be none: else Qt makes it the first row once the table has the focus
     }
     following_ = false;
 }
