@@ -148,6 +148,37 @@ private Q_SLOTS:
         QVERIFY(window_->selection()->picked().residual == computed.residual);
     }
 
+    /// What a policy around everything saves of a checkpoint is a value of the checkpoint's body: the user's equation, not the checkpoint.
+    void a_value_inside_of_a_checkpoint_is_found() {
+        window_->top_bar()->enter_policy("dots_saveable", true);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        int inside = 0;
+        std::optional<EqnPath> last;
+        for (const ResidualRow& row : std::vector<ResidualRow>(look().residuals->rows)) {
+            if (row.id.eqn < 0 || look().split->known->eqns[static_cast<std::size_t>(row.id.eqn)].prim->flow != Flow::Remat) continue;
+            ++inside;
+            Picked picked;
+            picked.residual = row.id;
+            window_->selection()->pick(picked);
+            last = window_->selection()->picked().program;
+            QVERIFY2(last.has_value(), row.source.c_str());
+            const Frame* place = resolve(*window_->session()->program()->jaxpr, last->jaxpr).eqns[last->eqn].source.user_frame();
+            QVERIFY2(place != nullptr && place->line == row.line, row.source.c_str());
+            QVERIFY2(explained(*window_).saved, row.source.c_str());
+        }
+        QVERIFY(inside > 0);
+        // So its mark stands in the program, too.
+        std::int64_t computed = 0, shown = 0;
+        for (const ResidualRow& row : look().residuals->rows) computed += row.input < 0 && !row.equation.empty() ? row.bytes : 0;
+        for (const auto& node : window_->program_view()->graph().nodes)
+            if (node.frame == VisibleGraph::kTop && node.kind != GraphItem::Kind::Inputs) shown += node.mark.saved_bytes;
+        QCOMPARE(shown, computed);
+        window_->session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(window_->selection()->picked().program == last);
+        window_->selection()->clear();
+    }
+
 private:
     const Look& look() const { return window_->session()->current(); }
 
