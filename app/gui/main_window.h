@@ -151,6 +151,8 @@ private:
     void add_file_actions();
     void add_tab_actions(QMenu* file);
     void add_graph_actions();
+    static void offer(QWidget* where, const QList<QAction*>& actions, bool apart = false);
+    void offer_everywhere(const QList<QAction*>& of_selection);
     void add_help_actions();
     void tell_focus(const QString& what);
     void add_edit_actions();
@@ -209,9 +211,10 @@ private:
     QMenuBar* menu_bar_;
     std::vector<QMenu*> menus_;
     std::vector<QAction*> of_selection_;  ///< what can be done with what is selected, and with nothing else
-    QMenu* respect_ = nullptr;            ///< what is differentiated with respect to
-    std::optional<OpenProgram> again_;    ///< what is to be opened as it was, until it is
-    QStringList lost_;                    ///< of its choices, what its program has no longer
+    QList<QAction*> of_pictures_, of_tables_;
+    QMenu* respect_ = nullptr;          ///< what is differentiated with respect to
+    std::optional<OpenProgram> again_;  ///< what is to be opened as it was, until it is
+    QStringList lost_;                  ///< of its choices, what its program has no longer
     views::Session session_;
     views::Selection selection_;
     views::TopBar* top_;

@@ -164,6 +164,25 @@ private Q_SLOTS:
         for (const QGraphicsView* view : window_->findChildren<QGraphicsView*>()) QVERIFY(named(view, {}));
     }
 
+    void arrows_walk_through_time() {
+        open_sample();
+        window_->show_tab("memory");
+        TimelineWidget* timeline = window_->memory_view()->timeline();
+        const MemoryPlan& plan = *window_->session()->current().plan;
+        QSignalSpy picked(timeline, &TimelineWidget::step_picked);
+        QTest::keyClick(timeline, Qt::Key_Right);
+        QCOMPARE(picked.last()[1].toInt(), plan.peak_step + 1);
+        QVERIFY(!window_->selection()->picked().empty());
+        QVERIFY(timeline->accessibleDescription().startsWith("step " + QString::number(plan.peak_step + 1)));
+        QTest::keyClick(timeline, Qt::Key_Home);
+        QTest::keyClick(timeline, Qt::Key_Left);
+        QCOMPARE(picked.last()[1].toInt(), 0);
+        const auto told = [&] { return window_->buffer_table()->findChild<QLabel*>()->text(); };
+        QVERIFY2(told().endsWith("in step 0"), qPrintable(told()));
+        QTest::keyClick(window_.get(), Qt::Key_Escape);  // of nothing in particular the peak is shown
+        QVERIFY2(told().endsWith("at the peak"), qPrintable(told()));
+    }
+
     void time_is_zoomed_and_moved() {
         open_sample();
         window_->show_tab("memory");
