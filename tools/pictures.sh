@@ -15,11 +15,13 @@ export QT_QPA_PLATFORM=offscreen
 # picture CAPTURE OUT ARGUMENT...
 picture() { "$build/jaxscope-gui" "$1" --screenshot "$2" "${@:3}" 2>/dev/null || echo "no picture: $2" >&2; }
 
-if [ "$where" = --docs ]; then
+if [ "$where" = --docs ]; then  # residual 51 is the first block's mlp_in
   sample=$root/samples/captures/transformer_lm.jaxscope
   picture "$sample" "$root/docs/images/window-program.png" --tab program --size 1600x1000
-  picture "$sample" "$root/docs/images/window-split.png" --tab split --select 0 --size 1600x1000
+  picture "$sample" "$root/docs/images/window-split.png" --tab split --select 51 --size 1600x1000
   picture "$sample" "$root/docs/images/window-memory-dark.png" --tab memory --tab policies --policy nothing_saveable --theme dark --size 1600x1000
+  picture "$sample" "$root/docs/images/window-source.png" --tab source --select 51 --run --size 1600x1000
+  picture "$root/samples/captures/llama_7b.jaxscope" "$root/docs/images/llama-7b.png" --tab memory --tab policies --size 1600x1000
   exit 0
 fi
 

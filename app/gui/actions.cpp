@@ -67,13 +67,13 @@ void MainWindow::add_file_actions() {
     add_action(file, tr("Compare with the program as it is"), QKeySequence(QStringLiteral("Ctrl+Shift+D")),
                [this] { compare_with_as_it_is(); });
     QAction* row = add_action(file, tr("Compare the selected policy with what is chosen"), {}, [this] { compare_row(); });
-    policy_table_->table()->addAction(row);
-    policy_table_->table()->setContextMenuPolicy(Qt::ActionsContextMenu);
+    offer(policy_table_->table(), {row});
     file->addSeparator();
-    add_action(file, tr("Export the picture"), QKeySequence(QStringLiteral("Ctrl+E")), [this] { ask_for_export(); });
-    add_action(file, tr("Copy the picture"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [this] { copy_picture(); });
-    add_action(file, tr("Export the table"), QKeySequence(QStringLiteral("Ctrl+Shift+E")), [this] { ask_for_table_export(); });
-    add_action(file, tr("Copy the table"), {}, [this] { copy_table(); });
+    of_pictures_ = {add_action(file, tr("Export the picture"), QKeySequence(QStringLiteral("Ctrl+E")), [this] { ask_for_export(); }),
+                    add_action(file, tr("Copy the picture"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [this] { copy_picture(); })};
+    of_tables_ = {
+        add_action(file, tr("Export the table"), QKeySequence(QStringLiteral("Ctrl+Shift+E")), [this] { ask_for_table_export(); }),
+        add_action(file, tr("Copy the table"), {}, [this] { copy_table(); })};
     file->addSeparator();
     add_tab_actions(file);
     file->addSeparator();
@@ -120,6 +120,7 @@ void MainWindow::add_edit_actions() {
     add_action(edit, tr("Select nothing"), QKeySequence(Qt::Key_Escape), [this] {
         selection_.clear();
         program_->focus(ProgramView::Focus::Everything);
+        if (const auto plan = session_.current().plan) buffers_->show_step(plan, plan->peak_step);
     });
     edit->addSeparator();
     add_action(edit, tr("Preferences"), QKeySequence(QStringLiteral("Ctrl+,")), [this] { show_preferences(); });
@@ -131,10 +132,8 @@ void MainWindow::add_mark_actions(QMenu* edit) {
         QAction* action = add_action(edit, text, QKeySequence(QString::fromLatin1(keys)),
                                      [this, verdict] { session_.mark(selection_.picked(), verdict); });
         of_selection_.push_back(action);
-        for (QWidget* where : std::initializer_list<QWidget*>{residual_table_->table(), split_->view(), program_->view()}) {
-            where->addAction(action);
-            where->setContextMenuPolicy(Qt::ActionsContextMenu);
-        }
+        for (QWidget* where : std::initializer_list<QWidget*>{residual_table_->table(), split_->view(), program_->view()})
+            offer(where, {action});
     };
     mark(tr("Save it (by hand)"), "Alt+Shift+S", HandVerdict::Save);
     mark(tr("Recompute it (by hand)"), "Alt+Shift+R", HandVerdict::Recompute);
@@ -245,6 +244,7 @@ void MainWindow::add_graph_actions() {
     };
     const auto add_of_selection = [&](const QString& text, const char* keys, std::function<void()> act) {
         of_selection_.push_back(add(text, keys, std::move(act)));
+        return of_selection_.back();
     };
     using Focus = ProgramView::Focus;
     const auto focus = [this](Focus how) { return [this, how] { program_->focus(how); }; };
@@ -255,12 +255,13 @@ void MainWindow::add_graph_actions() {
     add_of_selection(tr("Hide it"), "Alt+Shift+H", [this] { program_->hide_picked(); });
     add(tr("Show everything"), "Alt+Shift+A", focus(Focus::Everything));
     add_of_selection(tr("Open or close it"), "Alt+Return", [this] { program_->toggle_picked(); });
-    add_of_selection(tr("Show it in the source"), "Alt+Shift+L", [this] { show_tab("source"); });
-    add_of_selection(tr("Copy what it is"), "", [this] {
+    QAction* in_source = add_of_selection(tr("Show it in the source"), "Alt+Shift+L", [this] { show_tab("source"); });
+    QAction* what_it_is = add_of_selection(tr("Copy what it is"), "", [this] {
         const Explanation& words = inspector_->explanation();
         QGuiApplication::clipboard()->setText(utf8(words.title + "\n" + words.subtitle));
         notice_->tell(tr("Its name and type are on the clipboard."));
     });
+    offer_everywhere({in_source, what_it_is});
     graph->addSeparator();
     const std::pair<QString, Grouping> ways[] = {{tr("Group as the program suggests"), Grouping::Auto},
                                                  {tr("Group by name scope"), Grouping::Scope},
@@ -271,6 +272,28 @@ void MainWindow::add_graph_actions() {
             show_tab("program");
             program_->set_grouping(grouping);
         });
+}
+
+/// In the menu under the right button, after a line where another kind of thing begins.
+void MainWindow::offer(QWidget* where, const QList<QAction*>& actions, bool apart) {
+    if (apart && !where->actions().isEmpty()) {
+        auto* line = new QAction(where);
+        line->setSeparator(true);
+        where->addAction(line);
+    }
+    where->addActions(actions);
+    where->setContextMenuPolicy(Qt::ActionsContextMenu);
+}
+
+/// The right button has a menu wherever something can be selected, and one for the picture or the table as a whole.
+void MainWindow::offer_everywhere(const QList<QAction*>& of_selection) {
+    QWidget* const selecting[] = {split_->view(),         timeline_,        residual_table_->table(), donation_table_->table(),
+                                  buffer_table_->table(), outline_->tree(), outline_->lines()};
+    for (QWidget* where : selecting) offer(where, of_selection, true);
+    for (QWidget* picture : std::initializer_list<QWidget*>{program_->view(), split_->view(), timeline_})
+        offer(picture, of_pictures_, true);
+    for (const TablePanel* table : {residual_table_, donation_table_, buffer_table_, policy_table_})
+        offer(table->table(), of_tables_, true);
 }
 
 void MainWindow::fill_recent(QMenu* menu) {

@@ -57,7 +57,8 @@ CaptureDialog::CaptureDialog(QWidget* parent)
     lay_out();
     connect(file_, &QLineEdit::editingFinished, this, &CaptureDialog::file_named);
     connect(how_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, &CaptureDialog::show_state);
-    connect(start_, &QPushButton::clicked, this, [this] { job_.running() ? job_.cancel() : start(); });
+    connect(start_, &QPushButton::clicked, this, [this] { job_.running() ? job_.cancel() : ask_or_start(); });
+    connect(output_, &QLineEdit::textChanged, this, &CaptureDialog::show_state);
     connect(close_, &QPushButton::clicked, this, &QDialog::close);
     connect(&job_, &CaptureJob::printed, this, [this](const QString& text) {
         said_->moveCursor(QTextCursor::End);
@@ -161,7 +162,17 @@ void CaptureDialog::show_state() {
     arguments_label_->setText(function ? tr("Arguments") : tr("Command line"));
     arguments_->setPlaceholderText(function ? tr("(jnp.ones((8, 4)),)  \u2013 empty: it returns a mapping with fn and args")
                                             : tr("what you type behind the script: --steps 10"));
-    start_->setText(job_.running() ? tr("Cancel") : tr("Capture"));
+    start_->setText(job_.running() ? tr("Cancel") : !asked_.isEmpty() && asked_ == request().output ? tr("Overwrite") : tr("Capture"));
+}
+
+/// A file that is there already, and that this dialog didn't write, is overwritten by a second click alone.
+void CaptureDialog::ask_or_start() {
+    const CaptureRequest asked = request();
+    const QString& output = asked.output;
+    if (!asked.problem().isEmpty() || asked_ == output || written_.contains(output) || !QFileInfo::exists(output)) return start();
+    asked_ = output;
+    status_->setText(tr("%1 is there already. Overwrite it, or write to another file?").arg(QFileInfo(output).fileName()));
+    show_state();
 }
 
 void CaptureDialog::set_watching(bool watching) { watch_->setChecked(watching); }
@@ -176,6 +187,7 @@ void CaptureDialog::begin(bool again) {
     const CaptureRequest asked = request();
     if (const QString problem = asked.problem(); !problem.isEmpty()) return status_->setText(problem);
     QSettings().setValue("capture/python", asked.python);
+    asked_.clear();
     again_ = again;
     missed_ = false;
     said_->clear();
@@ -188,10 +200,12 @@ void CaptureDialog::begin(bool again) {
 void CaptureDialog::end(bool captured, const QString& problem) {
     status_->setText(captured ? tr("Captured.") : problem);
     show_state();
-    if (captured)
+    if (captured) {
+        written_.insert(request().output);
         Q_EMIT this->captured(request().output, again_);
-    else
+    } else {
         Q_EMIT failed(problem, again_);
+    }
     if (missed_ && watching()) begin(true);
 }
 

@@ -4,6 +4,7 @@
 // that was made. Never here: opening it.
 #include <QDialog>
 #include <QFileSystemWatcher>
+#include <QSet>
 #include <QTimer>
 
 #include "capture_job.h"
@@ -45,12 +46,15 @@ private:
     void choose_file();
     void file_named();
     void show_state();
+    void ask_or_start();
     void begin(bool again);
     void follow_files();
     void end(bool captured, const QString& problem);
     CaptureJob job_;
     QFileSystemWatcher watcher_;
     QStringList watched_;
+    QString asked_;                        ///< what the next click overwrites
+    QSet<QString> written_;                ///< by this dialog
     QTimer saved_;                         ///< editors write in several steps
     bool again_ = false;                   ///< the capture at work is one of a saved file
     bool missed_ = false;                  ///< saved while it was being captured

@@ -69,14 +69,15 @@ QStringList functions_of(const QString& file) {
     QFile source(file);
     if (!source.open(QIODevice::ReadOnly)) return {};
     static const QRegularExpression definition(
-        QStringLiteral("^(?:def\\s+(\\w+)\\s*\\(|(\\w+)\\s*=\\s*(?:jax\\.)?(?:eqx\\.filter_)?jit\\()"),
+        QStringLiteral("^(?:def\\s+(\\w+)\\s*\\((\\s*\\))?|(\\w+)\\s*=\\s*(?:jax\\.)?(?:eqx\\.filter_)?jit\\()"),
         QRegularExpression::MultilineOption | QRegularExpression::UseUnicodePropertiesOption);
-    QStringList names;
+    QStringList names, alone;  // `alone`: take nothing, as those do that say what to capture
     for (auto it = definition.globalMatch(QString::fromUtf8(source.read(kMostSource))); it.hasNext();) {
         const QRegularExpressionMatch match = it.next();
-        const QString name = match.captured(1) + match.captured(2);
-        if (!names.contains(name)) names << name;
+        const QString name = match.captured(1) + match.captured(3);
+        if (!names.contains(name) && !alone.contains(name)) (match.captured(2).isEmpty() ? names : alone) << name;
     }
+    names = alone + names;
     if (const int at = names.indexOf(QStringLiteral("program")); at > 0) names.move(at, 0);
     return names;
 }

@@ -27,7 +27,8 @@ struct CaptureRequest {
 CaptureRequest request_for(const QString& target);
 /// A virtual environment beside the file or above it: its interpreter; empty: there is none.
 QString python_beside(const QString& file);
-/// Functions that stand at the left margin of a Python file, in their order; `program`, which the capture looks for by convention, first.
+/// Functions that stand at the left margin of a Python file, in their order, those that take nothing before the others; `program`, which
+/// the capture looks for by convention, first.
 QStringList functions_of(const QString& file);
 
 /// A Python file and what it imports from its own folder, and what that imports; paths are absolute.

@@ -180,6 +180,7 @@ void MainWindow::build() {
     across_->addWidget(down_);
     across_->addWidget(inspector_);
     across_->setSizes({230, 900, 310});
+    outline_->setMinimumWidth(170);  // of a small window it keeps what names need
     across_->setStretchFactor(1, 1);
     for (QSplitter* splitter : {across_, down_}) splitter->setHandleWidth(1);
     for (QTabWidget* tabs : {pictures_, tables_}) tabs->tabBar()->setFont(text_font(12, true));  // measured as it is drawn
@@ -197,8 +198,9 @@ void MainWindow::build_compare() {
     compare_->setHandleWidth(1);
     compare_->addWidget(policy_table_);
     compare_->addWidget(policy_plot_);
-    compare_->setStretchFactor(0, 3);
-    compare_->setStretchFactor(1, 2);
+    compare_->setStretchFactor(0, 2);
+    compare_->setStretchFactor(1, 1);
+    compare_->setSizes({660, 330});
     tables_->addTab(compare_, tr("Policies"));
     policy_table_->set_widths({230, 84, 100, 96, 76, 84, 84, 76, 120}, PolicyModel::Problem);
     // What it is about stands first, where windows are narrow, too.

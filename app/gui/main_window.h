@@ -65,6 +65,7 @@ public:
     views::Inspector* inspector() { return inspector_; }
     views::TablePanel* residual_table() { return residual_table_; }
     views::TablePanel* donation_table() { return donation_table_; }
+    views::TablePanel* buffer_table() { return buffer_table_; }
     views::OutlinePanel* outline() { return outline_; }
     views::DonationView* donation_view() { return donation_view_; }
     views::MemoryView* memory_view() { return memory_; }
@@ -150,6 +151,8 @@ private:
     void add_file_actions();
     void add_tab_actions(QMenu* file);
     void add_graph_actions();
+    static void offer(QWidget* where, const QList<QAction*>& actions, bool apart = false);
+    void offer_everywhere(const QList<QAction*>& of_selection);
     void add_help_actions();
     void tell_focus(const QString& what);
     void add_edit_actions();
@@ -208,9 +211,10 @@ private:
     QMenuBar* menu_bar_;
     std::vector<QMenu*> menus_;
     std::vector<QAction*> of_selection_;  ///< what can be done with what is selected, and with nothing else
-    QMenu* respect_ = nullptr;            ///< what is differentiated with respect to
-    std::optional<OpenProgram> again_;    ///< what is to be opened as it was, until it is
-    QStringList lost_;                    ///< of its choices, what its program has no longer
+    QList<QAction*> of_pictures_, of_tables_;
+    QMenu* respect_ = nullptr;          ///< what is differentiated with respect to
+    std::optional<OpenProgram> again_;  ///< what is to be opened as it was, until it is
+    QStringList lost_;                  ///< of its choices, what its program has no longer
     views::Session session_;
     views::Selection selection_;
     views::TopBar* top_;

@@ -5,6 +5,7 @@
 #include <QAbstractScrollArea>
 #include <QBuffer>
 #include <QCoreApplication>
+#include <QFile>
 #include <QGraphicsScene>
 #include <QGraphicsView>
 #include <QHeaderView>
@@ -13,13 +14,15 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QPlainTextEdit>
-#include <QSaveFile>
 #include <QScrollBar>
 #include <QSvgGenerator>
 #include <QTableView>
 #include <QWidget>
 #include <algorithm>
 #include <cmath>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
 
 namespace jaxscope::app {
 namespace {
@@ -148,10 +151,14 @@ QImage as_image(const Picture& picture) {
 namespace {
 
 QString write_bytes(const QByteArray& bytes, const QString& file) {
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit())
-        return tr("%1 can't be written: %2").arg(file, out.errorString());
-    return {};
+    try {
+        AtomicFile out(QFile::encodeName(file).toStdString());
+        out.stream().write(bytes.constData(), bytes.size());
+        out.commit();
+        return {};
+    } catch (const Error& e) {
+        return QString::fromUtf8(e.what());
+    }
 }
 
 /// As in the reports' CSV: quoted where it must be, and what a spreadsheet would take for a formula is kept from being one.

@@ -91,6 +91,24 @@ public:
         const auto eqn = jaxscope::made_by(jaxpr, path.eqn, 0);
         return eqn ? std::optional(EqnPath{path.jaxpr, *eqn}) : std::nullopt;
     }
+    /// The equation that computes result `output` of `path` inside of the checkpoints around it: these are no equations of the user's.
+    std::optional<EqnPath> computed_by(EqnPath path, std::uint32_t output) const {
+        if (!mark_at(path)) return {};
+        for (const Jaxpr* in = &resolve(*root_, path.jaxpr); in->eqns[path.eqn].prim->flow == Flow::Remat;) {
+            const std::vector<SubJaxpr> subs = sub_jaxprs(in->eqns[path.eqn]);
+            if (subs.size() != 1 || output >= subs[0].jaxpr->outvars.size()) break;
+            const Jaxpr& body = *subs[0].jaxpr;
+            const Atom made = body.outvars[output];
+            if (made.is_literal() || made.var().index < body.num_constvars + body.num_invars) break;
+            const auto after = std::upper_bound(body.eqns.begin(), body.eqns.end(), made.var().index,
+                                                [](std::uint32_t var, const Eqn& e) { return var < e.first_out; });
+            path.jaxpr.steps.push_back({path.eqn, subs[0].param, subs[0].index});
+            path.eqn = static_cast<std::uint32_t>(after - body.eqns.begin()) - 1;
+            output = made.var().index - body.eqns[path.eqn].first_out;
+            in = &body;
+        }
+        return path;
+    }
     /// The first equation of the root that reads an input.
     std::optional<EqnPath> reader_of(int input) const {
         if (root_ == nullptr || input < 0 || static_cast<std::uint32_t>(input) >= root_->num_invars) return {};
@@ -197,6 +215,11 @@ struct Correspondence::Index {
     KnownStages stages;
     std::vector<int> program_input;  ///< of each input of the region; empty where the region is the program itself
 
+    /// What computes a residual, in the known part.
+    std::optional<EqnPath> computed(const ResidualRow& row) const {
+        const std::optional<EqnPath> at = parsed(row.equation);
+        return at && row.id.eqn >= 0 && at->jaxpr.steps.empty() ? known.computed_by(*at, static_cast<std::uint32_t>(row.id.result)) : at;
+    }
     int to_program(int region_input) const {
         if (program_input.empty() || region_input < 0) return region_input;
         return static_cast<std::size_t>(region_input) < program_input.size() ? program_input[static_cast<std::size_t>(region_input)] : -1;
@@ -300,6 +323,7 @@ Picked Correspondence::complete(Picked picked) const {
     const auto take = [&](const std::optional<EqnPath>& path, MarkIndex& index) {
         if (!found && path) found = index.occurrence_at(*path);
     };
+    if (row != nullptr) take(in.computed(*row), in.known);
     take(picked.known, in.known);
     take(picked.program, in.program);
     take(picked.region, in.region);
@@ -314,6 +338,8 @@ Picked Correspondence::complete(Picked picked) const {
     fill(picked.unknown, in.unknown);
     if (!picked.residual && picked.known)
         picked.residual = in.residual_where([text = to_text(*picked.known)](const ResidualRow& r) { return r.equation == text; });
+    if (!picked.residual && picked.known && !picked.known->jaxpr.steps.empty())
+        picked.residual = in.residual_where([&](const ResidualRow& r) { return in.computed(r) == picked.known; });
     if (!picked.residual && picked.known)
         picked.residual = in.residual_where([&](const ResidualRow& r) {
             const std::optional<EqnPath> copy = r.on_host ? parsed(r.equation) : std::nullopt;

@@ -89,7 +89,7 @@ FilesForAChild::FilesForAChild() { ++for_a_child; }
 FilesForAChild::~FilesForAChild() { --for_a_child; }
 
 void AtomicFile::make_whole() {
-    errno = 0;
+    if (out_) errno = 0;  // else what went wrong while it was written stands there
     out_.flush();
     const bool written = static_cast<bool>(out_);
     out_.close();

@@ -178,7 +178,8 @@ private:
     double tag_y(const Portal& portal, const Rect& node) const {
         const bool both = incoming_[portal.node] != kNoPortal && outgoing_[portal.node] != kNoPortal;
         if (!both || options_.tags == LayoutOptions::Tags::WithTheFlow) return node.cy() - kTagHeight / 2;
-        return portal.incoming ? node.cy() - kTagHeight : node.cy();
+        constexpr double kBetween = 3;
+        return portal.incoming ? node.cy() - kTagHeight - kBetween / 2 : node.cy() + kBetween / 2;
     }
 
     void place_level(int frame) {

@@ -17,8 +17,8 @@ constexpr double kMinNodeWidth = 112, kMaxNodeWidth = 232;
 constexpr double kTagHeight = 20, kMaxTagWidth = 132, kTagGap = 10;
 constexpr double kFrameHeader = 28, kFramePadding = 16;
 constexpr double kTitleSize = 12, kDetailSize = 11, kTagSize = 10;
-/// Estimates, on the generous side, of Inter semibold and JetBrains Mono.
-constexpr double kTitleAdvance = 7.2, kDetailAdvance = 6.7, kTagAdvance = 6.2;
+/// Estimates, on the generous side, of Inter semibold and JetBrains Mono; of tags with the larger letters of small pictures.
+constexpr double kTitleAdvance = 7.2, kDetailAdvance = 6.7, kTagAdvance = 7;
 double node_width(const GraphItem& item);
 double tag_width(const std::string& text);
 /// Width of a line for so many bytes: 1 px for scalars to 6 px for a GiB.

@@ -2,7 +2,9 @@
 #include "picture/scope_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace jaxscope {
 namespace {
@@ -142,8 +144,45 @@ void simplify(std::vector<Scope>& scopes) {
     }
 }
 
+/// Name scopes of some equations of [begin, end), evenly: all of a run of a million would take longer than anybody waits.
+template <class Take>
+void for_some(const Jaxpr& jaxpr, std::uint32_t begin, std::uint32_t end, const Take& take) {
+    constexpr std::uint32_t kMost = 400;
+    const std::uint32_t step = std::max(1u, (end - begin) / kMost);
+    std::optional<NameStack> last;
+    for (std::uint32_t i = begin; i < end; i += step) {
+        const NameStack stack = jaxpr.eqns[i].source->name_stack;
+        if (last == stack) continue;
+        last = stack;
+        take(stack.segments());
+    }
+}
+
+/// What a run is called: by the name scopes in it that its neighbours aren't in ("Conv_0, GroupNorm_0"), else by its numbers.
+Sym run_label(const Jaxpr& jaxpr, const Scope& around, const Scope& run) {
+    std::vector<NameStack::Segment> common;
+    bool first = true;
+    for_some(jaxpr, around.begin, around.end, [&](const std::vector<NameStack::Segment>& segments) {
+        if (std::exchange(first, false)) common = segments;
+        std::size_t same = 0;
+        while (same < std::min(common.size(), segments.size()) && common[same].text == segments[same].text) ++same;
+        common.resize(same);
+    });
+    constexpr std::size_t kMostNames = 2;
+    std::vector<std::string> names;
+    for_some(jaxpr, run.begin, run.end, [&](const std::vector<NameStack::Segment>& segments) {
+        if (segments.size() <= common.size() || segments[common.size()].transformed || segments[common.size()].text.empty()) return;
+        const std::string& name = segments[common.size()].text;
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    });
+    if (names.empty()) return Sym("equations " + std::to_string(run.begin) + " - " + std::to_string(run.end - 1));
+    std::string text = names.front();
+    for (std::size_t k = 1; k < std::min(names.size(), kMostNames); ++k) text += ", " + names[k];
+    return Sym(names.size() > kMostNames ? text + ", \u2026" : text);
+}
+
 /// Puts the children of a crowded scope into at most `limit` runs, and goes on with the runs.
-void split_crowded(std::vector<Scope>& scopes, std::uint32_t limit) {
+void split_crowded(std::vector<Scope>& scopes, const Jaxpr& jaxpr, std::uint32_t limit) {
     for (std::uint32_t s = 0; s < scopes.size(); ++s) {  // grows while it runs
         const auto count = static_cast<std::uint32_t>(scopes[s].children.size());
         if (count <= limit) continue;
@@ -162,7 +201,7 @@ void split_crowded(std::vector<Scope>& scopes, std::uint32_t limit) {
             }
             Scope run{.label = {}, .run = true, .begin = begin_of(all[k]), .end = 0, .parent = s, .children = {}};
             run.end = stop < count ? begin_of(all[stop]) : scopes[s].end;
-            run.label = Sym("equations " + std::to_string(run.begin) + " - " + std::to_string(run.end - 1));
+            run.label = run_label(jaxpr, scopes[s], run);
             run.children.assign(all.begin() + k, all.begin() + stop);
             runs.push_back(Scope::kScopeChild | static_cast<std::uint32_t>(scopes.size()));
             scopes.push_back(std::move(run));
@@ -324,7 +363,7 @@ ScopeTree build_scope_tree(const Jaxpr& jaxpr, Grouping grouping, std::uint32_t 
         fold_repeats(tree.scopes, jaxpr);
     }
     number_repeats(tree.scopes);
-    split_crowded(tree.scopes, max_children);
+    split_crowded(tree.scopes, jaxpr, max_children);
     tree.scope_of_eqn.resize(jaxpr.eqns.size());
     link(tree);
     return tree;

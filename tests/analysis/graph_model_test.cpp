@@ -72,6 +72,17 @@ TEST(ScopeTree, NoLevelIsLargerThanTheLimit) {
     }
 }
 
+TEST(ScopeTree, RunsAreCalledByTheNameScopesInThem) {
+    const auto runs = [](const JaxprPtr& f) {
+        std::vector<std::string> labels;
+        for (const Scope& scope : build_scope_tree(*f, Grouping::Flat, 10).scopes)
+            if (scope.run) labels.push_back(scope.label.str());
+        return labels;
+    };
+    EXPECT_EQ(runs(toy::chain(20)), (std::vector<std::string>{"block_0, block_1", "block_1, block_2"}));
+    EXPECT_EQ(runs(toy::chain(20, false)), (std::vector<std::string>{"equations 0 - 9", "equations 10 - 19"}));
+}
+
 TEST(ScopeTree, TransformationsInWords) {
     EXPECT_EQ(scope_title("jvp(loss)/attn"), "loss forward/attn");
     EXPECT_EQ(scope_title("transpose(jvp(loss))"), "loss backward");

@@ -76,8 +76,7 @@ private Q_SLOTS:
         QVERIFY(dialog().isVisible());
         const auto boxes = dialog().findChildren<QComboBox*>();
         QVERIFY(std::any_of(boxes.begin(), boxes.end(), [](const QComboBox* box) { return box->findText("endless") >= 0; }));
-        for (QPushButton* button : dialog().findChildren<QPushButton*>())
-            if (button->text() == "Capture") button->click();
+        button("Capture")->click();
         QVERIFY(dialog().running());
         QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
         QVERIFY(!dialog().isVisible());
@@ -111,14 +110,41 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window_->notice()->text().startsWith("Captured again."), kPatience);
     }
 
+    /// What is there already may be somebody's: it goes by a second click alone, and not at all under another name.
+    void a_file_that_is_there_is_overwritten_when_asked_twice() {
+        write("train.jaxscope", "somebody's");
+        QPushButton* start = button("Capture");
+        start->click();
+        QVERIFY(!dialog().running());
+        QVERIFY2(dialog().status_text().startsWith("train.jaxscope is there already."), qPrintable(dialog().status_text()));
+        QCOMPARE(start->text(), QStringLiteral("Overwrite"));
+        CaptureRequest request = dialog().request();
+        request.output = path("mine.jaxscope");
+        dialog().set_request(request);
+        QCOMPARE(start->text(), QStringLiteral("Capture"));
+        request.output = path("train.jaxscope");
+        dialog().set_request(request);
+        start->click();
+        QVERIFY(dialog().running());
+        QTRY_VERIFY_WITH_TIMEOUT(window_->session()->program() && settled(*window_), kPatience);
+        // Its own it writes again without asking.
+        window_->capture();
+        start->click();
+        QVERIFY(dialog().running());
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog().running(), kPatience);
+    }
+
+    void functions_that_say_what_to_capture_come_first() {
+        QCOMPARE(functions_of(path("train.py")), (QStringList{"program", "endless", "loss"}));
+    }
+
     void a_capture_is_cancelled() {
         CaptureRequest request = dialog().request();
         request.name = "endless";
         dialog().set_request(request);
         dialog().start();
         QTRY_VERIFY_WITH_TIMEOUT(dialog().output_text().contains("it sleeps"), kPatience);
-        for (QPushButton* button : dialog().findChildren<QPushButton*>())
-            if (button->text() == "Cancel") button->click();
+        button("Cancel")->click();
         QTRY_VERIFY_WITH_TIMEOUT(!dialog().running(), 5000);
         QCOMPARE(dialog().status_text(), QStringLiteral("The capture was cancelled."));
         QVERIFY(!QFileInfo::exists(path("train.jaxscope")) && !window_->session()->program());
@@ -167,6 +193,11 @@ private Q_SLOTS:
 
 private:
     CaptureDialog& dialog() { return *window_->capture_dialog(); }
+    QPushButton* button(const char* text) {
+        for (QPushButton* one : dialog().findChildren<QPushButton*>())
+            if (one->text() == QLatin1String(text)) return one;
+        qFatal("no button %s", text);
+    }
     QString path(const char* name) const { return folder_->filePath(QString::fromUtf8(name)); }
     void write(const char* name, const QString& text) {
         QFile file(path(name));

@@ -131,7 +131,8 @@ private Q_SLOTS:
             QVERIFY2(node->text(QAccessible::Name).startsWith(utf8(view->graph().nodes[static_cast<std::size_t>(n)].title)),
                      qPrintable(node->text(QAccessible::Name)));
             QCOMPARE(graph->indexOfChild(node), n);
-            if (group == nullptr && node->state().collapsed && !node->state().offscreen) group = node;
+            const bool in_view = !node->state().offscreen && graph->rect().contains(node->rect().center());
+            if (group == nullptr && node->state().collapsed && in_view) group = node;
         }
         QVERIFY(graph->child(-1) == nullptr && graph->child(graph->childCount()) == nullptr);
         // Pressing one picks it, as a click does; toggling opens it.
@@ -162,6 +163,25 @@ private Q_SLOTS:
         for (const QAbstractItemView* view : window_->findChildren<QAbstractItemView*>())
             if (view->isVisible() && !qobject_cast<const QHeaderView*>(view)) QVERIFY2(named(view, {}), view->metaObject()->className());
         for (const QGraphicsView* view : window_->findChildren<QGraphicsView*>()) QVERIFY(named(view, {}));
+    }
+
+    void arrows_walk_through_time() {
+        open_sample();
+        window_->show_tab("memory");
+        TimelineWidget* timeline = window_->memory_view()->timeline();
+        const MemoryPlan& plan = *window_->session()->current().plan;
+        QSignalSpy picked(timeline, &TimelineWidget::step_picked);
+        QTest::keyClick(timeline, Qt::Key_Right);
+        QCOMPARE(picked.last()[1].toInt(), plan.peak_step + 1);
+        QVERIFY(!window_->selection()->picked().empty());
+        QVERIFY(timeline->accessibleDescription().startsWith("step " + QString::number(plan.peak_step + 1)));
+        QTest::keyClick(timeline, Qt::Key_Home);
+        QTest::keyClick(timeline, Qt::Key_Left);
+        QCOMPARE(picked.last()[1].toInt(), 0);
+        const auto told = [&] { return window_->buffer_table()->findChild<QLabel*>()->text(); };
+        QVERIFY2(told().endsWith("in step 0"), qPrintable(told()));
+        QTest::keyClick(window_.get(), Qt::Key_Escape);  // of nothing in particular the peak is shown
+        QVERIFY2(told().endsWith("at the peak"), qPrintable(told()));
     }
 
     void time_is_zoomed_and_moved() {

@@ -339,6 +339,16 @@ private Q_SLOTS:
         QVERIFY(pictures.size() >= 3);
     }
 
+    void a_full_disk_is_told() {
+        QVERIFY(opens(*window_));
+        QTemporaryDir folder;
+        for (const char* name : {"full.png", "full.csv"}) QVERIFY(QFile::link("/dev/full", folder.filePath(name)));
+        QVERIFY(!window_->export_picture(folder.filePath("full.png")));
+        QVERIFY2(window_->notice()->text().contains("No space left on device"), qPrintable(window_->notice()->text()));
+        QVERIFY(!window_->export_table(folder.filePath("full.csv")));
+        QVERIFY2(window_->notice()->text().contains("full.csv"), qPrintable(window_->notice()->text()));
+    }
+
     void tables_and_pictures_are_exported() {
         QVERIFY(opens(*window_));
         QTemporaryDir folder;

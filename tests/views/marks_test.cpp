@@ -5,6 +5,7 @@
 #include <QTableView>
 #include <QtTest>
 
+#include "memory/memory_view.h"
 #include "views/window_fixture.h"
 
 using namespace jaxscope;
@@ -84,6 +85,30 @@ private Q_SLOTS:
         action("Copy the Python of what was marked")->trigger();
         QVERIFY(window_->notice()->text().contains("Nothing was marked by hand"));
         QVERIFY(!window_->session()->choices().by_hand);
+    }
+
+    void whatever_can_be_selected_has_a_menu() {
+        TimelineWidget* curve = window_->findChild<MemoryView*>()->timeline();
+        const auto offered = [](const QWidget* where) {
+            QStringList texts;
+            for (const QAction* a : where->actions()) texts << a->text();
+            return where->contextMenuPolicy() == Qt::ActionsContextMenu ? texts : QStringList();
+        };
+        const QWidget* const tables[] = {window_->residual_table()->table(), window_->donation_table()->table(),
+                                         window_->buffer_table()->table()};
+        const QWidget* const others[] = {curve, window_->split_view()->view(), window_->program_view()->view(), window_->outline()->tree()};
+        for (const QWidget* where : tables) QVERIFY2(offered(where).contains("Copy the table"), qPrintable(where->accessibleName()));
+        for (const auto& some :
+             {QList<const QWidget*>(std::begin(tables), std::end(tables)), QList<const QWidget*>(std::begin(others), std::end(others))})
+            for (const QWidget* where : some)
+                QVERIFY2(offered(where).contains("Show it in the source"), qPrintable(where->accessibleName()));
+        QVERIFY(offered(curve).contains("Export the picture"));
+        window_->show_tab("memory");
+        window_->selection()->clear();
+        const int step = window_->session()->current().plan->peak_step;
+        QTest::mousePress(curve, Qt::RightButton, {}, QPoint(static_cast<int>(curve->x_of(step)), curve->height() / 2));
+        QVERIFY(!window_->selection()->picked().empty());  // the menu is about what is under the pointer
+        window_->selection()->clear();
     }
 
     void menus_of_the_pictures_have_it() {

@@ -1,6 +1,7 @@
 // Selecting anywhere selects everywhere: the same value is found from each of the window's views.
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QTreeWidget>
 #include <QtTest>
 
 #include "views/window_fixture.h"
@@ -86,6 +87,45 @@ private Q_SLOTS:
     void a_computed_value_is_found_from_each_view() { round_trip(false); }
     void an_argument_is_found_from_each_view() { round_trip(true); }
 
+    /// A click on a tab and the Tab key bring a list to the front, and select nothing in it.
+    void lists_that_are_come_to_select_nothing() {
+        window_->selection()->clear();
+        QApplication::setActiveWindow(window_.get());
+        QAbstractItemView* lists[] = {window_->residual_table()->table(), window_->donation_table()->table(),
+                                      window_->buffer_table()->table(), window_->outline()->tree(), window_->outline()->lines()};
+        for (QAbstractItemView* list : lists) {
+            for (QTabWidget* tabs : window_->findChildren<QTabWidget*>())
+                if (QWidget* page = list->parentWidget(); tabs->indexOf(page) >= 0) tabs->setCurrentWidget(page);
+            list->setFocus(Qt::TabFocusReason);
+            QTRY_VERIFY(list->hasFocus());
+            QVERIFY2(window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            QTest::keyClick(list, Qt::Key_Down);  // leads to the first row
+            QCOMPARE(list->currentIndex().row(), 0);
+            QVERIFY2(!window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            window_->selection()->clear();
+            QTest::keyClick(list, Qt::Key_Down);  // and there again, once it is no longer selected
+            QVERIFY2(!window_->selection()->picked().empty(), qPrintable(list->accessibleName()));
+            QTest::keyClick(list, Qt::Key_Tab);  // leads on
+            QVERIFY2(!list->hasFocus(), qPrintable(list->accessibleName()));
+            window_->selection()->clear();
+        }
+    }
+
+    void lines_and_groups_follow() {
+        const Picked computed = pick_row(row_where(false));
+        const ResidualRow& row = *find_residual(*look().residuals, *computed.residual);
+        const QTreeWidgetItem* line = window_->outline()->lines()->currentItem();
+        QVERIFY(line != nullptr);
+        QVERIFY2(line->text(0).endsWith(":" + QString::number(row.line)), qPrintable(line->text(0)));
+        Picked group;
+        group.group = window_->program_view()->model()->keys_around(*computed.program).front();
+        window_->selection()->pick(group);
+        QCOMPARE(window_->outline()->tree()->currentIndex().data(OutlineModel::KeyRole).toString(), QString::fromStdString(group.group));
+        QVERIFY(window_->outline()->lines()->currentItem() == nullptr);
+        window_->selection()->clear();
+        QVERIFY(!window_->outline()->tree()->currentIndex().isValid());
+    }
+
     void tables_outline_and_inspector_follow() {
         const Picked whole = pick_row(row_where(true));
         QCOMPARE(window_->residual_table()->table()->selectionModel()->selectedRows().size(), 1);
@@ -106,6 +146,37 @@ private Q_SLOTS:
         window_->outline()->tree()->setCurrentIndex({});
         window_->outline()->tree()->setCurrentIndex(at);
         QVERIFY(window_->selection()->picked().residual == computed.residual);
+    }
+
+    /// What a policy around everything saves of a checkpoint is a value of the checkpoint's body: the user's equation, not the checkpoint.
+    void a_value_inside_of_a_checkpoint_is_found() {
+        window_->top_bar()->enter_policy("dots_saveable", true);
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        int inside = 0;
+        std::optional<EqnPath> last;
+        for (const ResidualRow& row : std::vector<ResidualRow>(look().residuals->rows)) {
+            if (row.id.eqn < 0 || look().split->known->eqns[static_cast<std::size_t>(row.id.eqn)].prim->flow != Flow::Remat) continue;
+            ++inside;
+            Picked picked;
+            picked.residual = row.id;
+            window_->selection()->pick(picked);
+            last = window_->selection()->picked().program;
+            QVERIFY2(last.has_value(), row.source.c_str());
+            const Frame* place = resolve(*window_->session()->program()->jaxpr, last->jaxpr).eqns[last->eqn].source.user_frame();
+            QVERIFY2(place != nullptr && place->line == row.line, row.source.c_str());
+            QVERIFY2(explained(*window_).saved, row.source.c_str());
+        }
+        QVERIFY(inside > 0);
+        // So its mark stands in the program, too.
+        std::int64_t computed = 0, shown = 0;
+        for (const ResidualRow& row : look().residuals->rows) computed += row.input < 0 && !row.equation.empty() ? row.bytes : 0;
+        for (const auto& node : window_->program_view()->graph().nodes)
+            if (node.frame == VisibleGraph::kTop && node.kind != GraphItem::Kind::Inputs) shown += node.mark.saved_bytes;
+        QCOMPARE(shown, computed);
+        window_->session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(window_->selection()->picked().program == last);
+        window_->selection()->clear();
     }
 
 private:

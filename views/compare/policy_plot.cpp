@@ -15,6 +15,7 @@ namespace jaxscope::views {
 namespace {
 
 constexpr double kRadius = 5, kReach = 10;
+constexpr double kMarked = kRadius + 9;  // how far the mark of what applies reaches, with some room
 
 struct Range {
     double low = 0, high = 1;
@@ -45,7 +46,7 @@ PolicyPlot::PolicyPlot(PolicyModel* model, QWidget* parent) : QWidget(parent), m
     connect(model_, &QAbstractItemModel::modelReset, this, QOverload<>::of(&QWidget::update));
 }
 
-QRectF PolicyPlot::plot() const { return QRectF(rect()).adjusted(76, 26, -16, -34); }
+QRectF PolicyPlot::plot() const { return QRectF(rect()).adjusted(84, 26, -16, -34); }
 
 std::optional<QPointF> PolicyPlot::point_of(int row) const {
     const PolicyRow& at = model_->rows()[static_cast<std::size_t>(row)];
@@ -99,8 +100,10 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
     for (const double part : {0.0, 0.5, 1.0}) {
         const double bytes = y.low + part * (y.high - y.low), flops = x.low + part * (x.high - x.low);
         const double at_y = plot().bottom() - part * plot().height(), at_x = plot().left() + part * plot().width();
-        painter.drawText(QRectF(0, at_y - 8, plot().left() - 8, 16), Qt::AlignRight | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, at_y - 8, plot().left() - kMarked, 16), Qt::AlignRight | Qt::AlignVCenter,
                          utf8(bytes_text(static_cast<std::int64_t>(bytes))));
+        constexpr double kOfLabel = 90;
+        if (part == 0.5 && plot().width() < 3 * kOfLabel) continue;  // the ends' labels need the room
         const int side = part == 0.0 ? Qt::AlignLeft : part == 1.0 ? Qt::AlignRight : Qt::AlignHCenter;
         const double room = 120;
         const double from = part == 0.0 ? at_x : part == 1.0 ? at_x - room : at_x - room / 2;

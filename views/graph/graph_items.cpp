@@ -22,6 +22,20 @@ void draw_elided(QPainter& painter, const QRectF& where, const QString& text, co
     painter.drawText(where, int(align | Qt::AlignVCenter) | Qt::TextSingleLine, fitted);
 }
 
+/// A box with round corners. Nothing is seen through it, however much it is dimmed: a line under it would strike through its letters.
+void draw_box(QPainter& painter, const QRectF& rect, double radius, const QPen& pen, const QColor& ground) {
+    painter.setBrush(ground);
+    if (const double opacity = painter.opacity(); opacity < 1) {
+        painter.setOpacity(1);
+        painter.setPen(Qt::NoPen);
+        painter.drawRoundedRect(rect, radius, radius);
+        painter.setOpacity(opacity);
+        painter.setBrush(Qt::NoBrush);
+    }
+    painter.setPen(pen);
+    painter.drawRoundedRect(rect, radius, radius);
+}
+
 constexpr double kLeastLetters = 9;  // pixels on the screen
 constexpr int kLargestTag = 12;      // letters of tags where the picture is small, for which they have room
 
@@ -131,9 +145,7 @@ void NodeItem::paint_mark(QPainter& painter, double zoom) const {
         painter.fillRect(QRectF(rect_.x(), rect_.bottom() + 1, rect_.width(), 5), theme()(badge_ ? p.ink : p.residual));
         return;
     }
-    painter.setPen(QPen(theme()(badge_ ? p.ink : p.residual), 1.2));
-    painter.setBrush(theme()(badge_ ? p.selected_row : p.panel));
-    painter.drawRoundedRect(where, 8, 8);
+    draw_box(painter, where, 8, QPen(theme()(badge_ ? p.ink : p.residual), 1.2), theme()(badge_ ? p.selected_row : p.panel));
     draw_elided(painter, where.adjusted(4, 0, -4, 0), mark_, text_font(size, true), theme()(badge_ ? p.ink : p.residual_text),
                 Qt::AlignHCenter);
 }
@@ -166,9 +178,7 @@ void NodeItem::paint_box(QPainter& painter, double zoom) const {
     const double radius = port ? rect_.height() / 2 : 6;
     QPen pen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : port ? 1.0 : 1.3);
     if (role_ == Role::Recomputed && !picked_) pen.setDashPattern({3, 2.5});
-    painter.setPen(pen);
-    painter.setBrush(theme()(p.panel));
-    painter.drawRoundedRect(rect_, radius, radius);
+    draw_box(painter, rect_, radius, pen, theme()(p.panel));
     if (!port) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour);
@@ -227,9 +237,7 @@ void PortalItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
     painter->setPen(QPen(theme()(p.edge), 1));
     if (!stem_.isNull()) painter->drawLine(stem_);
     const bool donated = text_.contains(QString::fromUtf8(kDonatedMark));
-    painter->setPen(QPen(theme()(donated ? p.donated : p.edge), 1));
-    painter->setBrush(theme()(p.panel));
-    painter->drawRoundedRect(rect_, rect_.height() / 2, rect_.height() / 2);
+    draw_box(*painter, rect_, rect_.height() / 2, QPen(theme()(donated ? p.donated : p.edge), 1), theme()(p.panel));
     if (const int size = letters(10, zoom, rect_.height()); size > 0)
         draw_elided(*painter, rect_.adjusted(8, 0, -8, 0), text_, text_font(size), theme()(donated ? p.donated_text : p.muted),
                     Qt::AlignHCenter);
@@ -248,9 +256,7 @@ void TieItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, Q
     const Palette& p = theme().palette();
     const int size = letters(10, zoom_of(option, painter), rect_.height());
     if (size == 0) return painter->fillRect(rect_, theme()(p.donated));
-    painter->setPen(QPen(theme()(p.donated), 1.2));
-    painter->setBrush(theme()(p.panel));
-    painter->drawRoundedRect(rect_, 8.5, 8.5);
+    draw_box(*painter, rect_, 8.5, QPen(theme()(p.donated), 1.2), theme()(p.panel));
     draw_elided(*painter, rect_.adjusted(4, 0, -4, 0), text_, text_font(size, true), theme()(p.donated_text), Qt::AlignHCenter);
 }
 
@@ -297,9 +303,7 @@ void CrossingItem::paint(QPainter* painter, const QStyleOptionGraphicsItem* opti
     const int size = letters(10, zoom_of(option, painter), label_.height());
     if (size == 0) return;
     // The pill weighs what its line weighs.
-    painter->setPen(QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : 0.8 + width / 3));
-    painter->setBrush(theme()(p.panel));
-    painter->drawRoundedRect(label_, 9, 9);
+    draw_box(*painter, label_, 9, QPen(picked_ ? theme()(p.ink) : colour, picked_ ? 2.4 : 0.8 + width / 3), theme()(p.panel));
     draw_elided(*painter, label_.adjusted(6, 0, -6, 0), utf8(crossing_.label), text_font(size, true), theme()(p.residual_text),
                 Qt::AlignHCenter);
 }

@@ -87,7 +87,8 @@ void GraphScene::add_part(const VisibleGraph& graph, const GraphLayout& layout) 
     for (const Portal& portal : layout.portals) {
         const bool on_frame = graph.nodes[portal.node].expanded;
         if (on_frame) part.nodes[portal.node]->keep_clear(portal.rect);
-        add(new PortalItem(portal, layout.nodes[portal.node], number, on_frame, portal_tip(graph, portal)));
+        part.portals.push_back(new PortalItem(portal, layout.nodes[portal.node], number, on_frame, portal_tip(graph, portal)));
+        add(part.portals.back());
     }
     for (const auto& edge : graph.edges) {
         part.below[edge.from].push_back(edge.to);
@@ -259,6 +260,7 @@ void GraphScene::Part::light(const std::vector<bool>& lit) const {
     const std::vector<bool> holds = with_frames(lit);
     for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n]->setOpacity(nodes[n]->is_frame() || lit[n] ? 1 : kDimmed);
     for (LineItem* line : lines) line->setOpacity(holds[line->from] && holds[line->to] ? 1 : kDimmed);
+    for (PortalItem* portal : portals) portal->setOpacity(holds[static_cast<std::size_t>(portal->node())] ? 1 : kDimmed);
 }
 
 std::vector<bool> GraphScene::Part::with_frames(std::vector<bool> shown) const {

@@ -76,6 +76,7 @@ private:
         std::vector<int> frame;  ///< per node: the expanded one around it, or VisibleGraph::kTop
         std::vector<NodeItem*> nodes;
         std::vector<LineItem*> lines;
+        std::vector<PortalItem*> portals;
         std::vector<std::vector<std::uint32_t>> below, above;
     };
     std::vector<Part> parts_;

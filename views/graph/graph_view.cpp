@@ -82,7 +82,14 @@ void GraphView::first_look(std::optional<double> middle) {
     resetTransform();
     const double wanted = whole > kFullZoom ? std::min(whole, 1.0) : std::clamp(wide, kFullZoom, 1.0);
     scale(wanted, wanted);
-    centerOn(wide < wanted && middle ? QPointF(*middle, all.center().y()) : all.center());
+    QPointF look = all.center();
+    if (wide < wanted && middle) {
+        // Frames have their names at the left: cut there they say nothing, so rather more of the other half is beside the view.
+        constexpr double kMost = 0.12;
+        const double seen = viewport()->width() / wanted;
+        look.setX(*middle - std::clamp(*middle - all.left() - seen / 2, 0.0, kMost * seen));
+    }
+    centerOn(look);
     verticalScrollBar()->setValue(verticalScrollBar()->minimum());
     Q_EMIT moved();
 }

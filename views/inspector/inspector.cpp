@@ -28,12 +28,14 @@ QLabel* label(const QString& text, const QFont& font, const char* colour, bool w
     return made;
 }
 
-/// Long avals and paths have no spaces to break at: invisible ones after commas, dots and slashes.
+/// Long avals and paths have no spaces to break at: invisible ones after commas, dots and slashes. "33.5 MiB" stays in one piece.
 QString breakable(const std::string& text) {
     QString out;
-    for (const QChar c : utf8(text)) {
-        out += c;
-        if (QStringLiteral(",/=.").contains(c)) out += QChar(0x200B);
+    const QString all = utf8(text);
+    for (int k = 0; k < all.size(); ++k) {
+        out += all[k];
+        const bool in_number = all[k] == QLatin1Char('.') && k + 1 < all.size() && all[k + 1].isDigit();
+        if (QStringLiteral(",/=.").contains(all[k]) && !in_number) out += QChar(0x200B);
     }
     return out;
 }

@@ -18,6 +18,7 @@ namespace jaxscope::views {
 TimelineWidget::TimelineWidget(Selection* selection, bool compact, QWidget* parent)
     : QWidget(parent), selection_(selection), compact_(compact) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, compact ? QSizePolicy::Fixed : QSizePolicy::Expanding);
     connect(selection_, &Selection::changed, this, [this] { update(); });
 }
@@ -126,6 +127,10 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
     paint_marks(painter);
     painter.restore();
     if (mode_ == Mode::Curve) paint_peak(painter);
+    if (!hasFocus()) return;
+    painter.setPen(theme()(p.known));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
 }
 
 void TimelineWidget::paint_head(QPainter& painter) const {
@@ -304,24 +309,25 @@ void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {
         if (const SourceLoc loc = b.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
         QToolTip::showText(event->globalPos(), utf8(text), this);
     } else if (step != hovered_) {
-        tell_step(step, event->globalPos());
+        QToolTip::showText(event->globalPos(), words_of(step));
     }
     if (step == hovered_) return;
     hovered_ = step;
     update();
 }
 
-void TimelineWidget::tell_step(int step, QPoint at) const {
-    if (step < 0) return QToolTip::hideText();
+QString TimelineWidget::words_of(int step) const {
+    if (step < 0) return {};
     const PlannedStep& here = plan_->steps[static_cast<std::size_t>(step)];
     std::string text =
         "step " + count_text(step) + ": " + here.kind.str() + "\n" + bytes_text(timeline_.live[static_cast<std::size_t>(step)]) + " alive";
     if (const SourceLoc loc = here.source.loc(); loc.line > 0) text += "\n" + short_place(loc.file, loc.line);
     if (!compact_ && can_open(step)) text += "\nA double click shows what is inside";
-    QToolTip::showText(at, utf8(text));
+    return utf8(text);
 }
 
 void TimelineWidget::mousePressEvent(QMouseEvent* event) {
+    if (event->button() == Qt::RightButton) return pick(event->pos());  // its menu is about what is under the pointer
     pressed_ = event->pos();
     dragged_ = 0;
 }
@@ -334,11 +340,13 @@ void TimelineWidget::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void TimelineWidget::pick(QPointF at) {
-    const int step = step_at(at.x());
-    if (step < 0) return;
+    if (const int step = step_at(at.x()); step >= 0) pick_step(step, mode_ == Mode::Strips ? strip_at(at) : -1);
+}
+
+void TimelineWidget::pick_step(int step, int strip) {
     const PlannedStep& here = plan_->steps[static_cast<std::size_t>(step)];
     Picked picked;
-    if (const int strip = mode_ == Mode::Strips ? strip_at(at) : -1; strip >= 0)
+    if (strip >= 0)
         picked.buffer = id_of(*plan_, strip);
     else if (!here.writes.empty())
         picked.buffer = id_of(*plan_, here.writes.front());
@@ -362,6 +370,35 @@ void TimelineWidget::wheelEvent(QWheelEvent* event) {
         scale_.move(-delta / 1200.0 * (scale_.last() - scale_.first()));
     }
     event->accept();
+    update();
+}
+
+/// Arrows walk from step to step, beginning at the peak.
+void TimelineWidget::keyPressEvent(QKeyEvent* event) {
+    if (!plan_ || timeline_.live.empty()) return event->ignore();
+    const int last = static_cast<int>(plan_->steps.size()) - 1, from = hovered_ >= 0 ? hovered_ : plan_->peak_step;
+    switch (event->key()) {
+        case Qt::Key_Left:
+            hovered_ = std::max(from - 1, 0);
+            break;
+        case Qt::Key_Right:
+            hovered_ = std::min(from + 1, last);
+            break;
+        case Qt::Key_Home:
+            hovered_ = 0;
+            break;
+        case Qt::Key_End:
+            hovered_ = last;
+            break;
+        case Qt::Key_Return:
+            return compact_ || !can_open(from) ? event->ignore() : open(from);
+        case Qt::Key_Backspace:
+            return close();
+        default:
+            return QWidget::keyPressEvent(event);
+    }
+    setAccessibleDescription(words_of(hovered_));
+    pick_step(hovered_, -1);
     update();
 }
 

@@ -59,6 +59,7 @@ protected:
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     QRectF plot() const;
@@ -70,8 +71,9 @@ private:
     void measure();
     bool strip_shown(const PlannedBuffer& buffer) const;
     void paint_strips(QPainter& painter) const;
-    void tell_step(int step, QPoint at) const;
+    QString words_of(int step) const;
     void pick(QPointF at);
+    void pick_step(int step, int strip);
     double y_of(double bytes) const;
     int step_at(double x) const;
     void paint_axis(QPainter& painter) const;

@@ -34,6 +34,21 @@ void plain(QTreeView* tree, int number_width) {
     tree->header()->setHighlightSections(false);
 }
 
+/// The keys that lead to what is picked in the program, its own last; empty: it isn't there.
+std::vector<std::string> keys_to(const GraphModel& graph, const Picked& picked) {
+    try {
+        if (picked.program) return graph.keys_around(*picked.program);
+        if (picked.group.empty() || picked.group_in != Picked::Where::Program) return {};
+        // Of a group, "12/jaxpr/3-19", those of its first equation, as far as the group's own.
+        std::vector<std::string> keys = graph.keys_around(parse_eqn_path(picked.group.substr(0, picked.group.rfind('-'))));
+        const auto own = std::find(keys.begin(), keys.end(), picked.group);
+        keys.erase(own == keys.end() ? keys.begin() : own + 1, keys.end());
+        return keys;
+    } catch (const Error&) {  // picked in a program that is no longer open; inputs and results, which the outline leaves out
+        return {};
+    }
+}
+
 }  // namespace
 
 OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
@@ -67,9 +82,9 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
         if (const GraphItem* item = model_->item(index)) Q_EMIT reveal_requested(EqnPath{item->jaxpr_path, item->begin});
     });
     connect(files_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
-        if (item == nullptr) return;
+        if (item == nullptr || following_) return;
         Picked picked;
-        picked.residual = first_of_line_[static_cast<std::size_t>(item->data(0, Qt::UserRole).toInt())];
+        picked.residual = of_line_[static_cast<std::size_t>(item->data(0, Qt::UserRole).toInt())].front();
         selection_->pick(picked);
     });
     connect(selection_, &Selection::changed, this, &OutlinePanel::follow);
@@ -84,47 +99,52 @@ void OutlinePanel::set_model(std::shared_ptr<const GraphModel> model) {
 void OutlinePanel::set_residuals(const ResidualReport* report) {
     const QSignalBlocker quiet(files_);
     files_->clear();
-    first_of_line_.clear();
+    of_line_.clear();
     if (report == nullptr) return;
     struct Line {
         std::int64_t bytes = 0;
-        ResidualId first;
+        std::vector<ResidualId> values;
     };
     std::map<std::pair<std::string, int>, Line> lines;
     for (const ResidualRow& row : report->rows) {
         if (row.line <= 0) continue;
-        const auto [it, fresh] = lines.try_emplace({row.file, row.line});
-        if (fresh) it->second.first = row.id;
+        const auto it = lines.try_emplace({row.file, row.line}).first;
+        it->second.values.push_back(row.id);
         it->second.bytes += held_bytes(row);
     }
     std::vector<std::pair<std::pair<std::string, int>, Line>> order(lines.begin(), lines.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
     order.resize(std::min(order.size(), kMostLines));
-    for (const auto& [place, line] : order) {
+    for (auto& [place, line] : order) {
         auto* item = new QTreeWidgetItem({utf8(short_place(place.first, place.second)), utf8(bytes_text(line.bytes))});
         item->setToolTip(0, utf8(place.first + ":" + std::to_string(place.second)));
-        item->setData(0, Qt::UserRole, static_cast<int>(first_of_line_.size()));
-        first_of_line_.push_back(line.first);
+        item->setData(0, Qt::UserRole, static_cast<int>(of_line_.size()));
+        of_line_.push_back(std::move(line.values));
         item->setFont(0, mono_font(11));
         item->setFont(1, mono_font(11));
         item->setTextAlignment(1, int(Qt::AlignRight | Qt::AlignVCenter));
         files_->addTopLevelItem(item);
     }
+    follow_line(selection_->picked());
 }
 
 void OutlinePanel::follow(const Picked& picked) {
     following_ = true;
-    if (graph_ != nullptr && picked.program) {
-        try {
-            const QModelIndex index = model_->find(graph_->keys_around(*picked.program));
-            tree_->setCurrentIndex(index);
-            tree_->scrollTo(index);
-        } catch (const Error&) {  // picked in a program that is no longer open
-        }
-    } else if (picked.group.empty()) {
-        tree_->clearSelection();
-    }
+    const std::vector<std::string> keys = graph_ != nullptr ? keys_to(*graph_, picked) : std::vector<std::string>{};
+    const QModelIndex index = keys.empty() ? QModelIndex() : model_->find(keys);
+    tree_->setCurrentIndex(index);  // none, too: what was selected there can be clicked again
+    if (index.isValid()) tree_->scrollTo(index);
+    follow_line(picked);
     following_ = false;
+}
+
+void OutlinePanel::follow_line(const Picked& picked) {
+    QTreeWidgetItem* line = nullptr;
+    for (int row = 0; row < files_->topLevelItemCount() && picked.residual && line == nullptr; ++row) {
+        const std::vector<ResidualId>& values = of_line_[static_cast<std::size_t>(row)];
+        if (std::find(values.begin(), values.end(), *picked.residual) != values.end()) line = files_->topLevelItem(row);
+    }
+    files_->setCurrentItem(line);
 }
 
 }  // namespace jaxscope::views

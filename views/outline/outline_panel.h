@@ -21,14 +21,16 @@ public:
     void set_residuals(const ResidualReport* report);
     OutlineModel* model() const { return model_; }
     QTreeView* tree() const { return tree_; }
+    QTreeWidget* lines() const { return files_; }
 
 Q_SIGNALS:
     void reveal_requested(const jaxscope::EqnPath& path);
 
 private:
     void follow(const Picked& picked);
+    void follow_line(const Picked& picked);
     Selection* selection_;
-    std::vector<ResidualId> first_of_line_;  ///< of each line of `files_`: the value that a click picks
+    std::vector<std::vector<ResidualId>> of_line_;  ///< of each line of `files_`: what it saves; a click picks the first of it
     std::shared_ptr<const GraphModel> graph_;
     OutlineModel* model_;
     QTreeView* tree_;

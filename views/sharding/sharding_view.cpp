@@ -135,6 +135,7 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
     across->addWidget(right);
     across->setStretchFactor(0, 5);
     across->setStretchFactor(1, 2);
+    across->setSizes({680, 260});
     for (QSplitter* splitter : {right, across}) splitter->setHandleWidth(1);
     across->setMinimumHeight(90);  // on a small screen its parts may close
     auto* top = new QVBoxLayout;
@@ -360,6 +361,7 @@ void ShardingView::show_seen() {
     static const ShardingReport none;
     show_rows(cut ? *shown_->report : none);  // its rows are pointed at: no copy
     show_layouts();
+    timeline_->setVisible(cut);  // of one device the strip below shows all
     timeline_->set_plan(cut ? shown_->plan : nullptr, cut && !tried_.empty() && captured_ ? captured_->plan : nullptr,
                         tried_.empty() ? measured_ : 0);
 }

@@ -211,9 +211,11 @@ void SplitView::mark(const Picked& picked, bool move) {
     const ResidualRow* row = picked.residual ? find_residual(split_->residuals, *picked.residual) : nullptr;
     const int input = row != nullptr ? row->input : -1;
     int residual = -1;
+    // Of a value inside of a checkpoint the line leaves the checkpoint.
+    const std::optional<EqnPath> made = row != nullptr && !row->equation.empty() ? parse_eqn_path(row->equation) : picked.known;
     const auto fits = [&](std::uint32_t k) {
         if (input >= 0) return graph_->input_of(k) == input;
-        return picked.known && (row != nullptr ? graph_->is_value_of(k, *picked.known) : graph_->producer_of(k) == picked.known);
+        return made && (row != nullptr ? graph_->is_value_of(k, *made) : graph_->producer_of(k) == made);
     };
     for (std::uint32_t k = 0; k < graph_->num_residuals() && residual < 0; ++k)
         if (fits(k)) residual = static_cast<int>(k);

@@ -31,6 +31,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setShowGrid(false);
     table_->setWordWrap(false);
+    table_->setTabKeyNavigation(false);  // else the Tab key never leads out of it
     table_->setFrameShape(QFrame::NoFrame);
     table_->setTextElideMode(Qt::ElideMiddle);
     table_->verticalHeader()->hide();
@@ -111,20 +112,27 @@ void TablePanel::set_widths(const QVector<int>& widths, int stretched) {
     });
 }
 
-/// Columns are as wide as what stands in them, in order, as far as there is room beside the one that takes what is left.
+/// Columns are as wide as what stands in them, in order, as far as there is room beside the one that takes what is left. Where they don't
+/// fit anyhow, and scroll, little is cut.
 void TablePanel::fit_columns() {
-    constexpr int kPadding = 18, kMost = 420;
+    constexpr int kPadding = 26, kMost = 420, kMore = 40;
     if (!isVisible() || model_->rowCount() == 0 || widths_.isEmpty()) return;
     QHeaderView* header = table_->horizontalHeader();
-    const auto wanted = [&](int c) { return std::min(kMost, std::max(width_of_longest(c) + kPadding, header->sectionSizeHint(c))); };
-    int room = table_->viewport()->width() - std::accumulate(widths_.begin(), widths_.end(), 0);
-    if (stretched_ >= 0) room += std::max(0, widths_[stretched_] - wanted(stretched_));
-    fitting_ = true;
+    QVector<int> wanted, least;
     for (int c = 0; c < widths_.size(); ++c) {
-        if (c == stretched_) continue;
-        const int more = std::clamp(wanted(c) - widths_[c], 0, std::max(0, room));
+        wanted << std::min(kMost, std::max(width_of_longest(c) + kPadding, header->sectionSizeHint(c)));
+        least << std::min(widths_[c], wanted[c]);
+    }
+    int room = table_->viewport()->width() - std::accumulate(least.begin(), least.end(), 0);
+    const bool scrolls = room < 0;
+    if (scrolls) room = kMore * widths_.size();
+    fitting_ = true;
+    if (stretched_ >= 0) header->setSectionResizeMode(stretched_, scrolls ? QHeaderView::Interactive : QHeaderView::Stretch);
+    for (int c = 0; c < widths_.size(); ++c) {
+        if (c == stretched_ && !scrolls) continue;
+        const int more = std::min({wanted[c] - least[c], room, scrolls ? kMore : kMost});
         room -= more;
-        header->resizeSection(c, widths_[c] + more);
+        header->resizeSection(c, least[c] + more);
     }
     fitting_ = false;
 }
@@ -178,11 +186,10 @@ void TablePanel::follow(const Picked& picked) {
     const int row = model_->row_of(picked);
     const QModelIndex index = row < 0 ? QModelIndex() : proxy_->mapFromSource(model_->index(row, 0));
     if (index.isValid()) {
-        if (table_->currentIndex().row() != index.row()) table_->selectRow(index.row());
+        if (!table_->selectionModel()->isRowSelected(index.row(), {})) table_->selectRow(index.row());
         table_->scrollTo(index);
     } else {
-        table_->clearSelection();
-        table_->selectionModel()->clearCurrentIndex();
+        table_->setCurrentIndex({});  // said to be none: else Qt makes it the first row once the table has the focus
     }
     following_ = false;
 }

@@ -54,7 +54,9 @@ QColor Theme::operator()(const char* colour) const {
 const Theme& theme() { return current(); }
 
 void set_theme(bool dark) {
+    if (dark == current().dark() && !qApp->styleSheet().isEmpty()) return;
     current() = Theme(dark);
+    qApp->setStyleSheet({});  // over another sheet Qt styles each widget anew for every widget around it: a second instead of a quarter
     qApp->setPalette(theme().widget_palette());
     qApp->setFont(text_font());
     qApp->setStyleSheet(theme().style_sheet());

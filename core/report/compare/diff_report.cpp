@@ -205,7 +205,7 @@ void residuals_table(Page& page, const ResidualsDiff& d) {
 }  // namespace
 
 void diff_page(Page& page, const DiffReport& d) {
-    page.heading(fmt::format("A: {}   B: {}", d.a, d.b));
+    page.heading(fmt::format("A: {} \u00b7 B: {}", d.a, d.b));
     page.line(d.same ? "no difference"
                      : fmt::format("{} equations more, {} fewer, {} changed, {} alike", d.added.size(), d.removed.size(), d.changed.size(),
                                    count_text(d.same_equations)));
