@@ -475,16 +475,27 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
         for (std::size_t u = 0; u < made.scratch.size(); ++u) steps[u].scratch = checked_add(steps[u].scratch, made.scratch[u]);
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
-    Planner planner(graph, alias, options, made.bytes);
-    planner.assign(steps, program);
+    const auto planned = [&](const Order& order) {
+        Planner p(graph, alias, options, made.bytes);
+        p.assign(steps, order);
+        return p;
+    };
+    Planner planner = planned(program);
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
-    if (options.schedule)
-        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole, !options.target)) {
-            Planner other(graph, alias, options, made.bytes);
-            other.assign(steps, order);
-            if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
-        }
+    const auto offer = [&](Planner other) {
+        if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
+    };
+    if (options.schedule && options.target) {
+        const CompilerOrders orders = compiler_orders(*graph, units, alias, options.whole, made.bytes);
+        std::optional<Planner> worst;
+        for (const Order& order : orders.list)
+            if (Planner other = planned(order); !worst || other.live_peak() > worst->live_peak()) worst.emplace(std::move(other));
+        if (worst) offer(std::move(*worst));
+        for (const Order& order : orders.others) offer(planned(order));
+    } else if (options.schedule) {
+        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole)) offer(planned(order));
+    }
     const std::int64_t cost = planner.place();
     return better && better->place() < cost ? better->take() : planner.take();
 }
