@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "base/cancel.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kNoUnit = ~0u;
 constexpr int kLongest = 100;  ///< operations that several readers compute again; a longer chain is stored
+constexpr std::int64_t kMostSearched = 5'000'000;
 
 bool is_loop_node(const Node& n) { return n.kind == NodeKind::Scan || n.kind == NodeKind::While || n.kind == NodeKind::Cond; }
 /// A product over one position: what it makes is a product of two elements, and no routine's work.
@@ -70,6 +72,7 @@ public:
         find_late();
         find_newest();
         if (device_.fuses_into_products) move_behind_products();
+        find_narrowed();
         find_narrow();
         find_rows();
         find_regrouped();
@@ -120,6 +123,24 @@ private:
     static bool reads(const Node& n, std::size_t k) {
         return n.kind != NodeKind::Element || n.map->operands[k].access != IndexMap::Access::None;
     }
+    /// One number everywhere.
+    bool is_fill(ValueId v) const {
+        const GraphValue& value = g_.values[g_.root(v)];
+        if (value.kind != GraphValue::Kind::Result) return value.kind == GraphValue::Kind::Literal;
+        const Node& n = g_.nodes[value.index];
+        return n.kind == NodeKind::Element && std::all_of(n.in.begin(), n.in.end(), [&](ValueId in) { return g_.aval(in).size() == 1; });
+    }
+    /// Does this scatter or update write over one number everywhere? XLA fills in the same step, or scatters into the other part of a sum.
+    bool fills(const Node& n) const {
+        return n.kind == NodeKind::Library && n.spec &&
+               (std::holds_alternative<ScatterKernel>(n.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(n.spec->kind)) &&
+               is_fill(n.in[0]) && std::count(n.in.begin(), n.in.end(), n.in[0]) == 1;
+    }
+    /// Can the step of node `i` compute operand `v` as it reads it?
+    bool computes(std::uint32_t i, ValueId v) const {
+        const Node& n = g_.nodes[i];
+        return fuses_operands(i) || (fills(n) && g_.root(n.in[0]) == g_.root(v));
+    }
     bool fuses_operands(std::uint32_t i) const {
         const Node& n = g_.nodes[i];
         if (is_gather(n)) return false;
@@ -135,15 +156,7 @@ private:
     bool is_one_hot(const Node& n) const {
         if (n.kind != NodeKind::Library || !n.spec || !std::holds_alternative<ScatterKernel>(n.spec->kind) || n.in.size() != 3)
             return false;
-        const GraphValue& into = g_.values[g_.root(n.in[0])];
-        if (into.kind == GraphValue::Kind::Result) {
-            const Node& fill = g_.nodes[into.index];
-            const bool constant = fill.kind == NodeKind::Element &&
-                                  std::all_of(fill.in.begin(), fill.in.end(), [&](ValueId v) { return g_.aval(v).size() == 1; });
-            if (!constant) return false;
-        } else if (into.kind != GraphValue::Kind::Literal) {
-            return false;
-        }
+        if (!is_fill(n.in[0])) return false;
         const Aval& out = g_.aval(n.out[0]);
         const std::int64_t updates = g_.aval(n.in[2]).size();
         return updates > 1 &&
@@ -169,11 +182,55 @@ private:
                 if (reads(n, k)) sum = std::min(kLongest + 1, sum + length[g_.root(n.in[k])]);
             const bool joined = n.op.prim == &kConcatenate;
             const bool fused = std::all_of(users_[v].begin(), users_[v].end(),
-                                           [&](std::uint32_t u) { return fuses_operands(u) && !(joined && is_product(g_.nodes[u])); });
-            stored_[v] =
-                output_[v] || !fused || skips_elements(n) || picks_rows(n) || joins_features(n) || (sum > kLongest && users_[v].size() > 1);
+                                           [&](std::uint32_t u) { return computes(u, v) && !(joined && is_product(g_.nodes[u])); });
+            // A pad is made as it is read, but of what is in memory (the gradients of two slices of the logits).
+            const bool padded =
+                std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return g_.nodes[u].op.prim == &kPad; });
+            stored_[v] = output_[v] || padded || !fused || skips_elements(n) || picks_rows(n) || joins_features(n) ||
+                         (sum > kLongest && users_[v].size() > 1);
             length[v] = stored_[v] ? 0 : sum;
         }
+    }
+
+    /// What is computed of a product's wide result and is narrower than it (the probabilities, in bf16, of scores that are stored in f32):
+    /// XLA stores it where a product reads it and another one reads it much later, behind what the first one made. Where both can wait they
+    /// read it in one step with the gradient that is made of the same scores.
+    void find_narrowed() {
+        const auto item = [&](ValueId v) {
+            return is_float(g_.aval(v).dtype) && g_.aval(v).size() > 0 ? g_.bytes(v) / g_.aval(v).size() : 0;
+        };
+        std::vector<std::int64_t> wide(g_.values.size(), 0);  // per root: bytes of an element of the widest product that it is computed of
+        for (const ValueId v : ended_) wide[v] = item(v);
+        for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
+            const Node& n = g_.nodes[i];
+            const ValueId v = n.out.empty() ? 0 : n.out[0];
+            if (!element_wise(i) || stored_[v]) continue;
+            std::int64_t widest = 0;
+            for (std::size_t k = 0; k < n.in.size(); ++k)
+                if (const ValueId in = g_.root(n.in[k]); reads(n, k) && g_.aval(in).size() >= g_.aval(v).size())
+                    widest = std::max(widest, wide[in]);
+            stored_[v] = item(v) < widest && product_waits(v);
+            wide[v] = stored_[v] ? 0 : widest;
+        }
+    }
+    /// Does a product that reads `v` wait for what another one that reads it makes? Where looking would take too long, it's taken to.
+    bool product_waits(ValueId v) {
+        std::vector<std::uint32_t> products;
+        for (const std::uint32_t u : users_[v])
+            if (is_product(g_.nodes[u])) products.push_back(u);
+        if (products.size() < 2) return false;
+        std::set<std::uint32_t> behind{products[0]};
+        std::vector<std::uint32_t> open{products[0]};
+        while (!open.empty()) {
+            check_cancelled();
+            if (++searched_ > kMostSearched) return true;
+            const std::uint32_t at = open.back();
+            open.pop_back();
+            for (const ValueId made : g_.nodes[at].out)
+                for (const std::uint32_t u : users_[g_.root(made)])
+                    if (u <= products.back() && behind.insert(u).second) open.push_back(u);
+        }
+        return std::any_of(products.begin() + 1, products.end(), [&](std::uint32_t u) { return behind.count(u) > 0; });
     }
 
     /// What a select_and_scatter reads is stored for it alone: all others that can compute it as they read it do. But what a product ends
@@ -202,6 +259,22 @@ private:
         return false;
     }
 
+    /// A choice between `v` and others that are made of less than `v` has, so that a reader makes it again: a causal mask, but no relu's.
+    bool only_masks(const Node& n, ValueId v) const {
+        const std::int64_t size = g_.aval(v).size();
+        return n.op.prim == &kSelectN &&
+               std::all_of(n.in.begin(), n.in.end(), [&](ValueId in) { return g_.root(in) == v || is_made_of_less(in, size, 8); });
+    }
+    bool is_made_of_less(ValueId v, std::int64_t size, int depth) const {
+        const ValueId root = g_.root(v);
+        const GraphValue& value = g_.values[root];
+        if (g_.aval(root).size() < size || value.kind == GraphValue::Kind::Literal) return true;
+        if (value.kind != GraphValue::Kind::Result || stored_[root] || depth == 0) return false;
+        const Node& n = g_.nodes[value.index];
+        return n.kind == NodeKind::Element &&
+               std::all_of(n.in.begin(), n.in.end(), [&](ValueId in) { return is_made_of_less(in, size, depth - 1); });
+    }
+
     /// A product's result that one element-wise operation reads is never stored: the product ends with it, and so on along the chain. The
     /// chain ends where several read, or where it would have to wait for what is made after it (the other part of a gradient's sum), and
     /// what is stored is its smallest value, the last one of several.
@@ -216,17 +289,19 @@ private:
                 if (next.kind != NodeKind::Element || is_gather(next) || waits(next, at, i)) break;
                 const std::int64_t left = g_.aval(next.out[0]).size(), whole = g_.aval(at).size();
                 if (left > whole || (left < whole && !next.map->copies)) break;
-                at = next.out[0];
+                const ValueId before = std::exchange(at, next.out[0]);
                 // A wide copy that a gather reads stands beside the narrow result that the other readers take.
                 const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
                 if (beside && next.op.prim == &kConvertElementType && g_.root(next.in[0]) == best) beside_.emplace(users_[best][0], best);
-                // What is computed in a wide type is stored in it; a mere copy in a wide type is made again by who reads it.
-                const bool computed = !next.map->copies && next.op.prim != &kConvertElementType;
+                // What is computed in a wide type is stored in it; a mere copy in a wide type, masked or not, is made again by who reads
+                // it.
+                const bool computed = !next.map->copies && next.op.prim != &kConvertElementType && !only_masks(next, before);
                 if (!beside && (computed || g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
                 if (stored_[at]) break;
             }
             stored_[made] = false;
             stored_[best] = true;
+            ended_.push_back(best);
         }
     }
 
@@ -379,7 +454,7 @@ private:
             const Node& n = g_.nodes[at];
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (reads(n, k) && (at == i && !fuses_operands(at) ? true : g_.values[n.in[k]].kind != GraphValue::Kind::Literal))
-                    operand(n.in[k], fuses_operands(at), self, u, open);
+                    operand(n.in[k], computes(at, n.in[k]), self, u, open);
         }
         std::sort(u.nodes.begin(), u.nodes.end());
         if (g_.nodes[i].kind != NodeKind::Barrier)
@@ -416,6 +491,8 @@ private:
     std::vector<std::vector<std::uint32_t>> users_;             ///< per root
     std::vector<bool> output_, stored_, narrow_, late_;         ///< per root
     std::map<std::uint32_t, ValueId> beside_;                   ///< a conversion that a product makes beside the narrow value it stores
+    std::int64_t searched_ = 0;                                 ///< nodes, by product_waits
+    std::vector<ValueId> ended_;                                ///< roots that products store
     std::vector<bool> one_hot_;                                 ///< per node
     std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
     std::set<ValueId> regrouped_;                               ///< roots that are read in groups of features

@@ -18,7 +18,9 @@ struct TargetUnits {
 ///   an element-wise value isn't stored: every reader computes it again from what is (also expensive ones: tanh, exp), inside products too;
 ///   what a product makes is stored behind the element-wise operations that it alone feeds (bias, residual sum, scale and mask);
 ///   behind which it doesn't wait for what is made later (the other part of a gradient's sum); a product over one position is element-wise;
-///   of which the last that computes decides in which type it is stored; what a group norm reads of a convolution is stored twice;
+///   of which the last that computes (a mask that is small doesn't) decides in which type it is stored; what is made narrower of such a
+///   value is stored beside it for products of which one waits for the other; what a group norm reads of a convolution is stored twice;
+///   what is padded is stored, and the pad computed; a scatter fills what it writes over;
 ///   strided slices and pads between elements are stored, rows that one list of indices picks, and what is joined along a convolution's
 ///   features;
 ///   windows are made of what is computed as they read it, and stored; the operand of select_and_scatter is stored, too: by the product
