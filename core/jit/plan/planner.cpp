@@ -150,7 +150,8 @@ private:
     }
     bool can_overwrite(int made_in, ValueId in, ValueId out) const {
         const Thunk& t = c_->thunks[static_cast<std::size_t>(made_in)];
-        if (options_.target && t.bodies.empty()) return target_in_place(g_, t.nodes, in, out);
+        if (options_.target && t.bodies.empty())
+            return target_in_place(g_, t.nodes, in, out, options_.whole && g_.values[in].kind == GraphValue::Kind::Input);
         const auto &reads = step(made_in).reads, &writes = step(made_in).writes;
         const auto w = static_cast<std::size_t>(std::find(writes.begin(), writes.end(), out) - writes.begin());
         for (std::size_t r = 0; r < reads.size(); ++r) {

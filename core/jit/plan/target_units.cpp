@@ -284,6 +284,7 @@ private:
             if (!is_product(n)) continue;
             const ValueId made = n.out[0];
             ValueId at = made, best = made;
+            bool only_copied = true;  // since `best`
             while (!output_[at] && users_[at].size() == 1) {
                 const Node& next = g_.nodes[users_[at][0]];
                 if (next.kind != NodeKind::Element || is_gather(next) || waits(next, at, i)) break;
@@ -292,11 +293,13 @@ private:
                 const ValueId before = std::exchange(at, next.out[0]);
                 // A wide copy that a gather reads stands beside the narrow result that the other readers take.
                 const bool beside = stored_[at] && g_.bytes(at) > g_.bytes(best) && users_[at].size() > 1;
-                if (beside && next.op.prim == &kConvertElementType && g_.root(next.in[0]) == best) beside_.emplace(users_[best][0], best);
+                const bool copied = next.map->copies || next.op.prim == &kConvertElementType;
+                only_copied = only_copied && copied;
+                if (beside && only_copied) beside_.emplace(users_[before][0], best);
                 // What is computed in a wide type is stored in it; a mere copy in a wide type, masked or not, is made again by who reads
                 // it.
-                const bool computed = !next.map->copies && next.op.prim != &kConvertElementType && !only_masks(next, before);
-                if (!beside && (computed || g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at;
+                const bool computed = !copied && !only_masks(next, before);
+                if (!beside && (computed || g_.bytes(at) <= g_.bytes(best) || stored_[at])) best = at, only_copied = true;
                 if (stored_[at]) break;
             }
             stored_[made] = false;
@@ -507,13 +510,48 @@ private:
 
 TargetUnits target_units(const Graph& g, const TargetDevice& device) { return Maker(g, device).run(); }
 
-bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out) {
+namespace {
+
+/// Does operand k of an element-wise node stand where its result does, one by one?
+bool one_by_one(const Graph& g, const Node& n, std::size_t k) {
+    return n.map->operands[k].access == IndexMap::Access::Identity && g.aval(n.in[k]).size() == g.aval(n.out[0]).size();
+}
+
+/// As XLA's HloDataflowAnalysis::CanShareOperandBufferWithUser has it: operations that are element-wise to the last (no constant or row is
+/// spread), or a product that ends with a sum whose other part is `in`.
+bool shares(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in) {
+    bool all = true;
+    std::size_t reads = 0;
+    for (const std::uint32_t i : nodes) {
+        const Node& n = g.nodes[i];
+        for (std::size_t k = 0; k < n.in.size(); ++k) {
+            reads += g.root(n.in[k]) == in;
+            all = all && n.kind == NodeKind::Element && one_by_one(g, n, k);
+        }
+    }
+    if (all) return true;
+    const Node& last = g.nodes[nodes.back()];
+    if (last.kind != NodeKind::Element || (last.op.prim != &kAdd && last.op.prim != &kAddAny) || last.in.size() != 2 || reads != 1)
+        return false;
+    for (std::size_t k = 0; k < 2; ++k) {
+        if (g.root(last.in[k]) != in || !one_by_one(g, last, k)) continue;
+        const GraphValue& other = g.values[g.root(last.in[1 - k])];
+        return other.kind == GraphValue::Kind::Result && is_product(g.nodes[other.index]) &&
+               std::find(nodes.begin(), nodes.end(), other.index) != nodes.end();
+    }
+    return false;
+}
+
+}  // namespace
+
+bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out, bool donated) {
     const Node& last = g.nodes[nodes.back()];
     if (nodes.size() == 1 && last.kind == NodeKind::Library && last.spec) {
         const bool updates =
             std::holds_alternative<ScatterKernel>(last.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(last.spec->kind);
         return updates && g.root(last.in[0]) == in && std::count(last.in.begin(), last.in.end(), last.in[0]) == 1;
     }
+    if (!donated) return shares(g, nodes, in);
     // What a product inside of the step reads, at once or through others, it reads as a whole.
     std::set<ValueId> whole;
     for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) {
