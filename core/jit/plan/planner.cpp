@@ -484,19 +484,12 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
     Planner planner = planned(program);
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
-    const auto offer = [&](Planner other) {
-        if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
-    };
-    if (options.schedule && options.target) {
-        const CompilerOrders orders = compiler_orders(*graph, units, alias, options.whole, made.bytes);
-        std::optional<Planner> worst;
-        for (const Order& order : orders.list)
-            if (Planner other = planned(order); !worst || other.live_peak() > worst->live_peak()) worst.emplace(std::move(other));
-        if (worst) offer(std::move(*worst));
-        for (const Order& order : orders.others) offer(planned(order));
-    } else if (options.schedule) {
-        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole)) offer(planned(order));
-    }
+    if (options.schedule)
+        for (const Order& order : options.target ? compiler_orders(*graph, units, alias, options.whole, made.bytes)
+                                                 : low_memory_orders(*graph, units, alias, options.whole)) {
+            Planner other = planned(order);
+            if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
+        }
     const std::int64_t cost = planner.place();
     return better && better->place() < cost ? better->take() : planner.take();
 }

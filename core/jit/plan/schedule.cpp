@@ -17,10 +17,9 @@ constexpr std::int64_t kSlack =
     256;  ///< the scalars and statistics that a big kernel waits for: this part of the largest value counts as nothing
 
 enum class Pick {
-    Base,    ///< what takes no memory worth mentioning, else the next one of the base
-    Deep,    ///< the same, but of those that can run since the latest unit ran
-    Oldest,  ///< what takes least or gives back most; of equal ones that which could run first
-    Newest,  ///< or last
+    Base,  ///< what takes no memory worth mentioning, else the next one of the base
+    Deep,  ///< the same, but of those that can run since the latest unit ran
+    List,  ///< what gives back most or takes least; of equal ones those that can run since the latest unit ran
 };
 
 /// Units, the values between them and what running one costs, the same for both directions of time.
@@ -131,13 +130,10 @@ private:
         for (std::uint32_t p = 0; p < base.size(); ++p) position[base[p]] = p;
         Order order;
         order.reserve(base.size());
-        const bool greedy = pick == Pick::Oldest || pick == Pick::Newest;
-        std::vector<std::int64_t> since(greedy ? base.size() : 0, 0);
-        std::int64_t offered = 0;
+        std::vector<std::int64_t> since(pick == Pick::List ? base.size() : 0);
         const auto offer = [&](std::uint32_t u) {
-            if (greedy) {
-                since[u] = pick == Pick::Oldest ? ++offered : --offered;
-                ready.emplace(growth[u], since[u], u);
+            if (pick == Pick::List) {
+                ready.emplace(growth[u], since[u] = -std::ssize(order), u);
                 return;
             }
             (growth[u] <= slack_ ? shrinking : ready)
@@ -147,7 +143,7 @@ private:
             if ((waiting[u] = static_cast<std::uint32_t>(before[u].size())) == 0) offer(u);
         const auto changed = [&](std::uint32_t u) {
             if (done[u] || waiting[u] > 0) return;
-            if (greedy)
+            if (pick == Pick::List)
                 ready.emplace(growth[u], since[u], u);  // in front of the entry that it had
             else if (growth[u] <= slack_)
                 shrinking.emplace(0, position[u], u);
@@ -204,16 +200,12 @@ std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& un
     return out;
 }
 
-CompilerOrders compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
-                               const std::vector<std::int64_t>& bytes) {
+std::vector<Order> compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
+                                   const std::vector<std::int64_t>& bytes) {
     Scheduler s(g, units, alias, whole, bytes);
     if (!s.anything_to_choose()) return {};
     const Order program = program_order(units);
-    CompilerOrders out;
-    out.list.push_back(s.early(program, Pick::Oldest));
-    if (Order newest = s.early(program, Pick::Newest); newest != out.list[0]) out.list.push_back(std::move(newest));
-    out.others.push_back(s.late(program, Pick::Deep));
-    return out;
+    return {s.early(program, Pick::List), s.late(program, Pick::Deep)};
 }
 
 }  // namespace jaxscope::exec

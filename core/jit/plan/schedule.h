@@ -27,14 +27,14 @@ std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& un
                                      bool whole);
 
 /// Orders that XLA's TPU compiler may come to; it takes the best of a few simple ones, too.
-struct CompilerOrders {
-    /// What gives back most memory next, less what it takes; of those that are equal in this the one that could run first, or last: which,
-    /// hangs on operations that an estimate knows nothing of, so that of these two the one that needs more counts.
-    std::vector<Order> list;
-    std::vector<Order> others;  ///< deep, above
-};
+///
+///   list  next is what gives back most memory, less what it takes; of what is equal in this that which could run latest, and of what could
+///         run at the same time the first of the program (XLA takes the last one that its list got, behind splits and copies that turn
+///         their order round)
+///   deep  as above
+///
 /// `bytes` per value, where it stands in the device's memory.
-CompilerOrders compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
-                               const std::vector<std::int64_t>& bytes);
+std::vector<Order> compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
+                                   const std::vector<std::int64_t>& bytes);
 
 }  // namespace jaxscope::exec

@@ -105,7 +105,6 @@ public:
         }
         return out;
     }
-    const std::vector<bool>& narrow() const { return narrow_; }
 
 private:
     void find_users() {
@@ -196,9 +195,7 @@ private:
     /// XLA stores it where a product reads it and another one reads it much later, behind what the first one made. Where both can wait they
     /// read it in one step with the gradient that is made of the same scores.
     void find_narrowed() {
-        const auto item = [&](ValueId v) {
-            return is_float(g_.aval(v).dtype) && g_.aval(v).size() > 0 ? g_.bytes(v) / g_.aval(v).size() : 0;
-        };
+        const auto item = [&](ValueId v) { return is_float(g_.aval(v).dtype) ? element_bytes(v) : 0; };
         std::vector<std::int64_t> wide(g_.values.size(), 0);  // per root: bytes of an element of the widest product that it is computed of
         for (const ValueId v : ended_) wide[v] = item(v);
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
@@ -213,6 +210,7 @@ private:
             wide[v] = stored_[v] ? 0 : widest;
         }
     }
+    std::int64_t element_bytes(ValueId v) const { return g_.aval(v).size() > 0 ? g_.bytes(v) / g_.aval(v).size() : 0; }
     /// Does a product that reads `v` wait for what another one that reads it makes? Where looking would take too long, it's taken to.
     bool product_waits(ValueId v) {
         std::vector<std::uint32_t> products;
@@ -305,9 +303,17 @@ private:
             stored_[made] = false;
             stored_[best] = true;
             ended_.push_back(best);
+            if (users_[best].size() > 1)
+                for (const std::uint32_t u : users_[best])
+                    if (g_.nodes[u].op.prim == &kConvertElementType && gathered_wide(g_.nodes[u].out[0], best)) beside_.emplace(u, best);
         }
     }
 
+    /// Is it stored as a gather reads it, and wider than what it is a copy of?
+    bool gathered_wide(ValueId v, ValueId narrow) const {
+        return stored_[v] && g_.bytes(v) > g_.bytes(narrow) &&
+               std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return is_gather(g_.nodes[u]); });
+    }
     /// Does an operand other than `at` come of what stands behind node `i`?
     bool waits(const Node& n, ValueId at, std::uint32_t i) const {
         return std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) {
@@ -410,17 +416,33 @@ private:
             return n.kind == NodeKind::Scan && body_reads_narrow(n, v);
         });
     }
-    const std::vector<bool>& narrow_inputs(const GraphPtr& graph) const {
+    bool only_converted(ValueId v) const {
+        if (output_[v] || g_.root(v) != v || g_.aval(v).dtype != DType::F32 || users_[v].empty()) return false;
+        return std::all_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) {
+            const Node& n = g_.nodes[u];
+            if (n.kind == NodeKind::Barrier) return true;  // who reads behind it reads this value
+            if (n.kind != NodeKind::Element || !n.map->copies)
+                return n.op.prim == &kConvertElementType && is_float(n.op.out[0]->dtype) && element_bytes(n.out[0]) < 4;
+            return !stored_[n.out[0]] && only_converted(n.out[0]);
+        });
+    }
+    struct BodyInputs {
+        std::vector<bool> narrow, converted;  ///< read by products alone, which take them in bf16; converted to it first
+    };
+    const BodyInputs& body_inputs(const GraphPtr& graph) const {
         const auto found = bodies_.try_emplace(graph.get());
         if (found.second) {
             const Maker body(*graph, device_);
-            for (const ValueId in : graph->inputs) found.first->second.push_back(body.narrow()[in]);
+            for (const ValueId in : graph->inputs) {
+                found.first->second.narrow.push_back(body.narrow_[in]);
+                found.first->second.converted.push_back(body.only_converted(in));
+            }
         }
         return found.first->second;
     }
     bool body_reads_narrow(const Node& n, ValueId v) const {
         const LoopShape s = loop_shape(n);
-        const std::vector<bool>& narrow = narrow_inputs(n.bodies[0]);
+        const std::vector<bool>& narrow = body_inputs(n.bodies[0]).narrow;
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             if (g_.root(n.in[k]) != v) continue;
             const bool carried = k >= s.consts && k < s.consts + s.carries;
@@ -428,17 +450,19 @@ private:
         }
         return true;
     }
-    /// Arguments in f32 that the products of a loop read in bf16: XLA converts them before the loop, as a whole.
+    /// Arguments in f32 that the products of a loop read in bf16, or that it converts first: XLA converts them before the loop, as a whole.
     std::int64_t narrow_copies(const Node& n) const {
         if (!device_.narrow_products) return 0;
         const LoopShape s = loop_shape(n);
-        const std::vector<bool>& narrow = narrow_inputs(n.bodies[0]);
+        const BodyInputs& read = body_inputs(n.bodies[0]);
         std::set<ValueId> counted;
         std::int64_t bytes = 0;
         for (std::size_t k = 0; k < n.in.size(); ++k) {
             const ValueId v = g_.root(n.in[k]);
             const bool carried = k >= s.consts && k < s.consts + s.carries;
-            if (carried || !narrow[k] || g_.values[v].kind != GraphValue::Kind::Input || !counted.insert(v).second) continue;
+            if (carried || !(read.narrow[k] || read.converted[k]) || g_.values[v].kind != GraphValue::Kind::Input ||
+                !counted.insert(v).second)
+                continue;
             bytes = checked_add(bytes, padded_bytes(g_.aval(v), device_) / 2);
         }
         return bytes;
@@ -491,19 +515,19 @@ private:
 
     const Graph& g_;
     const TargetDevice& device_;
-    std::vector<std::vector<std::uint32_t>> users_;             ///< per root
-    std::vector<bool> output_, stored_, narrow_, late_;         ///< per root
-    std::map<std::uint32_t, ValueId> beside_;                   ///< a conversion that a product makes beside the narrow value it stores
-    std::int64_t searched_ = 0;                                 ///< nodes, by product_waits
-    std::vector<ValueId> ended_;                                ///< roots that products store
-    std::vector<bool> one_hot_;                                 ///< per node
-    std::map<Dims, std::pair<int, int>> convolved_;             ///< per shape: the dimensions that stand last
-    std::set<ValueId> regrouped_;                               ///< roots that are read in groups of features
-    std::set<Dims> parts_;                                      ///< shapes of what is joined along a convolution's features
-    std::set<Dims> rows_;                                       ///< shapes whose own last dimensions stand last
-    std::vector<int> newest_;                                   ///< per root: the node
-    std::vector<std::uint32_t> unit_of_, seen_;                 ///< per node
-    mutable std::map<const Graph*, std::vector<bool>> bodies_;  ///< which inputs of a loop's body products alone read
+    std::vector<std::vector<std::uint32_t>> users_;      ///< per root
+    std::vector<bool> output_, stored_, narrow_, late_;  ///< per root
+    std::map<std::uint32_t, ValueId> beside_;            ///< a conversion that a product makes beside the narrow value it stores
+    std::int64_t searched_ = 0;                          ///< nodes, by product_waits
+    std::vector<ValueId> ended_;                         ///< roots that products store
+    std::vector<bool> one_hot_;                          ///< per node
+    std::map<Dims, std::pair<int, int>> convolved_;      ///< per shape: the dimensions that stand last
+    std::set<ValueId> regrouped_;                        ///< roots that are read in groups of features
+    std::set<Dims> parts_;                               ///< shapes of what is joined along a convolution's features
+    std::set<Dims> rows_;                                ///< shapes whose own last dimensions stand last
+    std::vector<int> newest_;                            ///< per root: the node
+    std::vector<std::uint32_t> unit_of_, seen_;          ///< per node
+    mutable std::map<const Graph*, BodyInputs> bodies_;  ///< of loops
 };
 
 }  // namespace
