@@ -193,11 +193,14 @@ private:
 
     /// What is computed of a product's wide result and is narrower than it (the probabilities, in bf16, of scores that are stored in f32):
     /// XLA stores it where a product reads it and another one reads it much later, behind what the first one made. Where both can wait they
-    /// read it in one step with the gradient that is made of the same scores.
+    /// read it in one step with the gradient that is made of the same scores. So is what goes through a logistic function and is made of
+    /// products' results alone (silu), which the product writes beside its own result; gelu's tanh is computed again.
     void find_narrowed() {
         const auto item = [&](ValueId v) { return is_float(g_.aval(v).dtype) ? element_bytes(v) : 0; };
         std::vector<std::int64_t> wide(g_.values.size(), 0);  // per root: bytes of an element of the widest product that it is computed of
         for (const ValueId v : ended_) wide[v] = item(v);
+        std::vector<bool> gated(g_.values.size(), false), ends(g_.values.size(), false);  // with a logistic; of products alone
+        for (const ValueId v : ended_) ends[v] = true;
         for (std::uint32_t i = 0; i < g_.nodes.size(); ++i) {
             const Node& n = g_.nodes[i];
             const ValueId v = n.out.empty() ? 0 : n.out[0];
@@ -206,8 +209,16 @@ private:
             for (std::size_t k = 0; k < n.in.size(); ++k)
                 if (const ValueId in = g_.root(n.in[k]); reads(n, k) && g_.aval(in).size() >= g_.aval(v).size())
                     widest = std::max(widest, wide[in]);
-            stored_[v] = item(v) < widest && product_waits(v);
+            bool gate = n.op.prim == &kLogistic, alone = true;
+            for (const ValueId operand : n.in) {
+                const ValueId in = g_.root(operand);
+                gate = gate || gated[in];
+                alone = alone && (ends[in] || g_.values[in].kind != GraphValue::Kind::Result);
+            }
+            stored_[v] = (item(v) < widest || (gate && alone)) && product_waits(v);
             wide[v] = stored_[v] ? 0 : widest;
+            gated[v] = !stored_[v] && gate;
+            ends[v] = alone;
         }
     }
     std::int64_t element_bytes(ValueId v) const { return g_.aval(v).size() > 0 ? g_.bytes(v) / g_.aval(v).size() : 0; }
