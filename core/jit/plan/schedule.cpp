@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 #include <tuple>
+#include <variant>
 
 #include "base/cancel.h"
 
@@ -106,6 +107,14 @@ public:
 private:
     bool is_barrier(const Unit& u) const { return !u.kernel && g_.nodes[u.nodes[0]].kind == NodeKind::Barrier; }
 
+    /// A product writes its rows' sums and maxima as well, so of equal steps it takes a little more than one without.
+    bool has_product(const Unit& u) const {
+        return std::any_of(u.nodes.begin(), u.nodes.end(), [&](std::uint32_t i) {
+            const Node& n = g_.nodes[i];
+            return n.kind == NodeKind::Library && n.spec &&
+                   (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
+        });
+    }
     /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.
     void keep_alias(ValueId out, ValueId in) {
         const std::uint32_t maker = maker_[out];
@@ -133,7 +142,8 @@ private:
         std::vector<std::int64_t> since(pick == Pick::List ? base.size() : 0);
         const auto offer = [&](std::uint32_t u) {
             if (pick == Pick::List) {
-                ready.emplace(growth[u], since[u] = -std::ssize(order), u);
+                since[u] = (has_product(units_[u]) ? std::ssize(base) : 0) - std::ssize(order);
+                ready.emplace(growth[u], since[u], u);
                 return;
             }
             (growth[u] <= slack_ ? shrinking : ready)
