@@ -228,7 +228,8 @@ private:
         for (const std::uint32_t u : users_[v])
             if (is_product(g_.nodes[u])) products.push_back(u);
         if (products.size() < 2) return false;
-        std::set<std::uint32_t> behind{products[0]};
+        met_.resize(g_.nodes.size(), 0);
+        const std::uint32_t mark = met_[products[0]] = ++searches_;
         std::vector<std::uint32_t> open{products[0]};
         while (!open.empty()) {
             check_cancelled();
@@ -237,9 +238,9 @@ private:
             open.pop_back();
             for (const ValueId made : g_.nodes[at].out)
                 for (const std::uint32_t u : users_[g_.root(made)])
-                    if (u <= products.back() && behind.insert(u).second) open.push_back(u);
+                    if (u <= products.back() && met_[u] != mark) met_[u] = mark, open.push_back(u);
         }
-        return std::any_of(products.begin() + 1, products.end(), [&](std::uint32_t u) { return behind.count(u) > 0; });
+        return std::any_of(products.begin() + 1, products.end(), [&](std::uint32_t u) { return met_[u] == mark; });
     }
 
     /// What a select_and_scatter reads is stored for it alone: all others that can compute it as they read it do. But what a product ends
@@ -529,6 +530,8 @@ private:
     std::vector<std::vector<std::uint32_t>> users_;      ///< per root
     std::vector<bool> output_, stored_, narrow_, late_;  ///< per root
     std::map<std::uint32_t, ValueId> beside_;            ///< a conversion that a product makes beside the narrow value it stores
+    std::vector<std::uint32_t> met_;                     ///< per node: by which search of product_waits last
+    std::uint32_t searches_ = 0;
     std::int64_t searched_ = 0;                          ///< nodes, by product_waits
     std::vector<ValueId> ended_;                         ///< roots that products store
     std::vector<bool> one_hot_;                          ///< per node
