@@ -15,16 +15,15 @@ constexpr std::int64_t kGiB = std::int64_t{1} << 30, kMiB = std::int64_t{1} << 2
 
 /// tests/bench/foresight/compare.py prints it, docs/foresight.md has the table; tests/cli/test_estimates.py holds it to the corpus.
 constexpr const char* kV5p =
-    "of 101 train steps measured, 84 were within 10 % of XLA's peak, 101 within 25 % (from -18 % to +21 %); of the 27 that were held out "
-    "20 "
-    "and 27; of one under nine derived policies 13 % below to 11 % above";
+    "of 125 train steps measured, 103 were within 10 % of XLA's peak, 123 within 25 % (from -23 % to +34 %); of the 27 that were held out "
+    "22 and 27; of 70 under derived policies of eight programs 64 and 69 (from -11 % to +27 %)";
 constexpr const char* kV5e =
-    "of 92 train steps measured, 74 were within 10 % of XLA's peak, 89 within 25 % (from -28 % to +41 %); of the 23 that were held out 18 "
-    "and 22";
+    "of 116 train steps measured, 90 were within 10 % of XLA's peak, 109 within 25 % (from -23 % to +48 %); of the 23 that were held out "
+    "19 and 22";
 
 constexpr const char* kShardedV5p =
-    "of 23 steps measured (a transformer in eight layouts over 4 to 256 devices), 18 were within 10 % of XLA's peak, 20 within 25 % (from "
-    "-43 % to +27 %)";
+    "of 23 steps measured (a transformer in eight layouts over 4 to 256 devices), 17 were within 10 % of XLA's peak, 19 within 25 % (from "
+    "-43 % to +35 %)";
 
 const TargetDevice kDevices[] = {
     {"tpu:v5p", "TPU v5", kGiB * 9574 / 100, 128, 8, 0, true, true, kV5p, kShardedV5p},

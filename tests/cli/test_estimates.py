@@ -37,7 +37,7 @@ def test_no_estimate_of_the_corpus_is_worse_than_told(cli, path):
 def test_one_device_of_several_is_estimated(cli, path):
     """Weights that FSDP gathers are gathered once, and stand beside the logits in both types."""
     ((_, off, report),) = offsets(cli, path)
-    assert abs(off) <= 0.1 and any(n.startswith("estimates of one device of several, for tpu:v5p: ") for n in report["notes"])
+    assert abs(off) <= 0.12 and any(n.startswith("estimates of one device of several, for tpu:v5p: ") for n in report["notes"])
 
 
 def test_estimates_of_sharded_programs_are_offered_where_they_were_measured(cli):
@@ -50,7 +50,11 @@ def test_estimates_of_sharded_programs_are_offered_where_they_were_measured(cli)
     ("flaxcnn_bf16_plain", 0.1),  # what pooling's gradient reads is made again, just before it
     ("recurrence_bf16_plain", 0.1),  # slices with strides, pads between elements
     ("gptodd_bf16_nothing", 0.1),  # the gradient of a tied embedding doesn't wait for its other part
-    ("vitscan_bf16_dots", 0.1)])  # images again, in front of a scan
+    ("vitscan_bf16_dots", 0.1),  # images again, in front of a scan
+    ("wholegpt_bf16_names", 0.02),  # what a checkpoint round the whole loss computes again, in the order of a list scheduler
+    ("wholegpt_bf16_dots", 0.02),  # logits in both types, of which the checkpoint keeps one
+    ("llama_bf16_plain", 0.04),  # silu beside its product, masked scores in the product's type
+    ("unetsmall_bf16_nothing", 0.04)])  # element-wise steps write over nothing
 def test_what_xla_stores_is_counted(cli, name, within):
     path = next(p for p in CAPTURES if p.name == f"{name}.jaxscope")
     (off,) = [off for target, off, _ in offsets(cli, path) if target == "tpu:v5p"]

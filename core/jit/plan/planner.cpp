@@ -150,7 +150,8 @@ private:
     }
     bool can_overwrite(int made_in, ValueId in, ValueId out) const {
         const Thunk& t = c_->thunks[static_cast<std::size_t>(made_in)];
-        if (options_.target && t.bodies.empty()) return target_in_place(g_, t.nodes, in, out);
+        if (options_.target && t.bodies.empty())
+            return target_in_place(g_, t.nodes, in, out, options_.whole && g_.values[in].kind == GraphValue::Kind::Input);
         const auto &reads = step(made_in).reads, &writes = step(made_in).writes;
         const auto w = static_cast<std::size_t>(std::find(writes.begin(), writes.end(), out) - writes.begin());
         for (std::size_t r = 0; r < reads.size(); ++r) {
@@ -475,14 +476,18 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
         for (std::size_t u = 0; u < made.scratch.size(); ++u) steps[u].scratch = checked_add(steps[u].scratch, made.scratch[u]);
     Order program(units.size());
     std::iota(program.begin(), program.end(), 0u);
-    Planner planner(graph, alias, options, made.bytes);
-    planner.assign(steps, program);
+    const auto planned = [&](const Order& order) {
+        Planner p(graph, alias, options, made.bytes);
+        p.assign(steps, order);
+        return p;
+    };
+    Planner planner = planned(program);
     std::optional<Planner> better;
     std::int64_t least = planner.live_peak();
     if (options.schedule)
-        for (const Order& order : low_memory_orders(*graph, units, alias, options.whole, !options.target)) {
-            Planner other(graph, alias, options, made.bytes);
-            other.assign(steps, order);
+        for (const Order& order : options.target ? compiler_orders(*graph, units, alias, options.whole, made.bytes)
+                                                 : low_memory_orders(*graph, units, alias, options.whole)) {
+            Planner other = planned(order);
             if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
         }
     const std::int64_t cost = planner.place();

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 #include <tuple>
+#include <variant>
 
 #include "base/cancel.h"
 
@@ -16,15 +17,23 @@ constexpr std::uint32_t kNoMaker = ~0u;
 constexpr std::int64_t kSlack =
     256;  ///< the scalars and statistics that a big kernel waits for: this part of the largest value counts as nothing
 
+enum class Pick {
+    Base,  ///< what takes no memory worth mentioning, else the next one of the base
+    Deep,  ///< the same, but of those that can run since the latest unit ran
+    List,  ///< what gives back most or takes least; of equal ones those that can run since the latest unit ran
+};
+
 /// Units, the values between them and what running one costs, the same for both directions of time.
 class Scheduler {
 public:
-    Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole)
+    /// `bytes`: per value, if they aren't those of the arrays.
+    Scheduler(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
+              const std::vector<std::int64_t>& bytes = {})
         : g_(g), units_(units), reads_(units.size()), bytes_(g.values.size(), 0), lasting_(g.values.size(), false), before_(units.size()) {
         maker_.assign(g.values.size(), kNoMaker);
         readers_.resize(g.values.size());
         for (std::uint32_t u = 0; u < units.size(); ++u) {
-            for (const ValueId v : units[u].writes) bytes_[v] = g.bytes(v), maker_[v] = u;
+            for (const ValueId v : units[u].writes) bytes_[v] = bytes.empty() ? g.bytes(v) : bytes[v], maker_[v] = u;
             before_[u] = units[u].after;
             if (is_barrier(units[u])) continue;  // orders others, reads nothing
             reads_[u] = units[u].reads;
@@ -49,7 +58,7 @@ public:
     }
 
     /// From the first unit to the last: a value takes memory when its maker runs and gives it back with its last reader.
-    Order early(const Order& base, bool deep = false) {
+    Order early(const Order& base, Pick pick = Pick::Base) {
         std::vector<std::uint32_t> missing(g_.values.size(), 0);  // readers that haven't run
         std::vector<std::int64_t> growth(units_.size(), 0);
         for (std::uint32_t u = 0; u < units_.size(); ++u)
@@ -59,7 +68,7 @@ public:
             if (missing[v] == 1 && !lasting_[v]) growth[readers_[v][0]] -= bytes_[v];
         }
         std::vector<bool> done(units_.size(), false);
-        return run(base, deep, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
+        return run(base, pick, before_, behind_, growth, [&](std::uint32_t u, const auto& changed) {
             done[u] = true;
             for (const ValueId v : reads_[u]) {
                 if (--missing[v] != 1 || lasting_[v] || bytes_[v] == 0) continue;
@@ -70,7 +79,7 @@ public:
     }
 
     /// From the last unit to the first: a value takes memory with its first reader met and gives it back with its maker.
-    Order late(Order base, bool deep = false) {
+    Order late(Order base, Pick pick = Pick::Base) {
         std::reverse(base.begin(), base.end());
         std::vector<std::int64_t> growth(units_.size(), 0);
         std::vector<bool> alive(g_.values.size(), false);
@@ -79,7 +88,7 @@ public:
             for (const ValueId v : reads_[u])
                 if (!lasting_[v]) growth[u] += bytes_[v];
         }
-        Order order = run(base, deep, behind_, before_, growth, [&](std::uint32_t u, const auto& changed) {
+        Order order = run(base, pick, behind_, before_, growth, [&](std::uint32_t u, const auto& changed) {
             for (const ValueId v : reads_[u]) {
                 if (alive[v] || lasting_[v] || bytes_[v] == 0) continue;
                 alive[v] = true;
@@ -98,6 +107,14 @@ public:
 private:
     bool is_barrier(const Unit& u) const { return !u.kernel && g_.nodes[u.nodes[0]].kind == NodeKind::Barrier; }
 
+    /// A product writes its rows' sums and maxima as well, so of equal steps it takes a little more than one without.
+    bool has_product(const Unit& u) const {
+        return std::any_of(u.nodes.begin(), u.nodes.end(), [&](std::uint32_t i) {
+            const Node& n = g_.nodes[i];
+            return n.kind == NodeKind::Library && n.spec &&
+                   (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
+        });
+    }
     /// An output in the memory of an input costs nothing when its maker runs behind all readers of the input.
     void keep_alias(ValueId out, ValueId in) {
         const std::uint32_t maker = maker_[out];
@@ -109,13 +126,12 @@ private:
         bytes_[out] = 0;
     }
 
-    /// List scheduling: of the units that may run, one that takes no memory worth mentioning, else the next one of `base`; if `deep`, of
-    /// those that can run since the latest unit ran, so that what was begun is ended before something else begins.
+    /// List scheduling: of the units that may run, the one that `pick` says; if deep, what was begun is ended before something else begins.
     /// `after_run(u, changed)` lowers growths and says whose; growth never rises, so a unit that shrinks memory goes on doing so.
     template <class AfterRun>
-    Order run(const Order& base, bool deep, const std::vector<std::vector<std::uint32_t>>& before,
+    Order run(const Order& base, Pick pick, const std::vector<std::vector<std::uint32_t>>& before,
               const std::vector<std::vector<std::uint32_t>>& behind, const std::vector<std::int64_t>& growth, AfterRun&& after_run) const {
-        using Entry = std::tuple<std::size_t, std::uint32_t, std::uint32_t>;  // units still to run since it could, position in base, unit
+        using Entry = std::tuple<std::int64_t, std::int64_t, std::uint32_t>;  // the smallest first: by `pick`, then when or where; the unit
         using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
         Queue ready, shrinking;
         std::vector<std::uint32_t> position(base.size()), waiting(base.size());
@@ -123,13 +139,24 @@ private:
         for (std::uint32_t p = 0; p < base.size(); ++p) position[base[p]] = p;
         Order order;
         order.reserve(base.size());
+        std::vector<std::int64_t> since(pick == Pick::List ? base.size() : 0);
         const auto offer = [&](std::uint32_t u) {
-            (growth[u] <= slack_ ? shrinking : ready).emplace(deep ? base.size() - order.size() : 0, position[u], u);
+            if (pick == Pick::List) {
+                since[u] = (has_product(units_[u]) ? std::ssize(base) : 0) - std::ssize(order);
+                ready.emplace(growth[u], since[u], u);
+                return;
+            }
+            (growth[u] <= slack_ ? shrinking : ready)
+                .emplace(pick == Pick::Deep ? std::ssize(base) - std::ssize(order) : 0, position[u], u);
         };
         for (std::uint32_t u = 0; u < base.size(); ++u)
             if ((waiting[u] = static_cast<std::uint32_t>(before[u].size())) == 0) offer(u);
         const auto changed = [&](std::uint32_t u) {
-            if (!done[u] && waiting[u] == 0 && growth[u] <= slack_) shrinking.emplace(0, position[u], u);
+            if (done[u] || waiting[u] > 0) return;
+            if (pick == Pick::List)
+                ready.emplace(growth[u], since[u], u);  // in front of the entry that it had
+            else if (growth[u] <= slack_)
+                shrinking.emplace(0, position[u], u);
         };
         while (!ready.empty() || !shrinking.empty()) {
             Queue& from = shrinking.empty() ? ready : shrinking;
@@ -158,14 +185,19 @@ private:
     std::vector<std::vector<std::uint32_t>> before_, behind_;  ///< per unit
 };
 
+Order program_order(const std::vector<Unit>& units) {
+    Order program(units.size());
+    std::iota(program.begin(), program.end(), 0u);
+    return program;
+}
+
 }  // namespace
 
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
-                                     bool whole, bool thorough) {
+                                     bool whole) {
     Scheduler s(g, units, alias, whole);
     if (!s.anything_to_choose()) return {};
-    Order program(units.size());
-    std::iota(program.begin(), program.end(), 0u);
+    const Order program = program_order(units);
     std::vector<Order> out;
     const auto add = [&](Order order) {  // many programs leave little to choose, and planning an order costs more than finding it
         if (order != program && std::find(out.begin(), out.end(), order) == out.end()) out.push_back(order);
@@ -173,12 +205,17 @@ std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& un
     };
     add(s.early(program));
     add(s.early(add(s.late(program))));
-    const Order deep = add(s.late(program, true));
-    if (thorough) {
-        add(s.early(deep));
-        add(s.late(add(s.early(program, true))));
-    }
+    add(s.early(add(s.late(program, Pick::Deep))));
+    add(s.late(add(s.early(program, Pick::Deep))));
     return out;
+}
+
+std::vector<Order> compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
+                                   const std::vector<std::int64_t>& bytes) {
+    Scheduler s(g, units, alias, whole, bytes);
+    if (!s.anything_to_choose()) return {};
+    const Order program = program_order(units);
+    return {s.early(program, Pick::List), s.late(program, Pick::Deep)};
 }
 
 }  // namespace jaxscope::exec

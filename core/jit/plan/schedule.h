@@ -20,11 +20,21 @@ using Order = std::vector<std::uint32_t>;
 ///   deep    early or late, and what was begun is ended before something else begins: two losses whose programs alternate, each with its
 ///           gradient behind it
 ///
-/// `alias`     per output of the graph: the input whose memory it should take.
-/// `whole`     a program, whose outputs count; else (a loop's body) only temporaries count.
-/// `thorough`  all of them; else those that come nearest to what XLA's TPU compiler finds, which doesn't look for the best one either.
+/// `alias`  per output of the graph: the input whose memory it should take.
+/// `whole`  a program, whose outputs count; else (a loop's body) only temporaries count.
 /// Costs O(n log n) in units and their operands. Empty when there is nothing to choose.
 std::vector<Order> low_memory_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias,
-                                     bool whole, bool thorough);
+                                     bool whole);
+
+/// Orders that XLA's TPU compiler may come to; it takes the best of a few simple ones, too.
+///
+///   list  next is what gives back most memory, less what it takes; of what is equal in this that which could run latest, and of what could
+///         run at the same time the first of the program (XLA takes the last one that its list got, behind splits and copies that turn
+///         their order round)
+///   deep  as above
+///
+/// `bytes` per value, where it stands in the device's memory.
+std::vector<Order> compiler_orders(const Graph& g, const std::vector<Unit>& units, const std::vector<std::optional<int>>& alias, bool whole,
+                                   const std::vector<std::int64_t>& bytes);
 
 }  // namespace jaxscope::exec
