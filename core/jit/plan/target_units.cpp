@@ -9,10 +9,9 @@
 
 #include "base/cancel.h"
 #include "base/checked.h"
-#include "ir/print/attr_text.h"
 #include "jit/plan/loops.h"
+#include "jit/plan/target_nodes.h"
 #include "lax/params/shapes.h"
-#include "lax/params/slicing.h"
 #include "lax/primitives.h"
 
 namespace jaxscope::exec {
@@ -22,46 +21,6 @@ namespace {
 constexpr std::uint32_t kNoUnit = ~0u;
 constexpr int kLongest = 100;  ///< operations that several readers compute again; a longer chain is stored
 constexpr std::int64_t kMostSearched = 5'000'000;
-
-bool is_loop_node(const Node& n) { return n.kind == NodeKind::Scan || n.kind == NodeKind::While || n.kind == NodeKind::Cond; }
-/// A product over one position: what it makes is a product of two elements, and no routine's work.
-bool is_outer_product(const Node& n) {
-    const auto* dot = n.kind == NodeKind::Library && n.spec ? std::get_if<DotKernel>(&n.spec->kind) : nullptr;
-    return dot != nullptr && std::all_of(dot->lhs_contract.begin(), dot->lhs_contract.end(),
-                                         [&](int d) { return n.op.in[0]->shape[static_cast<std::size_t>(d)] == 1; });
-}
-bool is_product(const Node& n) {
-    return !is_outer_product(n) && n.kind == NodeKind::Library && n.spec &&
-           (std::holds_alternative<DotKernel>(n.spec->kind) || std::holds_alternative<ConvKernel>(n.spec->kind));
-}
-/// Elements by a list of indices: XLA reads them from memory. A slice at a place that is computed isn't one.
-bool is_gather(const Node& n) {
-    return n.kind == NodeKind::Element && n.in.size() == 2 && n.map->operands[0].access == IndexMap::Access::General &&
-           n.op.in[1]->size() > 1 && is_integer(n.op.in[1]->dtype);
-}
-/// By one list of indices, as graphs do: what is picked is stored, row after row.
-bool picks_rows(const Node& n) {
-    if (!is_gather(n)) return false;
-    const Dims& indices = n.op.in[1]->shape;
-    return indices.size() == 1 || (indices.size() == 2 && indices[1] == 1);
-}
-/// Every second element, or elements with room between them: XLA's fusions hold none of these (the steps of an associative scan).
-bool skips_elements(const Node& n) {
-    if (n.op.prim == &kSlice) {
-        const auto& strides = n.op.as<SliceParams>().strides;
-        return strides && std::any_of(strides->begin(), strides->end(), [](std::int64_t s) { return s > 1; });
-    }
-    if (n.op.prim != &kPad) return false;
-    const PadConfig& config = n.op.as<PadParams>().padding_config;
-    return std::any_of(config.begin(), config.end(), [](const auto& d) { return d.interior > 0; });
-}
-/// XLA's default: no precision is asked for, or DEFAULT of every operand.
-bool at_default_precision(const Node& n) {
-    const Attr* a = n.op.params->find("precision");
-    if (!a) return true;
-    const std::string text = str_text(*a);
-    return text.find("HIGH") == std::string::npos && text.find("F32") == std::string::npos;
-}
 
 class Maker {
 public:
@@ -547,64 +506,5 @@ private:
 }  // namespace
 
 TargetUnits target_units(const Graph& g, const TargetDevice& device) { return Maker(g, device).run(); }
-
-namespace {
-
-/// Does operand k of an element-wise node stand where its result does, one by one?
-bool one_by_one(const Graph& g, const Node& n, std::size_t k) {
-    return n.map->operands[k].access == IndexMap::Access::Identity && g.aval(n.in[k]).size() == g.aval(n.out[0]).size();
-}
-
-/// As XLA's HloDataflowAnalysis::CanShareOperandBufferWithUser has it: operations that are element-wise to the last (no constant or row is
-/// spread), or a product that ends with a sum whose other part is `in`.
-bool shares(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in) {
-    bool all = true;
-    std::size_t reads = 0;
-    for (const std::uint32_t i : nodes) {
-        const Node& n = g.nodes[i];
-        for (std::size_t k = 0; k < n.in.size(); ++k) {
-            reads += g.root(n.in[k]) == in;
-            all = all && n.kind == NodeKind::Element && one_by_one(g, n, k);
-        }
-    }
-    if (all) return true;
-    const Node& last = g.nodes[nodes.back()];
-    if (last.kind != NodeKind::Element || (last.op.prim != &kAdd && last.op.prim != &kAddAny) || last.in.size() != 2 || reads != 1)
-        return false;
-    for (std::size_t k = 0; k < 2; ++k) {
-        if (g.root(last.in[k]) != in || !one_by_one(g, last, k)) continue;
-        const GraphValue& other = g.values[g.root(last.in[1 - k])];
-        return other.kind == GraphValue::Kind::Result && is_product(g.nodes[other.index]) &&
-               std::find(nodes.begin(), nodes.end(), other.index) != nodes.end();
-    }
-    return false;
-}
-
-}  // namespace
-
-bool target_in_place(const Graph& g, const std::vector<std::uint32_t>& nodes, ValueId in, ValueId out, bool donated) {
-    const Node& last = g.nodes[nodes.back()];
-    if (nodes.size() == 1 && last.kind == NodeKind::Library && last.spec) {
-        const bool updates =
-            std::holds_alternative<ScatterKernel>(last.spec->kind) || std::holds_alternative<DynamicUpdateSliceKernel>(last.spec->kind);
-        return updates && g.root(last.in[0]) == in && std::count(last.in.begin(), last.in.end(), last.in[0]) == 1;
-    }
-    if (!donated) return shares(g, nodes, in);
-    // What a product inside of the step reads, at once or through others, it reads as a whole.
-    std::set<ValueId> whole;
-    for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) {
-        const Node& n = g.nodes[*i];
-        const bool one_by_one = n.kind == NodeKind::Element && !whole.count(g.root(n.out[0]));
-        for (std::size_t k = 0; k < n.in.size(); ++k) {
-            const ValueId read = g.root(n.in[k]);
-            if (!one_by_one)
-                whole.insert(read);
-            else if (read == in &&
-                     (n.map->operands[k].access != IndexMap::Access::Identity || g.aval(n.out[0]).size() != g.aval(out).size()))
-                return false;
-        }
-    }
-    return !whole.count(in);
-}
 
 }  // namespace jaxscope::exec
