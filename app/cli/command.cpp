@@ -43,10 +43,9 @@ void Arguments::flag(const char* name, bool& value, const char* help) { app_.add
 void Arguments::option(const char* name, std::string& value, const char* help) {
     app_.add_option(name, value, help)->each([=](const std::string& text) { refuse_empty(name, text); });
 }
-void Arguments::option(const char* name, std::vector<std::string>& values, const char* help) {
-    app_.add_option(name, values, help)->allow_extra_args(false)->take_all()->each([=](const std::string& text) {
-        refuse_empty(name, text);
-    });
+void Arguments::option(const char* name, std::vector<std::string>& values, const char* help, bool empty_too) {
+    CLI::Option* o = app_.add_option(name, values, help)->allow_extra_args(false)->take_all();
+    if (!empty_too) o->each([=](const std::string& text) { refuse_empty(name, text); });
 }
 void Arguments::option(const char* name, int& value, int least, const char* help) {
     app_.add_option_function<std::string>(

@@ -25,7 +25,8 @@ public:
     void behind_dashes(std::vector<std::string>& values, const char* help);
     void flag(const char* name, bool& value, const char* help);
     void option(const char* name, std::string& value, const char* help);
-    void option(const char* name, std::vector<std::string>& values, const char* help);  ///< may be given several times
+    /// May be given several times. An empty value is refused, as with the others, but where it means something (`--layout ""`: as it is).
+    void option(const char* name, std::vector<std::string>& values, const char* help, bool empty_too = false);
     // Numbers below `least` are refused as numbers that are none are: Error{BadUsage}.
     void option(const char* name, int& value, int least, const char* help);
     void option(const char* name, double& value, double least, const char* help, const char* unit = "SECONDS");

@@ -154,7 +154,7 @@ public:
                "from FILE.py:NAME");
         a.option("--spec", specs_,
                  "PATH=P('x', None): as if this input, or result of jit, lay so over the program's mesh (may be repeated)");
-        a.option("--layout", layouts_, "PATH=SPEC; PATH=SPEC; ...: a row of a table that compares layouts (may be repeated)");
+        a.option("--layout", layouts_, "PATH=SPEC; PATH=SPEC; ...: a row of a table that compares layouts (may be repeated)", true);
     }
     ChildLimits limits() const override { return args_.limits(); }
     int run() override {
