@@ -119,6 +119,13 @@ TEST(Nesting, CompiledCallsTakeNoTracers) {
     EXPECT_EQ(error_of([&] { jax::vmap(square)(jnp::ones(2)); }), refused);
 }
 
+TEST(Nesting, JacobiansOfWholeNumbersAreZero) {
+    EXPECT_EQ(jax::jacfwd([](Array x) { return x.astype(jax::dtype::int32); })(1.).str(), "0");
+    const auto both = jax::jacfwd([](Array x) { return std::pair(x * 2, x > 1.); })(jnp::ones(2));
+    EXPECT_EQ(both.first.str(), "[[2. 0.]\n [0. 2.]]");
+    EXPECT_EQ(both.second.str(), "[[False False]\n [False False]]");
+}
+
 TEST(Nesting, AxesByArgumentName) {
     const auto plus = [](Array x, Array y) { return x + y; };
     const auto mapped = jax::filter_vmap(plus, {.in_axes = jax::Axis::dict({{"y", jax::none}}), .arg_names = {"x", "y"}});
