@@ -163,7 +163,9 @@ TEST(Eager, NumbersOfOneOperationAreItsInputs) {
 }
 
 TEST(Eager, WhatIsTooLargeIsSaidInXlasWords) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose allocators end the process
     EXPECT_EQ(error_of([] { jnp::ones({1 << 20, 1 << 22}); }).substr(0, 37), "RESOURCE_EXHAUSTED: Out of memory all");
+#endif
     EXPECT_NE(error_of([] { jnp::load("/tmp"); }), "no error");
 }
 
