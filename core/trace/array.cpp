@@ -161,7 +161,9 @@ Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const
 static Array number_array(const Operand& v) {
     const LiteralRef literal = detail::literal_of(v);
     if (detail::Trace* t = detail::Trace::current()) return t->wrap(literal, v.where);
-    return detail::concrete(detail::array_of(literal));
+    Array out = detail::concrete(detail::array_of(literal));
+    const_cast<detail::Node*>(out.node())->value = literal;
+    return out;
 }
 Array Array::scalar(bool v) { return number_array(Operand(v, "", 0, "")); }
 Array Array::scalar(std::int64_t v) { return number_array(Operand(v, "", 0, "")); }

@@ -21,8 +21,8 @@ public:
     AvalRef aval;
     ArrayPtr array;           ///< of a concrete array; null once it was deleted
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
-    Value value;
-    Where where;                                 ///< of a tracer: what made it
+    Value value;              ///< of a tracer; the literal of an array that was made of a number: closed over, it is one again
+    Where where;              ///< of a tracer: what made it
     std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit or pmap: what each device has
     /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
     /// value of, as far as that is known. Empty for inputs.

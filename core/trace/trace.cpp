@@ -215,6 +215,7 @@ Value Trace::lifted(const Node& n) {
     if (n.trace == serial_) return n.value;
     if (!n.is_tracer()) {
         const ArrayPtr& array = elements(n);
+        if (n.value.is_literal()) return n.value;
         constant_of_.try_emplace(array.get(), Array::of(&n));
         return builder_.constant(array);
     }
@@ -230,14 +231,16 @@ Value Trace::lifted(const Node& n) {
     return at->second;
 }
 
-Value Trace::kept_number(const Builder& b, Value v) {
-    // A weak number beside a weak value needs no conversion, and stays one.
-    if (!keeps_numbers() || !v.is_literal() || v.literal()->aval->weak_type || &b != &builder_) return v;
+Value Trace::kept_number(const Builder& b, Value v, bool converted) {
+    // A weak number beside a weak value of its kind needs no conversion, and stays one.
+    if (!keeps_numbers() || !v.is_literal() || (v.literal()->aval->weak_type && !converted) || &b != &builder_) return v;
     const Array number = concrete(array_of(v.literal()));
     for (Trace* t = this; t; t = t->keeps_numbers_ ? nullptr : t->outer_) t->numbers_.push_back(number);
     return lift(*number.node());
 }
-Value kept_factor(const Builder& b, Value number) { return t_current ? t_current->kept_number(b, number) : number; }
+Value kept_factor(const Builder& b, Value number, bool converted) {
+    return t_current ? t_current->kept_number(b, number, converted) : number;
+}
 std::vector<bool> Trace::kept_numbers(const Traced& t) const {
     std::vector<bool> out;
     for (const Array& c : t.consts)
@@ -441,11 +444,11 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
     donated.consume();
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in
-    // JAX.
+    // JAX. A number stays one.
     for (std::size_t k = 0; k < out.size(); ++k) {
         if (!open->outvars[k].is_var()) continue;
         const std::uint32_t i = open->outvars[k].var().index - open->num_constvars;  // beyond them all where it is no input
-        if (i < open->num_invars && in[i].is_deleted()) out[k] = in[i];
+        if (i < open->num_invars && !in[i].is_tracer()) out[k] = in[i];
     }
     return out;
 }

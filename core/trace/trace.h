@@ -68,8 +68,9 @@ public:
     /// From now on a number that an array is multiplied with or divided by is a constant of the trace: so residuals show it, as JAX lists
     /// it.
     void keep_numbers() { keeps_numbers_ = true; }
-    /// The value to compute with in place of such a number: itself, or the constant. `b`: where it is computed with.
-    Value kept_number(const Builder& b, Value v);
+    /// The value to compute with in place of such a number: itself, or the constant. `b`: where it is computed with. `converted`: it was
+    /// given as one of another kind.
+    Value kept_number(const Builder& b, Value v, bool converted);
     /// For each constant of what was traced: is it such a number?
     std::vector<bool> kept_numbers(const Traced& t) const;
 
@@ -131,7 +132,7 @@ Array apply1(std::initializer_list<Operand> in, const std::function<Value(Builde
 Array apply1(std::initializer_list<Operand> in, const Where& where, const std::function<Value(Builder&, const Values&)>& emit);
 
 /// A number that an array is multiplied with or divided by, as the current trace keeps it (Trace::kept_number).
-Value kept_factor(const Builder& b, Value number);
+Value kept_factor(const Builder& b, Value number, bool converted = false);
 
 /// Results of a jaxpr without constvars at `in`: inlined into the current trace, or run.
 std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, const Where& where);

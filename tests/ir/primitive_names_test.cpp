@@ -33,6 +33,7 @@ constexpr Exception kMayAskTheName[] = {
     {"core/analysis/", "", "rows of tables"},
     {"core/report/", "", "reports"},
     {"core/trace/transformations/policy.cpp", "", "a callable policy of the user's is asked about names, as JAX's are"},
+    {"core/trace/transformations/partial_eval.cpp", "", "equations that a user's program reads"},
 };
 
 /// Literals that are spelled as a primitive is and mean something else.

@@ -57,6 +57,12 @@ TEST(Behaviours, E_07_ConstantsAndLiterals) {
     EXPECT_EQ(printed([](Array x) { return (x.astype(jnp::bfloat16) * 2.).mean(); }, {"x"}, jnp::ones(2)), Lines{"bf16[] from a literal"});
     EXPECT_EQ(printed([](Array x) { return 3 / x; }, {"x"}, jnp::ones(2)), (Lines{"f32[] from a literal", "f32[2] output of integer_pow"}));
     EXPECT_EQ(printed([](Array x) { return jax::jit([](Array y) { return y * 2.; })(x); }, {"x"}, jnp::ones(2)), Lines{});
+    // A number of the weak array's own kind isn't converted; one that the function closes over is a number, too.
+    EXPECT_EQ(printed([](Array x) { return x * 2. / 3.; }, {"x"}, 1.), Lines{});
+    EXPECT_EQ(printed([](Array x) { return x * 2; }, {"x"}, 1.), Lines{"f32[] from a literal"});
+    const Array two(2.);
+    EXPECT_EQ(printed([&](Array x) { return x * two; }, {"x"}, 1.), Lines{});
+    EXPECT_EQ(printed([&](Array x) { return x * two; }, {"x"}, jnp::ones(2)), Lines{"f32[] from a literal"});
 }
 TEST(Behaviours, E_08_OrderOfTheList) {
     const Array c = jnp::array({1., 2.});

@@ -12,36 +12,36 @@ using jax::Array;
 
 namespace {
 
-const auto doubled = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}, .name = "doubled"});
+const auto twice_donated = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}, .name = "twice_donated"});
 const char* const kDeleted = "Array has been deleted with shape=float32[3].";
 
 TEST(EagerDonation, WhatACallHasTakenIsGoneForTheRestOfTheFunction) {
-    const auto again = [](Array a) { return jnp::sum(doubled(a) * a); };
+    const auto again = [](Array a) { return jnp::sum(twice_donated(a) * a); };
     EXPECT_EQ(error_of([&] { jax::grad(again)(jnp::ones(3)); }), kDeleted);
     EXPECT_EQ(error_of([&] { jax::vjp(again, jnp::ones(3)); }), kDeleted);
     EXPECT_EQ(error_of([&] { jax::jvp(again, std::tuple(jnp::ones(3)), std::tuple(jnp::ones(3))); }), kDeleted);
-    EXPECT_NE(error_of([] { jax::vmap([](Array a) { return doubled(a) * a; })(jnp::ones(3)); }).find("Array has been deleted"),
+    EXPECT_NE(error_of([] { jax::vmap([](Array a) { return twice_donated(a) * a; })(jnp::ones(3)); }).find("Array has been deleted"),
               std::string::npos);
     const auto of_result = [](Array a) {
         const Array s = jnp::sin(a);
-        return jnp::sum(doubled(s) * s);
+        return jnp::sum(twice_donated(s) * s);
     };
     EXPECT_EQ(error_of([&] { jax::grad(of_result)(jnp::ones(3)); }), kDeleted);
     const Array w = jnp::ones(3);
     const auto closes_over = [&](Array a) {
-        const Array first = jnp::sum(doubled(w) * a);
+        const Array first = jnp::sum(twice_donated(w) * a);
         return first + jnp::sum(w);
     };
     EXPECT_EQ(error_of([&] { jax::grad(closes_over)(jnp::ones(3)); }), kDeleted);
     // Within jit donation means nothing, and it may be given back.
     EXPECT_EQ(jax::jit(jax::grad(again))(jnp::ones(3)).str(), "[4. 4. 4.]");
-    const auto with_aux = [](Array a) { return std::pair(jnp::sum(doubled(a)), a); };
+    const auto with_aux = [](Array a) { return std::pair(jnp::sum(twice_donated(a)), a); };
     EXPECT_EQ(jax::grad(with_aux, {.has_aux = true})(jnp::ones(3)).first.str(), "[2. 2. 2.]");
 }
 
 TEST(EagerDonation, OneArrayIsntDonatedTwice) {
     const Array w = jnp::ones(3);
-    EXPECT_EQ(error_of([&] { jax::jvp(doubled, std::tuple(w), std::tuple(w)); }),
+    EXPECT_EQ(error_of([&] { jax::jvp(twice_donated, std::tuple(w), std::tuple(w)); }),
               "INVALID_ARGUMENT: Attempt to donate the same buffer twice in Execute() (flattened argument 1, replica 0, partition 0, first "
               "use: 0). Toy example for this bug: `f(donate(a), donate(a))`.");
     EXPECT_FALSE(w.is_deleted());

@@ -39,8 +39,18 @@ using D = ::jaxscope::DType;
 
 namespace {
 
-/// A number that `beside` is multiplied with or divided by: lists of residuals show it.
-Value factor(Builder& b, Value v, Value beside) { return beside.is_literal() ? v : detail::kept_factor(b, v); }
+/// Products and quotients: a number that an array is multiplied with or divided by is shown by lists of residuals.
+template <class F>
+Array of_factors(const char* name, const Operand& x, const Operand& y, bool to_inexact, F f) {
+    return apply1({x, y}, [&](Builder& b, const Values& given) {
+        const Values v = promoted(b, given, to_inexact, name);
+        const auto factor = [&](std::size_t i) {
+            if (v[1 - i].is_literal() || !v[i].is_literal()) return v[i];
+            return detail::kept_factor(b, v[i], b.aval(v[i])->dtype != b.aval(given[i])->dtype);
+        };
+        return b.aval(v[0])->dtype == D::Bool ? f(b, v[0], v[1]) : f(b, factor(0), factor(1));
+    });
+}
 /// What a truth value is made of: x != 0.
 Value truth_of(Builder& b, Value x) { return b.aval(x)->dtype == D::Bool ? x : cl::ne(b, x, weak_one(b, x, 0)); }
 template <const Primitive& P>
@@ -197,7 +207,6 @@ Value ordered(Builder& b, Value (*compares)(Builder&, Value, Value), Value l, Va
     }
 JAXSCOPE_PAIR(add, b.aval(l)->dtype == D::Bool ? plain(b, kOr, {l, r}) : plain(b, kAdd, {l, r}))
 JAXSCOPE_PAIR(subtract, plain(b, kSub, {l, r}))
-JAXSCOPE_PAIR(multiply, b.aval(l)->dtype == D::Bool ? plain(b, kAnd, {l, r}) : cl::mul(b, factor(b, l, r), factor(b, r, l)))
 JAXSCOPE_PAIR(maximum, plain(b, kMax, {l, r}))
 JAXSCOPE_PAIR(minimum, plain(b, kMin, {l, r}))
 JAXSCOPE_PAIR(equal, cl::eq(b, l, r))
@@ -213,13 +222,13 @@ JAXSCOPE_PAIR(left_shift, plain(b, kShiftLeft, {numeric(b, l), numeric(b, r)}))
 JAXSCOPE_PAIR(right_shift,
               plain(b, is_unsigned_int(b.aval(l)->dtype) ? kShiftRightLogical : kShiftRightArithmetic, {numeric(b, l), numeric(b, r)}))
 #undef JAXSCOPE_PAIR
+Array multiply(const Operand& x, const Operand& y) {
+    return of_factors("multiply", x, y, false, [](Builder& b, Value l, Value r) {
+        return b.aval(l)->dtype == D::Bool ? plain(b, kAnd, {l, r}) : cl::mul(b, l, r);
+    });
+}
 Array divide(const Operand& x, const Operand& y) {
-    return on_promoted(
-        "true_divide", x, y,
-        [](Builder& b, Value l, Value r) {
-            return plain(b, kDiv, {factor(b, l, r), factor(b, r, l)});
-        },
-        true);
+    return of_factors("true_divide", x, y, true, [](Builder& b, Value l, Value r) { return plain(b, kDiv, {l, r}); });
 }
 #define JAXSCOPE_FLOAT_PAIR(name, prim)              \
     Array name(const Operand& x, const Operand& y) { \

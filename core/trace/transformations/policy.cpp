@@ -70,6 +70,11 @@ KeptHandle keep_policy(AskedPolicy* policy, const char* name) {
     return handle;
 }
 
+std::string param_text(const Attr& value) {
+    const Sym* text = value.get<Sym>();
+    return text ? text->str() : str_text(value);
+}
+
 PolicyPtr policy_spec(const Policy& policy) {
     if (policy.callable) return static_cast<KeptPolicy&>(*policy.callable).spec;
     return policy.text.empty() ? nullptr : parse_policy(policy.text);
@@ -79,9 +84,7 @@ PolicyPtr policy_spec(const Policy& policy) {
 
 std::string Application::param(const char* name) const {
     const Attr* a = static_cast<const detail::Asked*>(asked_)->params->find(name);
-    if (!a) return {};
-    const Sym* text = a->get<Sym>();
-    return text ? text->str() : str_text(*a);
+    return a ? detail::param_text(*a) : std::string();
 }
 
 Application::Application(const void* asked, const char* name, std::vector<Array> types)
