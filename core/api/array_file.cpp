@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "io/arrays/npz.h"
 #include "ir/types/element.h"
+#include "trace/functions.h"
 #include "trace/node.h"
 
 namespace jaxscope::jax::numpy {
@@ -41,7 +42,10 @@ ArrayPtr narrowed(const ArrayPtr& a) {
 
 }  // namespace
 
-Array load(const std::string& path) { return detail::concrete(narrowed(parse_npy(detail::file_bytes(path, "a file of NumPy's"), path))); }
+Array load(const std::string& path, Where where) {
+    return detail::at_place(where,
+                            [&] { return detail::concrete(narrowed(parse_npy(detail::file_bytes(path, "a file of NumPy's"), path))); });
+}
 
 void save(const std::string& path, const Array& a) {
     if (!a.has_value()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");

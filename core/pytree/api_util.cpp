@@ -52,13 +52,14 @@ std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const 
     return out;
 }
 
-std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, const std::vector<int>& static_argnums) {
+std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, const std::vector<int>& static_argnums, Where where) {
     const std::set<int> donated(donate_argnums.begin(), donate_argnums.end()), fixed(static_argnums.begin(), static_argnums.end());
     std::vector<int> out;
     for (const int d : donated) {
         if (fixed.count(d))
             throw Error(ErrorCode::BadUsage, fmt::format("`static_argnums` [{}] and `donate_argnums` [{}] cannot intersect.",
-                                                         fmt::join(fixed, ", "), fmt::join(donated, ", ")));
+                                                         fmt::join(fixed, ", "), fmt::join(donated, ", ")))
+                .at({where.file, where.line, 0});
         out.push_back(d - static_cast<int>(std::distance(fixed.begin(), fixed.lower_bound(d))));
     }
     return out;

@@ -305,11 +305,13 @@ std::string joined_names(const Name* names, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) (out += i ? ", " : "").append(names[i].text, names[i].size);
     return out;
 }
-void check_leaf_count(const PyTreeDef& tree, std::size_t n) {
+void check_leaf_count(const PyTreeDef& tree, std::size_t n, const Where& where) {
+    if (n == tree.num_leaves()) return;
     const std::string wanted = std::to_string(tree.num_leaves());
-    if (n < tree.num_leaves())
-        throw Error(ErrorCode::BadUsage, "Too few leaves for PyTreeDef; expected " + wanted + ", got " + std::to_string(n));
-    if (n > tree.num_leaves()) throw Error(ErrorCode::BadUsage, "Too many leaves for PyTreeDef; expected " + wanted + ".");
+    throw Error(ErrorCode::BadUsage, n < tree.num_leaves()
+                                         ? "Too few leaves for PyTreeDef; expected " + wanted + ", got " + std::to_string(n)
+                                         : "Too many leaves for PyTreeDef; expected " + wanted + ".")
+        .at({where.file, where.line, 0});
 }
 
 }  // namespace detail

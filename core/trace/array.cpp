@@ -46,18 +46,29 @@ const ArrayPtr& elements(const Node& n) {
         if (!Trace::find(n.trace) && !Trace::waiting_for(n)) leaked(n);
         concretization_error(n, "array", n.where);
     }
-    if (!n.array) refuse_deleted(n.aval);
+    if (!n.array) refuse_deleted(n);
     return n.array;
 }
 
-void refuse_deleted(AvalRef aval) {
+void give_away(const Node& n, const Where& where) {
+    auto& node = const_cast<Node&>(n);
+    node.array.reset();
+    node.where = where;
+}
+
+void refuse_deleted(const Node& n) {
+    AvalRef aval = n.aval;
     // JAX deletes the words of a key, and names those.
     if (aval->dtype == DType::KeyFry) {
         ::jaxscope::Dims words = aval->shape;
         words.push_back(2);
         aval = AvalRef(DType::U32, words);
     }
-    throw Error(ErrorCode::BadUsage, "Array has been deleted with shape=" + long_aval(aval) + ".");
+    Error e(ErrorCode::BadUsage, "Array has been deleted with shape=" + long_aval(aval) + ".");
+    if (!n.is_tracer() && n.where.line > 0)
+        e.advise(fmt::format("its memory was given away by what stands on line {}:{}: pass a copy there, or use what that call gave back",
+                             n.where.file, n.where.line));
+    throw e;
 }
 
 namespace {
@@ -124,7 +135,7 @@ std::string Shape::str() const {
 namespace {
 /// Numbers of 64 bits as what JAX makes of them without x64.
 template <class From, class To>
-std::vector<std::byte> halved(const void* data, std::size_t count) {
+std::vector<std::byte> halved(const void* data, std::size_t count, const Where& where) {
     std::vector<std::byte> out(count * sizeof(To));
     for (std::size_t i = 0; i < count; ++i) {
         From wide;
@@ -132,27 +143,29 @@ std::vector<std::byte> halved(const void* data, std::size_t count) {
         const auto narrow = static_cast<To>(wide);
         if (std::is_integral_v<From> && static_cast<From>(narrow) != wide)
             throw Error(ErrorCode::BadUsage, fmt::format("OverflowError: Python int {} too large to convert to {}", wide,
-                                                         std::is_signed_v<From> ? "int32" : "uint32"));
+                                                         std::is_signed_v<From> ? "int32" : "uint32"))
+                .at({where.file, where.line, 0});
         std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
     }
     return out;
 }
 }  // namespace
-Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape) {
+Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape, const Where& where) {
     using D = ::jaxscope::DType;
     const auto given = static_cast<D>(type);
     const D kept = given == D::F64 ? D::F32 : given == D::S64 ? D::S32 : given == D::U64 ? D::U32 : given;
     auto a = std::make_shared<ArrayConst>();
     a->aval = AvalRef(kept, shape.vector());
     if (a->aval->size() != static_cast<std::int64_t>(count))
-        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()));
+        throw Error(ErrorCode::BadInput, fmt::format("cannot reshape array of size {} into shape {}", count, shape.str()))
+            .at({where.file, where.line, 0});
     const auto* bytes = static_cast<const std::byte*>(data);
     if (given == D::F64)
-        a->data = halved<double, float>(data, count);
+        a->data = halved<double, float>(data, count, where);
     else if (given == D::S64)
-        a->data = halved<std::int64_t, std::int32_t>(data, count);
+        a->data = halved<std::int64_t, std::int32_t>(data, count, where);
     else if (given == D::U64)
-        a->data = halved<std::uint64_t, std::uint32_t>(data, count);
+        a->data = halved<std::uint64_t, std::uint32_t>(data, count, where);
     else
         a->data.assign(bytes, bytes + count * static_cast<std::size_t>(byte_size(kept)));
     return detail::concrete(std::move(a));
@@ -171,11 +184,12 @@ Array Array::scalar(double v) { return number_array(Operand(v, "", 0, "")); }
 Array Array::complex_scalar(float real, float imag) { return number_array(Operand(std::complex<float>(real, imag), "", 0, "")); }
 
 Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
-std::int64_t Array::shape(std::int64_t axis) const {
+std::int64_t Array::shape(std::int64_t axis, Where where) const {
     const auto& dims = node_of(*this).aval->shape;
     const auto n = static_cast<std::int64_t>(dims.size());
     if (axis < -n || axis >= n)
-        throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n));
+        throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n))
+            .at({detail::users_line(where).file, detail::users_line(where).line, 0});
     return dims[static_cast<std::size_t>(axis < 0 ? axis + n : axis)];
 }
 dtype Array::dtype() const { return static_cast<jax::dtype>(node_of(*this).aval->dtype); }
@@ -185,9 +199,9 @@ std::int64_t Array::size() const { return node_of(*this).aval->size(); }
 std::int64_t Array::nbytes() const { return node_of(*this).aval->bytes(); }
 bool Array::is_tracer() const noexcept { return node_ && node_->is_tracer(); }
 bool Array::is_deleted() const { return node_of(*this).deleted(); }
-void Array::delete_buffer() {
-    if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", Where("", 0, ""));
-    const_cast<detail::Node*>(node_)->array.reset();
+void Array::delete_buffer(Where where) {
+    if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", where);
+    detail::give_away(*node_, where);
 }
 const void* Array::unsafe_buffer_pointer() const {
     if (is_deleted()) throw Error(ErrorCode::BadUsage, "INVALID_ARGUMENT: Buffer has been deleted or donated.");

@@ -295,7 +295,7 @@ void refuse_no_branches(const Operand& index) {
 
 std::vector<Array> cond(const Operand& index, const std::vector<Call*>& branches, bool boolean) {
     refuse_choice(index, boolean);
-    const std::vector<Array>& operands = leaves_of(*branches.front());
+    const std::vector<Array>& operands = at_place(index.where, [&]() -> const std::vector<Array>& { return leaves_of(*branches.front()); });
     if (branches.size() == 1) {
         std::vector<Array> out;
         branches.front()->run(operands.data(), out);

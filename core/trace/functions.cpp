@@ -59,8 +59,10 @@ std::string tree_text(const PyTreeDef& tree, const std::vector<std::string>& lea
 }
 
 const std::vector<Array>& leaves_of(const Call& call) {
-    for (const Array& a : call.leaves)
-        if (!a.is_tracer()) elements(*a.node());
+    at_place(call.where, [&] {
+        for (const Array& a : call.leaves)
+            if (!a.is_tracer()) elements(*a.node());
+    });
     return call.leaves;
 }
 

@@ -50,7 +50,7 @@ void refuse_statics(const Call& call);
 void refuse_statics(const Call& call, const std::vector<std::size_t>& argnums);
 /// What `f` gives; errors without a place get this one.
 template <class F>
-auto at_place(const Where& where, F&& f) {
+decltype(auto) at_place(const Where& where, F&& f) {
     try {
         return f();
     } catch (Error& e) {

@@ -22,7 +22,7 @@ public:
     ArrayPtr array;           ///< of a concrete array; null once it was deleted
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
     Value value;              ///< of a tracer; the literal of an array that was made of a number: closed over, it is one again
-    Where where;              ///< of a tracer: what made it
+    Where where;              ///< of a tracer: what made it; of a deleted array: what it was given to
     std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit or pmap: what each device has
     /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
     /// value of, as far as that is known. Empty for inputs.
@@ -38,8 +38,10 @@ Array concrete(ArrayPtr array);
 Array abstract_array(AvalRef aval, const Where& where);
 /// The elements of a concrete array. Throws JAX's errors for deleted arrays and for tracers.
 const ArrayPtr& elements(const Node& n);
+/// Deletes the elements of a concrete array. `where`: the function that it was donated to, or the call that deletes it.
+void give_away(const Node& n, const Where& where);
 /// JAX's error for an array that was donated or deleted.
-[[noreturn]] void refuse_deleted(AvalRef aval);
+[[noreturn]] void refuse_deleted(const Node& n);
 /// `float32[3]`, as JAX's errors write avals.
 std::string long_aval(AvalRef aval);
 

@@ -208,7 +208,7 @@ bool Trace::was_taken(const Node& n) const {
 }
 
 Value Trace::lift(const Node& n) {
-    if (was_taken(n)) refuse_deleted(n.aval);
+    if (was_taken(n)) refuse_deleted(n);
     return lifted(n);
 }
 Value Trace::lifted(const Node& n) {
@@ -281,8 +281,10 @@ InUsersLine::InUsersLine(const Where* where, bool keeps_outer) : outer_(t_users_
 }
 InUsersLine::~InUsersLine() { t_users_line = outer_; }
 
+const Where& users_line(const Where& where) { return t_users_line ? *t_users_line : where; }
+
 SourceRef source_of(const Where& given) {
-    const Where& where = t_users_line ? *t_users_line : given;
+    const Where& where = users_line(given);
     struct Last {
         const char* file = nullptr;
         const char* function = nullptr;
@@ -369,7 +371,7 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
             t->builder().source = source_of(where);
             for (const Value r : emit(t->builder(), v)) out.push_back(t->wrap(r, where, begin));
         } catch (Error& e) {
-            const Where& users = t_users_line ? *t_users_line : where;
+            const Where& users = users_line(where);
             e.at({users.file, users.line, 0});
             throw;
         }
@@ -442,7 +444,7 @@ std::vector<Array> call(const JaxprPtr& open, const std::vector<Array>& in, cons
     refuse_constraints(*open);
     const DonatedArrays donated(*open, in);
     for (ArrayPtr& a : run_jaxpr(open, arrays)) out.push_back(concrete(std::move(a)));
-    donated.consume();
+    donated.consume(where);
     // What it gives back as it came is the argument itself, and was donated with it: a backward pass that needs it finds it deleted, as in
     // JAX. A number stays one.
     for (std::size_t k = 0; k < out.size(); ++k) {

@@ -156,6 +156,8 @@ private:
     InUsersLine(const Where* where, bool keeps_outer);
     const Where* outer_;
 };
+/// Where the user's own call stands that we are in; `where`, if we are in none.
+const Where& users_line(const Where& where);
 /// The interned place of what is traced next, in the thread's scopes.
 SourceRef source_of(const Where& where);
 /// JAX's error for a tracer whose value is asked for; `function`: "bool", "float", ...
@@ -178,7 +180,7 @@ public:
     /// Before the run. Throws JAX's error for an array that one call donates twice; warns, once, of donations that can't be used.
     DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in);
     /// After it: deletes them.
-    void consume() const;
+    void consume(const Where& where) const;
 
 private:
     std::vector<Array> arrays_;

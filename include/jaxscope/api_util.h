@@ -72,7 +72,8 @@ protected:
     Result call(const std::vector<Array>& leaves) {
         const auto wanted = std::apply([](const auto&... a) { return call_leaves(a...).size(); }, example_);
         if (leaves.size() != wanted)
-            detail::check_leaf_count(std::apply([](const auto&... a) { return call_structure(a...); }, example_), leaves.size());
+            detail::check_leaf_count(std::apply([](const auto&... a) { return call_structure(a...); }, example_), leaves.size(),
+                                     Where("", 0, ""));
         auto args = example_;
         // Leaves as call_leaves orders them: each argument is told where its own begin.
         std::vector<std::size_t> first = std::apply([](const auto&... a) { return begins(a...); }, example_);

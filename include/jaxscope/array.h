@@ -170,20 +170,21 @@ public:
     /// 32-bit ones, as everywhere without x64. Throws Error{BadInput} when their number isn't that of the shape, Error{BadUsage} for
     /// integers that 32 bits don't hold.
     template <detail::NumberRange R>
-    Array(const R& elements, const Shape& shape)
-        : Array(numbers(elements.data(), elements.size(), detail::dtype_of<std::remove_cvref_t<decltype(*elements.data())>>(), shape)) {}
+    Array(const R& elements, const Shape& shape, Where where = {})
+        : Array(numbers(elements.data(), elements.size(), detail::dtype_of<std::remove_cvref_t<decltype(*elements.data())>>(), shape,
+                        where)) {}
     template <detail::Number T>
-    Array(std::initializer_list<T> elements, const Shape& shape)
-        : Array(numbers(elements.begin(), elements.size(), detail::dtype_of<T>(), shape)) {}
+    Array(std::initializer_list<T> elements, const Shape& shape, Where where = {})
+        : Array(numbers(elements.begin(), elements.size(), detail::dtype_of<T>(), shape, where)) {}
     /// Complex elements, as std::complex<float> has them (complex64).
     template <class C>
     requires(sizeof(C) == 2 * sizeof(float) && std::is_same_v<typename C::value_type, float>)
-        Array(const std::vector<C>& elements, const Shape& shape)
-        : Array(numbers(elements.data(), elements.size(), dtype::complex64, shape)) {}
+        Array(const std::vector<C>& elements, const Shape& shape, Where where = {})
+        : Array(numbers(elements.data(), elements.size(), dtype::complex64, shape, where)) {}
 
     bool has_value() const noexcept { return node_ != nullptr; }
     Shape shape() const;
-    std::int64_t shape(std::int64_t axis) const;
+    std::int64_t shape(std::int64_t axis, Where where = {}) const;
     jax::dtype dtype() const;
     bool weak_type() const;
     int ndim() const;
@@ -192,7 +193,7 @@ public:
     bool is_tracer() const noexcept;
     /// Was its memory given away (donation, `delete_buffer`)? Shape and type stay readable.
     bool is_deleted() const;
-    void delete_buffer();
+    void delete_buffer(Where where = {});
     const void* unsafe_buffer_pointer() const;
 
     /// The only element. Throws JAX's concretization error for a tracer.
@@ -301,7 +302,7 @@ public:
     }
 
 private:
-    static Array numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape);
+    static Array numbers(const void* data, std::size_t count, jax::dtype type, const Shape& shape, const Where& where);
     static Array scalar(bool value);
     static Array scalar(std::int64_t value);
     static Array scalar(double value);
@@ -542,7 +543,7 @@ struct Position {
 
 namespace numpy {
 /// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.
-Array load(const std::string& path);
+Array load(const std::string& path, Where where = {});
 /// Writes `.npy`, whole or not at all; like numpy.save it adds the ending where that is missing.
 void save(const std::string& path, const Array& a);
 }  // namespace numpy

@@ -99,15 +99,15 @@ struct Gradient {
         constexpr bool in_range = ((I < sizeof...(A)) && ...);
         static_assert(in_range, "grad: an argnum is beyond the arguments of the call");
         if constexpr (in_range) {  // else nothing more is said
-            constexpr bool callable = CallOf<F, A...>::callable;
-            static_assert(callable, "the function can't be called with these arguments");
-            using R = typename CallOf<F, A...>::Result;
-            constexpr bool gives_one_array = is_leaf<R> || is_pair<R>;
-            static_assert(gives_one_array, "grad: the function must return one Array, or std::pair<Array, Aux>");
-            if constexpr (callable && gives_one_array)
+            using C = CallOf<F, A...>;
+            using R = typename C::Result;
+            static_assert(gives_one_array<R>, "grad: the function must return one Array, or std::pair<Array, Aux>");
+            if constexpr (!gives_one_array<R>)
+                return Array();  // so that nothing else is said
+            else if constexpr (C::callable)
                 return differentiate(a...);
             else
-                return Array();  // so that nothing else is said
+                return C(f, a...).result();
         } else {
             return Array();
         }
@@ -180,20 +180,24 @@ auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>&
     return std::apply(
         [&](const auto&... a) {
             using C = CallOf<F, A...>;
-            C call(f, a...);
-            call.where = where;
-            const auto in = [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return tuple_of(given_as<std::tuple_element_t<I, typename C::Args>>(std::get<I>(tangents))...);
+            if constexpr (!C::callable)
+                return std::pair(C(f, a...).result(), Array());
+            else {
+                C call(f, a...);
+                call.where = where;
+                const auto in = [&]<std::size_t... I>(std::index_sequence<I...>) {
+                    return tuple_of(given_as<std::tuple_element_t<I, typename C::Args>>(std::get<I>(tangents))...);
+                }
+                (std::index_sequence_for<T...>());
+                const std::vector<Array> flat = jvp(call, tree_leaves(in), description(in), Aux);
+                const Array* at = flat.data();
+                const auto& result = outputs_of<Aux>(call.result());
+                auto value = with_leaves(result, at), tangent = with_leaves(result, at);
+                if constexpr (Aux)
+                    return std::tuple(std::move(value), std::move(tangent), with_leaves(call.result().second, at));
+                else
+                    return std::pair(std::move(value), std::move(tangent));
             }
-            (std::index_sequence_for<T...>());
-            const std::vector<Array> flat = jvp(call, tree_leaves(in), description(in), Aux);
-            const Array* at = flat.data();
-            const auto& result = outputs_of<Aux>(call.result());
-            auto value = with_leaves(result, at), tangent = with_leaves(result, at);
-            if constexpr (Aux)
-                return std::tuple(std::move(value), std::move(tangent), with_leaves(call.result().second, at));
-            else
-                return std::pair(std::move(value), std::move(tangent));
         },
         primals);
 }
@@ -204,6 +208,10 @@ auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& ta
     constexpr bool one_each = sizeof...(A) == sizeof...(T);
     static_assert(one_each, "jvp: primals and tangents differ in number");
     if constexpr (one_each) return detail::jvp_of<Aux>(f, primals, tangents, where);
+}
+template <bool Aux = false, class F, class P, class T>
+requires(!detail::is_tuple<P> || !detail::is_tuple<T>) auto jvp(const F&, const P&, const T&, Where = {}) {
+    static_assert(detail::is_tuple<P> && detail::is_tuple<T>, "primal and tangent arguments to jax.jvp must be tuples: std::tuple(x)");
 }
 
 namespace detail {

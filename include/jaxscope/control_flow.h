@@ -138,12 +138,18 @@ auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}
         Array i;
         C value;
     };
-    const auto step = [&](const Carry& c, const Nothing&) {
-        Array next = Operand(c.i, where.file, where.line, where.function) + 1;
-        return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
-    };
-    const std::int64_t from = lower, n = detail::trip_count(from, upper, where);
-    return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.value;
+    constexpr bool callable = std::is_invocable_v<const F&, const Array&, const C&>;
+    static_assert(callable, "fori_loop: the body is called with the index and the carry");
+    if constexpr (!callable)
+        return init;
+    else {
+        const auto step = [&](const Carry& c, const Nothing&) {
+            Array next = Operand(c.i, where.file, where.line, where.function) + 1;
+            return std::pair(Carry{next, body(c.i, c.value)}, Nothing{});
+        };
+        const std::int64_t from = lower, n = detail::trip_count(from, upper, where);
+        return scan(step, Carry{Array(from), init}, Nothing{}, {.length = n}, where).first.value;
+    }
 }
 /// Bounds that are arrays: a while_loop where they are traced.
 template <class F, class I>

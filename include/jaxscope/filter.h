@@ -176,18 +176,23 @@ T tree_at(W&& where, const T& tree, const R& replace) {
     if constexpr (std::is_lvalue_reference_v<Found>) {
         put(where(out), replace);
     } else {
-        auto nodes = where(out);
-        static_assert(detail::TupleLike<Found>, "tree_at: `where` must return a reference into the tree, or a tuple of them (std::tie)");
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            if constexpr (requires { replace.f(std::get<0>(nodes)); }) {
-                (put(std::get<I>(nodes), replace), ...);
-            } else {
-                static_assert(std::tuple_size_v<R> == sizeof...(I),
-                              "tree_at: `where` must return a sequence of leaves of the same length as `replace`.");
-                (put(std::get<I>(nodes), std::get<I>(replace)), ...);
+        constexpr bool found = detail::TupleLike<Found>;
+        static_assert(found, "tree_at: `where` must return a reference into the tree, or a tuple of them (std::tie)");
+        if constexpr (!found)
+            return out;
+        else {
+            auto nodes = where(out);
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                if constexpr (requires { replace.f(std::get<0>(nodes)); }) {
+                    (put(std::get<I>(nodes), replace), ...);
+                } else {
+                    static_assert(std::tuple_size_v<R> == sizeof...(I),
+                                  "tree_at: `where` must return a sequence of leaves of the same length as `replace`.");
+                    (put(std::get<I>(nodes), std::get<I>(replace)), ...);
+                }
             }
+            (std::make_index_sequence<std::tuple_size_v<Found>>());
         }
-        (std::make_index_sequence<std::tuple_size_v<Found>>());
     }
     return out;
 }
@@ -269,9 +274,9 @@ public:
     template <class... A>
     auto operator()(const A&... a) const {
         if constexpr (kOwn)
-            return run(detail::Invoke(), f_, a...);
+            return detail::run_jitted<detail::FilterCallOf<detail::Invoke, F, A...>>(*state_, detail::Invoke(), f_, a...);
         else
-            return run(f_, a...);
+            return detail::run_jitted<detail::FilterCallOf<F, A...>>(*state_, f_, a...);
     }
     template <class... A>
     auto lower(const A&... a) const {
@@ -298,10 +303,6 @@ public:
     const F& function() const { return f_; }
 
 private:
-    template <class G, class... A>
-    auto run(const G& g, const A&... a) const {
-        return detail::run_jitted<detail::FilterCallOf<G, A...>>(*state_, g, a...);
-    }
     F f_;
     detail::JitHandle state_;
 };
@@ -375,7 +376,11 @@ struct FilterGradient {
     Where where;
     template <class T, class... A>
     auto operator()(const T& x, const A&... a) const {
-        if constexpr (differentiates_first<F, T, A...>()) return differentiate(x, unkeyed(a)...);
+        if constexpr (differentiates_first<F, T, A...>()) {
+            using R = std::remove_cvref_t<std::invoke_result_t<const F&, const T&, const typename Unkeyed<A>::type&...>>;
+            static_assert(gives_one_array<R>, "grad: the function must return one Array, or std::pair<Array, Aux>");
+            if constexpr (gives_one_array<R>) return differentiate(x, unkeyed(a)...);
+        }
     }
 
 private:

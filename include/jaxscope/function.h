@@ -64,12 +64,8 @@ struct KeptAs {
             return StaticArg<std::string>();
         else if constexpr (is_plain<D>() || is_record<D>())
             return StaticArg<D>();
-        else if constexpr (is_tree<D>())
-            return std::type_identity<D>();
         else
-            static_assert(!sizeof(D),
-                          "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                          "wrap it in Static<>");
+            return std::type_identity<D>();
     }
     template <class T>
     struct Id {
@@ -91,6 +87,8 @@ constexpr TreeProblem argument_problem() {
 }
 template <class... A>
 inline constexpr TreeProblem problem_of = first_problem({argument_problem<typename Unkeyed<std::decay_t<A>>::type>()...});
+/// Why a call isn't made. Asked before anything else is, so that one sentence says what is wrong.
+enum class CallProblem : unsigned char { none, no_tree, no_equality, no_copy, not_callable, result };
 template <class T>
 const T& given(const T& v) {
     return v;
@@ -279,13 +277,31 @@ private:
                     return std::type_identity<typename WithArrays<R>::type>();
             }
         (std::index_sequence_for<A...>());
-        else return std::type_identity<Array>();  // so that one sentence says what is wrong
+        else return std::type_identity<Array>();
     }
 
 public:
     using Args = decltype(args_of(std::index_sequence_for<A...>()));
-    static constexpr bool callable = takes<kArrays>();
     using Result = typename decltype(result_of())::type;
+
+private:
+    static constexpr CallProblem find_problem() {
+        constexpr TreeProblem tree = Filter ? TreeProblem::none : problem_of<A...>;
+        if constexpr (tree == TreeProblem::no_tree)
+            return CallProblem::no_tree;
+        else if constexpr (tree == TreeProblem::no_equality)
+            return CallProblem::no_equality;
+        else if constexpr (!(std::is_copy_constructible_v<typename Unkeyed<std::decay_t<A>>::type> && ...))
+            return CallProblem::no_copy;
+        else if constexpr (!takes<kArrays>())
+            return CallProblem::not_callable;
+        else
+            return tree_problem<Filter, Result>() == TreeProblem::no_tree ? CallProblem::result : CallProblem::none;
+    }
+
+public:
+    static constexpr CallProblem problem = find_problem();
+    static constexpr bool callable = problem == CallProblem::none;
 };
 
 template <bool Filter, class F, class Args, bool... ByKeyword>
@@ -293,6 +309,41 @@ const void* call_tag() {
     static const char here = 0;
     return &here;
 }
+
+/// What stands in the place of a call that can't be made: a sentence, and types that nothing else is said of.
+template <CallProblem P>
+class RefusedCall : public Call {
+public:
+    using Args = std::tuple<>;
+    using Result = Array;
+    static constexpr bool callable = false;
+    template <class F, class... A>
+    explicit RefusedCall(const F&, const A&...) {
+        static_assert(P != CallProblem::no_tree,
+                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
+                      "wrap it in Static<>");
+        static_assert(P != CallProblem::no_equality, "Static<T> needs ==");
+        static_assert(P != CallProblem::no_copy, "an argument can't be copied: pass it by a std::shared_ptr, or what it points to");
+        static_assert(P != CallProblem::not_callable, "the function can't be called with these arguments");
+        static_assert(P != CallProblem::result,
+                      "the function returns what is no pytree: return arrays, numbers, or containers and structs of them");
+    }
+    void run(const Array*, std::vector<Array>&) override {}
+    Description arguments() const override { return {}; }
+    Description results() const override { return {}; }
+    void* take_results(void (**)(void*)) override { return nullptr; }
+    const Array& result() const { return result_; }
+    static Array filled(const void*, Array*) { return Array(); }
+    const Args& given_arguments() const { return args_; }
+    template <std::size_t I>
+    Array arg_like(const Array*&) const {
+        return result_;
+    }
+
+private:
+    Array result_;
+    Args args_;
+};
 
 /// A call of `f` with these arguments. Its own types stand in CallOf and FilterCallOf.
 template <bool Filter, class F, class... A>
@@ -305,7 +356,6 @@ public:
     using Result = typename Types::Result;
 
     explicit AnyCall(const F& f, const A&... a) : f_(f), args_(kept(std::index_sequence_for<A...>(), a...)) {
-        static_assert(callable, "the function can't be called with these arguments");
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
@@ -333,9 +383,7 @@ public:
             const TreeType* const types[] = {nullptr, &type_of<std::tuple_element_t<I, Args>>()...};
             set_arguments(values + 1, types + 1, in);
             const auto run_it = [&]() -> decltype(auto) { return f_(passed<A>(given(std::get<I>(std::as_const(args))), keywords[I])...); };
-            if constexpr (!callable)
-                return;
-            else if constexpr (std::is_void_v<decltype(run_it())>)
+            if constexpr (std::is_void_v<decltype(run_it())>)
                 run_it(), result_ = new Result();
             else
                 result_ = new Result(run_it());
@@ -412,17 +460,20 @@ private:
     Args args_;
     Result* result_ = nullptr;
 };
+template <bool Filter, class F, class... A>
+using CallBase =
+    std::conditional_t<KeptTypes<Filter, F, A...>::callable, AnyCall<Filter, F, A...>, RefusedCall<KeptTypes<Filter, F, A...>::problem>>;
 template <class F, class... A>
-class CallOf final : public AnyCall<false, F, A...> {
+class CallOf final : public CallBase<false, F, A...> {
 public:
-    using AnyCall<false, F, A...>::AnyCall;
+    using CallBase<false, F, A...>::CallBase;
 };
 template <class F, class... A>
 CallOf(const F&, const A&...) -> CallOf<F, A...>;
 template <class F, class... A>
-class FilterCallOf final : public AnyCall<true, F, A...> {
+class FilterCallOf final : public CallBase<true, F, A...> {
 public:
-    using AnyCall<true, F, A...>::AnyCall;
+    using CallBase<true, F, A...>::CallBase;
 };
 template <class F, class... A>
 FilterCallOf(const F&, const A&...) -> FilterCallOf<F, A...>;
@@ -471,6 +522,13 @@ template <class T>
 inline constexpr bool is_pair = false;
 template <class T, class U>
 inline constexpr bool is_pair<std::pair<T, U>> = true;
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... T>
+inline constexpr bool is_tuple<std::tuple<T...>> = true;
+/// What a function that is differentiated returns: one array, or that and something auxiliary.
+template <class R>
+inline constexpr bool gives_one_array = is_leaf<typename WithArrays<R>::type> || is_pair<R>;
 
 }  // namespace detail
 }  // namespace jaxscope::jax

@@ -154,15 +154,19 @@ protected:
 namespace detail {
 template <class C, class F, class... A>
 auto run_jitted(JitState& state, const F& f, const A&... a) {
-    CallKey key(C::tag());
-    std::vector<Array> made;
-    C::write(key, made, a...);
-    Called r;
-    if (!jit_again(state, key, r)) {
-        C call(f, a...);
-        r = jit_call(state, call, key);
+    if constexpr (!C::callable) {
+        return C(f, a...).result();
+    } else {
+        CallKey key(C::tag());
+        std::vector<Array> made;
+        C::write(key, made, a...);
+        Called r;
+        if (!jit_again(state, key, r)) {
+            C call(f, a...);
+            r = jit_call(state, call, key);
+        }
+        return C::filled(r.prototype, r.leaves.data());
     }
-    return C::filled(r.prototype, r.leaves.data());
 }
 }  // namespace detail
 
@@ -211,21 +215,7 @@ public:
     Jitted(F f, const JitOptions& options, const Where& where) : f_(std::move(f)), state_(options, where, detail::Arity<F>::value) {}
     template <class... A>
     auto operator()(const A&... a) const {
-        constexpr auto problem = detail::problem_of<A...>;
-        static_assert(problem != detail::TreeProblem::no_tree,
-                      "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                      "wrap it in Static<>");
-        static_assert(problem != detail::TreeProblem::no_equality, "Static<T> needs ==");
-        if constexpr (problem == detail::TreeProblem::none) {
-            constexpr bool callable = detail::CallOf<F, A...>::callable;
-            static_assert(callable, "the function can't be called with these arguments");
-            if constexpr (callable)
-                return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
-            else
-                return Array();  // so that nothing else is said
-        } else {
-            return Array();
-        }
+        return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
     }
     template <class... A>
     Lowered<false, F, A...> lower(const A&... a) const {

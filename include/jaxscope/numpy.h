@@ -464,8 +464,8 @@ public:
     std::vector<Nested> items;
     bool is_list = false;
 };
-Array array(std::initializer_list<Nested> list);
-Array array(std::initializer_list<Nested> list, dtype type);
+Array array(std::initializer_list<Nested> list, Where where = {});
+Array array(std::initializer_list<Nested> list, dtype type, Where where = {});
 
 namespace linalg {
 Array norm(const Operand& x, const Reduction& over = {});

@@ -103,7 +103,7 @@ Policy save_from_both_policies(const Policy& a, const Policy& b);
 Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination);
 Policy save_and_offload_only_these_names(const std::vector<std::string>& names_which_can_be_saved,
                                          const std::vector<std::string>& names_which_can_be_offloaded, const std::string& offload_src,
-                                         const std::string& offload_dst);
+                                         const std::string& offload_dst, Where where = {});
 }  // namespace policies
 
 }  // namespace jaxscope::jax

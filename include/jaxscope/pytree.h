@@ -532,7 +532,7 @@ struct Description {
 };
 PyTreeDef make_tree(const Description& d);
 /// Of the tree without leaves `n` is wanted: throws JAX's errors for too few and too many.
-void check_leaf_count(const PyTreeDef& tree, std::size_t n);
+void check_leaf_count(const PyTreeDef& tree, std::size_t n, const Where& where);
 /// JAX's error of tree_map for trees that differ.
 [[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name);
 template <bool Filter = false, class T>
@@ -560,14 +560,14 @@ std::pair<std::vector<Array>, PyTreeDef> tree_flatten(const T& t) {
 }
 /// A tree like `prototype` with other leaves.
 template <class T>
-T tree_unflatten(const T& prototype, const std::vector<Array>& leaves) {
+T tree_unflatten(const T& prototype, const std::vector<Array>& leaves, Where where = {}) {
     T out(prototype);
     std::size_t n = 0;
     detail::each_leaf(out, [&](Array& a) {
         if (n < leaves.size()) a = leaves[n];
         ++n;
     });
-    if (n != leaves.size()) detail::check_leaf_count(tree_structure(prototype), leaves.size());
+    if (n != leaves.size()) detail::check_leaf_count(tree_structure(prototype), leaves.size(), where);
     return out;
 }
 namespace detail {

@@ -44,7 +44,7 @@ std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, c
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,
                                   const std::vector<PyTreeDef>& args, const std::vector<std::pair<std::string, PyTreeDef>>& kwargs);
 /// Numbers of donated arguments among those that aren't static: sorted, without duplicates. Throws where both hold an argument.
-std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, const std::vector<int>& static_argnums);
+std::vector<int> rebase_donate_argnums(const std::vector<int>& donate_argnums, const std::vector<int>& static_argnums, Where where = {});
 
 /// One step of the way to a leaf: a dict's key, a place in a tuple or a list, a member of a struct.
 struct KeyEntry {

@@ -221,3 +221,41 @@ TEST(Masks, AreRefusedByWhatDoesNotLookAtThem) {
     EXPECT_EQ(error_of([&] { jnp::quantile(jnp::ones(3), .5, {.where = jnp::ones(3) > 0.}); }),
               "quantile() got an unexpected keyword argument 'where'");
 }
+
+namespace {
+int line_of_error(const jaxscope::Error& e) { return e.loc.file.find("errors_test.cpp") == std::string::npos ? -1 : e.loc.line; }
+}  // namespace
+#define HERE(...) EXPECT_EQ(line_of_error(thrown_by([&] { __VA_ARGS__; })), __LINE__) << #__VA_ARGS__
+
+TEST(ErrorPlaces, OfTheUsersCall) {
+    const Array v = jnp::ones(3);
+    HERE(v.shape(3));
+    HERE(Array({1.F, 2.F}, {3}));
+    HERE(jnp::array({{1., 2.}, {3.}}));
+    HERE(jnp::load("no_such_file.npy"));
+    HERE(jax::tree_unflatten(std::pair(v, v), std::vector<Array>{v}));
+    HERE(jax::rebase_donate_argnums({1}, {1}));
+    HERE(jax::policies::save_and_offload_only_these_names({"a"}, {"a"}, "device", "pinned_host"));
+    HERE(jax::lax::associative_scan([](const Array& a, const Array&) { return a.sum(); }, v));
+}
+TEST(ErrorPlaces, OfWhatWasGivenAway) {
+    Array w = jnp::ones(3);
+    const int made = __LINE__ + 1;
+    const auto donates = jax::jit([](Array x) { return x * 2; }, {.donate_argnums = {0}});
+    donates(w);
+    const auto advice = [&](auto&& f) {
+        const jaxscope::Error e = thrown_by(f);
+        return e.advices.empty() ? std::string() : e.advices.front();
+    };
+    const std::string given = "errors_test.cpp:" + std::to_string(made) + ": pass a copy there, or use what that call gave back";
+    HERE(w + 1.);
+    HERE(jax::grad([](Array x) { return x.sum(); })(w));
+    HERE(jax::lax::cond(true, same, same, w));
+    EXPECT_NE(advice([&] { w + 1.; }).find(given), std::string::npos) << advice([&] { w + 1.; });
+    // A call has no place of its own: the function's is the nearest one.
+    EXPECT_EQ(line_of_error(thrown_by([&] { donates(w); })), made);
+    Array u = jnp::ones(3);
+    const int deleted = __LINE__ + 1;
+    u.delete_buffer();
+    EXPECT_NE(advice([&] { jnp::sin(u); }).find("errors_test.cpp:" + std::to_string(deleted)), std::string::npos);
+}

@@ -155,11 +155,11 @@ void fix_numbers(const JitState& s, Call& call) {
                                                      "INVALID_ARGUMENT: Buffer has been deleted or donated.",
                                                      flattened(e, i)))
             .advise(e.program->in_paths[i].str() + " was donated before this call: pass the array that the call before it gave back");
-    refuse_deleted(leaves[i]->aval);
+    refuse_deleted(*leaves[i]);
 }
 
 /// Takes the elements of the leaves; those of donated ones are given away. Throws with everything as it was.
-void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
+void take_inputs(JitEntry& e, std::span<const Node* const> leaves, const Where& where) {
     try {
         for (const std::uint32_t i : e.consumed) {
             e.inputs[i] = leaves[i]->array.get();
@@ -168,6 +168,7 @@ void take_inputs(JitEntry& e, std::span<const Node* const> leaves) {
         }
         for (const std::uint32_t i : e.plain)
             if (!(e.inputs[i] = leaves[i]->array.get())) refuse_gone(e, leaves, i, false);
+        for (const std::uint32_t i : e.consumed) const_cast<Node*>(leaves[i])->where = where;
     } catch (...) {
         for (const std::uint32_t i : e.consumed)
             if (e.given[i]) const_cast<Node*>(leaves[i])->array = std::move(e.given[i]);
@@ -197,12 +198,13 @@ void compile_entry(JitEntry& e) {
     tell_warning(e);
 }
 
-std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
+/// `where`: the function was made there, which is the nearest place to a call that has none of its own.
+std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves, const Where& where) {
     std::vector<ArrayPtr> results;
-    {
+    at_place(where, [&] {
         const std::lock_guard lock(e.running);
         if (!e.executable) compile_entry(e);
-        take_inputs(e, leaves);
+        take_inputs(e, leaves, where);
         const auto drop = [&] {
             for (const std::uint32_t i : e.consumed) e.given[i].reset();
         };
@@ -214,7 +216,7 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves) {
             throw;
         }
         drop();
-    }
+    });
     std::vector<Array> out;
     out.reserve(results.size());
     for (ArrayPtr& a : results) out.push_back(concrete(std::move(a)));
@@ -360,7 +362,7 @@ bool jit_again(JitState& s, const CallKey& key, Called& out) {
         present = std::move(arranged);
         leaves = present;
     }
-    out.leaves = run_entry(*e, leaves);
+    out.leaves = run_entry(*e, leaves, s.where);
     out.prototype = e->prototype;
     return true;
 }
@@ -374,9 +376,11 @@ Called jit_call(JitState& s, Call& call, const CallKey& key) {
     if (Trace::current()) {
         r.leaves = stage_entry(s, *e, call);
     } else {
-        for (const Array& a : call.leaves)
-            if (a.is_tracer()) elements(*a.node());
-        r.leaves = run_entry(*e, nodes_of(call.leaves));
+        at_place(s.where, [&] {
+            for (const Array& a : call.leaves)
+                if (a.is_tracer()) elements(*a.node());
+        });
+        r.leaves = run_entry(*e, nodes_of(call.leaves), call.where.line ? call.where : s.where);
     }
     r.prototype = e->prototype;
     return r;
@@ -576,8 +580,8 @@ DonatedArrays::DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Ar
         if (call.warning && is_news(call)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
     }
 }
-void DonatedArrays::consume() const {
-    for (const Array& a : arrays_) const_cast<Node*>(a.node())->array.reset();
+void DonatedArrays::consume(const Where& where) const {
+    for (const Array& a : arrays_) give_away(*a.node(), where);
 }
 
 }  // namespace jaxscope::jax::detail

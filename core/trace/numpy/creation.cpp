@@ -13,6 +13,7 @@
 #include "lax/ops.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
+#include "trace/functions.h"
 #include "trace/numpy/array_parts.h"
 #include "trace/promote.h"
 #include "trace/refusals.h"
@@ -228,8 +229,12 @@ Nested::Nested(std::initializer_list<Nested> list) : items(list), is_list(true) 
 Nested::Nested(const Nested& other) = default;
 Nested& Nested::operator=(const Nested& other) = default;
 Nested::~Nested() = default;
-Array array(std::initializer_list<Nested> list) { return from_nested(list, nullptr); }
-Array array(std::initializer_list<Nested> list, dtype type) { return from_nested(list, &type); }
+Array array(std::initializer_list<Nested> list, Where where) {
+    return detail::at_place(where, [&] { return from_nested(list, nullptr); });
+}
+Array array(std::initializer_list<Nested> list, dtype type, Where where) {
+    return detail::at_place(where, [&] { return from_nested(list, &type); });
+}
 
 }  // namespace numpy
 

@@ -76,7 +76,7 @@ std::vector<Array> associative_scan(const Combine& combine, const std::vector<Ar
                                     const Where& where) {
     const InUsersLine line(where);
     if (elements.empty()) return {};
-    const std::int64_t axis = axis_in(o.axis, elements.front().ndim());
+    const std::int64_t axis = at_place(where, [&] { return axis_in(o.axis, elements.front().ndim()); });
     std::string shapes;
     bool same = true;
     for (const Array& a : elements) {

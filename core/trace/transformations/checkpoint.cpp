@@ -208,7 +208,7 @@ Called checkpoint(Call& call, Kept& kept) {
         std::optional<DonatedArrays> donated;
         if (!Trace::current()) donated.emplace(*p.jaxpr.jaxpr, in);
         Called r{bind_primitive(kRemat, in, make_params(p), call.where), e->prototype};
-        if (donated) donated->consume();
+        if (donated) donated->consume(call.where);
         return r;
     });
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/print/attr_text.h"
+#include "trace/functions.h"
 #include "trace/kept.h"
 #include "trace/trace.h"
 
@@ -135,10 +136,10 @@ Policy save_from_both_policies(const Policy& a, const Policy& b) {
         "save_from_both_policies.<locals>.policy");
 }
 Policy save_and_offload_only_these_names(const std::vector<std::string>& saved, const std::vector<std::string>& offloaded,
-                                         const std::string& source, const std::string& destination) {
+                                         const std::string& source, const std::string& destination, Where where) {
     Policy p{"save_and_offload_only_these_names([" + listed(saved) + "], [" + listed(offloaded) + "], " + listed({source, destination}) +
              ")"};
-    detail::policy_spec(p);  // refuses a name on both sides here, where JAX does
+    detail::at_place(where, [&] { return detail::policy_spec(p); });  // refuses a name on both sides here, where JAX does
     return p;
 }
 Policy offload_dot_with_no_batch_dims(const std::string& source, const std::string& destination) {
