@@ -34,12 +34,13 @@ struct CompiledCollective {
 /// What a compiler said of the whole program when it was captured: XLA's for the machine's own backend, or one of a device that wasn't
 /// there.
 struct XlaFacts {
-    std::string target;                                                               ///< "tpu:v5p:2x2x1"; empty: the backend that captured
-    std::string device;                                                               ///< as JAX names it: "TPU v5"
-    std::string version;                                                              ///< of the compiler
-    std::string options;                                                              ///< of the environment, given to the compiler
-    std::int64_t arguments = 0, outputs = 0, aliased = 0, temporaries = 0, peak = 0;  ///< bytes
-    double flops = 0, bytes_accessed = 0, compile_seconds = 0;
+    std::string target;                                                          ///< "tpu:v5p:2x2x1"; empty: the backend that captured
+    std::string device;                                                          ///< as JAX names it: "TPU v5"
+    std::string version;                                                         ///< of the compiler
+    std::string options;                                                         ///< of the environment, given to the compiler
+    std::optional<std::int64_t> arguments, outputs, aliased, temporaries, peak;  ///< bytes; none: it didn't say, or refused the program
+    std::optional<double> flops, bytes_accessed;
+    double compile_seconds = 0;
     std::vector<std::pair<int, int>> aliases;  ///< (output, input)
     std::vector<CompiledCollective> collectives;
     std::vector<std::string> in_specs, out_specs;  ///< P('x', None), per input and result; empty texts: it didn't say

@@ -159,9 +159,9 @@ void compiled_section(Page& page, const ProgramSummary& s) {
     for (const XlaFacts& x : s.compiled) {
         if (x.out_of_memory) continue;
         fits = true;
-        t.add({x.target.empty() ? "this backend" : x.target, size_cell(x.arguments), size_cell(x.outputs), size_cell(x.aliased),
-               size_cell(x.temporaries), x.peak ? size_cell(x.peak) : Table::Cell("-"),
-               x.compile_seconds > 0 ? Table::Cell(seconds_text(x.compile_seconds)) : Table::Cell("-")});
+        const auto size = [](const std::optional<std::int64_t>& bytes) { return bytes ? size_cell(*bytes) : Table::Cell("-"); };
+        t.add({x.target.empty() ? "this backend" : x.target, size(x.arguments), size(x.outputs), size(x.aliased), size(x.temporaries),
+               size(x.peak), x.compile_seconds > 0 ? Table::Cell(seconds_text(x.compile_seconds)) : Table::Cell("-")});
     }
     if (fits) page.table(t);
     for (const XlaFacts& x : s.compiled)

@@ -94,6 +94,8 @@ def test_a_program_that_does_not_fit_keeps_the_report(capture, folder, binary):
     assert report["buffers"][1] == {"bytes": round(32.5 * 2**20), "shape": "bf16[4096,4096]{1,0}", "op_name": None, "kind": "HLO temp", "file": None, "line": None}
     shown = subprocess.run([binary, "inspect", "out.jaxscope"], cwd=folder, capture_output=True, text=True, check=True).stdout
     assert "doesn't fit" in shown and "jit(step)/dot_general" in shown and "good.py:4" in shown
+    row = json.loads(subprocess.run([binary, "inspect", "out.jaxscope", "--json"], cwd=folder, capture_output=True, check=True).stdout)["program"]["compiled"][0]
+    assert [row[k] for k in ("arguments", "outputs", "aliased", "temporaries", "peak", "flops", "bytes_accessed")] == [None] * 7
     # Of a program that was rewritten it says nothing.
     subprocess.run([binary, "transform", "out.jaxscope", "--apply", "jit", "-o", "again.jaxscope"], cwd=folder, check=True, capture_output=True)
     assert json.loads(subprocess.run([binary, "inspect", "again.jaxscope", "--json"], cwd=folder, capture_output=True, check=True).stdout)["program"]["compiled"] == []

@@ -21,7 +21,7 @@ def offsets(cli, path):
     """(target, how far the estimate is off XLA's word, what is told) for each target that the capture has a word of."""
     for facts in cli.json("inspect", str(path))["program"]["compiled"]:
         target = ":".join(facts["target"].split(":")[:2])
-        if target in TARGETS and facts["peak"] >= SMALLEST:
+        if target in TARGETS and (facts["peak"] or 0) >= SMALLEST:
             report = cli.json("plan", str(path), "--target", target)
             yield target, report["memory"]["planned_peak"] / facts["peak"] - 1, report
 

@@ -14,9 +14,14 @@ double number(const JsonValue& v, std::string_view key) {
     return v.find_value(key, found) ? found.as_double() : 0;
 }
 std::int64_t size(const JsonValue& v, std::string_view key) { return static_cast<std::int64_t>(number(v, key)); }
+std::optional<double> number_or_none(const JsonValue& v, std::string_view key) {
+    JsonValue found;
+    if (!v.find_value(key, found) || found.is_null()) return std::nullopt;
+    return found.as_double();
+}
 std::optional<std::int64_t> size_or_none(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    if (!v.find_value(key, found)) return std::nullopt;
+    if (!v.find_value(key, found) || found.is_null()) return std::nullopt;
     return found.as_int(0, INT64_MAX, "bytes");
 }
 std::string text(const JsonValue& v, std::string_view key) {
@@ -67,7 +72,8 @@ void entry(JsonWriter& w, const char* key, const std::string& value) {
     else
         w.value(value);
 }
-void entry(JsonWriter& w, const char* key, const std::optional<std::int64_t>& value) {
+template <class T>
+void entry(JsonWriter& w, const char* key, const std::optional<T>& value) {
     w.key(key);
     if (value)
         w.value(*value);
@@ -101,16 +107,16 @@ void write_over_devices(JsonWriter& w, const XlaFacts& x) {
 void write_figures(JsonWriter& w, const XlaFacts& x) {
     w.key("memory_analysis");
     w.begin_object();
-    w.entry("argument_size_in_bytes", x.arguments);
-    w.entry("output_size_in_bytes", x.outputs);
-    w.entry("alias_size_in_bytes", x.aliased);
-    w.entry("temp_size_in_bytes", x.temporaries);
-    if (x.peak) entry(w, "peak_memory_in_bytes", x.peak);
+    if (x.arguments) w.entry("argument_size_in_bytes", *x.arguments);
+    if (x.outputs) w.entry("output_size_in_bytes", *x.outputs);
+    if (x.aliased) w.entry("alias_size_in_bytes", *x.aliased);
+    if (x.temporaries) w.entry("temp_size_in_bytes", *x.temporaries);
+    if (x.peak) w.entry("peak_memory_in_bytes", *x.peak);
     w.end_object();
     w.key("cost_analysis");
     w.begin_object();
-    w.entry("flops", x.flops);
-    w.entry("bytes accessed", x.bytes_accessed);
+    if (x.flops) w.entry("flops", *x.flops);
+    if (x.bytes_accessed) w.entry("bytes accessed", *x.bytes_accessed);
     w.end_object();
     w.key("input_output_alias");
     w.begin_array();
@@ -158,15 +164,16 @@ XlaFacts read_xla(const JsonValue& v) {
     x.compile_seconds = number(v, "compile_seconds");
     JsonValue found;
     if (v.find_value("memory_analysis", found)) {
-        x.arguments = size(found, "argument_size_in_bytes");
-        x.outputs = size(found, "output_size_in_bytes");
-        x.aliased = size(found, "alias_size_in_bytes");
-        x.temporaries = size(found, "temp_size_in_bytes");
-        x.peak = size(found, "peak_memory_in_bytes");
+        x.arguments = size_or_none(found, "argument_size_in_bytes");
+        x.outputs = size_or_none(found, "output_size_in_bytes");
+        x.aliased = size_or_none(found, "alias_size_in_bytes");
+        x.temporaries = size_or_none(found, "temp_size_in_bytes");
+        x.peak = size_or_none(found, "peak_memory_in_bytes");
+        if (x.peak == 0) x.peak.reset();  // backends that don't know it say so
     }
     if (v.find_value("cost_analysis", found)) {
-        x.flops = number(found, "flops");
-        x.bytes_accessed = number(found, "bytes accessed");
+        x.flops = number_or_none(found, "flops");
+        x.bytes_accessed = number_or_none(found, "bytes accessed");
     }
     if (v.find_value("input_output_alias", found))
         for (JsonValue::Items it(found); it.more(); it.step()) {

@@ -83,7 +83,7 @@ struct ReportFields<XlaFacts> {
         report_field("options", &XlaFacts::options, "of the environment, given to the compiler"),
         report_field("arguments", &XlaFacts::arguments), report_field("outputs", &XlaFacts::outputs),
         report_field("aliased", &XlaFacts::aliased), report_field("temporaries", &XlaFacts::temporaries),
-        report_field("peak", &XlaFacts::peak, "XLA's peak_memory_in_bytes; 0: it said none"), report_field("flops", &XlaFacts::flops),
+        report_field("peak", &XlaFacts::peak, "XLA's peak_memory_in_bytes; null: it said none"), report_field("flops", &XlaFacts::flops),
         report_field("bytes_accessed", &XlaFacts::bytes_accessed), report_field("compile_seconds", &XlaFacts::compile_seconds),
         report_field("out_of_memory", &XlaFacts::out_of_memory, "why XLA refused the program; then there are no figures"));
 };

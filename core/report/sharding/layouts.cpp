@@ -30,13 +30,13 @@ LayoutRow layout_row(std::string layout, const Inspection& inspection) {
 
 std::optional<LayoutRow> xla_row(const Inspection& inspection) {
     const XlaFacts& x = inspection.program().xla;
-    if (!x.known || x.out_of_memory) return {};
+    if (!x.known || x.out_of_memory || !x.arguments || !x.outputs || !x.aliased || !x.temporaries) return {};
     LayoutRow row{"as captured, by XLA"};
-    row.planned_peak = x.arguments + x.outputs - x.aliased + x.temporaries;
-    row.arguments = x.arguments;
-    row.outputs = x.outputs;
-    row.aliased = x.aliased;
-    row.temporaries = x.temporaries;
+    row.planned_peak = *x.arguments + *x.outputs - *x.aliased + *x.temporaries;
+    row.arguments = *x.arguments;
+    row.outputs = *x.outputs;
+    row.aliased = *x.aliased;
+    row.temporaries = *x.temporaries;
     if (const auto choice = xla_choice(x)) row.sent_bytes = choice->sent_bytes;
     return row;
 }
