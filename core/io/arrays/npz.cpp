@@ -112,9 +112,11 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& data, const Dims
     return out;
 }
 
-/// NumPy's files know none of ml_dtypes' kinds: those come as raw bytes or as integers of their width.
+/// NumPy's files know none of ml_dtypes' kinds: those come as raw bytes or as integers of their width, float8_e5m2 as "f1", which NumPy
+/// itself can't read back.
 bool stored_as(std::string_view kind, DType d) {
     const std::string width = std::to_string(byte_size(d));
+    if (kind == "f1") return d == DType::F8E5M2;
     return !is_key(d) &&
            (kind == "V" + width || (npy_descr(d).find('V') != std::string::npos && (kind == "u" + width || kind == "i" + width)));
 }
@@ -143,7 +145,7 @@ std::shared_ptr<ArrayConst> parse_npy_as(std::string_view bytes, const std::stri
     found.shape = h.shape;
     if (const auto d = numpy_dtype(kind)) {
         found.dtype = *d;
-    } else if (!as || kind != "V" + std::to_string(byte_size((*as)->dtype))) {
+    } else if (!as || !stored_as(kind, (*as)->dtype)) {
         wrong_array(name, "a dtype of JAX", "'" + printable(h.descr, 20) + "'");
     }
     if (as && stored_as(kind, (*as)->dtype)) found.dtype = (*as)->dtype;

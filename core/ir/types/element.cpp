@@ -170,7 +170,10 @@ std::uint16_t small_float_bits(DType d, double value) {
     if (std::isnan(v) || (std::isinf(v) && no_infinity)) {
         if (l.special == Special::NanMinus0) return static_cast<std::uint16_t>(1 << (l.exponent + l.mantissa));
         if (l.special == Special::NanAllOnes) return static_cast<std::uint16_t>(sign | ((1 << (l.exponent + l.mantissa)) - 1));
-        if (l.special == Special::None) return static_cast<std::uint16_t>(sign | ((1 << (l.exponent + l.mantissa)) - 1));
+        if (l.special == Special::None) {  // no NaN: -0 stands for it, the largest number for an infinity
+            return static_cast<std::uint16_t>(std::isnan(v) ? 1 << (l.exponent + l.mantissa)
+                                                            : sign | ((1 << (l.exponent + l.mantissa)) - 1));
+        }
         return static_cast<std::uint16_t>(sign | (top << l.mantissa) |
                                           static_cast<int>(payload_of(std::isnan(v) ? v : nan_of(false, 0, 1), l.mantissa)));
     }

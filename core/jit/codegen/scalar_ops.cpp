@@ -348,9 +348,30 @@ Number ScalarOps::float_binary(KOp o, const Number& l, const Number& r) {
             };
             return truth(b.CreateICmpSLT(key(x), key(y)));
         }
+        case KOp::NextAfter:
+            return next_after(l, r);
         default:
             return real(d, math_function(b, o, x, y));
     }
+}
+
+/// The neighbour among the numbers of x's own type, by their bits: a float32's neighbour would be rounded back to x. Numbers that aren't
+/// normal equal zero, as for XLA.
+Number ScalarOps::next_after(const Number& x, const Number& y) {
+    const std::int64_t width = byte_size(x.dtype);
+    const DType bits = width == 1 ? DType::U8 : width == 2 ? DType::U16 : width == 4 ? DType::U32 : DType::U64;
+    Value *from = bitcast(x, bits).re, *to = bitcast(y, bits).re;
+    llvm::Type* t = from->getType();
+    Value *one = llvm::ConstantInt::get(t, 1), *zero = llvm::ConstantInt::get(t, 0);
+    Value* sign = llvm::ConstantInt::get(t, std::uint64_t{1} << (bit_width(x.dtype) - 1));
+    Value *size = b.CreateAnd(from, b.CreateNot(sign)), *goal = b.CreateAnd(to, b.CreateNot(sign));
+    Value* apart = b.CreateICmpNE(b.CreateAnd(from, sign), b.CreateAnd(to, sign));
+    Value* smaller = b.CreateOr(apart, b.CreateICmpUGT(size, goal));
+    Value* next = b.CreateSelect(smaller, b.CreateSub(from, one), b.CreateAdd(from, one));
+    next = b.CreateSelect(b.CreateICmpEQ(size, zero), b.CreateOr(b.CreateAnd(to, sign), one), next);
+    Value* found = b.CreateSelect(b.CreateFCmpOEQ(x.re, y.re), y.re, bitcast({next, nullptr, bits}, x.dtype).re);
+    Value* nan = b.CreateSelect(b.CreateFCmpUNO(x.re, x.re), x.re, y.re);
+    return {b.CreateSelect(b.CreateFCmpUNO(x.re, y.re), nan, found), nullptr, x.dtype};
 }
 
 /// x / 0 = -1 (all bits set) and x % 0 = x; the smallest number by -1 is itself, remainder 0.

@@ -51,6 +51,7 @@ private:
     Number complex_unary(KOp o, const Number& a);
     Number complex_inverse(KOp o, const Number& a);
     Number float_binary(KOp o, const Number& x, const Number& y);
+    Number next_after(const Number& x, const Number& y);
     Number integer_binary(KOp o, const Number& x, const Number& y);
     Number complex_binary(KOp o, const Number& x, const Number& y);
     llvm::Value* divide(llvm::Value* x, llvm::Value* y, bool is_signed, bool remainder);

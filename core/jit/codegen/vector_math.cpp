@@ -291,8 +291,6 @@ const char* libm_name(KOp o) {
             return "pow";
         case KOp::Atan2:
             return "atan2";
-        case KOp::NextAfter:
-            return "nextafter";
         case KOp::Rem:
             return "fmod";
         default:

@@ -31,10 +31,12 @@ void put_element(DType d, void* base, std::int64_t i, const Element& e) {
     store_element(d, static_cast<std::byte*>(base) + i * byte_size(d), e);
 }
 
-/// The order of lax.sort: -0 equals 0, NaN last, complex numbers by real then imaginary part.
-int compare_floats(double a, double b) {
+/// The order of lax.sort: -0 equals 0, NaN last, complex numbers by real then imaginary part. The only NaN of some types is negative, and
+/// first.
+bool is_nan_first(DType d) { return d == DType::F8E4M3B11FNUZ || d == DType::F8E4M3FNUZ || d == DType::F8E5M2FNUZ; }
+int compare_floats(double a, double b, bool nan_first = false) {
     const bool na = std::isnan(a), nb = std::isnan(b);
-    if (na || nb) return static_cast<int>(na) - static_cast<int>(nb);
+    if (na || nb) return (static_cast<int>(na) - static_cast<int>(nb)) * (nan_first ? -1 : 1);
     return a < b ? -1 : a > b ? 1 : 0;
 }
 int compare(DType d, const Element& a, const Element& b) {
@@ -42,7 +44,7 @@ int compare(DType d, const Element& a, const Element& b) {
         const int re = compare_floats(a.number.real(), b.number.real());
         return re ? re : compare_floats(a.number.imag(), b.number.imag());
     }
-    if (is_float(d)) return compare_floats(a.number.real(), b.number.real());
+    if (is_float(d)) return compare_floats(a.number.real(), b.number.real(), is_nan_first(d));
     if (is_unsigned_int(d)) {
         const auto x = static_cast<std::uint64_t>(a.integer), y = static_cast<std::uint64_t>(b.integer);
         return x < y ? -1 : x > y ? 1 : 0;

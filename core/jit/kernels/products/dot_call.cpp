@@ -206,13 +206,11 @@ private:
         a += at.lhs, b += at.rhs, out += at.out;
         std::int64_t sums = 1;
         for (const DotLoop& l : shape_.sums) sums *= l.size;
-        if (sums == 0) sums = 1;
         for (std::int64_t s = 0; s < sums; ++s) {
             const T *pa = a, *pb = b;
             std::int64_t rest = s;
             for (std::size_t l = shape_.sums.size(); l-- > 0;) {
                 const DotLoop& loop = shape_.sums[l];
-                if (loop.size == 0) break;
                 pa += rest % loop.size * loop.lhs, pb += rest % loop.size * loop.rhs;
                 rest /= loop.size;
             }

@@ -54,6 +54,8 @@ DotShape dot_shape(const Op& op, const DotKernel& spec, const Layouts& layouts) 
         const auto a = static_cast<std::size_t>(spec.lhs_contract[c]), b = static_cast<std::size_t>(spec.rhs_contract[c]);
         k.push_back({l[a], ls[a], rs[b], 0});
     }
+    // Where any summed dimension is empty nothing is added up: the core says so, whichever dimension would have become its own.
+    if (std::any_of(k.begin(), k.end(), [](const DotLoop& d) { return d.size == 0; })) k = {{0, 1, 1, 0}};
     const DotLoop cm = merge(m, s.loops), cn = merge(n, s.loops);
     // The order of summation is free: outermost first in the memory of one operand or the other merges best.
     const auto summed = [&](std::int64_t DotLoop::*side) {

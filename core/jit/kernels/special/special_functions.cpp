@@ -293,7 +293,7 @@ double scaled_bessel(int order, double x) {
         term = next;
         sum += term;
     }
-    return sum / std::sqrt(2 * 3.14159265358979323846 * x);
+    return sum / std::sqrt(2 * 3.14159265358979323846) / std::sqrt(x);  // apart: twice pi times x may be too large
 }
 
 }  // namespace
