@@ -167,10 +167,10 @@ private:
 
     void constraint(const Eqn& e, const Op& op) {
         const Spec& spec = at_[e.first_out].spec;
-        for (const std::size_t d : uneven_dims(op.in[0]->shape, {report_.mesh, spec})) {
-            const std::int64_t padded =
-                bytes_per_device(op.in[0], {report_.mesh, spec}) * report_.mesh.size_of(spec.at(d)) - op.in[0]->bytes();
-            report_.findings.push_back({Finding::Kind::Padded, op.prim, op.source, op.in[0], to_text(spec), padded});
+        if (!uneven_dims(op.in[0]->shape, {report_.mesh, spec}).empty()) {
+            std::int64_t padded = bytes_per_device(op.in[0], {report_.mesh, spec});
+            for (const AxisNames& axes : spec.dims) padded *= report_.mesh.size_of(axes);
+            report_.findings.push_back({Finding::Kind::Padded, op.prim, op.source, op.in[0], to_text(spec), padded - op.in[0]->bytes()});
         }
         values_[e.first_out] = read(j_.inputs(e)[0], spec);
     }
@@ -323,13 +323,16 @@ private:
             const auto k = static_cast<std::size_t>(f);
             return !cut.result[k] && (rule.combine == Combine::Whole || (rule.part && cut.axes[k].empty()));
         };
-        for (std::size_t d = 0; d < rule.in[i].size(); ++d)
-            if (whole(rule.in[i][d]) && !have.at(d).empty()) {
-                const std::int64_t own = bytes_per_device(op.in[i], {report_.mesh, have});
-                report_.findings.push_back({Finding::Kind::ComputedWhole, op.prim, op.source, op.in[i], to_text(have),
-                                            own * (report_.mesh.size_of(have.at(d)) - 1)});
-                return;
-            }
+        Spec met = have;
+        bool any = false;
+        for (std::size_t d = 0; d < rule.in[i].size() && d < met.dims.size(); ++d) {
+            if (!whole(rule.in[i][d]) || met.dims[d].empty()) continue;
+            met.dims[d].clear();
+            any = true;
+        }
+        if (!any) return;
+        const std::int64_t others = bytes_per_device(op.in[i], {report_.mesh, met}) - bytes_per_device(op.in[i], {report_.mesh, have});
+        report_.findings.push_back({Finding::Kind::ComputedWhole, op.prim, op.source, op.in[i], to_text(have), others});
     }
 
     void plain(const Eqn& e, const Op& op) {

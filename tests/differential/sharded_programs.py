@@ -321,6 +321,22 @@ def write_narrow(folder, rng):
     write(folder, "narrow-random", lambda x: fn(x)[0], (jax.device_put(array(rng, 8), NamedSharding(mesh, P("x"))),))
 
 
+def write_grouped(folder, rng):
+    """Convolutions of groups and their gradients: images and groups are cut, windows aren't."""
+    mesh = mesh_of("x2y4")
+
+    def loss(w, v, x):
+        layout = dict(window_strides=(1, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        y = jnp.tanh(lax.conv_general_dilated(x, w, feature_group_count=8, **layout))
+        return (lax.conv_general_dilated(y, v, feature_group_count=4, **layout) ** 2).mean()
+    lies = [NamedSharding(mesh, P(None, None, None, "y"))] * 2 + [NamedSharding(mesh, P("x", None, None, "y"))]
+    args = tuple(jax.device_put(array(rng, *s), p) for s, p in zip(((3, 3, 1, 8), (3, 3, 2, 12), (4, 5, 5, 8)), lies))
+    write(folder, "grouped", jax.value_and_grad(loss, (0, 1, 2)), args)
+    odd = mesh_of("x8")  # more devices than groups
+    write(folder, "grouped-odd", jax.value_and_grad(loss, (0, 1, 2)), tuple(jax.device_put(a, NamedSharding(odd, P())) for a in args[:2]) +
+          (jax.device_put(args[2], NamedSharding(odd, P(None, None, None, "x"))),))
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -336,6 +352,7 @@ def by_hand(folder, seed):
     write_copies(folder, rng)
     write_nan(folder, rng)
     write_narrow(folder, rng)
+    write_grouped(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

@@ -13,7 +13,7 @@ from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 100))
-BY_HAND = 47
+BY_HAND = 49
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,18 @@ def test_memory_is_one_devices(folder, tmp_path):
 def test_what_stays_in_as_many_parts_is_permuted(folder, tmp_path):
     kinds = [c["kind"] for c in report(folder / "permuted.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]]
     assert kinds.count("ppermute") >= 3 and set(kinds) <= {"ppermute", "psum"}, kinds
+
+
+def test_groups_of_a_convolution_are_cut(folder, tmp_path):
+    sharding = report(folder / "grouped.jaxscope", tmp_path / "o.npz")["sharding"]
+    assert sharding["findings"] == [] and {c["kind"] for c in sharding["collectives"]} == {"psum"}, sharding["collectives"]
+    # The first kernel's gradient is a convolution of batch groups: each device has two of the eight.
+    assert [(v["spec"], v["local"]) for v in sharding["values"] if v["aval"] == "f32[3,3,1,8]"] == [("P(None, None, None, 'y')", "f32[3,3,1,2]")]
+
+
+def test_padding_is_counted_along_all_that_is_cut(folder, tmp_path):
+    found = [f for f in report(next(folder.glob("jit-*-uneven.jaxscope")), tmp_path / "o.npz")["sharding"]["findings"] if f["kind"] == "padded"]
+    assert found and all(f["bytes"] > 0 for f in found), found
 
 
 def test_numbers_that_nobody_keeps_cost_nothing(folder, tmp_path):
