@@ -321,6 +321,26 @@ def write_narrow(folder, rng):
     write(folder, "narrow-random", lambda x: fn(x)[0], (jax.device_put(array(rng, 8), NamedSharding(mesh, P("x"))),))
 
 
+def write_constrained(folder, rng):
+    """What a constraint says goes for what it is said of, in loops too; some dimensions it leaves open."""
+    mesh = mesh_of("x4y2")
+
+    def lies(v, *spec):
+        return lax.with_sharding_constraint(v, NamedSharding(mesh, P(*spec)))
+
+    def fn(unsaid, odd, rows, batch):
+        turn = lambda c, _: (lies(jnp.tanh(c), P.UNCONSTRAINED, "y"), None)
+        return (lies(jnp.sin(unsaid) + 1, "x", "y"), lies(jnp.cos(odd), "x").max(1), lies(rows * 2, P.UNCONSTRAINED, "y"),
+                jax.vmap(lambda r: lies(jnp.sin(r), None, "y"))(batch), lax.scan(turn, rows, None, length=2)[0])
+    cut = NamedSharding(mesh, P("x"))
+    write(folder, "constrained", fn, (array(rng, 16, 8), array(rng, 17, 3), jax.device_put(array(rng, 8, 4), cut), jax.device_put(array(rng, 4, 6, 4), cut)))
+
+    def parallel(x, a, b):  # along the sequence, but for the products
+        return lies(jax.nn.relu(lies(x, "x", None) @ a) @ b, "x", "y")
+    args = [jax.device_put(array(rng, *s), NamedSharding(mesh, p)) for s, p in (((4, 8, 16), P("x", "y")), ((16, 32), P(None, "y")), ((32, 16), P("y")))]
+    write(folder, "sequence", parallel, args)
+
+
 def write_grouped(folder, rng):
     """Convolutions of groups and their gradients: images and groups are cut, windows aren't."""
     mesh = mesh_of("x2y4")
@@ -353,6 +373,7 @@ def by_hand(folder, seed):
     write_nan(folder, rng)
     write_narrow(folder, rng)
     write_grouped(folder, rng)
+    write_constrained(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

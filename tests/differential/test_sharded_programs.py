@@ -13,7 +13,7 @@ from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 100))
-BY_HAND = 49
+BY_HAND = 51
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,19 @@ def test_memory_is_one_devices(folder, tmp_path):
 def test_what_stays_in_as_many_parts_is_permuted(folder, tmp_path):
     kinds = [c["kind"] for c in report(folder / "permuted.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]]
     assert kinds.count("ppermute") >= 3 and set(kinds) <= {"ppermute", "psum"}, kinds
+
+
+def test_a_constraint_holds_for_its_operand_and_leaves_dimensions_open(folder, tmp_path):
+    found = report(folder / "constrained.jaxscope", tmp_path / "o.npz")
+    sharding = found["sharding"]
+    # As in XLA: inputs of which nothing is said lie as what is made of them, whole where devices can't have equal parts.
+    assert [(v["path"], v["spec"]) for v in sharding["inputs"]] == [("unsaid", "P('x', 'y')"), ("odd", "P()"), ("rows", "P('x')"), ("batch", "P('x')")]
+    assert found["memory"]["arguments"] == 4 * (4 * 4 + 17 * 3 + 2 * 4 + 6 * 4)
+    assert [v["spec"] for v in sharding["outputs"]] == ["P('x', 'y')", "P()", "P('x', 'y')", "P('x', None, 'y')", "P('x', 'y')"]
+    # Nothing meets but for the result that is returned whole.
+    assert [c["asked_by"] for c in sharding["collectives"]] == ["reduce_max"] and not [f for f in sharding["findings"] if f["kind"] == "computed-whole"], sharding
+    kinds = {c["kind"] for c in report(folder / "sequence.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]}
+    assert kinds == {"all_gather", "reduce_scatter"}  # not a sum of everything, of which each keeps a part
 
 
 def test_groups_of_a_convolution_are_cut(folder, tmp_path):
