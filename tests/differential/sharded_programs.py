@@ -233,6 +233,19 @@ def write_unreduced(folder, rng):
         write(folder, "unreduced", fn, (jax.device_put(array(rng, 8, 16), P("x", "y")), jax.device_put(array(rng, 16, 8), P("y", None))))
 
 
+def write_typed(folder, rng):
+    """Operations of explicit types that say how their results lie, in a loop too."""
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+
+    def fn(a, ws):
+        def layer(c, w):
+            return jnp.einsum("bd,df->bf", c, w, out_sharding=P("x", "y")), None
+        c, _ = lax.scan(layer, a, ws)
+        return c, jnp.einsum("bd,df->bf", a, ws[0], out_sharding=P("x", "y")) + jnp.ones((16, 8), out_sharding=P("x", "y"))
+    with jax.set_mesh(mesh):
+        write(folder, "typed", fn, (jax.device_put(array(rng, 16, 8), P("x", "y")), jax.device_put(array(rng, 3, 8, 8), P(None, "y", None))))
+
+
 def write_hosted(folder, rng):
     """Weights that lie in the host's memory, and what is put there in between."""
     mesh = mesh_of("x2y4")
@@ -374,6 +387,7 @@ def by_hand(folder, seed):
     write_narrow(folder, rng)
     write_grouped(folder, rng)
     write_constrained(folder, rng)
+    write_typed(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))
