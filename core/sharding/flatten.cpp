@@ -8,9 +8,11 @@
 #include "ir/builder.h"
 #include "ir/interpret.h"
 #include "ir/primitive.h"
+#include "ir/types/type_mesh.h"
 #include "lax/collectives/collectives.h"
 #include "lax/params/placement.h"
 #include "lax/primitives.h"
+#include "sharding/mesh.h"
 
 namespace jaxscope::sharding {
 
@@ -21,14 +23,21 @@ AvalRef without_sharding(AvalRef a) {
     return plain;
 }
 
-ParamsRef without_shardings(const ParamsRef& params) {
+namespace {
+
+/// Those in bodies of loops, branches and shard_maps stay until these are cut themselves; in one device's program they bind nothing.
+enum class Constraints : std::uint8_t { Stay, Go };
+JaxprPtr plain(const Jaxpr& j, Constraints constraints);
+
+ParamsRef unsharded(const ParamsRef& params) {
     ParamsRef out = params;
     for (const char* name : {"sharding", "out_sharding"})
         if (const Attr* a = params->find(name); a && !a->is_none()) out = with_param(out, name, {});
-    return out->holds_jaxpr() ? map_jaxprs(out, [](const JaxprPtr& j) { return without_shardings(*j); }) : out;
+    return out;
 }
-
-namespace {
+ParamsRef with_plain_bodies(const ParamsRef& params, Constraints constraints) {
+    return params->holds_jaxpr() ? map_jaxprs(params, [&](const JaxprPtr& j) { return plain(*j, constraints); }) : params;
+}
 
 Avals plain_results(const Jaxpr& j, const Eqn& e) {
     Avals out;
@@ -44,6 +53,19 @@ Values signature(JaxprBuilder& b, const Jaxpr& j) {
     for (std::uint32_t i = 0; i < j.num_invars; ++i)
         out.push_back(b.add_input(without_sharding(j.aval(j.invar(i))), i < j.arg_names.size() ? j.arg_names[i] : Sym()));
     return out;
+}
+
+JaxprPtr plain(const Jaxpr& j, Constraints constraints) {
+    JaxprBuilder b;
+    const Values in = signature(b, j);
+    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
+    run.bind_all(in);
+    const Values out = run.forward([&](const Eqn& e, const Values& x) {
+        const bool go = constraints == Constraints::Go;
+        if (go && (e.prim == &kShardingConstraint || e.prim == &kReshard)) return x;
+        return b.append(*e.prim, x, with_plain_bodies(go ? unsharded(e.params) : e.params, constraints), plain_results(j, e), e.effects);
+    });
+    return b.finish(out, j.name);
 }
 
 bool asks_for_barrier(const ParamsRef& params) {
@@ -85,14 +107,32 @@ private:
             Op op = make_op(j, e);
             if (op.as<WhileParams>().cond_jaxpr.jaxpr->out_avals().at(0)->rank() > 0) {
                 for (AvalRef& a : op.in) a = without_sharding(a);
-                op.params = without_shardings(op.params);
+                op.params = with_plain_bodies(op.params, Constraints::Stay);
                 return body(*e.prim->expand.fn(op), in);
             }
         }
         if (e.prim == &kDevicePut) return between_spaces(make_op(j, e), in);
-        if (e.prim == &kReshard) return {constrained(in[0], e.params->find("dst_sharding"))};
-        return b_.append(*e.prim, in, e.prim == &kShardingConstraint ? e.params : without_shardings(e.params), plain_results(j, e),
-                         e.effects);
+        if (e.prim == &kReshard) return {resharded(e, in[0])};
+        if (e.prim == &kShardingConstraint) return b_.append(*e.prim, in, e.params, plain_results(j, e), e.effects);
+        Values out = b_.append(*e.prim, in, with_plain_bodies(unsharded(e.params), Constraints::Stay), plain_results(j, e), e.effects);
+        if (out.size() == 1) out[0] = as_typed(out[0], e.params);
+        return out;
+    }
+    /// What an operation of explicit types says of its result (`out_sharding`) is a constraint. Axes that the compiler chooses may cut
+    /// further what it doesn't.
+    Value as_typed(Value v, const ParamsRef& params) {
+        const Attr* given = params->find("out_sharding");
+        if (!given || given->is_none()) given = params->find("sharding");
+        if (!binds(v, given)) return v;
+        const Attr::Record& sharding = *given->get_record();
+        const auto named = named_sharding_from(*given);
+        const std::size_t said = sharding.fields.empty() ? 0 : explicit_axes(sharding.fields[0].second).size();
+        if (!named || said == 0) return v;
+        Attrs open;
+        for (std::int64_t d = 0; said < named->mesh.axes.size() && d < b_.aval(v)->rank(); ++d)
+            if (named->spec.at(static_cast<std::size_t>(d)).empty()) open.emplace_back(d);
+        const ParamsRef says = Params::make({{"sharding", *given}, {"unconstrained_dims", Attr::seq(Attr::SeqKind::Set, open)}});
+        return b_.append(kShardingConstraint, {v}, says, {b_.aval(v)})[0];
     }
     /// What goes from one memory space to another goes as it lies; where a sharding says how it is to lie, the device's side does so.
     Values between_spaces(const Op& op, Values x) {
@@ -138,9 +178,16 @@ private:
         for (std::size_t i = 0; list && i < list->items.size() && i < values.size(); ++i)
             values[i] = constrained(values[i], &list->items[i]);
     }
-    Value constrained(Value v, const Attr* sharding) {
+    /// A constraint but for its operand, whose type says how that lies.
+    Value resharded(const Eqn& e, Value v) {
+        return binds(v, e.params->find("dst_sharding")) ? b_.append(*e.prim, {v}, e.params, {b_.aval(v)})[0] : v;
+    }
+    bool binds(Value v, const Attr* sharding) const {
         const Attr::Record* r = sharding ? sharding->get_record() : nullptr;
-        if (!r || r->type != Sym("NamedSharding") || b_.aval(v)->rank() == 0) return v;
+        return r && r->type == Sym("NamedSharding") && b_.aval(v)->rank() != 0;
+    }
+    Value constrained(Value v, const Attr* sharding) {
+        if (!binds(v, sharding)) return v;
         return b_.append(kShardingConstraint, {v}, Params::make({{"sharding", *sharding}}), {b_.aval(v)})[0];
     }
     JaxprBuilder& b_;
@@ -177,16 +224,6 @@ JaxprPtr flattened(const Jaxpr& j) {
     return without_unread(b.finish(Flattening(b).body(j, in), j.name));
 }
 
-JaxprPtr without_shardings(const Jaxpr& j) {
-    JaxprBuilder b;
-    const Values in = signature(b, j);
-    Interpreter run(j, {.builder = &b}, LiteralAsValue(), Value());
-    run.bind_all(in);
-    const Values out = run.forward([&](const Eqn& e, const Values& x) {
-        // A constraint inside of one device's program binds nothing.
-        return e.prim == &kShardingConstraint ? x : b.append(*e.prim, x, without_shardings(e.params), plain_results(j, e), e.effects);
-    });
-    return b.finish(out, j.name);
-}
+JaxprPtr without_shardings(const Jaxpr& j) { return plain(j, Constraints::Go); }
 
 }  // namespace jaxscope::sharding

@@ -8,9 +8,8 @@ namespace jaxscope::sharding {
 /// The jaxpr's calls in their places, in bodies of loops not. Checkpoints leave a barrier where they ask for one. `keep`: what stays as it
 /// is although it holds a body (shard_map).
 JaxprPtr flattened(const Jaxpr& j);
-/// The same values without what their types say of explicit shardings: what holds inside of one device.
+/// The same values without constraints and what their types say of explicit shardings, in bodies too: what holds inside of one device.
 JaxprPtr without_shardings(const Jaxpr& j);
-ParamsRef without_shardings(const ParamsRef& params);
 AvalRef without_sharding(AvalRef a);
 
 }  // namespace jaxscope::sharding

@@ -72,14 +72,17 @@ public:
         move_.times = times;
     }
 
-    /// `whole`: the program itself, whose results JAX returns whole where devices can't have equal parts of them.
+    /// `whole`: the program itself, whose results JAX returns whole where devices can't have equal parts of them; it takes such inputs
+    /// whole.
     Written write(bool whole = false) {
         Written w;
         Values values;
         for (std::uint32_t i = 0; i < j_.num_constvars; ++i)
             values.push_back(b_.add_constvar(j_.aval(j_.constvar(i)), i < j_.consts.size() ? j_.consts[i] : nullptr));
         for (std::uint32_t i = 0; i < j_.num_invars; ++i) {
-            const Spec& spec = at_[j_.invar(i).index].spec;
+            Placed& p = at_[j_.invar(i).index];
+            if (whole && !p.fixed && !uneven_dims(j_.aval(j_.invar(i))->shape, {report_.mesh, p.spec}).empty()) p.spec = {};
+            const Spec& spec = p.spec;
             values.push_back(b_.add_input(local(j_.aval(j_.invar(i)), spec), i < j_.arg_names.size() ? j_.arg_names[i] : Sym()));
             w.in.push_back(spec);
         }
@@ -94,6 +97,7 @@ public:
             const bool said = k < wanted_out_.size() && wanted_out_[k];
             if (whole && !said) natural = even(a, std::move(natural));
             w.out.push_back(said ? *wanted_out_[k] : natural);
+            if (const Eqn* e = a.is_var() ? maker_of(a.var()) : nullptr) b_.source = e->source, move_.asked_by = e->prim;
             results.push_back(read(a, w.out.back()));
         }
         w.jaxpr = b_.finish(results, j_.name);
@@ -124,10 +128,15 @@ private:
                                         aval->bytes() - bytes_per_device(aval, {report_.mesh, spec})});
         return {};
     }
+    const Eqn* maker_of(Var v) const {
+        const auto behind = std::upper_bound(j_.eqns.begin(), j_.eqns.end(), v.index, [](auto i, const Eqn& e) { return i < e.first_out; });
+        if (behind == j_.eqns.begin()) return nullptr;
+        const Eqn& e = *std::prev(behind);
+        return v.index < e.first_out + e.n_out ? &e : nullptr;
+    }
     SourceRef source_of(Var v) const {
-        for (const Eqn& e : j_.eqns)
-            if (v.index >= e.first_out && v.index < e.first_out + e.n_out) return e.source;
-        return {};
+        const Eqn* e = maker_of(v);
+        return e ? e->source : SourceRef();
     }
 
     void equation(const Eqn& e) {
@@ -137,7 +146,7 @@ private:
             report_.values.push_back({e.prim, e.params, e.source, op.out[k], p.spec, p.fixed, filled(op, e.first_out)});
         }
         move_.asked_by = op.prim;
-        if (op.prim == &kShardingConstraint) return constraint(e, op);
+        if (is_constraint(*op.prim)) return constraint(e, op);
         if (const auto region = manual_region(op, report_.mesh)) return manual(e, *region);
         if (op.prim == &kScan) return scan(e, op);
         if (op.prim == &kWhile) return loop(e, op);
@@ -167,10 +176,10 @@ private:
 
     void constraint(const Eqn& e, const Op& op) {
         const Spec& spec = at_[e.first_out].spec;
-        for (const std::size_t d : uneven_dims(op.in[0]->shape, {report_.mesh, spec})) {
-            const std::int64_t padded =
-                bytes_per_device(op.in[0], {report_.mesh, spec}) * report_.mesh.size_of(spec.at(d)) - op.in[0]->bytes();
-            report_.findings.push_back({Finding::Kind::Padded, op.prim, op.source, op.in[0], to_text(spec), padded});
+        if (!uneven_dims(op.in[0]->shape, {report_.mesh, spec}).empty()) {
+            std::int64_t padded = bytes_per_device(op.in[0], {report_.mesh, spec});
+            for (const AxisNames& axes : spec.dims) padded *= report_.mesh.size_of(axes);
+            report_.findings.push_back({Finding::Kind::Padded, op.prim, op.source, op.in[0], to_text(spec), padded - op.in[0]->bytes()});
         }
         values_[e.first_out] = read(j_.inputs(e)[0], spec);
     }
@@ -323,13 +332,16 @@ private:
             const auto k = static_cast<std::size_t>(f);
             return !cut.result[k] && (rule.combine == Combine::Whole || (rule.part && cut.axes[k].empty()));
         };
-        for (std::size_t d = 0; d < rule.in[i].size(); ++d)
-            if (whole(rule.in[i][d]) && !have.at(d).empty()) {
-                const std::int64_t own = bytes_per_device(op.in[i], {report_.mesh, have});
-                report_.findings.push_back({Finding::Kind::ComputedWhole, op.prim, op.source, op.in[i], to_text(have),
-                                            own * (report_.mesh.size_of(have.at(d)) - 1)});
-                return;
-            }
+        Spec met = have;
+        bool any = false;
+        for (std::size_t d = 0; d < rule.in[i].size() && d < met.dims.size(); ++d) {
+            if (!whole(rule.in[i][d]) || met.dims[d].empty()) continue;
+            met.dims[d].clear();
+            any = true;
+        }
+        if (!any) return;
+        const std::int64_t others = bytes_per_device(op.in[i], {report_.mesh, met}) - bytes_per_device(op.in[i], {report_.mesh, have});
+        report_.findings.push_back({Finding::Kind::ComputedWhole, op.prim, op.source, op.in[i], to_text(have), others});
     }
 
     void plain(const Eqn& e, const Op& op) {

@@ -165,14 +165,19 @@ Spec joined(const Spec& lead, const Spec& rest) {
     return out;
 }
 
-std::optional<Spec> constraint_of(const Op& op, const Mesh& mesh) {
-    if (op.prim != &kShardingConstraint) return std::nullopt;
-    const Attr* given = op.params->find("sharding");
+bool is_constraint(const Primitive& prim) { return &prim == &kShardingConstraint || &prim == &kReshard; }
+std::optional<Placed> constraint_of(const Op& op, const Mesh& mesh) {
+    if (!is_constraint(*op.prim)) return std::nullopt;
+    const Attr* given = op.params->find(op.prim == &kReshard ? "dst_sharding" : "sharding");
     const std::optional<NamedSharding> s = given ? named_sharding_from(*given) : std::nullopt;
     if (!s) return std::nullopt;
     if (!(s->mesh == mesh)) other_mesh(op, mesh, to_text(s->mesh));
     shard_shape(op.in.at(0)->shape, *s);
-    return s->spec;
+    Placed out{s->spec, true};
+    if (const Attr* open = op.params->find("unconstrained_dims"); open && open->get_seq())
+        for (const Attr& d : open->get_seq()->items)
+            if (const auto* i = d.get<std::int64_t>()) out.open.push_back(*i);
+    return out;
 }
 
 namespace {
@@ -249,7 +254,7 @@ public:
                 rules_.emplace_back();
                 continue;
             }
-            if (const auto spec = constraint_of(op, mesh)) at_[e.first_out] = {*spec, true};
+            if (const auto said = constraint_of(op, mesh)) at_[e.first_out] = *said;
             rules_.push_back(rule_of(op));
         }
     }
@@ -342,7 +347,7 @@ private:
     }
     bool fits(Var v, std::size_t d, const AxisNames& names, std::int64_t divided) const {
         const Placed& p = at_[v.index];
-        if (p.fixed || !p.spec.at(d).empty()) return false;
+        if (!p.spec.at(d).empty() || (p.fixed && !std::count(p.open.begin(), p.open.end(), static_cast<std::int64_t>(d)))) return false;
         const std::int64_t parts = mesh_.size_of(names);
         if ((divided != 0 && divided % parts != 0) || j_.aval(v)->shape[d] < parts) return false;
         const AxisNames used = p.spec.axes();

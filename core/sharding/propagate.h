@@ -14,6 +14,7 @@ namespace jaxscope::sharding {
 struct Placed {
     Spec spec;
     bool fixed = false;  ///< somebody said so: an input, a result, a constraint
+    Dims open = {};      ///< dimensions that a constraint leaves to what follows (UNCONSTRAINED, an axis that vmap maps)
 };
 
 /// The partition rule of an equation. Scans and loops tie their carries together; what has no rule is whole.
@@ -30,8 +31,9 @@ struct ManualRegion {
 /// Cut by `lead` first, and each part of it by `rest`.
 Spec joined(const Spec& lead, const Spec& rest);
 std::optional<ManualRegion> manual_region(const Op& op, const Mesh& mesh);
-/// The spec that a constraint asks for, on this mesh. Throws Error{NoRule} for another mesh.
-std::optional<Spec> constraint_of(const Op& op, const Mesh& mesh);
+/// What a constraint (or a reshard) asks for, on this mesh. Throws Error{NoRule} for another mesh.
+bool is_constraint(const Primitive& prim);
+std::optional<Placed> constraint_of(const Op& op, const Mesh& mesh);
 
 /// Per variable. `in`, `out`: what is known of inputs (constvars aren't among them) and results; may be empty.
 std::vector<Placed> propagate(const Jaxpr& j, const Mesh& mesh, const std::vector<std::optional<Spec>>& in,

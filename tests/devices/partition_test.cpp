@@ -11,6 +11,7 @@
 #include "trace/error_of.h"
 
 namespace jax = jaxscope::jax;
+namespace lax = jaxscope::jax::lax;
 namespace jnp = jax::numpy;
 using jax::Array;
 using jax::none;
@@ -146,6 +147,27 @@ TEST_F(PartitionTest, AProductOverCutRowsSumsItsPartsAndHoldsAFraction) {
     ASSERT_EQ(r.peak_bytes.size(), 8u);
     for (const std::int64_t peak : r.peak_bytes) EXPECT_LE(peak, 4 * 256 + 64);
     EXPECT_NE(r.program.find("f32[8,8] = dot_general"), std::string::npos) << r.program;
+}
+// Bodies are cut by programs of their own: what stands in them binds as it would outside.
+TEST_F(PartitionTest, ConstraintsInBodiesOfLoopsAndBranchesBind) {
+    const auto halved = [](const Array& v) { return jax::with_sharding_constraint(v * 2.0, P{2, 2}); };
+    const std::vector<std::pair<const char*, std::function<Array(const Array&)>>> bodies{
+        {"scan",
+         [=](const Array& a) {
+             return lax::fori_loop(
+                 0, 3, [=](const Array&, const Array& c) { return halved(c); }, a);
+         }},
+        {"while", [=](const Array& a) { return lax::while_loop([](const Array& c) { return jnp::sum(c) < 1e3; }, halved, a); }},
+        {"cond", [=](const Array& a) {
+             return lax::cond(
+                 jnp::sum(a) > 0.0, halved, [](const Array& v) { return -v; }, a);
+         }}};
+    const Array x = jnp::ones({8, 8});
+    for (const auto& [name, f] : bodies) {
+        const auto cut = jax::sharded_jit(f, none, none, {.num_partitions = 4});
+        expect_equal(cut(x), jax::jit([&](const Array& a) { return f(a); })(x), name);
+        EXPECT_NE(cut.report(x).program.find("f32[4,4] = mul"), std::string::npos) << name << ": " << cut.report(x).program;
+    }
 }
 TEST_F(PartitionTest, PartsOfNarrowProductsAreRoundedOnce) {
     const Array x = jnp::array(std::vector<double>{256, 1, 1, 1, 1, 1, 1, 1}, jnp::bfloat16);

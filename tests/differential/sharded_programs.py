@@ -233,6 +233,19 @@ def write_unreduced(folder, rng):
         write(folder, "unreduced", fn, (jax.device_put(array(rng, 8, 16), P("x", "y")), jax.device_put(array(rng, 16, 8), P("y", None))))
 
 
+def write_typed(folder, rng):
+    """Operations of explicit types that say how their results lie, in a loop too."""
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+
+    def fn(a, ws):
+        def layer(c, w):
+            return jnp.einsum("bd,df->bf", c, w, out_sharding=P("x", "y")), None
+        c, _ = lax.scan(layer, a, ws)
+        return c, jnp.einsum("bd,df->bf", a, ws[0], out_sharding=P("x", "y")) + jnp.ones((16, 8), out_sharding=P("x", "y"))
+    with jax.set_mesh(mesh):
+        write(folder, "typed", fn, (jax.device_put(array(rng, 16, 8), P("x", "y")), jax.device_put(array(rng, 3, 8, 8), P(None, "y", None))))
+
+
 def write_hosted(folder, rng):
     """Weights that lie in the host's memory, and what is put there in between."""
     mesh = mesh_of("x2y4")
@@ -321,6 +334,42 @@ def write_narrow(folder, rng):
     write(folder, "narrow-random", lambda x: fn(x)[0], (jax.device_put(array(rng, 8), NamedSharding(mesh, P("x"))),))
 
 
+def write_constrained(folder, rng):
+    """What a constraint says goes for what it is said of, in loops too; some dimensions it leaves open."""
+    mesh = mesh_of("x4y2")
+
+    def lies(v, *spec):
+        return lax.with_sharding_constraint(v, NamedSharding(mesh, P(*spec)))
+
+    def fn(unsaid, odd, rows, batch):
+        turn = lambda c, _: (lies(jnp.tanh(c), P.UNCONSTRAINED, "y"), None)
+        return (lies(jnp.sin(unsaid) + 1, "x", "y"), lies(jnp.cos(odd), "x").max(1), lies(rows * 2, P.UNCONSTRAINED, "y"),
+                jax.vmap(lambda r: lies(jnp.sin(r), None, "y"))(batch), lax.scan(turn, rows, None, length=2)[0])
+    cut = NamedSharding(mesh, P("x"))
+    write(folder, "constrained", fn, (array(rng, 16, 8), array(rng, 17, 3), jax.device_put(array(rng, 8, 4), cut), jax.device_put(array(rng, 4, 6, 4), cut)))
+
+    def parallel(x, a, b):  # along the sequence, but for the products
+        return lies(jax.nn.relu(lies(x, "x", None) @ a) @ b, "x", "y")
+    args = [jax.device_put(array(rng, *s), NamedSharding(mesh, p)) for s, p in (((4, 8, 16), P("x", "y")), ((16, 32), P(None, "y")), ((32, 16), P("y")))]
+    write(folder, "sequence", parallel, args)
+
+
+def write_grouped(folder, rng):
+    """Convolutions of groups and their gradients: images and groups are cut, windows aren't."""
+    mesh = mesh_of("x2y4")
+
+    def loss(w, v, x):
+        layout = dict(window_strides=(1, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        y = jnp.tanh(lax.conv_general_dilated(x, w, feature_group_count=8, **layout))
+        return (lax.conv_general_dilated(y, v, feature_group_count=4, **layout) ** 2).mean()
+    lies = [NamedSharding(mesh, P(None, None, None, "y"))] * 2 + [NamedSharding(mesh, P("x", None, None, "y"))]
+    args = tuple(jax.device_put(array(rng, *s), p) for s, p in zip(((3, 3, 1, 8), (3, 3, 2, 12), (4, 5, 5, 8)), lies))
+    write(folder, "grouped", jax.value_and_grad(loss, (0, 1, 2)), args)
+    odd = mesh_of("x8")  # more devices than groups
+    write(folder, "grouped-odd", jax.value_and_grad(loss, (0, 1, 2)), tuple(jax.device_put(a, NamedSharding(odd, P())) for a in args[:2]) +
+          (jax.device_put(args[2], NamedSharding(odd, P(None, None, None, "x"))),))
+
+
 def by_hand(folder, seed):
     rng = np.random.default_rng(seed)
     for m in ("x8", "x2y4"):
@@ -336,6 +385,9 @@ def by_hand(folder, seed):
     write_copies(folder, rng)
     write_nan(folder, rng)
     write_narrow(folder, rng)
+    write_grouped(folder, rng)
+    write_constrained(folder, rng)
+    write_typed(folder, rng)
     write(folder, "pmap-one", jax.pmap(lambda x: (x + lax.psum(1, "i"), lax.axis_index("i")), axis_name="i"), (array(rng, 1, 4),))
     write(folder, "pmap", jax.pmap(lambda x, y: (x + lax.psum(y, "i"), lax.axis_index("i")), axis_name="i", in_axes=(0, None)),
           (array(rng, 8, 4), array(rng, 4)))

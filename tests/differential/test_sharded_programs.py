@@ -13,7 +13,7 @@ from conftest import largest_error, made, made_by
 
 JAXSCOPE = os.environ.get("JAXSCOPE", "jaxscope")
 COUNT = int(os.environ.get("JAXSCOPE_COUNT") or (1000 if os.environ.get("JAXSCOPE_FULL") else 100))
-BY_HAND = 47
+BY_HAND = 52
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,37 @@ def test_memory_is_one_devices(folder, tmp_path):
 def test_what_stays_in_as_many_parts_is_permuted(folder, tmp_path):
     kinds = [c["kind"] for c in report(folder / "permuted.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]]
     assert kinds.count("ppermute") >= 3 and set(kinds) <= {"ppermute", "psum"}, kinds
+
+
+def test_a_constraint_holds_for_its_operand_and_leaves_dimensions_open(folder, tmp_path):
+    found = report(folder / "constrained.jaxscope", tmp_path / "o.npz")
+    sharding = found["sharding"]
+    # As in XLA: inputs of which nothing is said lie as what is made of them, whole where devices can't have equal parts.
+    assert [(v["path"], v["spec"]) for v in sharding["inputs"]] == [("unsaid", "P('x', 'y')"), ("odd", "P()"), ("rows", "P('x')"), ("batch", "P('x')")]
+    assert found["memory"]["arguments"] == 4 * (4 * 4 + 17 * 3 + 2 * 4 + 6 * 4)
+    assert [v["spec"] for v in sharding["outputs"]] == ["P('x', 'y')", "P()", "P('x', 'y')", "P('x', None, 'y')", "P('x', 'y')"]
+    # Nothing meets but for the result that is returned whole.
+    assert [c["asked_by"] for c in sharding["collectives"]] == ["reduce_max"] and not [f for f in sharding["findings"] if f["kind"] == "computed-whole"], sharding
+    kinds = {c["kind"] for c in report(folder / "sequence.jaxscope", tmp_path / "o.npz")["sharding"]["collectives"]}
+    assert kinds == {"all_gather", "reduce_scatter"}  # not a sum of everything, of which each keeps a part
+
+
+def test_results_lie_as_their_operations_say(folder, tmp_path):
+    sharding = report(folder / "typed.jaxscope", tmp_path / "o.npz")["sharding"]
+    assert {(c["kind"], tuple(c["axes"])) for c in sharding["collectives"]} == {("reduce_scatter", ("y",))}, sharding["collectives"]
+    assert [v["spec"] for v in sharding["outputs"]] == ["P('x', 'y')"] * 2
+
+
+def test_groups_of_a_convolution_are_cut(folder, tmp_path):
+    sharding = report(folder / "grouped.jaxscope", tmp_path / "o.npz")["sharding"]
+    assert sharding["findings"] == [] and {c["kind"] for c in sharding["collectives"]} == {"psum"}, sharding["collectives"]
+    # The first kernel's gradient is a convolution of batch groups: each device has two of the eight.
+    assert [(v["spec"], v["local"]) for v in sharding["values"] if v["aval"] == "f32[3,3,1,8]"] == [("P(None, None, None, 'y')", "f32[3,3,1,2]")]
+
+
+def test_padding_is_counted_along_all_that_is_cut(folder, tmp_path):
+    found = [f for f in report(next(folder.glob("jit-*-uneven.jaxscope")), tmp_path / "o.npz")["sharding"]["findings"] if f["kind"] == "padded"]
+    assert found and all(f["bytes"] > 0 for f in found), found
 
 
 def test_numbers_that_nobody_keeps_cost_nothing(folder, tmp_path):

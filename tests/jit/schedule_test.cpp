@@ -85,6 +85,23 @@ TEST(Schedule, ViewsBehindABarrierWaitForTheMakerOfTheirMemory) {
     EXPECT_EQ(readers, 1);
 }
 
+// Where all that is read of a barrier is such views, it is kept for them: they were left with a node that no longer was.
+TEST(Schedule, ABarrierStaysForTheViewsOfWhatItPassed) {
+    JaxprBuilder b;
+    const Value x = b.add_input(f32({1, 3}));
+    const Value passed = b.bind(primitive("optimization_barrier"), {x})[0];
+    const Attr new_sizes = Attr::tuple({Attr(std::int64_t{3})});
+    const ParamsRef flat = Params::make({{"dimensions", Attr()}, {"new_sizes", new_sizes}, {"sharding", Attr()}});
+    const JaxprPtr j = b.finish({b.bind1(primitive("reshape"), {passed}, flat)});
+    const exec::GraphPtr g = exec::build_graph(j);
+    ASSERT_EQ(g->nodes.size(), 1u);
+    const exec::GraphValue& view = g->values[g->outputs[0]];
+    EXPECT_EQ(view.kind, exec::GraphValue::Kind::Result);
+    EXPECT_EQ(view.index, 0u);
+    const std::vector<ArrayPtr> in{synthesise(f32({1, 3}), 1)};
+    EXPECT_EQ(Executable::compile(j, {})->run(in).outputs[0]->data, in[0]->data);
+}
+
 // Values made early and read late wait for their readers.
 TEST(Schedule, ValuesAreMadeWhenTheyAreWanted) {
     JaxprBuilder b;

@@ -48,7 +48,15 @@ private:
         AtomicFile json(directory_ + "/report.json"), html(directory_ + "/report.html"), svg(directory_ + "/split.svg");
         write_report_json(json.stream(), inspection, report);
         write_report_html(html.stream(), inspection, report);
-        export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
+        try {
+            export_inspection(svg.stream(), inspection, "svg", {.what = "split"});
+        } catch (const Error& e) {
+            // What nobody differentiates may have no split: it has a report all the same.
+            if (e.code != ErrorCode::NoRule && e.code != ErrorCode::UnknownPrimitive) throw;
+            AtomicFile::commit({&json, &html});
+            return tell_note("wrote report.json and report.html into " + directory_ +
+                             "; no split.svg, as the program has no split: " + e.what());
+        }
         AtomicFile::commit({&json, &html, &svg});
         tell_note("wrote report.json, report.html and split.svg into " + directory_);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <optional>
 
 #include "base/cancel.h"
 #include "base/checked.h"
@@ -290,9 +291,26 @@ bool must_run(const Node& n) {
            std::any_of(n.bodies.begin(), n.bodies.end(), inside);
 }
 
+namespace {
+
+/// What a barrier passed, of which this is another view: its root is the memory before the barrier, so it doesn't say so itself.
+std::optional<ValueId> passed_as(const Graph& g, ValueId v) {
+    const GraphValue& value = g.values[v];
+    if (value.kind != GraphValue::Kind::Result || value.index >= g.nodes.size()) return std::nullopt;
+    const Node& maker = g.nodes[value.index];
+    if (maker.kind != NodeKind::Barrier || std::binary_search(maker.out.begin(), maker.out.end(), v)) return std::nullopt;
+    const auto same = std::find_if(maker.out.begin(), maker.out.end(), [&](ValueId out) { return g.root(out) == g.root(v); });
+    return same == maker.out.end() ? std::nullopt : std::optional(*same);
+}
+
+}  // namespace
+
 void drop_dead_nodes(Graph& g) {
     std::vector<bool> live(g.values.size(), false);
-    const auto mark = [&](ValueId v) { live[v] = live[g.root(v)] = true; };
+    const auto mark = [&](ValueId v) {
+        live[v] = live[g.root(v)] = true;
+        if (const auto passed = passed_as(g, v)) live[*passed] = true;
+    };
     for (const ValueId v : g.outputs) mark(v);
     std::vector<bool> keep(g.nodes.size(), false);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {

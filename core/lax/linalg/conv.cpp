@@ -203,23 +203,37 @@ KernelSpec conv_kernel(const Op& op) {
                        .batch_groups = p.batch_group_count}};
 }
 
-/// A multiplication and an addition for each element of the result and of the window below it, padding counted.
-/// Images and output features are cut freely, input features are summed over; windows reach across spatial dimensions.
+/// Devices that have some of the groups each: as many fewer as they have features of the result.
+ParamsRef conv_params_of_part(const Op& op, const std::vector<Dims>& out) {
+    ConvParams p = op.as<ConvParams>();
+    const auto features = static_cast<std::size_t>(p.dimension_numbers.out_spec[1]);
+    for (std::int64_t* groups : {&p.feature_group_count, &p.batch_group_count})
+        if (*groups != 1) *groups = *groups * out[0][features] / op.out[0]->shape[features];
+    return make_params(p);
+}
+
+/// Images and output features are cut freely, input features are summed over; windows reach across spatial dimensions. Groups are cut
+/// between them: they lie one behind the other along output features, and along input features or (batch groups) images.
 PartitionRule partition_conv(const Op& op) {
     const auto& p = op.as<ConvParams>();
     PartitionRule rule;
     rule.combine = Combine::Sum;
     rule.in = {whole_dims(op, 0), whole_dims(op, 1)};
     rule.out.emplace_back(op.out[0]->shape.size(), PartitionRule::kWhole);
-    if (p.feature_group_count != 1 || p.batch_group_count != 1) return rule;
+    const std::int64_t groups = p.feature_group_count * p.batch_group_count;  // one of the two is 1
     const ConvDims& d = p.dimension_numbers;
     const auto at = [](std::vector<int>& dims, std::int64_t k) -> int& { return dims[static_cast<std::size_t>(k)]; };
-    at(rule.in[0], d.lhs_spec[0]) = at(rule.out[0], d.out_spec[0]) = rule.new_factor();
-    at(rule.in[1], d.rhs_spec[0]) = at(rule.out[0], d.out_spec[1]) = rule.new_factor();
-    at(rule.in[0], d.lhs_spec[1]) = at(rule.in[1], d.rhs_spec[1]) = rule.new_factor();
+    if (p.batch_group_count == 1) at(rule.in[0], d.lhs_spec[0]) = at(rule.out[0], d.out_spec[0]) = rule.new_factor();
+    at(rule.in[1], d.rhs_spec[0]) = at(rule.out[0], d.out_spec[1]) = rule.new_factor(groups == 1 ? 0 : groups);
+    if (groups != 1) {
+        at(rule.in[0], d.lhs_spec[p.batch_group_count == 1 ? 1 : 0]) = at(rule.out[0], d.out_spec[1]);
+        rule.params = conv_params_of_part;
+    }
+    if (p.feature_group_count == 1) at(rule.in[0], d.lhs_spec[1]) = at(rule.in[1], d.rhs_spec[1]) = rule.new_factor();
     return rule;
 }
 
+/// A multiplication and an addition for each element of the result and of the window below it, padding counted.
 Cost conv_cost(const Op& op) {
     const ConvDims& d = op.as<ConvParams>().dimension_numbers;
     double flops = 2 * static_cast<double>(op.out[0]->size());

@@ -2,6 +2,7 @@
 #include "lax/shapes/partition_rules.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "lax/ops.h"
@@ -44,12 +45,16 @@ PartitionRule partition_broadcast_in_dim(const Op& op) {
 
 PartitionRule partition_reshape(const Op& op) {
     const auto& p = op.as<ReshapeParams>();
-    const Dims &from = op.in[0]->shape, &to = p.new_sizes;
+    const Dims& to = p.new_sizes;
+    Dims order(op.in[0]->shape.size());  // in which its dimensions are read
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    if (p.dimensions) order = *p.dimensions;
+    const Dims from = take(op.in[0]->shape, order);
     PartitionRule rule;
     rule.in.emplace_back(from.size(), kWhole);
     rule.out.emplace_back(to.size(), kWhole);
     rule.params = [](const Op& o, const std::vector<Dims>& out) { return with_result_shape(o, "new_sizes", out); };
-    if (p.dimensions || element_count(from) == 0) return rule;
+    if (element_count(from) == 0) return rule;
     // Groups of dimensions with as many elements in both; unit dimensions stand for themselves.
     std::size_t i = 0, k = 0;
     while (i < from.size() && k < to.size()) {
@@ -67,7 +72,7 @@ PartitionRule partition_reshape(const Op& op) {
         const bool alone = i == first + 1 && k == first_out + 1;
         const std::int64_t outer = std::min(from[first], to[first_out]), other = std::max(from[first], to[first_out]);
         if (!alone && other % outer != 0) continue;
-        rule.in[0][first] = rule.out[0][first_out] = rule.new_factor(alone ? 0 : outer);
+        rule.in[0][static_cast<std::size_t>(order[first])] = rule.out[0][first_out] = rule.new_factor(alone ? 0 : outer);
     }
     return rule;
 }

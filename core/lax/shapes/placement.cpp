@@ -335,6 +335,7 @@ constinit const Primitive kShardingConstraint{
     .batch = sharding_constraint_batch,
     .lower = identity_lower,
     .cost = data_movement_cost,
+    .partition = partition_one_to_one,  // what it says of its result goes for its operand where nothing else is known of that
     .view = always_a_view,
 };
 
