@@ -80,3 +80,15 @@ def test_bessel_functions_of_the_largest_numbers(cli, tmp_path):
         f = lambda x: (lax.bessel_i0e(x), lax.bessel_i1e(x), jax.scipy.special.i0(x))
         for found, expected in zip(ran(cli, tmp_path, f, x), jax.jit(f)(x), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_incomplete_gamma_of_large_numbers(cli, tmp_path):
+    """Held to JAX's doubles: its floats are off by a hundredth at 1e5, and by thousands at 1e7."""
+    a = np.repeat(np.logspace(0, 6, 13), 7)
+    x = a * np.tile([0.9, 0.99, 0.999, 1, 1.001, 1.01, 1.1], 13)
+    f = lambda a, x: (lax.igamma(a, x), lax.igammac(a, x))
+    a32, x32 = a.astype(np.float32), x.astype(np.float32)
+    with jax.enable_x64(True):
+        expected = jax.jit(f)(a32.astype(np.float64), x32.astype(np.float64))
+    for found, truth in zip(ran(cli, tmp_path, f, a32, x32), expected, strict=True):
+        np.testing.assert_allclose(found, truth, rtol=2e-3, atol=1e-6)

@@ -100,21 +100,23 @@ JAXSCOPE_INLINED void extreme_rows(const AxisBlock& b, const T* in, Compared<T>*
         }
     }
 }
-/// The value first, then where it is: what a line of a few hundred numbers costs is the joining of lanes, which have no places here.
+/// The value first, then where it is, in numbers that the cache still holds. At least kLanes of them: loops over fewer lanes are unrolled
+/// before they are made vectors of (5 times slower).
+template <class T>
+constexpr std::int64_t kLanes = sizeof(T) == 8 ? 32 : 64;
 template <bool kLargest, class T>
-JAXSCOPE_INLINED std::int64_t extreme_of_short_line(std::int64_t length, const T* in) {
-    constexpr std::int64_t kLanes = 16;
-    Compared<T> best[kLanes];
-    Row<Compared<T>> bad[kLanes] = {};
-    const std::int64_t whole = length / kLanes * kLanes;
-    for (std::int64_t l = 0; l < kLanes; ++l) best[l] = in[l];
-    for (std::int64_t i = 0; i < whole; i += kLanes)
-        for (std::int64_t l = 0; l < kLanes; ++l) {
+JAXSCOPE_INLINED std::int64_t extreme_of_part(std::int64_t length, const T* in) {
+    Compared<T> best[kLanes<T>];
+    Row<Compared<T>> bad[kLanes<T>] = {};
+    const std::int64_t whole = length / kLanes<T> * kLanes<T>;
+    for (std::int64_t l = 0; l < kLanes<T>; ++l) best[l] = in[l];
+    for (std::int64_t i = 0; i < whole; i += kLanes<T>)
+        for (std::int64_t l = 0; l < kLanes<T>; ++l) {
             const Compared<T> v = in[i + l];
             bad[l] |= v != v;
             best[l] = (kLargest ? v > best[l] : v < best[l]) ? v : best[l];
         }
-    for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::int64_t half = kLanes<T> / 2; half > 0; half /= 2)
         for (std::int64_t l = 0; l < half; ++l) {
             bad[l] |= bad[l + half];
             best[l] = (kLargest ? best[l + half] > best[l] : best[l + half] < best[l]) ? best[l + half] : best[l];
@@ -128,33 +130,24 @@ JAXSCOPE_INLINED std::int64_t extreme_of_short_line(std::int64_t length, const T
         while (in[at] == in[at]) ++at;
         return at;
     }
-    for (Row<Compared<T>> found = 0; at < whole; at += kLanes) {
-        for (std::int64_t l = 0; l < kLanes; ++l) found |= in[at + l] == best[0];
+    for (; at < whole; at += kLanes<T>) {
+        Row<Compared<T>> found = 0;
+        for (std::int64_t l = 0; l < kLanes<T>; ++l) found |= in[at + l] == best[0];
         if (found) break;
     }
     while (in[at] != best[0]) ++at;
     return at;
 }
 
-/// One dense column, as kLanes of them: place i * kLanes + l is row i of lane l.
+/// One dense column, part after part.
 template <bool kLargest, class T>
 JAXSCOPE_INLINED std::int64_t extreme_of_line(std::int64_t length, const T* in) {
-    constexpr std::int64_t kLanes = 32;
-    constexpr std::int64_t kShort = 4096;
-    if (length >= 16 && length <= kShort) return extreme_of_short_line<kLargest>(length, in);
+    constexpr std::int64_t kPart = 4096;
     std::int64_t at = 0, first = 1;
-    if (length >= 2 * kLanes) {
-        Compared<T> best[kColumns];
-        Row<Compared<T>> row[kColumns];
-        const AxisBlock lanes{length / kLanes, kLanes, kLanes};
-        extreme_rows<kLargest>(lanes, in, best, row);
-        at = row[0] * kLanes;
-        for (std::int64_t l = 1; l < kLanes; ++l) {
-            const std::int64_t place = row[l] * kLanes + l;
-            const bool same = best[l] == in[at] || (best[l] != best[l] && in[at] != in[at]);
-            if (ahead<kLargest, Compared<T>>(best[l], in[at]) || (same && place < at)) at = place;
-        }
-        first = lanes.length * kLanes;
+    for (std::int64_t begin = 0; length - begin >= kLanes<T>; begin = first) {
+        first = std::min(begin + kPart, length);
+        const std::int64_t here = begin + extreme_of_part<kLargest>(first - begin, in + begin);
+        if (begin == 0 || ahead<kLargest, Compared<T>>(in[here], in[at])) at = here;
     }
     for (std::int64_t i = first; i < length; ++i)
         if (ahead<kLargest, Compared<T>>(in[i], in[at])) at = i;

@@ -64,15 +64,16 @@ T psi(T x) {
     return static_cast<T>(digamma(static_cast<double>(x)));
 }
 
-/// x^a e^-x / Gamma(a), and whether that is too small to be told from 0.
+/// x^a e^-x / Gamma(a), and whether that is too small to be told from 0. The exponent is a small difference of large numbers: floats, whose
+/// rounding would be all that is left of it where a is a million, are doubles here.
 template <class T>
 struct Density {
     T value;
     bool underflow;
     Density(T a, T x) {
-        const T exponent = a * std::log(x) - x - log_gamma(a);
-        underflow = exponent < -std::log(std::numeric_limits<T>::max());
-        value = std::exp(exponent);
+        const double wide_a = a, wide_x = x, exponent = wide_a * std::log(wide_x) - wide_x - log_gamma(wide_a);
+        underflow = exponent < -std::log(static_cast<double>(std::numeric_limits<T>::max()));
+        value = static_cast<T>(std::exp(exponent));
     }
 };
 
