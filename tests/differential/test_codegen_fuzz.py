@@ -16,7 +16,7 @@ from conftest import jaxscope_binary
 from jaxscope import api
 
 FULL = bool(os.environ.get("JAXSCOPE_FULL"))
-COUNT = int(os.environ.get("JAXSCOPE_PROGRAMS_OF_CODE", 100_000 if FULL else 250))
+COUNT = int(os.environ.get("JAXSCOPE_PROGRAMS_OF_CODE", 100_000 if FULL else 500))
 JAX_RUNS = 1 if FULL else 25
 WAYS = {"fused": {"threads": 2}, "unfused": {"fuse": False}, "checked": {"debug": True, "threads": 2}}
 
