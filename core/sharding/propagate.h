@@ -31,8 +31,9 @@ struct ManualRegion {
 /// Cut by `lead` first, and each part of it by `rest`.
 Spec joined(const Spec& lead, const Spec& rest);
 std::optional<ManualRegion> manual_region(const Op& op, const Mesh& mesh);
-/// What a constraint (or a reshard) asks for, on this mesh. Throws Error{NoRule} for another mesh.
+/// with_sharding_constraint, or a reshard.
 bool is_constraint(const Primitive& prim);
+/// What it asks for, on this mesh; none: the equation is no constraint. Throws Error{NoRule} for another mesh.
 std::optional<Placed> constraint_of(const Op& op, const Mesh& mesh);
 
 /// Per variable. `in`, `out`: what is known of inputs (constvars aren't among them) and results; may be empty.

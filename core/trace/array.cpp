@@ -187,9 +187,11 @@ Shape Array::shape() const { return Shape(node_of(*this).aval->shape); }
 std::int64_t Array::shape(std::int64_t axis, Where where) const {
     const auto& dims = node_of(*this).aval->shape;
     const auto n = static_cast<std::int64_t>(dims.size());
-    if (axis < -n || axis >= n)
+    if (axis < -n || axis >= n) {
+        const Where& users = detail::users_line(where);
         throw Error(ErrorCode::BadUsage, fmt::format("axis {} is out of bounds for array of dimension {}", axis, n))
-            .at({detail::users_line(where).file, detail::users_line(where).line, 0});
+            .at({users.file, users.line, 0});
+    }
     return dims[static_cast<std::size_t>(axis < 0 ? axis + n : axis)];
 }
 dtype Array::dtype() const { return static_cast<jax::dtype>(node_of(*this).aval->dtype); }

@@ -131,9 +131,13 @@ std::vector<Array> with_consts(const Traced& t, const std::vector<Array>& leaves
 
 Jaxpr make_jaxpr(Call& call, const MakeJaxprOptions& options) {
     const ArgumentNames names = argument_names(call, options.arg_names);
-    auto* p = new TracedProgram;
-    Jaxpr out(p);
-    p->jaxpr = trace_call(call, "make_jaxpr", options.name, &names).traced.jaxpr;
+    return public_jaxpr(trace_call(call, "make_jaxpr", options.name, &names).traced.jaxpr);
+}
+
+Jaxpr public_jaxpr(JaxprPtr jaxpr) {
+    auto* program = new TracedProgram;
+    Jaxpr out(program);
+    program->jaxpr = std::move(jaxpr);
     return out;
 }
 

@@ -66,5 +66,6 @@ struct TracedProgram {
     std::atomic<int> refs{1};
     JaxprPtr jaxpr;
 };
+Jaxpr public_jaxpr(JaxprPtr jaxpr);
 
 }  // namespace jaxscope::jax::detail

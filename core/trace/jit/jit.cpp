@@ -238,6 +238,9 @@ ParamsRef jit_params(const JitOptions& o, const JaxprPtr& body, const std::vecto
                          {"keep_unused", Attr(o.keep_unused)}});
 }
 
+/// Calls have no place of their own: where the function was made is the nearest one.
+const Where& place_of(const JitState& s, const Call& call) { return call.where.line ? call.where : s.where; }
+
 std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
     std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
     donated.insert(donated.end(), e.program->donated.begin(), e.program->donated.end());
@@ -246,8 +249,7 @@ std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call&
     JaxprPtr body = open ? e.traced.open() : e.traced.jaxpr;
     if (s.rules.marker) body = marked(body);
     const std::vector<Array> inputs = open ? with_consts(e.traced, call.leaves) : call.leaves;
-    // Calls have no place of their own: where the function was made is the nearest one.
-    const Where& where = call.where.line ? call.where : s.where;
+    const Where& where = place_of(s, call);
     std::vector<Array> out;
     if (o.inline_ && Trace::current())
         out = detail::call(body, inputs, where);
@@ -376,11 +378,12 @@ Called jit_call(JitState& s, Call& call, const CallKey& key) {
     if (Trace::current()) {
         r.leaves = stage_entry(s, *e, call);
     } else {
-        at_place(s.where, [&] {
+        const Where& where = place_of(s, call);
+        at_place(where, [&] {
             for (const Array& a : call.leaves)
                 if (a.is_tracer()) elements(*a.node());
         });
-        r.leaves = run_entry(*e, nodes_of(call.leaves), call.where.line ? call.where : s.where);
+        r.leaves = run_entry(*e, nodes_of(call.leaves), where);
     }
     r.prototype = e->prototype;
     return r;
@@ -388,10 +391,7 @@ Called jit_call(JitState& s, Call& call, const CallKey& key) {
 
 Jaxpr jit_program(JitState& s, Call& call) {
     initialise();
-    auto* p = new TracedProgram;
-    Jaxpr out(p);
-    p->jaxpr = find_entry(s, call)->traced.jaxpr;
-    return out;
+    return public_jaxpr(find_entry(s, call)->traced.jaxpr);
 }
 
 void lower(JitState& s, Call& call, bool told) {

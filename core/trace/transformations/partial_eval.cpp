@@ -17,11 +17,6 @@ namespace jaxscope::jax {
 namespace {
 
 const JaxprPtr& core_jaxpr(const Jaxpr& j) { return j.program().jaxpr; }
-Jaxpr of_core(JaxprPtr j) {
-    auto* program = new detail::TracedProgram;
-    program->jaxpr = std::move(j);
-    return Jaxpr(program);
-}
 std::vector<std::string> texts(const Avals& avals) {
     std::vector<std::string> out;
     for (const AvalRef a : avals) out.push_back(to_text(a));
@@ -32,7 +27,7 @@ JaxprEqn view(const jaxscope::Jaxpr& j, const Eqn& e) {
     for (const auto& [name, value] : e.params->entries()) {
         std::vector<JaxprPtr> held;
         value.collect_jaxprs(held);
-        for (JaxprPtr& h : held) out.jaxprs.emplace_back(name.str(), of_core(std::move(h)));
+        for (JaxprPtr& h : held) out.jaxprs.emplace_back(name.str(), detail::public_jaxpr(std::move(h)));
         if (held.empty()) out.params.emplace_back(name.str(), detail::param_text(value));
     }
     return out;
@@ -79,7 +74,8 @@ Split partial_eval_jaxpr_custom(const Jaxpr& jaxpr, const FlagOrEach& in_unknown
         const CustomPartialEval r = jaxscope::partial_eval_jaxpr_custom(
             j, in(in_unknowns, "in_unknowns"), in(in_inst, "in_inst"), out(ensure_out_unknowns, "ensure_out_unknowns"),
             out(ensure_out_inst, "ensure_out_inst"), PolicyQuery{detail::policy_spec(saveable), {}});
-        return Split{of_core(r.known), of_core(r.staged), r.unknown_out, r.inst_out, static_cast<std::size_t>(r.num_residuals)};
+        return Split{detail::public_jaxpr(r.known), detail::public_jaxpr(r.staged), r.unknown_out, r.inst_out,
+                     static_cast<std::size_t>(r.num_residuals)};
     });
 }
 
@@ -87,7 +83,7 @@ Used dce_jaxpr(const Jaxpr& jaxpr, const FlagOrEach& used_outputs, const FlagOrE
     const JaxprPtr& j = core_jaxpr(jaxpr);
     DceJaxpr r = jaxscope::dce_jaxpr(j, used_outputs.each(j->outvars.size(), "dce_jaxpr", "used_outputs", "result", where),
                                      instantiate.each(j->num_invars, "dce_jaxpr", "instantiate", "input", where));
-    return {of_core(std::move(r.jaxpr)), std::move(r.used_inputs)};
+    return {detail::public_jaxpr(std::move(r.jaxpr)), std::move(r.used_inputs)};
 }
 
 }  // namespace interpreters::partial_eval
@@ -101,7 +97,7 @@ Transposed transpose_jaxpr(const Jaxpr& jaxpr, const FlagOrEach& in_linear, cons
     nonzero.flip();
     return detail::at_place(where, [&] {
         const TransposedJaxpr& t = transpose_rematted_jaxpr(j, linear, nonzero);
-        Transposed out{of_core(t.jaxpr), {}};
+        Transposed out{detail::public_jaxpr(t.jaxpr), {}};
         for (std::size_t i = 0; i < linear.size(); ++i)
             if (linear[i]) out.in_zeros.push_back(!t.nonzero_in[i]);
         return out;
