@@ -280,6 +280,19 @@ TEST(TextParser, NameStacks) {
     EXPECT_EQ(p->jaxpr->eqns[1].source->name_stack.str(), "layer # 1 (a)");
 }
 
+/// Lines that were joined leave comments inside of parameters: no part of a value, or what was printed wouldn't be what is read.
+TEST(TextParser, CommentsOfJoinedLines) {
+    const auto iota = [](const std::string& comment) {
+        return "{ lambda ; . let\n    a:f32[4] = iota[\n      dimension=0\n      dtype=float32\n      shape=(4,)\n      sharding=No" +
+               comment + " ]\n  in (a,) }";
+    };
+    for (const char* comment : {" #   ", " # f.py:3:4 (f)", " # f.py:3:4 (f) # f.py:3:4 (g) #", " # # #"}) {
+        const std::string text = again(iota(comment));
+        EXPECT_EQ(text, again(iota(""))) << comment;
+        EXPECT_EQ(text, again(text)) << comment;
+    }
+}
+
 /// Reads, writes and additions of Refs, and arrays of symbolic shape: shown as they are.
 TEST(TextParser, RefsAndSymbolicShapes) {
     const std::string text =

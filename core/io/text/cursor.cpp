@@ -61,6 +61,46 @@ bool source_from_comment(std::string_view comment, Source& source) {
     return true;
 }
 
+/// `# [jvp(loss)]` at the end of a line.
+std::optional<std::string_view> stack_behind(std::string_view line, std::size_t at) {
+    const std::string_view stack = trimmed_line(line.substr(std::min(at, line.size())));
+    return stack.starts_with("# [") && stack.ends_with(']') ? std::optional(stack.substr(3, stack.size() - 4)) : std::nullopt;
+}
+
+/// Takes the comment behind a line's program text, and what it says of the source; false where it says nothing. JAX 0.6 writes place and
+/// name stack on one line, 0.10 the stack on a line of its own or, where there is no source, alone.
+bool cut_comment(std::string_view& line, Source& source) {
+    bool known = false;
+    if (const std::size_t at = line.find(" # ["); at != std::string_view::npos)
+        if (const auto stack = stack_behind(line, at)) {
+            source.name_stack = NameStack::parse(*stack);
+            known = true;
+            line = line.substr(0, at);
+        }
+    // The last " # " with a place behind it.
+    const std::size_t mark = line.rfind(" # ");
+    if (line.ends_with(" #") || line.ends_with(" # ")) {
+        line = line.substr(0, line.rfind(" #"));  // JAX knows no place
+    } else if (mark != std::string_view::npos && source_from_comment(line.substr(mark + 3), source)) {
+        line = line.substr(0, mark);
+        known = true;
+    }
+    return known;
+}
+
+/// A comment that isn't at its line's end, because lines were joined, stands in a value: it is no part of it.
+void cut_joined_comments(std::string& value) {
+    for (std::size_t before = 0; before != value.size();) {
+        before = value.size();
+        const std::size_t last_line = value.rfind('\n') + 1;
+        std::string_view line = std::string_view(value).substr(last_line);
+        Source unused;
+        cut_comment(line, unused);
+        value.resize(last_line + line.size());
+        while (!value.empty() && is_space(value.back())) value.pop_back();
+    }
+}
+
 }  // namespace
 
 TextCursor::TextCursor(std::string_view text, std::string name) : name_(std::move(name)) {
@@ -104,34 +144,15 @@ void TextCursor::take_name_stack(std::string_view stack) {
     sources_.back() = source;
 }
 
-/// What stands before the comment; notes the line's source and name stack. JAX 0.6 writes both on one line, 0.10 the stack on a line of
-/// its own or, where there is no source, alone.
+/// What stands before the comment; notes the line's source and name stack.
 std::string_view TextCursor::without_comment(std::string_view line) {
-    Source source;
-    const auto stack_behind = [&](std::size_t at) {
-        const std::string_view stack = trimmed_line(line.substr(std::min(at, line.size())));
-        return stack.starts_with("# [") && stack.ends_with(']') ? std::optional(stack.substr(3, stack.size() - 4)) : std::nullopt;
-    };
     if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string_view::npos && line[first] == '#') {
-        if (const auto stack = stack_behind(first)) take_name_stack(*stack);
+        if (const auto stack = stack_behind(line, first)) take_name_stack(*stack);
         sources_.emplace_back();
         return line.substr(0, first);  // a comment, whatever it says
     }
-    bool known = false;
-    if (const std::size_t at = line.find(" # ["); at != std::string_view::npos)
-        if (const auto stack = stack_behind(at)) {
-            source.name_stack = NameStack::parse(*stack);
-            known = true;
-            line = line.substr(0, at);
-        }
-    // The last " # " with a place behind it.
-    const std::size_t mark = line.rfind(" # ");
-    if (line.ends_with(" #") || line.ends_with(" # ")) {
-        line = line.substr(0, line.rfind(" #"));  // JAX knows no place
-    } else if (mark != std::string_view::npos && source_from_comment(line.substr(mark + 3), source)) {
-        line = line.substr(0, mark);
-        known = true;
-    }
+    Source source;
+    const bool known = cut_comment(line, source);
     sources_.push_back(known ? SourceRef(source) : SourceRef{});
     return line;
 }
@@ -423,7 +444,7 @@ std::string TextCursor::value_text(const Layout& layout) {
         end = value_end(layout, false);
     }
     std::string value = text_.substr(begin, end - begin);
-    while (!value.empty() && is_space(value.back())) value.pop_back();
+    cut_joined_comments(value);
     advance(end - begin);
     return value;
 }
