@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/codegen/kernel_compiler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -203,18 +204,24 @@ private:
     std::unique_ptr<llvm::orc::LLJIT> jit_;
 };
 
-constexpr std::size_t kKernelsOfObject = 8;
+/// Few kernels are spread over a few objects, so that threads share them; of many, eight share what an object costs (1 ms). The number of
+/// threads has no say: the same program makes the same objects, which stand in the cache on disk, with any.
+std::size_t kernels_of_object(std::size_t kernels) { return std::clamp<std::size_t>((kernels + 3) / 4, 1, 8); }
 
-/// Kernels that this process has no code for, each once, in their order: the same program makes the same objects in every process.
+/// Kernels that this process has no code for, each once, in their order.
 std::vector<Batch> missing_code(CodeStore& store, const std::vector<std::shared_ptr<const Kernel>>& kernels,
                                 const std::vector<std::vector<std::uint64_t>>& keys) {
     std::set<std::vector<std::uint64_t>> wanted;
+    std::vector<Job> jobs;
+    {
+        const std::lock_guard lock(store.mutex);
+        for (std::size_t k = 0; k < kernels.size(); ++k)
+            if (!store.known.contains(keys[k]) && wanted.insert(keys[k]).second) jobs.push_back({kernels[k], keys[k]});
+    }
     std::vector<Batch> batches;
-    const std::lock_guard lock(store.mutex);
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-        if (store.known.contains(keys[k]) || !wanted.insert(keys[k]).second) continue;
-        if (batches.empty() || batches.back().jobs.size() == kKernelsOfObject) batches.emplace_back();
-        batches.back().jobs.push_back({kernels[k], keys[k]});
+    for (const std::size_t each = kernels_of_object(jobs.size()); Job & job : jobs) {
+        if (batches.empty() || batches.back().jobs.size() == each) batches.emplace_back();
+        batches.back().jobs.push_back(std::move(job));
     }
     return batches;
 }
