@@ -18,8 +18,8 @@ constexpr const char* kV5p =
     "of 125 train steps measured, 103 were within 10 % of XLA's peak, 123 within 25 % (from -23 % to +34 %); of the 27 that were held out "
     "22 and 27; of 70 under derived policies of eight programs 64 and 69 (from -11 % to +27 %)";
 constexpr const char* kV5e =
-    "of 116 train steps measured, 90 were within 10 % of XLA's peak, 109 within 25 % (from -23 % to +48 %); of the 23 that were held out "
-    "19 and 22";
+    "of 116 train steps measured, 96 were within 10 % of XLA's peak, 111 within 25 % (from -24 % to +45 %); of the 23 that were held out "
+    "19 and 23";
 
 constexpr const char* kShardedV5p =
     "of 23 steps measured (a transformer in eight layouts over 4 to 256 devices), 17 were within 10 % of XLA's peak, 19 within 25 % (from "
@@ -27,7 +27,7 @@ constexpr const char* kShardedV5p =
 
 const TargetDevice kDevices[] = {
     {"tpu:v5p", "TPU v5", kGiB * 9574 / 100, 128, 8, 0, true, true, kV5p, kShardedV5p},
-    {"tpu:v5e", "TPU v5 lite", kGiB * 1575 / 100, 128, 8, kMiB * 76, true, true, kV5e, nullptr},
+    {"tpu:v5e", "TPU v5 lite", kGiB * 1575 / 100, 128, 8, kMiB * 100, true, true, kV5e, nullptr},
 };
 
 }  // namespace

@@ -399,8 +399,8 @@ private:
             if (b.place == Buffer::Place::Constant) b.first = -1, b.last = end;
     }
 
-    /// The device's vector memory holds temporaries for as long as they live: those that live shortest first, as far as there is room. What
-    /// a loop's body holds there is taken while it runs.
+    /// The device's vector memory holds temporaries for as long as they live: first those that take the least of it (bytes times steps), as
+    /// far as there is room. What a loop's body holds there is taken while it runs.
     void keep_near() {
         const std::int64_t room = options_.target->near_memory;
         if (room == 0) return;
@@ -413,8 +413,10 @@ private:
             if (buffer(b).place == Buffer::Place::Arena && buffer(b).role != BufferRole::Scratch && in_arena(buffer(b)) &&
                 buffer(b).bytes <= room)
                 candidates.push_back(b);
-        std::stable_sort(candidates.begin(), candidates.end(),
-                         [&](int a, int b) { return buffer(a).last - buffer(a).first < buffer(b).last - buffer(b).first; });
+        const auto taken = [&](int b) {
+            return static_cast<double>(buffer(b).last - buffer(b).first) * static_cast<double>(buffer(b).bytes);
+        };
+        std::stable_sort(candidates.begin(), candidates.end(), [&](int a, int b) { return taken(a) < taken(b); });
         for (const int b : candidates) {
             const auto begin = used.begin() + buffer(b).first + 1, end = used.begin() + buffer(b).last + 2;
             if (*std::max_element(begin, end) + buffer(b).bytes > room) continue;
