@@ -15,11 +15,11 @@ constexpr std::int64_t kGiB = std::int64_t{1} << 30, kMiB = std::int64_t{1} << 2
 
 /// tests/bench/foresight/compare.py prints it, docs/foresight.md has the table; tests/cli/test_estimates.py holds it to the corpus.
 constexpr const char* kV5p =
-    "of 125 train steps measured, 103 were within 10 % of XLA's peak, 123 within 25 % (from -23 % to +34 %); of the 27 that were held out "
-    "22 and 27; of 70 under derived policies of eight programs 64 and 69 (from -11 % to +27 %)";
+    "of 132 train steps measured, 109 were within 10 % of XLA's peak, 129 within 25 % (from -18 % to +35 %); of the 32 that were held out "
+    "25 and 32; of 70 under derived policies of eight programs 64 and 69 (from -11 % to +27 %)";
 constexpr const char* kV5e =
-    "of 116 train steps measured, 96 were within 10 % of XLA's peak, 111 within 25 % (from -24 % to +45 %); of the 23 that were held out "
-    "19 and 23";
+    "of 123 train steps measured, 102 were within 10 % of XLA's peak, 117 within 25 % (from -18 % to +45 %); of the 28 that were held out "
+    "23 and 28";
 
 constexpr const char* kShardedV5p =
     "of 23 steps measured (a transformer in eight layouts over 4 to 256 devices), 17 were within 10 % of XLA's peak, 19 within 25 % (from "

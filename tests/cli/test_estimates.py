@@ -53,6 +53,8 @@ def test_estimates_of_sharded_programs_are_offered_where_they_were_measured(cli)
     ("vitscan_bf16_dots", 0.1),  # images again, in front of a scan
     ("wholegpt_bf16_names", 0.02),  # what a checkpoint round the whole loss computes again, in the order of a list scheduler
     ("wholegpt_bf16_dots", 0.02),  # logits in both types, of which the checkpoint keeps one
+    ("swin_bf16_plain", 0.06),  # queries, keys, values and scores of windows of 49 places
+    ("vit_bf16_plain", 0.02),  # the same of 197 tokens
     ("llama_bf16_plain", 0.04),  # silu beside its product, masked scores in the product's type
     ("unetsmall_bf16_nothing", 0.04)])  # element-wise steps write over nothing
 def test_what_xla_stores_is_counted(cli, name, within):

@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/checked.h"
 #include "jit/plan/loops.h"
+#include "jit/plan/target_layouts.h"
 #include "jit/plan/target_nodes.h"
 #include "lax/params/shapes.h"
 #include "lax/primitives.h"
@@ -24,17 +25,14 @@ constexpr std::int64_t kMostSearched = 5'000'000;
 
 class Maker {
 public:
-    Maker(const Graph& g, const TargetDevice& device) : g_(g), device_(device) {
+    Maker(const Graph& g, const TargetDevice& device) : g_(g), device_(device), layouts_(g, device) {
         find_users();
-        find_convolved();
         find_stored();
         find_late();
         find_newest();
         if (device_.fuses_into_products) move_behind_products();
         find_narrowed();
         find_narrow();
-        find_rows();
-        find_regrouped();
     }
     TargetUnits run() {
         TargetUnits out;
@@ -54,14 +52,7 @@ public:
             out.units.push_back(unit(i));
             out.scratch.push_back(n.kind == NodeKind::Scan ? narrow_copies(n) : 0);
         }
-        out.bytes.resize(g_.values.size());
-        for (ValueId v = 0; v < g_.values.size(); ++v) {
-            // Arguments come as they are.
-            const bool made = g_.values[g_.root(v)].kind == GraphValue::Kind::Result;
-            const std::int64_t whole = made ? bytes_made(g_.aval(v)) : padded_bytes(g_.aval(v), device_);
-            out.bytes[v] = narrow_[g_.root(v)] && made ? whole / 2 : whole;
-            if (made && regrouped_.contains(g_.root(v))) out.bytes[v] = checked_mul(out.bytes[v], 2);
-        }
+        out.bytes = layouts_.bytes(stored_, narrow_, ended_);
         return out;
     }
 
@@ -121,13 +112,6 @@ private:
                std::any_of(out.shape.begin(), out.shape.end(), [&](std::int64_t d) { return d > 1 && updates == out.size() / d; });
     }
 
-    /// Along the features of what a convolution reads: the parts' lanes are put together in memory.
-    bool joins_features(const Node& n) const {
-        if (n.op.prim != &kConcatenate) return false;
-        const auto layout = convolved_.find(n.op.out[0]->shape);
-        return layout != convolved_.end() && n.op.as<ConcatenateParams>().dimension == layout->second.first;
-    }
-
     void find_stored() {
         stored_.assign(g_.values.size(), true);
         std::vector<int> length(g_.values.size(), 0);
@@ -144,7 +128,7 @@ private:
             // A pad is made as it is read, but of what is in memory (the gradients of two slices of the logits).
             const bool padded =
                 std::any_of(users_[v].begin(), users_[v].end(), [&](std::uint32_t u) { return g_.nodes[u].op.prim == &kPad; });
-            stored_[v] = output_[v] || padded || !fused || skips_elements(n) || picks_rows(n) || joins_features(n) ||
+            stored_[v] = output_[v] || padded || !fused || skips_elements(n) || picks_rows(n) || layouts_.joins_features(n) ||
                          (sum > kLongest && users_[v].size() > 1);
             length[v] = stored_[v] ? 0 : sum;
         }
@@ -305,65 +289,6 @@ private:
         }
     }
 
-    /// Arrays that a convolution reads or makes have its batch and its features in the last two places, and so have those of the same
-    /// shape between convolutions.
-    void find_convolved() {
-        for (const Node& n : g_.nodes) {
-            const auto* conv = n.spec && n.kind == NodeKind::Library ? std::get_if<ConvKernel>(&n.spec->kind) : nullptr;
-            if (!conv) continue;
-            const auto note = [&](ValueId v, const std::vector<int>& spec) {
-                const Dims& shape = g_.aval(v).shape;
-                if (spec.size() > 2 && shape.size() == spec.size()) convolved_.try_emplace(shape, std::pair(spec[1], spec[0]));
-            };
-            note(n.in[0], conv->lhs_spec);
-            note(n.in[1], conv->rhs_spec);
-            note(n.out[0], conv->out_spec);
-        }
-    }
-
-    /// Rows that are gathered or scattered stand one after the other, and so do arrays of their shape in between.
-    void find_rows() {
-        const auto note = [&](ValueId v) {
-            const Dims& shape = g_.aval(v).shape;
-            if (shape.size() > 1 && !convolved_.contains(shape)) rows_.insert(shape);
-        };
-        for (const Node& n : g_.nodes) {
-            if (picks_rows(n)) note(n.out[0]);
-            if (joins_features(n))
-                for (const ValueId v : n.in) parts_.insert(g_.aval(v).shape);
-            if (n.kind == NodeKind::Library && n.spec && std::holds_alternative<ScatterKernel>(n.spec->kind)) note(n.out[0]), note(n.in[2]);
-        }
-    }
-    /// What a convolution made and somebody reads in groups of features (a group norm) stands in memory twice: features that are last can't
-    /// be divided where they are.
-    void find_regrouped() {
-        for (const Node& n : g_.nodes)
-            for (const ValueId v : n.in) {
-                const ValueId root = g_.root(v);
-                // Sums are made where it stands; what is computed with the groups' own figures isn't.
-                const bool with_others = n.kind == NodeKind::Element && std::any_of(n.in.begin(), n.in.end(), [&](ValueId other) {
-                                             return g_.root(other) != root && g_.values[g_.root(other)].kind == GraphValue::Kind::Result;
-                                         });
-                if (!with_others) continue;
-                const auto layout = convolved_.find(g_.aval(root).shape);
-                if (root == v || layout == convolved_.end() || g_.values[root].kind != GraphValue::Kind::Result) continue;
-                const Dims &whole = g_.aval(root).shape, &read = g_.aval(v).shape;
-                const bool last = layout->second.first == std::ssize(whole) - 1;
-                if (last && read.size() > whole.size() && read.back() < whole.back() && whole.back() % read.back() == 0)
-                    regrouped_.insert(root);
-            }
-    }
-    std::int64_t bytes_made(const Aval& aval) const {
-        if (const auto layout = convolved_.find(aval.shape); layout != convolved_.end()) {
-            const auto [features, batch] = layout->second;
-            const std::int64_t by_features = padded_bytes(aval, device_, features, batch);
-            return parts_.contains(aval.shape) ? by_features : std::min(by_features, padded_bytes(aval, device_, batch, features));
-        }
-        if (!rows_.contains(aval.shape)) return padded_bytes(aval, device_);
-        const int rank = static_cast<int>(aval.shape.size());
-        return padded_bytes(aval, device_, rank - 1, rank - 2);
-    }
-
     /// Backwards: whom a value is read by.
     void find_narrow() {
         narrow_.assign(g_.values.size(), false);
@@ -486,6 +411,7 @@ private:
 
     const Graph& g_;
     const TargetDevice& device_;
+    TargetLayouts layouts_;
     std::vector<std::vector<std::uint32_t>> users_;      ///< per root
     std::vector<bool> output_, stored_, narrow_, late_;  ///< per root
     std::map<std::uint32_t, ValueId> beside_;            ///< a conversion that a product makes beside the narrow value it stores
@@ -494,10 +420,6 @@ private:
     std::int64_t searched_ = 0;                          ///< nodes, by product_waits
     std::vector<ValueId> ended_;                         ///< roots that products store
     std::vector<bool> one_hot_;                          ///< per node
-    std::map<Dims, std::pair<int, int>> convolved_;      ///< per shape: the dimensions that stand last
-    std::set<ValueId> regrouped_;                        ///< roots that are read in groups of features
-    std::set<Dims> parts_;                               ///< shapes of what is joined along a convolution's features
-    std::set<Dims> rows_;                                ///< shapes whose own last dimensions stand last
     std::vector<int> newest_;                            ///< per root: the node
     std::vector<std::uint32_t> unit_of_, seen_;          ///< per node
     mutable std::map<const Graph*, BodyInputs> bodies_;  ///< of loops

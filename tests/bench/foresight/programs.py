@@ -323,6 +323,7 @@ import libraries  # noqa: E402
 import networks  # noqa: E402
 import transformers  # noqa: E402
 import whole  # noqa: E402
+import windows  # noqa: E402
 
 _T = {"bf16": bf16, "f32": f32}
 # The corpus proper: name, maker, types with the policies that each is compiled under. It was fixed before any of these was estimated.
@@ -354,7 +355,7 @@ _CORPUS: list[tuple[str, Callable, dict[str, str], dict[str, Any]]] = [
     ("haikuresnet", libraries.haiku_resnet, {"bf16": "plain nothing", "f32": "plain"}, {}),
     ("haikugru", libraries.haiku_gru, {"bf16": "plain", "f32": "plain nothing"}, {}),
 ]
-_CORPUS += later.LATER + whole.WHOLE
+_CORPUS += later.LATER + whole.WHOLE + windows.WINDOWS
 for _n, _f, _types, _options in _CORPUS:
     for _t, _policies in _types.items():
         for _p in _policies.split():
