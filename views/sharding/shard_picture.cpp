@@ -99,7 +99,7 @@ void ShardPicture::paintEvent(QPaintEvent*) {
     painter.setFont(text_font(12));
     painter.setPen(theme()(p.muted));
     if (!value_)
-        return painter.drawText(rect().adjusted(kMargin, kMargin, -kMargin, -kMargin), int(Qt::AlignCenter) | Qt::TextWordWrap,
+        return painter.drawText(rect().adjusted(kMargin, 2, -kMargin, -2), int(Qt::AlignCenter) | Qt::TextWordWrap,
                                 tr("Select a value: which device has which part of it stands here."));
     const QRect head(kMargin, 4, width() - 2 * kMargin, kHead);
     painter.drawText(head, int(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, about());

@@ -123,6 +123,7 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
     specs_->setFont(mono_font(12));
     everywhere_->setToolTip(tr("Opens the program with these specs: all other views speak of it then. Reload the file to go back."));
     auto* box = new QHBoxLayout;
+    box->setSpacing(8);
     for (QWidget* w : std::initializer_list<QWidget*>{specs_, back_, everywhere_}) box->addWidget(w);
     build_tables();
     auto* right = new QSplitter(Qt::Vertical);
@@ -361,7 +362,7 @@ void ShardingView::show_seen() {
     static const ShardingReport none;
     show_rows(cut ? *shown_->report : none);  // its rows are pointed at: no copy
     show_layouts();
-    timeline_->setVisible(cut);  // of one device the strip below shows all
+    timeline_->setVisible(cut && !tried_.empty());  // the strip below shows what was captured
     timeline_->set_plan(cut ? shown_->plan : nullptr, cut && !tried_.empty() && captured_ ? captured_->plan : nullptr,
                         tried_.empty() ? measured_ : 0);
 }
@@ -398,7 +399,7 @@ void ShardingView::show_rows(const ShardingReport& report) {
     collectives_->set_rows(std::move(collectives), of_collectives, find);
     xla_->set_rows(std::move(by_xla), by_xla_total, find);
     findings_->set_rows(std::move(findings), of_findings, find);
-    values_panel_->table()->setColumnHidden(4, !xla);
+    values_panel_->show_column(4, xla.has_value());
 }
 
 void ShardingView::show_layouts() {

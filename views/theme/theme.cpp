@@ -167,6 +167,7 @@ QString Theme::style_sheet() const {
         "@muted; border-radius: 2px; background: @panel; }"
         "QRadioButton::indicator:unchecked { border-radius: 6px; }"
         "QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }"
+        "QAbstractScrollArea::corner { background: transparent; border: none; }"
         "QGraphicsView { border: none; background: @canvas; }"
         "QScrollArea { border: none; background: @panel; }");
     // Longer names first: @known is the beginning of none of the others, @rule and the rest are unique.
