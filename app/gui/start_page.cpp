@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -42,6 +43,7 @@ StartPage::StartPage(QWidget* parent)
     none_yet_->setWordWrap(true);
     none_yet_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     none_yet_->setMargin(4);
+    none_yet_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);  // the list in its place has no least height, either
     auto* lists = new QHBoxLayout;
     lists->addWidget(titled(tr("Recent files"), recent_), 1);
     lists->addWidget(titled(tr("Samples"), samples_), 1);
@@ -85,8 +87,10 @@ QWidget* StartPage::titled(const QString& title, QListWidget* list) const {
     auto* head = new QLabel(title);
     head->setFont(head_font());
     column->addWidget(head);
-    if (list == recent_) column->addWidget(none_yet_, 1);
-    column->addWidget(list, 1);
+    auto* either = new QStackedWidget;  // as high as one of them
+    either->addWidget(list);
+    if (list == recent_) either->addWidget(none_yet_);
+    column->addWidget(either, 1);
     list->setAccessibleName(title);
     list->setFrameShape(QFrame::NoFrame);
     list->setMinimumSize(60, 40);
@@ -104,8 +108,7 @@ void StartPage::set_recent(const QStringList& files) {
         item->setToolTip(file);
         item->setData(Qt::UserRole, file);
     }
-    none_yet_->setVisible(files.isEmpty());
-    recent_->setVisible(!files.isEmpty());
+    if (auto* either = qobject_cast<QStackedWidget*>(recent_->parentWidget())) either->setCurrentIndex(files.isEmpty() ? 1 : 0);
 }
 
 }  // namespace jaxscope::app

@@ -1,10 +1,12 @@
 // What has too little room: it ends in dots or stands in two lines, nothing lies over anything else, and what says nothing takes none.
 #include <QLineEdit>
+#include <QTabBar>
 #include <QTableView>
 #include <QtTest>
 
 #include "commands/choice_box.h"
 #include "commands/short_texts.h"
+#include "compare/budget_box.h"
 #include "views/window_fixture.h"
 
 using namespace jaxscope;
@@ -64,6 +66,38 @@ private Q_SLOTS:
         const QWidget* bar = window_->top_bar();
         const auto x_of = [&](const QWidget* w) { return w->mapTo(bar, QPoint()).x(); };
         QVERIFY(x_of(window_->top_bar()->policy_box()) - x_of(region) < region->width() + 20);
+    }
+
+    void the_window_fits_a_screen_of_540_lines_with_and_without_recent_files() {
+        for (const QStringList& recent : {QStringList(), QStringList(kSample)}) {
+            window_->start_page()->set_recent(recent);
+            window_->resize(960, 540);
+            QCoreApplication::processEvents();
+            QCOMPARE(window_->size(), QSize(960, 540));
+        }
+    }
+
+    void the_budget_stays_small_on_a_wide_screen() {
+        window_->resize(3000, 1000);
+        window_->show_tab("policies");
+        QCoreApplication::processEvents();
+        const auto* budget = window_->findChild<BudgetBox*>();
+        QVERIFY(budget->isVisible());
+        QVERIFY2(budget->width() < 260, qPrintable(QString::number(budget->width())));
+    }
+
+    void it_is_seen_where_the_keyboard_is() {
+        QVERIFY(opens(*window_));
+        QTRY_VERIFY(window_->session()->can_run());
+        QWidget* elsewhere = window_->top_bar()->search();
+        for (QWidget* at : std::initializer_list<QWidget*>{window_->top_bar()->run_button(), window_->top_bar()->target_button(),
+                                                           window_->findChild<QTabBar*>()}) {
+            elsewhere->setFocus();
+            const QImage before = at->grab().toImage();
+            at->setFocus(Qt::TabFocusReason);
+            QVERIFY(at->hasFocus());
+            QVERIFY2(at->grab().toImage() != before, at->metaObject()->className());
+        }
     }
 
     void heads_of_the_split_are_never_cut() {

@@ -203,12 +203,12 @@ void TopBar::restyle() {
     const Palette& p = theme().palette();
     const auto colour = [](const char* c) { return QStringLiteral("color: %1").arg(QLatin1String(c)); };
     setStyleSheet(
-        QStringLiteral(
-            "jaxscope--views--TopBar { background: %1; border-bottom: 1px solid %2; }"
-            "QToolButton { color: %3; background: %1; border: 1px solid %2; border-radius: 4px; padding: 2px 8px; }"
-            "QToolButton:disabled { color: %4; } QToolButton::menu-indicator { width: 10px; subcontrol-position: right center; right: 6px; "
-            "}")
-            .arg(QLatin1String(p.panel), QLatin1String(p.rule), QLatin1String(p.ink), QLatin1String(p.muted)));
+        QStringLiteral("jaxscope--views--TopBar { background: %1; border-bottom: 1px solid %2; }"
+                       "QToolButton { color: %3; background: %1; border: 1px solid %2; border-radius: 4px; padding: 2px 8px; }"
+                       "QToolButton:disabled { color: %4; } QToolButton:focus { border-color: %5; } QToolButton::menu-indicator { width: "
+                       "10px; subcontrol-position: right center; right: 6px; "
+                       "}")
+            .arg(QLatin1String(p.panel), QLatin1String(p.rule), QLatin1String(p.ink), QLatin1String(p.muted), QLatin1String(p.known)));
     for (QLabel* head : heads_) {
         head->setFont(head_font());
         head->setStyleSheet(colour(p.muted));
@@ -218,11 +218,10 @@ void TopBar::restyle() {
     subtitle_->setStyleSheet(colour(p.muted));
     busy_->setStyleSheet(colour(p.muted));
     target_->setFont(head_font());
-    target_->setStyleSheet(
-        QStringLiteral(
-            "QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
-            "QToolButton:hover { color: %2; } QToolButton::menu-indicator { width: 9px; subcontrol-position: right center; right: 0px; }")
-            .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
+    target_->setStyleSheet(QStringLiteral("QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
+                                          "QToolButton:hover, QToolButton:focus { color: %2; } QToolButton::menu-indicator { width: 9px; "
+                                          "subcontrol-position: right center; right: 0px; }")
+                               .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
     target_->setFixedHeight(heads_.front()->sizeHint().height());  // a head as the others, and over a figure as high as their boxes
     peak_->setFont(mono_font(14));
     peak_->setFixedHeight(region_->height());
