@@ -115,6 +115,17 @@ private Q_SLOTS:
         }
     }
 
+    void what_is_recomputed_is_said_in_whole() {
+        QVERIFY(opens(*window_));
+        window_->top_bar()->enter_policy("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        window_->show_tab("split");
+        window_->resize(1280, 800);
+        QCoreApplication::processEvents();
+        const QString detail = window_->split_view()->heads()[1].detail;
+        QVERIFY2(detail.endsWith("recomputed"), qPrintable(detail));
+    }
+
     void figures_of_a_narrow_curve_stand_beside_its_title() {
         QVERIFY(opens(*window_));
         TimelineWidget curve(window_->selection(), true);

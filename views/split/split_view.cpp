@@ -238,12 +238,15 @@ int SplitView::beside_tag() const {
     return (QFontMetrics(text_font(12, true)).horizontalAdvance(saved_words()) + kTagPadding) / 2 + kHeadMargin;
 }
 
-/// Over the boundary of the picture, as long as both titles have room.
+/// Over the boundary of the picture, as long as both heads have room.
 int SplitView::middle() const {
-    const QFontMetrics bold(text_font(12, true));
+    const QFontMetrics bold(text_font(12, true)), small(text_font(11));
     const QStringList words = head_words();
-    const int least = std::max(width() * 36 / 100, kHeadMargin + bold.horizontalAdvance(words[0]) + beside_tag());
-    const int most = std::min(width() * 64 / 100, width() - kHeadSpare - bold.horizontalAdvance(words[2]) - beside_tag());
+    const auto needed = [&](int half) {
+        return std::max(bold.horizontalAdvance(words[2 * half]), small.horizontalAdvance(words[2 * half + 1])) + beside_tag() + 1;
+    };
+    const int least = std::max(width() * 36 / 100, kHeadSpare + needed(0)),
+              most = std::min(width() * 64 / 100, width() - kHeadSpare - needed(1));
     return least <= most ? std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), least, most) : width() / 2;
 }
 
