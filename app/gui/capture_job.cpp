@@ -17,6 +17,16 @@ namespace {
 
 constexpr qint64 kMostSource = 4 << 20;  ///< of a file that is looked at
 
+/// A capture speaks of the command line's options; who sees the dialog has its boxes.
+QString in_words_of_the_dialog(QString text) {
+    const std::pair<const char*, QString> boxes[] = {
+        {"args", QObject::tr("Arguments")}, {"python", QObject::tr("Python")}, {"values", QObject::tr("Keep array values")}};
+    for (const auto& [option, box] : boxes)
+        text.replace(QRegularExpression(QStringLiteral("--%1\\b(?!-)").arg(QLatin1String(option))),
+                     QStringLiteral("\u201c%1\u201d").arg(box));
+    return text;
+}
+
 }  // namespace
 
 QString CaptureRequest::problem() const {
@@ -165,7 +175,9 @@ void CaptureJob::finish(bool captured) {
     QString last = said_.trimmed().section(QLatin1Char('\n'), -1);
     for (const QString& line : said_.split(QLatin1Char('\n')))
         if (line.startsWith(QLatin1String("jaxscope: ")) && !line.startsWith(QLatin1String("jaxscope: note"))) last = line.mid(10);
-    Q_EMIT ended(captured && !cancelled_, cancelled_ ? tr("The capture was cancelled.") : captured ? QString() : last);
+    Q_EMIT ended(captured && !cancelled_, cancelled_ ? tr("The capture was cancelled.")
+                                          : captured ? QString()
+                                                     : in_words_of_the_dialog(last));
 }
 
 }  // namespace jaxscope::app

@@ -200,7 +200,7 @@ void MainWindow::build_compare() {
     compare_->addWidget(policy_plot_);
     compare_->setStretchFactor(0, 2);
     compare_->setStretchFactor(1, 1);
-    compare_->setSizes({660, 330});
+    compare_->setSizes({720, 270});
     tables_->addTab(compare_, tr("Policies"));
     policy_table_->set_widths({230, 84, 100, 96, 76, 84, 84, 76, 120}, PolicyModel::Problem);
     // What it is about stands first, where windows are narrow, too.
@@ -361,12 +361,13 @@ void MainWindow::show_stages() {
     const bool would_be = look.only_would_differentiate();
     if (look.residuals.get() != residuals_->report() || !look.residuals || would_be != residuals_->would_be()) {
         residuals_->set_report(look.residuals, session_.as_it_is().residuals, would_be);
+        residual_table_->show_column(ResidualModel::Change, residuals_->compares());
         outline_->set_residuals(look.residuals.get());
     }
     donations_->set_report(look.donation);
     donation_view_->set_report(look.donation);
     source_->set_look(look);
-    buffers_->set_plan(look.plan);
+    buffers_->set_plan(look.plan, look.step);
     split_->set_look(look, residuals_->added_equations());
     if (look.done) transforms_->set_inspection(look.inspection);
     if (look.done) sharding_->set_inspection(look.inspection);

@@ -48,9 +48,14 @@ void MainWindow::go_to_found(int step) {
     reveal_equation(found_[static_cast<std::size_t>(found_at_)]);
 }
 
+/// Where it is in the picture that is in front, that stays there.
 void MainWindow::reveal_equation(const EqnPath& path) {
-    show_tab("program");
     program_->reveal(path);
+    const Picked& picked = selection_.picked();
+    const QWidget* front = pictures_->currentWidget();
+    const bool seen = (front == split_ && (picked.known || picked.unknown)) || front == text_ ||
+                      (front == source_ && resolve(*session_.program()->jaxpr, path).source.loc().line > 0);
+    if (!seen) show_tab("program");
 }
 
 void MainWindow::select_row(const QString& table, const Picked& picked) {

@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -23,7 +24,8 @@ StartPage::StartPage(QWidget* parent)
       capture_(new QPushButton(tr("Capture a Python program"))),
       paste_(new QPushButton(tr("Paste a jaxpr"))),
       last_(new QPushButton),
-      tour_(new QPushButton(tr("Tour of the window"))) {
+      tour_(new QPushButton(tr("Tour of the window"))),
+      none_yet_(new QLabel(tr("None yet. What you open or capture stands here; to begin with, try a sample."))) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     open_->setObjectName(QStringLiteral("primary"));
@@ -38,9 +40,13 @@ StartPage::StartPage(QWidget* parent)
     buttons->addWidget(tour_);
     tour_->setToolTip(tr("Seven cards, on a sample: what stands where, and what it is for (Shift+F1)"));
     last_->hide();
+    none_yet_->setWordWrap(true);
+    none_yet_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    none_yet_->setMargin(4);
+    none_yet_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);  // the list in its place has no least height, either
     auto* lists = new QHBoxLayout;
-    lists->addWidget(titled(tr("Recent files"), recent_));
-    lists->addWidget(titled(tr("Samples"), samples_));
+    lists->addWidget(titled(tr("Recent files"), recent_), 1);
+    lists->addWidget(titled(tr("Samples"), samples_), 1);
     auto* how = new QLabel(tr("In a terminal, captures are made with\njaxscope capture train.py:program -o step.jaxscope"));
     how->setFont(mono_font(11));
     how->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -81,7 +87,10 @@ QWidget* StartPage::titled(const QString& title, QListWidget* list) const {
     auto* head = new QLabel(title);
     head->setFont(head_font());
     column->addWidget(head);
-    column->addWidget(list, 1);
+    auto* either = new QStackedWidget;  // as high as one of them
+    either->addWidget(list);
+    if (list == recent_) either->addWidget(none_yet_);
+    column->addWidget(either, 1);
     list->setAccessibleName(title);
     list->setFrameShape(QFrame::NoFrame);
     list->setMinimumSize(60, 40);
@@ -99,6 +108,7 @@ void StartPage::set_recent(const QStringList& files) {
         item->setToolTip(file);
         item->setData(Qt::UserRole, file);
     }
+    if (auto* either = qobject_cast<QStackedWidget*>(recent_->parentWidget())) either->setCurrentIndex(files.isEmpty() ? 1 : 0);
 }
 
 }  // namespace jaxscope::app

@@ -33,6 +33,7 @@ private:
     QWidget* titled(const QString& title, QListWidget* list) const;
     QListWidget *recent_, *samples_;
     QPushButton *open_, *capture_, *paste_, *last_, *tour_;
+    QLabel* none_yet_;  ///< in the place of recent files
 };
 
 }  // namespace jaxscope::app

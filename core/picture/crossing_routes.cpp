@@ -13,7 +13,8 @@ namespace {
 
 using namespace graph_style;
 
-constexpr double kClear = 2;   // between a line and what it passes
+constexpr double kClear = 4;   // between a line and what it passes
+constexpr double kApart = 1;   // of a line from the room around what it passes
 constexpr double kPitch = 5;   // between lines that pass something at one side
 constexpr double kStep = 12;   // room in which a line leaves its node for another height: half of what is between neighbours
 constexpr double kOver = 60;   // lying over another line is as bad as such a detour
@@ -77,7 +78,7 @@ public:
         if (least < kHit) return best;
         std::vector<double> heights{from.y};
         for (const Rect* box : between)
-            for (const double more : {kClear / 2, kClear / 2 + kPitch, kClear / 2 + 2 * kPitch})
+            for (const double more : {kApart, kApart + kPitch, kApart + 2 * kPitch})
                 heights.insert(heights.end(), {box->y - more, box->bottom() + more});
         const auto length = [&](double y) { return std::abs(y - from.y) + std::abs(y - to.y); };
         std::sort(heights.begin(), heights.end(), [&](double a, double b) { return length(a) < length(b); });

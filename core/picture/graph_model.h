@@ -88,6 +88,7 @@ struct VisibleOptions {
     std::vector<bool> hidden_inputs;  ///< per constvar and invar: gets neither node nor lines (residuals, drawn across the boundary)
     std::vector<bool> linear_inputs;  ///< per constvar and invar: a tangent. What depends on none is recomputed
     std::vector<bool> shown_results;  ///< per result
+    std::size_t input_nodes = 6;      ///< more inputs than that are one node and tags at their readers
 };
 
 struct GraphIndex;

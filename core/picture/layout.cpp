@@ -107,6 +107,15 @@ void reduce_crossings(Layers& layers) {
     }
 }
 
+/// What no line leads to (a crowd of inputs that tags speak of) stands where the tags do: in the middle it is in the way of others' lines.
+void move_loose_nodes(Layers& layers, LayoutOptions::Tags side) {
+    if (side == LayoutOptions::Tags::WithTheFlow) return;
+    const bool first = side == LayoutOptions::Tags::Left;
+    for (auto& row : layers.rows)
+        std::stable_partition(row.begin(), row.end(),
+                              [&](Index slot) { return (layers.above[slot].empty() && layers.below[slot].empty()) == first; });
+}
+
 /// Positions of a row nearest (in weighted squares) to the wished ones that keep order and distances: neighbours that would collide
 /// are pooled into blocks which move as one.
 void place_row(Layers& layers, const std::vector<Index>& row, const std::vector<double>& wish, const std::vector<double>& pull,
@@ -267,6 +276,7 @@ std::vector<Index> assign_ranks(const LevelGraph& graph, const LayoutOptions& op
 LevelLayout layered_layout(const LevelGraph& graph, const std::vector<Index>& ranks, const LayoutOptions& options) {
     Layers layers = make_layers(graph, ranks, options);
     reduce_crossings(layers);
+    move_loose_nodes(layers, options.tags);
     assign_x(layers, options.node_gap);
 
     LevelLayout out;

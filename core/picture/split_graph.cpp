@@ -12,12 +12,14 @@
 namespace jaxscope {
 namespace {
 
-constexpr double kMostStretch = 1.25;  // of the taller half, to make crossing lines level
-constexpr double kGutter = 240;        // between the halves: room for the labels of the crossing lines
+constexpr double kMostStretch = 1.25;          // of the taller half, to make crossing lines level
+constexpr int kInRow = 2;                      // of a half
+constexpr std::size_t kTangentNodes = kInRow;  // rows of tangents would push what is computed out of sight
+constexpr double kGutter = 240;                // between the halves: room for the labels of the crossing lines
 
 /// Columns, not carpets: each half is read from top to bottom. Tags stand away from the boundary, where the crossing lines run.
 constexpr LayoutOptions half(LayoutOptions::Tags tags) {
-    return {.node_gap = 24, .rank_gap = 28, .max_row = 2, .max_span = 3, .tags = tags};
+    return {.node_gap = 24, .rank_gap = 28, .max_row = kInRow, .max_span = 3, .tags = tags};
 }
 
 void shift(GraphLayout& layout, double dx) {
@@ -169,6 +171,7 @@ SplitGraph::SplitGraph(const SplitReport& split, Grouping grouping)
     }
     measure(split.residuals);
     const std::uint32_t inputs = unknown.num_constvars + unknown.num_invars;
+    unknown_options_.input_nodes = kTangentNodes;
     unknown_options_.hidden_inputs.assign(inputs, false);
     unknown_options_.linear_inputs.assign(inputs, true);
     for (std::uint32_t k = 0; k < inputs; ++k) {

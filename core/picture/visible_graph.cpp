@@ -9,8 +9,7 @@
 namespace jaxscope {
 namespace {
 
-constexpr std::size_t kInputNodes = 6;    // more inputs than that are one node and tags at their readers
-constexpr std::size_t kResultLines = 12;  // the same for results
+constexpr std::size_t kResultLines = 12;  // more results than that get tags instead
 
 /// Finds equations that depend on no tangent, through nested jaxprs. An answer is kept for every jaxpr and set of tangents.
 class RecomputedFinder {
@@ -104,7 +103,7 @@ private:
         for (std::uint32_t i = 0; i < read.size(); ++i) {
             if (!read[i] || hidden(here, i)) continue;
             const AvalRef aval = here.jaxpr.aval(Var{i});
-            if (used <= kInputNodes) {
+            if (used <= options_.input_nodes) {
                 GraphItem item = port(here, GraphItem::Kind::Input, "in" + std::to_string(i));
                 item.title = model_.input_name(here.jaxpr, i).str();
                 item.detail = to_text(aval);

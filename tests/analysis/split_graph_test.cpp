@@ -65,6 +65,23 @@ TEST_P(SplitPictures, LinesRunThroughNoBoxes) {
     }
 }
 
+TEST_P(SplitPictures, WhatNoLineLeadsToStandsAwayFromTheBoundary) {
+    for (const bool of_known : {true, false}) {
+        const VisibleGraph& graph = of_known ? picture_.known : picture_.unknown;
+        const GraphLayout& layout = of_known ? picture_.known_layout : picture_.unknown_layout;
+        std::vector<bool> tied(graph.nodes.size(), false);
+        for (const auto& line : layout.lines) tied[line.from] = tied[line.to] = true;
+        for (std::size_t loose = 0; loose < graph.nodes.size(); ++loose)
+            for (std::size_t other = 0; !tied[loose] && other < graph.nodes.size(); ++other) {
+                const Rect &a = layout.nodes[loose], &b = layout.nodes[other];
+                const bool beside =
+                    tied[other] && graph.nodes[loose].frame == graph.nodes[other].frame && a.cy() > b.y && a.cy() < b.bottom();
+                if (!beside) continue;
+                EXPECT_EQ(a.x < b.x, of_known) << graph.nodes[loose].title << " beside " << graph.nodes[other].title;
+            }
+    }
+}
+
 TEST_P(SplitPictures, LabelsDontOverlap) {
     std::vector<double> at;
     for (const auto& crossing : picture_.crossings) at.push_back(crossing.label_y);
@@ -118,7 +135,7 @@ TEST_P(SplitPictures, MovingRowsKeepsTheirOrderAndTheirFrames) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, SplitPictures, testing::Values("mlp", "transformer_lm", "transformer_lm_scan"),
+INSTANTIATE_TEST_SUITE_P(Samples, SplitPictures, testing::Values("mlp", "mlp_sharded", "transformer_lm", "transformer_lm_scan"),
                          [](const auto& sample) { return std::string(sample.param); });
 
 }  // namespace

@@ -110,6 +110,19 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window_->notice()->text().startsWith("Captured again."), kPatience);
     }
 
+    void what_went_wrong_is_told_in_the_words_of_the_dialog() {
+        write("list.py", "def step():\n    return [1]\n");
+        CaptureRequest request = request_for(path("list.py"));
+        request.name = "step";
+        request.python = kPython;
+        dialog().set_request(request);
+        dialog().start();
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog().running(), kPatience);
+        const QString said = dialog().status_text();
+        QVERIFY2(said.contains(QStringLiteral("(\u201cArguments\u201d captures the function itself)")) && !said.contains("--"),
+                 qPrintable(said));
+    }
+
     /// What is there already may be somebody's: it goes by a second click alone, and not at all under another name.
     void a_file_that_is_there_is_overwritten_when_asked_twice() {
         write("train.jaxscope", "somebody's");

@@ -165,6 +165,29 @@ private Q_SLOTS:
         QVERIFY(model.picked(1).buffer == id_of(*plan(), 2));
     }
 
+    void buffers_say_which_arguments_they_are_and_whose_memory_they_take() {
+        auto made = std::make_shared<MemoryPlan>(*plan());
+        made->buffers[2].alias_of = 0;  // from step 1 on
+        made->buffers[2].primitive = Sym("add");
+        auto step = std::make_shared<Step>();
+        step->in_paths = {"params['w']"};
+        BufferModel model;
+        model.set_plan(made, step);
+        const auto said = [&] { return model.data(model.index(0, BufferModel::Made)).toString(); };
+        model.show_step(made, 0);
+        QCOMPARE(said(), QStringLiteral("argument params['w'], donated"));
+        model.show_step(made, 2);
+        QCOMPARE(said(), QStringLiteral("add, in the memory of params['w']"));
+        made->buffers[2].alias_of.reset();
+        model.show_step(made, 2);
+        QCOMPARE(said(), QStringLiteral("argument params['w']"));
+        QCOMPARE(model.data(model.index(1, BufferModel::Made)).toString(), QStringLiteral("add"));
+        auto inner = std::make_shared<MemoryPlan>(*made);
+        inner->opened = {0};
+        model.show_step(inner, 2);  // whose arguments are what it reads from outside
+        QCOMPARE(said(), QStringLiteral("\u2014"));
+    }
+
     void outline_makes_rows_when_branches_open() {
         const GraphModel graph(toy::chain(100'000, false));
         OutlineModel model;

@@ -57,6 +57,35 @@ private Q_SLOTS:
         QVERIFY(input >= 0 && window_->session()->program()->in_paths[static_cast<std::size_t>(input)].str() == "params['w1']");
     }
 
+    void words_above_the_picture_have_the_room_that_they_need() {
+        ShardPicture picture;
+        const ShardingReport report = *sharding_report(*window_->session()->current().inspection);
+        picture.show_value(report.inputs.front(), report.over);
+        int lines = 0;
+        for (const int width : {600, 240, 180}) {
+            picture.resize(width, 300);
+            const QRect head = picture.head_rect();
+            QVERIFY(head.right() < width);
+            QVERIFY2(head.height() > lines, qPrintable(picture.about()));  // narrower, and so higher
+            lines = head.height();
+            const QRect needed =
+                QFontMetrics(text_font(12)).boundingRect(QRect(0, 0, head.width(), 1000), Qt::TextWordWrap, picture.about());
+            QVERIFY(head.height() >= needed.height());
+        }
+    }
+
+    void tables_of_which_no_row_has_a_picture_take_its_room() {
+        auto* tabs = view().findChild<QTabWidget*>();
+        QVERIFY(view().picture()->isVisible());
+        const int before = tabs->width();
+        tabs->setCurrentWidget(view().collectives());
+        QTRY_VERIFY_WITH_TIMEOUT(!view().picture()->isVisible() && tabs->width() > before + 100, kAtOnce);
+        try_specs("params['w1']=P()");  // whose curve stands there, whatever table is shown
+        QTRY_VERIFY_WITH_TIMEOUT(tabs->width() < view().width() - 100 && !view().picture()->isVisible(), kAtOnce);
+        tabs->setCurrentWidget(view().values());
+        QTRY_VERIFY_WITH_TIMEOUT(view().picture()->isVisible(), kAtOnce);
+    }
+
     void other_specs_show_memory_and_what_is_sent_beside_the_captured_ones() {
         const QString before = view().head();
         try_specs("params['w1']=P(); params['w2']=P()");

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/choice_box.h"
 
+#include <QAbstractItemView>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPainter>
+#include <QScrollBar>
+#include <QStylePainter>
+#include <algorithm>
 
 #include "theme/theme.h"
 
@@ -23,9 +27,27 @@ bool ChoiceBox::event(QEvent* event) {
     return QComboBox::event(event);
 }
 
-void ChoiceBox::paintEvent(QPaintEvent* event) {
-    QComboBox::paintEvent(event);
-    QPainter painter(this);
+QString ChoiceBox::shown_text() const {
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    const int room = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
+    return fontMetrics().elidedText(currentText(), Qt::ElideRight, room);
+}
+
+void ChoiceBox::showPopup() {
+    constexpr int kFrame = 24, kMost = 640;
+    const int wanted = view()->sizeHintForColumn(0) + kFrame + view()->verticalScrollBar()->sizeHint().width();
+    view()->setMinimumWidth(std::min(wanted, kMost));
+    QComboBox::showPopup();
+}
+
+void ChoiceBox::paintEvent(QPaintEvent*) {
+    QStylePainter painter(this);
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    painter.drawComplexControl(QStyle::CC_ComboBox, option);
+    if (!isEditable()) option.currentText = shown_text();
+    painter.drawControl(QStyle::CE_ComboBoxLabel, option);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme()(theme().palette().muted), 1.4));
     const QPointF tip(width() - 11.5, height() / 2.0 + 2);

@@ -17,6 +17,7 @@ BudgetBox::BudgetBox(Session* session, QWidget* parent)
     line_->setAccessibleName(tr("Budget of memory"));
     line_->setToolTip(tr("The cheapest values to save so that the planned peak is within it become a row here"));
     line_->setFixedWidth(110);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(6);

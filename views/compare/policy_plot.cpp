@@ -97,6 +97,9 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
     const Range x = range_of(model_->rows(), work_of), y = range_of(model_->rows(), peak_of);
     painter.setFont(mono_font(10));
     painter.setPen(theme()(p.muted));
+    const auto width_of = [&](double flops) { return painter.fontMetrics().horizontalAdvance(utf8(flops_text(flops))); };
+    constexpr int kBetween = 8;
+    const bool both_ends = width_of(x.low) + kBetween + width_of(x.high) <= plot().width();
     for (const double part : {0.0, 0.5, 1.0}) {
         const double bytes = y.low + part * (y.high - y.low), flops = x.low + part * (x.high - x.low);
         const double at_y = plot().bottom() - part * plot().height(), at_x = plot().left() + part * plot().width();
@@ -104,6 +107,7 @@ void PolicyPlot::paint_axes(QPainter& painter) const {
                          utf8(bytes_text(static_cast<std::int64_t>(bytes))));
         constexpr double kOfLabel = 90;
         if (part == 0.5 && plot().width() < 3 * kOfLabel) continue;  // the ends' labels need the room
+        if (part == 0.0 && !both_ends) continue;                     // where it begins is no surprise
         const int side = part == 0.0 ? Qt::AlignLeft : part == 1.0 ? Qt::AlignRight : Qt::AlignHCenter;
         const double room = 120;
         const double from = part == 0.0 ? at_x : part == 1.0 ? at_x - room : at_x - room / 2;

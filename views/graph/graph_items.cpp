@@ -15,10 +15,10 @@ namespace {
 using namespace graph_style;
 
 void draw_elided(QPainter& painter, const QRectF& where, const QString& text, const QFont& font, const QColor& colour,
-                 Qt::Alignment align = Qt::AlignLeft) {
+                 Qt::Alignment align = Qt::AlignLeft, Qt::TextElideMode cut = Qt::ElideRight) {
     painter.setFont(font);
     painter.setPen(colour);
-    const QString fitted = QFontMetricsF(font).elidedText(text, Qt::ElideRight, where.width());
+    const QString fitted = QFontMetricsF(font).elidedText(text, cut, where.width());
     painter.drawText(where, int(align | Qt::AlignVCenter) | Qt::TextSingleLine, fitted);
 }
 
@@ -186,14 +186,15 @@ void NodeItem::paint_box(QPainter& painter, double zoom) const {
     }
     if (zoom < kLabelZoom) return;
     const double inset = port ? 16 : 12;
+    const Qt::TextElideMode cut = port ? Qt::ElideMiddle : Qt::ElideRight;  // of an argument's path the end says which leaf it is
     const QRectF text = rect_.adjusted(inset, 3, -8, -3);
     if (zoom < kFullZoom) {
         if (const int size = letters(12, zoom, rect_.height()); size > 0)
-            draw_elided(painter, rect_.adjusted(inset, 0, -6, 0), title_, text_font(size, true), theme()(p.ink));
+            draw_elided(painter, rect_.adjusted(inset, 0, -6, 0), title_, text_font(size, true), theme()(p.ink), Qt::AlignLeft, cut);
         return;
     }
     const QRectF upper(text.x(), text.y(), text.width() - (expandable_ ? 18 : 0), text.height() / 2);
-    draw_elided(painter, upper, title_, text_font(12, true), theme()(p.ink));
+    draw_elided(painter, upper, title_, text_font(12, true), theme()(p.ink), Qt::AlignLeft, cut);
     draw_elided(painter, QRectF(text.x(), text.center().y(), text.width(), text.height() / 2), detail_, mono_font(11), theme()(p.muted));
     if (expandable_)
         draw_elided(painter, QRectF(rect_.right() - 20, text.y(), 14, text.height() / 2), QStringLiteral("\u25b8"), text_font(11),

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "commands/choice_box.h"
+#include "commands/short_texts.h"
 
 namespace jaxscope::views {
 
@@ -25,7 +26,7 @@ MemoryView::MemoryView(Selection* selection, QWidget* parent)
       open_(new QToolButton),
       back_(new QToolButton),
       whose_(new ChoiceBox),
-      hint_(new QLabel),
+      hint_(new ShortLabel),
       making_(this) {
     curve_->setText(tr("Curve"));
     curve_->setToolTip(tr("Bytes alive in each step, by role"));
@@ -76,7 +77,6 @@ void MemoryView::lay_out() {
     row->addSpacing(12);
     row->addStretch();
     row->addWidget(hint_);
-    hint_->setMinimumWidth(10);
     for (QToolButton* button : {curve_, strips_, lines_, arguments_}) button->setCheckable(true);
     for (QToolButton* button : {open_, back_}) button->setProperty("lettered", true);
     for (QToolButton* button : {curve_, strips_, lines_, arguments_, open_, back_}) button->setAccessibleName(button->text());

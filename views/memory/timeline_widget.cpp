@@ -133,14 +133,25 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
 }
 
-void TimelineWidget::paint_head(QPainter& painter) const {
-    const Palette& p = theme().palette();
-    painter.setFont(opened() ? text_font(11, true) : head_font());  // names of files keep their letters
-    painter.setPen(theme()(p.muted));
-    const QRectF head(16, 6, width() - 32, 18);
-    painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, opened() ? tr("Memory in ") + where() : tr("Memory over the run"));
-    if (!plan_) return;
-    painter.setFont(text_font(11));
+/// Title and figures stand in one line. The figures are what it is about: where both have no room the title is cut first.
+TimelineWidget::HeadTexts TimelineWidget::head_texts() const {
+    HeadTexts out;
+    const int all = width() - 32;
+    const QFontMetrics title_metrics(opened() ? text_font(11, true) : head_font()), metrics(text_font(11));
+    if (plan_) out.figures = metrics.elidedText(figures(), Qt::ElideRight, all);
+    constexpr int kGap = 12, kFewest = 40;
+    const int room = all - (out.figures.isEmpty() ? 0 : metrics.horizontalAdvance(out.figures) + kGap);
+    const QStringList titles = opened() ? QStringList{tr("Memory in ") + where()} : QStringList{tr("Memory over the run"), tr("Memory")};
+    for (const QString& title : titles) {
+        out.title = title;
+        if (title_metrics.horizontalAdvance(title) <= room) return out;
+    }
+    out.title = room < kFewest ? QString() : title_metrics.elidedText(titles.back(), Qt::ElideMiddle, room);
+    return out;
+}
+
+/// What is planned, and what was measured of it.
+QString TimelineWidget::figures() const {
     std::string text = plan_->target != nullptr ? std::string("estimated for ") + plan_->target->name + " " : "planned ";
     text += bytes_text(plan_->planned_peak);
     if (opened()) text += " of its own";
@@ -151,7 +162,19 @@ void TimelineWidget::paint_head(QPainter& painter) const {
         if (use.space == MemorySpace::Host && !opened()) text += ", up to " + bytes_text(use.peak) + " of it on the host";
     if (measured_peak_ > 0 && !opened()) text += " \u00b7 measured " + bytes_text(measured_peak_);
     if (as_it_is_peak_ > 0 && !opened() && as_it_is_peak_ != plan_->planned_peak) text += " \u00b7 as it is " + bytes_text(as_it_is_peak_);
-    painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, utf8(text));
+    return utf8(text);
+}
+
+void TimelineWidget::paint_head(QPainter& painter) const {
+    const Palette& p = theme().palette();
+    painter.setFont(opened() ? text_font(11, true) : head_font());  // names of files keep their letters
+    painter.setPen(theme()(p.muted));
+    const QRectF head(16, 6, width() - 32, 18);
+    const HeadTexts texts = head_texts();
+    painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, texts.title);
+    if (!plan_) return;
+    painter.setFont(text_font(11));
+    painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, texts.figures);
     if (compact_) return;
     double x = 16;
     for (const Layer& layer : kLayers) {

@@ -44,6 +44,11 @@ public:
     /// The buffer whose strip is drawn at a place of the widget; -1: none.
     int strip_at(QPointF at) const;
     QRectF strip_of(int buffer) const;
+    /// As they are painted: beside each other, cut where there is no room for all of them.
+    struct HeadTexts {
+        QString title, figures;
+    };
+    HeadTexts head_texts() const;
     QSize sizeHint() const override { return {600, compact_ ? 98 : 300}; }
     QSize minimumSizeHint() const override { return {200, compact_ ? 72 : 160}; }
 
@@ -82,6 +87,7 @@ private:
     void paint_peak(QPainter& painter) const;
     void paint_marks(QPainter& painter) const;
     void paint_head(QPainter& painter) const;
+    QString figures() const;
 
     Selection* selection_;
     bool compact_;

@@ -14,7 +14,8 @@ BufferModel::BufferModel(QObject* parent) : TableModel(parent) {
     set_columns({"Bytes", "Value", "Role", "Made by", "Your line", "Alive in steps"}, {Bytes}, {Value, Place, Lives});
 }
 
-void BufferModel::set_plan(std::shared_ptr<const MemoryPlan> plan) {
+void BufferModel::set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const Step> step) {
+    of_ = std::move(step);
     if (plan && plan == whole_) return;  // what was chosen to be shown of it stays
     whole_ = plan;
     const int peak = plan ? plan->peak_step : 0;
@@ -47,7 +48,7 @@ QVariant BufferModel::data(const QModelIndex& index, int role) const {
         case Role_:
             return QString::fromLatin1(role_name(buffer.role));
         case Made:
-            return buffer.primitive.empty() ? QStringLiteral("\u2014") : utf8(buffer.primitive.str());
+            return made_by(alive_[static_cast<std::size_t>(index.row())]);
         case Place:
             return buffer.source.loc().line > 0 ? utf8(short_place(buffer.source.loc().file, buffer.source.loc().line))
                                                 : QStringLiteral("\u2014");
@@ -56,6 +57,20 @@ QVariant BufferModel::data(const QModelIndex& index, int role) const {
         default:
             return {};
     }
+}
+
+/// Nothing makes an argument: its name says which one it is; inside of a loop it has none. One that is donated holds an output in the end.
+QString BufferModel::made_by(int number) const {
+    const PlannedBuffer& buffer = plan_->buffers[static_cast<std::size_t>(number)];
+    const auto made = [](const PlannedBuffer& b) { return b.primitive.empty() ? QStringLiteral("\u2014") : utf8(b.primitive.str()); };
+    const auto argument = static_cast<std::size_t>(std::max(buffer.number, 0));
+    if (buffer.role != BufferRole::Argument || !of_ || !plan_->opened.empty() || argument >= of_->in_paths.size()) return made(buffer);
+    const QString name = utf8(of_->in_paths[argument]);
+    const auto taker =
+        std::find_if(plan_->buffers.begin(), plan_->buffers.end(), [&](const PlannedBuffer& b) { return b.alias_of == number; });
+    if (taker == plan_->buffers.end()) return tr("argument %1").arg(name);
+    if (taker->first_step > step_) return tr("argument %1, donated").arg(name);
+    return tr("%1, in the memory of %2").arg(made(*taker), name);
 }
 
 QString BufferModel::total() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "analysis/stages/stages.h"
 #include "models/table_model.h"
 
 namespace jaxscope::views {
@@ -10,7 +11,8 @@ class BufferModel : public TableModel {
 public:
     enum Column { Bytes, Value, Role_, Made, Place, Lives };
     explicit BufferModel(QObject* parent = nullptr);
-    void set_plan(std::shared_ptr<const MemoryPlan> plan);
+    /// `step`: of which the plan is, whose arguments have names; or null.
+    void set_plan(std::shared_ptr<const MemoryPlan> plan, std::shared_ptr<const Step> step = nullptr);
     /// Of the plan that is set, or of what runs inside of its steps.
     void show_step(std::shared_ptr<const MemoryPlan> plan, int step);
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -21,6 +23,8 @@ public:
     QString empty_text() const override;
 
 private:
+    QString made_by(int number) const;  ///< a buffer of `plan_`
+    std::shared_ptr<const Step> of_;
     std::shared_ptr<const MemoryPlan> whole_, plan_;  ///< that is set, and whose step is shown
     int step_ = 0;
     std::vector<int> alive_;

@@ -20,6 +20,8 @@ public:
     /// Of the added rows: the equations in the forward half that make them.
     std::set<std::string> added_equations() const;
     bool would_be() const { return would_be_; }
+    /// Are there choices, whose rows may be new or gone?
+    bool compares() const { return as_it_is_ != nullptr; }
     bool is_removed(int row) const { return row >= num_now(); }
     const ResidualReport* report() const { return report_.get(); }
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -58,7 +58,7 @@ OutlinePanel::OutlinePanel(Selection* selection, QWidget* parent)
     tree_->setAccessibleName(tr("Outline"));
     files_->setAccessibleName(tr("Saved, by line"));
     files_->setColumnCount(2);
-    files_->setHeaderLabels({tr("SAVED, BY LINE"), tr("BYTES")});
+    files_->setHeaderLabels({tr("SAVED AT"), tr("BYTES")});
     files_->headerItem()->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     files_->setRootIsDecorated(false);
     plain(files_, 78);

@@ -10,7 +10,7 @@
 namespace jaxscope::views {
 
 namespace {
-constexpr int kMargin = 16, kHead = 40, kFewestPixels = 14;
+constexpr int kMargin = 16, kFewestPixels = 14;
 }
 
 ShardPicture::ShardPicture(QWidget* parent) : QWidget(parent) {
@@ -92,6 +92,12 @@ void ShardPicture::paint_part(QPainter& painter, const QRectF& all, int row, int
                      painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(width) - 6));
 }
 
+QRect ShardPicture::head_rect() const {
+    constexpr int kTop = 6;
+    const QRect room(kMargin, kTop, width() - 2 * kMargin, std::max(height() / 2 - kTop, 0));
+    return QFontMetrics(text_font(12)).boundingRect(room, int(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, about()).intersected(room);
+}
+
 void ShardPicture::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     const Palette& p = theme().palette();
@@ -99,11 +105,11 @@ void ShardPicture::paintEvent(QPaintEvent*) {
     painter.setFont(text_font(12));
     painter.setPen(theme()(p.muted));
     if (!value_)
-        return painter.drawText(rect().adjusted(kMargin, kMargin, -kMargin, -kMargin), int(Qt::AlignCenter) | Qt::TextWordWrap,
+        return painter.drawText(rect().adjusted(kMargin, 2, -kMargin, -2), int(Qt::AlignCenter) | Qt::TextWordWrap,
                                 tr("Select a value: which device has which part of it stands here."));
-    const QRect head(kMargin, 4, width() - 2 * kMargin, kHead);
-    painter.drawText(head, int(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, about());
-    const QRectF all = QRectF(rect()).adjusted(kMargin, kHead + 8, -kMargin, -kMargin);
+    const QRect head = head_rect();
+    painter.drawText(head, int(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, about());
+    const QRectF all = QRectF(rect()).adjusted(kMargin, head.bottom() + 5, -kMargin, -kMargin);
     painter.setFont(mono_font(11));
     for (int row = 0; row < rows(); ++row)
         for (int column = 0; column < columns(); ++column) paint_part(painter, all, row, column);

@@ -19,6 +19,9 @@ public:
     QString devices_at(int row, int column) const;
     int rows() const { return grid_[0].parts; }
     int columns() const { return grid_[1].parts; }
+    /// What is shown, in words, and the room that they take above the picture.
+    QString about() const;
+    QRect head_rect() const;
     QSize sizeHint() const override { return {300, 240}; }
     QSize minimumSizeHint() const override { return {180, 140}; }
 
@@ -32,7 +35,6 @@ private:
         std::int64_t size = 1;
     };
     void paint_part(QPainter& painter, const QRectF& all, int row, int column) const;
-    QString about() const;
     std::optional<ShardRow> value_;
     sharding::Mesh mesh_;
     Side grid_[2];

@@ -108,6 +108,7 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
       tables_(new QTabWidget),
       picture_(new ShardPicture),
       timeline_(new TimelineWidget(selection, true)),
+      beside_(new QSplitter(Qt::Vertical)),
       making_(this, kStack) {
     setAccessibleName(tr("Sharding"));
     setAutoFillBackground(true);
@@ -123,20 +124,20 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
     specs_->setFont(mono_font(12));
     everywhere_->setToolTip(tr("Opens the program with these specs: all other views speak of it then. Reload the file to go back."));
     auto* box = new QHBoxLayout;
+    box->setSpacing(8);
     for (QWidget* w : std::initializer_list<QWidget*>{specs_, back_, everywhere_}) box->addWidget(w);
     build_tables();
-    auto* right = new QSplitter(Qt::Vertical);
-    right->addWidget(picture_);
-    right->addWidget(timeline_);
-    right->setStretchFactor(0, 3);
-    right->setStretchFactor(1, 2);
+    beside_->addWidget(picture_);
+    beside_->addWidget(timeline_);
+    beside_->setStretchFactor(0, 3);
+    beside_->setStretchFactor(1, 2);
     auto* across = new QSplitter(Qt::Horizontal);
     across->addWidget(tables_);
-    across->addWidget(right);
+    across->addWidget(beside_);
     across->setStretchFactor(0, 5);
     across->setStretchFactor(1, 2);
     across->setSizes({680, 260});
-    for (QSplitter* splitter : {right, across}) splitter->setHandleWidth(1);
+    for (QSplitter* splitter : {beside_, across}) splitter->setHandleWidth(1);
     across->setMinimumHeight(90);  // on a small screen its parts may close
     auto* top = new QVBoxLayout;
     top->setContentsMargins(14, 8, 14, 6);
@@ -148,6 +149,7 @@ ShardingView::ShardingView(Selection* selection, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(top);
     column->addWidget(across, 1);
+    connect(tables_, &QTabWidget::currentChanged, this, &ShardingView::show_beside);
     connect(specs_, &QLineEdit::returnPressed, this, [this] { try_specs(specs_->text()); });
     connect(back_, &QPushButton::clicked, this, &ShardingView::forget_specs);
     connect(everywhere_, &QPushButton::clicked, this, [this] {
@@ -361,9 +363,18 @@ void ShardingView::show_seen() {
     static const ShardingReport none;
     show_rows(cut ? *shown_->report : none);  // its rows are pointed at: no copy
     show_layouts();
-    timeline_->setVisible(cut);  // of one device the strip below shows all
+    show_beside();
     timeline_->set_plan(cut ? shown_->plan : nullptr, cut && !tried_.empty() && captured_ ? captured_->plan : nullptr,
                         tried_.empty() ? measured_ : 0);
+}
+
+/// Beside the values the picture of one of them; the curve of other specs beside all tables: the strip below shows what was captured.
+void ShardingView::show_beside() {
+    const bool values = tables_->currentWidget() == values_panel_, cut = shown_ && shown_->report && shown_->report->problem.empty();
+    const bool tried = cut && !tried_.empty();
+    picture_->setVisible(values);
+    timeline_->setVisible(tried);
+    beside_->setVisible(values || tried);
 }
 
 void ShardingView::show_rows(const ShardingReport& report) {
@@ -398,7 +409,7 @@ void ShardingView::show_rows(const ShardingReport& report) {
     collectives_->set_rows(std::move(collectives), of_collectives, find);
     xla_->set_rows(std::move(by_xla), by_xla_total, find);
     findings_->set_rows(std::move(findings), of_findings, find);
-    values_panel_->table()->setColumnHidden(4, !xla);
+    values_panel_->show_column(4, xla.has_value());
 }
 
 void ShardingView::show_layouts() {

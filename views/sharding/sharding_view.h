@@ -18,6 +18,8 @@
 #include "sharding/what_if.h"
 #include "tables/table_panel.h"
 
+class QSplitter;
+
 namespace jaxscope::views {
 
 class ShardingView : public QWidget {
@@ -64,6 +66,7 @@ private:
     void take(const Seen& seen);
     void tell(const QString& problem);
     void show_seen();
+    void show_beside();
     void show_rows(const ShardingReport& report);
     void show_layouts();
     void build_tables();
@@ -88,6 +91,7 @@ private:
                *layouts_panel_ = nullptr;
     ShardPicture* picture_;
     TimelineWidget* timeline_;
+    QSplitter* beside_;  ///< the tables: both of these
     Latest making_;
 };
 

@@ -14,7 +14,7 @@
 namespace jaxscope::views {
 namespace {
 
-constexpr int kHeadHeight = 40;
+constexpr int kHeadHeight = 40, kTagPadding = 28, kHeadMargin = 20, kHeadSpare = 12;
 constexpr std::size_t kFirstNodes = 16;  // of each half's first picture
 const QString kNothingToSplit =
     QStringLiteral("The split shows what the forward pass saves for the backward pass. Open a capture that differentiates something.");
@@ -233,6 +233,54 @@ QStringList SplitView::head_words() const {
     return {tr("KNOWN forward"), known + (would_be_ ? tr(", if this were differentiated") : QString()), tr("UNKNOWN backward"), unknown};
 }
 
+/// What the tag and a margin take at each side of the middle.
+int SplitView::beside_tag() const {
+    return (QFontMetrics(text_font(12, true)).horizontalAdvance(saved_words()) + kTagPadding) / 2 + kHeadMargin;
+}
+
+/// Over the boundary of the picture, as long as both heads have room.
+int SplitView::middle() const {
+    const QFontMetrics bold(text_font(12, true)), small(text_font(11));
+    const QStringList words = head_words();
+    const auto needed = [&](int half) {
+        return std::max(bold.horizontalAdvance(words[2 * half]), small.horizontalAdvance(words[2 * half + 1])) + beside_tag() + 1;
+    };
+    const int least = std::max(width() * 36 / 100, kHeadSpare + needed(0)),
+              most = std::min(width() * 64 / 100, width() - kHeadSpare - needed(1));
+    return least <= most ? std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), least, most) : width() / 2;
+}
+
+QString SplitView::saved_words() const {
+    return utf8((would_be_ ? "would save " : "saved ") + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
+                bytes_text(split_->residuals.device_bytes.value_or(split_->residuals.total_bytes)) +
+                (split_->residuals.device_bytes ? " on each device" : ""));
+}
+
+/// In one line; where that has no room in one of them, what is said of a half stands under its title.
+std::array<SplitView::Head, 2> SplitView::heads() const {
+    std::array<Head, 2> out;
+    if (!split_) return out;
+    const QFontMetrics bold(text_font(12, true)), plain(text_font(12)), small(text_font(11));
+    constexpr int kGap = 14;
+    const QStringList words = head_words();
+    const int from[2] = {kHeadMargin, middle() + beside_tag()},
+              to[2] = {middle() - beside_tag() + kHeadMargin - kHeadSpare, width() - kHeadSpare};
+    bool below = false;
+    for (const int half : {0, 1})
+        below =
+            below || bold.horizontalAdvance(words[2 * half]) + kGap + plain.horizontalAdvance(words[2 * half + 1]) > to[half] - from[half];
+    for (const int half : {0, 1}) {
+        Head& head = out[static_cast<std::size_t>(half)];
+        const int room = to[half] - from[half], used = below ? 0 : bold.horizontalAdvance(words[2 * half]) + kGap;
+        head.below = below;
+        head.title = bold.elidedText(words[2 * half], Qt::ElideRight, room);
+        head.detail = (below ? small : plain).elidedText(words[2 * half + 1], Qt::ElideRight, room - used);
+        head.title_at = QRect(from[half], below ? 4 : 0, room, below ? kHeadHeight / 2 - 4 : kHeadHeight);
+        head.detail_at = QRect(from[half] + used, below ? kHeadHeight / 2 : 0, room - used, below ? kHeadHeight / 2 - 4 : kHeadHeight);
+    }
+    return out;
+}
+
 /// The heads of the two halves, and between them what is saved. They stand still while the picture scrolls.
 void SplitView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
@@ -242,29 +290,21 @@ void SplitView::paintEvent(QPaintEvent*) {
         painter.fillRect(head, theme()(p.canvas));
         return;
     }
-    // Over the boundary of the picture, as long as both heads have room.
-    const int middle = std::clamp(view_->mapFromScene(QPointF(picture_.boundary, 0)).x(), width() * 36 / 100, width() * 64 / 100);
+    const int middle = this->middle();
     painter.fillRect(QRect(0, 0, middle, kHeadHeight), theme()(p.known_canvas));
     painter.fillRect(QRect(middle, 0, width() - middle, kHeadHeight), theme()(p.unknown_canvas));
-    const QString saved =
-        utf8((would_be_ ? "would save " : "saved ") + count_text(static_cast<std::int64_t>(split_->residuals.rows.size())) + " \u00b7 " +
-             bytes_text(split_->residuals.device_bytes.value_or(split_->residuals.total_bytes)) +
-             (split_->residuals.device_bytes ? " on each device" : ""));
-    const int saved_width = QFontMetrics(text_font(12, true)).horizontalAdvance(saved) + 28;
-    const auto write = [&](int x, int room, const QString& title, const char* colour, const QString& detail) {
+    const QString saved = saved_words();
+    const int saved_width = QFontMetrics(text_font(12, true)).horizontalAdvance(saved) + kTagPadding;
+    const std::array<Head, 2> heads = this->heads();
+    for (const bool known : {true, false}) {
+        const Head& half = heads[known ? 0 : 1];
         painter.setFont(text_font(12, true));
-        painter.setPen(theme()(colour));
-        painter.drawText(QRect(x, 0, room, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, title);
-        const int used = painter.fontMetrics().horizontalAdvance(title) + 14;
-        painter.setFont(text_font(12));
+        painter.setPen(theme()(known ? p.known_text : p.unknown_text));
+        painter.drawText(half.title_at, Qt::AlignVCenter | Qt::AlignLeft, half.title);
+        painter.setFont(text_font(half.below ? 11 : 12));
         painter.setPen(theme()(p.muted));
-        const QString fitted = painter.fontMetrics().elidedText(detail, Qt::ElideRight, room - used);
-        painter.drawText(QRect(x + used, 0, room - used, kHeadHeight), Qt::AlignVCenter | Qt::AlignLeft, fitted);
-    };
-    const int left_room = middle - saved_width / 2 - 32, right_room = width() - middle - saved_width / 2 - 32;
-    const QStringList words = head_words();
-    write(20, left_room, words[0], p.known_text, words[1]);
-    write(middle + saved_width / 2 + 20, right_room, words[2], p.unknown_text, words[3]);
+        painter.drawText(half.detail_at, Qt::AlignVCenter | Qt::AlignLeft, half.detail);
+    }
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme()(p.residual), 1.2));
     painter.setBrush(theme()(p.panel));

@@ -28,6 +28,13 @@ public:
     bool busy() const { return latest_.busy(); }
     void set_expanded(int part, const std::string& key, bool expanded);
     void restyle();
+    /// What stands over a half, as it is painted.
+    struct Head {
+        QString title, detail;
+        QRect title_at, detail_at;
+        bool below = false;  ///< the detail under the title
+    };
+    std::array<Head, 2> heads() const;
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -35,6 +42,9 @@ protected:
 
 private:
     QStringList head_words() const;
+    QString saved_words() const;
+    int middle() const;
+    int beside_tag() const;
     void rebuild();
     std::vector<bool> added_residuals() const;
     void show_picture(bool move);

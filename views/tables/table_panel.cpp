@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "commands/short_texts.h"
 #include "theme/theme.h"
 
 namespace jaxscope::views {
@@ -23,7 +24,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
       table_(new QTableView),
       filter_(new QLineEdit),
       head_(new QHBoxLayout),
-      total_(new QLabel),
+      total_(new ShortLabel),
       empty_(new QLabel) {
     proxy_->setSourceModel(model_);
     table_->setModel(proxy_);
@@ -47,6 +48,7 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     head_->setContentsMargins(14, 6, 14, 4);
+    head_->setSpacing(8);
     head_->addWidget(total_);
     head_->addStretch();
     head_->addWidget(filter_);
@@ -80,6 +82,12 @@ TablePanel::TablePanel(TableModel* model, Selection* selection, QWidget* parent)
     connect(theme_changes(), &ThemeChanges::changed, this, &TablePanel::refresh);
     refresh();
     body->setCurrentIndex(1);
+}
+
+void TablePanel::show_column(int column, bool shown) {
+    if (table_->isColumnHidden(column) == !shown) return;
+    table_->setColumnHidden(column, !shown);
+    fit_columns();
 }
 
 void TablePanel::add_to_head(QWidget* widget) { head_->insertWidget(head_->count() - 1, widget); }
@@ -120,7 +128,8 @@ void TablePanel::fit_columns() {
     QHeaderView* header = table_->horizontalHeader();
     QVector<int> wanted, least;
     for (int c = 0; c < widths_.size(); ++c) {
-        wanted << std::min(kMost, std::max(width_of_longest(c) + kPadding, header->sectionSizeHint(c)));
+        const bool hidden = table_->isColumnHidden(c);
+        wanted << (hidden ? 0 : std::min(kMost, std::max(width_of_longest(c) + kPadding, header->sectionSizeHint(c))));
         least << std::min(widths_[c], wanted[c]);
     }
     int room = table_->viewport()->width() - std::accumulate(least.begin(), least.end(), 0);
@@ -129,7 +138,7 @@ void TablePanel::fit_columns() {
     fitting_ = true;
     if (stretched_ >= 0) header->setSectionResizeMode(stretched_, scrolls ? QHeaderView::Interactive : QHeaderView::Stretch);
     for (int c = 0; c < widths_.size(); ++c) {
-        if (c == stretched_ && !scrolls) continue;
+        if ((c == stretched_ && !scrolls) || table_->isColumnHidden(c)) continue;
         const int more = std::min({wanted[c] - least[c], room, scrolls ? kMore : kMost});
         room -= more;
         header->resizeSection(c, least[c] + more);

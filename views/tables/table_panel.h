@@ -20,6 +20,8 @@ public:
     TablePanel(TableModel* model, Selection* selection, QWidget* parent = nullptr);
     void set_widths(const QVector<int>& widths, int stretched);
     void sort_by(int column, Qt::SortOrder order);
+    /// A column of which nothing is to be said takes no room.
+    void show_column(int column, bool shown);
     TableModel* model() const { return model_; }
     /// Beside the filter.
     void add_to_head(QWidget* widget);

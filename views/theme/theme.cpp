@@ -142,7 +142,7 @@ QString Theme::style_sheet() const {
         "QTabBar::tab { background: @panel; color: @muted; padding: 7px 4px 6px 4px; margin: 0 12px 0 8px; border: none; border-bottom: "
         "3px solid transparent; }"
         "QTabBar::tab:selected { color: @ink; border-bottom: 3px solid @known; }"
-        "QTabBar::tab:hover { color: @ink; }"
+        "QTabBar::tab:hover { color: @ink; } QTabBar::tab:selected:focus { background: @selected; }"
         "QComboBox, QLineEdit { background: @panel; border: 1px solid @rule; border-radius: 4px; padding: 2px 6px; "
         "min-height: 20px; selection-background-color: @selected; selection-color: @ink; }"
         "QComboBox:focus, QLineEdit:focus { border-color: @known; }"
@@ -167,6 +167,7 @@ QString Theme::style_sheet() const {
         "@muted; border-radius: 2px; background: @panel; }"
         "QRadioButton::indicator:unchecked { border-radius: 6px; }"
         "QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }"
+        "QAbstractScrollArea::corner { background: transparent; border: none; }"
         "QGraphicsView { border: none; background: @canvas; }"
         "QScrollArea { border: none; background: @panel; }");
     // Longer names first: @known is the beginning of none of the others, @rule and the rest are unique.

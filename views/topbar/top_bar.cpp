@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "commands/choice_box.h"
+#include "commands/short_texts.h"
 #include "jit/targets.h"
 #include "report/explain_text.h"
 #include "report/measure.h"
@@ -40,15 +41,15 @@ constexpr int kDifferentiatedRow = 1;  // of a program without a gradient
 TopBar::TopBar(Session* session, QWidget* parent)
     : QWidget(parent),
       session_(session),
-      title_(new QLabel),
-      subtitle_(new QLabel),
-      busy_(new QLabel),
+      title_(new ShortLabel),
+      subtitle_(new ShortLabel),
+      busy_(new ShortLabel),
       peak_(new QLabel),
       difference_label_(new QLabel),
       measured_label_(new QLabel),
       region_(new ChoiceBox),
       policy_(new ChoiceBox),
-      donate_(new QToolButton),
+      donate_(new ShortButton),
       undo_(new QToolButton),
       redo_(new QToolButton),
       run_(new QToolButton),
@@ -85,14 +86,15 @@ TopBar::TopBar(Session* session, QWidget* parent)
     };
     between(region_, 96, 176);
     between(policy_, 120, 216);
+    between(donate_, 100, 200);
     between(search_, 90, 180);
-    donate_->setFixedWidth(100);
     for (QToolButton* button : {undo_, redo_}) button->setFixedWidth(28);
     for (QWidget* box : std::initializer_list<QWidget*>{region_, policy_, donate_, undo_, redo_, run_, search_}) box->setFixedHeight(26);
     for (QLabel* name : {title_, subtitle_, busy_}) {
         name->setMinimumWidth(20);
         name->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     }
+    subtitle_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
     build_targets();
     lay_out();
 
@@ -122,8 +124,8 @@ void TopBar::lay_out() {
     names->setSpacing(1);
     names->addWidget(title_);
     auto* under = new QHBoxLayout;
-    under->addWidget(subtitle_, 3);
-    under->addWidget(busy_, 2);
+    under->addWidget(subtitle_);
+    under->addWidget(busy_, 1);
     names->addLayout(under);
     constexpr int kFiguresWidth = 216;
     auto* figures = new QWidget;
@@ -142,11 +144,11 @@ void TopBar::lay_out() {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(16, 5, 16, 5);
     row->setSpacing(8);
-    row->addLayout(names, 8);
+    row->addLayout(names, 7);
     row->addWidget(titled(tr("Region"), region_), 4);
     row->addWidget(titled(tr("Policy"), policy_), 5);
     policy_head_ = heads_.back();
-    row->addWidget(titled(tr("Donate"), donate_));
+    row->addWidget(titled(tr("Donate"), donate_), 4);
     row->addWidget(titled(QString(), undo_));
     row->addWidget(titled(QString(), redo_));
     row->addWidget(titled(QString(), run_));
@@ -185,6 +187,7 @@ void TopBar::show_found(const QString& text) { found_head_->setText(text); }
 
 QWidget* TopBar::titled(const QString& title, QWidget* box) {
     auto* holder = new QWidget;
+    holder->setMaximumWidth(box->maximumWidth());  // what a wide screen has more belongs to the title
     auto* column = new QVBoxLayout(holder);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
@@ -200,12 +203,12 @@ void TopBar::restyle() {
     const Palette& p = theme().palette();
     const auto colour = [](const char* c) { return QStringLiteral("color: %1").arg(QLatin1String(c)); };
     setStyleSheet(
-        QStringLiteral(
-            "jaxscope--views--TopBar { background: %1; border-bottom: 1px solid %2; }"
-            "QToolButton { color: %3; background: %1; border: 1px solid %2; border-radius: 4px; padding: 2px 8px; }"
-            "QToolButton:disabled { color: %4; } QToolButton::menu-indicator { width: 10px; subcontrol-position: right center; right: 6px; "
-            "}")
-            .arg(QLatin1String(p.panel), QLatin1String(p.rule), QLatin1String(p.ink), QLatin1String(p.muted)));
+        QStringLiteral("jaxscope--views--TopBar { background: %1; border-bottom: 1px solid %2; }"
+                       "QToolButton { color: %3; background: %1; border: 1px solid %2; border-radius: 4px; padding: 2px 8px; }"
+                       "QToolButton:disabled { color: %4; } QToolButton:focus { border-color: %5; } QToolButton::menu-indicator { width: "
+                       "10px; subcontrol-position: right center; right: 6px; "
+                       "}")
+            .arg(QLatin1String(p.panel), QLatin1String(p.rule), QLatin1String(p.ink), QLatin1String(p.muted), QLatin1String(p.known)));
     for (QLabel* head : heads_) {
         head->setFont(head_font());
         head->setStyleSheet(colour(p.muted));
@@ -215,12 +218,13 @@ void TopBar::restyle() {
     subtitle_->setStyleSheet(colour(p.muted));
     busy_->setStyleSheet(colour(p.muted));
     target_->setFont(head_font());
-    target_->setStyleSheet(
-        QStringLiteral(
-            "QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
-            "QToolButton:hover { color: %2; } QToolButton::menu-indicator { width: 9px; subcontrol-position: right center; right: 0px; }")
-            .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
+    target_->setStyleSheet(QStringLiteral("QToolButton { color: %1; border: none; padding: 0px 12px 0px 0px; background: transparent; }"
+                                          "QToolButton:hover, QToolButton:focus { color: %2; } QToolButton::menu-indicator { width: 9px; "
+                                          "subcontrol-position: right center; right: 0px; }")
+                               .arg(QLatin1String(p.muted), QLatin1String(p.ink)));
+    target_->setFixedHeight(heads_.front()->sizeHint().height());  // a head as the others, and over a figure as high as their boxes
     peak_->setFont(mono_font(14));
+    peak_->setFixedHeight(region_->height());
     difference_label_->setFont(text_font(11, true));
     measured_label_->setFont(text_font(11));
     measured_label_->setStyleSheet(colour(p.muted));
@@ -326,8 +330,7 @@ void TopBar::show_choices() {
         action->setChecked(on);
         if (on) names << action->text();
     }
-    const QString text = names.isEmpty() ? tr("nothing") : names.join(QStringLiteral(", "));
-    donate_->setText(donate_->fontMetrics().elidedText(text, Qt::ElideRight, donate_->width() - 34));
+    donate_->setText(names.isEmpty() ? tr("nothing") : names.join(QStringLiteral(", ")));
     filling_ = false;
 }
 

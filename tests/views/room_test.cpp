@@ -1,0 +1,203 @@
+// What has too little room: it ends in dots or stands in two lines, nothing lies over anything else, and what says nothing takes none.
+#include <QLineEdit>
+#include <QTabBar>
+#include <QTableView>
+#include <QtTest>
+
+#include "commands/choice_box.h"
+#include "commands/short_texts.h"
+#include "compare/budget_box.h"
+#include "views/window_fixture.h"
+
+using namespace jaxscope;
+using namespace jaxscope::views;
+using jaxscope::app::MainWindow;
+
+namespace {
+
+const QChar kDots(0x2026);
+const QString kSharded = QStringLiteral(JAXSCOPE_SOURCE_DIR "/samples/captures/mlp_sharded.jaxscope");
+
+}  // namespace
+
+class RoomTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { QVERIFY(fixture_.prepare()); }
+    void init() { window_ = new_window(); }
+    void cleanup() { window_.reset(); }
+
+    void a_label_without_room_ends_in_dots() {
+        ShortLabel label(QStringLiteral("3 582 equations, JAX 0.10.2"));
+        label.resize(label.sizeHint());
+        QCOMPARE(label.shown_text(), label.text());
+        label.resize(label.sizeHint().width() / 2, label.sizeHint().height());
+        QVERIFY2(label.shown_text().endsWith(kDots), qPrintable(label.shown_text()));
+        QVERIFY(QFontMetrics(label.font()).horizontalAdvance(label.shown_text()) <= label.width());
+        QVERIFY(label.minimumSizeHint().width() < label.width());
+        QVERIFY(label.text().endsWith(QStringLiteral("0.10.2")));
+    }
+
+    void a_choice_without_room_ends_in_dots_and_its_list_is_wide_enough() {
+        ChoiceBox box;
+        box.addItems({QStringLiteral("next_token_loss (auto)"), QStringLiteral("next_token_loss \u00b7 wrt params state batch key")});
+        box.resize(90, 26);
+        box.show();
+        QVERIFY2(box.shown_text().endsWith(kDots), qPrintable(box.shown_text()));
+        box.showPopup();
+        QVERIFY(box.view()->width() >= box.view()->sizeHintForColumn(0));
+        box.hidePopup();
+    }
+
+    void boxes_of_the_top_bar_are_as_wide_as_their_choices_where_the_window_is() {
+        window_->resize(1600, 1000);
+        QVERIFY(opens(*window_));
+        int seen = 0;
+        for (const auto* button : window_->findChildren<QToolButton*>())
+            if (const auto* donate = dynamic_cast<const ShortButton*>(button)) {
+                QCOMPARE(donate->shown_text(), donate->text());
+                ++seen;
+            }
+        QCOMPARE(seen, 1);
+        const auto* region = static_cast<ChoiceBox*>(window_->top_bar()->region_box());
+        QCOMPARE(region->shown_text(), region->currentText());
+        // What is more belongs to the title: the boxes stay beside each other.
+        window_->resize(3000, 1000);
+        const QWidget* bar = window_->top_bar();
+        const auto x_of = [&](const QWidget* w) { return w->mapTo(bar, QPoint()).x(); };
+        QVERIFY(x_of(window_->top_bar()->policy_box()) - x_of(region) < region->width() + 20);
+    }
+
+    void the_window_fits_a_screen_of_540_lines_with_and_without_recent_files() {
+        for (const QStringList& recent : {QStringList(), QStringList(kSample)}) {
+            window_->start_page()->set_recent(recent);
+            window_->resize(960, 540);
+            QCoreApplication::processEvents();
+            QCOMPARE(window_->size(), QSize(960, 540));
+        }
+    }
+
+    void the_budget_stays_small_on_a_wide_screen() {
+        window_->resize(3000, 1000);
+        window_->show_tab("policies");
+        QCoreApplication::processEvents();
+        const auto* budget = window_->findChild<BudgetBox*>();
+        QVERIFY(budget->isVisible());
+        QVERIFY2(budget->width() < 260, qPrintable(QString::number(budget->width())));
+    }
+
+    void it_is_seen_where_the_keyboard_is() {
+        QVERIFY(opens(*window_));
+        QTRY_VERIFY(window_->session()->can_run());
+        QWidget* elsewhere = window_->top_bar()->search();
+        for (QWidget* at : std::initializer_list<QWidget*>{window_->top_bar()->run_button(), window_->top_bar()->target_button(),
+                                                           window_->findChild<QTabBar*>()}) {
+            elsewhere->setFocus();
+            const QImage before = at->grab().toImage();
+            at->setFocus(Qt::TabFocusReason);
+            QVERIFY(at->hasFocus());
+            QVERIFY2(at->grab().toImage() != before, at->metaObject()->className());
+        }
+    }
+
+    void heads_of_the_split_are_never_cut() {
+        QVERIFY(opens(*window_, kSharded));
+        window_->show_tab("split");
+        for (const int width : {1180, 1280, 2400}) {
+            window_->resize(width, 800);
+            QTRY_VERIFY_WITH_TIMEOUT(!window_->split_view()->busy(), kPatience);
+            for (const SplitView::Head& half : window_->split_view()->heads()) {
+                QVERIFY2(!half.title.isEmpty() && !half.title.contains(kDots), qPrintable(half.title));
+                QVERIFY2(!half.detail.isEmpty() && !half.detail.contains(kDots), qPrintable(half.detail));
+                QVERIFY(!half.title_at.intersects(half.detail_at) || !half.below);
+                QCOMPARE(half.below, width < 2000);
+            }
+        }
+    }
+
+    void what_is_recomputed_is_said_in_whole() {
+        QVERIFY(opens(*window_));
+        window_->top_bar()->enter_policy("nothing_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        window_->show_tab("split");
+        window_->resize(1280, 800);
+        QCoreApplication::processEvents();
+        const QString detail = window_->split_view()->heads()[1].detail;
+        QVERIFY2(detail.endsWith("recomputed"), qPrintable(detail));
+    }
+
+    void figures_of_a_narrow_curve_stand_beside_its_title() {
+        QVERIFY(opens(*window_));
+        TimelineWidget curve(window_->selection(), true);
+        curve.set_plan(window_->session()->current().plan, nullptr, 0);
+        const auto widths = [&](int width) {
+            curve.resize(width, 90);
+            const TimelineWidget::HeadTexts texts = curve.head_texts();
+            return QFontMetrics(head_font()).horizontalAdvance(texts.title) + QFontMetrics(text_font(11)).horizontalAdvance(texts.figures);
+        };
+        for (const int width : {120, 200, 240, 400}) QVERIFY2(widths(width) <= width - 32, qPrintable(QString::number(width)));
+        curve.resize(200, 90);
+        QVERIFY(curve.head_texts().figures.startsWith("planned "));
+        curve.resize(900, 90);
+        QCOMPARE(curve.head_texts().title, QStringLiteral("Memory over the run"));
+    }
+
+    void a_column_that_says_nothing_takes_no_room() {
+        QVERIFY(opens(*window_));
+        const QTableView* table = window_->residual_table()->table();
+        QVERIFY(table->isColumnHidden(ResidualModel::Change));
+        window_->top_bar()->enter_policy("dots_saveable");
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_), kPatience);
+        QVERIFY(!table->isColumnHidden(ResidualModel::Change));
+        window_->session()->undo();
+        QTRY_VERIFY_WITH_TIMEOUT(settled(*window_) && table->isColumnHidden(ResidualModel::Change), kPatience);
+    }
+
+    void the_curve_of_other_specs_is_shown_with_these_alone() {
+        QVERIFY(opens(*window_, kSharded));
+        window_->show_tab("sharding");
+        ShardingView& view = *window_->sharding_view();
+        QTRY_VERIFY_WITH_TIMEOUT(!view.busy() && view.values()->model()->rowCount() > 0, kPatience);
+        const auto* curve = view.findChild<TimelineWidget*>();
+        QVERIFY(!curve->isVisible());  // the strip below shows it
+        view.try_specs(QStringLiteral("params['w1']=P()"));
+        QTRY_VERIFY_WITH_TIMEOUT(!view.busy() && curve->isVisible(), kPatience);
+    }
+
+    void the_start_page_says_where_files_will_be() {
+        window_->start_page()->set_recent({});
+        QVERIFY(says(*window_, "None yet."));
+        window_->start_page()->set_recent({kSample});
+        QVERIFY(!says(*window_, "None yet."));
+        QVERIFY(window_->start_page()->recent()->isVisible());
+    }
+
+    void what_is_found_is_shown_in_the_picture_in_front() {
+        QVERIFY(opens(*window_));
+        const auto front = [&] {
+            const QTabWidget* tabs = window_->findChild<QTabWidget*>();
+            return tabs->tabText(tabs->currentIndex());
+        };
+        const auto find = [&](const char* text) {
+            window_->selection()->clear();
+            window_->top_bar()->search()->setText(QString::fromUtf8(text));
+            Q_EMIT window_->top_bar()->search()->returnPressed();
+            return QTest::qWaitFor([&] { return window_->selection()->picked().program.has_value() && settled(*window_); }, kPatience);
+        };
+        for (const char* tab : {"Split", "Source", "Jaxpr"}) {
+            window_->show_tab(tab);
+            QVERIFY(find("tanh"));
+            QCOMPARE(front(), QString::fromUtf8(tab));
+        }
+        window_->show_tab("memory");
+        QVERIFY(find("tanh"));
+        QCOMPARE(front(), QStringLiteral("Program"));
+    }
+
+private:
+    WindowFixture fixture_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(RoomTest)
+#include "room_test.moc"
