@@ -138,8 +138,16 @@ def test_what_was_probably_meant(cli, args, meant):
     one_line(done.stderr, 2)
 
 
+def test_an_option_of_other_commands_is_told_by_them(cli):
+    for args, said in ((["export", "x.jaxpr", "-o", "a.html", "--target", "tpu:v5p"], "--target is an option of capture, plan, policies and check"),
+                       (["inspect", "x.jaxpr", "--budget=3M"], "--budget is an option of plan")):
+        done = cli.raw(*args)
+        assert done.returncode == 2 and f"\n  try: {said}\n" in done.stderr and "did you mean" not in done.stderr, done.stderr
+
+
 def test_what_is_like_nothing_is_not_guessed(cli):
-    for args in (["plan", "x.jaxpr", "--zzzzzzzz"], ["inspect", "qqqqqqqqqq"], ["inspect", "sample:wwwwwwwwww"], ["export", "x.jaxpr", "-o", "a.7"]):
+    (cli.folder / "o").write_text("")
+    for args in (["plan", "x.jaxpr", "--zzzzzzzz"], ["inspect", "qqqqqqqqqq"], ["inspect", ""], ["report", "x.jaxpr", "--tarrget", "x"], ["inspect", "sample:wwwwwwwwww"], ["export", "x.jaxpr", "-o", "a.7"]):
         assert "did you mean" not in cli.raw(*args).stderr
 
 
