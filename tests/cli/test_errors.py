@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import BINARY, ROOT
+from conftest import BINARY, ROOT, TEXT
 
 USAGE = [
     ([], 0, ""),
@@ -249,3 +249,12 @@ def test_a_count_of_inputs_out_of_range_is_refused_by_the_reader(cli):
     capture = ROOT / "tests" / "fuzz" / "corpus" / "transform" / "negative_num_consts.json"
     done = cli.raw("residuals", str(capture))
     assert done.returncode == 2 and "custom_jvp_call: expected num_consts from 0 to 1, found -2147483647" in done.stderr
+
+
+def test_a_report_without_a_plan_says_so_first(cli):
+    (cli.folder / "unknown.jaxpr").write_text(TEXT.replace("sin c", "made_up c"))
+    first = cli.ok("report", "unknown.jaxpr", "--no-run").split("Program", 1)[0]
+    assert "In short" in first and "No peak is known: plan: " in first and "made_up" in first, first
+    (cli.folder / "kept.jaxpr").write_text(TEXT.replace("sin c", "sin c\n    g:f32[3] = made_up d").replace("(e,)", "(e, g)"))
+    said = cli.json("report", "kept.jaxpr", "--no-run")["verdict"]
+    assert "made_up" in said[0] and all("keeps" in s for s in said[1:]), said
