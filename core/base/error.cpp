@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "base/cancel.h"
-#include "base/text.h"
+#include "base/escaped.h"
 
 namespace jaxscope {
 

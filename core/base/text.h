@@ -20,10 +20,6 @@ std::vector<int> parse_numbers(std::string_view text, std::string_view what);
 std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The name that was probably meant; empty where none is near.
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names);
-enum class Keep { Nothing, Newlines };
-/// `text` with bytes that are no UTF-8, and control characters (but newlines and tabs of a text of several lines), as \xNN; cut to
-/// `max_bytes` with "..." when longer. `printable` is this for what stands in one line.
-std::string escaped(std::string_view text, Keep keep, std::size_t max_bytes = std::string_view::npos);
 /// Number of columns that UTF-8 `text` takes on a terminal, taking each code point for one.
 std::size_t display_width(std::string_view text);
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
+#include "base/escaped.h"
 #include "base/units.h"
 #include "report/export.h"
 #include "report/formats/graph_page.h"

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/escaped.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/escaped.h"
 
 namespace jaxscope {
 namespace {

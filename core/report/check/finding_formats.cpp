@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/escaped.h"
 #include "base/suggest.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "report/check/findings.h"
 
