@@ -108,13 +108,24 @@ void check_command(const std::vector<std::string>& words) {
     throw error;
 }
 
-/// The options of `app` and of the program as a whole, as --help lists them.
+/// The options of `app` and of the program as a whole, as --help lists them, but without dashes: all have those, whatever was meant.
 std::vector<std::string> option_names(const CLI::App* app) {
     std::vector<std::string> names;
     for (; app; app = app->get_parent())
         for (const CLI::Option* option : app->get_options())
-            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+            for (const std::string& name : option->get_lnames()) names.push_back(name);
     return names;
+}
+
+/// Which of `made` have the option, "" for none: whoever gives it to another one didn't mistype it.
+std::string takers(const std::string& option, const std::vector<Made>& made) {
+    std::vector<std::string> names;
+    for (const Made& m : made)
+        if (m.app->get_option_no_throw("--" + option)) names.push_back(m.app->get_name());
+    if (names.size() < 2) return names.empty() ? "" : names[0];
+    const std::string last = names.back();
+    names.pop_back();
+    return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 /// Of CLI11's list of what it didn't expect, last ones first: the option among them, else all.
@@ -125,7 +136,7 @@ std::string unexpected(const std::string& list) {
 }
 
 /// What CLI11 refuses, in the words of all other errors.
-Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
+Error usage_error(const CLI::ParseError& e, const CLI::App* sub, const std::vector<Made>& made) {
     std::string fact = printable(e.what(), 400);
     if (const std::size_t at = fact.find(" is required"); at != std::string::npos)
         fact = "expected " + fact.substr(0, at) + ", found nothing";
@@ -138,10 +149,14 @@ Error usage_error(const CLI::ParseError& e, const CLI::App* sub) {
     else
         fact = "expected arguments as --help says, found: " + fact;
     Error error(ErrorCode::BadUsage, fact);
-    if (const std::size_t option = fact.find("found '--"); option != std::string::npos) {
-        const std::string given = fact.substr(option + 7);
+    if (const std::size_t found = fact.find("found '--"); found != std::string::npos) {
+        const std::string given = fact.substr(found + 9);
+        const std::string option = given.substr(0, given.find_first_of("= '"));
         const std::vector<std::string> known = option_names(sub);
-        suggest(error, std::string_view(given).substr(0, given.find_first_of("= '")), views_of(known));
+        if (const std::string others = takers(option, made); !others.empty())
+            error.advise("--" + option + " is an option of " + others);
+        else if (const std::string_view near = nearest_name(option, views_of(known)); !near.empty())
+            error.advise("did you mean --" + std::string(near) + "?");
     }
     return error.advise(std::string("jaxscope ") + (sub ? sub->get_name() + " " : "") + "--help");
 }
@@ -163,7 +178,7 @@ std::optional<int> parse(CLI::App& app, const std::vector<Made>& made, std::vect
     } catch (const CLI::Success& e) {  // --help, --version
         return app.exit(e);
     } catch (const CLI::ParseError& e) {
-        throw usage_error(e, named == made.end() ? nullptr : named->app);
+        throw usage_error(e, named == made.end() ? nullptr : named->app, made);
     }
     return {};
 }

@@ -15,16 +15,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the package says of a failure, in a line like ours.
+ErrorCode code_of(const ProcessResult& result) {
+    return result.exit_code == exit_code(ErrorCode::CannotRun) ? ErrorCode::CannotRun : ErrorCode::BadInput;
+}
+
+/// What the package, or whatever ended it, says of a failure.
 [[noreturn]] void fail(const ProcessResult& result, const std::string& target, double timeout) {
     if (result.cancelled) throw Error(ErrorCode::Cancelled, "cancelled");
     if (result.timed_out)
         throw Error(ErrorCode::CannotRun, "expected the capture to end within " + seconds_text(timeout) + ", found it still running");
     const std::string word = last_word(result);
-    if (result.exit_code == exit_code(ErrorCode::CannotRun)) throw Error(ErrorCode::CannotRun, word);
-    throw Error(ErrorCode::BadInput, word.empty() ? "expected Python to capture " + target + ", found that it ended with exit code " +
-                                                        std::to_string(result.exit_code)
-                                                  : word);
+    throw Error(code_of(result), word.empty() ? "expected Python to capture " + target + ", found that it ended with exit code " +
+                                                    std::to_string(result.exit_code)
+                                              : word);
 }
 
 /// What the capture package prints, which has `key`, when it captures the request's target with these options more.
@@ -39,6 +42,7 @@ Json said_by_python(const RecaptureRequest& request, const std::vector<std::stri
     r.forward_stderr = loudness() != Loudness::Quiet;
     const ProcessResult result = run_process(r);
     Json said = Json::parse(result.output, nullptr, false);
+    if (said.is_object() && said.contains("problem")) throw Error(code_of(result), said.at("problem").get<std::string>());
     if (result.exit_code != 0 || !said.is_object() || !said.contains(key)) fail(result, request.target, request.timeout_seconds);
     return said;
 }

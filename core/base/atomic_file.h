@@ -7,7 +7,8 @@
 namespace jaxscope {
 
 /// The one way in which jaxscope writes files: into a temporary file beside `path`, renamed over it by `commit`. Without `commit`
-/// (an error on the way) the old file stays as it was and the temporary one is removed. Symbolic links are followed. What is no
+/// (an error on the way) the old file stays as it was and the temporary one is removed; where the file system can, it has no name before
+/// it is whole, so that not even SIGKILL leaves it behind. Symbolic links are followed. What is no
 /// regular file (/dev/stdout, a pipe) can't be replaced and is written to directly.
 class AtomicFile {
 public:
@@ -22,10 +23,13 @@ public:
     static void commit(std::initializer_list<AtomicFile*> files);
 
 private:
+    int make_temporary();
     void make_whole();
+    void give_name();
     void put_in_place();
 
-    std::string path_, target_, temporary_;  ///< as named; where links lead; empty when written directly
+    std::string path_, target_, temporary_;  ///< as named; where links lead; empty when written directly, or without a name as yet
+    int nameless_ = -1;                      ///< the temporary file, where it has no name before it is whole
     std::ofstream out_;
     bool done_ = false;
 };

@@ -62,6 +62,9 @@ void JsonWriter::quoted(std::string_view text) {
             safe += c == '\n' ? "\\n" : "\\t";
         } else if (c < 0x20 || c == 0x7F) {
             safe += fmt::format("\\u{:04x}", c);
+        } else if (c == 0xC2 && text.size() > 1 && (static_cast<unsigned char>(text[1]) & 0xE0) == 0x80) {
+            safe += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1]));  // U+0080 to U+009F: terminals obey these, too
+            text.remove_prefix(1);
         } else {
             // A whole sequence of UTF-8, or one stray byte, which `printable` spells as \xNN.
             std::size_t n = 1;

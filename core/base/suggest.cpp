@@ -29,6 +29,7 @@ std::string nearest_file(const std::string& path) {
     namespace fs = std::filesystem;
     const fs::path asked(path), folder = asked.has_parent_path() ? asked.parent_path() : fs::path(".");
     const std::string name = asked.filename().string();
+    if (name.empty()) return {};
     std::error_code error;
     std::vector<std::string> files;
     for (fs::directory_iterator at(folder, error), end; !error && at != end && files.size() < kMostFiles; at.increment(error)) {

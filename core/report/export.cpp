@@ -73,6 +73,8 @@ FullReport make_full_report(const Inspection& inspection, const ReportRequest& r
     progress.begin("verdict");
     if (full.memory.planned_peak > 0)
         attempt(full.problems, "verdict", [&] { full.verdict = verdict(inspection, full.memory, full.policies); });
+    else if (!full.problems.empty())
+        full.verdict = unplanned_verdict(inspection, full.problems.front());
     return full;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/escaped.h"
 #include "base/units.h"
 #include "report/export.h"
 #include "report/formats/graph_page.h"
@@ -15,6 +16,7 @@ namespace jaxscope {
 namespace {
 
 constexpr std::size_t kMostRows = 5000;
+constexpr std::size_t kLongestText = 100000;  ///< bytes of one cell or paragraph
 
 constexpr const char* kStyle = R"(
 body{margin:0;background:var(--canvas);color:var(--ink);font:14px/1.5 Inter,system-ui,sans-serif}
@@ -77,7 +79,7 @@ double largest(const Table& table, std::size_t column) {
 
 std::string html_escape(std::string_view text) {
     std::string out;
-    const auto add = [&](char c) {
+    for (const char c : escaped(text, Keep::Newlines, kLongestText)) {  // to browsers a newline is a space
         if (c == '<')
             out += "&lt;";
         else if (c == '>')
@@ -88,12 +90,6 @@ std::string html_escape(std::string_view text) {
             out += "&quot;";
         else
             out += c;
-    };
-    for (std::size_t from = 0; from <= text.size();) {  // line by line: to browsers a newline is a space
-        const std::size_t end = std::min(text.find('\n', from), text.size());
-        for (const char c : printable(text.substr(from, end - from), 100000)) add(c);
-        if (end < text.size()) out += '\n';
-        from = end + 1;
     }
     return out;
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/escaped.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -149,7 +150,8 @@ void Page::paragraph(const std::string& text) {
     for (const std::string& one : wrapped(printable(text, kLongestCell), style_.width - 2)) line(one);
 }
 
-void Page::code(const std::string& text) {
+void Page::code(const std::string& raw) {
+    const std::string text = escaped(raw, Keep::Newlines);
     std::string fence = "```";
     switch (style_.format) {
         case PageStyle::Format::Terminal:

@@ -230,6 +230,18 @@ std::string donation_sentence(const Inspection& inspection, const MemoryReport& 
 
 }  // namespace
 
+std::vector<std::string> unplanned_verdict(const Inspection& inspection, const std::string& problem) {
+    std::vector<std::string> out{"No peak is known: " + problem.substr(0, problem.find('\n'))};
+    try {
+        const ResidualReport& kept = inspection.residuals();
+        out.push_back(fmt::format("The backward pass of {} keeps {} in {} {}.", kept.region_name.empty() ? "the program" : kept.region_name,
+                                  bytes_text(kept.total_bytes), kept.rows.size(), kept.rows.size() == 1 ? "value" : "values"));
+    } catch (const Error& e) {
+        if (e.code == ErrorCode::Cancelled) throw;  // else a section of its own says why there are none
+    }
+    return out;
+}
+
 std::vector<std::string> verdict(const Inspection& inspection, const MemoryReport& memory, const std::vector<PolicyRow>& rows) {
     std::vector<std::string> out{peak_sentence(inspection, memory)};
     if (std::string held = holders_sentence(memory); !held.empty()) out.push_back(std::move(held));

@@ -13,4 +13,7 @@ namespace jaxscope {
 /// the way. `rows`: the what-if table. Takes up to some seconds.
 std::vector<std::string> verdict(const Inspection& inspection, const MemoryReport& memory, const std::vector<PolicyRow>& rows);
 
+/// The answer about a program that has no plan, because of `problem`: that, and what the backward pass keeps, where that is known.
+std::vector<std::string> unplanned_verdict(const Inspection& inspection, const std::string& problem);
+
 }  // namespace jaxscope

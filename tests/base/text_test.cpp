@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/escaped.h"
 
 namespace jaxscope {
 namespace {
@@ -22,6 +23,17 @@ TEST(ParseSize, RefusesWhatIsNoSize) {
 TEST(Split, KeepsEmptyParts) {
     EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
     EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+}
+
+TEST(Escaped, SpellsWhatATerminalObeys) {
+    EXPECT_EQ(printable("a\x1b[1m\x7f\n\t"), "a\\x1b[1m\\x7f\\x0a\\x09");
+    EXPECT_EQ(printable("a\xc2\x9b"
+                        "1m \xc2\xa0\xc3\xa9"),
+              "a\\xc2\\x9b1m \xc2\xa0\xc3\xa9")
+        << "U+009B is a control character, U+00A0 is none";
+    EXPECT_EQ(escaped("a\n\tb\r\xff", Keep::Newlines), "a\n\tb\\x0d\\xff");
+    EXPECT_EQ(escaped("12345", Keep::Nothing, 3), "123...");
+    EXPECT_EQ(escaped("\xc3\xa9\xc3\xa9", Keep::Nothing, 3), "\xc3\xa9...") << "no half a character";
 }
 
 TEST(FullText, StaysShortAndPrintable) {

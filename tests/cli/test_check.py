@@ -43,6 +43,26 @@ def test_no_limit_is_no_pass_without_a_word(cli):
     assert check(cli, LM, code=0).splitlines()[1] == "check: no limit was given, nothing is held to anything"
 
 
+MOVES_CURSORS = "e\x1b[31mv|<b>\x9bK\n::error::x.jaxpr"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "markdown", "github"])
+def test_names_move_no_cursor_and_open_no_tag(cli, form):
+    (cli.folder / MOVES_CURSORS).write_text((cli.folder / "x.jaxpr").read_text())
+    said = check(cli, MOVES_CURSORS, "--max-peak", "1", "--format", form, code=1)
+    assert not set(said) & {chr(c) for c in [*range(0x20), *range(0x7F, 0xA0)]} - {"\n"}
+    if form == "json":
+        assert json.loads(said)["programs"][0]["file"] == MOVES_CURSORS
+    elif form == "sarif":
+        assert json.loads(said)["runs"][0]["results"][0]["properties"]["program"] == MOVES_CURSORS
+    elif form == "github":
+        assert len(said.splitlines()) == 1 and r"e\x1b[31mv|<b>\xc2\x9bK%0A%3A%3Aerror" in said
+    elif form == "markdown":
+        assert "<b>" not in said and len(said.splitlines()) == 9
+    elif form == "junit":
+        assert xml.fromstring(said)[0].get("name") == MOVES_CURSORS.replace("\x1b", r"\x1b").replace("\x9b", r"\xc2\x9b")
+
+
 def test_one_byte_too_much_fails_at_the_users_line(cli):
     figures = json.loads(check(cli, LM, "--json", code=0))["programs"][0]
     for flag, rule, measured in (("--max-peak", "peak", figures["planned_peak"]), ("--max-residuals", "residuals", figures["residual_bytes"])):

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import BINARY, ROOT
+from conftest import BINARY, ROOT, TEXT
 
 USAGE = [
     ([], 0, ""),
@@ -138,8 +138,16 @@ def test_what_was_probably_meant(cli, args, meant):
     one_line(done.stderr, 2)
 
 
+def test_an_option_of_other_commands_is_told_by_them(cli):
+    for args, said in ((["export", "x.jaxpr", "-o", "a.html", "--target", "tpu:v5p"], "--target is an option of capture, plan, policies and check"),
+                       (["inspect", "x.jaxpr", "--budget=3M"], "--budget is an option of plan")):
+        done = cli.raw(*args)
+        assert done.returncode == 2 and f"\n  try: {said}\n" in done.stderr and "did you mean" not in done.stderr, done.stderr
+
+
 def test_what_is_like_nothing_is_not_guessed(cli):
-    for args in (["plan", "x.jaxpr", "--zzzzzzzz"], ["inspect", "qqqqqqqqqq"], ["inspect", "sample:wwwwwwwwww"], ["export", "x.jaxpr", "-o", "a.7"]):
+    (cli.folder / "o").write_text("")
+    for args in (["plan", "x.jaxpr", "--zzzzzzzz"], ["inspect", "qqqqqqqqqq"], ["inspect", ""], ["report", "x.jaxpr", "--tarrget", "x"], ["inspect", "sample:wwwwwwwwww"], ["export", "x.jaxpr", "-o", "a.7"]):
         assert "did you mean" not in cli.raw(*args).stderr
 
 
@@ -241,3 +249,12 @@ def test_a_count_of_inputs_out_of_range_is_refused_by_the_reader(cli):
     capture = ROOT / "tests" / "fuzz" / "corpus" / "transform" / "negative_num_consts.json"
     done = cli.raw("residuals", str(capture))
     assert done.returncode == 2 and "custom_jvp_call: expected num_consts from 0 to 1, found -2147483647" in done.stderr
+
+
+def test_a_report_without_a_plan_says_so_first(cli):
+    (cli.folder / "unknown.jaxpr").write_text(TEXT.replace("sin c", "made_up c"))
+    first = cli.ok("report", "unknown.jaxpr", "--no-run").split("Program", 1)[0]
+    assert "In short" in first and "No peak is known: plan: " in first and "made_up" in first, first
+    (cli.folder / "kept.jaxpr").write_text(TEXT.replace("sin c", "sin c\n    g:f32[3] = made_up d").replace("(e,)", "(e, g)"))
+    said = cli.json("report", "kept.jaxpr", "--no-run")["verdict"]
+    assert "made_up" in said[0] and all("keeps" in s for s in said[1:]), said

@@ -16,6 +16,12 @@ WRITERS = [
 ]
 
 
+def test_report_says_at_once_where_it_cannot_write(cli):
+    for folder in ("x.jaxpr", "/proc/nowhere"):
+        done = cli.raw("report", "x.jaxpr", "-d", folder)
+        assert done.returncode == 2 and done.stdout == "" and "expected a place to write" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("name, words", WRITERS)
 def test_what_fails_leaves_the_old_file(cli, name, words):
     (cli.folder / "bad.jaxpr").write_text("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }")

@@ -1,5 +1,6 @@
 """`plan --budget`: the choice that it finds fits, is no worse than any that was tried by hand, and means what its Python says."""
 import itertools
+import sys
 
 import pytest
 
@@ -110,3 +111,32 @@ def test_answers(cli):
     least = fit(cli, program, 1, code=1)["found"]["planned_peak"]
     text = " ".join(cli.ok("plan", program, "--budget", str(least)).split())  # a terminal breaks sentences at spaces
     assert "jax.checkpoint(block, policy=policy)" in text and "around each of 6 calls of block" in text
+
+
+GAN = """import jax, jax.numpy as jnp
+def net(ws, x):
+    for w in ws:
+        x = jnp.tanh(x @ w)
+    return x
+def step(ws, vs, x):
+    g = jax.grad(lambda w: net(w, x).sum())(ws)
+    h = jax.grad(lambda v: net(v, net(ws, x)).sum())(vs)
+    return g, h
+def program():
+    ws = [jnp.ones((64, 64))] * 3
+    return {"fn": step, "args": (ws, ws, jnp.ones((512, 64)))}
+"""
+
+
+def test_a_lambda_is_told_by_its_line_and_gets_no_name(cli):
+    (cli.folder / "gan.py").write_text(GAN)
+    cli.ok("capture", "gan.py:program", "--python", sys.executable)
+    fit = cli.json("plan", "gan.jaxscope", "--region", "1", "--save", "none")["by_hand"]
+    compile(fit["python"], "python", "exec")
+    assert fit["python"].endswith("# gan.py:8: in place of the lambda that is differentiated: jax.checkpoint(lambda ...: ..., policy=policy)\n")
+
+
+def test_what_python_says_is_said_once(cli):
+    (cli.folder / "gan.py").write_text(GAN)
+    done = cli.raw("plan", "gan.py:nope", "--fit", "x:0", "--budget", "1M", "--python", sys.executable)
+    assert done.returncode == 2 and done.stderr.count("there is no 'nope' in it") == 1, done.stderr

@@ -70,6 +70,10 @@ def test_never_half_a_file(tmp_path, lengths, name):
         for f, whole in files.items():
             text = (tmp_path / f).read_text()
             assert text == OLD or whole(text), f"JAXSCOPE_SAMPLE={SEED}, moment {moment}: killed after {at:.3f} s, {f} is half"
+        for left in set(tmp_path.iterdir()) - {tmp_path / f for f in files}:
+            # A name is there for the instant in which whole files change places.
+            assert any(whole(left.read_text()) for whole in files.values()), f"JAXSCOPE_SAMPLE={SEED}, moment {moment}: {left.name} was left behind"
+            left.unlink()
         if killed == wanted:
             break
     assert killed > 0

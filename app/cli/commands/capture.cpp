@@ -154,7 +154,8 @@ private:
             finish_json(w);
         } else {
             std::cout << printable(output_) << ": " << printable(program->name.str()) << ", " << equations << " equations, "
-                      << program->regions.size() << " autodiff regions, JAX " << program->jax_version << '\n';
+                      << program->regions.size() << (program->regions.size() == 1 ? " autodiff region, JAX " : " autodiff regions, JAX ")
+                      << program->jax_version << '\n';
         }
         return 0;
     }

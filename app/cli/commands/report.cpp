@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "app/cli/program_arguments.h"
 #include "base/atomic_file.h"
@@ -29,6 +30,8 @@ public:
     int run() override {
         if (run_ && no_run_) throw Error(ErrorCode::BadUsage, "expected --run or --no-run, found both");
         const auto inspection = args_.inspect();
+        std::optional<Files> files;  // before all else: that nothing can be written there is said at once, not after minutes of work
+        if (!directory_.empty()) files.emplace(directory_);
         const FullReport report = make_full_report(*inspection, {!no_run_, run_, repeat_, args_.load_seconds});
         if (args_.json) {
             write_report_json(std::cout, *inspection, report);
@@ -37,15 +40,24 @@ public:
             Page page = args_.page();
             write_report_page(page, *inspection, report);
         }
-        if (!directory_.empty()) write_files(*inspection, report);
+        if (files) write_files(*files, *inspection, report);
         return 0;
     }
 
 private:
-    void write_files(const Inspection& inspection, const FullReport& report) const {
-        std::error_code error;
-        std::filesystem::create_directories(directory_, error);
-        AtomicFile json(directory_ + "/report.json"), html(directory_ + "/report.html"), svg(directory_ + "/split.svg");
+    struct Files {
+        explicit Files(const std::string& folder)
+            : json(made(folder) + "/report.json"), html(folder + "/report.html"), svg(folder + "/split.svg") {}
+        static const std::string& made(const std::string& folder) {
+            std::error_code unsaid;  // whether files can be written there is what counts
+            std::filesystem::create_directories(folder, unsaid);
+            return folder;
+        }
+        AtomicFile json, html, svg;
+    };
+
+    void write_files(Files& files, const Inspection& inspection, const FullReport& report) const {
+        auto& [json, html, svg] = files;
         write_report_json(json.stream(), inspection, report);
         write_report_html(html.stream(), inspection, report);
         try {

@@ -9,21 +9,17 @@ namespace jaxscope {
 
 namespace {
 
-double number(const JsonValue& v, std::string_view key) {
+std::optional<double> number(const JsonValue& v, std::string_view key) {
     JsonValue found;
-    return v.find_value(key, found) ? found.as_double() : 0;
-}
-std::int64_t size(const JsonValue& v, std::string_view key) { return static_cast<std::int64_t>(number(v, key)); }
-std::optional<double> number_or_none(const JsonValue& v, std::string_view key) {
-    JsonValue found;
-    if (!v.find_value(key, found) || found.is_null()) return std::nullopt;
+    if (!v.find_value(key, found)) return std::nullopt;
     return found.as_double();
 }
-std::optional<std::int64_t> size_or_none(const JsonValue& v, std::string_view key) {
+std::optional<std::int64_t> size(const JsonValue& v, std::string_view key, std::int64_t most = INT64_MAX) {
     JsonValue found;
-    if (!v.find_value(key, found) || found.is_null()) return std::nullopt;
-    return found.as_int(0, INT64_MAX, "bytes");
+    if (!v.find_value(key, found)) return std::nullopt;
+    return found.as_int(0, most, "bytes");
 }
+int line(const JsonValue& v) { return static_cast<int>(size(v, "line", INT32_MAX).value_or(0)); }
 std::string text(const JsonValue& v, std::string_view key) {
     JsonValue found;
     return v.find_value(key, found) ? std::string(found.as_string()) : std::string();
@@ -31,15 +27,15 @@ std::string text(const JsonValue& v, std::string_view key) {
 
 OutOfMemory read_out_of_memory(const JsonValue& v) {
     OutOfMemory o;
-    o.needed = size_or_none(v, "needed");
-    o.available = size_or_none(v, "available");
+    o.needed = size(v, "needed");
+    o.available = size(v, "available");
     o.text = text(v, "text");
     JsonValue buffers;
     if (!v.find_value("buffers", buffers)) return o;
     for (JsonValue::Items it(buffers); it.more(); it.step()) {
         const JsonValue b = it.value();
         o.buffers.push_back(
-            {size(b, "bytes"), text(b, "shape"), text(b, "op_name"), text(b, "kind"), text(b, "file"), static_cast<int>(size(b, "line"))});
+            {size(b, "bytes").value_or(0), text(b, "shape"), text(b, "op_name"), text(b, "kind"), text(b, "file"), line(b)});
     }
     return o;
 }
@@ -47,12 +43,12 @@ OutOfMemory read_out_of_memory(const JsonValue& v) {
 CompiledCollective read_collective(const JsonValue& v) {
     CompiledCollective c;
     c.kind = text(v, "kind");
-    c.bytes = size_or_none(v, "bytes").value_or(0);
-    c.members = std::max<std::int64_t>(size_or_none(v, "members").value_or(1), 1);
-    c.times = size_or_none(v, "times");
+    c.bytes = size(v, "bytes").value_or(0);
+    c.members = std::max<std::int64_t>(size(v, "members").value_or(1), 1);
+    c.times = size(v, "times");
     c.op_name = text(v, "op_name");
     c.file = text(v, "file");
-    c.line = static_cast<int>(std::min<std::int64_t>(size_or_none(v, "line").value_or(0), INT32_MAX));
+    c.line = line(v);
     return c;
 }
 std::vector<std::string> texts(const JsonValue& v, std::string_view key) {
@@ -161,19 +157,19 @@ XlaFacts read_xla(const JsonValue& v) {
     x.version = text(v, "libtpu");
     if (x.version.empty()) x.version = text(v, "version");  // of the backend that captured
     x.options = text(v, "options");
-    x.compile_seconds = number(v, "compile_seconds");
+    x.compile_seconds = number(v, "compile_seconds").value_or(0);
     JsonValue found;
     if (v.find_value("memory_analysis", found)) {
-        x.arguments = size_or_none(found, "argument_size_in_bytes");
-        x.outputs = size_or_none(found, "output_size_in_bytes");
-        x.aliased = size_or_none(found, "alias_size_in_bytes");
-        x.temporaries = size_or_none(found, "temp_size_in_bytes");
-        x.peak = size_or_none(found, "peak_memory_in_bytes");
+        x.arguments = size(found, "argument_size_in_bytes");
+        x.outputs = size(found, "output_size_in_bytes");
+        x.aliased = size(found, "alias_size_in_bytes");
+        x.temporaries = size(found, "temp_size_in_bytes");
+        x.peak = size(found, "peak_memory_in_bytes");
         if (x.peak == 0) x.peak.reset();  // backends that don't know it say so
     }
     if (v.find_value("cost_analysis", found)) {
-        x.flops = number_or_none(found, "flops");
-        x.bytes_accessed = number_or_none(found, "bytes accessed");
+        x.flops = number(found, "flops");
+        x.bytes_accessed = number(found, "bytes accessed");
     }
     if (v.find_value("input_output_alias", found))
         for (JsonValue::Items it(found); it.more(); it.step()) {

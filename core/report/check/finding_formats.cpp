@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/escaped.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "report/check/findings.h"
@@ -13,9 +14,10 @@ namespace jaxscope {
 
 namespace {
 
+/// What would move a cursor, or is no UTF-8, is spelt \xNN in all of them.
 std::string replaced(std::string_view text, std::initializer_list<std::pair<char, const char*>> by) {
     std::string out;
-    for (const char c : text) {
+    for (const char c : escaped(text, Keep::Newlines)) {
         const auto* const found = std::find_if(by.begin(), by.end(), [&](const auto& r) { return r.first == c; });
         if (found == by.end())
             out += c;
@@ -68,15 +70,8 @@ void write_text(Page& page, const CheckReport& r) {
 
 void write_markdown(std::ostream& out, const CheckReport& r) {
     const auto cell = [](std::string_view text) {
-        return replaced(text, {{'|', "\\|"},
-                               {'<', "&lt;"},
-                               {'&', "&amp;"},
-                               {'`', "\\`"},
-                               {'*', "\\*"},
-                               {'_', "\\_"},
-                               {'[', "\\["},
-                               {'\n', " "},
-                               {'\r', " "}});
+        return replaced(text,
+                        {{'|', "\\|"}, {'<', "&lt;"}, {'&', "&amp;"}, {'`', "\\`"}, {'*', "\\*"}, {'_', "\\_"}, {'[', "\\["}, {'\n', " "}});
     };
     out << "### jaxscope check "
         << (is_unlimited(r) ? "without a limit"
@@ -94,10 +89,8 @@ void write_markdown(std::ostream& out, const CheckReport& r) {
 }
 
 void write_github(std::ostream& out, const CheckReport& r) {
-    const auto text = [](std::string_view s) { return replaced(s, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}}); };
-    const auto property = [](std::string_view s) {
-        return replaced(s, {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}});
-    };
+    const auto text = [](std::string_view s) { return replaced(s, {{'%', "%25"}, {'\n', "%0A"}}); };
+    const auto property = [](std::string_view s) { return replaced(s, {{'%', "%25"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}}); };
     for (const Finding& f : r.findings) {
         out << "::" << (f.level == "note" ? "notice" : f.level) << " file=" << property(f.file);
         if (f.line > 0) out << ",line=" << f.line;
@@ -105,17 +98,9 @@ void write_github(std::ostream& out, const CheckReport& r) {
     }
 }
 
-/// For XML 1.0 in UTF-8: what has no place there, control characters and stray bytes of names, is spelt \xNN.
+/// XML 1.0 has no place for control characters.
 std::string xml(std::string_view text) {
-    std::string out;
-    for (;;) {
-        const std::size_t end = text.find('\n');
-        out += printable(text.substr(0, end), std::string_view::npos / 2);
-        if (end == std::string_view::npos) break;
-        out += '\n';
-        text.remove_prefix(end + 1);
-    }
-    return replaced(out, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\n', "&#10;"}});
+    return replaced(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\n', "&#10;"}, {'\t', "&#9;"}});
 }
 
 /// The cases of a suite: the rules that a program was held to, and those that it broke unasked.

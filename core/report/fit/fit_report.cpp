@@ -43,8 +43,15 @@ std::string policy_python(const std::vector<SavedRow>& saved) {
         names, moved);
 }
 
+/// Where the region, or the only one there is, is differentiated.
+SourceLoc differentiated_at(const Program& program, std::optional<int> region) {
+    if (!region && program.regions.size() != 1) return {};
+    const auto k = static_cast<std::size_t>(region.value_or(0));
+    return k < program.regions.size() ? program.regions[k].source.loc() : SourceLoc();
+}
+
 /// What stands where in the user's files. The lines to change are shown as they are: which variable holds the value, they say.
-std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, const Program& program) {
+std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, const Program& program, std::optional<int> region) {
     std::string out;
     const bool names = std::any_of(saved.begin(), saved.end(), [](const SavedRow& r) { return !r.has_name; });
     if (names) out += "from jax.ad_checkpoint import checkpoint_name\n";
@@ -56,7 +63,8 @@ std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, 
         out += fmt::format("#     checkpoint_name(..., \"{}\")\n", r.name);
     }
     out += policy_python(saved);
-    const std::string function = p.function.empty() ? "function" : p.function;
+    const bool lambda = p.function == "<lambda>";
+    const std::string function = p.function.empty() ? "function" : lambda ? "lambda ...: ..." : printable(p.function);
     switch (p.kind) {
         case Placement::Kind::Existing:
             return out + "# in each jax.checkpoint that is there: policy=policy\n";
@@ -69,6 +77,11 @@ std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, 
                                      function);
         case Placement::Kind::Function:
             break;
+    }
+    if (lambda) {  // it has no name to assign to
+        const SourceLoc at = differentiated_at(program, region);
+        return out + fmt::format("# {}in place of the lambda that is differentiated: jax.checkpoint({}, policy=policy)\n",
+                                 at.file.empty() ? "" : short_place(at.file, at.line) + ": ", function);
     }
     return out + fmt::format("{0} = jax.checkpoint({0}, policy=policy)\n", function);
 }
@@ -134,7 +147,7 @@ FitReport fit_report(const BudgetFit& fit, const Program& program) {
     if (fit.placement) out.where = words(*fit.placement) + region_words(program, fit.region);
     out.policy = fit.policy;
     for (const SaveCandidate& c : fit.saved) out.saved.push_back(saved_row(c));
-    if (fit.placement) out.python = python_text(*fit.placement, out.saved, program);
+    if (fit.placement) out.python = python_text(*fit.placement, out.saved, program, fit.region);
     out.tried = fit.tried;
     out.exhaustive = fit.exhaustive;
     out.problems = fit.problems;
@@ -182,7 +195,7 @@ std::optional<ByHandReport> by_hand_report(const Inspection& inspection) {
     out.where = words(found.where);
     out.policy = policy_text(*found.policy);
     for (std::size_t k = 0; k < found.marked.size(); ++k) out.saved.push_back(saved_row(found.marked[k], found.offloaded[k]));
-    out.python = python_text(found.where, out.saved, inspection.program());
+    out.python = python_text(found.where, out.saved, inspection.program(), inspection.region());
     return out;
 }
 

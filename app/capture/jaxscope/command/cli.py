@@ -77,7 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CaptureError as e:
         if e.traceback_text:
             tell(e.traceback_text.rstrip())
-        say(str(e))
+        if opt.resize or opt.rewrite:  # our own command line asks for these, and says in its words what went wrong
+            print(json.dumps({"problem": str(e)}), flush=True)
+        else:
+            say(str(e))
         return e.exit_code
     except TimeOut as e:
         say(str(e))

@@ -52,7 +52,8 @@ def atomic(path: str) -> Iterator[Any]:
         with _renamed(os.path.realpath(path)) as f:  # through links: they stay what they are
             yield f
     except OSError as e:
-        raise CaptureError(f"cannot write {path}: {e.strerror or e}") from None
+        full = e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # else it's the place that was named
+        raise CaptureError(f"cannot write {path}: {e.strerror or e}", exit_code=3 if full else 2) from None
 
 
 @contextlib.contextmanager
@@ -63,6 +64,8 @@ def _renamed(path: str) -> Iterator[Any]:
     try:
         with os.fdopen(fd, "wb") as f:
             yield f
+            f.flush()
+            os.fsync(f.fileno())
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)

@@ -76,10 +76,8 @@ template <class T>
 TileKernel<RealOf<T>> best_kernel() {
     constexpr bool complex = Parts<T>::kParts == 2;
     constexpr int lanes = 32 / static_cast<int>(sizeof(RealOf<T>));
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw"))
-        return {tile_of_64<T>, complex ? 5 : 8, 4 * lanes};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {tile_of_32<T>, complex ? 3 : 4, (complex ? 1 : 2) * lanes};
+    if (processor() == Processor::avx512) return {tile_of_64<T>, complex ? 5 : 8, 4 * lanes};
+    if (processor() == Processor::avx2) return {tile_of_32<T>, complex ? 3 : 4, (complex ? 1 : 2) * lanes};
     return plain_kernel<T>();
 }
 #else
