@@ -27,6 +27,12 @@ bool is_control(std::string_view s, std::size_t n) {
     return n == 1 ? c < 0x20 || c == 0x7F : n == 2 && c == 0xC2 && static_cast<unsigned char>(s[1]) < 0xA0;
 }
 
+std::string hex_escape(unsigned char byte) {
+    char hex[8];
+    std::snprintf(hex, sizeof hex, "\\x%02x", byte);
+    return hex;
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text, Keep keep, std::size_t max_bytes) {
@@ -35,14 +41,27 @@ std::string escaped(std::string_view text, Keep keep, std::size_t max_bytes) {
         const std::size_t n = utf8_length(text);
         const bool kept = keep == Keep::Newlines && (text[0] == '\n' || text[0] == '\t');
         const bool plain = n > 0 && (kept || !is_control(text, n));
-        char hex[8];
-        std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(text[0]));
+        const std::string hex = hex_escape(static_cast<unsigned char>(text[0]));
         const std::string_view piece = plain ? text.substr(0, n) : std::string_view(hex);
         if (piece.size() > max_bytes - out.size()) return out + "...";
         out += piece;
         text.remove_prefix(plain ? n : 1);
     }
     return out;
+}
+
+std::string quoted_name(std::string_view name) {
+    std::string out = "\"";
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\')
+            out += std::string("\\") + c;
+        else if (byte < 0x20 || byte == 0x7F)
+            out += hex_escape(byte);
+        else
+            out += c;
+    }
+    return out + '"';
 }
 
 }  // namespace jaxscope

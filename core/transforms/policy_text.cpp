@@ -2,6 +2,7 @@
 // Policies as people write them, and as JAX prints them.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <optional>
 #include <span>
 
@@ -62,16 +63,31 @@ private:
         skip();
         if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
             const char quote = text_[at_++];
-            const std::size_t end = text_.find(quote, at_);
-            if (end == std::string_view::npos) fail(std::string("a closing ") + quote);
-            const Sym w(text_.substr(at_, end - at_));
-            at_ = end + 1;
-            return w;
+            std::string name;
+            while (at_ < text_.size() && text_[at_] != quote) name += text_[at_] == '\\' ? escape() : std::string(1, text_[at_++]);
+            if (!take(quote)) fail(std::string("a closing ") + quote);
+            return Sym(name);
         }
         const std::size_t begin = at_;
         while (at_ < text_.size() && std::string_view(",()[]{}'\" \t\n").find(text_[at_]) == std::string_view::npos) ++at_;
         if (at_ == begin) fail("a name");
         return Sym(text_.substr(begin, at_ - begin));
+    }
+    /// Behind a backslash, as Python reads it: what is no escape stays as it is.
+    std::string escape() {
+        const std::string_view rest = text_.substr(++at_);
+        const char c = rest.empty() ? '\0' : rest[0];
+        unsigned code = 0;
+        if (c == 'x' && rest.size() > 2 && std::from_chars(rest.data() + 1, rest.data() + 3, code, 16).ptr == rest.data() + 3) {
+            at_ += 3;
+            if (code < 0x80) return std::string(1, static_cast<char>(code));
+            return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+        }
+        constexpr std::string_view kLetters = "ntr\\'\"", kMeant = "\n\t\r\\'\"";
+        const std::size_t k = rest.empty() ? std::string_view::npos : kLetters.find(c);
+        if (k == std::string_view::npos) return "\\";
+        ++at_;
+        return std::string(1, kMeant[k]);
     }
     /// Items up to `close`, each read by `item`; Python allows a comma behind the last.
     template <class Item>

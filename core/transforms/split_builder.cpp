@@ -171,13 +171,33 @@ bool divides_by_count(const Jaxpr& j, const Eqn& e, std::size_t index) {
     return j.inputs(e)[1].literal()->real == static_cast<double>(j.in_avals(made)[0]->size() / j.aval(Var{sum})->size());
 }
 
+bool of_transform(const Eqn& e) {
+    const std::vector<NameStack::Entry> stack = e.source->name_stack.entries();
+    return std::any_of(stack.begin(), stack.end(), [](const NameStack::Entry& s) { return s.transform; });
+}
+
+/// Where the user differentiates inside of the body: the rule of a primitive brought the number along (the 2 of x**2's derivative), as what
+/// the user's line makes first doesn't have it. Such numbers are no values in JAX.
+bool number_of_rule(const Jaxpr& j, const Eqn& e, LiteralRef number) {
+    const Eqn& first =
+        *std::find_if(j.eqns.begin(), j.eqns.end(), [&](const Eqn& o) { return o.source->traceback == e.source->traceback; });
+    const auto reads = [&](Atom a) { return a.is_literal() && a.literal() == number; };
+    return of_transform(e) && std::none_of(j.inputs(first).begin(), j.inputs(first).end(), reads);
+}
+
 }  // namespace
 
 Values SplitBuilder::held(const Jaxpr& j, std::size_t index, const Values& in) {
+    const Eqn& e = j.eqns[index];
     Values out = in;
-    if (!outermost_ || !holds_numbers_ || divides_by_count(j, j.eqns[index], index)) return out;
-    for (Value& v : out)
-        if (v.is_literal() && !v.literal()->aval->weak_type) v = known_.hold(v.literal());
+    if (!outermost_ || !holds_numbers_ || divides_by_count(j, e, index)) return out;
+    for (Value& v : out) {
+        if (!v.is_literal() || v.literal()->aval->weak_type || number_of_rule(j, e, v.literal())) continue;
+        // A derivative inside of the body reads the number that the line itself reads.
+        Value& number = numbers_.try_emplace({e.source->traceback.id(), v.literal().id()}, v).first->second;
+        if (number.is_literal() || !of_transform(e)) number = known_.hold(v.literal());
+        v = number;
+    }
     return out;
 }
 

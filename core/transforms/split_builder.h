@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/builder.h"
@@ -97,6 +99,8 @@ private:
     std::vector<std::uint32_t> inputs_;
     std::unordered_map<std::uint32_t, std::uint32_t> residual_var_;  ///< raw known value -> variable of the tape
     std::vector<std::pair<std::uint32_t, Value>> residuals_;         ///< (variable, value) in order of first use
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Value>
+        numbers_;  ///< by line (traceback) and literal: the value that stands for it (`held`)
     std::uint32_t time_ = 0;
     std::vector<std::uint32_t> times_;                        ///< of each equation of the tape
     std::unordered_map<std::uint32_t, std::uint32_t> until_;  ///< variable -> how long it is held; empty: everything is, for ever

@@ -139,6 +139,12 @@ def by_hand(checked):
     def averaging(w, a):  # numbers in a rule of custom_jvp leave the body, too
         return jnp.sin(mapped(lambda w, a: averaged(a @ w) * centred(a), (P(), P("rows")), P("rows"), checked)(w, a)).sum()
 
+    def gradients_inside(w, a):  # numbers that derivatives bring along aren't the user's
+        def body(w, a):
+            slopes = jax.grad(lambda w: jnp.mean((a @ w) ** 2) + jnp.sum(jnp.sqrt(1.5 + jnp.square(w)) * 3.0))(w)
+            return lax.pmean(slopes, "rows") + lax.pmean(jax.jvp(lambda w: jnp.tanh(w * 2.5) / 0.5, (w,), (w,))[1], "rows")
+        return jnp.sum(mapped(body, (P(), P("rows")), P(), checked)(w, a) ** 3)
+
     def sorting(w, a):
         def body(w, a):
             return lax.psum((jnp.sort(a @ w, axis=1) * a).sum(), "rows")
@@ -198,7 +204,7 @@ def by_hand(checked):
         h = mapped(lambda w, a: a @ w * lax.pmean(a.sum(), ("first", "second")), (P(), P(("first", "second"))), P(("first", "second")), checked, OTHER)(w, a)
         return mapped(lambda h: lax.psum(jnp.sin(h).sum(), "rows") * h.sum(), P("rows"), P(), False)(h)
 
-    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, own_rules, averaging, sorting, grid, twice]
+    chosen = [numbers, inside, remat_inside, remat_around, loops, moves, gathered_for_all, rules, own_rules, averaging, gradients_inside, sorting, grid, twice]
     return {f"{f.__name__}-{'checked' if checked else 'unchecked'}": f for f in chosen + ([differentiated_inside, some_axes, one_in_another, cut_further, exchanged_in_some, two_meshes, crossing_meshes] if checked else [])}
 
 

@@ -29,7 +29,7 @@ def ask(*args):
 
 def programs(folder):
     found = sorted(p for p in folder.glob("*.jaxscope") if p.stem != "resharded" and not p.stem.startswith("refused"))
-    assert len(found) == 33 + COUNT
+    assert len(found) == 35 + COUNT
     return [(p, json.loads(p.with_suffix(".json").read_text())) for p in found]
 
 

@@ -1,8 +1,9 @@
 #include "transforms/policies.h"
-#include "ir/builder.h"
 
 #include <gtest/gtest.h>
 
+#include "base/escaped.h"
+#include "ir/builder.h"
 #include "ir/primitive.h"
 
 namespace jaxscope {
@@ -99,6 +100,18 @@ TEST(Policies, BadKeywordsSayWhatIsWanted) {
         } catch (const Error& e) {
             EXPECT_NE(std::string(e.fact()).find(what), std::string::npos) << e.fact();
         }
+}
+
+TEST(Policies, NamesWithQuotesAndControlCharactersReadBack) {
+    for (const std::string name : {R"(the "first")", R"(it's)", R"(a\b)", "two\nlines", "tab\t", "gr\xC3\xBC", R"(\x41)", ""}) {
+        const PolicyPtr p = parse_policy("save_only_these_names(" + quoted_name(name) + ")");
+        EXPECT_EQ(policy_text(*p).find(name) != std::string::npos || policy_text(*p).find(quoted_name(name)) != std::string::npos, true)
+            << policy_text(*p);
+        EXPECT_EQ(*parse_policy(policy_text(*p)), *p);
+    }
+    EXPECT_EQ(quoted_name("two\nlines"), R"("two\x0alines")");
+    EXPECT_EQ(policy_text(*parse_policy(R"(save_only_these_names('it\'s', "\x41", 'a\d', "\xfc"))")),
+              "save_only_these_names(\"it's\", A, \"a\\\\d\", \xC3\xBC)");
 }
 
 TEST(Policies, BadTextIsOneError) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/escaped.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "calls/remat/remat.h"
@@ -67,7 +68,7 @@ Placement placement_for(const JaxprPtr& function, MarkedAt at) {
 std::string listed(const std::vector<SaveCandidate>& marked, const std::vector<bool>& offloaded, bool which) {
     std::string out;
     for (std::size_t k = 0; k < marked.size(); ++k)
-        if (offloaded[k] == which) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", marked[k].name);
+        if (offloaded[k] == which) out += (out.empty() ? "" : ", ") + quoted_name(marked[k].name);
     return out;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/types/attr.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
+#include "base/escaped.h"
 #include "base/intern.h"
 
 namespace jaxscope {
@@ -125,8 +128,14 @@ bool Attr::holds_jaxpr() const {
 }
 
 namespace {
+/// Bare where the parser of policies reads it as one word.
+std::string name_text(const std::string& name) {
+    const auto separates = [](unsigned char c) { return c <= ' ' || c == 0x7F || std::strchr(",()[]{}'\"\\", c) != nullptr; };
+    return name.empty() || std::any_of(name.begin(), name.end(), separates) ? quoted_name(name) : name;
+}
+
 std::string argument_text(const Attr& a) {
-    if (const Sym* s = a.get<Sym>()) return s->str();
+    if (const Sym* s = a.get<Sym>()) return name_text(s->str());
     if (const auto* p = a.get<PolicyPtr>()) return *p ? policy_text(**p) : "none";
     if (const auto* i = a.get<std::int64_t>()) return std::to_string(*i);
     if (const auto* b = a.get<bool>()) return *b ? "True" : "False";

@@ -7,6 +7,7 @@
 
 #include "analysis/naming/by_hand.h"
 #include "analysis/stages/subject.h"
+#include "base/escaped.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/explain_text.h"
@@ -31,7 +32,7 @@ std::string policy_python(const std::vector<SavedRow>& saved) {
     const auto listed = [&](bool offloaded) {
         std::string out;
         for (const SavedRow& r : saved)
-            if (r.offloaded == offloaded) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", r.name);
+            if (r.offloaded == offloaded) out += (out.empty() ? "" : ", ") + quoted_name(r.name);
         return out;
     };
     const std::string names = listed(false), moved = listed(true);
@@ -60,7 +61,7 @@ std::string python_text(const Placement& p, const std::vector<SavedRow>& saved, 
         const std::string line = source_line(program, {r.file, r.line, 0});
         out += fmt::format("# {}: give the result of {} ({}) a name{}\n", short_place(r.file, r.line), r.primitive, r.aval,
                            line.empty() ? "" : fmt::format(", in `{}`", line));
-        out += fmt::format("#     checkpoint_name(..., \"{}\")\n", r.name);
+        out += fmt::format("#     checkpoint_name(..., {})\n", quoted_name(r.name));
     }
     out += policy_python(saved);
     const bool lambda = p.function == "<lambda>";
