@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "ir/types/literal.h"
+#include "jit/graph/index_map.h"
 
 namespace jaxscope::exec {
 
@@ -241,6 +242,30 @@ ElementCodegen::Scalar* ElementCodegen::load_extern(std::uint32_t ext, Scalar* w
     return known;
 }
 
+/// From the tile that holds what is read at `i`; null where none does.
+ElementCodegen::Scalar* ElementCodegen::load_staged(std::uint32_t ext, const KIndex& i, const Aval& aval) {
+    const KernelTile& tile = kernel_.tile;
+    Dims strides(tile.domain.size(), 0);
+    std::int64_t stride = 1;
+    for (std::size_t d = aval.shape.size(); d-- > 0; stride *= aval.shape[d]) {
+        if (aval.shape[d] == 1) continue;
+        const Scalar* s = of(i.at[d]);
+        if (!s->set || s->set->row_only || without_ones(s->set->shape) != tile.domain) return nullptr;
+        const auto dims = s->set->shape.begin();
+        strides[static_cast<std::size_t>(s->dim - std::count(dims, dims + s->dim, 1))] += stride;
+    }
+    const auto read =
+        std::find_if(tile.reads.begin(), tile.reads.end(), [&](const KernelTile::Read& r) { return r.ext == ext && r.strides == strides; });
+    if (read == tile.reads.end()) return nullptr;
+    llvm::IRBuilder<>& b = ops_.b;
+    at(Level::Row);
+    Value* row = b.CreateMul(tile_row_, b.getInt64(static_cast<std::uint64_t>(tile.cols)));
+    Value* base = b.CreateGEP(b.getInt8Ty(), scratch_, b.getInt64(static_cast<std::uint64_t>(read->offset)));
+    at(Level::Column);
+    Value* index = b.CreateAdd(row, b.CreateSub(col_->n.re, first_column_));
+    return make(ops_.load(element_address(base, index, aval.dtype), aval.dtype), Level::Column);
+}
+
 ElementCodegen::Scalar* ElementCodegen::literal(LiteralRef l) {
     return make(ops_.literal(l->aval->dtype, l->real, l->imag, l->integer), Level::Entry);
 }
@@ -255,6 +280,8 @@ ElementCodegen::Scalar* ElementCodegen::operand_value(const KernelNode& n, std::
             return s;
         }
         case KernelRef::Kind::Extern:
+            if (!kernel_.tile.reads.empty())
+                if (Scalar* staged = load_staged(r.index, i, aval)) return staged;
             return load_extern(r.index, linearize(i, aval.shape), aval.dtype);
         case KernelRef::Kind::Node:
             break;

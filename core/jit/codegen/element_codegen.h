@@ -26,6 +26,9 @@ public:
     void set_counters(llvm::Value* row, Level row_level, llvm::Value* col);
     /// The row's number is outer * length + inner: its digits are theirs.
     void split_rows(llvm::Value* outer, llvm::Value* inner, std::int64_t length);
+    /// Tiled: where the tile's first element stands in its rows (along `side`) and columns; its reads are loaded from `scratch`.
+    void set_tile(llvm::Value* scratch, llvm::Value* first_column) { scratch_ = scratch, first_column_ = first_column; }
+    void set_tile_row(llvm::Value* row) { tile_row_ = row; }
     void begin_row();                   ///< forgets what was computed for the row before
     void begin_columns();               ///< a new loop over columns: forgets what the last one computed
     std::vector<llvm::Value*> externs;  ///< i8* each
@@ -85,6 +88,7 @@ private:
     Scalar* evaluate(std::uint32_t node, const KIndex& i);
     Scalar* operand_value(const KernelNode& n, std::size_t operand, const KIndex& i);
     Scalar* load_extern(std::uint32_t ext, Scalar* linear, DType d);
+    Scalar* load_staged(std::uint32_t ext, const KIndex& i, const Aval& aval);
     Scalar* literal(LiteralRef l);
     KIndex rerank(const KIndex& i, const Dims& from, const Dims& to);
 
@@ -101,6 +105,7 @@ private:
     Scalar *row_ = nullptr, *col_ = nullptr, *linear_ = nullptr;
     Scalar *outer_ = nullptr, *inner_ = nullptr;  ///< of split rows
     std::int64_t inner_length_ = 0;
+    llvm::Value *scratch_ = nullptr, *tile_row_ = nullptr, *first_column_ = nullptr;
     const KernelNode* node_ = nullptr;
 };
 

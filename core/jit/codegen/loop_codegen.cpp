@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "jit/codegen/element_codegen.h"
+#include "jit/codegen/reduction_codegen.h"
 
 namespace jaxscope::exec {
 
@@ -19,7 +20,7 @@ using llvm::Value;
 class LoopGenerator {
 public:
     LoopGenerator(llvm::Module& module, const Kernel& kernel, const std::string& name)
-        : context_(module.getContext()), k_(kernel), b_(context_), code_(b_, kernel), ops_(code_.ops()) {
+        : context_(module.getContext()), k_(kernel), b_(context_), code_(b_, kernel), ops_(code_.ops()), sums_(code_, kernel) {
         llvm::Type* i8p = b_.getInt8PtrTy();
         auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p->getPointerTo(), b_.getInt64Ty(), b_.getInt64Ty(), i8p}, false);
         f_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -45,6 +46,9 @@ public:
                 break;
             case Kernel::Form::Row:
                 rows();
+                break;
+            case Kernel::Form::Tiled:
+                tiles();
                 break;
             case Kernel::Form::Column:
                 columns();
@@ -126,9 +130,7 @@ private:
     // ---- Rows: passes over the columns with reductions in between ------------------------------------------------------------------
     void rows() {
         Value *begin = f_->getArg(1), *end = f_->getArg(2);
-        std::int64_t at = 0;
-        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
-            if (k_.nodes[j].spilled) scratch_[j] = at, at += checked_align(k_.cols * 8, 64);
+        place_spilled(0);
         const bool unrolled = short_rows();
         if (const std::int64_t length = unrolled ? inner_rows() : 0; length > 0) {
             // Rows in two loops, so that what depends on the outer one is read once.
@@ -151,6 +153,11 @@ private:
             close(loop, unrolled);
         }
         b_.CreateRetVoid();
+    }
+    /// Rows of scratch memory for what later passes read, from byte `at` on.
+    void place_spilled(std::int64_t at) {
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (k_.nodes[j].spilled) scratch_[j] = at, at += checked_align(k_.cols * 8, 64);
     }
     void each_row(Value* row, bool unrolled) {
         code_.set_counters(row, Level::Row, nullptr);
@@ -213,14 +220,14 @@ private:
         std::vector<std::uint32_t> members, reductions;
         work_of(phase, members, reductions);
         std::vector<std::vector<Value*>> sums;
-        for (const std::uint32_t j : reductions) code_.at(Level::Row), sums.push_back(start(j));
+        for (const std::uint32_t j : reductions) code_.at(Level::Row), sums.push_back(sums_.start(j));
         for (std::int64_t c = 0; c < k_.cols; ++c) {
             code_.begin_columns();
             code_.set_counters(row, Level::Row, b_.getInt64(static_cast<std::uint64_t>(c)));
             for (const auto& [at, v] : kept_)
                 if (at.second == c) code_.set_node_value(at.first, v, Level::Column);
             for (const std::uint32_t j : members) code_.node_value(j);
-            for (std::size_t r = 0; r < reductions.size(); ++r) sums[r] = add_element(reductions[r], sums[r]);
+            for (std::size_t r = 0; r < reductions.size(); ++r) sums[r] = sums_.add_element(reductions[r], sums[r]);
             for (const std::uint32_t j : members)
                 if (k_.nodes[j].spilled) kept_[{j, c}] = code_.node_value(j);
             store_full(members);
@@ -234,7 +241,7 @@ private:
         work_of(phase, members, reductions);
         if (k_.cols == 0) {
             code_.at(Level::Row);
-            for (const std::uint32_t j : reductions) finish_reduction(j, start(j));
+            for (const std::uint32_t j : reductions) finish_reduction(j, sums_.start(j));
             return;
         }
         if (members.empty() && reductions.empty()) return;
@@ -244,7 +251,7 @@ private:
         std::vector<std::vector<llvm::PHINode*>> sums;
         for (const std::uint32_t j : reductions) {
             sums.emplace_back();
-            for (Value* first : start(j)) {
+            for (Value* first : sums_.start(j)) {
                 sums.back().push_back(b_.CreatePHI(first->getType(), 2));
                 sums.back().back()->addIncoming(first, loop.before);
             }
@@ -252,7 +259,8 @@ private:
         reload_spilled(loop.counter, phase);
         for (const std::uint32_t j : members) code_.node_value(j);
         std::vector<std::vector<Value*>> next;
-        for (std::size_t r = 0; r < reductions.size(); ++r) next.push_back(add_element(reductions[r], {sums[r].begin(), sums[r].end()}));
+        for (std::size_t r = 0; r < reductions.size(); ++r)
+            next.push_back(sums_.add_element(reductions[r], {sums[r].begin(), sums[r].end()}));
         store_members(members, loop.counter);
         BasicBlock* last = code_.block(Level::Column);
         for (std::size_t r = 0; r < reductions.size(); ++r)
@@ -301,43 +309,78 @@ private:
             }
     }
 
-    // ---- Reductions: one accumulator, two for complex sums -----------------------------------------------------------------------
-    std::vector<Value*> start(std::uint32_t j) {
-        const KernelNode& n = k_.nodes[j];
-        const DType d = n.op.out[0]->dtype;
-        if (!is_complex(d)) return {ops_.accumulator_start(n.reduce, d)};
-        if (n.reduce == ReduceKind::Max || n.reduce == ReduceKind::Min) {
-            Value* lowest = llvm::ConstantFP::getInfinity(ops_.register_type(d), n.reduce == ReduceKind::Max);
-            return {lowest, lowest};
-        }
-        if (n.reduce != ReduceKind::Sum && n.reduce != ReduceKind::Prod)
-            throw Error(ErrorCode::NoRule, "expected a sum, product, max or min of complex numbers, found another reduction");
-        return {llvm::ConstantFP::get(ops_.register_type(d), n.reduce == ReduceKind::Prod ? 1.0 : 0.0),
-                llvm::ConstantFP::get(ops_.register_type(d), 0.0)};
-    }
-    std::vector<Value*> add_element(std::uint32_t j, const std::vector<Value*>& acc) {
-        const KernelNode& n = k_.nodes[j];
-        const DType d = n.op.out[0]->dtype;
-        const Number v = code_.reduction_operand(j);
-        code_.at(Level::Column);
-        if (is_complex(d)) {
-            const KOp joined = n.reduce == ReduceKind::Sum    ? KOp::Add
-                               : n.reduce == ReduceKind::Prod ? KOp::Mul
-                               : n.reduce == ReduceKind::Max  ? KOp::Max
-                                                              : KOp::Min;
-            const Number r = ops_.binary(joined, {acc[0], acc[1], d}, v);
-            return {r.re, r.im};
-        }
-        return {ops_.accumulate(n.reduce, d, acc[0], ops_.to_accumulator(n.reduce, v))};
-    }
-    Number result(std::uint32_t j, const std::vector<Value*>& acc) {
-        const KernelNode& n = k_.nodes[j];
-        const DType d = n.op.out[0]->dtype;
-        return is_complex(d) ? Number{acc[0], acc[1], d} : ops_.from_accumulator(n.reduce, d, acc[0]);
-    }
     void finish_reduction(std::uint32_t j, const std::vector<Value*>& acc) {
         code_.at(Level::Row);
-        code_.set_node_value(j, result(j, acc), Level::Row);
+        code_.set_node_value(j, sums_.result(j, acc), Level::Row);
+    }
+
+    // ---- Tiles: transposed operands come to the thread's own memory first, a square at a time --------------------------------------
+    void tiles() {
+        const KernelTile& t = k_.tile;
+        const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
+        const auto least = [&](Value* a, Value* b) { return b_.CreateSelect(b_.CreateICmpSLT(a, b), a, b); };
+        const Loop tasks = open(Level::Outer, f_->getArg(1), f_->getArg(2));
+        auto digit = [&, rest = static_cast<Value*>(tasks.counter)](std::int64_t length) mutable {
+            Value* d = b_.CreateURem(rest, i64(length));
+            rest = b_.CreateUDiv(rest, i64(length));
+            return std::pair(d, rest);
+        };
+        Value* between = digit(t.between).first;  // neighbours in memory both where it reads and where it writes
+        Value* first = b_.CreateMul(digit((k_.cols + t.cols - 1) / t.cols).first, i64(t.cols));
+        const auto [block, outer] = digit((t.side + t.rows - 1) / t.rows);
+        Value* first_row = b_.CreateMul(block, i64(t.rows));
+        Value* rows = least(i64(t.rows), b_.CreateSub(i64(t.side), first_row));
+        Value* behind = least(b_.CreateAdd(first, i64(t.cols)), i64(k_.cols));
+        for (const KernelTile::Read& r : t.reads) stage(r, outer, between, first_row, first, rows, b_.CreateSub(behind, first));
+        code_.set_tile(f_->getArg(3), first);
+        place_spilled(t.bytes);
+        const Loop row = open(Level::Row, i64(0), rows);
+        code_.set_tile_row(row.counter);
+        Value* along = b_.CreateAdd(b_.CreateMul(outer, i64(t.side)), b_.CreateAdd(first_row, row.counter));
+        Value* number = b_.CreateAdd(b_.CreateMul(along, i64(t.between)), between);
+        if (k_.phases == 1 && t.cols < k_.cols)
+            tile_row(number, first, behind);
+        else
+            each_row(number, short_rows());
+        close(row, false);
+        code_.set_block(Level::Outer, b_.GetInsertBlock());
+        close(tasks, false);
+        b_.CreateRetVoid();
+    }
+    void tile_row(Value* row, Value* first, Value* behind) {
+        const Loop columns = open(Level::Column, first, behind);
+        code_.set_counters(row, Level::Row, columns.counter);
+        code_.begin_row();
+        std::vector<std::uint32_t> members;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (full_member(k_.nodes[j])) members.push_back(j), code_.node_value(j);
+        store_full(members);
+        close(columns, true);
+    }
+    /// Calls stage_tile for the part of a transposed operand that the tile reads.
+    void stage(const KernelTile::Read& r, Value* outer, Value* between, Value* first_row, Value* first_column, Value* rows,
+               Value* columns) {
+        const KernelTile& t = k_.tile;
+        const auto i64 = [&](std::int64_t v) { return b_.getInt64(static_cast<std::uint64_t>(v)); };
+        const AvalRef aval = k_.externs[r.ext].aval;
+        const std::int64_t stride = r.strides.back(), bytes = byte_size(aval->dtype);
+        Value* at = b_.CreateAdd(first_row, b_.CreateMul(first_column, i64(stride)));
+        const auto add_digits = [&](Value* number, std::size_t begin, std::size_t end) {
+            for (std::size_t d = end; d-- > begin;) {
+                at = b_.CreateAdd(at, b_.CreateMul(b_.CreateURem(number, i64(t.domain[d])), i64(r.strides[d])));
+                number = b_.CreateUDiv(number, i64(t.domain[d]));
+            }
+        };
+        add_digits(outer, 0, t.first);
+        add_digits(between, t.behind, t.first_column);
+        Value* last = b_.CreateAdd(b_.CreateSub(rows, i64(1)), b_.CreateMul(b_.CreateSub(columns, i64(1)), i64(stride)));
+        code_.checked(b_.CreateAdd(at, last), aval->size());
+        Value* from = b_.CreateGEP(b_.getInt8Ty(), code_.externs[r.ext], b_.CreateMul(at, i64(bytes)));
+        Value* to = b_.CreateGEP(b_.getInt8Ty(), f_->getArg(3), i64(r.offset));
+        llvm::Type *i8p = b_.getInt8PtrTy(), *n = b_.getInt64Ty();
+        auto* type = llvm::FunctionType::get(b_.getVoidTy(), {i8p, i8p, n, n, n, n, n}, false);
+        b_.CreateCall(f_->getParent()->getOrInsertFunction("jaxscope_stage_tile", type),
+                      {to, from, rows, columns, i64(stride), i64(t.cols), i64(bytes)});
     }
 
     // ---- Columns: one task sums a block of columns over all reduced rows; the sums stand in scratch memory ------------------------
@@ -354,7 +397,7 @@ private:
         Value* last = b_.CreateAdd(first, i64(block));
         last = b_.CreateSelect(b_.CreateICmpSLT(last, i64(k_.cols)), last, i64(k_.cols));
         for_columns(first, last, [&](Value* col) {
-            for (const auto& [j, offset] : scratch_) write_sums(j, b_.CreateSub(col, first), start(j));
+            for (const auto& [j, offset] : scratch_) write_sums(j, b_.CreateSub(col, first), sums_.start(j));
         });
         if (k_.reduced > 0) {
             const Loop rows = open(Level::Row, i64(0), i64(k_.reduced));
@@ -367,7 +410,7 @@ private:
         code_.begin_row();
         for_columns(first, last, [&](Value* col) {
             for (const auto& [j, offset] : scratch_) {
-                const Number v = result(j, read_sums(j, b_.CreateSub(col, first)));
+                const Number v = sums_.result(j, read_sums(j, b_.CreateSub(col, first)));
                 Value* index = b_.CreateAdd(b_.CreateMul(outer, i64(k_.cols)), col);
                 for (std::size_t s = 0; s < k_.stores.size(); ++s)
                     if (k_.stores[s].node == j) store_element(s, v, index);
@@ -397,7 +440,7 @@ private:
         for (const auto& [j, offset] : scratch_) {
             code_.at(Level::Column);
             Value* position = b_.CreateSub(loop.counter, first);
-            const std::vector<Value*> next = add_element(j, read_sums(j, position));
+            const std::vector<Value*> next = sums_.add_element(j, read_sums(j, position));
             write_sums(j, position, next);
         }
         store_members(members, loop.counter);
@@ -414,7 +457,7 @@ private:
             b_.CreateStore(acc[part], sum_address(j, position, acc[part]->getType(), part));
     }
     std::vector<Value*> read_sums(std::uint32_t j, Value* position) {
-        std::vector<Value*> out = start(j);
+        std::vector<Value*> out = sums_.start(j);
         for (std::size_t part = 0; part < out.size(); ++part) {
             llvm::Type* t = out[part]->getType();
             out[part] = b_.CreateLoad(t, sum_address(j, position, t, part));
@@ -427,6 +470,7 @@ private:
     llvm::IRBuilder<> b_;
     ElementCodegen code_;
     ScalarOps& ops_;
+    ReductionCodegen sums_;
     llvm::Function* f_;
     BasicBlock* entry_;
     llvm::MDNode* access_group_;

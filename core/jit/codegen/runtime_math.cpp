@@ -7,6 +7,7 @@
 #include "ir/types/element.h"
 #include "jit/codegen/checked_index.h"
 #include "jit/kernels/special/special_functions.h"
+#include "jit/kernels/tiles/stage_tile.h"
 
 namespace jaxscope::exec {
 
@@ -36,13 +37,10 @@ void* address(F* f) {
 
 std::span<const RuntimeSymbol> runtime_math_symbols() {
     static const RuntimeSymbol all[] = {
-        {"jaxscope_digamma", address(&digamma)},
-        {"jaxscope_digammaf", address(&digamma_f32)},
-        {"jaxscope_erf_inv", address(&erf_inv)},
-        {"jaxscope_erf_invf", address(&erf_inv_f32)},
-        {"jaxscope_checked_index", address(&checked_index)},
-        {"jaxscope_small_float_bits", address(&bits_of)},
-        {"jaxscope_small_float_value", address(&value_of)},
+        {"jaxscope_digamma", address(&digamma)},          {"jaxscope_digammaf", address(&digamma_f32)},
+        {"jaxscope_erf_inv", address(&erf_inv)},          {"jaxscope_erf_invf", address(&erf_inv_f32)},
+        {"jaxscope_stage_tile", address(&stage_tile)},    {"jaxscope_checked_index", address(&checked_index)},
+        {"jaxscope_small_float_bits", address(&bits_of)}, {"jaxscope_small_float_value", address(&value_of)},
     };
     return all;
 }

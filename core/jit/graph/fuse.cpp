@@ -228,6 +228,7 @@ private:
                                 group.domain,
                                 group.split,
                                 group.column,
+                                group.row_dims,
                                 group.reduction,
                                 row_level_,
                                 needed,

@@ -124,15 +124,18 @@ IndexMap::Operand classify(const Load& load, const Dims& operand, const Dims& ou
     for (std::size_t d = 0; d < out.size(); ++d)
         if (out[d] != 1) out_number[d] = n_out++;
     int last = -1;
+    bool in_order = true;
     std::vector<int> dims;
     for (std::size_t d = 0; d < operand.size(); ++d) {
         if (operand[d] == 1) continue;
         const Symbol& s = load.at[d];
         if (s.kind != Symbol::Kind::Coordinate) return result;
         const auto from = static_cast<std::size_t>(s.value);
-        if (out[from] != operand[d] || out_number[from] <= last) return result;
+        if (out[from] != operand[d] || std::find(dims.begin(), dims.end(), out_number[from]) != dims.end()) return result;
+        in_order = in_order && out_number[from] > last;
         dims.push_back(last = out_number[from]);
     }
+    if (!in_order) return {IndexMap::Access::General, std::move(dims)};
     if (static_cast<int>(dims.size()) == n_out) return {IndexMap::Access::Identity, {}};
     return {IndexMap::Access::Broadcast, std::move(dims)};
 }
@@ -167,13 +170,16 @@ IndexMap probe_index_map(const Op& op) {
 }
 
 std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank) {
-    if (o.access == IndexMap::Access::General) return rank ? rank - 1 : 0;
-    if (o.access != IndexMap::Access::Broadcast || o.dims.empty()) return 0;
-    std::vector<bool> in(rank, false);
-    for (const int d : o.dims) in[static_cast<std::size_t>(d)] = true;
-    for (std::size_t d = rank - 1; d > 0; --d)
-        if (in[d] != in[d - 1]) return d;
-    return 0;
+    if (o.access == IndexMap::Access::General && o.dims.empty()) return rank ? rank - 1 : 0;
+    if (o.dims.empty()) return 0;
+    std::size_t d = rank - 1;
+    while (d > 0 && joined(o.dims, static_cast<int>(d))) --d;
+    return d;
+}
+
+bool joined(const std::vector<int>& dims, int d) {
+    const auto below = std::find(dims.begin(), dims.end(), d), above = std::find(dims.begin(), dims.end(), d - 1);
+    return below == dims.end() ? above == dims.end() : above != dims.end() && above + 1 == below;
 }
 
 }  // namespace jaxscope::exec

@@ -15,11 +15,11 @@ struct IndexMap {
         None,       ///< never read
         Identity,   ///< at the output's own index
         Broadcast,  ///< at some of the output's dimensions, in order: `dims`
-        General,    ///< anywhere: transposes, slices, gathers, ...
+        General,    ///< anywhere: slices, gathers, ... or, with `dims`, at all or some of the output's dimensions in another order
     };
     struct Operand {
         Access access = Access::None;
-        std::vector<int> dims;  ///< Broadcast: for each dimension of the operand (1s left out), which one of the output's
+        std::vector<int> dims;  ///< Broadcast, General: for each dimension of the operand (1s left out), which one of the output's
     };
     std::vector<Operand> operands;
     int cost = 0;         ///< scalar operations, transcendental ones count 10 or more
@@ -32,5 +32,7 @@ IndexMap probe_index_map(const Op& op);
 
 /// Which dimension the longest run of trailing ones begins with that the access doesn't take apart. `rank`: of the node's shape without 1s.
 std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank);
+/// Do dimensions d - 1 and d of the node's follow one another in what is read at `dims` too, or are both not in it?
+bool joined(const std::vector<int>& dims, int d);
 
 }  // namespace jaxscope::exec

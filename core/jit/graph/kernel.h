@@ -36,17 +36,34 @@ struct KernelStore {
     std::uint32_t node;
     AvalRef aval;
 };
+/// How a Tiled kernel cuts its domain: [outer, side, between, cols], where operands lie with `side` in the place of `cols`.
+struct KernelTile {
+    /// An extern that is read with neighbours along `side`. It comes to the tile's own memory first, transposed.
+    struct Read {
+        std::uint32_t ext = 0;
+        Dims strides;             ///< in elements, for each dimension of the domain; 0: not in it
+        std::int64_t offset = 0;  ///< of its tile in the thread's scratch memory, in bytes
+    };
+    Dims domain;                                          ///< without 1s
+    std::size_t first = 0, behind = 0, first_column = 0;  ///< dimensions first..behind - 1 make up `side`, those from first_column `cols`
+    std::int64_t side = 1, between = 1;
+    std::int64_t rows = 1, cols = 1;  ///< of a tile: along `side`, along the columns
+    std::vector<Read> reads;
+    std::int64_t bytes = 0;  ///< of the tiles of all reads
+};
 
 /// A fused loop nest. The domain is rows x cols elements in memory order; element (r, c) has the linear index r * cols + c.
 ///   Flat    rows = 1 and threads share the columns
 ///   Row     threads share the rows; each row is passed over once per phase, reductions over columns in between
+///   Tiled   the same in tiles, which are the threads' tasks, for operands that lie transposed; with reductions of whole rows
 ///   Column  rows = outer * reduced: for each o, sums over the reduced rows into inner columns; full-size results may be stored too
 struct Kernel {
-    enum class Form : std::uint8_t { Flat, Row, Column } form = Form::Flat;
+    enum class Form : std::uint8_t { Flat, Row, Tiled, Column } form = Form::Flat;
     std::int64_t rows = 1, cols = 1;
     std::int64_t reduced = 1;     ///< Column: how many rows make one result row
     std::int64_t outer_rows = 1;  ///< Column: result rows
     int phases = 1;
+    KernelTile tile;
     std::vector<KernelNode> nodes;      ///< operands before users
     std::vector<KernelExtern> externs;  ///< buffers read, in the order of the kernel's arguments
     std::vector<KernelStore> stores;    ///< buffers written, behind the externs
@@ -54,7 +71,7 @@ struct Kernel {
     int cost = 0;                       ///< scalar operations per element
     bool checked = false;               ///< debug mode: every computed index is held to its buffer
 
-    /// Column: how many columns one task sums up, and how many tasks there are. Row: tasks are rows. Flat: columns.
+    /// Column: how many columns one task sums up, and how many tasks there are. Row: tasks are rows. Flat: columns. Tiled: tiles.
     std::int64_t column_block() const;
     std::int64_t tasks() const;
     /// Everything that code generation depends on: equal keys, same machine code.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "jit/graph/tiles.h"
 
 namespace jaxscope::exec {
 
@@ -27,7 +28,7 @@ public:
             unit_.writes.push_back(v);
         }
         set_domain();
-        if (kernel_->form == Kernel::Form::Row) set_phases();
+        if (kernel_->form == Kernel::Form::Row || kernel_->form == Kernel::Form::Tiled) set_phases();
         note_accesses();
         for (const KernelNode& n : kernel_->nodes)
             if (n.spilled) kernel_->scratch_bytes = checked_add(kernel_->scratch_bytes, checked_align(checked_mul(kernel_->cols, 8), 64));
@@ -84,6 +85,8 @@ private:
                 if (n.kind == NodeKind::Reduction) k.scratch_bytes += checked_align(k.column_block() * 16, 64);
             return;
         }
+        const auto map_of = [this](std::uint32_t j) -> const IndexMap& { return *g_.nodes[graph_node_[j]].map; };
+        if (set_tile(k, parts_.domain, parts_.split ? parts_.row_dims : 0, map_of)) return;
         if (parts_.split) {
             k.form = Kernel::Form::Row;
             k.rows = parts_.reduction.outer;
@@ -208,6 +211,7 @@ std::int64_t Kernel::column_block() const {
 std::int64_t Kernel::tasks() const {
     if (form == Form::Flat) return cols;
     if (form == Form::Row) return rows;
+    if (form == Form::Tiled) return rows / tile.side * ((tile.side + tile.rows - 1) / tile.rows) * ((cols + tile.cols - 1) / tile.cols);
     if (cols == 0) return 0;
     const std::int64_t blocks = (cols + column_block() - 1) / column_block();
     return outer_rows * blocks;
@@ -227,6 +231,8 @@ std::vector<std::uint64_t> Kernel::key() const {
                                    static_cast<std::uint64_t>(cols),
                                    static_cast<std::uint64_t>(reduced),
                                    static_cast<std::uint64_t>(phases),
+                                   static_cast<std::uint64_t>(tile.side),
+                                   static_cast<std::uint64_t>(tile.between),
                                    nodes.size() | static_cast<std::uint64_t>(checked) << 63,
                                    externs.size()};
     for (const KernelExtern& e : externs) out.push_back(e.aval.id());

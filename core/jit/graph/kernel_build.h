@@ -10,8 +10,9 @@ namespace jaxscope::exec {
 /// What the grouping knows of one group when its kernel is put together.
 struct KernelParts {
     const Graph& graph;
-    const Dims& domain;  ///< full shape without 1s
-    bool split, column;  ///< has row or column reductions
+    const Dims& domain;    ///< full shape without 1s
+    bool split, column;    ///< has row or column reductions
+    std::size_t row_dims;  ///< with `split`: how many leading dimensions make a row's number; more than there are: none do
     Reduction reduction;
     const std::vector<bool>& row_level;                     ///< per node
     const std::vector<bool>& needed;                        ///< per root: somebody reads it from memory
