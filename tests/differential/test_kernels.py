@@ -274,3 +274,31 @@ def test_rows_of_a_few_columns(cli, tmp_path, threads):
         parts = [(jax.nn.log_softmax(x), (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-3), (x * x).sum(-1), x.max(-1) - x.min(-1)) for x in xs]
         return parts, [jax.grad(lambda x: (jax.nn.softmax(x) ** 2).sum())(x) for x in xs if x.dtype == jnp.float32]
     same(cli, tmp_path, f, [array(t, rows, cols) for cols in (2, 7, 9, 10, 13, 16, 19, 20, 21) for t, rows in ((jnp.float32, 1037), (jnp.bfloat16, 5), (jnp.float32, 9000))], threads)
+
+
+def passes_over(cli, tmp_path, fn, *args):
+    """How many steps of the run read an array as large as the first argument."""
+    path = str(tmp_path / "a.jaxscope")
+    jaxscope.capture(fn, values="all")(*args).save(path)
+    return sum(k["bytes"] >= args[0].nbytes for k in cli.json("run", path, "--profile")["profile"]["kernels"])
+
+
+@pytest.mark.parametrize("fn, passes", [
+    (lambda x: (x.sum(0), x.sum(1), x.max(0), x.min(1), (x * x).sum(), x.var(1)), 2),  # along columns, along rows
+    (lambda x: (jnp.exp(x).sum(1), jnp.sin(x).max(1), x.mean(1)), 1),
+    (lambda x: ((x * 2).sum(0), (x * x).sum(0), x.min(0)), 1),
+    (lambda x: (x.min(), x.max(), x.sum(), (x * x).sum()), 1),
+])
+def test_reductions_of_one_array_share_a_pass(cli, tmp_path, fn, passes):
+    x = array(jnp.float32, 640, 512)
+    same(cli, tmp_path, fn, (x,), 2)
+    assert passes_over(cli, tmp_path, fn, x) == passes
+
+
+def test_what_others_wait_for_does_not_wait_for_a_shared_pass(cli, tmp_path):
+    """A softmax in the middle of a chain and a sum at its end read one array: they stay two passes, as the first one's result is read in between."""
+    def fn(x, w):
+        y = jax.nn.softmax(x, axis=-1) @ w
+        return jnp.sum(jnp.sin(x) * jnp.tanh(y @ w.T).sum(1, keepdims=True), axis=1), y
+    args = array(jnp.float32, 300, 256), array(jnp.float32, 256, 256)
+    same(cli, tmp_path, fn, args, 2)

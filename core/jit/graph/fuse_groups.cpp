@@ -65,21 +65,49 @@ private:
         note_reader(i);
     }
 
-    std::vector<std::uint32_t> candidate_groups(std::uint32_t i) const {
+    std::vector<std::uint32_t> candidate_groups(std::uint32_t i) {
         std::vector<std::uint32_t> out;
         for_each_leaf(i, [&](ValueId v) {
             if (const std::uint32_t p = direct_producer(v); p != kNone && group_of_[p] != kNone) out.push_back(group_of_[p]);
         });
-        if (g_.nodes[i].kind == NodeKind::Reduction)  // reductions of one array share the pass over it
-            if (const auto r = reader_.find(g_.root(g_.nodes[i].in[0])); r != reader_.end()) out.push_back(r->second);
+        for_each_reduced(i, [&](ValueId root) {  // reductions of one array share the pass over it
+            for (const std::uint32_t c : readers_[root])
+                if (!groups_[c].members.empty()) out.push_back(c);
+        });
         std::sort(out.rbegin(), out.rend());
         out.erase(std::unique(out.begin(), out.end()), out.end());
         return out;
     }
     void note_reader(std::uint32_t i) {
-        const Node& n = g_.nodes[i];
-        if (n.kind == NodeKind::Reduction) reader_[g_.root(n.in[0])] = group_of_[i];
+        if (g_.nodes[i].kind != NodeKind::Reduction) return;
+        const std::uint32_t c = group_of_[i];
+        for_each_full_read(c, [&](ValueId root) {
+            std::vector<std::uint32_t>& groups = readers_[root];
+            if (std::find(groups.begin(), groups.end(), c) == groups.end()) groups.push_back(c);
+        });
     }
+    /// The arrays of full size that the reduction i, which has no group yet, goes over: x, or what x*x in a group of its own reads.
+    template <class Fn>
+    void for_each_reduced(std::uint32_t i, const Fn& fn) const {
+        const Node& n = g_.nodes[i];
+        if (n.kind != NodeKind::Reduction) return;
+        for_each_leaf(i, [&](ValueId v) {
+            if (g_.aval(v).size() != g_.aval(n.in[0]).size()) return;
+            fn(g_.root(v));
+            const std::uint32_t p = direct_producer(v);
+            if (p != kNone && group_of_[p] != kNone && !reduces(groups_[group_of_[p]])) for_each_full_read(group_of_[p], fn);
+        });
+    }
+    /// What the members of group c read from memory at their own index, as far as shapes tell.
+    template <class Fn>
+    void for_each_full_read(std::uint32_t c, const Fn& fn) const {
+        const std::int64_t size = element_count(groups_[c].domain);
+        for (const std::uint32_t m : groups_[c].members)
+            for_each_leaf(m, [&](ValueId v) {
+                if (g_.aval(v).size() == size && !made_by(c, v)) fn(g_.root(v));
+            });
+    }
+    static bool reduces(const Group& g) { return g.split || g.column; }
 
     bool try_join(std::uint32_t c, std::uint32_t i) {
         Group& group = groups_[c];
@@ -103,10 +131,12 @@ private:
             if (d != c) try_merge(c, d);
     }
 
-    /// Makes the element-wise group d part of c, when nothing in between waits for d and c reads no more memory than it spares.
+    /// Makes group d, element-wise or with reductions like c's, part of c, when nothing in between waits for d and c reads no more memory
+    /// than it spares.
     void try_merge(std::uint32_t c, std::uint32_t d) {
         Group &into = groups_[c], &from = groups_[d];
-        if (from.split || from.column || from.domain != into.domain || into.members.size() + from.members.size() > kMaxMembers) return;
+        if (from.domain != into.domain || into.members.size() + from.members.size() > kMaxMembers) return;
+        if (reduces(from) && (!same_pass(into, from) || hands_out_arrays(c, d))) return;
         const std::uint64_t pair = std::uint64_t{c} << 32 | d;
         if (apart_.contains(pair) || memory_of_merging(c, d) > 0) return;
         const Group before = into;
@@ -122,6 +152,17 @@ private:
         into = before;
         for (const std::uint32_t m : from.members) group_of_[m] = d;
         apart_.insert(pair);
+    }
+    /// Somebody outside of c and d reads an array of full size that d makes, and would wait for c as well.
+    bool hands_out_arrays(std::uint32_t c, std::uint32_t d) const {
+        const std::int64_t size = element_count(groups_[d].domain);
+        return std::any_of(groups_[d].members.begin(), groups_[d].members.end(), [&](std::uint32_t m) {
+            return g_.aval(g_.nodes[m].out[0]).size() == size && !only_read_in(g_.root(g_.nodes[m].out[0]), c, d);
+        });
+    }
+    static bool same_pass(const Group& a, const Group& b) {
+        if (a.split != b.split || a.column != b.column || a.reduction.outer != b.reduction.outer) return false;
+        return a.split ? a.row_dims == b.row_dims : a.reduction.inner == b.reduction.inner;
     }
     bool still_fits(std::uint32_t c, std::uint32_t m) const {
         if (g_.nodes[m].kind == NodeKind::Reduction) return full_operand(c, g_.nodes[m].in[0]);
@@ -336,8 +377,8 @@ private:
     std::uint32_t placed_ = 0;  ///< the last node that may have been placed
     bool found_ = false;
 
-    std::unordered_map<ValueId, std::uint32_t> reader_;
-    std::unordered_set<std::uint64_t> apart_;  ///< pairs of groups that can't be one
+    std::unordered_map<ValueId, std::vector<std::uint32_t>> readers_;  ///< per root: the groups that reduce it
+    std::unordered_set<std::uint64_t> apart_;                          ///< pairs of groups that can't be one
 };
 
 }  // namespace

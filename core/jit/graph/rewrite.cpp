@@ -261,8 +261,13 @@ std::int64_t GraphRewriter::joined_run(ValueId v) const {
 /// chooses or all share (gathers, a bias) it goes along these rows, so that what belongs to a row is read once; short ones are added to
 /// each other, element by element.
 Reduction GraphRewriter::first_stage(ValueId v, const Reduction& r) const {
-    constexpr std::int64_t kShortest = 8, kShort = 256, kTasks = 64;
-    const std::int64_t run = r.inner == 1 ? joined_run(v) : 0;
+    constexpr std::int64_t kShortest = 8, kShort = 256, kTasks = 64, kMostRows = 8192;
+    const Dims shape = without_ones(graph_.aval(v).shape);
+    std::int64_t run = r.inner == 1 ? joined_run(v) : 0;
+    // Along the array's own rows where these are of use: what else goes along them shares the pass.
+    if (const std::int64_t row = shape.empty() ? 0 : shape.back();
+        run == r.reduced && row >= kShort && run / row >= kTasks && run / row <= kMostRows)
+        run = row;
     if (run >= kShortest && run < r.reduced && r.reduced % run == 0) {
         const std::int64_t rows = r.reduced / run;
         if (run >= kShort) return {r.kind, r.outer * rows, run, 1};
