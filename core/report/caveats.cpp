@@ -7,7 +7,7 @@
 #include "analysis/sharding/distribution.h"
 #include "analysis/sharding/per_device.h"
 #include "jit/targets.h"
-#include "sharding/partition.h"
+#include "sharding/one_mesh.h"
 
 namespace jaxscope {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <unordered_set>
 
 #include "ir/builder.h"
 #include "ir/interpret.h"
@@ -15,6 +16,31 @@
 namespace jaxscope::sharding {
 
 namespace {
+
+void note_mesh(const Mesh& m, std::vector<Mesh>& out) {
+    if (!m.axes.empty() && std::find(out.begin(), out.end(), m) == out.end()) out.push_back(m);
+}
+void meshes_of(const ParamsRef& params, std::vector<Mesh>& out) {
+    for (const auto& [name, value] : params->entries()) {
+        if (const Attr::Record* r = value.get_record()) {
+            if (const auto s = named_sharding_from(value)) note_mesh(s->mesh, out);
+            if (r->type == Sym("Mesh")) note_mesh(mesh_from(value), out);
+        }
+        if (const Attr::Seq* list = value.get_seq())
+            for (const Attr& item : list->items)
+                if (const auto s = named_sharding_from(item)) note_mesh(s->mesh, out);
+    }
+}
+
+/// One jaxpr may stand in many equations, and these in one again: each is looked at once, and so are parameters.
+void meshes_below(const Jaxpr& program, std::unordered_set<const void*>& seen, std::vector<Mesh>& out) {
+    if (!seen.insert(&program).second) return;
+    for (const Eqn& e : program.eqns) {
+        if (e.params->entries().empty() || !seen.insert(&*e.params).second) continue;
+        meshes_of(e.params, out);
+        for (const JaxprPtr& inner : e.params->jaxprs()) meshes_below(*inner, seen, out);
+    }
+}
 
 /// How many devices follow each other within one position of an axis, from the outermost axis in: `('x': 4, 'y': 2)` has 8, 2, 1.
 std::vector<std::int64_t> runs_of(const Mesh& m) {
@@ -151,5 +177,13 @@ PartitionRequest over_one_mesh(const PartitionRequest& request) {
     out.out = specs(request.out);
     return out;
 }
+
+std::vector<Mesh> meshes_in(const Jaxpr& program) {
+    std::unordered_set<const void*> seen;
+    std::vector<Mesh> out;
+    meshes_below(program, seen, out);
+    return out;
+}
+std::optional<Mesh> mesh_of(const Jaxpr& program) { return common_mesh(meshes_in(program)); }
 
 }  // namespace jaxscope::sharding

@@ -29,8 +29,12 @@ private:
     Mesh mesh_;
 };
 
+/// The meshes that a program's own equations name (shard_map, sharding_constraint, shardings of jit), each once, as they are met.
+std::vector<Mesh> meshes_in(const Jaxpr& program);
 /// The mesh of a translation over all of them; the first one where there is none; none of none.
 std::optional<Mesh> common_mesh(const std::vector<Mesh>& meshes);
+/// The one over which all that a program names are expressed; the first one where there is none. None: nothing in it names a mesh.
+std::optional<Mesh> mesh_of(const Jaxpr& program);
 /// The request over one mesh; as it is where it names only its own, or where there is none.
 PartitionRequest over_one_mesh(const PartitionRequest& request);
 

@@ -66,9 +66,4 @@ struct Partitioned {
 /// Error{NoRule} that names the equation where there is none.
 Partitioned partition(const PartitionRequest& request);
 
-/// The meshes that a program's own equations name (shard_map, sharding_constraint, shardings of jit), each once, as they are met.
-std::vector<Mesh> meshes_in(const Jaxpr& program);
-/// The one over which all of them are expressed; the first one where there is none. None: nothing in it names a mesh.
-std::optional<Mesh> mesh_of(const Jaxpr& program);
-
 }  // namespace jaxscope::sharding

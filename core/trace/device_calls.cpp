@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "calls/host/callbacks.h"
 #include "calls/host/print_text.h"
-#include "sharding/partition.h"
+#include "sharding/one_mesh.h"
 
 namespace jaxscope::jax::detail {
 

@@ -21,9 +21,11 @@ namespace jaxscope::exec {
 enum class Processor : unsigned char { any, avx2, avx512 };
 /// The widest of those above that this machine has.
 inline Processor processor() {
-#ifdef JAXSCOPE_PARSED_PER_PROCESSOR
-    if (__builtin_cpu_supports("x86-64-v4")) return Processor::avx512;
-    if (__builtin_cpu_supports("x86-64-v3")) return Processor::avx2;
+#if defined(__x86_64__) && defined(__GNUC__)  // clang 14 doesn't know the levels' names
+    const bool level3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    const bool level4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (level3) return level4 ? Processor::avx512 : Processor::avx2;
 #endif
     return Processor::any;
 }

@@ -12,6 +12,7 @@
 #include "calls/sharding/shard_map.h"
 #include "ir/registry.h"
 #include "lax/ops.h"
+#include "sharding/one_mesh.h"
 #include "trace/device_calls.h"
 #include "trace/named_axes.h"
 #include "trace/sharding/pmap_state.h"

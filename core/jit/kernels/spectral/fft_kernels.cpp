@@ -14,7 +14,7 @@ template <class T, int kRows>
 const FftKernels<T, kRows>& fft_kernels() {
     return JAXSCOPE_ON_THIS_PROCESSOR(fft, kernels<T, kRows>());
 }
-bool has_full_packs() { return processor() == Processor::avx512; }
+bool has_full_packs() { return JAXSCOPE_ON_THIS_PROCESSOR(fft, kVectorBytes) == 64; }
 template const FftKernels<float, 1>& fft_kernels();
 template const FftKernels<float, 8>& fft_kernels();
 template const FftKernels<float, 16>& fft_kernels();
