@@ -134,7 +134,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
             whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
             marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
             encoder.rules.finish()
-    facts = backend.facts(p, tables.paths) if compile else None
+    facts = backend.facts(p, tables.paths, closed.jaxpr) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
     document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, [*filter(None, [doubt(jax.__version__)]), *warnings])
