@@ -59,9 +59,6 @@ std::vector<std::string> derivation_caveats(const Program& program, bool text) {
         "which change no value and aren't written here"};
 }
 
-namespace {
-
-/// Where XLA didn't do what checkpoints ask for, its figures and ours aren't of one program.
 std::vector<std::string> merged_by_xla(const Inspection& inspection) {
     std::vector<std::string> out;
     for (const EquationsInXla& in_xla : inspection.summary().compiled_equations)
@@ -69,18 +66,16 @@ std::vector<std::string> merged_by_xla(const Inspection& inspection) {
     return out;
 }
 
-}  // namespace
-
 std::vector<std::string> caveats(const Inspection& inspection) {
-    std::vector<std::string> out = merged_by_xla(inspection);
     const auto spread = distribution_of(inspection.program());
-    if (!spread) return out;
+    if (!spread) return {};
     const PerDevice& cut = inspection.per_device();
     const std::string program = fmt::format("this program is sharded over {} ({})",
                                             spread->devices == 1 ? "1 device"
                                             : spread->devices    ? std::to_string(spread->devices) + " devices"
                                                                  : "several devices",
                                             spread->mesh.empty() ? "a mesh" : spread->mesh);
+    std::vector<std::string> out;
     if (cut)
         out.push_back(program +
                       ": plan, run, residuals on each device, donation and policies are one device's; work, and the sizes of whole "

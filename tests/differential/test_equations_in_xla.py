@@ -144,12 +144,25 @@ def test_blocks_have_their_names(tmp_path):
 
 def test_sentences(tmp_path):
     path = jaxscope.capture(perceptrons(False)[0], compile=True, values="none")(WS, X).save(str(tmp_path / "x.jaxscope"))
-    for command in ("inspect", "plan", "residuals"):
-        done = subprocess.run([jaxscope_binary(), command, path], capture_output=True, text=True, check=True)
-        assert "merged the recomputation of 6 checkpoints at test_equations_in_xla.py:" in done.stderr.replace("tests/differential/", ""), command
-        assert "of 2 equations in each 2 are computed once" in done.stderr
-    page = subprocess.run([jaxscope_binary(), "inspect", path], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"dot_general +6 +0 +6 +0\n", page) and re.search(r"tanh +6 +0 +6 +0\n", page)
+    said = "merged the recomputation of 6 checkpoints at"
+    for command in ("plan", "residuals", "export", "check"):
+        more = ["-o", str(tmp_path / "x.csv")] if command == "export" else []
+        done = subprocess.run([jaxscope_binary(), command, path, *more], capture_output=True, text=True)
+        assert done.returncode == 0 and (said in done.stderr) == (command in ("plan", "residuals")), command
+        assert ("of 2 equations in each 2 are computed once" in done.stderr) == (command in ("plan", "residuals"))
+    page = " ".join(subprocess.run([jaxscope_binary(), "inspect", path], capture_output=True, text=True, check=True).stdout.split())
+    assert said in page and "dot_general 6 0 6 0" in page and "tanh 6 0 6 0" in page
+    path = jaxscope.capture(scanned()[0], compile=True, values="none")(*scanned()[1]).save(str(tmp_path / "y.jaxscope"))
+    done = subprocess.run([jaxscope_binary(), "plan", path], capture_output=True, text=True, check=True)
+    assert "XLA" not in done.stderr  # it did as it was asked to
+
+
+def test_programs_made_of_a_captured_one_are_not_what_was_compiled(tmp_path):
+    path = jaxscope.capture(lambda x: jnp.sin(x).sum(), compile=True, values="none")(X).save(str(tmp_path / "x.jaxscope"))
+    made = str(tmp_path / "made.jaxscope")
+    subprocess.run([jaxscope_binary(), "transform", path, "--apply", "grad", "-o", made], check=True, capture_output=True)
+    done = subprocess.run([jaxscope_binary(), "inspect", made, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["program"]["compiled_equations"] == []
 
 
 def test_programs_whose_equations_are_not_those_compiled(tmp_path):

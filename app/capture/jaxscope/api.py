@@ -88,8 +88,8 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
     """`origin`: how a command line would capture it again (file, name, args, kwargs)."""
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections(), rule_memory.kept(), inlined.watched(), compat.branches_named():
-        captured = _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
+    with _no_collections(), rule_memory.kept(), inlined.watched(), compat.branches_named(), programs.opened(p) as opened:
+        captured = _captured(opened, values, compile, source, root, absolute, rule_depth, axis_sizes)
     if origin is not None:
         captured.document["producer"]["origin"] = origin
     return captured

@@ -10,6 +10,9 @@ namespace jaxscope {
 
 namespace {
 
+/// Of the recomputed work: what is left out beside it is small change, such as the mask that a product is multiplied by.
+constexpr double kMostlyKept = 0.95;
+
 std::string compiler(const EquationsInXla& in_xla) { return in_xla.target.empty() ? "XLA" : "XLA for " + in_xla.target; }
 
 /// "block_3 (0/jaxpr/33)", "6 checkpoints at train.py:9 (0/jaxpr/32 and 5 more)".
@@ -95,7 +98,7 @@ std::vector<std::string> recomputation_in_xla(const EquationsInXla& in_xla) {
 std::vector<std::string> recomputation_undone(const EquationsInXla& in_xla) {
     std::vector<std::string> out;
     for (const CheckpointInXla& c : in_xla.checkpoints)
-        if (c.recomputed.kept < c.recomputed.asked) out.push_back(sentence(in_xla, c));
+        if (c.recomputed.flops_kept < kMostlyKept * c.recomputed.flops) out.push_back(sentence(in_xla, c));
     return out;
 }
 
