@@ -227,6 +227,7 @@ ProgramSummary summarize(const Program& program) {
     for (const auto& [name, value] : program.flags) s.flags.push_back({name.str(), flag_text(value)});
     if (program.xla.known) s.compiled.push_back(program.xla);
     s.compiled.insert(s.compiled.end(), program.targets.begin(), program.targets.end());
+    s.compiled_equations = equations_in_xla(program);
     add_unsupported(j, distribution_of(program).has_value(), s);
     return s;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,8 @@ struct CompiledCollective {
     int line = 0;
 };
 
+struct CompiledOperations;  // ir/compiled_operations.h
+
 /// What a compiler said of the whole program when it was captured: XLA's for the machine's own backend, or one of a device that wasn't
 /// there.
 struct XlaFacts {
@@ -43,8 +46,9 @@ struct XlaFacts {
     double compile_seconds = 0;
     std::vector<std::pair<int, int>> aliases;  ///< (output, input)
     std::vector<CompiledCollective> collectives;
-    std::vector<std::string> in_specs, out_specs;  ///< P('x', None), per input and result; empty texts: it didn't say
-    std::optional<OutOfMemory> out_of_memory;      ///< then there are no figures
+    std::vector<std::string> in_specs, out_specs;          ///< P('x', None), per input and result; empty texts: it didn't say
+    std::optional<OutOfMemory> out_of_memory;              ///< then there are no figures
+    std::shared_ptr<const CompiledOperations> operations;  ///< what became of the equations; null: it wasn't recorded
     bool known = false;
 };
 

@@ -7,6 +7,7 @@
 #include "analysis/sharding/distribution.h"
 #include "analysis/sharding/per_device.h"
 #include "jit/targets.h"
+#include "report/dumps/equations_page.h"
 #include "sharding/one_mesh.h"
 
 namespace jaxscope {
@@ -56,6 +57,13 @@ std::vector<std::string> derivation_caveats(const Program& program, bool text) {
     return {
         "values of this program lie on a mesh: JAX's derivatives have reshards of numbers and shardings of reshape and reduce_sum besides, "
         "which change no value and aren't written here"};
+}
+
+std::vector<std::string> merged_by_xla(const Inspection& inspection) {
+    std::vector<std::string> out;
+    for (const EquationsInXla& in_xla : inspection.summary().compiled_equations)
+        for (std::string& sentence : recomputation_undone(in_xla)) out.push_back(std::move(sentence));
+    return out;
 }
 
 std::vector<std::string> caveats(const Inspection& inspection) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "report/dumps/equations_page.h"
 #include "report/row_groups.h"
 
 namespace jaxscope {
@@ -166,6 +167,7 @@ void compiled_section(Page& page, const ProgramSummary& s) {
     if (fits) page.table(t);
     for (const XlaFacts& x : s.compiled)
         if (x.out_of_memory) out_of_memory_lines(page, x);
+    for (const EquationsInXla& in_xla : s.compiled_equations) equations_in_xla_section(page, in_xla);
 }
 
 }  // namespace

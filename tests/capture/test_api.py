@@ -1,5 +1,8 @@
 """`jaxscope.capture` from inside Python: what of a program reaches the capture."""
 import json
+import os
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -329,6 +332,51 @@ def test_nothing_is_left_of_a_failed_save(tmp_path):
     with pytest.raises(TypeError):
         captured.save(str(tmp_path / "a.jaxscope"))
     assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, sys
+from jaxscope.document import output
+with output.atomic(sys.argv[1]) as f:
+    f.write(b"x" * 100000)
+    f.flush()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_nothing_is_left_of_a_save_that_is_killed(tmp_path):
+    (tmp_path / "a.jaxscope").write_text("old")
+    env = dict(os.environ, PYTHONPATH=os.path.dirname(os.path.dirname(jaxscope.__file__)))
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.jaxscope")], env=env, capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["a.jaxscope"] and (tmp_path / "a.jaxscope").read_text() == "old"
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_files_with_and_without_a_name_while_they_are_written(tmp_path, monkeypatch, nameless):
+    from jaxscope.document import output
+    seen = []
+    if not nameless:
+        monkeypatch.setattr(output, "_nameless", lambda folder: None)
+    mask = os.umask(0o027)
+    try:
+        with output.atomic(str(tmp_path / "a")) as f:
+            f.write(b"whole")
+            seen = list(tmp_path.iterdir())
+        with pytest.raises(RuntimeError), output.atomic(str(tmp_path / "a")) as f:
+            f.write(b"half")
+            raise RuntimeError
+    finally:
+        os.umask(mask)
+    assert len(seen) == (not nameless) and [p.name for p in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"whole" and os.stat(tmp_path / "a").st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("text, why", [(b"", "nothing stands in it"), (b"\0" * 64, "zero bytes alone stand in it")])
+def test_empty_captures(tmp_path, text, why):
+    (tmp_path / "a.jaxscope").write_bytes(text)
+    with pytest.raises(jaxscope.CaptureError, match=why):
+        jaxscope.load(str(tmp_path / "a.jaxscope"))
 
 
 def test_wrong_options():

@@ -75,6 +75,21 @@ for i in range(2): train_step(model, opt, jnp.ones((3, 2)))
 """
 
 
+def test_nnx_jit_called_by_us(tmp_path):
+    """It changes its modules in place: what they hold afterwards is computed by the step as much as the loss that it returns, and the modules hold no tracers."""
+    pytest.importorskip("flax.nnx")
+    pytest.importorskip("optax")
+    scope = {}
+    exec(NNX.replace("for i in range(2): train_step(model, opt, jnp.ones((3, 2)))", ""), scope)
+    captured = jaxscope.capture(scope["train_step"], compile=True)(scope["model"], scope["opt"], jnp.ones((3, 2)))
+    d = document(captured)
+    scope["train_step"](scope["model"], scope["opt"], jnp.ones((3, 2)))  # else it would meet a tracer
+    paths = d["program"]["in_paths"]
+    assert "model['dense']['kernel'].value" in paths and "opt['step'].value" in paths and paths[-1] == "x"
+    assert len(d["program"]["out_paths"]) > len(paths) - 3 and kinds(d) == [("nnx.value_and_grad", "loss_fn", ["model", "x"], 0)]
+    assert "unknown" not in d["xla"]["operations"]
+
+
 def test_nnx_jit_in_a_script(tmp_path):
     pytest.importorskip("flax.nnx")
     pytest.importorskip("optax")

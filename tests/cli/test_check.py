@@ -115,6 +115,25 @@ def test_growth_against_an_earlier_report(cli):
     assert findings(cli, LM, "--baseline", "residuals.json", "--max-residual-growth", "0") == []
 
 
+def test_markdown_has_before_and_after(cli):
+    Path(cli.folder / "base.json").write_text(check(cli, LM, "--json", code=0))
+    was = json.loads(Path(cli.folder / "base.json").read_text())
+    row = was["programs"][0]
+    peak = row["planned_peak"]
+    row["residual_bytes"] *= 4
+    Path(cli.folder / "base.json").write_text(json.dumps(was))
+    page = check(cli, LM, "sample:mlp", "--baseline", "base.json", "--format", "markdown", "--max-peak", "1G", code=0)
+    known, new = (line.split(" | ") for line in page.splitlines() if line.startswith("| sample:"))
+    assert known[1] == f"{size(peak)} (as before)" and known[3] == f"{size(row['residual_bytes'])} → {size(row['residual_bytes'] // 4)} (-75 %)"
+    assert new[1].endswith(" (new)") and new[3].endswith(" (new)")
+    plain = check(cli, LM, "--format", "markdown", "--max-peak", "1G", code=0)
+    assert "→" not in plain and "before" not in plain and "(new)" not in plain
+
+
+def size(n):
+    return f"{n / 2 ** 20:.3g} MiB" if n / 2 ** 20 >= 100 else f"{n / 2 ** 20:.1f} MiB" if n / 2 ** 20 >= 10 else f"{n / 2 ** 20:.2f} MiB"
+
+
 def test_budgets_by_program(cli):
     shutil.copy(ROOT / "samples" / "captures" / "transformer_lm.jaxscope", cli.folder / "lm.jaxscope")
     shutil.copy(ROOT / "samples" / "captures" / "mlp.jaxscope", cli.folder / "mlp.jaxscope")

@@ -134,3 +134,72 @@ def test_results_do_not_take_the_place_of_the_captures_own_arrays(cli):
     done = cli.raw("run", "x.jaxscope", "--outputs", "x.npz")
     assert done.returncode == 2 and "which holds the capture's own arrays" in done.stderr
     assert (cli.folder / "x.npz").read_bytes() == before
+
+
+NO_NAMELESS_FILES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+#define OPEN(name)                                                                       \\
+    int name(const char* path, int flags, ...) {                                         \\
+        va_list rest;                                                                    \\
+        va_start(rest, flags);                                                           \\
+        const int mode = va_arg(rest, int);                                              \\
+        va_end(rest);                                                                    \\
+        if ((flags & O_TMPFILE) == O_TMPFILE) return errno = EOPNOTSUPP, -1;             \\
+        return ((int (*)(const char*, int, ...))dlsym(RTLD_NEXT, #name))(path, flags, mode); \\
+    }
+OPEN(open)
+OPEN(open64)
+int mkstemp(char* name) {
+    write(2, "mkstemp\\n", 8);
+    return ((int (*)(char*))dlsym(RTLD_NEXT, "mkstemp"))(name);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def without_nameless(tmp_path_factory):
+    """An environment whose file systems have no files without names, as NFS and older kernels."""
+    folder = tmp_path_factory.mktemp("shim")
+    (folder / "shim.c").write_text(NO_NAMELESS_FILES)
+    done = subprocess.run(["cc", "-shared", "-fPIC", "-o", str(folder / "shim.so"), str(folder / "shim.c"), "-ldl"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(done.stderr)
+    return dict(os.environ, LD_PRELOAD=str(folder / "shim.so"))
+
+
+@pytest.mark.parametrize("name, words", WRITERS)
+def test_where_there_are_no_files_without_names(cli, without_nameless, name, words):
+    def run(file):
+        command = [BINARY, *[w.format(file=file, out="out") for w in words]]
+        return subprocess.run(["bash", "-c", "umask 027; exec \"$@\"", "bash", *command], cwd=cli.folder, env=without_nameless, capture_output=True, text=True)
+    done = run("x.jaxpr")
+    assert done.returncode == 0 and "mkstemp" in done.stderr, done.stderr
+    assert (cli.folder / "out").read_bytes() and os.stat(cli.folder / "out").st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(cli.folder)) == ["out", "x.jaxpr"]
+    (cli.folder / "bad.jaxpr").write_text("{ lambda ; a:f32[]. let b:f32[] = made_up a in (b,) }")
+    run("bad.jaxpr")
+    assert sorted(os.listdir(cli.folder)) == ["bad.jaxpr", "out", "x.jaxpr"]  # whether that could be written or not
+
+
+@pytest.mark.parametrize("text", [b"\0" * 64, b'{"format": "jaxscope.capture"}\n\0', b'{"format": "jaxscope.cap\0ture"}'])
+def test_zero_bytes_are_told_by_their_place(cli, text):
+    (cli.folder / "a.jaxscope").write_bytes(text)
+    done = cli.raw("inspect", "a.jaxscope")
+    assert done.returncode == 2 and f"expected JSON, found a zero byte at byte {text.index(0) + 1}" in done.stderr, done.stderr
+    (cli.folder / "budgets.json").write_bytes(b'{"defaults": {}}\n\0')
+    done = cli.raw("check", "x.jaxpr", "--budgets", "budgets.json")
+    assert done.returncode == 2 and "budgets.json: expected JSON, found a zero byte at byte 18" in done.stderr, done.stderr
+
+
+def test_a_whole_document_with_a_zero_byte_behind_it(cli):
+    cli.ok("transform", "x.jaxpr", "--apply", "jvp", "-o", "a.jaxscope", "--uncompressed")
+    cli.ok("inspect", "a.jaxscope")
+    with open(cli.folder / "a.jaxscope", "ab") as f:
+        f.write(b"\0")
+    done = cli.raw("inspect", "a.jaxscope")
+    assert done.returncode == 2 and "found a zero byte at byte" in done.stderr, done.stderr

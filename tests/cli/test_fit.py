@@ -140,3 +140,32 @@ def test_what_python_says_is_said_once(cli):
     (cli.folder / "gan.py").write_text(GAN)
     done = cli.raw("plan", "gan.py:nope", "--fit", "x:0", "--budget", "1M", "--python", sys.executable)
     assert done.returncode == 2 and done.stderr.count("there is no 'nope' in it") == 1, done.stderr
+
+
+def test_values_without_a_line_are_not_proposed(cli):
+    """What a library computes without a frame of the user's can't be named in Python: what is saved is somebody's line."""
+    import json
+    program = capture(cli, "plain", MODEL.replace('    h = checkpoint_name(h, "inner")\n', ""))
+    from jaxscope.rebuild.load import read_document
+    least = fit(cli, program, 1, code=1)
+    budget = (least["before"]["planned_peak"] + least["found"]["planned_peak"]) // 2
+    saved = fit(cli, program, budget)["saved"]
+    assert saved and all(s["line"] > 0 for s in saved)
+    document = read_document(program)
+    lines = {i for i, (_, _, text) in enumerate(document["sources"]) if any(f":{s['line']}:" in text for s in saved)}
+    hidden = {}
+    for i in sorted(lines):
+        hidden[i] = len(document["sources"])
+        document["sources"].append([None, document["sources"][i][1], ""])
+    of_saved = {document["strings"].index(s["primitive"]) for s in saved}
+    changed = 0
+    for j in document["jaxprs"]:
+        for eqn in j["eqns"]:
+            if eqn[0] in of_saved and eqn[4] in hidden:
+                eqn[4] = hidden[eqn[4]]
+                changed += 1
+    assert changed
+    (cli.folder / "hidden.jaxscope").write_text(json.dumps(document))
+    done = cli.raw("plan", "hidden.jaxscope", "--budget", str(budget), "--json")
+    assert done.returncode in (0, 1), done.stderr
+    assert all(s["line"] > 0 for s in json.loads(done.stdout)["fit"]["saved"])

@@ -1,4 +1,5 @@
 #include "io/capture/writer.h"
+#include "ir/compiled_operations.h"
 
 #include <gtest/gtest.h>
 
@@ -50,6 +51,16 @@ TEST(CaptureWriter, KeepsWhatCompilersSaid) {
     fits.aliases = {{0, 1}};
     refused.target = "tpu:v5e:2x2";
     refused.out_of_memory = OutOfMemory{120, std::nullopt, {{64, "f32[4]", "jit(f)/sin", "HLO temp", "a.py", 7}}, "RESOURCE_EXHAUSTED"};
+    CompiledOperations operations;
+    operations.opcodes = {"dot", "tanh"};
+    operations.bodies = {{"", {{3, 1, 2, 1, 64}}}, {"3/jaxpr", {{0, 0, 1, 0, 0}}}};
+    operations.unnamed = 5;
+    fits.operations = std::make_shared<const CompiledOperations>(operations);
+    CompiledOperations none;
+    none.unknown = "why";
+    refused.operations = nullptr;
+    p.xla.known = true;
+    p.xla.operations = std::make_shared<const CompiledOperations>(none);
     p.targets = {fits, refused};
     const ProgramPtr again = read_capture_text(capture_text(p), "written");
     ASSERT_EQ(again->targets.size(), 2u);
@@ -58,6 +69,17 @@ TEST(CaptureWriter, KeepsWhatCompilersSaid) {
     EXPECT_EQ(again->targets[0].peak, 900);
     EXPECT_EQ(again->targets[0].aliases, fits.aliases);
     EXPECT_FALSE(again->targets[0].out_of_memory);
+    ASSERT_TRUE(again->targets[0].operations && again->xla.operations);
+    EXPECT_FALSE(again->targets[1].operations);
+    EXPECT_EQ(again->xla.operations->unknown, "why");
+    const CompiledOperations& kept = *again->targets[0].operations;
+    EXPECT_EQ(kept.opcodes, operations.opcodes);
+    EXPECT_EQ(kept.unnamed, 5);
+    ASSERT_EQ(kept.bodies.size(), 2u);
+    EXPECT_EQ(kept.bodies[1].jaxpr, "3/jaxpr");
+    ASSERT_EQ(kept.bodies[0].rows.size(), 1u);
+    const CompiledOperations::Row& row = kept.bodies[0].rows[0];
+    EXPECT_EQ(std::tuple(row.eqn, row.opcode, row.count, row.stored, row.bytes), std::tuple(3u, 1u, 2, 1, 64));
     ASSERT_TRUE(again->targets[1].out_of_memory);
     const OutOfMemory& o = *again->targets[1].out_of_memory;
     EXPECT_EQ(o.needed, 120);

@@ -88,8 +88,8 @@ def capture_program(p: programs.Program, *, values: str = "small", compile: bool
     """`origin`: how a command line would capture it again (file, name, args, kwargs)."""
     if values not in ("all", "small", "none"):
         raise CaptureError(f"values: expected all, small or none, found {values!r}")
-    with _no_collections(), rule_memory.kept(), inlined.watched(), compat.branches_named():
-        captured = _captured(p, values, compile, source, root, absolute, rule_depth, axis_sizes)
+    with _no_collections(), rule_memory.kept(), inlined.watched(), compat.branches_named(), programs.opened(p) as opened:
+        captured = _captured(opened, values, compile, source, root, absolute, rule_depth, axis_sizes)
     if origin is not None:
         captured.document["producer"]["origin"] = origin
     return captured
@@ -134,7 +134,7 @@ def _captured(p: programs.Program, values: str, compile: bool, source: bool, roo
             whole = encoder.closed_or_open(marked.jaxpr, list(marked.consts), [i.path for i in flat.inputs], p.name)
             marked_entry = {"jaxpr": whole, "calls": list(encoder.marked_calls.values())}
             encoder.rules.finish()
-    facts = backend.facts(p, tables.paths) if compile else None
+    facts = backend.facts(p, tables.paths, closed.jaxpr) if compile else None
     if facts is not None:
         entry["donate_warnings"] = facts.pop("donate_warnings")
     document = _document(tables, encoder, p, entry, marked_entry, region_entries, facts, [*filter(None, [doubt(jax.__version__)]), *warnings])

@@ -579,3 +579,27 @@ def stablehlo_text(artifact: bytes) -> str | None:
             return str(stablehlo.deserialize_portable_artifact(context, artifact).operation.get_asm(enable_debug_info=True))
     except (ImportError, AttributeError):
         return None
+
+
+def open_jaxpr(jaxpr: Any) -> Any:
+    return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+
+
+@contextlib.contextmanager
+def lowered_as(change: Callable[[Any], Any]) -> Iterator[None]:
+    """Inside, jit lowers what `change` makes of its closed jaxpr. Versions that lower on another way never ask it."""
+    from jax._src import pjit
+    original = getattr(pjit, "_resolve_and_lower", None)
+    if original is None:
+        yield
+        return
+
+    def resolve_and_lower(*args: Any, **params: Any) -> Any:
+        if "jaxpr" in params:
+            params["jaxpr"] = change(params["jaxpr"])
+        return original(*args, **params)
+    pjit._resolve_and_lower = resolve_and_lower
+    try:
+        yield
+    finally:
+        pjit._resolve_and_lower = original

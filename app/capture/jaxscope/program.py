@@ -2,11 +2,13 @@
 """What is captured: a function, its arguments, and how it is to be run."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
+import sys
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import jax
 
@@ -119,6 +121,23 @@ def _normalise(p: Program) -> None:
             raise CaptureError(f"differentiate: argument {i} of {n}")
     if p.differentiate is not None:
         p.differentiate = tuple(i % n for i in p.differentiate)
+
+
+@contextlib.contextmanager
+def opened(p: Program) -> Iterator[Program]:
+    """What nnx.jit makes changes its modules in place, so that what it returns isn't all that it computes: meanwhile the jitted function inside of it, which takes
+    their arrays and returns the changed ones, is the program."""
+    kind = type(p.fn)
+    if not kind.__module__.startswith("flax.nnx") or not kind.__name__.endswith("JitWrapped"):
+        yield p
+        return
+    module = sys.modules[kind.__module__]
+    graph = getattr(module, "graphlib", None) or getattr(module, "graph", None)
+    if kind.__name__ != "JitWrapped" or not hasattr(graph, "update_context") or not hasattr(p.fn, "_get_pure_args_kwargs"):
+        raise CaptureError(f"{p.name} is a function of nnx.jit, whose {kind.__name__} jaxscope can't open: capture it where the program calls it, with --call {p.name}")
+    with graph.update_context(p.fn):
+        args, kwargs = p.fn._get_pure_args_kwargs(p.args, p.kwargs)
+        yield make_program(p.fn.jitted_fn, args, kwargs, differentiate=p.differentiate, has_aux=p.has_aux, name=p.name)
 
 
 @dataclass(eq=False)

@@ -141,6 +141,10 @@ private:
         CheckReport report;
         report.findings = match_findings(limits_, files_, matches);
         for (Looked& l : looked) {
+            if (!baseline_.empty()) {
+                const ProgramFigures* was = baseline_of(before_, l.figures.file, l.figures.name);
+                report.before.push_back(was ? std::optional(*was) : std::nullopt);
+            }
             report.programs.push_back(std::move(l.figures));
             std::move(l.findings.begin(), l.findings.end(), std::back_inserter(report.findings));
         }

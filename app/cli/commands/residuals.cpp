@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "app/cli/program_arguments.h"
+#include "report/caveats.h"
 #include "report/fit/fit_report.h"
 #include "report/json/report_fields.h"
 #include "report/sections.h"
@@ -19,6 +20,7 @@ public:
     }
     int run() override {
         const auto inspection = args_.inspect();
+        args_.note(merged_by_xla(*inspection));
         if (args_.json) {
             const ResidualReport& report = inspection->residuals();
             JsonWriter w(std::cout);

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "io/arrays/npz.h"
 #include "jit/targets.h"
+#include "report/caveats.h"
 #include "report/export.h"
 #include "report/fit/fit_report.h"
 #include "report/fit/size_report.h"
@@ -164,6 +165,7 @@ public:
         if (!specs_.empty()) program = with_layout(program, specs_);
         const Inspection inspection(program, args_.choices());
         args_.look_at(inspection);
+        args_.note(merged_by_xla(inspection));
         if (!budget_.empty()) return fit(inspection);
         if (prove_) throw Error(ErrorCode::BadUsage, "expected --budget SIZE beside --prove, found none");
         const MemoryReport memory = memory_report(inspection, nullptr);

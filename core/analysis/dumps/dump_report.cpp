@@ -177,9 +177,6 @@ public:
     }
 
 private:
-    static bool computes_product(std::string_view opcode) {
-        return opcode == "dot" || opcode == "convolution" || opcode == "custom-call" || opcode == "ragged-dot" || opcode == "scaled-dot";
-    }
     DumpedBuffer joined(const CompilerDump& dump, const DumpBuffer& b) const {
         DumpedBuffer out{b.bytes, b.unpadded, b.shape, b.name, b.opcode, b.op_name, b.role, {}, 0, {}, 0, b.at_peak};
         const CompilerDump* of = &dump;

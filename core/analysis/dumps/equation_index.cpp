@@ -8,6 +8,9 @@
 
 namespace jaxscope {
 
+bool computes_product(std::string_view opcode) {
+    return opcode == "dot" || opcode == "convolution" || opcode == "custom-call" || opcode == "ragged-dot" || opcode == "scaled-dot";
+}
 bool says_rematted(std::string_view op_name) { return op_name.find("rematted_computation") != std::string_view::npos; }
 bool says_transposed(std::string_view op_name) { return op_name.find("transpose(") != std::string_view::npos; }
 

@@ -63,6 +63,8 @@ private:
     mutable std::unordered_map<std::string, Found> found_;  ///< by place and op_name, which repeat
 };
 
+/// Is it an instruction of XLA's that computes a matrix product or a convolution, or calls what does?
+bool computes_product(std::string_view opcode);
 /// Does the op_name say that it is the recomputation, or the transposition, of something?
 bool says_rematted(std::string_view op_name);
 bool says_transposed(std::string_view op_name);

@@ -67,6 +67,9 @@ public:
     }
     std::vector<SaveCandidate> chosen() {
         std::vector<std::pair<Key, SaveCandidate>> all(found_.begin(), found_.end());
+        // What comes from no line can't be named in Python (libraries that hide their frames); a program without any line is text.
+        const auto lineless = [](const auto& c) { return !c.second.has_name && c.second.frame.line == 0; };
+        if (!std::all_of(all.begin(), all.end(), lineless)) std::erase_if(all, lineless);
         std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
             const auto density = [](const SaveCandidate& c) { return c.flops / static_cast<double>(std::max<std::int64_t>(c.bytes, 1)); };
             return std::tuple(!a.second.has_name, -density(a.second)) < std::tuple(!b.second.has_name, -density(b.second));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/dumps/equations_in_xla.h"
 #include "analysis/naming/placements.h"
 #include "ir/program.h"
 #include "jit/jit.h"
@@ -60,9 +61,10 @@ struct ProgramSummary {
     std::int64_t jaxprs = 0;  ///< distinct sub-jaxprs
     std::vector<RegionRow> regions;
     std::vector<UnsupportedRow> unsupported;
-    std::vector<ContextRow> contexts;  ///< but for the one that says nothing
-    std::vector<FlagRow> flags;        ///< JAX's, in force when it was captured
-    std::vector<XlaFacts> compiled;    ///< what compilers said of it: the captured backend's, then those of targets
+    std::vector<ContextRow> contexts;                ///< but for the one that says nothing
+    std::vector<FlagRow> flags;                      ///< JAX's, in force when it was captured
+    std::vector<XlaFacts> compiled;                  ///< what compilers said of it: the captured backend's, then those of targets
+    std::vector<EquationsInXla> compiled_equations;  ///< what became of the equations, of those that told it
 };
 
 /// Which value a residual is, in whatever row a table shows it. Arguments have the same identity under every policy; what an equation makes

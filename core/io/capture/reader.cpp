@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/zero_bytes.h"
 #include "io/arrays/npz.h"
 #include "io/capture/byte_source.h"
 #include "io/capture/document.h"
@@ -34,10 +35,13 @@ public:
 private:
     void refill() {
         const std::string_view chunk = source_->next();
+        refuse_zero_bytes(chunk, before_, source_->name());
+        before_ += static_cast<std::int64_t>(chunk.size());
         at_ = chunk.empty() ? nullptr : chunk.data();
         end_ = at_ + chunk.size();
     }
     ByteSource* source_ = nullptr;
+    std::int64_t before_ = 0;
     const char* at_ = nullptr;
     const char* end_ = nullptr;
 };

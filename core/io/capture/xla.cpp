@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/compiled_operations.h"
+
 namespace jaxscope {
 
 namespace {
@@ -60,6 +62,28 @@ std::vector<std::string> texts(const JsonValue& v, std::string_view key) {
     return out;
 }
 
+std::shared_ptr<const CompiledOperations> read_operations(const JsonValue& v) {
+    auto out = std::make_shared<CompiledOperations>();
+    out->unknown = text(v, "unknown");
+    out->unnamed = size(v, "unnamed").value_or(0);
+    out->opcodes = texts(v, "opcodes");
+    JsonValue found;
+    if (!v.find_value("jaxprs", found)) return out;
+    for (JsonValue::Items it(found); it.more(); it.step()) {
+        CompiledOperations::Body& body = out->bodies.emplace_back();
+        body.jaxpr = text(it.value(), "jaxpr");
+        const JsonValue rows = it.value().get("rows");
+        for (JsonValue::Items row(rows); row.more(); row.step()) {
+            const JsonValue r = row.value();
+            const auto count = [&](std::size_t i) { return r.at(i).as_int(0, INT64_MAX, "a count"); };
+            const auto opcode = r.at(1).as_int(0, static_cast<std::int64_t>(out->opcodes.size()), "one of the opcodes");
+            body.rows.push_back({static_cast<std::uint32_t>(r.at(0).as_int(0, INT32_MAX, "an equation")),
+                                 static_cast<std::uint32_t>(opcode), count(2), count(3), count(4)});
+        }
+    }
+    return out;
+}
+
 /// Texts that aren't there are null.
 void entry(JsonWriter& w, const char* key, const std::string& value) {
     w.key(key);
@@ -100,6 +124,37 @@ void write_over_devices(JsonWriter& w, const XlaFacts& x) {
     }
 }
 
+void write_operations(JsonWriter& w, const CompiledOperations& operations) {
+    w.key("operations");
+    w.begin_object();
+    if (!operations.unknown.empty()) {
+        w.entry("unknown", operations.unknown);
+        return w.end_object();
+    }
+    w.key("opcodes");
+    w.begin_array();
+    for (const std::string& opcode : operations.opcodes) w.value(opcode);
+    w.end_array();
+    w.entry("unnamed", operations.unnamed);
+    w.key("jaxprs");
+    w.begin_array();
+    for (const CompiledOperations::Body& body : operations.bodies) {
+        w.begin_object();
+        w.entry("jaxpr", body.jaxpr);
+        w.key("rows");
+        w.begin_array();
+        for (const CompiledOperations::Row& r : body.rows) {
+            w.begin_array();
+            for (const std::int64_t n : {std::int64_t{r.eqn}, std::int64_t{r.opcode}, r.count, r.stored, r.bytes}) w.value(n);
+            w.end_array();
+        }
+        w.end_array();
+        w.end_object();
+    }
+    w.end_array();
+    w.end_object();
+}
+
 void write_figures(JsonWriter& w, const XlaFacts& x) {
     w.key("memory_analysis");
     w.begin_object();
@@ -123,6 +178,7 @@ void write_figures(JsonWriter& w, const XlaFacts& x) {
         w.end_array();
     }
     w.end_array();
+    if (x.operations) write_operations(w, *x.operations);
     if (!x.collectives.empty() || !x.in_specs.empty() || !x.out_specs.empty()) write_over_devices(w, x);
 }
 
@@ -181,6 +237,7 @@ XlaFacts read_xla(const JsonValue& v) {
         for (JsonValue::Items it(found); it.more(); it.step()) x.collectives.push_back(read_collective(it.value()));
     x.in_specs = texts(v, "input_specs");
     x.out_specs = texts(v, "output_specs");
+    if (v.find_value("operations", found)) x.operations = read_operations(found);
     if (v.find_value("out_of_memory", found)) x.out_of_memory = read_out_of_memory(found);
     return x;
 }

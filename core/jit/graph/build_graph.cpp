@@ -113,7 +113,7 @@ private:
         n.kind = NodeKind::Library;
         n.spec = std::make_shared<const KernelSpec>(KernelSpec{RuntimeKernel{writes}});
         n.op = op;
-        n.in = in;
+        n.in.assign(in.begin(), in.end());
         return once ? rewrite_.merged(std::move(n)) : rewrite_.add_node(std::move(n));
     }
 
@@ -282,7 +282,7 @@ private:
         n.kind = kind;
         for (const auto& [param, jaxpr] : bodies) add_body(n, jaxpr, child(prefix, eqn, param));
         n.op = op;
-        n.in = in;
+        n.in.assign(in.begin(), in.end());
         return rewrite_.add_node(std::move(n));
     }
 
@@ -351,7 +351,7 @@ private:
             add_body(n, ref->jaxpr, child(prefix, eqn, b ? "branches[" + std::to_string(b) + "]" : "branches"), true);
         }
         n.op = std::move(op);
-        n.in = in;
+        n.in.assign(in.begin(), in.end());
         return rewrite_.add_node(std::move(n));
     }
 

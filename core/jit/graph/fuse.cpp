@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/graph/fuse.h"
 
+#include <map>
 #include <queue>
 #include <utility>
 
@@ -193,6 +194,7 @@ private:
             units.push_back(std::move(u));
         }
         const std::vector<bool> needed = needed_in_memory();
+        Kernels kernels;
         std::uint32_t onlooker = kNone;  // they look, or call the user's functions, one after the other in program order
         for (std::size_t u = 0; u < units.size(); ++u) {
             check_cancelled();
@@ -201,7 +203,7 @@ private:
                 onlooker = static_cast<std::uint32_t>(u);
             }
             if (u < groups_.size())
-                build_kernel(units[u], groups_[u], needed);
+                build_kernel(units[u], groups_[u], needed, kernels);
             else
                 library_unit(units[u]);
             find_dependencies(units[u], static_cast<std::uint32_t>(u));
@@ -223,7 +225,9 @@ private:
         return needed;
     }
 
-    void build_kernel(Unit& u, const Group& group, const std::vector<bool>& needed) const {
+    /// By what code is made of: blocks that are alike share theirs.
+    using Kernels = std::map<std::vector<std::uint64_t>, std::shared_ptr<Kernel>>;
+    void build_kernel(Unit& u, const Group& group, const std::vector<bool>& needed, Kernels& kernels) const {
         const KernelParts parts{g_,
                                 group.domain,
                                 group.split,
@@ -235,6 +239,7 @@ private:
                                 [this](ValueId v) { return direct_producer(v); },
                                 [this](std::uint32_t node) { return on_demand(node) || recomputed_[node] > 0; }};
         build_kernel_for(u, parts);
+        u.kernel = kernels.try_emplace(u.kernel->key(), u.kernel).first->second;
     }
 
     void library_unit(Unit& u) const {

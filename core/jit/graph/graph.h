@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/inline_vector.h"
+#include "base/rare_vector.h"
 #include "ir/jaxpr.h"
 #include "ir/kernel_builder.h"
 #include "ir/primitive.h"
@@ -47,13 +49,14 @@ using GraphPtr = std::shared_ptr<const Graph>;
 struct Node {
     NodeKind kind = NodeKind::Element;
     Op op;
-    std::vector<ValueId> in, out;
+    InlineVector<ValueId, 4> in;
+    InlineVector<ValueId, 2> out;
     Reduction reduction;
     std::shared_ptr<const KernelSpec> spec;
     std::shared_ptr<const IndexMap> map;  ///< of Element nodes
-    std::vector<Dims> layouts;            ///< of products: element strides per operand, then of the result; empty: row-major
-    std::vector<GraphPtr> bodies;         ///< scan: body; while: cond, body; cond: branches
-    std::vector<Sym> body_paths;          ///< where each stands: a body that several equations share knows the first one's place only
+    RareVector<Dims> layouts;             ///< of products: element strides per operand, then of the result; empty: row-major
+    RareVector<GraphPtr> bodies;          ///< scan: body; while: cond, body; cond: branches
+    RareVector<Sym> body_paths;           ///< where each stands: a body that several equations share knows the first one's place only
     Sym path_prefix;                      ///< with `eqn`: where the equation stands
     std::uint32_t eqn = 0;
     bool backward = false;  ///< in a backward pass, or inlined from a call in one

@@ -77,7 +77,8 @@ std::vector<ValueId> GraphRewriter::barrier(const Op& op, const std::vector<Valu
     for (const ValueId v : in)
         if (graph_.values[v].kind != GraphValue::Kind::Literal) n.in.push_back(v), n.op.out.push_back(graph_.values[v].aval);
     n.op.in = n.op.out;
-    const std::vector<ValueId> sources = n.in, passed = add_node(std::move(n));
+    const auto sources = n.in;
+    const std::vector<ValueId> passed = add_node(std::move(n));
     for (std::size_t k = 0; k < passed.size(); ++k) graph_.values[passed[k]].root = graph_.root(sources[k]);
     std::vector<ValueId> out;
     std::size_t k = 0;
@@ -93,7 +94,8 @@ std::vector<ValueId> GraphRewriter::add_node(Node n) {
     const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
     for (const AvalRef a : n.op.out) n.out.push_back(add_value(a, GraphValue::Kind::Result, index));
     graph_.nodes.push_back(std::move(n));
-    return graph_.nodes.back().out;
+    const auto& made = graph_.nodes.back().out;
+    return {made.begin(), made.end()};
 }
 
 std::vector<ValueId> GraphRewriter::merged(Node n) {
@@ -105,7 +107,7 @@ std::vector<ValueId> GraphRewriter::merged(Node n) {
         const Node& k = graph_.nodes[it->second];
         if (k.op.prim == n.op.prim && k.in == n.in && k.kind == n.kind && k.op.out == n.op.out && k.reduction.outer == n.reduction.outer &&
             k.reduction.reduced == n.reduction.reduced && k.reduction.inner == n.reduction.inner && k.op.params == n.op.params)
-            return k.out;
+            return {k.out.begin(), k.out.end()};
     }
     by_content_.emplace(h, static_cast<std::uint32_t>(graph_.nodes.size()));
     return add_node(std::move(n));
@@ -159,7 +161,7 @@ std::optional<std::vector<ValueId>> GraphRewriter::add(const Op& op, const std::
     if (auto joined = add_joined_transpose(op, in)) return joined;
     Node n;
     n.op = op;
-    n.in = in;
+    n.in.assign(in.begin(), in.end());
     if (op.prim->lower && op.out.size() == 1 && (elements_only_ || !joins_by_copying(op))) {
         n.map = index_map(op);
         const bool same_order = n.map->copies && n.map->operands[0].access == IndexMap::Access::Identity;

@@ -31,15 +31,16 @@ using ComputationPtr = std::shared_ptr<const Computation>;
 struct Thunk {
     enum class Kind : std::uint8_t { Kernel, Library, Copy, Scan, While, Cond } kind = Kind::Kernel;
     std::vector<std::uint32_t> nodes;  ///< of the graph
-    std::vector<int> reads, writes;    ///< buffers: operands and results in order
-    int scratch = -1;                  ///< buffer of scratch memory, or -1
-    std::int64_t scratch_each = 0;     ///< kernels: per thread
+    InlineVector<int, 4> reads;
+    InlineVector<int, 2> writes;    ///< buffers: operands and results in order
+    int scratch = -1;               ///< buffer of scratch memory, or -1
+    std::int64_t scratch_each = 0;  ///< kernels: per thread
     std::shared_ptr<const Kernel> kernel;
     KernelFunction function = nullptr;
     LibraryCallPtr library;
-    std::vector<ComputationPtr> bodies;
-    std::vector<std::int64_t> carry_offsets;  ///< loops: offset in the scratch of the second buffer of each carry, or -1: in place
-    std::int64_t body_arena = 0;              ///< loops: offset in the scratch of the bodies' arena
+    RareVector<ComputationPtr> bodies;
+    RareVector<std::int64_t> carry_offsets;  ///< loops: offset in the scratch of the second buffer of each carry, or -1: in place
+    std::int64_t body_arena = 0;             ///< loops: offset in the scratch of the bodies' arena
 };
 
 /// A graph as thunks with planned memory. Inputs and outputs are pointers given by the caller; temporaries stand in an arena whose

@@ -69,8 +69,8 @@ PlannedStep describe(const Computation& c, const Thunk& t) {
     } else {
         out.kind = "copy";
     }
-    out.reads = t.reads;
-    out.writes = t.writes;
+    out.reads.assign(t.reads.begin(), t.reads.end());
+    out.writes.assign(t.writes.begin(), t.writes.end());
     if (t.scratch >= 0) out.writes.push_back(t.scratch);
     return out;
 }

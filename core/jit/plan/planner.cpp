@@ -36,6 +36,9 @@ public:
     /// Buffers and live ranges; no offsets yet.
     void assign(const std::vector<Step>& all, const Order& order) {
         c_->thunks.reserve(order.size());
+        std::size_t buffers = g_.inputs.size() + g_.outputs.size();
+        for (const std::uint32_t i : order) buffers += all[i].writes.size() + (all[i].scratch > 0);
+        c_->buffers.reserve(buffers);
         for (const std::uint32_t i : order)
             if (!all[i].barrier) add_thunk(all[i]);
         buffer_of_.assign(g_.values.size(), kNoBuffer);
@@ -484,16 +487,17 @@ std::shared_ptr<Computation> plan_computation(const GraphPtr& graph, const std::
         return p;
     };
     Planner planner = planned(program);
-    std::optional<Planner> better;
+    Order better;  // alone: with hundreds of thousands of steps each planner takes tens of megabytes
     std::int64_t least = planner.live_peak();
     if (options.schedule)
         for (const Order& order : options.target ? compiler_orders(*graph, units, alias, options.whole, made.bytes)
                                                  : low_memory_orders(*graph, units, alias, options.whole)) {
-            Planner other = planned(order);
-            if (const std::int64_t peak = other.live_peak(); peak < least) least = peak, better.emplace(std::move(other));
+            if (const std::int64_t peak = planned(order).live_peak(); peak < least) least = peak, better = order;
         }
     const std::int64_t cost = planner.place();
-    return better && better->place() < cost ? better->take() : planner.take();
+    if (better.empty()) return planner.take();
+    Planner other = planned(better);
+    return other.place() < cost ? other.take() : planner.take();
 }
 
 }  // namespace jaxscope::exec

@@ -68,6 +68,18 @@ void write_text(Page& page, const CheckReport& r) {
     page.table(t);
 }
 
+/// "96.0 MiB → 64.0 MiB (-33.3 %)", where there is a baseline.
+std::string with_before(const CheckReport& r, std::size_t program, std::optional<std::int64_t> ProgramFigures::*figure_of) {
+    const std::optional<std::int64_t>& now = r.programs[program].*figure_of;
+    if (r.before.empty() || !now) return figure(now);
+    if (!r.before[program] || !(*r.before[program].*figure_of)) return figure(now) + " (new)";
+    const std::int64_t was = *(*r.before[program].*figure_of);
+    if (was == *now) return figure(now) + " (as before)";
+    const std::string share =
+        was > 0 ? fmt::format(" ({:+.3g} %)", 100.0 * static_cast<double>(*now - was) / static_cast<double>(was)) : "";
+    return fmt::format("{} → {}{}", figure(was), figure(now), share);
+}
+
 void write_markdown(std::ostream& out, const CheckReport& r) {
     const auto cell = [](std::string_view text) {
         return replaced(text,
@@ -78,10 +90,13 @@ void write_markdown(std::ostream& out, const CheckReport& r) {
             : r.passed      ? "passed"
                             : "failed")
         << "\n\n| program | peak | of | residuals | recomputed | |\n|---|--:|---|--:|--:|---|\n";
-    for (const ProgramFigures& p : r.programs)
-        out << "| " << cell(p.file) << " | " << figure(p.planned_peak) << " | " << p.peak_of << " | " << figure(p.residual_bytes) << " | "
+    for (std::size_t i = 0; i < r.programs.size(); ++i) {
+        const ProgramFigures& p = r.programs[i];
+        out << "| " << cell(p.file) << " | " << with_before(r, i, &ProgramFigures::planned_peak) << " | " << p.peak_of << " | "
+            << with_before(r, i, &ProgramFigures::residual_bytes) << " | "
             << (p.recomputed_share ? fmt::format("{:.3g} %", *p.recomputed_share) : "-") << " | "
             << (passed(r, p) ? verdict_on(r, p) : "**failed**") << " |\n";
+    }
     if (r.findings.empty()) return;
     out << "\n| where | | what | rule |\n|---|---|---|---|\n";
     for (const Finding& f : r.findings)

@@ -38,6 +38,7 @@ struct CheckReport {
     bool passed = true;
     std::vector<Finding> findings;  ///< errors first, by program in the order given
     std::vector<ProgramFigures> programs;
+    std::vector<std::optional<ProgramFigures>> before;  ///< what the baseline says of each; empty: there is no baseline
 };
 
 /// What one program measures, and where it isn't within its budget. Stages that can't be had are findings, too: never throws Error but

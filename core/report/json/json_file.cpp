@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json/json_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "base/error.h"
+#include "base/zero_bytes.h"
 
 namespace jaxscope {
 
@@ -27,13 +30,13 @@ Json read_json_file(const std::string& path, const char* what) {
                 .at({path, 0, 0});
         return true;
     };
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    refuse_zero_bytes(text, 0, path);
     try {
-        return Json::parse(in, once);
+        return Json::parse(text, once);
     } catch (const Json::parse_error& e) {
-        in.clear();
-        in.seekg(0);
-        int line = 1;
-        for (std::size_t i = 0; i + 1 < e.byte && in; ++i) line += in.get() == '\n';
+        const auto before = text.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(e.byte, 1, text.size() + 1) - 1);
+        const auto line = 1 + static_cast<int>(std::count(text.begin(), before, '\n'));
         throw Error(ErrorCode::BadInput, std::string("expected JSON, found that it ends or breaks at byte ") + std::to_string(e.byte))
             .at({path, line, 0});
     }

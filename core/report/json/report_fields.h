@@ -88,6 +88,58 @@ struct ReportFields<XlaFacts> {
         report_field("out_of_memory", &XlaFacts::out_of_memory, "why XLA refused the program; then there are no figures"));
 };
 template <>
+struct ReportFields<RecomputationInXla> {
+    using R = RecomputationInXla;
+    static constexpr auto fields =
+        std::tuple(report_field("asked", &R::asked, "equations that checkpoints have computed a second time"),
+                   report_field("kept", &R::kept, "of these, computed a second time"),
+                   report_field("merged", &R::merged, "with the first computation, whose result stays in memory instead"),
+                   report_field("removed", &R::removed, "neither computation is there by its name"),
+                   report_field("flops", &R::flops, "of all asked"), report_field("flops_kept", &R::flops_kept));
+};
+template <>
+struct ReportFields<CheckpointInXla> {
+    using C = CheckpointInXla;
+    static constexpr auto fields =
+        std::tuple(report_field("equations", &C::equations, "paths of the backward passes' checkpoints"),
+                   report_field("scopes", &C::scopes, "named scopes that they stand in"), report_field("file", &C::file),
+                   report_field("line", &C::line), report_field("recomputed", &C::recomputed, "in each of them"));
+};
+template <>
+struct ReportFields<LineInXla> {
+    using L = LineInXla;
+    static constexpr auto fields = std::tuple(
+        report_field("primitive", &L::primitive), report_field("equation", &L::equation, "the first of them"),
+        report_field("file", &L::file), report_field("line", &L::line), report_field("recomputed", &L::recomputed, "in all checkpoints"));
+};
+template <>
+struct ReportFields<RepeatedInXla> {
+    using R = RepeatedInXla;
+    static constexpr auto fields =
+        std::tuple(report_field("equation", &R::equation), report_field("primitive", &R::primitive), report_field("file", &R::file),
+                   report_field("line", &R::line), report_field("times", &R::times, "instructions that compute it"));
+};
+template <>
+struct ReportFields<StoredInXla> {
+    using S = StoredInXla;
+    static constexpr auto fields =
+        std::tuple(report_field("equation", &S::equation), report_field("primitive", &S::primitive), report_field("file", &S::file),
+                   report_field("line", &S::line),
+                   report_field("pass", &S::pass, "forward, backward or recomputed; empty outside of a differentiation"),
+                   report_field("results", &S::results), report_field("bytes", &S::bytes));
+};
+template <>
+struct ReportFields<EquationsInXla> {
+    using E = EquationsInXla;
+    static constexpr auto fields =
+        std::tuple(report_field("target", &E::target, "as in compiled"), report_field("unknown", &E::unknown, "why nothing is said"),
+                   report_field("checkpoints", &E::checkpoints, "what became of their recomputation"),
+                   report_field("lines", &E::lines, "the same by line"),
+                   report_field("repeated", &E::repeated, "equations that are computed in several places"),
+                   report_field("stored", &E::stored, "results with memory, not all alive together: the largest 50"),
+                   report_field("stored_left_out", &E::stored_left_out));
+};
+template <>
 struct ReportFields<ProgramSummary> {
     static constexpr auto fields = std::tuple(
         report_field("name", &ProgramSummary::name), report_field("jax_version", &ProgramSummary::jax_version),
@@ -97,7 +149,8 @@ struct ReportFields<ProgramSummary> {
         report_field("unsupported", &ProgramSummary::unsupported),
         report_field("contexts", &ProgramSummary::contexts, "what equations carry besides parameters: compute_on, meshes, metadata"),
         report_field("flags", &ProgramSummary::flags, "JAX's, in force when it was captured"),
-        report_field("compiled", &ProgramSummary::compiled, "what XLA said when it was captured with --compile"));
+        report_field("compiled", &ProgramSummary::compiled, "what XLA said when it was captured with --compile"),
+        report_field("compiled_equations", &ProgramSummary::compiled_equations, "what XLA's optimized program has of the equations"));
 };
 template <>
 struct ReportFields<ResidualRow> {

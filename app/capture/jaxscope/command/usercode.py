@@ -33,7 +33,13 @@ def run(what: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if isinstance(e, ModuleNotFoundError) and (e.name or "").split(".")[0] in ("jax", "jaxlib"):
             import_jax()
         said = one_line(_text(e))
-        raise CaptureError(f"{what} raised {type(e).__name__}" + (f": {said}" if said else ""), _traceback(e)) from None
+        raise CaptureError(f"{what} raised {type(e).__name__}" + (f": {said}" if said else "") + _advice(e), _traceback(e)) from None
+
+
+def _advice(e: BaseException) -> str:
+    if type(e).__name__ == "TraceContextError" and type(e).__module__.startswith("flax"):
+        return "; a function that changes modules of NNX is captured as nnx.jit(FUNCTION), which takes and returns what they hold"
+    return ""
 
 
 def import_jax() -> Any:

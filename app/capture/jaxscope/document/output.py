@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import tempfile
@@ -60,20 +61,51 @@ def atomic(path: str) -> Iterator[Any]:
 def _renamed(path: str) -> Iterator[Any]:
     if os.path.exists(path) and not os.path.isfile(path):
         raise IsADirectoryError(errno.EISDIR, "it is a directory" if os.path.isdir(path) else "it is not a regular file")
-    fd, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix="." + os.path.basename(path)[:100] + ".")
+    folder = os.path.dirname(path)
+    fd, temporary = _nameless(folder), ""
+    if fd is None:
+        fd, temporary = tempfile.mkstemp(dir=folder, prefix=".jaxscope-")
+        umask = os.umask(0)
+        os.umask(umask)
+        os.fchmod(fd, 0o666 & ~umask)
     try:
         with os.fdopen(fd, "wb") as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+            temporary = temporary or _named(f.fileno(), folder)
         os.replace(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         raise
+
+
+def _nameless(folder: str) -> int | None:
+    """A file in the folder that has no name, and goes with the process, whatever ends it. None where the file system or the kernel has none."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        fd = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except OSError:  # what is wrong with the folder itself, the other way says
+        return None
+    if os.access(f"/proc/self/fd/{fd}", os.W_OK):
+        return fd
+    os.close(fd)
+    return None
+
+
+def _named(fd: int, folder: str) -> str:
+    """Nothing takes the place of a file but what has a name itself."""
+    for n in itertools.count():
+        name = os.path.join(folder, f".jaxscope-{os.getpid()}-{n}")
+        try:
+            os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd, follow_symlinks=True)  # plain link() would link the symlink
+            return name
+        except FileExistsError:
+            continue
+    raise AssertionError
 
 
 def npz_path(path: str) -> str:

@@ -30,7 +30,10 @@ def load(path: str | os.PathLike[str]) -> Rebuilt:
 
 def read_document(path: str) -> dict[str, Any]:
     try:
-        document = json.loads(_text(path))
+        text = _text(path)
+        if not text.strip(b"\0 \t\r\n"):
+            raise CaptureError(f"{path} is no capture: " + ("zero bytes alone stand in it" if b"\0" in text else "nothing stands in it"))
+        document = json.loads(text)
     except OSError as e:
         raise CaptureError(f"cannot read {path}: {e.strerror or e}") from None
     except ValueError as e:

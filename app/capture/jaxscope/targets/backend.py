@@ -11,7 +11,7 @@ import jax
 
 from .. import compat
 from ..document.tables import Paths, number_json
-from . import collectives
+from . import collectives, operations
 from .names import CPU
 
 _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes",
@@ -19,16 +19,21 @@ _MEMORY = ["argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_byte
 _ALIAS = re.compile(r"\{(\d*)\}: \((\d+), \{\}(?:, ([a-z-]+))?\)")
 
 
-def facts(p: Any, paths: Paths) -> dict[str, Any]:
+def facts(p: Any, paths: Paths, captured: Any) -> dict[str, Any]:
+    """`captured`: the program's jaxpr as the capture has it."""
+    marks = operations.Marks()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        lowered = _lower(p)
+        with compat.lowered_as(marks.into):
+            lowered = _lower(p)
         start = time.monotonic()
         compiled = lowered.compile()
         seconds = time.monotonic() - start
     compiled = getattr(compiled, "compiled", compiled)
     device = _device(compiled)
-    return {"device": device.device_kind, "version": compiler_version(), "compile_seconds": round(seconds, 3), **_figures(compiled, device.platform), **_over_devices(compiled, paths),
+    text = compiled.as_text() or ""
+    return {"device": device.device_kind, "version": compiler_version(), "compile_seconds": round(seconds, 3), **_figures(compiled, device.platform, text),
+            **_over_devices(compiled, paths, operations.without_marks(text)), "operations": operations.of_hlo(text, marks, captured),
             "donate_warnings": [paths.in_text(str(w.message)) for w in caught if "onat" in str(w.message)]}
 
 
@@ -37,7 +42,7 @@ def of_jaxpr(closed: Any, name: str, donated: list[bool]) -> dict[str, Any]:
     start = time.monotonic()
     compiled = compat.lowered(closed, name, donated, False, CPU).compile()
     return {"target": CPU, "device": jax.devices(CPU)[0].device_kind, "libtpu": None, "version": compiler_version(), "compile_seconds": round(time.monotonic() - start, 3), "options": None,
-            **_figures(compiled, CPU), "out_of_memory": None}
+            **_figures(compiled, CPU, compiled.as_text() or ""), "out_of_memory": None}
 
 
 def _device(compiled: Any) -> Any:
@@ -46,10 +51,10 @@ def _device(compiled: Any) -> Any:
     return min(sharding.device_set, key=lambda d: d.id) if hasattr(sharding, "device_set") else jax.devices()[0]
 
 
-def _figures(compiled: Any, platform: str) -> dict[str, Any]:
+def _figures(compiled: Any, platform: str, text: str) -> dict[str, Any]:
     memory = memory_json(_attempt(compiled.memory_analysis))
     return {"memory_analysis": _with_whole_peak(memory) if memory and platform == CPU else memory, "cost_analysis": cost_json(_attempt(compiled.cost_analysis)),
-            "input_output_alias": aliases(compiled.as_text() or "")}
+            "input_output_alias": aliases(text)}
 
 
 def _with_whole_peak(memory: dict[str, int]) -> dict[str, int]:
@@ -57,9 +62,8 @@ def _with_whole_peak(memory: dict[str, int]) -> dict[str, int]:
     return {**memory, "peak_memory_in_bytes": memory["argument_size_in_bytes"] + memory["output_size_in_bytes"] - memory["alias_size_in_bytes"] + memory["temp_size_in_bytes"]}
 
 
-def _over_devices(compiled: Any, paths: Paths) -> dict[str, Any]:
+def _over_devices(compiled: Any, paths: Paths, text: str) -> dict[str, Any]:
     """Where devices meet, and how inputs and results lie. Nothing of a program for one."""
-    text = compiled.as_text() or ""
     devices = re.search(r"num_partitions=(\d+)", text[:text.find("\n")])
     if not devices or int(devices.group(1)) < 2:
         return {}

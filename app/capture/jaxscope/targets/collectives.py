@@ -8,31 +8,29 @@ from typing import Any, Callable
 
 import jax
 
+from . import hlo
+
 _KINDS = "all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute|collective-broadcast"
 _COLLECTIVE = re.compile(rf"= (.*?) ({_KINDS})(?:-start)?\(")
-_SHAPE = re.compile(r"\b([a-z]+)(\d*)[a-z0-9]*\[([\d,]*)\]")
-_HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 _CALLED = re.compile(r"(?:body|condition|calls|to_apply|true_computation|false_computation)=%?([\w.\-]+)|branch_computations=\{([^}]*)\}")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
-OP_NAME = re.compile(r'op_name="([^"]*)"')
-_BITS = {"pred": 8, "token": 0}
 
 
 def of_hlo(text: str, shorten: Callable[[str], str]) -> list[dict[str, Any]]:
     """One entry for each instruction: its kind, the bytes of its result on one device, how many devices meet, how often in one run (null: the
     compiler doesn't know the rounds of a loop around it), JAX's name stack, the line of Python. `shorten`: a path as captures have it."""
-    computations, entry = _computations(text)
+    module = hlo.Module(text)
     frames = Frames(text, shorten)
     out: list[dict[str, Any]] = []
 
     def walk(name: str, times: int | None) -> None:
-        for line in computations.get(name, []):
+        for line in module.computations.get(name, []):
             found = _COLLECTIVE.search(line)
             if found:
                 file, number = frames.of(line)
-                op = OP_NAME.search(line)
-                out.append({"kind": found.group(2), "bytes": _result_bytes(found.group(1), "-start(" in line), "members": _members(line),
+                op = hlo.OP_NAME.search(line)
+                out.append({"kind": found.group(2), "bytes": hlo.result_bytes(found.group(1), "-start(" in line), "members": _members(line),
                             "times": times, "op_name": op.group(1) if op else "", "file": file, "line": number})
                 continue
             if " fusion(" in line or "to_apply=" in line and " call(" not in line:
@@ -42,7 +40,7 @@ def of_hlo(text: str, shorten: Callable[[str], str]) -> list[dict[str, Any]]:
             for one, several in _CALLED.findall(line):
                 for called in [one] if one else [s.strip().lstrip("%") for s in several.split(",")]:
                     walk(called, inner)
-    walk(entry, 1)
+    walk(module.entry, 1)
     return out
 
 
@@ -57,27 +55,6 @@ def _spec(spec: Any) -> str:
     while dims and dims[-1] == "None":
         dims.pop()
     return f"P({', '.join(dims)})"
-
-
-def _computations(text: str) -> tuple[dict[str, list[str]], str]:
-    out: dict[str, list[str]] = {}
-    entry = name = ""
-    for line in text.splitlines():
-        head = _HEAD.match(line)
-        if head:
-            name = head.group(1)
-            out[name] = []
-            entry = name if line.startswith("ENTRY") else entry
-        elif name and line.startswith("  "):
-            out[name].append(line)
-    return out, entry
-
-
-def _result_bytes(shape: str, started: bool) -> int:
-    """Of all parts of a tuple; what only starts has its operands before its results."""
-    sizes = [math.prod(int(n) for n in dims.split(",") if n) * _BITS.get(kind, int(bits) if bits else 8) // 8
-             for kind, bits, dims in _SHAPE.findall(re.sub(r"\{[^}]*\}", "", shape))]
-    return sum(sizes[len(sizes) // 2:]) if started and len(sizes) > 1 else sum(sizes)
 
 
 def _members(line: str) -> int:

@@ -7,7 +7,8 @@ from typing import Any, Callable
 
 from . import assignment
 from .assignment import Allocation, Value
-from .collectives import OP_NAME, Frames
+from .collectives import Frames
+from .hlo import OP_NAME
 
 _MOST, _LEAST = 20, 0.001  # how many are listed, and what share of all each has
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = ")
