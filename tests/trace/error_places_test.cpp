@@ -2,6 +2,7 @@
 // or is an operator, and with what to do.
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
+#include <jaxscope/vectorize.h>
 
 #include <map>
 #include <sstream>
@@ -123,6 +124,27 @@ TEST(ErrorPlaces, OfRuledAndChosenNodes) {
                   [](auto& t) -> auto& { return t.layers; }, m, std::vector<Array>{x})
                   .layers.size(),
               1u);
+}
+
+TEST(ErrorPlaces, OfVectorizedFunctionsAndFactors) {
+    const Array x = jnp::ones({3, 3});
+    STANDS_HERE(jnp::vectorize(itself, "(n)->(n")(x));
+    STANDS_HERE(jax::scipy::linalg::expm(jnp::ones({2, 3})));
+    STANDS_HERE(jax::scipy::linalg::lu(jnp::ones({3})));
+    const auto told = [&](const char* signature, const auto& f, const auto&... a) {
+        return error_of([&] { jnp::vectorize(f, signature)(a...); });
+    };
+    const std::string context = " on vectorized function with excluded=frozenset() and signature=";
+    EXPECT_EQ(
+        told("(n,m,k)->(n)", itself, x),
+        "input with shape (3, 3) does not have enough dimensions for all core dimensions ('n', 'm', 'k')" + context + "'(n,m,k)->(n)'");
+    EXPECT_EQ(told(
+                  "(n)->(n)", [](Array a) { return a.sum(); }, x),
+              "output shape () does not match core dimensions ('n',)" + context + "'(n)->(n)'");
+    EXPECT_EQ(told("(n),(n)->(n)", product, x, jnp::ones({4})),
+              "inconsistent size for core dimension 'n': 4 vs 3" + context + "'(n),(n)->(n)'");
+    EXPECT_EQ(told("(n)->(n)", product, x, x), "wrong number of positional arguments: expected 1, got 2" + context + "'(n)->(n)'");
+    EXPECT_EQ(told("(n)->(n),()", itself, x), "wrong number of output arguments: expected 2, got 1" + context + "'(n)->(n),()'");
 }
 
 }  // namespace
