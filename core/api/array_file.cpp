@@ -47,10 +47,13 @@ Array load(const std::string& path, Where where) {
                             [&] { return detail::concrete(narrowed(parse_npy(detail::file_bytes(path, "a file of NumPy's"), path))); });
 }
 
-void save(const std::string& path, const Array& a) {
-    if (!a.has_value()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");
+void save(const std::string& path, const Array& a, Where where) {
+    const ArrayPtr elements = detail::at_place(where, [&] {
+        if (!a.has_value()) detail::refuse_none();
+        return detail::elements(*a.node());
+    });
     AtomicFile file(path.ends_with(".npy") ? path : path + ".npy");
-    file.stream() << npy_bytes(*detail::elements(*a.node()));
+    file.stream() << npy_bytes(*elements);
     file.commit();
 }
 

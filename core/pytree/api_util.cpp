@@ -21,7 +21,7 @@ using AxisKind = AxisTree::Kind;
 
 }  // namespace
 
-std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args) {
+std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args, Where where) {
     const std::vector<std::string> problems = detail::prefix_problems(name, tree, axes);
     if (problems.empty()) return detail::spread_prefix(axes, tree);
     std::string hint;
@@ -37,7 +37,8 @@ std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, c
     }
     throw Error(ErrorCode::BadUsage,
                 fmt::format("{} specification must be a tree prefix of the corresponding value; {}\n  Mismatch details ({} found):\n  {}",
-                            name, hint, problems.size(), fmt::join(problems, "\n  ")));
+                            name, hint, problems.size(), fmt::join(problems, "\n  ")))
+        .at({where.file, where.line, 0});
 }
 
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,

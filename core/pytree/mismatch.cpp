@@ -77,11 +77,13 @@ void structure_differences(std::vector<std::string>& out, const TreeNode& prefix
     }
 }
 
-void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name) {
+void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name, const Where& where) {
     std::vector<TreeNode::Key> path;
     std::vector<std::string> found;
     structure_differences(found, *a.node(), *b.node(), path, std::string(name) + " tree", "jaxlib._jax.ArrayImpl", false);
-    throw Error(ErrorCode::BadUsage, found.empty() ? "trees differ: " + a.str() + " and " + b.str() : found.front());
+    throw Error(ErrorCode::BadUsage, found.empty() ? "trees differ: " + a.str() + " and " + b.str() : found.front())
+        .at({where.file, where.line, 0})
+        .advise("give trees of one structure: jax::tree_structure(t) prints that of each");
 }
 
 }  // namespace jaxscope::jax::detail

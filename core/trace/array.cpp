@@ -28,9 +28,10 @@ void release(const Node* n) noexcept {
     if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete n;
 }
 
-Array concrete(ArrayPtr array) {
+Array concrete(ArrayPtr array, const Where& where) {
     auto* n = new Node;
     n->aval = array->aval;
+    n->where = where;
     n->array = std::move(array);
     return Array::adopt(n);
 }
@@ -68,6 +69,15 @@ void refuse_deleted(const Node& n) {
     if (!n.is_tracer() && n.where.line > 0)
         e.advise(fmt::format("its memory was given away by what stands on line {}:{}: pass a copy there, or use what that call gave back",
                              n.where.file, n.where.line));
+    throw e;
+}
+
+void refuse_gone_buffer(const Node& n, const char* text, const Where& where) {
+    Error e(ErrorCode::BadUsage, text);
+    e.at({where.file, where.line, 0});
+    if (n.where.line > 0)
+        e.advise(fmt::format("its memory was given away by what stands on line {}:{}: use what that call gave back", n.where.file,
+                             n.where.line));
     throw e;
 }
 
@@ -116,11 +126,15 @@ void concretization_error(const Node& n, const char* function, const Where& wher
 namespace {
 
 const Node& node_of(const Array& a) {
-    if (!a.node()) throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value");
+    if (!a.node()) refuse_none();
     return *a.node();
 }
 
 }  // namespace
+void refuse_none() {
+    throw Error(ErrorCode::BadUsage, "expected an array, found an Array without a value")
+        .advise("Array() is Python's None: give it a value first, or ask has_value()");
+}
 
 }  // namespace detail
 
@@ -168,7 +182,7 @@ Array Array::numbers(const void* data, std::size_t count, jax::dtype type, const
         a->data = halved<std::uint64_t, std::uint32_t>(data, count, where);
     else
         a->data.assign(bytes, bytes + count * static_cast<std::size_t>(byte_size(kept)));
-    return detail::concrete(std::move(a));
+    return detail::concrete(std::move(a), where);
 }
 /// While a function is traced a number is a literal, as Python's numbers are.
 static Array number_array(const Operand& v) {
@@ -205,12 +219,13 @@ void Array::delete_buffer(Where where) {
     if (node_of(*this).is_tracer()) detail::concretization_error(*node_, "delete", where);
     detail::give_away(*node_, where);
 }
-const void* Array::unsafe_buffer_pointer() const {
-    if (is_deleted()) throw Error(ErrorCode::BadUsage, "INVALID_ARGUMENT: Buffer has been deleted or donated.");
-    return detail::elements(node_of(*this))->data.data();
+const void* Array::unsafe_buffer_pointer(Where where) const {
+    if (is_deleted()) detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: Buffer has been deleted or donated.", where);
+    return detail::at_place(where, [&] { return detail::elements(node_of(*this)); })->data.data();
 }
-const Array& Array::block_until_ready() const {
-    if (is_deleted()) throw Error(ErrorCode::BadUsage, "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer");
+const Array& Array::block_until_ready(Where where) const {
+    if (is_deleted())
+        detail::refuse_gone_buffer(*node_, "INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer", where);
     return *this;
 }
 std::string Array::aval() const { return (weak_type() ? "~" : "") + detail::long_aval(node_of(*this).aval); }
@@ -221,10 +236,17 @@ Array::operator bool() const {
         if (!known) detail::concretization_error(*node_, "bool", node_->where);
         return static_cast<bool>(detail::concrete(known));
     }
+    if (node_of(*this).deleted()) detail::refuse_deleted(*node_);
+    // An operator has no place of its own: the nearest one is where the array was made.
+    const Where& made = node_of(*this).where;
     if (size() != 1)
         throw Error(ErrorCode::BadUsage,
-                    "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)");
-    if (is_key(static_cast<DType>(dtype()))) throw Error(ErrorCode::TypeMismatch, "key array cannot be converted to boolean.");
+                    size() == 0 ? "The truth value of an empty array is ambiguous. Use jnp::any(x) or jnp::all(x)"
+                                : "The truth value of an array with more than one element is ambiguous. Use jnp::any(x) or jnp::all(x)")
+            .at({made.file, made.line, 0})
+            .advise("the array was made there: jnp::any(x) is true where one element is, jnp::all(x) where all are");
+    if (is_key(static_cast<DType>(dtype())))
+        throw Error(ErrorCode::TypeMismatch, "key array cannot be converted to boolean.").at({made.file, made.line, 0});
     return number(Where("", 0, "")) != 0;
 }
 double Array::number(Where where) const {
@@ -258,6 +280,6 @@ std::vector<double> Array::to_vector(Where where) const {
 
 std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.str(); }
 std::ostream& operator<<(std::ostream& out, dtype type) { return out << info(static_cast<DType>(type)).name; }
-std::ostream& operator<<(std::ostream& out, const Array& a) { return out << (a.has_value() ? a.str() : "None"); }
+std::ostream& operator<<(std::ostream& out, const Array& a) { return out << (a.has_value() ? a.str(Where("", 0, "")) : "None"); }
 
 }  // namespace jaxscope::jax

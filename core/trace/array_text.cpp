@@ -4,8 +4,8 @@
 
 #include "ir/types/element.h"
 #include "trace/array_layout.h"
+#include "trace/functions.h"
 #include "trace/node.h"
-#include "trace/trace.h"
 
 namespace jaxscope::jax {
 
@@ -29,7 +29,8 @@ std::string layout(const Array& a, const std::string& separator, std::size_t pre
 
 }  // namespace
 
-std::string Array::str() const {
+std::string Array::str(Where where) const {
+    if (!has_value() || is_deleted()) detail::at_place(where, [&] { node_ ? detail::refuse_deleted(*node_) : detail::refuse_none(); });
     if (is_tracer() && node_->trace == detail::Node::kAbstract)
         return "ShapeDtypeStruct(shape=" + shape().str() + ", dtype=" + info(static_cast<D>(dtype())).name +
                (weak_type() ? ", weak_type=True)" : ")");
@@ -40,8 +41,8 @@ std::string Array::str() const {
     if (ndim() == 0) return detail::scalar_text(*detail::elements(*node_));
     return layout(*this, " ", 0);
 }
-std::string Array::repr() const {
-    if (is_tracer() || is_key(static_cast<D>(dtype()))) return str();
+std::string Array::repr(Where where) const {
+    if (!has_value() || is_deleted() || is_tracer() || is_key(static_cast<D>(dtype()))) return str(where);
     const std::string prefix = "Array(";
     const std::string type = std::string("dtype=") + info(static_cast<D>(dtype())).name + (weak_type() ? ", weak_type=True" : "");
     const std::string text = size() == 0 ? (detail::elements(*node_), "[], shape=" + shape().str()) : layout(*this, ", ", prefix.size());

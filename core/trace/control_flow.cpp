@@ -236,6 +236,8 @@ std::vector<Array> while_loop_of(Call& condition, Call& body, const std::vector<
     const Avals test = c.traced.jaxpr->out_avals();
     std::string results;
     for (const AvalRef a : test) results += (results.empty() ? "" : ", ") + shaped_array_text(a);
+    if (c.out_tree.node()->kind != TreeNode::Kind::leaf)
+        throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got pytree " + c.out_tree.str() + ".");
     if (test.size() != 1 || test[0]->dtype != DType::Bool || test[0]->rank() != 0)
         throw Error(ErrorCode::TypeMismatch, "cond_fun must return a boolean scalar, but got output type(s) [" + results + "].");
     LoopBody step(b.traced, converted_to(init, types));

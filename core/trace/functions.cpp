@@ -111,8 +111,11 @@ TracedCall trace_call_in(Trace& t, Call& call, const Avals& in, const ArgumentNa
     std::vector<Array> leaves, out;
 
     for (std::size_t i = 0; i < in.size(); ++i) leaves.push_back(t.input(in[i], names ? names->leaves[i] : Sym()));
-    call.run(leaves.data(), out);
-    return {t.finish(out), make_tree(call.results())};
+    // What has no line of its own (an operator can't) is told of the line that transforms the function.
+    return at_place(call.where, [&] {
+        call.run(leaves.data(), out);
+        return TracedCall{t.finish(out), make_tree(call.results())};
+    });
 }
 TracedCall trace_call(Call& call, const char* what, const std::string& function, const ArgumentNames* names) {
     return trace_call(call, avals_of(call.leaves), what, function, names);

@@ -15,14 +15,14 @@ namespace {
 
 using TypeKind = TreeType::Kind;
 
-/// Calls f(array) for each array that has a value.
-template <class F>
+/// Calls f(array) for each array that has a value, or for each place of one.
+template <class F, bool Places = false>
 struct Leaves : Visitor {
     explicit Leaves(F function) : Visitor{on_child}, f(std::move(function)) {}
     static void on_child(Visitor& visitor, void* value, const TreeType& type) { static_cast<Leaves&>(visitor).walk(value, type); }
     void walk(void* value, const TreeType& type) {
         if (type.kind == TypeKind::leaf) {
-            if (auto& a = *static_cast<Array*>(value); a.has_value()) f(a);
+            if (auto& a = *static_cast<Array*>(value); Places || a.has_value()) f(a);
         } else if (type.children) {
             type.children(value, *this);
         }
@@ -62,6 +62,10 @@ void each_leaf_of(void* value, const TreeType& type, void* context, void (*f)(vo
 }
 void append_leaves(const void* value, const TreeType& type, std::vector<Array>& out) {
     Leaves([&](const Array& a) { out.push_back(a); }).walk(const_cast<void*>(value), type);
+}
+void append_places(const void* value, const TreeType& type, std::vector<Array>& out) {
+    const auto add = [&](const Array& a) { out.push_back(a); };
+    Leaves<decltype(add), true>(add).walk(const_cast<void*>(value), type);
 }
 void set_leaves(void* value, const TreeType& type, const Array*& leaves) {
     Leaves([&](Array& a) { a = *leaves++; }).walk(value, type);

@@ -22,7 +22,7 @@ public:
     ArrayPtr array;           ///< of a concrete array; null once it was deleted
     std::uint64_t trace = 0;  ///< of a tracer; 0: concrete
     Value value;              ///< of a tracer; the literal of an array that was made of a number: closed over, it is one again
-    Where where;              ///< of a tracer: what made it; of a deleted array: what it was given to
+    Where where;              ///< what made it, where that is known; of a deleted array: what it was given to
     std::shared_ptr<const DeviceShards> shards;  ///< of a result of sharded_jit or pmap: what each device has
     /// Of a tracer: the positions in its trace (EvaluationOrder) of the equations that were recorded for the expression that it is the
     /// value of, as far as that is known. Empty for inputs.
@@ -34,7 +34,8 @@ public:
     bool deleted() const { return trace == 0 && !array; }
 };
 
-Array concrete(ArrayPtr array);
+/// `where`: what made it.
+Array concrete(ArrayPtr array, const Where& where = Where("", 0, ""));
 Array abstract_array(AvalRef aval, const Where& where);
 /// The elements of a concrete array. Throws JAX's errors for deleted arrays and for tracers.
 const ArrayPtr& elements(const Node& n);
@@ -42,6 +43,8 @@ const ArrayPtr& elements(const Node& n);
 void give_away(const Node& n, const Where& where);
 /// JAX's error for an array that was donated or deleted.
 [[noreturn]] void refuse_deleted(const Node& n);
+/// The same in the words of what reads its memory.
+[[noreturn]] void refuse_gone_buffer(const Node& n, const char* text, const Where& where);
 /// `float32[3]`, as JAX's errors write avals.
 std::string long_aval(AvalRef aval);
 

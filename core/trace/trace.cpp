@@ -404,9 +404,11 @@ std::vector<Array> apply(std::span<const Operand> in, const Where& where, const 
         if (!computed.empty() || b.num_eqns() > 0)
             made = run_jaxpr(b.finish(computed), arrays);  // also where nothing but its effects is new
         auto next = made.begin();
-        for (const Node* node : given) out.push_back(node ? Array::of(node) : concrete(std::move(*next++)));
+        const Where& users = users_line(where);
+        for (const Node* node : given) out.push_back(node ? Array::of(node) : concrete(std::move(*next++), users));
     } catch (Error& e) {
-        e.at({where.file, where.line, 0});
+        const Where& users = users_line(where);
+        e.at({users.file, users.line, 0});
         throw;
     }
     return out;

@@ -162,6 +162,8 @@ const Where& users_line(const Where& where);
 SourceRef source_of(const Where& where);
 /// JAX's error for a tracer whose value is asked for; `function`: "bool", "float", ...
 [[noreturn]] void concretization_error(const Node& n, const char* function, const Where& where);
+/// Of an Array without a value.
+[[noreturn]] void refuse_none();
 /// JAX's error for a tracer whose trace has ended.
 [[noreturn]] void leaked(const Node& n);
 LiteralRef literal_of(const Operand& number);

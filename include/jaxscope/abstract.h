@@ -44,20 +44,45 @@ private:
 };
 }  // namespace detail
 
-/// The result's tree, its leaves without elements: nothing is computed.
+namespace detail {
 template <class F, class... A>
-auto eval_shape(const F& f, const A&... a) {
-    detail::CallOf<F, A...> call(f, a...);
+auto shape_of_call(const Where& where, const F& f, const A&... a) {
+    CallOf<F, A...> call(f, a...);
+    call.where = where;
     const std::vector<Array> flat = detail::eval_shape(call);
     const Array* at = flat.data();
-    return detail::with_leaves(call.result(), at);
+    return with_leaves(call.result(), at);
+}
+template <class F, class... A>
+auto converted(const Where& where, const F& f, const A&... a) {
+    CallOf<F, A...> call(f, a...);
+    call.where = where;
+    Hoisted c = detail::closure_convert_call(call);
+    return std::pair(ConvertedFunction(call.result(), std::move(c.function)), std::move(c.consts));
+}
+}  // namespace detail
+
+/// The result's tree, its leaves without elements: nothing is computed.
+template <class F, class A>
+auto eval_shape(const F& f, const A& a, Where where = {}) {
+    return detail::shape_of_call(where, f, a);
+}
+template <class F, class A, class B>
+auto eval_shape(const F& f, const A& a, const B& b, Where where = {}) {
+    return detail::shape_of_call(where, f, a, b);
+}
+template <class F, class... A>
+auto eval_shape(const F& f, const A&... a) {
+    return detail::shape_of_call(Where("", 0, ""), f, a...);
 }
 /// `auto [g, consts] = jax::closure_convert(f, x);  g(x, consts)` is f(x), with what f closes over as arguments.
+template <class F, class A>
+auto closure_convert(const F& f, const A& a, Where where = {}) {
+    return detail::converted(where, f, a);
+}
 template <class F, class... A>
 auto closure_convert(const F& f, const A&... a) {
-    detail::CallOf<F, A...> call(f, a...);
-    detail::Hoisted c = detail::closure_convert_call(call);
-    return std::pair(detail::ConvertedFunction(call.result(), std::move(c.function)), std::move(c.consts));
+    return detail::converted(Where("", 0, ""), f, a...);
 }
 
 }  // namespace jaxscope::jax

@@ -81,6 +81,13 @@ public:
     requires std::is_integral_v<T> Shape(T n) : sizes_{static_cast<std::int64_t>(n)} {}  // NOLINT(google-explicit-constructor)
     Shape(std::initializer_list<std::int64_t> sizes) : sizes_(sizes) {}
     Shape(std::vector<std::int64_t> sizes) : sizes_(static_cast<std::vector<std::int64_t>&&>(sizes)) {}  // NOLINT
+    /// Whole numbers in a row: `std::vector<int>{2, 3}`.
+    template <class R>
+    requires requires(const R& r) {
+        requires std::is_integral_v<std::remove_cvref_t<decltype(*r.data())>>;
+        requires sizeof(*r.data()) > 1;  // no text
+    }
+    Shape(const R& sizes) : sizes_(sizes.begin(), sizes.end()) {}  // NOLINT(google-explicit-constructor)
     std::size_t size() const { return sizes_.size(); }
     std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
     auto begin() const { return sizes_.begin(); }
@@ -116,6 +123,13 @@ concept NumberRange = requires(const R& r) {
     requires Number<std::remove_cvref_t<decltype(*r.data())>>;
     requires !std::is_same_v<std::remove_cvref_t<decltype(*r.data())>, char>;  // text
 };
+/// What is given for an array by mistake: text, or values in a row.
+template <class T>
+concept NoArray = !std::is_arithmetic_v<T> && requires(const T& v) {
+    v.begin();
+    v.size();
+    v.data();
+};
 /// How numbers of a C++ type are called.
 template <Number T>
 constexpr dtype dtype_of() {
@@ -132,6 +146,13 @@ constexpr dtype dtype_of() {
 }
 }  // namespace detail
 
+/// The first of several sizes or axes that aren't in braces, with the line that they stand in.
+struct Size {
+    template <class T>
+    requires std::is_integral_v<T> Size(T size, Where w = {}) : n(static_cast<std::int64_t>(size)), where(w) {}  // NOLINT
+    std::int64_t n;
+    Where where;
+};
 class Index;
 class IndexUpdate;
 class Axes;
@@ -194,7 +215,7 @@ public:
     /// Was its memory given away (donation, `delete_buffer`)? Shape and type stay readable.
     bool is_deleted() const;
     void delete_buffer(Where where = {});
-    const void* unsafe_buffer_pointer() const;
+    const void* unsafe_buffer_pointer(Where where = {}) const;
 
     /// The only element. Throws JAX's concretization error for a tracer.
     template <detail::Number T>
@@ -205,14 +226,19 @@ public:
     explicit operator bool() const;  ///< of one element; throws for a tracer
     /// All elements, row-major.
     std::vector<double> to_vector(Where where = {}) const;
-    std::string str() const;   ///< as NumPy prints it: `[1. 2.]`
-    std::string repr() const;  ///< `Array([1., 2.], dtype=float32)`
-    std::string aval() const;  ///< `float32[2]`
+    std::string str(Where where = {}) const;   ///< as NumPy prints it: `[1. 2.]`
+    std::string repr(Where where = {}) const;  ///< `Array([1., 2.], dtype=float32)`
+    std::string aval() const;                  ///< `float32[2]`
 
     Array operator[](const Position& i) const&;
     Array operator[](const Position& i) &&;
     Array operator[](std::initializer_list<Index> indices) const&;
     Array operator[](std::initializer_list<Index> indices) &&;
+    template <class T>
+    requires(std::is_floating_point_v<T> || detail::NoArray<T>) Array operator[](const T&) const {
+        static_assert(std::is_integral_v<T>, "an index is an integer, a slice or an Array of integers: x[jnp::array({0, 2})]");
+        return *this;
+    }
     /// `x.at({1, all}).set(y)`: a copy with other elements there.
     IndexUpdate at(std::initializer_list<Index> indices, Where where = {}) const;
     IndexUpdate at(const Position& i, Where where = {}) const;
@@ -229,7 +255,7 @@ public:
     Array& operator&=(const Operand& y) &;
     Array& operator|=(const Operand& y) &;
     Array& operator^=(const Operand& y) &;
-    const Array& block_until_ready() const;  ///< what isn't traced has been computed; throws where it was deleted
+    const Array& block_until_ready(Where where = {}) const;  ///< what isn't traced has been computed; throws where it was deleted
     // Of an array without a name, as in `f(x).sum()`, the operations belong to the expression that is evaluated.
     Array astype(jax::dtype type, Where where = {}) const&;
     Array astype(jax::dtype type, Where where = {}) &&;
@@ -237,6 +263,20 @@ public:
     Array copy(Where where = {}) &&;
     Array reshape(const Shape& shape, Where where = {}) const&;
     Array reshape(const Shape& shape, Where where = {}) &&;
+    template <class T>
+    requires(detail::NoArray<T> && !std::is_convertible_v<const T&, Shape>) Array reshape(const T&)
+    const {
+        static_assert(std::is_integral_v<T>, "reshape takes sizes: x.reshape({2, 3}), or x.reshape(2, 3)");
+        return *this;
+    }
+    /// `x.reshape(2, 3)`
+    template <class... N>
+    requires(sizeof...(N) > 0 && (std::is_integral_v<N> && ...)) Array reshape(const Size& first, N... rest)
+    const& { return reshape({first.n, static_cast<std::int64_t>(rest)...}, first.where); }
+    template <class... N>
+    requires(sizeof...(N) > 0 && (std::is_integral_v<N> && ...)) Array reshape(const Size& first, N... rest) && {
+        return static_cast<Array&&>(*this).reshape({first.n, static_cast<std::int64_t>(rest)...}, first.where);
+    }
     Array T(Where where = {}) const&;
     Array T(Where where = {}) &&;
     Array sum(Where where = {}) const&;
@@ -277,6 +317,9 @@ public:
     Array argsort(std::int64_t axis = -1, Where where = {}) const;
     Array transpose(Where where = {}) const;
     Array transpose(const Shape& axes, Where where = {}) const;
+    template <class... N>
+    requires(sizeof...(N) > 0 && (std::is_integral_v<N> && ...)) Array transpose(const Size& first, N... rest)
+    const { return transpose({first.n, static_cast<std::int64_t>(rest)...}, first.where); }
     Array swapaxes(std::int64_t a, std::int64_t b, Where where = {}) const;
     Array flatten(Where where = {}) const;
     Array mT(Where where = {}) const;
@@ -375,6 +418,11 @@ struct Operand {
     Operand(const T& v, const char* file = __builtin_FILE(), int line = __builtin_LINE(),  // NOLINT(google-explicit-constructor)
             const char* function = __builtin_FUNCTION())
         : kind(Kind::complex), parts{static_cast<float>(v.real()), static_cast<float>(v.imag())}, where(file, line, function) {}
+    /// None: said here in one sentence, in place of all that can't be converted.
+    template <class T>
+    requires(detail::NoArray<T> && !std::is_base_of_v<Array, T>) Operand(const T&) : kind(Kind::boolean) {  // NOLINT
+        static_assert(std::is_same_v<T, Array>, "this is no array and no number; jnp::array(v) makes an array of numbers in a row");
+    }
 };
 
 Array operator+(const Operand& x, const Operand& y);
@@ -401,6 +449,9 @@ concept Foreign =
     !std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_base_of_v<std::ios_base, std::remove_cvref_t<T>>;
 template <class T>
 inline constexpr bool is_operand = false;
+/// Is it something with leaves of its own, not an array or a number alone?
+template <class T>
+concept TreeOfArrays = NoArray<T> || !std::is_convertible_v<const T&, Operand>;
 }  // namespace detail
 // Written out, not by a macro: compilers would show its text before the user's line.
 template <detail::Foreign T>
@@ -545,7 +596,7 @@ namespace numpy {
 /// An array of a file that NumPy wrote (`.npy`); 64-bit types become 32-bit ones as everywhere. Throws Error where it can't be read.
 Array load(const std::string& path, Where where = {});
 /// Writes `.npy`, whole or not at all; like numpy.save it adds the ending where that is missing.
-void save(const std::string& path, const Array& a);
+void save(const std::string& path, const Array& a, Where where = {});
 }  // namespace numpy
 
 /// Scopes in the name stack of what is traced while it lives: `jax::named_scope scope("mlp");`

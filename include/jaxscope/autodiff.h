@@ -49,13 +49,13 @@ decltype(auto) given_as(const U& u) {
 template <class Y, class... K>
 class Pullback {
 public:
-    Pullback(Y out, std::tuple<K...> arguments, KeptHandle linear, Where where)
-        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), where_(where) {}
+    Pullback(Y out, std::tuple<K...> arguments, KeptHandle linear)
+        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)) {}
     /// The cotangents of all arguments for one of the result. May be called any number of times.
     template <class T>
     std::tuple<K...> operator()(const T& cotangent, Where where = {}) const {
         const auto& ct = given_as<Y>(cotangent);
-        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(ct), description(ct), where_.line ? where_ : where);
+        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(ct), description(ct), where);
         const Array* at = flat.data();
         return with_leaves(arguments_, at);
     }
@@ -65,27 +65,43 @@ private:
     Y out_;
     std::tuple<K...> arguments_;
     KeptHandle linear_;
-    Where where_;
 };
 template <class Y, class... K>
 class Pushforward {
 public:
-    Pushforward(Y out, std::tuple<K...> arguments, KeptHandle linear, Where where)
-        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), where_(where) {}
-    template <class... T>
-    Y operator()(const T&... tangents) const {
-        static_assert(sizeof...(T) == sizeof...(K), "linearize: the linear function takes one tangent for each argument");
-        const auto in = tuple_of(given_as<K>(tangents)...);
-        const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(in), description(in), where_);
-        const Array* at = flat.data();
-        return with_leaves(out_, at);
+    Pushforward(Y out, std::tuple<K...> arguments, KeptHandle linear, Where made)
+        : out_(std::move(out)), arguments_(std::move(arguments)), linear_(std::move(linear)), made_(made) {}
+    template <class T>
+    Y operator()(const T& tangent, Where where = {}) const {
+        return apply(where, tangent);
+    }
+    template <class T, class U>
+    Y operator()(const T& t, const U& u, Where where = {}) const {
+        return apply(where, t, u);
+    }
+    template <class T, class U, class V, class... More>
+    Y operator()(const T& t, const U& u, const V& v, const More&... more) const {
+        return apply(made_, t, u, v, more...);
     }
 
 private:
+    template <class... T>
+    Y apply(const Where& where, const T&... tangents) const {
+        constexpr bool one_each = sizeof...(T) == sizeof...(K);
+        static_assert(one_each, "linearize: the linear function takes one tangent for each argument");
+        if constexpr (one_each) {
+            const auto in = tuple_of(given_as<K>(tangents)...);
+            const std::vector<Array> flat = apply_linear(*linear_, tree_leaves(in), description(in), where);
+            const Array* at = flat.data();
+            return with_leaves(out_, at);
+        } else {
+            return out_;
+        }
+    }
     Y out_;
     std::tuple<K...> arguments_;
     KeptHandle linear_;
-    Where where_;
+    Where made_;  ///< where the function was linearized: the place of calls with more arguments
 };
 
 template <bool WithValue, class F, std::size_t... I>
@@ -215,41 +231,79 @@ requires(!detail::is_tuple<P> || !detail::is_tuple<T>) auto jvp(const F&, const 
 }
 
 namespace detail {
-template <template <class...> class Linear, bool Aux, class F, class... A>
-auto linearized(CallOf<F, A...>& call, Half half) {
-    Linearized done = linearize_call(call, half, Aux);
-    const Array* at = done.results.data();
-    auto value = with_leaves(outputs_of<Aux>(call.result()), at);
-    const auto linear = [&]<class... K>(const std::tuple<K...>& arguments) {
-        return Linear<decltype(value), K...>(value, arguments, std::move(done.linear), call.where);
+/// What vjp (`Pulls`) and linearize give.
+template <bool Aux, bool Pulls, class F, class... A>
+auto linearized(const Where& where, const F& f, const A&... a) {
+    CallOf<F, A...> call(f, a...);
+    if constexpr (!CallOf<F, A...>::callable) {
+        return std::pair(call.result(), None());
+    } else {
+        call.where = where;
+        Linearized done = linearize_call(call, Pulls ? Half::pullback : Half::pushforward, Aux);
+        const Array* at = done.results.data();
+        auto value = with_leaves(outputs_of<Aux>(call.result()), at);
+        const auto linear = [&]<class... K>(const std::tuple<K...>& arguments) {
+            if constexpr (Pulls)
+                return Pullback<decltype(value), K...>(value, arguments, std::move(done.linear));
+            else
+                return Pushforward<decltype(value), K...>(value, arguments, std::move(done.linear), where);
+        }(call.given_arguments());
+        if constexpr (Aux)
+            return std::tuple(std::move(value), linear, with_leaves(call.result().second, at));
+        else
+            return std::pair(std::move(value), linear);
+    }
+}
+template <class F, class... A>
+auto transposed(const Where& where, const F& f, const A&... a) {
+    CallOf<F, A...> call(f, a...);
+    call.where = where;
+    Linearized done = linear_transpose_call(call);
+    return [&]<class... K>(const std::tuple<K...>& arguments) {
+        return Pullback<typename decltype(call)::Result, K...>(call.result(), arguments, std::move(done.linear));
     }(call.given_arguments());
-    if constexpr (Aux)
-        return std::tuple(std::move(value), linear, with_leaves(call.result().second, at));
-    else
-        return std::pair(std::move(value), linear);
 }
 }  // namespace detail
 
+// A place can't be left out behind any number of arguments: calls of up to three know the line that they stand in.
 /// `auto [y, f_vjp] = jax::vjp(f, x, w);  auto [dx, dw] = f_vjp(dy);`
-template <bool Aux = false, class F, class... A>
-auto vjp(const F& f, const A&... a) {
-    detail::CallOf<F, A...> call(f, a...);
-    return detail::linearized<detail::Pullback, Aux>(call, detail::Half::pullback);
+template <bool Aux = false, class F, class A>
+auto vjp(const F& f, const A& a, Where where = {}) {
+    return detail::linearized<Aux, true>(where, f, a);
+}
+template <bool Aux = false, class F, class A, class B>
+auto vjp(const F& f, const A& a, const B& b, Where where = {}) {
+    return detail::linearized<Aux, true>(where, f, a, b);
+}
+template <bool Aux = false, class F, class A, class B, class C>
+auto vjp(const F& f, const A& a, const B& b, const C& c, Where where = {}) {
+    return detail::linearized<Aux, true>(where, f, a, b, c);
+}
+template <bool Aux = false, class F, class A, class B, class C, class D, class... More>
+auto vjp(const F& f, const A& a, const B& b, const C& c, const D& d, const More&... more) {
+    return detail::linearized<Aux, true>(Where("", 0, ""), f, a, b, c, d, more...);
 }
 /// `auto [y, f_jvp] = jax::linearize(f, x, w);  auto dy = f_jvp(dx, dw);`
-template <bool Aux = false, class F, class... A>
-auto linearize(const F& f, const A&... a) {
-    detail::CallOf<F, A...> call(f, a...);
-    return detail::linearized<detail::Pushforward, Aux>(call, detail::Half::pushforward);
+template <bool Aux = false, class F, class A>
+auto linearize(const F& f, const A& a, Where where = {}) {
+    return detail::linearized<Aux, false>(where, f, a);
+}
+template <bool Aux = false, class F, class A, class B>
+auto linearize(const F& f, const A& a, const B& b, Where where = {}) {
+    return detail::linearized<Aux, false>(where, f, a, b);
+}
+template <bool Aux = false, class F, class A, class B, class C, class... More>
+auto linearize(const F& f, const A& a, const B& b, const C& c, const More&... more) {
+    return detail::linearized<Aux, false>(Where("", 0, ""), f, a, b, c, more...);
 }
 /// Of a function that is linear: `auto [dx] = jax::linear_transpose(f, x)(dy);` Only the types of the arguments count.
-template <class F, class... A>
-auto linear_transpose(const F& f, const A&... a) {
-    detail::CallOf<F, A...> call(f, a...);
-    detail::Linearized done = detail::linear_transpose_call(call);
-    return [&]<class... K>(const std::tuple<K...>& arguments) {
-        return detail::Pullback<typename decltype(call)::Result, K...>(call.result(), arguments, std::move(done.linear), call.where);
-    }(call.given_arguments());
+template <class F, class A>
+auto linear_transpose(const F& f, const A& a, Where where = {}) {
+    return detail::transposed(where, f, a);
+}
+template <class F, class A, class B, class... More>
+auto linear_transpose(const F& f, const A& a, const B& b, const More&... more) {
+    return detail::transposed(Where("", 0, ""), f, a, b, more...);
 }
 
 }  // namespace jaxscope::jax

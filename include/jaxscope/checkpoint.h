@@ -54,15 +54,6 @@ namespace detail {
 /// They keep the options. Throws JAX's sentence for those that are gone. `function`: what tells one that holds nothing; all its
 /// checkpoints share their traces, as those of one function object in JAX.
 KeptHandle make_trace_cache(const CheckpointOptions& options, const Where& where, const void* function = nullptr);
-template <class F>
-inline constexpr char kFunctionType = 0;
-template <class F>
-const void* identity_of(const F& f) {
-    if constexpr (std::is_pointer_v<F>)
-        return reinterpret_cast<const void*>(f);
-    else
-        return PlainFunction<F> ? &kFunctionType<F> : nullptr;
-}
 Called checkpoint(Call& call, Kept& traces);
 }  // namespace detail
 
@@ -93,7 +84,7 @@ auto remat(F&& f, const CheckpointOptions& options = {}, Where where = {}) {
 Array checkpoint_name(const Operand& x, const std::string& name);
 /// The same name for every leaf of a tree.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T checkpoint_name(const T& tree, const std::string& name, Where where = {}) {
+requires detail::TreeOfArrays<T> T checkpoint_name(const T& tree, const std::string& name, Where where = {}) {
     return tree_map([&](const Array& a) { return checkpoint_name(Operand(a, where.file, where.line, where.function), name); }, tree);
 }
 

@@ -20,11 +20,11 @@ Array pmax(const Operand& x, const AxisNames& axis_name);
 Array pmin(const Operand& x, const AxisNames& axis_name);
 /// The same over a tree, leaf by leaf: `psum(gradients, "batch")`.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T psum(const T& tree, const AxisNames& axis_name, Where where = {}) {
+requires detail::TreeOfArrays<T> T psum(const T& tree, const AxisNames& axis_name, Where where = {}) {
     return tree_map([&](const Array& a) { return psum(Operand(a, where.file, where.line, where.function), axis_name); }, tree);
 }
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T pmean(const T& tree, const AxisNames& axis_name, Where where = {}) {
+requires detail::TreeOfArrays<T> T pmean(const T& tree, const AxisNames& axis_name, Where where = {}) {
     return tree_map([&](const Array& a) { return pmean(Operand(a, where.file, where.line, where.function), axis_name); }, tree);
 }
 Array axis_index(const AxisNames& axis_name, Where where = {});

@@ -140,7 +140,9 @@ auto fori_loop(L lower, U upper, const F& body, const I& first, Where where = {}
     };
     constexpr bool callable = std::is_invocable_v<const F&, const Array&, const C&>;
     static_assert(callable, "fori_loop: the body is called with the index and the carry");
-    if constexpr (!callable)
+    constexpr bool gives_carry = !callable || std::is_invocable_r_v<C, const F&, const Array&, const C&>;
+    static_assert(gives_carry, "fori_loop: the body must return the carry");
+    if constexpr (!callable || !gives_carry)
         return init;
     else {
         const auto step = [&](const Carry& c, const Nothing&) {
@@ -193,29 +195,55 @@ auto switch_(const Operand& index, const std::vector<F>& branches, const A&... a
     std::vector<detail::Call*> calls;
     return detail::with_calls_of(index, calls, branches.data(), branches.data() + branches.size(), a...);
 }
+/// Branches that are no list.
+template <class B, class... A>
+Array switch_(const Operand&, const B&, const A&...) {
+    static_assert(detail::is_tuple<B>, "switch_: the branches are a list: switch_(i, std::tuple(f, g), x), or a std::vector of functions");
+    return Array();
+}
+}  // namespace jaxscope::jax::lax
+
+namespace jaxscope::jax::detail {
+template <class F, class X>
+auto mapped(const F& f, const X& xs, const lax::MapOptions& options, const Where& where) {
+    using lax::Nothing;
+    const auto step = [&](const Nothing& c, const X& x) { return std::pair(c, f(x)); };
+    if (options.batch_size == 0) return lax::scan(step, Nothing{}, xs, {}, where).second;
+    const detail::Batches cut = detail::batches_of(tree_leaves(xs), options.batch_size);
+    const auto some = [&](const Nothing& c, const X& x) { return std::pair(c, jax::vmap(f)(x)); };
+    const auto ys = lax::scan(some, Nothing{}, tree_unflatten(xs, cut.whole), {}, where).second;
+    const std::vector<Array> rest = cut.rest.empty() ? cut.rest : tree_leaves(jax::vmap(f)(tree_unflatten(xs, cut.rest)));
+    return tree_unflatten(ys, detail::rejoined(tree_leaves(ys), rest));
+}
+}  // namespace jaxscope::jax::detail
+
+namespace jaxscope::jax::lax {
+
 template <class F, class X>
 auto map(const F& f, const X& xs, const MapOptions& options = {}, Where where = {}) {
-    const auto step = [&](const Nothing& c, const X& x) { return std::pair(c, f(x)); };
-    if (options.batch_size == 0) return scan(step, Nothing{}, xs, {}, where).second;
-    const detail::Batches cut = detail::batches_of(tree_leaves(xs), options.batch_size);
-    const auto some = [&](const Nothing& c, const X& x) { return std::pair(c, vmap(f)(x)); };
-    const auto ys = scan(some, Nothing{}, tree_unflatten(xs, cut.whole), {}, where).second;
-    const std::vector<Array> rest = cut.rest.empty() ? cut.rest : tree_leaves(vmap(f)(tree_unflatten(xs, cut.rest)));
-    return tree_unflatten(ys, detail::rejoined(tree_leaves(ys), rest));
+    constexpr bool callable = std::is_invocable_v<const F&, const X&>;
+    static_assert(callable, "lax::map: the function takes one element; put several arrays into a std::pair or a std::tuple");
+    if constexpr (callable) return detail::mapped(f, xs, options, where);
 }
 /// All prefixes of elements combined by an associative function of two trees, in a logarithmic number of steps.
 template <class F, class T>
 T associative_scan(const F& f, const T& elements, const AssociativeScanOptions& options = {}, Where where = {}) {
-    struct Each final : detail::Combine {
-        Each(const F& function, const T& like) : f(function), prototype(like) {}
-        std::vector<Array> operator()(const std::vector<Array>& a, const std::vector<Array>& b) const override {
-            const T out = f(tree_unflatten(prototype, a), tree_unflatten(prototype, b));
-            return tree_leaves(out);
-        }
-        const F& f;
-        const T& prototype;
-    };
-    return tree_unflatten(elements, detail::associative_scan(Each(f, elements), tree_leaves(elements), options, where));
+    constexpr bool combines = std::is_invocable_r_v<T, const F&, const T&, const T&>;
+    static_assert(combines, "associative_scan: the function makes one element of two");
+    if constexpr (!combines)
+        return elements;
+    else {
+        struct Each final : detail::Combine {
+            Each(const F& function, const T& like) : f(function), prototype(like) {}
+            std::vector<Array> operator()(const std::vector<Array>& a, const std::vector<Array>& b) const override {
+                const T out = f(tree_unflatten(prototype, a), tree_unflatten(prototype, b));
+                return tree_leaves(out);
+            }
+            const F& f;
+            const T& prototype;
+        };
+        return tree_unflatten(elements, detail::associative_scan(Each(f, elements), tree_leaves(elements), options, where));
+    }
 }
 
 }  // namespace jaxscope::jax::lax

@@ -42,7 +42,7 @@ protected:
     void add_cotangents(const std::vector<Array>& given, std::size_t leaves_of_argument, std::vector<Array>& out);
 };
 std::vector<Array> custom_vjp(Call& f, Call& fwd, Backward& bwd, const RuleNames& names);
-[[noreturn]] void no_rule_defined(const char* kind, const char* function);
+[[noreturn]] void no_rule_defined(const char* kind, const RuleOptions& function);
 
 template <class... K>
 auto plain_values(const std::tuple<K...>& kept) {
@@ -101,7 +101,7 @@ auto without_fixed(const F& f, const M& make, const A&... a) {
     }
 }
 template <class F>
-const void* identity_of(const F& f, const void* object) {
+const void* rule_identity(const F& f, const void* object) {
     if constexpr (std::is_pointer_v<F>)
         return reinterpret_cast<const void*>(f);
     else
@@ -141,6 +141,27 @@ constexpr bool gives_pair() {
         return true;  // said of the call
     }
 }
+template <class A>
+using RuleArgument = typename decltype(rule_argument<A>())::type;
+/// Can a rule of custom_jvp be called, with two tuples or one after the other?
+template <class Rule, class... A>
+constexpr bool takes_tangents() {
+    using Tuple = std::tuple<RuleArgument<A>...>;
+    if constexpr (std::is_invocable_v<const Rule&, const Tuple&, const Tuple&>)
+        return true;  // a rule with `auto` may be asked for this alone
+    else
+        return std::is_invocable_v<const Rule&, const RuleArgument<A>&..., const RuleArgument<A>&...>;
+}
+/// Can the backward rule be called with what the forward rule returns?
+template <class Fwd, class Bwd, class... A>
+constexpr bool takes_cotangent() {
+    if constexpr (std::is_invocable_v<const Fwd&, const RuleArgument<A>&...>) {
+        using R = typename WithArrays<std::remove_cvref_t<std::invoke_result_t<const Fwd&, const RuleArgument<A>&...>>>::type;
+        return std::is_invocable_v<const Bwd&, const std::tuple_element_t<1, R>&, const std::tuple_element_t<0, R>&>;
+    } else {
+        return true;
+    }
+}
 
 }  // namespace detail
 
@@ -152,6 +173,14 @@ public:
         : f_(std::move(f)), rule_(std::move(rule)), function_(of_function), options_(of_rule), itself_(itself) {}
     template <class... A>
     auto operator()(const A&... a) const {
+        constexpr bool callable = sizeof...(N) > 0 || detail::takes_tangents<Rule, A...>();
+        static_assert(callable, "custom_jvp: the rule takes primals and tangents, two tuples or one after the other");
+        if constexpr (callable) return call_of(a...);
+    }
+
+private:
+    template <class... A>
+    auto call_of(const A&... a) const {
         return detail::without_fixed<N...>(
             f_,
             [&](const auto& f, const auto& fixed, const auto&... d) {
@@ -162,7 +191,7 @@ public:
                     return run_rule(fixed, detail::plain_values(primals), detail::plain_values(tangents));
                 };
                 detail::CallOf rule_call(rule, call.given_arguments(), call.given_arguments());
-                const detail::RuleNames names{function_.name,          options_.name, nullptr, detail::identity_of(f_, this),
+                const detail::RuleNames names{function_.name,          options_.name, nullptr, detail::rule_identity(f_, this),
                                               options_.symbolic_zeros, itself_};
                 const std::vector<Array> flat = detail::custom_jvp(call, rule_call, names);
                 const Array* at = flat.data();
@@ -170,8 +199,6 @@ public:
             },
             a...);
     }
-
-private:
     template <class X, class P>
     auto run_rule(const X& fixed, const P& primals, const P& tangents) const {
         return std::apply(
@@ -242,7 +269,7 @@ public:
     }
     template <class... A>
     auto operator()(const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
-        detail::no_rule_defined("JVP", options_.name);
+        detail::no_rule_defined("JVP", options_);
         return f_(a...);
     }
 
@@ -267,7 +294,13 @@ public:
     auto operator()(const A&... a) const {
         constexpr bool gives_pair = detail::gives_pair<Fwd, A...>();
         static_assert(gives_pair, "custom_vjp: fwd must return std::pair(result, residuals)");
-        if constexpr (gives_pair) return call_of(a...);
+        if constexpr (gives_pair && sizeof...(N) == 0) {
+            constexpr bool takes_cotangent = detail::takes_cotangent<Fwd, Bwd, A...>();
+            static_assert(takes_cotangent, "custom_vjp: bwd takes the residuals and the cotangent of the result");
+            if constexpr (takes_cotangent) return call_of(a...);
+        } else if constexpr (gives_pair) {
+            return call_of(a...);
+        }
     }
 
 private:
@@ -296,7 +329,7 @@ private:
         BackwardOf<C, decltype(fwd), X> backward(*this, call, fwd, fixed);
         const std::vector<Array> flat = detail::custom_vjp(
             call, fwd, backward,
-            {function_.name, options_.name, options_.bwd_name ? options_.bwd_name : options_.name, detail::identity_of(f_, this), false});
+            {function_.name, options_.name, options_.bwd_name ? options_.bwd_name : options_.name, detail::rule_identity(f_, this), false});
         const Array* at = flat.data();
         return detail::with_leaves(call.result(), at);
     }
@@ -325,24 +358,30 @@ private:
 
     private:
         Arrays run(const Res& residuals, const Y& ct) {
-            const auto cts = std::apply([&](const auto&... x) { return rules_.bwd_(x..., residuals, ct); }, fixed_);
-            using T = std::remove_cvref_t<decltype(cts)>;
-            if constexpr (detail::Tupled<T>)
-                return collect(cts);
-            else
-                return collect(std::tuple<T>(cts));
+            return std::apply([&](const auto&... x) { return collect(rules_.bwd_(x..., residuals, ct)); }, fixed_);
         }
+        /// The cotangents of all arguments: a tuple, or Python's list of them.
         template <class T>
         Arrays collect(const T& cts) {
             tree = tree_structure(cts);
             this->zeros.clear();
             Arrays out;
             constexpr std::size_t n = std::tuple_size_v<typename C::Args>;
-            prefix = std::tuple_size_v<T> == n;
-            if constexpr (std::tuple_size_v<T> == n) [&]<std::size_t... I>(std::index_sequence<I...>) {
-                    (one(std::get<I>(cts), std::get<I>(call_.given_arguments()), out), ...);
+            const auto each = [&](const auto& of) {
+                [&]<std::size_t... I>(std::index_sequence<I...>) {
+                    (one(of(std::integral_constant<std::size_t, I>()), std::get<I>(call_.given_arguments()), out), ...);
                 }
-            (std::make_index_sequence<n>());
+                (std::make_index_sequence<n>());
+            };
+            if constexpr (detail::Tupled<T>) {
+                prefix = std::tuple_size_v<T> == n;
+                if constexpr (std::tuple_size_v<T> == n) each([&](auto i) -> const auto& { return std::get<decltype(i)::value>(cts); });
+            } else if constexpr (detail::Sequence<T>) {
+                prefix = cts.size() == n;
+                if (cts.size() == n) each([&](auto i) -> const auto& { return cts[decltype(i)::value]; });
+            } else {
+                prefix = false;
+            }
             return out;
         }
         template <class T, class A>
@@ -377,7 +416,7 @@ public:
     }
     template <class... A>
     auto operator()(const A&... a) const -> std::invoke_result_t<const F&, const A&...> {
-        detail::no_rule_defined("VJP", options_.name);
+        detail::no_rule_defined("VJP", options_);
         return f_(a...);
     }
 

@@ -52,13 +52,13 @@ struct FilterOptions {
     Array replace = {};  ///< what stands where a leaf was taken out; nothing: None
 };
 namespace detail {
-[[noreturn]] void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree);
-bool truth_of(const Array& a);
+[[noreturn]] void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree, const Where& where);
+bool truth_of(const Array& a, const Where& where);
 
 /// Calls f(leaf, kept) for each array of the tree. A specification is a bool, a callable, or a tree of these that is a prefix; one of the
 /// tree's own type has arrays of one bool as leaves.
 template <class T, class S, class F>
-void each_chosen(T& t, const S& spec, F&& f) {
+void each_chosen(T& t, const S& spec, const Where& where, F&& f) {
     using U = std::remove_cv_t<T>;
     if constexpr (std::is_same_v<S, bool>) {
         each_leaf<true>(t, [&](Array& a) { f(a, spec); });
@@ -68,25 +68,25 @@ void each_chosen(T& t, const S& spec, F&& f) {
         each_leaf<true>(t, [&](Array& a) { f(a, static_cast<bool>(spec(static_cast<const Array&>(a)))); });
     } else if constexpr (std::is_same_v<U, S>) {
         if (!(make_tree(description<true>(static_cast<const U&>(t))) == make_tree(description<true>(spec))))
-            spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))));
+            spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))), where);
         std::vector<Array> chosen;
         each_leaf<true>(spec, [&](const Array& a) { chosen.push_back(a); });
         std::size_t n = 0;
-        each_leaf<true>(t, [&](Array& a) { f(a, truth_of(chosen[n++])); });
+        each_leaf<true>(t, [&](Array& a) { f(a, truth_of(chosen[n++], where)); });
     } else if constexpr (TupleLike<U> && TupleLike<S>) {
         static_assert(std::tuple_size_v<U> == std::tuple_size_v<S>, "filter: the specification must be a prefix of the tree");
-        [&]<std::size_t... I>(std::index_sequence<I...>) { (each_chosen(std::get<I>(t), std::get<I>(spec), f), ...); }
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (each_chosen(std::get<I>(t), std::get<I>(spec), where, f), ...); }
         (std::make_index_sequence<std::tuple_size_v<U>>());
     } else if constexpr ((Map<U> && Map<S>) || (Sequence<U> && Sequence<S>)) {
         bool fits = count_of(t) == count_of(spec);
         if constexpr (Map<U>) {
             for (auto i = t.begin(); fits && i != t.end(); ++i) fits = spec.find(i->first) != spec.end();
-            if (fits) each_entry(t, [&](auto& entry) { each_chosen(entry.second, spec.find(entry.first)->second, f); });
+            if (fits) each_entry(t, [&](auto& entry) { each_chosen(entry.second, spec.find(entry.first)->second, where, f); });
         } else if (fits) {
             auto s = spec.begin();
-            for (auto i = t.begin(); i != t.end(); ++i, ++s) each_chosen(*i, *s, f);
+            for (auto i = t.begin(); i != t.end(); ++i, ++s) each_chosen(*i, *s, where, f);
         }
-        if (!fits) spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))));
+        if (!fits) spec_is_no_prefix(make_tree(description<true>(spec)), make_tree(description<true>(static_cast<const U&>(t))), where);
     } else {
         static_assert(!sizeof(S), "filter: `filter_spec` must consist of booleans and callables only, in a prefix of the tree");
     }
@@ -95,21 +95,21 @@ void each_chosen(T& t, const S& spec, F&& f) {
 
 /// The tree with the leaves that the specification chooses; the others are `options.replace`.
 template <class T, class S>
-T filter(const T& tree, const S& filter_spec, const FilterOptions& options = {}) {
+T filter(const T& tree, const S& filter_spec, const FilterOptions& options = {}, Where where = {}) {
     T out(tree);
-    detail::each_chosen(out, filter_spec, [&](Array& a, bool chosen) {
+    detail::each_chosen(out, filter_spec, where, [&](Array& a, bool chosen) {
         if (chosen == options.inverse) a = options.replace;
     });
     return out;
 }
 /// What the specification chooses, and the rest: each with None in the other's places.
 template <class T, class S>
-std::pair<T, T> partition(const T& tree, const S& filter_spec, const Array& replace = {}) {
+std::pair<T, T> partition(const T& tree, const S& filter_spec, const Array& replace = {}, Where where = {}) {
     std::pair<T, T> out(tree, tree);
-    detail::each_chosen(out.first, filter_spec, [&](Array& a, bool chosen) {
+    detail::each_chosen(out.first, filter_spec, where, [&](Array& a, bool chosen) {
         if (!chosen) a = replace;
     });
-    detail::each_chosen(out.second, filter_spec, [&](Array& a, bool chosen) {
+    detail::each_chosen(out.second, filter_spec, where, [&](Array& a, bool chosen) {
         if (chosen) a = replace;
     });
     return out;
@@ -117,7 +117,7 @@ std::pair<T, T> partition(const T& tree, const S& filter_spec, const Array& repl
 namespace detail {
 /// Throws JAX's error of tree_map where their arrays don't stand in the same places, or one has a place that the other hasn't. Arrays
 /// without a value have their place; what else the trees hold isn't compared.
-void check_same_places(const Description& a, const Description& b);
+void check_same_places(const Description& a, const Description& b, const Where& where = Where("", 0, ""));
 /// Calls f with every place of an array, those without a value, too.
 template <class T, class F>
 void each_place(T& t, F&& f) {
@@ -133,23 +133,31 @@ std::vector<Array> at_places(const T& t) {
     each_place(t, [&](const Array& a) { out.push_back(a); });
     return out;
 }
-}  // namespace detail
-/// At each place the first of the trees' values that isn't None. Where `is_leaf` holds of a node of the first tree, that node is taken
-/// whole.
 template <class T, class... More>
-T combine(const T& first, const More&... more) {
+T combined(const Where& where, const T& first, const More&... more) {
     T out(first);
     const auto fill = [&](const T& other) {
-        detail::check_same_places(detail::description<true>(first), detail::description<true>(other));
-        const std::vector<Array> theirs = detail::at_places(other);
+        check_same_places(description<true>(first), description<true>(other), where);
+        const std::vector<Array> theirs = at_places(other);
         std::size_t n = 0;
-        detail::each_place(out, [&](Array& a) {
+        each_place(out, [&](Array& a) {
             if (!a.has_value()) a = theirs[n];
             ++n;
         });
     };
     (fill(more), ...);
     return out;
+}
+}  // namespace detail
+/// At each place the first of the trees' values that isn't None. Where `is_leaf` holds of a node of the first tree, that node is taken
+/// whole.
+template <class T>
+T combine(const T& first, const T& second, Where where = {}) {
+    return detail::combined(where, first, second);
+}
+template <class T, class... More>
+T combine(const T& first, const More&... more) {
+    return detail::combined(Where("", 0, ""), first, more...);
 }
 
 /// For tree_at: what a function makes of the old node.
@@ -161,20 +169,47 @@ template <class F>
 ReplaceFn<F> replace_fn(F f) {
     return {static_cast<F&&>(f)};
 }
+namespace detail {
+/// A node that tree_at's `where` returned, as the tree's walk meets it.
+struct ChosenNode {
+    const void* at;
+    const TreeType* type;
+};
+template <class Node>
+ChosenNode chosen(const Node& node) {
+    if constexpr (is_leaf<Node>)
+        return {static_cast<const Array*>(&node), &tree_type<true, Array>};
+    else
+        return {&node, &tree_type<true, Node>};
+}
+/// Throws Equinox's error where one isn't a node of the tree, or stands in another one that is chosen.
+void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t n, const Where& where);
+template <class Node, class New>
+void replace_node(Node& node, const New& value) {
+    if constexpr (requires { value.f(static_cast<const Node&>(node)); }) {
+        node = value.f(static_cast<const Node&>(node));
+    } else if constexpr (std::is_assignable_v<Node&, const New&>) {
+        node = value;
+    }
+}
+template <class New, class Node>
+constexpr bool replaces() {
+    return std::is_assignable_v<Node, const New&> || requires(const New& value, Node node) { node = value.f(std::as_const(node)); };
+}
+}  // namespace detail
 /// A copy with other nodes: `tree_at([](auto& m) -> auto& { return m.hidden.w; }, model, w)`. `where` returns a reference, or a tuple of
 /// them (std::tie) for a tuple of new nodes.
 template <class W, class T, class R>
-T tree_at(W&& where, const T& tree, const R& replace) {
+T tree_at(W&& where, const T& tree, const R& replace, Where line = {}) {
     T out(tree);
     using Found = decltype(where(out));
-    const auto put = []<class Node, class New>(Node& node, const New& value) {
-        if constexpr (requires { value.f(static_cast<const Node&>(node)); })
-            node = value.f(static_cast<const Node&>(node));
-        else
-            node = value;
-    };
     if constexpr (std::is_lvalue_reference_v<Found>) {
-        put(where(out), replace);
+        auto& node = where(out);
+        constexpr bool fits = detail::replaces<R, decltype(node)>();
+        static_assert(fits, "tree_at: the new node isn't of the type of the old one (or `where` returns a const reference)");
+        const detail::ChosenNode chosen = detail::chosen(node);
+        detail::check_chosen(detail::description<true>(out), &chosen, 1, line);
+        detail::replace_node(node, replace);
     } else {
         constexpr bool found = detail::TupleLike<Found>;
         static_assert(found, "tree_at: `where` must return a reference into the tree, or a tuple of them (std::tie)");
@@ -183,12 +218,16 @@ T tree_at(W&& where, const T& tree, const R& replace) {
         else {
             auto nodes = where(out);
             [&]<std::size_t... I>(std::index_sequence<I...>) {
+                const detail::ChosenNode chosen[] = {detail::chosen(std::get<I>(nodes))...};
+                detail::check_chosen(detail::description<true>(out), chosen, sizeof...(I), line);
                 if constexpr (requires { replace.f(std::get<0>(nodes)); }) {
-                    (put(std::get<I>(nodes), replace), ...);
+                    (detail::replace_node(std::get<I>(nodes), replace), ...);
                 } else {
                     static_assert(std::tuple_size_v<R> == sizeof...(I),
                                   "tree_at: `where` must return a sequence of leaves of the same length as `replace`.");
-                    (put(std::get<I>(nodes), std::get<I>(replace)), ...);
+                    static_assert((detail::replaces<std::tuple_element_t<I, R>, decltype(std::get<I>(nodes))>() && ...),
+                                  "tree_at: a new node isn't of the type of the old one (or `where` returns a const reference)");
+                    (detail::replace_node(std::get<I>(nodes), std::get<I>(replace)), ...);
                 }
             }
             (std::make_index_sequence<std::tuple_size_v<Found>>());
@@ -315,9 +354,10 @@ FilterJitted<detail::Stored<F>> filter_jit(F&& f, const FilterJitOptions& option
 // ---- The other transformations
 
 template <class F>
-auto filter_make_jaxpr(F&& f, MakeJaxprOptions options = {}) {
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+auto filter_make_jaxpr(F&& f, MakeJaxprOptions options = {}, Where where = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where](const auto&... a) {
         detail::FilterCallOf call(f, a...);
+        call.where = where;
         return detail::make_jaxpr(call, options);
     };
 }

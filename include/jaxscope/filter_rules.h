@@ -74,25 +74,38 @@ template <class T>
 inline constexpr bool is_by_name<Keyword<T>> = true;
 }  // namespace detail
 
-/// `auto [y, f_vjp] = filter_vjp(f, x, s);  auto [dx, ds] = f_vjp(dy);` Floating-point arrays are differentiated; in what comes back, None
-/// stands for other arrays, and other values are as they were. A cotangent is None where the result has no floating-point array.
-template <class F, class... A>
-auto filter_vjp(const F& f, const A&... a) {
-    const auto arguments = detail::held(a...);
+namespace detail {
+template <class F, class Arguments>
+auto filter_vjp_of(const Where& where, const F& f, const Arguments& arguments) {
     using R = std::remove_cvref_t<decltype(std::apply(f, arguments))>;
     std::vector<R> traced;
     const auto flat = [&](const std::vector<Array>& leaves) {
-        R r = std::apply(f, detail::with_inexact(arguments, leaves));
+        R r = std::apply(f, with_inexact(arguments, leaves));
         traced.assign(1, r);
-        return std::pair(detail::inexact_leaves(r), detail::other_leaves(r));
+        return std::pair(inexact_leaves(r), other_leaves(r));
     };
-    auto [values, pullback, others] = jax::vjp<has_aux>(flat, detail::inexact_leaves(arguments));
+    auto [values, pullback, others] = jax::vjp<has_aux>(flat, inexact_leaves(arguments), where);
     const R prototype = traced.front();
-    R out = detail::with_others(detail::with_inexact(prototype, values), others);
-    const auto back = [pullback = pullback, arguments](const R& cotangent) {
-        return detail::gradient_like(arguments, std::get<0>(pullback(detail::inexact_leaves(cotangent))));
+    R out = with_others(with_inexact(prototype, values), others);
+    const auto back = [pullback = pullback, arguments](const R& cotangent, Where line = {}) {
+        return gradient_like(arguments, std::get<0>(pullback(inexact_leaves(cotangent), line)));
     };
     return std::pair(std::move(out), back);
+}
+}  // namespace detail
+/// `auto [y, f_vjp] = filter_vjp(f, x, s);  auto [dx, ds] = f_vjp(dy);` Floating-point arrays are differentiated; in what comes back, None
+/// stands for other arrays, and other values are as they were. A cotangent is None where the result has no floating-point array.
+template <class F, class A>
+auto filter_vjp(const F& f, const A& a, Where where = {}) {
+    return detail::filter_vjp_of(where, f, detail::held(a));
+}
+template <class F, class A, class B>
+auto filter_vjp(const F& f, const A& a, const B& b, Where where = {}) {
+    return detail::filter_vjp_of(where, f, detail::held(a, b));
+}
+template <class F, class A, class B, class C, class... More>
+auto filter_vjp(const F& f, const A& a, const B& b, const C& c, const More&... more) {
+    return detail::filter_vjp_of(Where("", 0, ""), f, detail::held(a, b, c, more...));
 }
 
 /// Of `fn(x, args...)`, whose first argument is differentiated by `bwd(residuals, grad_out, perturbed, x, args...)`, which gives x's
@@ -139,7 +152,7 @@ public:
                 }
                 ++place;
             });
-            return std::tuple(out, none);
+            return std::pair(out, none);
         };
         const Arrays fixed =
             detail::nondifferentiable(detail::fixed_leaves(x, rest),

@@ -98,6 +98,14 @@ const void* call_tag() {
     return &here;
 }
 
+template <class T>
+inline constexpr bool is_pair = false;
+template <class T, class U>
+inline constexpr bool is_pair<std::pair<T, U>> = true;
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... T>
+inline constexpr bool is_tuple<std::tuple<T...>> = true;
 /// What stands in the place of a call that can't be made: a sentence, and types that nothing else is said of.
 template <CallProblem P>
 class RefusedCall : public Call {
@@ -147,7 +155,7 @@ public:
         type = tag();
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (argument(&std::get<I>(args_), type_of<std::tuple_element_t<I, Args>>(), is_static_arg<std::tuple_element_t<I, Args>>,
-                      AnyNumber<typename Unkeyed<A>::type>, keyword_name(a)),
+                      is_numbers<typename Unkeyed<A>::type>, keyword_name(a)),
              ...);
         }
         (std::index_sequence_for<A...>());
@@ -227,6 +235,10 @@ private:
             key.value(&v, type_of<V>());
         else if constexpr (is_leaf<K>) {
             key.number(Array(v), made);
+        } else if constexpr (!is_static_arg<K> && !Filter && (is_pair<K> || is_tuple<K>)) {
+            const K with_arrays(v);  // a pair or tuple of numbers
+            each_leaf(with_arrays, [&](const Array& a) { made.push_back(a); });
+            key.value(&with_arrays, type_of<K>());
         } else if constexpr (std::is_convertible_v<V, const char*>)
             key.text(v);
         else
@@ -277,6 +289,17 @@ using GivenAs = std::remove_cvref_t<decltype(given(std::declval<const typename K
 template <class F, class... A>
 concept Takes = KeptTypes<false, F, A...>::callable;
 
+/// What tells a function that holds nothing from others; null: one that holds something.
+template <class F>
+inline constexpr char kFunctionType = 0;
+template <class F>
+const void* identity_of(const F& f) {
+    if constexpr (std::is_pointer_v<F>)
+        return reinterpret_cast<const void*>(f);
+    else
+        return PlainFunction<F> ? &kFunctionType<F> : nullptr;
+}
+
 template <class T>
 T with_leaves(const T& prototype, const Array*& leaves) {
     T out(prototype);
@@ -306,14 +329,6 @@ struct StoredAs<F> {
 template <class F>
 using Stored = typename StoredAs<std::decay_t<F>>::type;
 
-template <class T>
-inline constexpr bool is_pair = false;
-template <class T, class U>
-inline constexpr bool is_pair<std::pair<T, U>> = true;
-template <class T>
-inline constexpr bool is_tuple = false;
-template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = true;
 /// What a function that is differentiated returns: one array, or that and something auxiliary.
 template <class R>
 inline constexpr bool gives_one_array = is_leaf<typename WithArrays<R>::type> || is_pair<R>;

@@ -8,6 +8,7 @@
 #include <jaxscope/function.h>
 
 #include <jaxscope/jit.h>
+#include <jaxscope/numpy.h>
 #include <jaxscope/policy.h>
 #include <jaxscope/vmap.h>
 
@@ -32,7 +33,6 @@
 #include <jaxscope/lax.h>
 #include <jaxscope/linalg.h>
 #include <jaxscope/nn.h>
-#include <jaxscope/numpy.h>
 #include <jaxscope/pmap.h>
 #include <jaxscope/random.h>
 #include <jaxscope/scipy.h>

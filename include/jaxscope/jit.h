@@ -24,7 +24,8 @@ namespace detail {
 class JitState;
 class JitHandle {
 public:
-    JitHandle(const JitOptions& options, const Where& where, int arity = -1);
+    /// `function`: what tells one that holds nothing, or null.
+    JitHandle(const JitOptions& options, const Where& where, int arity = -1, const void* function = nullptr);
     JitHandle(const JitHandle& o) noexcept;
     JitHandle& operator=(const JitHandle& o) noexcept;
     ~JitHandle();
@@ -212,7 +213,8 @@ template <class F>
 class Jitted {
 public:
     using Transformed = F;
-    Jitted(F f, const JitOptions& options, const Where& where) : f_(std::move(f)), state_(options, where, detail::Arity<F>::value) {}
+    Jitted(F f, const JitOptions& options, const Where& where)
+        : f_(std::move(f)), state_(options, where, detail::Arity<F>::value, detail::identity_of(f_)) {}
     template <class... A>
     auto operator()(const A&... a) const {
         return detail::run_jitted<detail::CallOf<F, A...>>(*state_, f_, a...);
@@ -255,9 +257,10 @@ Jitted<detail::Stored<F>> jit(F&& f, const JitOptions& options = {}, Where where
 }
 
 template <class F>
-auto make_jaxpr(F&& f, MakeJaxprOptions options = {}) {
-    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options)](const auto&... a) {
+auto make_jaxpr(F&& f, MakeJaxprOptions options = {}, Where where = {}) {
+    return [f = detail::Stored<F>(static_cast<F&&>(f)), options = std::move(options), where](const auto&... a) {
         detail::CallOf call(f, a...);
+        call.where = where;
         return detail::make_jaxpr(call, options);
     };
 }

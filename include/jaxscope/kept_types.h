@@ -47,7 +47,25 @@ constexpr bool is_record() {
     else
         return false;
 }
-/// What an argument is kept as: a number as an Array where the function takes one, other values without arrays as StaticArg. With
+/// Arrays for the numbers that a function gives or a loop begins with.
+template <class T>
+struct WithArrays {
+    using type = std::conditional_t<AnyNumber<T>, Array, T>;
+};
+template <class A, class B>
+struct WithArrays<std::pair<A, B>> {
+    using type = std::pair<typename WithArrays<A>::type, typename WithArrays<B>::type>;
+};
+template <class... T>
+struct WithArrays<std::tuple<T...>> {
+    using type = std::tuple<typename WithArrays<T>::type...>;
+};
+
+/// A number, or a pair or tuple with some.
+template <class T>
+inline constexpr bool is_numbers = !std::is_same_v<typename WithArrays<T>::type, T>;
+/// What an argument is kept as: a number, or a pair or tuple of them, as Arrays where the function takes these, other values without arrays
+/// as StaticArg. With
 /// `Filter` (filter_jit and its family) every value as it is: what is no array is static.
 template <class A, bool NumbersAreArrays, bool Filter = false>
 struct KeptAs {
@@ -57,8 +75,8 @@ struct KeptAs {
             return std::type_identity<std::string>();
         else if constexpr (Filter)
             return std::type_identity<D>();
-        else if constexpr (AnyNumber<D> && NumbersAreArrays)
-            return Array();
+        else if constexpr (NumbersAreArrays && is_numbers<D>)
+            return std::type_identity<typename WithArrays<D>::type>();
         else if constexpr (std::is_convertible_v<D, const char*>)
             return StaticArg<std::string>();
         else if constexpr (is_plain<D>() || is_record<D>())
@@ -117,20 +135,6 @@ const char* keyword_name(const A& a) {
 template <class F>
 concept is_transformed = requires {
     typename F::Transformed;
-};
-
-/// Arrays for the numbers that a function gives or a loop begins with.
-template <class T>
-struct WithArrays {
-    using type = std::conditional_t<AnyNumber<T>, Array, T>;
-};
-template <class A, class B>
-struct WithArrays<std::pair<A, B>> {
-    using type = std::pair<typename WithArrays<A>::type, typename WithArrays<B>::type>;
-};
-template <class... T>
-struct WithArrays<std::tuple<T...>> {
-    using type = std::tuple<typename WithArrays<T>::type...>;
 };
 
 template <bool Filter, class F, class... A>

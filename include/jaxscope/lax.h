@@ -80,7 +80,7 @@ Array integer_pow(const Operand& x, std::int64_t y);
 Array stop_gradient(const Operand& x);
 /// Of every leaf of a tree.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T stop_gradient(const T& tree, Where where = {}) {
+requires detail::TreeOfArrays<T> T stop_gradient(const T& tree, Where where = {}) {
     return tree_map([&](const Array& a) { return stop_gradient(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 Array select(const Operand& pred, const Operand& on_true, const Operand& on_false);
@@ -149,8 +149,7 @@ Array pad(const Operand& x, const Operand& padding_value, const std::vector<Padd
 std::vector<Array> optimization_barrier(const std::vector<Array>& operands, Where where = {});
 Array optimization_barrier(const Operand& x);
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand> && !std::is_same_v<T, std::vector<Array>>) T
-    optimization_barrier(const T& tree, Where where = {}) {
+requires(detail::TreeOfArrays<T> && !std::is_same_v<T, std::vector<Array>>) T optimization_barrier(const T& tree, Where where = {}) {
     return tree_unflatten(tree, optimization_barrier(tree_leaves(tree), where));
 }
 

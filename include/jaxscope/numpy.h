@@ -262,7 +262,9 @@ Array isin(const Operand& element, const Operand& test_elements, const Membershi
 struct Limits {
     Limits() = default;
     Limits(double least, double largest) : first(least), second(largest), given(true) {}
-    Limits(std::pair<double, double> ends) : Limits(ends.first, ends.second) {}  // NOLINT(google-explicit-constructor)
+    Limits(const double (&ends)[2]) : Limits(ends[0], ends[1]) {}  // NOLINT(google-explicit-constructor): {{-1., 1.}}
+    template <class T>
+    requires std::is_same_v<T, std::pair<double, double>> Limits(const T& ends) : Limits(ends.first, ends.second) {}  // NOLINT
     double first = 0., second = 0.;
     bool given = false;
 };
@@ -292,11 +294,34 @@ Array squeeze(const Operand& x, const Axes& axis = {});
 Array broadcast_to(const Operand& x, const Shape& shape);
 Array concatenate(const Arrays& parts, std::int64_t axis = 0, Where where = {});
 Array stack(const Arrays& parts, std::int64_t axis = 0, Where where = {});
+// Arrays that aren't in a list.
+template <class T, class... More>
+requires std::is_base_of_v<Array, T> Array concatenate(const T& x, const More&...) {
+    static_assert(std::is_same_v<T, Arrays>, "concatenate takes a list of arrays: concatenate({x, y})");
+    return x;
+}
+template <class T, class... More>
+requires std::is_base_of_v<Array, T> Array stack(const T& x, const More&...) {
+    static_assert(std::is_same_v<T, Arrays>, "stack takes a list of arrays: stack({x, y})");
+    return x;
+}
+template <class T, class... More>
+requires std::is_base_of_v<Array, T> Array vstack(const T& x, const More&...) {
+    static_assert(std::is_same_v<T, Arrays>, "vstack takes a list of arrays: vstack({x, y})");
+    return x;
+}
+template <class T, class... More>
+requires std::is_base_of_v<Array, T> Array hstack(const T& x, const More&...) {
+    static_assert(std::is_same_v<T, Arrays>, "hstack takes a list of arrays: hstack({x, y})");
+    return x;
+}
 Array append(const Operand& x, const Operand& values, const Axes& axis = {});
 Array column_stack(const Arrays& parts, Where where = {});
 /// Each array along an axis of its own. `indexing`: "xy" swaps the first two, "ij" doesn't.
 Arrays meshgrid(const Arrays& axes, const char* indexing = "xy", Where where = {});
+Arrays meshgrid(const Operand& x, const Operand& y, const char* indexing = "xy");
 Arrays broadcast_arrays(const Arrays& arrays, Where where = {});
+Arrays broadcast_arrays(const Operand& x, const Operand& y);
 /// Of each element's choices that whose condition is the first to hold.
 Array select(const Arrays& conditions, const Arrays& choices, const Operand& otherwise = 0);
 Array vstack(const Arrays& parts, Where where = {});
@@ -380,11 +405,11 @@ Array full_like(const Operand& x, const Operand& value, AsType type = {});
 Array empty_like(const Operand& x, AsType type = {});
 /// The same tree with zeros, ones for leaves.
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T zeros_like(const T& tree, Where where = {}) {
+requires detail::TreeOfArrays<T> T zeros_like(const T& tree, Where where = {}) {
     return tree_map([&](const Array& a) { return zeros_like(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 template <class T>
-requires(!std::is_convertible_v<const T&, Operand>) T ones_like(const T& tree, Where where = {}) {
+requires detail::TreeOfArrays<T> T ones_like(const T& tree, Where where = {}) {
     return tree_map([&](const Array& a) { return ones_like(Operand(a, where.file, where.line, where.function)); }, tree);
 }
 /// `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`; of whole numbers int32, else float32, or the type that comes last.

@@ -424,6 +424,8 @@ struct TypeOf {
 /// Calls `f` with each array that has a value, in order.
 void each_leaf_of(void* value, const TreeType& type, void* context, void (*f)(void* context, Array& leaf));
 void append_leaves(const void* value, const TreeType& type, std::vector<Array>& out);
+/// Arrays without a value, too.
+void append_places(const void* value, const TreeType& type, std::vector<Array>& out);
 /// Other arrays where it has some; `leaves` moves on.
 void set_leaves(void* value, const TreeType& type, const Array*& leaves);
 
@@ -534,7 +536,9 @@ PyTreeDef make_tree(const Description& d);
 /// Of the tree without leaves `n` is wanted: throws JAX's errors for too few and too many.
 void check_leaf_count(const PyTreeDef& tree, std::size_t n, const Where& where);
 /// JAX's error of tree_map for trees that differ.
-[[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name);
+[[noreturn]] void trees_differ(const PyTreeDef& a, const PyTreeDef& b, const char* name, const Where& where);
+/// Throws that where the first isn't a prefix of the second: an array may stand where that has None.
+void check_prefix(const Description& prefix, const Description& tree, const Where& where);
 template <bool Filter = false, class T>
 Description description(const T& t) {
     if constexpr (Filter)
@@ -546,12 +550,23 @@ Description description(const T& t) {
 
 template <class T>
 PyTreeDef tree_structure(const T& t) {
-    return detail::make_tree(detail::description(t));
+    constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
+    static_assert(
+        is_pytree,
+        "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
+    if constexpr (is_pytree)
+        return detail::make_tree(detail::description(t));
+    else
+        return {};  // so that nothing else is said
 }
 template <class T>
 std::vector<Array> tree_leaves(const T& t) {
+    constexpr bool is_pytree = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree;
+    static_assert(
+        is_pytree,
+        "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
     std::vector<Array> out;
-    detail::append_leaves(&t, detail::tree_type<false, T>, out);
+    if constexpr (is_pytree) detail::append_leaves(&t, detail::tree_type<false, T>, out);
     return out;
 }
 template <class T>
@@ -584,44 +599,82 @@ constexpr bool is_model() {
         return false;
 }
 template <bool Filter, class T>
-std::vector<Array> leaves_of(const T& t) {
+std::vector<Array> places_of(const T& t) {
     std::vector<Array> out;
-    append_leaves(&t, tree_type<Filter, T>, out);
+    append_places(&t, tree_type<Filter, T>, out);
     return out;
 }
+template <class>
+using ArrayOf = Array;
 template <bool Filter, class F, class T, class... More>
-T map_leaves(F&& f, const T& t, const More&... more) {
-    if constexpr (sizeof...(More) > 0) {
-        const auto first = make_tree(description<Filter>(t));
-        const auto same = [&](const auto& other) {
-            const auto d = make_tree(description<Filter>(other));
-            if (!(d == first)) trees_differ(first, d, "tree_map");
-        };
-        (same(more), ...);
-    }
-    const std::vector<Array> others[] = {std::vector<Array>(), leaves_of<Filter>(more)...};
+T map_leaves(const Where& where, F&& f, const T& t, const More&... more) {
+    (check_prefix(description<Filter>(t), description<Filter>(more), where), ...);
+    const std::vector<Array> places[] = {places_of<Filter>(t), places_of<Filter>(more)...};
     T out(t);
     std::size_t n = 0;
     each_leaf<Filter>(out, [&](Array& a) {
-        [&]<std::size_t... I>(std::index_sequence<I...>) { a = f(static_cast<const Array&>(a), others[I + 1][n]...); }
+        while (!places[0][n].has_value()) ++n;
+        [&]<std::size_t... I>(std::index_sequence<I...>) { a = f(static_cast<const Array&>(a), places[I + 1][n]...); }
         (std::index_sequence_for<More...>());
         ++n;
     });
     return out;
 }
-}  // namespace detail
-/// f(leaf, leaf of the other trees...) for every leaf. Throws JAX's error that names the first place where the trees differ. In a model,
-/// as filter_jit takes one, the arrays are the leaves and all else stays.
+enum class MapProblem : unsigned char { none, no_tree, function };
 template <class F, class T, class... More>
-T tree_map(F&& f, const T& t, const More&... more) {
-    constexpr bool strict = detail::tree_problem<false, T>() != detail::TreeProblem::no_tree, is_pytree = strict || detail::is_model<T>();
-    static_assert(is_pytree,
-                  "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or "
-                  "wrap it in Static<>");
-    if constexpr (is_pytree)
-        return detail::map_leaves<!strict>(f, t, more...);
+constexpr MapProblem map_problem() {
+    if constexpr (tree_problem<false, T>() == TreeProblem::no_tree && !is_model<T>())
+        return MapProblem::no_tree;
     else
-        return t;
+        return std::is_invocable_r_v<Array, F&, const Array&, const ArrayOf<More>&...> ? MapProblem::none : MapProblem::function;
 }
+template <class F, class T, class... More>
+T map_trees(const Where& where, F&& f, const T& t, const More&... more) {
+    if constexpr (map_problem<F, T, More...>() == MapProblem::none)
+        return map_leaves<tree_problem<false, T>() == TreeProblem::no_tree>(where, f, t, more...);
+    else
+        return t;  // so that nothing else is said
+}
+/// A function object, so that it has two names. Up to three trees: a place can't be left out behind any number of them.
+struct TreeMap {
+    template <class F, class T>
+    T operator()(F&& f, const T& t, Where where = {}) const {
+        constexpr MapProblem problem = map_problem<F, T>();
+        static_assert(
+            problem != MapProblem::no_tree,
+            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
+        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        return map_trees(where, f, t);
+    }
+    template <class F, class T, class U>
+    T operator()(F&& f, const T& t, const U& u, Where where = {}) const {
+        constexpr MapProblem problem = map_problem<F, T, U>();
+        static_assert(
+            problem != MapProblem::no_tree,
+            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
+        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        return map_trees(where, f, t, u);
+    }
+    template <class F, class T, class U, class V>
+    T operator()(F&& f, const T& t, const U& u, const V& v, Where where = {}) const {
+        constexpr MapProblem problem = map_problem<F, T, U, V>();
+        static_assert(
+            problem != MapProblem::no_tree,
+            "T is no pytree: it has constructors, private members or bases; add JAXSCOPE_PYTREE(T, member, ...) or wrap it in Static<>");
+        static_assert(problem != MapProblem::function, "tree_map: the function takes an Array of each tree, and gives an Array");
+        return map_trees(where, f, t, u, v);
+    }
+    template <class F, class T, class U, class V, class W, class... More>
+    T operator()(F&& f, const T& t, const U& u, const V& v, const W& w, const More&... more) const {
+        static_assert(map_problem<F, T, U, V, W, More...>() == MapProblem::none,
+                      "tree_map: the function takes an Array of each tree, and gives an Array");
+        return map_trees(Where("", 0, ""), f, t, u, v, w, more...);
+    }
+};
+}  // namespace detail
+/// f(leaf, leaf of the other trees...) for every leaf of the first; another tree may have None there, an Array without a value. Throws
+/// JAX's error that names the first place where the trees differ. In a model, as filter_jit takes one, the arrays are the leaves and all
+/// else stays.
+inline constexpr detail::TreeMap tree_map{};
 
 }  // namespace jaxscope::jax

@@ -118,15 +118,19 @@ Array median(const Operand& x, const Reduction& over = {});
 Array nanquantile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array nanpercentile(const Operand& x, const Operand& q, const Reduction& over = {});
 Array nanmedian(const Operand& x, const Reduction& over = {});
-/// Along one axis or several: `jnp::sum(x, 0)`, `jnp::sum(x, {0, 1})`.
+/// Along one axis or several: `jnp::sum(x, 0)`, `jnp::sum(x, {0, 1})`, with keepdims `jnp::mean(x, -1, true)`.
 #define JAXSCOPE_ALONG(name) \
     template <class T>       \
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis) { return name(x, {.axis = axis}); }
 #define JAXSCOPE_OVER(name)                                                                                                   \
-    JAXSCOPE_ALONG(name)                                                                                                      \
     template <class T>                                                                                                        \
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, std::initializer_list<T> axes) { \
-        return name(x, {.axis = Axes(std::vector<std::int64_t>(axes.begin(), axes.end()))});                                  \
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, T axis, Flag keepdims = false) { \
+        return name(x, {.axis = axis, .keepdims = keepdims});                                                                 \
+    }                                                                                                                         \
+    template <class T>                                                                                                        \
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Array name(const Operand& x, std::initializer_list<T> axes,   \
+                                                                           Flag keepdims = false) {                           \
+        return name(x, {.axis = Axes(std::vector<std::int64_t>(axes.begin(), axes.end())), .keepdims = keepdims});            \
     }
 JAXSCOPE_OVER(sum)
 JAXSCOPE_OVER(prod)

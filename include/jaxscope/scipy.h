@@ -56,6 +56,17 @@ struct TriangularOptions {
 };
 Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptions& options = {});
 Array block_diag(const Arrays& blocks, Where where = {});
+/// a = p l u: a permutation, a triangle with ones on its diagonal, a triangle.
+struct Lu {
+    Array p, l, u;
+};
+Lu lu(const Operand& a);
+/// The matrix exponential, by Pade's approximation and squaring; NaN where more than `max_squarings` are needed.
+struct Exponential {
+    Flag upper_triangular = false;
+    std::int64_t max_squarings = 16;
+};
+Array expm(const Operand& a, const Exponential& how = {});
 }  // namespace linalg
 
 }  // namespace jaxscope::jax::scipy

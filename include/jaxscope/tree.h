@@ -38,7 +38,8 @@ private:
 using AxisTree = PrefixTree<Axis>;
 /// One axis per leaf. Throws "NAME specification must be a tree prefix of the corresponding value" with the places that don't fit.
 /// `tupled_args`: the tree is that of an argument list, and the error says so.
-std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args = false);
+std::vector<Axis> flatten_axes(const std::string& name, const PyTreeDef& tree, const AxisTree& axes, bool tupled_args = false,
+                               Where where = {});
 
 /// Per leaf of the positional arguments, then of the keyword arguments sorted by name: is it donated?
 std::vector<bool> donation_vector(const std::vector<int>& donate_argnums, const std::vector<std::string>& donate_argnames,
@@ -100,10 +101,7 @@ bool tree_all(const T& t) {
 
 /// jax.tree: the same functions by shorter names.
 namespace tree {
-template <class F, class T, class... More>
-T map(F&& f, const T& t, const More&... more) {
-    return tree_map(static_cast<F&&>(f), t, more...);
-}
+inline constexpr detail::TreeMap map{};
 template <class T>
 std::vector<Array> leaves(const T& t) {
     return tree_leaves(t);
@@ -121,8 +119,8 @@ auto flatten(const T& t) {
     return tree_flatten(t);
 }
 template <class T>
-T unflatten(const T& prototype, const std::vector<Array>& leaves) {
-    return tree_unflatten(prototype, leaves);
+T unflatten(const T& prototype, const std::vector<Array>& leaves, Where where = {}) {
+    return tree_unflatten(prototype, leaves, where);
 }
 template <class F, class T, class R>
 R reduce(F&& f, const T& t, R initial) {

@@ -11,6 +11,7 @@ import jax.image
 import jax.nn as nn
 import jax.numpy as jnp
 import jax.random as jr
+import jax.scipy.linalg
 import jax.scipy.special
 import numpy as np
 import pytest

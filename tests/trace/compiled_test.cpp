@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
+#include <cstdlib>
 #include <map>
 #include <sstream>
 
@@ -110,6 +111,72 @@ TEST(Arrays, ShapesAndTypesPrint) {
     std::ostringstream out;
     out << jnp::ones({2, 3}).shape() << ' ' << jnp::ones(2).dtype() << ' ' << jnp::arange(3).shape();
     EXPECT_EQ(out.str(), "(2, 3) float32 (3,)");
+}
+
+TEST(Warnings, AreToldOnceOfAFunctionThatHoldsNothing) {
+    const auto first_of = [](Array a) { return a[{jax::slice(1)}]; };
+    const auto told_by = [](const auto& f, int n) {
+        testing::internal::CaptureStderr();
+        jax::jit(f, {.donate_argnums = {0}})(jnp::ones({n}));
+        return testing::internal::GetCapturedStderr();
+    };
+    EXPECT_NE(told_by(first_of, 3).find("Some donated buffers were not usable: float32[3]"), std::string::npos);
+    EXPECT_EQ(told_by(first_of, 3), "");
+    EXPECT_NE(told_by(first_of, 4).find("float32[4]"), std::string::npos);
+    // One that holds something is another function each time.
+    for (const int k : {1, 1}) EXPECT_NE(told_by([k](Array a) { return a[{jax::slice(k)}]; }, 5), "");
+}
+
+TEST(Warnings, TellOfLargeArraysThatAreClosedOver) {
+    const Array table = jnp::ones({500, 1000});
+    const auto told = [&](const char* limit, const char* frames) {
+        setenv("JAX_CAPTURED_CONSTANTS_WARN_BYTES", limit, 1);
+        setenv("JAX_CAPTURED_CONSTANTS_REPORT_FRAMES", frames, 1);
+        testing::internal::CaptureStderr();
+        jax::jit([&](Array a) { return a + table; })(1.);
+        unsetenv("JAX_CAPTURED_CONSTANTS_WARN_BYTES");
+        unsetenv("JAX_CAPTURED_CONSTANTS_REPORT_FRAMES");
+        return testing::internal::GetCapturedStderr();
+    };
+    const std::string text =
+        "UserWarning: A large amount of constants were captured during lowering (2.00MB total). If this is intentional, disable this "
+        "warning by setting JAX_CAPTURED_CONSTANTS_WARN_BYTES=-1. ";
+    EXPECT_EQ(told("2000000", ""),
+              text + "To obtain a report of where these constants were encountered, set JAX_CAPTURED_CONSTANTS_REPORT_FRAMES=-1.\n");
+    EXPECT_EQ(told("2000001", ""), "");
+    EXPECT_EQ(told("-1", ""), "");
+    EXPECT_EQ(told("", ""), "");  // JAX's own limit is 2 GB
+    const std::string report = told("1000", "-1");
+    EXPECT_NE(report.find("Largest 1 allocation(s):\n  Constant float32[500,1000], 2.00MB captured at:\n"), std::string::npos) << report;
+    EXPECT_NE(report.find("compiled_test.cpp:"), std::string::npos) << report;
+}
+
+TEST(Arguments, PairsAndTuplesOfNumbersAreTreesOfThem) {
+    int traces = 0;
+    const auto f = jax::jit([&](std::pair<Array, Array> p) { return ++traces, p.first * p.second; });
+    EXPECT_EQ(f(std::pair{2., 3.}).item(), 6.);
+    EXPECT_EQ(f(std::pair{4., 5.}).item(), 20.);
+    EXPECT_EQ(f(std::pair{2, 3}).item<int>(), 6);
+    EXPECT_EQ(traces, 2);
+    const auto [a, b] = jax::grad([](std::pair<Array, Array> p) { return p.first * p.second; })(std::pair{2., 3.});
+    EXPECT_EQ(a.item(), 3.);
+    EXPECT_EQ(b.item(), 2.);
+    // Where numbers are asked for they stay what they are.
+    const auto sized = jax::jit([](Array x, std::pair<int, int> n) { return x * (n.first + n.second); }, {.static_argnums = {1}});
+    EXPECT_EQ(sized(2., std::pair{3, 4}).item(), 14.);
+    const auto any = jax::jit([](Array x, auto n) { return x.reshape({n.first.template item<int>(), 2}); }, {.static_argnums = {1}});
+    EXPECT_EQ(any(jnp::ones({6}), std::pair{3, 4}).shape().str(), "(3, 2)");
+}
+
+TEST(Trees, OtherOnesMayHaveNoneWhereTheFirstHasAnArray) {
+    const Array x = jnp::ones({2});
+    const std::vector<Array> params{x, x}, updates{x, Array()};
+    const auto stepped = jax::tree_map([](Array p, Array u) { return u.has_value() ? p - u : p; }, params, updates);
+    EXPECT_EQ(stepped[0].str() + stepped[1].str(), "[0. 0.][1. 1.]");
+    const auto of_updates = jax::tree_map([](Array u) { return u * 2; }, updates);
+    EXPECT_FALSE(of_updates[1].has_value());
+    EXPECT_NE(error_of([&] { jax::tree_map([](Array u, Array) { return u; }, updates, params); }).find("<class 'NoneType'>"),
+              std::string::npos);
 }
 
 }  // namespace

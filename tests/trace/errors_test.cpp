@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <jaxscope/jax.h>
 
+#include <map>
+
 #include "trace/behaviours.h"
 
 namespace jax = jaxscope::jax;
@@ -258,4 +260,72 @@ TEST(ErrorPlaces, OfWhatWasGivenAway) {
     const int deleted = __LINE__ + 1;
     u.delete_buffer();
     EXPECT_NE(advice([&] { jnp::sin(u); }).find("errors_test.cpp:" + std::to_string(deleted)), std::string::npos);
+}
+
+TEST(RefusedAsJax, ClosureConvertWithOtherConstants) {
+    const Array x = jnp::ones({3});
+    const auto with = [&](std::size_t n) {
+        return error_of([&] {
+            jax::grad([&](Array w) {
+                const auto converted = jax::closure_convert([&](Array a) { return a * w; }, x);
+                return converted.first(x, std::vector<Array>(n, w)).sum();
+            })(2.);
+        });
+    };
+    const std::string differs =
+        "The inputs to the closure produced by closure_convert must have the same Pytree structure as the example arguments passed when "
+        "closure_convert was called. Expected PyTreeDef((*,)), but got ";
+    EXPECT_EQ(with(1), "no error");
+    EXPECT_EQ(with(2), differs + "PyTreeDef((*, *))");
+    EXPECT_EQ(with(0), differs + "PyTreeDef(())");
+}
+
+TEST(RefusedAsJax, BackwardRules) {
+    const auto twice = [](Array a) { return a * 2.; };
+    const auto forward = [](Array a) { return std::pair{a * 2., a}; };
+    const auto gradient = [&](auto bwd) { return jax::grad(jax::custom_vjp(twice).defvjp(forward, bwd))(1.); };
+    EXPECT_EQ(error_of([&] { gradient([](Array, Array ct) { return ct * 2.; }); }),
+              "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of the primal "
+              "function, and in particular must produce a tuple of length equal to the number of arguments to the primal function, but "
+              "got bwd output structure PyTreeDef(*) for primal input structure PyTreeDef((*,)).");
+    EXPECT_EQ(gradient([](Array, Array ct) { return std::vector<Array>{ct * 2.}; }).item(), 2.);
+    EXPECT_EQ(gradient([](Array, Array) { return std::tuple(Array(2)); }).item(), 2.);  // JAX takes an int32 for a float32
+}
+
+TEST(RefusedAsJax, ConditionsThatAreTrees) {
+    const auto more = [](Array c) { return c + 1; };
+    EXPECT_EQ(error_of([&] {
+                  jax::lax::while_loop([](Array c) { return std::pair{c < 3, c}; }, more, 0);
+              }),
+              "cond_fun must return a boolean scalar, but got pytree PyTreeDef((*, *)).");
+    EXPECT_EQ(error_of([&] { jax::lax::while_loop([](Array c) { return std::tuple(c < 3); }, more, 0); }),
+              "cond_fun must return a boolean scalar, but got pytree PyTreeDef((*,)).");
+}
+
+TEST(RefusedAsJax, CompiledCallsWithOtherNames) {
+    const Array x = jnp::ones({3});
+    const auto product = [](Array a, Array b) { return a * b; };
+    const auto by_name = jax::jit(product).lower(x, jax::kw("b", x)).compile();
+    const auto by_position = jax::jit(product).lower(x, x).compile();
+    EXPECT_EQ(by_name(x, jax::kw("b", x)).sum().item(), 3.);
+    EXPECT_EQ(error_of([&] { by_name(x, x); }),
+              "Function compiled with input pytree does not match the input pytree it was called with. There are 2 mismatches, "
+              "including:\n    * at args, seen tuple of length 1 but now given tuple of length 2, so the lengths do not match\n    * at "
+              "kwargs, seen <class 'dict'> with 1 child but now given <class 'dict'> with 0 child, so the numbers of children do not "
+              "match, with the symmetric difference of key sets: {'b'}");
+    EXPECT_NE(error_of([&] { by_position(x, jax::kw("b", x)); }).find("at kwargs, seen <class 'dict'> with 0 child"), std::string::npos);
+}
+
+TEST(RefusedAsJax, TreesOfOtherKeys) {
+    using Dict = std::map<std::string, Array>;
+    const Array x = jnp::ones({3});
+    const auto pullback = jax::vjp([](Array a) { return Dict{{"a", a}, {"b", a}}; }, x).second;
+    const std::string other_keys = error_of([&] { pullback(Dict{{"a", x}, {"c", x}}); });
+    EXPECT_NE(other_keys.find("out was a <class 'dict'> with pytree metadata ('a', 'b') in the original output, but a <class 'dict'> with "
+                              "pytree metadata ('a', 'c') here, so the pytree node metadata does not match."),
+              std::string::npos)
+        << other_keys;
+    const std::string fewer = error_of([&] { pullback(Dict{{"a", x}}); });
+    EXPECT_NE(fewer.find("so the numbers of children do not match, with the symmetric difference of key sets: {'b'}."), std::string::npos)
+        << fewer;
 }

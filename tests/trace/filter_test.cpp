@@ -235,6 +235,15 @@ TEST(Filter, TreesPrintAsEquinoxPrintsThem) {
     std::string want = "{\n  'a':\n  [\n";
     for (int i = 0; i < 9; ++i) want += std::string("    f32[200,3]") + (i < 8 ? ",\n" : "\n");
     EXPECT_EQ(jax::tree_pformat(wide), want + "  ]\n}");
+    // What fits on one line between the brackets' lines stays on it.
+    struct Layer {
+        Array w, b;
+    };
+    struct Net {
+        std::vector<Layer> layers;
+    };
+    EXPECT_EQ(jax::tree_pformat(Net{{{jnp::ones({5, 3}), jnp::ones(5)}, {jnp::ones({2, 5}), jnp::ones(2)}}}, {.width = 62}),
+              "Net(\n  layers=[\n    Layer(w=f32[5,3], b=f32[5]), Layer(w=f32[2,5], b=f32[2])\n  ]\n)");
     EXPECT_EQ(jax::tree_pformat(std::vector<Array>{jnp::ones(2)}, {.short_arrays = false}), "[Array([1., 1.], dtype=float32)]");
     EXPECT_EQ(jax::tree_pformat(std::map<std::string, Array>{{"w", jnp::ones({2, 2})}}, {.short_arrays = false}),
               "{'w': Array([[1., 1.],\n             [1., 1.]], dtype=float32)}");

@@ -67,24 +67,24 @@ struct Layer {
     Array w, b;
     int width = 2;
 };
-struct Model {
+struct Network {
     std::vector<Layer> layers;
     Activation activation;
 };
 
 TEST(Nesting, ModelsAreMappedArrayByArray) {
-    const Model m{{Layer{jnp::ones({2, 2}), jnp::ones(2)}, Layer{jnp::ones({2, 2}), jnp::zeros(2)}}, relu_of};
-    const auto loss = [](const Model& m, const Array& x) {
+    const Network m{{Layer{jnp::ones({2, 2}), jnp::ones(2)}, Layer{jnp::ones({2, 2}), jnp::zeros(2)}}, relu_of};
+    const auto loss = [](const Network& m, const Array& x) {
         Array h = x;
         for (const Layer& l : m.layers) h = m.activation(jnp::matmul(h, l.w) + l.b);
         return h.sum();
     };
-    const Model gradients = jax::filter_grad(loss)(m, jnp::ones({1, 2}));
-    const Model next = jax::tree_map([](Array p, Array g) { return p - .5 * g; }, m, gradients);
+    const Network gradients = jax::filter_grad(loss)(m, jnp::ones({1, 2}));
+    const Network next = jax::tree_map([](Array p, Array g) { return p - .5 * g; }, m, gradients);
     EXPECT_EQ(next.layers[1].b.str(), "[-0.5 -0.5]");
     EXPECT_EQ(next.layers[0].width, 2);
     EXPECT_EQ(next.activation, m.activation);
-    Model wider = m;
+    Network wider = m;
     wider.layers[0].width = 3;
     EXPECT_NE(error_of([&] { jax::tree_map([](Array p, Array) { return p; }, m, wider); }), "no error");
     EXPECT_NE(jax::tree_pformat(m).find("<function "), std::string::npos) << jax::tree_pformat(m);

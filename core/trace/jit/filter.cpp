@@ -18,14 +18,14 @@ namespace jaxscope::jax::detail {
 
 bool is_inexact(const Array& a) { return ::jaxscope::is_inexact(a.node()->aval->dtype); }
 
-bool truth_of(const Array& a) {
+bool truth_of(const Array& a, const Where& where) {
     if (a.is_tracer() && !a.node()->value.is_literal())
-        throw Error(ErrorCode::BadUsage, "`filter_spec` leaf values cannot be traced arrays.");
+        throw Error(ErrorCode::BadUsage, "`filter_spec` leaf values cannot be traced arrays.").at({where.file, where.line, 0});
     if (a.dtype() != dtype::bool_ || a.size() != 1)
-        throw Error(ErrorCode::BadUsage, "`filter_spec` must consist of booleans and callables only.");
+        throw Error(ErrorCode::BadUsage, "`filter_spec` must consist of booleans and callables only.").at({where.file, where.line, 0});
     return static_cast<bool>(a);
 }
-void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree) { trees_differ(spec, tree, "tree_map"); }
+void spec_is_no_prefix(const PyTreeDef& spec, const PyTreeDef& tree, const Where& where) { trees_differ(spec, tree, "tree_map", where); }
 std::vector<std::string> inexact_paths(const PyTreeDef& tree, const std::vector<Array>& places) {
     const std::vector<std::string> paths = tree.paths();
     std::vector<std::string> out;
@@ -41,21 +41,23 @@ namespace {
 /// Writes a tree of places: each array is one, with or without a value.
 class PlacesWriter final : public TreeWriter {
 public:
-    explicit PlacesWriter(TreeWriter& to) : to_(to) {}
+    PlacesWriter(TreeWriter& to, bool keeps_fixed) : to_(to), keeps_fixed_(keeps_fixed) {}
     void open(Kind kind, const std::string& type, std::size_t children) override { to_.open(kind, type, children); }
     void name(const std::string& member) override { to_.name(member); }
     void key(const std::string& repr) override { to_.key(repr); }
     void close() override { to_.close(); }
     void leaf() override { to_.leaf(); }
     void none() override { to_.leaf(); }
-    void fixed(const void*, const FixedType&) override { to_.none(); }
+    void fixed(const void* value, const FixedType& type) override { keeps_fixed_ ? to_.fixed(value, type) : to_.none(); }
 
 private:
     TreeWriter& to_;
+    bool keeps_fixed_;  ///< else a value that isn't compared
 };
+template <bool KeepsFixed>
 PyTreeDef places_of(const Description& d) {
     return make_tree(&d, [](const void* value, TreeWriter& w) {
-        PlacesWriter places(w);
+        PlacesWriter places(w, KeepsFixed);
         describe(*static_cast<const Description*>(value), places);
     });
 }
@@ -68,9 +70,49 @@ void Moving::tangent(const std::vector<Array>& primals, const Array& t) {
 void Moving::give(Array& a, const std::vector<Array>& leaves, std::size_t& at, std::size_t& given) const {
     if (moves_[at++] == '1') a = leaves[given++];
 }
-void check_same_places(const Description& a, const Description& b) {
-    const PyTreeDef one = places_of(a), other = places_of(b);
-    if (!(one == other)) trees_differ(one, other, "tree_map");
+void check_same_places(const Description& a, const Description& b, const Where& where) {
+    const PyTreeDef one = places_of<false>(a), other = places_of<false>(b);
+    if (!(one == other)) trees_differ(one, other, "tree_map", where);
+}
+void check_prefix(const Description& a, const Description& b, const Where& where) {
+    const PyTreeDef one = make_tree(a), other = make_tree(b);
+    if (one == other) return;
+    std::vector<Array> from, to;
+    append_places(a.value, *a.type, from);
+    append_places(b.value, *b.type, to);
+    bool fits = places_of<true>(a) == places_of<true>(b);
+    for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[i].has_value() || !to[i].has_value();
+    if (!fits) trees_differ(one, other, "tree_map", where);
+}
+namespace {
+/// Walks a tree, and finds chosen nodes: `found` of each, and whether one stands in another.
+struct ChosenNodes : Visitor {
+    ChosenNodes(const ChosenNode* of, std::size_t n) : Visitor{on_child}, nodes(of), found(n, false) {}
+    static void on_child(Visitor& visitor, void* value, const TreeType& type) { static_cast<ChosenNodes&>(visitor).walk(value, type); }
+    void walk(void* value, const TreeType& type) {
+        bool here = false;
+        for (std::size_t i = 0; i < found.size(); ++i)
+            if (nodes[i].at == value && nodes[i].type == &type) here = found[i] = true;
+        nested = nested || (here && depth > 0);
+        depth += here ? 1 : 0;
+        if (type.children) type.children(value, *this);
+        depth -= here ? 1 : 0;
+    }
+    const ChosenNode* nodes;
+    std::vector<bool> found;
+    std::size_t depth = 0;  ///< chosen nodes that the walk is in
+    bool nested = false;
+};
+}  // namespace
+void check_chosen(const Description& tree, const ChosenNode* nodes, std::size_t n, const Where& where) {
+    ChosenNodes walk(nodes, n);
+    walk.walk(const_cast<void*>(tree.value), *tree.type);
+    const bool all = std::find(walk.found.begin(), walk.found.end(), false) == walk.found.end();
+    if (all && !walk.nested) return;
+    throw Error(ErrorCode::BadUsage, "`where` does not specify an element or elements of `pytree`.")
+        .at({where.file, where.line, 0})
+        .advise(all ? "one of the nodes stands in another one: give the outer one alone, or the inner one"
+                    : "`where` returns references to nodes of the tree that it is given: [](auto& m) -> auto& { return m.w; }");
 }
 
 std::vector<Array> nondifferentiable(const std::vector<Array>& values, const char* text) {
@@ -168,7 +210,7 @@ namespace {
 
 using Kind = TreeWriter::Kind;
 
-/// Lays a tree out: on one line where that fits, else each child on its own.
+/// Lays a tree out: on one line where that fits, else its children on one between the brackets' lines, else each child on its own.
 class Layout {
 public:
     Layout(const std::vector<Array>& leaves, const PrintOptions& options) : leaves_(leaves), options_(options) {}
@@ -182,6 +224,9 @@ public:
         const auto [open, close] = brackets(n);
         std::string out = open + "\n";
         const std::string margin(indent + 2, ' ');
+        const std::string items = on_one_line(n, indent + 2, false);
+        if (fits(indent + 2)) return out + margin + items + "\n" + std::string(indent, ' ') + close;
+        at_ = first;
         for (std::size_t i = 0; i < n.children.size(); ++i) {
             out += margin + child(n, i, indent + 2) + (i + 1 < n.children.size() ? ",\n" : "\n");
         }
@@ -216,10 +261,10 @@ private:
         return n.keys[i].text + ":\n" + std::string(indent, ' ') + text(*n.children[i], indent, indent);
     }
     /// As if there were one line; those of an array of several lines stand below each other.
-    std::string on_one_line(const TreeNode& n, std::size_t column) {
+    std::string on_one_line(const TreeNode& n, std::size_t column, bool bracketed = true) {
         letters_ = 0;
         std::string out;
-        flat(n, column, out);
+        flat(n, column, out, bracketed);
         return out;
     }
     bool fits(std::size_t used) const { return used + letters_ <= options_.width; }
@@ -232,18 +277,18 @@ private:
             if (c == '\n') out.append(at, ' ');
         }
     }
-    void flat(const TreeNode& n, std::size_t column, std::string& out) {
+    void flat(const TreeNode& n, std::size_t column, std::string& out, bool bracketed = true) {
         if (n.kind == Kind::leaf) return add(leaf(leaves_[at_++]), column, out);
         if (n.kind == Kind::none) return add("None", column, out);
         if (n.kind == Kind::fixed) return add(n.type, column, out);
         if (n.kind == Kind::custom && n.children.size() == 1 && n.keys[0].text.empty()) return flat(*n.children[0], column, out);
         const auto [open, close] = brackets(n);
-        add(open, column, out);
+        if (bracketed) add(open, column, out);
         for (std::size_t i = 0; i < n.children.size(); ++i) {
             add((i ? ", " : "") + key(n, i), column, out);
             flat(*n.children[i], column, out);
         }
-        add(close, column, out);
+        if (bracketed) add(close, column, out);
     }
     /// Equinox tells weak types, and writes what has only a shape as JAX does.
     std::string leaf(const Array& a) const {

@@ -2,6 +2,7 @@
 #include "trace/jit/jit_state.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -79,6 +80,9 @@ bool is_donated(const JitState& s, const Call& call, const ArgumentNames& names,
     return position < r.args.size() ? r.args[position] : r.fallback;
 }
 
+/// Calls have no place of their own: where the function was made is the nearest one.
+const Where& place_of(const JitState& s, const Call& call) { return call.where.line ? call.where : s.where; }
+
 std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, Avals avals) {
     const ArgumentNames names = argument_names(call, s.options.arg_names);
     check_arguments(s, call, names.args);
@@ -91,7 +95,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     e->axes = trace_context();
     e->leaves_as_taken = call.leaves_as_taken();
     if (std::is_sorted(e->leaves_as_taken.begin(), e->leaves_as_taken.end())) e->leaves_as_taken.clear();
-    const TracedCall t = trace_call(call, "jit", s.options.name, &names);
+    const TracedCall t = at_place(place_of(s, call), [&] { return trace_call(call, "jit", s.options.name, &names); });
     e->traced = t.traced;
     e->out_tree = t.out_tree;
     auto p = std::make_shared<::jaxscope::Program>();
@@ -110,6 +114,7 @@ std::shared_ptr<JitEntry> trace_entry(JitState& s, Call& call, PyTreeDef tree, A
     e->program = p;
     e->donation = pair_donations(*p);
     e->warn = s.rules.warn;
+    e->function = s.function;
     e->remat_lowering = parse_remat_lowering(s.options.remat_lowering);
     std::vector<bool> gone(names.leaves.size(), false);
     for (const DonatedLeaf& d : e->donation.donated) gone[static_cast<std::size_t>(d.input)] = d.used;
@@ -185,9 +190,22 @@ JaxprPtr without_pruned_reads(const JaxprPtr& j, const std::vector<bool>& kept) 
     return widen_inputs(dce_jaxpr(j, std::vector<bool>(j->outvars.size(), true)).jaxpr, j->in_avals(), position);
 }
 
-/// Once, where it is lowered or runs first.
+/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
+bool is_news(std::string text) {
+    static std::mutex mutex;
+    static auto& told = *new std::set<std::string>();
+    const std::lock_guard lock(mutex);
+    return told.insert(std::move(text)).second;
+}
+
+/// Once, where it is lowered or runs first. Another jit of a function that holds nothing, with the same options, is what JAX compiled
+/// before.
 void tell_warning(JitEntry& e) {
-    if (e.donation.warning && std::exchange(e.warn, false)) std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
+    if (!std::exchange(e.untold, false)) return;
+    if (const auto text = captured_constants_warning(e.traced)) std::fprintf(stderr, "UserWarning: %s\n", text->c_str());
+    if (!e.donation.warning || !e.warn) return;
+    if (e.function && !is_news(fmt::format("{} {} {}", e.function, fmt::join(e.program->donated, ""), *e.donation.warning))) return;
+    std::fprintf(stderr, "UserWarning: %s\n", e.donation.warning->c_str());
 }
 
 void compile_entry(JitEntry& e) {
@@ -219,7 +237,7 @@ std::vector<Array> run_entry(JitEntry& e, std::span<const Node* const> leaves, c
     });
     std::vector<Array> out;
     out.reserve(results.size());
-    for (ArrayPtr& a : results) out.push_back(concrete(std::move(a)));
+    for (ArrayPtr& a : results) out.push_back(concrete(std::move(a), where));
     return out;
 }
 
@@ -237,9 +255,6 @@ ParamsRef jit_params(const JitOptions& o, const JaxprPtr& body, const std::vecto
                          {"inline", Attr(o.inline_)},
                          {"keep_unused", Attr(o.keep_unused)}});
 }
-
-/// Calls have no place of their own: where the function was made is the nearest one.
-const Where& place_of(const JitState& s, const Call& call) { return call.where.line ? call.where : s.where; }
 
 std::vector<Array> stage_entry(const JitState& s, const JitEntry& e, const Call& call) {
     std::vector<bool> donated(e.traced.captures_tracers() ? e.traced.consts.size() : 0, false);
@@ -411,6 +426,8 @@ void check_compiled(JitState& s, Call& compiled, Call& given) {
                         "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
                         "Detected argument of Tracer type: " +
                             long_aval(a.node()->aval) + ".");
+    fix_numbers(s, compiled);
+    fix_numbers(s, given);
     check_same_types(s, compiled, given);
 }
 
@@ -499,10 +516,11 @@ std::vector<std::string> retraces(JitState& s) {
     return s.reasons;
 }
 
-JitHandle::JitHandle(const JitOptions& options, const Where& where, int arity) : state_(new JitState) {
+JitHandle::JitHandle(const JitOptions& options, const Where& where, int arity, const void* function) : state_(new JitState) {
     state_->options = options;
     state_->where = where;
     state_->arity = arity;
+    state_->function = function;
     if (arity < 0) return;
     try {
         check_options(*state_, arity, state_->options.arg_names);
@@ -555,14 +573,6 @@ std::vector<DonatingCall> donating_calls(const ::jaxscope::Jaxpr& open, const st
     return out;
 }
 
-/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
-bool is_news(const DonatingCall& call) {
-    static std::mutex mutex;
-    static auto& told = *new std::set<std::string>();
-    const std::lock_guard lock(mutex);
-    return told.insert(call.name + "\n" + *call.warning).second;
-}
-
 }  // namespace
 
 DonatedArrays::DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
@@ -577,7 +587,7 @@ DonatedArrays::DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Ar
                                         i, k));
             arrays_.push_back(Array::of(call.gone[i]));
         }
-        if (call.warning && is_news(call)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
+        if (call.warning && is_news(call.name + "\n" + *call.warning)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
     }
 }
 void DonatedArrays::consume(const Where& where) const {

@@ -125,14 +125,29 @@ void check_arguments(const JitState& s, const Call& call, const std::vector<std:
 }
 
 void check_same_types(const JitState& s, const Call& compiled, const Call& given) {
-    const std::vector<TreeDifference> trees = tree_differences(make_tree(compiled.arguments()), make_tree(given.arguments()));
     std::string list;
-    for (const TreeDifference& d : trees)  // without their articles
-        list += fmt::format("\n    * at args{}, seen {} but now given {}, so {}", d.path, d.one.substr(2), d.other.substr(2), d.why);
-    if (!trees.empty())
+    std::size_t mismatches = 0;
+    const auto compare = [&](const char* what, const PyTreeDef& one, const PyTreeDef& other) {
+        for (const TreeDifference& d : tree_differences(one, other)) {  // without their articles
+            list +=
+                fmt::format("\n    * at {}{}, seen {} but now given {}, so {}", what, d.path, d.one.substr(2), d.other.substr(2), d.why);
+            ++mismatches;
+        }
+    };
+    // As JAX has it: what came by position, what came by name; then the static values, which are part of a call in C++.
+    const auto both = [](const Call& c) {
+        std::vector<bool> fixed;
+        for (const std::vector<Array>& f : c.fixed) fixed.push_back(!f.empty());
+        return pair_of_trees(c, fixed).children();
+    };
+    compare("args", both(compiled)[0], both(given)[0]);
+    compare("kwargs", both(compiled)[1], both(given)[1]);
+    if (!mismatches) compare("args", make_tree(compiled.arguments()), make_tree(given.arguments()));
+    if (mismatches)
         throw refusal(s, fmt::format("Function compiled with input pytree does not match the input pytree it was called with. There are {} "
                                      "mismatches, including:{}",
-                                     trees.size(), list));
+                                     mismatches, list))
+            .advise("pass the arguments as `lower` was given them: those that came by name by name, the others by position");
     const ArgumentNames names = argument_names(compiled, s.options.arg_names);
     for (std::size_t i = 0; i < compiled.leaves.size(); ++i) {
         const AvalRef a = compiled.leaves[i].node()->aval, b = given.leaves[i].node()->aval;

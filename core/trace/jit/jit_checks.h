@@ -21,4 +21,8 @@ void check_same_types(const JitState& s, const Call& compiled, const Call& given
 /// Throws what JAX says of static, donated and unhashable arguments that can't be so.
 void check_arguments(const JitState& s, const Call& call, const std::vector<std::string>& names);
 
+/// JAX's warning of a program that closes over many bytes: as many as JAX_CAPTURED_CONSTANTS_WARN_BYTES says, 2 GB where it says nothing,
+/// none where it is -1. JAX_CAPTURED_CONSTANTS_REPORT_FRAMES: with the lines where the largest ones are read.
+std::optional<std::string> captured_constants_warning(const Traced& traced);
+
 }  // namespace jaxscope::jax::detail

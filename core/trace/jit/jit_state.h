@@ -25,7 +25,9 @@ struct JitEntry {
     std::shared_ptr<const ::jaxscope::Program> program;
     DonationReport donation;
     RematLowering remat_lowering = RematLowering::Barrier;
-    bool warn = true;           ///< of donations that can't be used
+    bool warn = true;    ///< of donations that can't be used
+    bool untold = true;  ///< its warnings weren't told yet
+    const void* function = nullptr;
     void* prototype = nullptr;  ///< the traced call's result: what isn't an array of later results
     void (*drop)(void*) = nullptr;
     // What a run needs; one at a time, as an executable has one arena.
@@ -58,7 +60,8 @@ public:
     std::atomic<int> refs{1};
     JitOptions options;
     Where where;
-    int arity = -1;  ///< parameters of the function; -1: it doesn't tell
+    int arity = -1;                  ///< parameters of the function; -1: it doesn't tell
+    const void* function = nullptr;  ///< what tells one that holds nothing; null: it holds something
     DonationRules rules;
     std::recursive_mutex tracing;     ///< held while a trace is made: other threads wait for it, the function may call itself
     mutable std::shared_mutex lists;  ///< guards what follows

@@ -4,7 +4,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "calls/control_flow.h"
+#include "pytree/tree.h"
 #include "trace/functions.h"
 #include "trace/kept.h"
 
@@ -38,6 +41,7 @@ struct ClosureState final : Kept {
     JaxprPtr jaxpr;           ///< inputs: all that was closed over, then the arguments
     std::vector<Array> kept;  ///< per constant: those that stay, others without a value
     PyTreeDef tree;
+    Where where = Where("", 0, "");
 };
 
 /// JAX's heuristic: a value of a trace could be perturbed, unless its tangents are trivial.
@@ -54,6 +58,7 @@ Hoisted closure_convert_call(Call& call) {
     Hoisted out{KeptHandle(s), {}};
     s->jaxpr = t.traced.open();
     s->tree = make_tree(call.arguments());
+    s->where = call.where;
     for (const Array& c : t.traced.consts) {
         const bool hoisted = may_be_perturbed(c);
         if (hoisted) out.consts.push_back(c);
@@ -66,20 +71,24 @@ std::vector<Array> call_converted(Kept& kept, const std::vector<Array>& argument
                                   const std::vector<Array>& consts) {
     auto& s = static_cast<ClosureState&>(kept);
     const PyTreeDef given = make_tree(tree);
-    if (!(given == s.tree))
+    const auto hoisted =
+        static_cast<std::size_t>(std::count_if(s.kept.begin(), s.kept.end(), [](const Array& c) { return !c.has_value(); }));
+    // What is too much or too little among the hoisted arrays stands among the arguments in Python.
+    std::vector<PyTreeDef> flat = given.children();
+    const bool fits = given == s.tree && consts.size() == hoisted;
+    for (std::size_t i = hoisted; i < consts.size(); ++i) flat.push_back(make_tree(description(consts[i])));
+    for (std::size_t i = consts.size(); i < hoisted && !flat.empty(); ++i) flat.pop_back();
+    if (!fits)
         throw Error(ErrorCode::BadUsage, fmt::format("The inputs to the closure produced by closure_convert must have the same Pytree "
                                                      "structure as the example arguments passed when closure_convert was called. Expected "
                                                      "{}, but got {}",
-                                                     s.tree.str(), given.str()));
+                                                     s.tree.str(), tuple_of_trees(flat).str()))
+            .at({s.where.file, s.where.line, 0})
+            .advise(fmt::format("call it as g(arguments..., consts), consts being the {} arrays that closure_convert gave", hoisted));
     std::vector<Array> in;
     std::size_t next = 0;
-    for (const Array& c : s.kept) {
-        if (!c.has_value() && next == consts.size())
-            throw Error(ErrorCode::BadUsage,
-                        fmt::format("expected the arrays that closure_convert hoisted, found {} of them", consts.size()));
-        in.push_back(c.has_value() ? c : consts[next++]);
-    }
-    return detail::call(s.jaxpr, joined(in, arguments), Where("", 0, ""));
+    for (const Array& c : s.kept) in.push_back(c.has_value() ? c : consts[next++]);
+    return at_place(s.where, [&] { return detail::call(s.jaxpr, joined(in, arguments), s.where); });
 }
 
 }  // namespace detail

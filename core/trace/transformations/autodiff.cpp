@@ -308,7 +308,7 @@ void check_given(const LinearState& s, const std::vector<Array>& given, const Py
             places += fmt::format("{}  * out{} was {} in the original output, but {} here, so {}.", places.empty() ? "" : "\n", d.path,
                                   d.one, d.other, d.why);
         throw Error(ErrorCode::TypeMismatch,
-                    fmt::format("unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree "
+                    fmt::format("unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree\n"
                                 "structure of the differentiated function {}.\n\nBut the tree structures differ:\n{}",
                                 s.function, places));
     }

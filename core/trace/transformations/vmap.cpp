@@ -84,7 +84,7 @@ namespace {
 
 std::vector<Axis> axes_of_leaves(const std::string& name, const Axis& axes, const PyTreeDef& tree) {
     if (auto out = spread_axes(axes, tree)) return *out;
-    flatten_axes(name, tree, as_tree(axes));
+    flatten_axes(name, tree, as_tree(axes), false, Where("", 0, ""));
     throw Error(ErrorCode::BadUsage, name + " specification must be a tree prefix of the corresponding value; its tree is " + tree.str());
 }
 

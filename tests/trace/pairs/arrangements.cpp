@@ -27,6 +27,20 @@ void counts() {
     PAIR("jnp.histogram(v, bins=3, density=True)", jnp::histogram(v, 3, {.density = true}));
     PAIR("jnp.histogram(v, bins=4, weights=n)", jnp::histogram(v, 4, {.weights = n}));
     PAIR("jnp.histogram(n, bins=4, range=(-1., 1.))", jnp::histogram(n, 4, {.range = std::pair{-1., 1.}}));
+    PAIR("jnp.histogram(n, bins=4, range=(-1., 2.))", jnp::histogram(n, 4, {.range = {{-1., 2.}}}));
+}
+void as_python_writes_them() {
+    PAIR("jnp.mean(x, -1, keepdims=True)", jnp::mean(x, -1, true));
+    PAIR("jnp.sum(x, 0, keepdims=True)", jnp::sum(x, 0, true));
+    PAIR("jnp.max(x, (0, 1), keepdims=True)", jnp::max(x, {0, 1}, true));
+    PAIR("jnp.var(x, 1, keepdims=True)", jnp::var(x, 1, true));
+    PAIR("x.reshape(2, -1)", x.reshape(2, -1));
+    PAIR("(x + 1).reshape(1, 2, -1)", (x + 1).reshape(1, 2, -1));
+    PAIR("x.transpose(1, 0)", x.transpose(1, 0));
+    PAIR("x.reshape([2, -1])", x.reshape(std::vector<int>{2, -1}));
+    PAIR("jnp.meshgrid(v, i)", jnp::meshgrid(v, i));
+    PAIR("jnp.meshgrid(v, i, indexing='ij')", jnp::meshgrid(v, i, "ij"));
+    PAIR("jnp.broadcast_arrays(x, v)", jnp::broadcast_arrays(x, v));
 }
 void turned() {
     PAIR("jnp.atleast_1d(v[0])", jnp::atleast_1d(v[0]));
@@ -82,6 +96,7 @@ void spaced() {
 
 void arrangements() {
     counts();
+    as_python_writes_them();
     turned();
     spaced();
 }

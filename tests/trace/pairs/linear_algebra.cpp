@@ -1,10 +1,41 @@
 // jax.numpy.linalg, functions of sorted arrays, more of jax.random.
+#include <jaxscope/scipy.h>
+#include <jaxscope/vectorize.h>
+
 #include "pairs.h"
 
 namespace pairs {
 
+namespace {
+
+void of_small_arrays() {
+    PAIR("jnp.vectorize(lambda a, c: a * c + 1)(x, v[:1])", jnp::vectorize([](Array a, Array c) { return a * c + 1; })(x, v[slice(1)]));
+    PAIR("jnp.vectorize(lambda a, c: jnp.dot(a, c), signature='(n),(n)->()')(x, v)",
+         jnp::vectorize([](Array a, Array c) { return jnp::dot(a, c); }, "(n),(n)->()")(x, v));
+    PAIR("jnp.vectorize(lambda a, c: jnp.dot(a, c), signature='(n,m),(m)->(n)')(w.reshape(2, 1, 2, 5), w.reshape(4, 5))",
+         jnp::vectorize([](Array a, Array c) { return jnp::dot(a, c); }, "(n,m),(m)->(n)")(w.reshape(2, 1, 2, 5), w.reshape(4, 5)));
+    PAIR("jnp.vectorize(lambda a: (a.sum(), a[::-1]), signature='(n)->(),(n)')(x[:, None, None])",
+         jnp::vectorize(
+             [](Array a) {
+                 return std::pair{a.sum(), a[slice(none, none, -1)]};
+             },
+             "(n)->(),(n)")(x[{all, none, none}]));
+    PAIR("jax.scipy.linalg.lu(x)", [&] {
+        auto [p, l, u] = jax::scipy::linalg::lu(x);
+        return std::tuple(p, l, u);
+    }());
+    PAIR("jax.scipy.linalg.lu(y)", [&] {
+        auto [p, l, u] = jax::scipy::linalg::lu(y);
+        return std::tuple(p, l, u);
+    }());
+    PAIR("jax.scipy.linalg.expm(jnp.cos(9. * x * x)[:, :3])", jax::scipy::linalg::expm(jnp::cos(9. * x * x)[{all, slice(3)}]));
+    PAIR("jax.scipy.linalg.expm(jnp.ones((2, 3, 3)) * v[:3])", jax::scipy::linalg::expm(jnp::ones({2, 3, 3}) * v[slice(3)]));
+}
+
+}  // namespace
 void linear_algebra() {
     namespace la = jnp::linalg;
+    of_small_arrays();
     PAIR("jnp.linalg.inv(jnp.cos(9. * x * x)[:, :3])", la::inv(jnp::cos(9. * x * x)[{all, slice(3)}]));
     PAIR("jnp.linalg.solve(jnp.cos(9. * x * x)[:, :3], y[:, 0])", la::solve(jnp::cos(9. * x * x)[{all, slice(3)}], y[{all, 0}]));
     PAIR("jnp.linalg.solve(jnp.cos(9. * x * x)[:, :3], y)", la::solve(jnp::cos(9. * x * x)[{all, slice(3)}], y));

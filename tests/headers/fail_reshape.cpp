@@ -1,0 +1,7 @@
+// EXPECT: reshape takes sizes: x.reshape({2, 3}), or x.reshape(2, 3)
+#include <jaxscope/jax.h>
+namespace jax = jaxscope::jax;
+namespace jnp = jax::numpy;
+namespace lax = jax::lax;
+using jax::Array;
+auto wrong(const Array& x, const std::string& s) { return x.reshape(s); }
