@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <optional>
-#include <set>
 #include <string_view>
 
 #include "base/error.h"
@@ -188,14 +186,6 @@ JaxprPtr without_pruned_reads(const JaxprPtr& j, const std::vector<bool>& kept) 
         if (kept[i]) position.push_back(static_cast<int>(i));
     if (position.size() == kept.size()) return j;
     return widen_inputs(dce_jaxpr(j, std::vector<bool>(j->outvars.size(), true)).jaxpr, j->in_avals(), position);
-}
-
-/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
-bool is_news(std::string text) {
-    static std::mutex mutex;
-    static auto& told = *new std::set<std::string>();
-    const std::lock_guard lock(mutex);
-    return told.insert(std::move(text)).second;
 }
 
 /// Once, where it is lowered or runs first. Another jit of a function that holds nothing, with the same options, is what JAX compiled
@@ -438,79 +428,6 @@ MemoryAnalysis memory_analysis(JitState& s, Call& call) {
     return {plan.arguments, plan.outputs, plan.aliased, plan.temporaries, plan.planned_peak};
 }
 
-namespace {
-
-/// One array alone has no path.
-std::string result_at(const std::string& path) { return path.empty() ? "the result" : "output " + path; }
-
-std::string report_of(const JitEntry& e) {
-    std::string out;
-    for (const DonatedLeaf& d : e.donation.donated)
-        out += fmt::format("{} {}: {}\n", d.path, d.aval,
-                           !d.used    ? "not used: " + d.reason
-                           : d.output ? "memory taken by " + result_at(d.output_path) + ", " + d.reason
-                                      : "memory " + d.reason);
-    for (const std::string& f : e.donation.findings) out += f + "\n";
-    if (e.consumed.empty()) return out;
-    const MemoryPlan plan = plan_here(e.traced.jaxpr, e.donation.alias_of_output, e.program->kept);
-    for (const CopiedPair& c : plan.copied)
-        out += fmt::format("{} is still read when {} is made, which goes into its memory: {} bytes are copied in the end\n",
-                           e.program->in_paths[static_cast<std::size_t>(c.input)].str(),
-                           result_at(e.program->out_paths[static_cast<std::size_t>(c.output)].str()), c.bytes);
-    return out;
-}
-
-/// What can be told of the options alone.
-std::string report_of(const JitOptions& o) {
-    std::string out;
-    for (const int n : o.donate_argnums)
-        if (n < 0) out += fmt::format("donate_argnums={} donates nothing: JAX counts donated arguments from the front alone\n", n);
-    return out;
-}
-
-/// What can be told of a call before it runs: arrays that are gone, that stand in two places, that the function closes over, too.
-std::string report_of(const JitEntry& e, const Call& call) {
-    std::string out;
-    const auto path = [&](std::size_t i) { return e.program->in_paths[i].str(); };
-    for (std::size_t i = 0; i < call.leaves.size(); ++i)
-        if (e.program->kept[i] && call.leaves[i].node()->deleted())
-            out += path(i) + " was donated or deleted before this call: it will be refused\n";
-    for (const std::uint32_t i : e.consumed) {
-        const Node* n = call.leaves[i].node();
-        for (std::size_t k = 0; k < call.leaves.size(); ++k) {
-            const bool donated = std::find(e.consumed.begin(), e.consumed.end(), k) != e.consumed.end();
-            if (k == i || call.leaves[k].node() != n || !e.program->kept[k] || (donated && k < i)) continue;
-            out += fmt::format("{} and {} are one array, {}: the call will be refused\n", path(i), path(k),
-                               donated ? "donated twice" : "and one of them is donated");
-        }
-        for (const Array& c : e.traced.consts)
-            if (n->array && c.node()->array == n->array)
-                out += path(i) + " is donated, and the function closes over the same array: its memory is copied first\n";
-    }
-    return out;
-}
-
-}  // namespace
-
-std::string donation_report(JitState& s) {
-    const std::shared_lock lock(s.lists);
-    std::string out = report_of(s.options);
-    // A program each where there are several: types or static values differ between them.
-    std::size_t n = 0;
-    for (const auto& e : s.entries) {
-        const std::string report = report_of(*e);
-        ++n;
-        if (s.entries.size() > 1 && !report.empty()) out += fmt::format("trace {}:\n", n);
-        out += report;
-    }
-    return out;
-}
-std::string donation_report(JitState& s, Call& call) {
-    initialise();
-    const std::shared_ptr<JitEntry> e = find_entry(s, call);
-    return report_of(s.options) + report_of(*e) + report_of(*e, call);
-}
-
 std::vector<std::string> retraces(JitState& s) {
     const std::shared_lock lock(s.lists);
     return s.reasons;
@@ -537,61 +454,6 @@ JitHandle& JitHandle::operator=(const JitHandle& o) noexcept {
 }
 JitHandle::~JitHandle() {
     if (state_->refs.fetch_sub(1) == 1) delete state_;
-}
-
-namespace {
-
-/// A call of a jitted function that donates arrays which are at hand.
-struct DonatingCall {
-    std::string name;
-    std::vector<const Node*> gone;  ///< by donated leaf that is used, in order; null: none of the arrays at hand
-    std::optional<std::string> warning;
-};
-std::vector<DonatingCall> donating_calls(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
-    std::vector<DonatingCall> out;
-    for (const Eqn& e : open.eqns) {
-        if (e.prim != emitted_calls().jit) continue;
-        const std::vector<bool> donated = donated_inputs(*e.params);
-        if (std::find(donated.begin(), donated.end(), true) == donated.end()) continue;
-        ::jaxscope::Program p;
-        p.jaxpr = e.params->find("jaxpr")->get<Attr::JaxprRef>()->jaxpr;
-        p.kept = dce_jaxpr(p.jaxpr, std::vector<bool>(p.jaxpr->outvars.size(), true)).used_inputs;
-        p.in_paths.resize(p.kept.size());
-        const DonationReport report = pair_donations(p, donated);
-        DonatingCall& call = out.emplace_back(DonatingCall{p.jaxpr->name.str(), {}, report.warning});
-        for (const DonatedLeaf& d : report.donated) {
-            const Atom a = open.inputs(e)[static_cast<std::size_t>(d.input)];
-            const bool at_hand =
-                d.used && a.is_var() && a.var().index >= open.num_constvars && a.var().index < open.num_constvars + open.num_invars;
-            const Node* n = at_hand ? in[a.var().index - open.num_constvars].node() : nullptr;
-            call.gone.push_back(n && !n->is_tracer() ? n : nullptr);
-        }
-        // filter_jit's say nothing unless asked to, and which it is isn't known any more.
-        const Atom first = p.jaxpr->outvars.empty() ? Atom() : p.jaxpr->outvars.front();
-        if (first.is_literal() && first.literal()->aval->dtype == DType::S32) call.warning.reset();
-    }
-    return out;
-}
-
-}  // namespace
-
-DonatedArrays::DonatedArrays(const ::jaxscope::Jaxpr& open, const std::vector<Array>& in) {
-    for (const DonatingCall& call : donating_calls(open, in)) {
-        for (std::size_t i = 0; i < call.gone.size(); ++i) {
-            if (!call.gone[i]) continue;
-            const auto first = std::find(call.gone.begin(), call.gone.begin() + static_cast<std::ptrdiff_t>(i), call.gone[i]);
-            if (const auto k = first - call.gone.begin(); k < static_cast<std::ptrdiff_t>(i))
-                throw Error(ErrorCode::BadUsage,
-                            fmt::format("INVALID_ARGUMENT: Attempt to donate the same buffer twice in Execute() (flattened argument {}, "
-                                        "replica 0, partition 0, first use: {}). Toy example for this bug: `f(donate(a), donate(a))`.",
-                                        i, k));
-            arrays_.push_back(Array::of(call.gone[i]));
-        }
-        if (call.warning && is_news(call.name + "\n" + *call.warning)) std::fprintf(stderr, "UserWarning: %s\n", call.warning->c_str());
-    }
-}
-void DonatedArrays::consume(const Where& where) const {
-    for (const Array& a : arrays_) give_away(*a.node(), where);
 }
 
 }  // namespace jaxscope::jax::detail

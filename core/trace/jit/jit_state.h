@@ -76,6 +76,8 @@ public:
     std::unordered_multimap<std::size_t, Known> known;  ///< calls by key
 };
 
+/// Does nobody know of it yet? JAX warns where it compiles, and compiles once.
+bool is_news(std::string text);
 /// The trace for these arguments, made if there is none.
 std::shared_ptr<JitEntry> find_entry(JitState& state, Call& call);
 
