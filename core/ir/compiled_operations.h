@@ -22,6 +22,7 @@ struct CompiledOperations {
         std::vector<Row> rows;
     };
     std::vector<std::string> opcodes;
+    std::vector<bool> moves_only;  ///< per opcode: says nothing of what is computed; XLA puts such around, before and behind anything
     std::vector<Body> bodies;
     std::int64_t unnamed = 0;  ///< instructions that come from no equation
     std::string unknown;       ///< why there are no rows

@@ -12,6 +12,7 @@
 #include "analysis/equations/eqn_path.h"
 #include "ir/compiled_operations.h"
 #include "ir/primitive.h"
+#include "lax/primitives.h"
 
 namespace jaxscope {
 
@@ -22,22 +23,14 @@ constexpr std::size_t kMostStored = 50;
 /// memory.
 constexpr std::size_t kMostPlaces = 20'000'000;
 
-/// Opcodes that say nothing of what is computed: XLA puts them around, before and behind anything.
-bool moves_only(std::string_view opcode) {
-    static const std::set<std::string_view> kMoves = {"fusion",    "copy", "broadcast",  "reshape",
-                                                      "transpose", "call", "copy-start", "copy-done"};
-    return kMoves.count(opcode) > 0;
-}
-/// What a primitive becomes where it becomes one instruction, of those that are dear enough for XLA to compute them once.
-std::string_view only_opcode(std::string_view primitive) {
-    static const std::map<std::string_view, std::string_view> kOpcodes = {{"dot_general", "dot"},   {"conv_general_dilated", "convolution"},
-                                                                          {"exp", "exponential"},   {"tanh", "tanh"},
-                                                                          {"log", "log"},           {"erf", "erf"},
-                                                                          {"logistic", "logistic"}, {"sin", "sine"},
-                                                                          {"cos", "cosine"},        {"rsqrt", "rsqrt"},
-                                                                          {"sqrt", "sqrt"},         {"pow", "power"}};
-    const auto found = kOpcodes.find(primitive);
-    return found == kOpcodes.end() ? std::string_view() : found->second;
+/// What a primitive becomes where it becomes one instruction, of those that are dear enough for XLA to compute them once; else empty.
+std::string_view only_opcode(const Primitive& p) {
+    static const std::map<const Primitive*, std::string_view> kRenamed = {{&kDotGeneral, "dot"},  {&kConvGeneralDilated, "convolution"},
+                                                                          {&kExp, "exponential"}, {&kSin, "sine"},
+                                                                          {&kCos, "cosine"},      {&kPow, "power"}};
+    static const std::set<const Primitive*> kSameName = {&kTanh, &kLog, &kErf, &kLogistic, &kRsqrt, &kSqrt};
+    if (const auto renamed = kRenamed.find(&p); renamed != kRenamed.end()) return renamed->second;
+    return kSameName.contains(&p) ? std::string_view(p.name.c_str()) : std::string_view();
 }
 
 using Rows = std::unordered_map<std::uint32_t, std::vector<CompiledOperations::Row>>;
@@ -149,10 +142,10 @@ private:
     }
     void look_at(const std::vector<CompiledOperations::Row>& rows, Placed& p, Pass pass) {
         StoredInXla stored;
-        const std::string_view only = only_opcode((*p).prim->name.c_str());
+        const std::string_view only = only_opcode(*(*p).prim);
         for (const CompiledOperations::Row& r : rows) {
             const std::string& opcode = operations_.opcodes[r.opcode];
-            p.present = p.present || !moves_only(opcode);
+            p.present = p.present || !operations_.moves_only[r.opcode];
             stored.results += r.stored;
             stored.bytes += r.bytes;
             if (r.count > 1 && opcode == only) {

@@ -4,12 +4,19 @@
 #include "io/capture/program.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/compiled_operations.h"
 
 namespace jaxscope {
 
 namespace {
+
+bool moves_only(std::string_view opcode) {
+    static const std::set<std::string_view> kMoves = {"fusion",    "copy", "broadcast",  "reshape",
+                                                      "transpose", "call", "copy-start", "copy-done"};
+    return kMoves.contains(opcode);
+}
 
 std::optional<double> number(const JsonValue& v, std::string_view key) {
     JsonValue found;
@@ -67,6 +74,7 @@ std::shared_ptr<const CompiledOperations> read_operations(const JsonValue& v) {
     out->unknown = text(v, "unknown");
     out->unnamed = size(v, "unnamed").value_or(0);
     out->opcodes = texts(v, "opcodes");
+    for (const std::string& opcode : out->opcodes) out->moves_only.push_back(moves_only(opcode));
     JsonValue found;
     if (!v.find_value("jaxprs", found)) return out;
     for (JsonValue::Items it(found); it.more(); it.step()) {
