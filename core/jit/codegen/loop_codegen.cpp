@@ -112,12 +112,19 @@ private:
     }
     bool full_member(const KernelNode& n) const { return n.kind == NodeKind::Element && !n.row_level && !n.on_demand; }
 
+    /// The nodes of full size, with code for each at the current row and column.
+    std::vector<std::uint32_t> computed_members() {
+        std::vector<std::uint32_t> members;
+        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
+            if (full_member(k_.nodes[j])) members.push_back(j), code_.node_value(j);
+        return members;
+    }
+
     void flat() {
         Value *begin = f_->getArg(1), *end = f_->getArg(2);
         const Loop loop = open(Level::Column, begin, end);
         code_.set_counters(b_.getInt64(0), Level::Entry, loop.counter);
-        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
-            if (full_member(k_.nodes[j])) code_.node_value(j);
+        computed_members();
         for (std::size_t s = 0; s < k_.stores.size(); ++s) {
             const Number v = code_.node_value(k_.stores[s].node);
             code_.at(Level::Column);
@@ -351,10 +358,7 @@ private:
         const Loop columns = open(Level::Column, first, behind);
         code_.set_counters(row, Level::Row, columns.counter);
         code_.begin_row();
-        std::vector<std::uint32_t> members;
-        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
-            if (full_member(k_.nodes[j])) members.push_back(j), code_.node_value(j);
-        store_full(members);
+        store_full(computed_members());
         close(columns, true);
     }
     /// Calls stage_tile for the part of a transposed operand that the tile reads.
@@ -434,9 +438,7 @@ private:
         const Loop loop = open(Level::Column, first, last);
         code_.set_counters(row, Level::Row, loop.counter);
         code_.begin_columns();
-        std::vector<std::uint32_t> members;
-        for (std::uint32_t j = 0; j < k_.nodes.size(); ++j)
-            if (full_member(k_.nodes[j])) members.push_back(j), code_.node_value(j);
+        const std::vector<std::uint32_t> members = computed_members();
         for (const auto& [j, offset] : scratch_) {
             code_.at(Level::Column);
             Value* position = b_.CreateSub(loop.counter, first);

@@ -86,7 +86,7 @@ private:
             return;
         }
         const auto map_of = [this](std::uint32_t j) -> const IndexMap& { return *g_.nodes[graph_node_[j]].map; };
-        if (set_tile(k, parts_.domain, parts_.split ? parts_.row_dims : 0, map_of)) return;
+        if (set_tile(k, parts_.domain, parts_.split ? std::optional(parts_.row_dims) : std::nullopt, map_of)) return;
         if (parts_.split) {
             k.form = Kernel::Form::Row;
             k.rows = parts_.reduction.outer;

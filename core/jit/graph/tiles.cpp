@@ -99,11 +99,12 @@ std::size_t run_begin(const Dimensions& dims, int last) {
 
 }  // namespace
 
-bool set_tile(Kernel& k, const Dims& domain, std::size_t row_dims, const std::function<const IndexMap&(std::uint32_t)>& map_of) {
+bool set_tile(Kernel& k, const Dims& domain, std::optional<std::size_t> row_dims,
+              const std::function<const IndexMap&(std::uint32_t)>& map_of) {
     const std::size_t rank = domain.size();
-    if (rank < 2 || row_dims > rank || product(domain, 0, rank) < kLeastElements) return false;
+    if (rank < 2 || row_dims == 0 || row_dims > rank || product(domain, 0, rank) < kLeastElements) return false;
     const Reads reads(k, rank, map_of);
-    const std::size_t first_column = row_dims ? row_dims : reads.first_column();
+    const std::size_t first_column = row_dims.value_or(reads.first_column());
     const std::int64_t cols = product(domain, first_column, rank);
     if (reads.first_column() > first_column || cols < kLeastColumns) return false;
     KernelTile tile;
