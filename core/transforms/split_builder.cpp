@@ -179,10 +179,11 @@ bool of_transform(const Eqn& e) {
 /// Where the user differentiates inside of the body: the rule of a primitive brought the number along (the 2 of x**2's derivative), as what
 /// the user's line makes first doesn't have it. Such numbers are no values in JAX.
 bool number_of_rule(const Jaxpr& j, const Eqn& e, LiteralRef number) {
+    if (!of_transform(e)) return false;
     const Eqn& first =
         *std::find_if(j.eqns.begin(), j.eqns.end(), [&](const Eqn& o) { return o.source->traceback == e.source->traceback; });
     const auto reads = [&](Atom a) { return a.is_literal() && a.literal() == number; };
-    return of_transform(e) && std::none_of(j.inputs(first).begin(), j.inputs(first).end(), reads);
+    return std::none_of(j.inputs(first).begin(), j.inputs(first).end(), reads);
 }
 
 }  // namespace

@@ -171,9 +171,11 @@ IndexMap probe_index_map(const Op& op) {
 
 std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank) {
     if (o.access == IndexMap::Access::General && o.dims.empty()) return rank ? rank - 1 : 0;
-    if (o.dims.empty()) return 0;
+    return o.dims.empty() ? 0 : first_joined(o.dims, rank);
+}
+std::size_t first_joined(const std::vector<int>& dims, std::size_t rank) {
     std::size_t d = rank - 1;
-    while (d > 0 && joined(o.dims, static_cast<int>(d))) --d;
+    while (d > 0 && joined(dims, static_cast<int>(d))) --d;
     return d;
 }
 

@@ -32,6 +32,8 @@ IndexMap probe_index_map(const Op& op);
 
 /// Which dimension the longest run of trailing ones begins with that the access doesn't take apart. `rank`: of the node's shape without 1s.
 std::size_t first_joined(const IndexMap::Operand& o, std::size_t rank);
+/// The same of what is read at `dims`, of a node of at least one dimension.
+std::size_t first_joined(const std::vector<int>& dims, std::size_t rank);
 /// Do dimensions d - 1 and d of the node's follow one another in what is read at `dims` too, or are both not in it?
 bool joined(const std::vector<int>& dims, int d);
 

@@ -54,9 +54,7 @@ private:
                 dims.clear();
                 for (const int d : operand.dims) dims.push_back(at[static_cast<std::size_t>(d)]);
             }
-            std::size_t d = rank_ - 1;
-            while (d > 0 && joined(dims, static_cast<int>(d))) --d;
-            take_apart(d);
+            take_apart(first_joined(dims, rank_));
             if (n.operands[o].kind == KernelRef::Kind::Extern)
                 reads_.push_back({n.operands[o].index, std::move(dims)});
             else if (k_.nodes[n.operands[o].index].on_demand)
