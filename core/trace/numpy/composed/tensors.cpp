@@ -157,8 +157,8 @@ Arrays meshgrid(const Arrays& axes, const char* indexing, Where where) {
         return out;
     });
 }
-Arrays meshgrid(const Operand& x, const Operand& y, const char* indexing) { return meshgrid({array(x), array(y)}, indexing, x.where); }
-Arrays broadcast_arrays(const Operand& x, const Operand& y) { return broadcast_arrays({array(x), array(y)}, x.where); }
+Arrays meshgrid(const Operand& x, const Operand& y, const char* indexing) { return meshgrid({asarray(x), asarray(y)}, indexing, x.where); }
+Arrays broadcast_arrays(const Operand& x, const Operand& y) { return broadcast_arrays({asarray(x), asarray(y)}, x.where); }
 Arrays broadcast_arrays(const Arrays& arrays, Where where) {
     return detail::apply(operands_of(arrays, where), where, [](Builder& b, const Values& v) {
         const Dims shape = detail::broadcast_shapes(detail::shapes_of(b, v));
