@@ -101,6 +101,27 @@ def test_convolutions_and_their_gradients(cli, tmp_path, threads):
     same(cli, tmp_path, all_of_them, (operands,), threads)
 
 
+@pytest.mark.parametrize("isa", ["", "AVX2"])
+def test_convolutions_of_floats_that_the_library_widens(cli, tmp_path, monkeypatch, isa):
+    """More images than are wide at a time: gradients by weights add up, and are what float32 says of the same numbers."""
+    if isa:
+        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", isa)
+    cases = [(2, t, 32, c, 39, 3, stride, padding, 1, 1, groups, 1) for t in (jnp.float16, jnp.bfloat16)
+             for c, stride, padding, groups in ((48, 1, (1, 1), 1), (32, 2, (0, 3), 1), (32, 1, (-1, 2), 4))]
+    operands = [tuple(a if a.shape[0] == 3 else jnp.concatenate([a, a[::-1], a * 0.5, -a, a, a]) for a in conv_arrays(c)) for c in cases]
+
+    def all_of_them(operands, as_type=lambda a: a):
+        out = []
+        for case, pair in zip(cases, operands, strict=True):
+            x, w = map(as_type, pair)
+            y, back = jax.vjp(lambda x, w, case=case: conv(x, w, case), x, w)
+            out.append((y, *back(as_type(y.astype(pair[0].dtype) * 0.05))))
+        return out
+    wide = jax.jit(lambda o: all_of_them(o, lambda a: a.astype(jnp.float32)))(operands)
+    wanted = [np.asarray(a.astype(c[1])) for c, leaves in zip(cases, wide, strict=True) for a in leaves]
+    same(cli, tmp_path, all_of_them, (operands,), 3, wanted)
+
+
 def by_sums(x, w, strides, padding, from_, of, dims, groups, batch_groups):
     """A convolution without XLA's kernels for it, which read what nobody wrote, or crash, where padding is negative."""
     n = len(strides)
@@ -197,6 +218,29 @@ def test_narrow_products(cli, tmp_path, threads):
                 jnp.matmul(a[0], b[0], preferred_element_type=jnp.float32), jnp.einsum("bmk,bkn->mn", a, b),
                 lax.dot(s, t, **wide), lax.dot(t.T, s.T, **wide), a[0, :1] @ b[0], a[0] @ b[0, :, :1], lax.dot(s, t), d @ e[:, :24], d @ e)
     same(cli, tmp_path, f, (a, b, c, s, t, d, e), threads)
+
+
+@pytest.mark.parametrize("isa", ["", "AVX2"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_products_of_other_types_than_they_are_computed_in(cli, tmp_path, monkeypatch, isa, threads):
+    """Longer than a block each way, in every order of rows and columns; processors without products of bfloat16 and bytes compute those so, too."""
+    if isa:
+        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", isa)
+    h, b, f32, i = jnp.float16, jnp.bfloat16, jnp.float32, jnp.int8
+    sizes = [(2, 300, 530, 1100), (1, 1, 600, 1500), (1, 700, 1, 1100), (5, 3, 2, 2100), (40, 9, 8, 7), (1, 520, 40, 0)]
+    types = [(h, h, None), (h, h, f32), (h, f32, f32), (b, b, None), (b, f32, f32), (i, i, None), (i, i, jnp.int32)]
+    pairs = [array(t, n, *s) for (n, m, k, d) in sizes for lhs, rhs, _ in types for t, s in ((lhs, (m, d)), (rhs, (d, k)))]
+    outs = [t for _ in sizes for *_, t in types]
+
+    def f(*operands):
+        swap = lambda x: jnp.swapaxes(x, 1, 2)
+        made = []
+        for n, (x, y) in enumerate(zip(operands[::2], operands[1::2])):
+            x, y = [(x, y), (swap(swap(x) + 0), y), (x, swap(swap(y) + 0)), (swap(swap(x) + 0), swap(swap(y) + 0))][n % 4]
+            r = lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,))), preferred_element_type=outs[n])
+            made.append(swap(r) + 0 if n % 3 == 1 else r)
+        return made
+    same(cli, tmp_path, f, pairs, threads)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

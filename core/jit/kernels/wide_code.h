@@ -11,8 +11,9 @@
 #define JAXSCOPE_INLINED __attribute__((always_inline)) inline
 
 /// Kernels that compute with vectors of their own (`vector_size`), as wide as the processor's, stand in an .inl file, which is parsed once
-/// per instruction set (per_processor.inc): a vector wider than the processor's would be taken apart and go through the stack.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+/// per instruction set (per_processor.inc): a vector wider than the processor's would be taken apart and go through the stack. Under a
+/// sanitizer once: three times its checks are a minute of compiling, and the release's tests run the others beside guard pages.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define JAXSCOPE_PARSED_PER_PROCESSOR 1
 #endif
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "ir/types/element.h"
+#include "jit/kernels/products/conv_copies.h"
 #include "jit/kernels/products/conv_problem.h"
 #include "jit/kernels/products/onednn.h"
 #include "jit/kernels/threads/parallel.h"
@@ -34,13 +34,30 @@ template <class Pd>
 Chosen chosen(const Pd& pd, const dnnl::primitive& primitive, const memory::desc& s, const memory::desc& w, const memory::desc& d) {
     return {primitive, s, w, d, pd.scratchpad_desc()};
 }
-/// Neither the library's reference, which is a loop of scalars, nor its convolution by products where the padding in front and behind
-/// differ: Debian's oneDNN 2.6 reads memory there that nobody wrote (a group of 5 features, 12 columns, kernel 2, padding 0 and 1).
+/// Does a window lie in the padding alone, so that no element of the operand is read for it?
+bool reads_padding_alone(const ConvProblem& p) {
+    const ConvSide window = p.weights();
+    for (std::size_t d = 0; d < p.before.size(); ++d)
+        if (std::max(p.before[d], p.after[d]) > (window.size[d + 2] - 1) * p.dilation[d]) return true;
+    return false;
+}
+/// Neither the library's reference, which is a loop of scalars, nor what Debian's oneDNN 2.6 does wrongly: its convolution by products
+/// reads memory that nobody wrote where the padding in front and behind differ (a group of 5 features, 12 columns, kernel 2, padding 0
+/// and 1), and the one by batches of products jumps to address 0 where a window lies in the padding alone (bfloat16 on AMX, 40 rows,
+/// kernel 3, stride 2, padding 0 and 3).
 template <class Pd>
 bool usable(const Pd& pd, const ConvProblem& p) {
     const std::string_view name = pd.impl_info_str();
-    if (name.find("ref") != std::string_view::npos) return false;
-    return name.find("gemm") == std::string_view::npos || p.before == p.after;
+    const auto is = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    return !is("ref") && (!is("gemm") || p.before == p.after) && (!is("brg") || !reads_padding_alone(p));
+}
+/// Of the library's ways the first that is usable.
+template <class Pd>
+bool find_usable(Pd& pd, const ConvProblem& p) {
+    do {
+        if (usable(pd, p)) return true;
+    } while (pd.next_impl());
+    return false;
 }
 
 std::optional<Chosen> choose(const ConvProblem& p, const memory::desc& s, const memory::desc& w, const memory::desc& d) {
@@ -54,20 +71,20 @@ std::optional<Chosen> choose(const ConvProblem& p, const memory::desc& s, const 
     if (p.direction == Direction::Forward) {
         const dnnl::convolution_forward::desc inference(dnnl::prop_kind::forward_inference, direct, s, w, d, p.strides, dilates, p.before,
                                                         p.after);
-        const dnnl::convolution_forward::primitive_desc pd(inference, attr, cpu_engine());
-        if (!usable(pd, p)) return std::nullopt;
+        dnnl::convolution_forward::primitive_desc pd(inference, attr, cpu_engine());
+        if (!find_usable(pd, p)) return std::nullopt;
         return chosen(pd, dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
     }
     const dnnl::convolution_forward::primitive_desc hint(forward, cpu_engine());
     if (p.direction == Direction::Data) {
         const dnnl::convolution_backward_data::desc desc(direct, s, w, d, p.strides, dilates, p.before, p.after);
-        const dnnl::convolution_backward_data::primitive_desc pd(desc, attr, cpu_engine(), hint);
-        if (!usable(pd, p)) return std::nullopt;
+        dnnl::convolution_backward_data::primitive_desc pd(desc, attr, cpu_engine(), hint);
+        if (!find_usable(pd, p)) return std::nullopt;
         return chosen(pd, dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc());
     }
     const dnnl::convolution_backward_weights::desc desc(direct, s, w, d, p.strides, dilates, p.before, p.after);
-    const dnnl::convolution_backward_weights::primitive_desc pd(desc, attr, cpu_engine(), hint);
-    if (!usable(pd, p)) return std::nullopt;
+    dnnl::convolution_backward_weights::primitive_desc pd(desc, attr, cpu_engine(), hint);
+    if (!find_usable(pd, p)) return std::nullopt;
     return chosen(pd, dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc());
 }
 
@@ -83,80 +100,17 @@ std::optional<Chosen> choose(const ConvProblem& p, const Types& t) {
     return choose(p, any_layout(s, t.source), any_layout(w, t.weights), any_layout(d, t.destination));
 }
 
-float as_float(DType type, const std::byte* p) {
-    const Element e = load_element(type, p);
-    return is_inexact(type) ? static_cast<float>(e.number.real()) : static_cast<float>(e.integer);
-}
-/// Copies a side to where it stands in a larger one, whose other elements are zero, as float or as it is.
-void copy_padded(const ConvSide& from, DType type, const void* base, const ConvSide& to, std::int64_t total, bool widen, void* memory) {
-    const std::int64_t width = byte_size(type), out_width = widen ? 4 : width;
-    std::memset(memory, 0, static_cast<std::size_t>(total * out_width));
-    Dims at(from.size.size(), 0);
-    const std::size_t run = from.stride[1] == 1 && to.stride[1] == 1 && !widen ? 1 : SIZE_MAX;  // a dimension that lies in one piece
-    const std::int64_t n = run == 1 ? from.elements() / from.size[1] : from.elements();
-    for (std::int64_t i = 0; i < n; ++i) {
-        std::int64_t offset = from.first, there = to.first;
-        for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * from.stride[d], there += at[d] * to.stride[d];
-        const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
-        std::byte* place = static_cast<std::byte*>(memory) + there * out_width;
-        if (widen)
-            *reinterpret_cast<float*>(place) = as_float(type, element);
-        else
-            std::memcpy(place, element, static_cast<std::size_t>(run == 1 ? width * from.size[1] : width));
-        for (std::size_t d = at.size(); d-- > 0;) {
-            if (d == run) continue;
-            if (++at[d] < from.size[d]) break;
-            at[d] = 0;
-        }
-    }
-}
-/// Copies a side without gaps, the last `backwards` dimensions backwards, as float or as it is.
-void copy_side(const ConvSide& from, DType type, const void* base, std::size_t backwards, bool widen, void* to) {
-    const std::int64_t width = byte_size(type), n = from.elements();
-    Dims at(from.size.size(), 0);
-    auto* out = static_cast<std::byte*>(to);
-    for (std::int64_t i = 0; i < n; ++i) {
-        std::int64_t offset = from.first;
-        for (std::size_t d = 0; d < at.size(); ++d)
-            offset += (d + backwards >= at.size() ? from.size[d] - 1 - at[d] : at[d]) * from.stride[d];
-        const std::byte* element = static_cast<const std::byte*>(base) + offset * width;
-        if (widen)
-            reinterpret_cast<float*>(out)[i] = as_float(type, element);
-        else
-            std::memcpy(out + i * width, element, static_cast<std::size_t>(width));
-        for (std::size_t d = at.size(); d-- > 0;) {
-            if (++at[d] < from.size[d]) break;
-            at[d] = 0;
-        }
-    }
-}
-void narrow_side(const ConvSide& to, DType type, const float* from, void* base) {
-    const std::int64_t width = byte_size(type), n = to.elements();
-    Dims at(to.size.size(), 0);
-    for (std::int64_t i = 0; i < n; ++i) {
-        std::int64_t offset = to.first;
-        for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * to.stride[d];
-        const Element e =
-            is_inexact(type) ? Element{0, {static_cast<double>(from[i]), 0}} : Element{static_cast<std::int64_t>(from[i]), {}};
-        store_element(type, static_cast<std::byte*>(base) + offset * width, e);
-        for (std::size_t d = at.size(); d-- > 0;) {
-            if (++at[d] < to.size[d]) break;
-            at[d] = 0;
-        }
-    }
-}
-
 /// One operand of one piece of the work: where it lies, and what stands between it and the library's layout.
 struct Operand {
-    ConvSide side;  ///< in the equation's memory
-    DType type;
+    ConvSide side;    ///< in the equation's memory
+    ConvSide inside;  ///< where it stands in its copy
+    DType type, copy_type;
     memory::desc outer;                    ///< of the side, or of its copy
     memory::desc inner;                    ///< what the primitive takes
     std::optional<dnnl::reorder> reorder;  ///< between the two
-    bool copied = false, widened = false;
-    std::optional<ConvSide> inside;            ///< of a padded copy: where the side stands in it
-    Dims copy_size;                            ///< of the copy
-    std::size_t backwards = 0;                 ///< how many of the last dimensions are copied in reverse
+    bool copied = false;
+    bool padded = false;                       ///< the copy is larger than the side: the rest is zero
+    std::int64_t step = 0;                     ///< elements from one turn's to the next one's
     std::int64_t copy_at = -1, inner_at = -1;  ///< in the scratch memory of the operands that pieces share, or of a thread; -1: none
     bool shared = false;                       ///< prepared once for several pieces
 
@@ -169,7 +123,17 @@ struct Piece {
     std::array<int, 3> args;
     memory::desc scratchpad;
     std::int64_t scratchpad_at = 0;
+    std::int64_t turns = 1, turn_at = 0;  ///< how often it runs, each time with other images; where the results behind the first go
 };
+
+/// How many images of a gradient by weights are wide at a time.
+std::int64_t images_at_a_time(const ConvProblem& p) {
+    constexpr std::int64_t kNumbers = 1 << 19;
+    const std::int64_t images = p.lhs.size[1], each = std::max<std::int64_t>(1, (p.lhs.elements() + p.rhs.elements()) / images);
+    std::int64_t n = std::clamp<std::int64_t>(kNumbers / each, 1, images);
+    while (images % n != 0) --n;
+    return n;
+}
 
 class LibraryConv final : public LibraryCall {
 public:
@@ -204,8 +168,16 @@ private:
     }
     static std::int64_t aligned(const memory::desc& d) { return checked_align(static_cast<std::int64_t>(d.get_size()), 64); }
 
-    Piece make_piece(const ConvProblem& p, bool widen) {
+    Piece make_piece(const ConvProblem& all_images, bool widen) {
+        ConvProblem p = all_images;
         const bool forward = p.direction == Direction::Forward, data = p.direction == Direction::Data;
+        Piece piece;
+        if (widen && !forward && !data) {
+            const std::int64_t images = images_at_a_time(p);
+            piece.turns = p.lhs.size[1] / images;
+            p.lhs = p.lhs.slice(1, 0, images), p.rhs = p.rhs.slice(1, 0, images);
+            piece.operands[0].step = images * p.lhs.stride[1], piece.operands[1].step = images * p.rhs.stride[1];
+        }
         const auto type = [&](std::size_t i) { return widen ? memory::data_type::f32 : *library_type(types_[i]); };
         const Types t = forward ? Types{type(0), type(1), type(2)}
                         : data  ? Types{type(2), type(1), type(0)}
@@ -214,7 +186,6 @@ private:
         const bool padded = !c && !data && p.before != p.after;  // where the library has nothing for padding on one side
         const ConvProblem at_hand = padded ? p.with_padded_operand() : p;
         if (padded) c = choose(at_hand, t);
-        Piece piece;
         if (!c) return complete_ = false, piece;
         piece.primitive = c->primitive, piece.scratchpad = c->scratchpad;
         if (forward)
@@ -226,13 +197,15 @@ private:
         const ConvSide source = p.source(), weights = p.weights(), destination = p.destination();
         const auto operand = [&](std::size_t i, const ConvSide& side, const memory::desc& inner, std::size_t backwards) {
             Operand& o = piece.operands[i];
-            o.side = side, o.type = types_[i], o.inner = inner, o.backwards = backwards;
-            o.widened = widen && types_[i] != DType::F32;
-            o.copied = o.widened || backwards > 0;
-            ConvSide outer = o.copied ? ConvSide::dense(side.size) : side;
-            if (padded && i == 0) pad(o, p, outer = at_hand.source());
-            o.outer = describe(outer, widen ? memory::data_type::f32 : *library_type(types_[i]));
+            o.side = side.backwards(backwards), o.type = types_[i], o.inner = inner;
+            o.copy_type = widen ? DType::F32 : o.type;
             const bool result = i == 2;
+            // What is added to later must be memory of its own.
+            o.copied = o.copy_type != o.type || backwards > 0 || (result && piece.turns > 1);
+            ConvSide outer = o.copied ? o.side.without_gaps() : side;
+            o.inside = outer;
+            if (padded && i == 0) pad(o, p, outer = at_hand.source());
+            o.outer = describe(outer, *library_type(o.copy_type));
             if (o.inner != o.outer) o.reorder.emplace(result ? reorder(o.inner, o.outer) : reorder(o.outer, o.inner));
         };
         operand(0, data ? destination : source, data ? c->destination : c->source, 0);
@@ -242,8 +215,7 @@ private:
     }
     /// The operand becomes a copy with its padding.
     static void pad(Operand& o, const ConvProblem& p, ConvSide copy) {
-        o.copied = true;
-        o.copy_size = copy.size;
+        o.copied = o.padded = true;
         for (std::size_t s = 0; s < p.before.size(); ++s) copy = copy.slice(s + 2, p.before[s], o.side.size[s + 2]);
         o.inside = copy;
     }
@@ -251,7 +223,8 @@ private:
     void share_operands() {
         for (std::size_t number = 0; number < 2; ++number) {
             std::map<std::int64_t, std::vector<std::size_t>> readers;
-            for (std::size_t i = 0; i < pieces_.size(); ++i) readers[pieces_[i].operands[number].side.first].push_back(i);
+            for (std::size_t i = 0; i < pieces_.size(); ++i)
+                if (pieces_[i].turns == 1) readers[pieces_[i].operands[number].side.first].push_back(i);
             for (const auto& [first, all] : readers) {
                 Operand& model = pieces_[all[0]].operands[number];
                 if (all.size() < 2 || (!model.copied && !model.reordered())) continue;
@@ -259,7 +232,7 @@ private:
                 bool used = false;
                 for (const std::size_t i : all) {
                     Operand& o = pieces_[i].operands[number];
-                    if (o.inner != model.inner || o.side.size != model.side.size || o.copy_size != model.copy_size) continue;
+                    if (o.inner != model.inner || o.outer != model.outer || o.side.size != model.side.size) continue;
                     o.copy_at = model.copy_at, o.inner_at = model.inner_at, o.shared = true;
                     used = true;
                 }
@@ -280,6 +253,7 @@ private:
         std::int64_t bytes = 0;
         for (Operand& o : p.operands)
             if (!o.shared) place(o, bytes);
+        if (p.turns > 1) p.turn_at = bytes, bytes = checked_add(bytes, aligned(p.operands[2].inner));
         p.scratchpad_at = bytes;
         own_bytes_ = std::max(own_bytes_, checked_add(bytes, aligned(p.scratchpad)));
     }
@@ -290,33 +264,47 @@ private:
     }
     /// Brings an operand into the primitive's layout, in `scratch`.
     static void prepare(const Operand& o, void* base, char* scratch) {
-        if (o.inside)
-            copy_padded(o.side, o.type, base, *o.inside, ConvSide::dense(o.copy_size).elements(), o.widened, scratch + o.copy_at);
-        else if (o.copied)
-            copy_side(o.side, o.type, base, o.backwards, o.widened, scratch + o.copy_at);
+        if (o.padded) std::memset(scratch + o.copy_at, 0, o.outer.get_size());
+        if (o.copied) copy_side(o.side, o.type, base, o.inside, o.copy_type, scratch + o.copy_at);
         if (!o.reordered()) return;
         dnnl::stream stream(cpu_engine());
         memory from(o.outer, cpu_engine(), outer_memory(o, base, scratch)), to(o.inner, cpu_engine(), scratch + o.inner_at);
         o.reorder->execute(stream, from, to);
     }
-    void run_piece(const Piece& p, const std::array<void*, 3>& memories, char* shared, char* own) const {
-        dnnl::stream stream(cpu_engine());
+    void run_piece(const Piece& p, std::array<void*, 3> memories, char* shared, char* own) const {
+        const Operand& result = p.operands[2];
+        const memory::desc& inner = result.inner;
+        char* const sum = static_cast<char*>(result.reordered() ? own + result.inner_at : outer_memory(result, memories[2], own));
+        for (std::int64_t turn = 0; turn < p.turns; ++turn) {
+            run_turn(p, memories, shared, own, turn == 0 ? sum : own + p.turn_at);
+            if (turn > 0)
+                add(reinterpret_cast<const float*>(own + p.turn_at), inner.get_size() / sizeof(float), reinterpret_cast<float*>(sum));
+            for (std::size_t i = 0; i < 2; ++i)
+                memories[i] = static_cast<char*>(memories[i]) + p.operands[i].step * byte_size(p.operands[i].type);
+        }
+        if (result.reordered()) {
+            dnnl::stream stream(cpu_engine());
+            memory from(inner, cpu_engine(), sum), to(result.outer, cpu_engine(), outer_memory(result, memories[2], own));
+            result.reorder->execute(stream, from, to);
+        }
+        if (result.copied) copy_side(result.inside, result.copy_type, own + result.copy_at, result.side, result.type, memories[2]);
+    }
+    static void add(const float* from, std::size_t n, float* to) {
+        for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+    }
+    static void run_turn(const Piece& p, const std::array<void*, 3>& memories, char* shared, char* own, void* result) {
         std::unordered_map<int, memory> args;
-        for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t i = 0; i < 2; ++i) {
             const Operand& o = p.operands[i];
             char* scratch = o.shared ? shared : own;
-            if (i < 2 && !o.shared) prepare(o, memories[i], scratch);
+            if (!o.shared) prepare(o, memories[i], scratch);
             void* at = o.reordered() ? scratch + o.inner_at : outer_memory(o, memories[i], scratch);
             args.emplace(p.args[i], memory(o.inner, cpu_engine(), at));
         }
+        args.emplace(p.args[2], memory(p.operands[2].inner, cpu_engine(), result));
         args.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, cpu_engine(), own + p.scratchpad_at));
+        dnnl::stream stream(cpu_engine());
         p.primitive.execute(stream, args);
-        const Operand& result = p.operands[2];
-        if (result.reordered()) {
-            memory to(result.outer, cpu_engine(), outer_memory(result, memories[2], own)), &from = args.at(p.args[2]);
-            result.reorder->execute(stream, from, to);
-        }
-        if (result.copied) narrow_side(result.side, result.type, reinterpret_cast<const float*>(own + result.copy_at), memories[2]);
     }
 
     std::array<DType, 3> types_;

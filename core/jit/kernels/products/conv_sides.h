@@ -28,6 +28,14 @@ struct ConvSide {
         for (const std::int64_t k : size) n *= k;
         return n;
     }
+    /// The last `n` dimensions in reverse: its strides there are negative.
+    ConvSide backwards(std::size_t n) const {
+        ConvSide s = *this;
+        for (std::size_t d = size.size() - n; d < size.size(); ++d) s.first += (size[d] - 1) * stride[d], s.stride[d] = -stride[d];
+        return s;
+    }
+    /// A copy without gaps whose dimensions lie in the order that they have here.
+    ConvSide without_gaps() const;
     /// Where element (i0, i1, ...) of this order stands when the side is copied without gaps.
     static ConvSide dense(const Dims& size) {
         ConvSide s;

@@ -3,12 +3,14 @@
 
 namespace jaxscope::exec {
 
-std::int64_t DotShape::count() const {
+namespace {
+
+std::int64_t turns(const std::vector<DotLoop>& loops) {
     std::int64_t n = 1;
     for (const DotLoop& l : loops) n *= l.size;
     return n;
 }
-DotLoop DotShape::place(std::int64_t index) const {
+DotLoop turn(const std::vector<DotLoop>& loops, std::int64_t index) {
     DotLoop at{1, 0, 0, 0};
     for (std::size_t l = loops.size(); l-- > 0;) {
         const DotLoop& loop = loops[l];
@@ -18,5 +20,12 @@ DotLoop DotShape::place(std::int64_t index) const {
     }
     return at;
 }
+
+}  // namespace
+
+std::int64_t DotShape::count() const { return turns(loops); }
+DotLoop DotShape::place(std::int64_t index) const { return turn(loops, index); }
+std::int64_t DotShape::sum_count() const { return turns(sums); }
+DotLoop DotShape::sum_place(std::int64_t index) const { return turn(sums, index); }
 
 }  // namespace jaxscope::exec

@@ -25,6 +25,9 @@ struct DotShape {
     /// How many independent products there are, and where number `index` begins in the operands and the result.
     std::int64_t count() const;
     DotLoop place(std::int64_t index) const;
+    /// How many products of the core add up to one result, and where in the operands number `index` of them begins, beside place().
+    std::int64_t sum_count() const;
+    DotLoop sum_place(std::int64_t index) const;
 };
 
 }  // namespace jaxscope::exec

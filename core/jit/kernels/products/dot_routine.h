@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <complex>
+
 #include "ir/primitive.h"
 #include "jit/kernels/products/dot_core.h"
 
@@ -13,6 +15,25 @@ Arithmetic arithmetic_of(const Op& op);
 std::int64_t width(Arithmetic a);
 /// Is `d` computed with as it is stored?
 bool native(Arithmetic a, DType d);
+
+/// Calls fn with a number of the type that the arithmetic is done in.
+template <class Fn>
+void with_number(Arithmetic a, const Fn& fn) {
+    switch (a) {
+        case Arithmetic::F32:
+            return fn(float{});
+        case Arithmetic::F64:
+            return fn(double{});
+        case Arithmetic::C64:
+            return fn(std::complex<float>{});
+        case Arithmetic::C128:
+            return fn(std::complex<double>{});
+        case Arithmetic::Word32:
+            return fn(std::uint32_t{});
+        case Arithmetic::Word64:
+            return fn(std::uint64_t{});
+    }
+}
 
 enum class DotRoutine : std::uint8_t { Library, Packed, Slender, Small, Plain };
 DotRoutine routine_of(const DotCore& core, Arithmetic arithmetic);
